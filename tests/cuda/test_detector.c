@@ -172,7 +172,7 @@ static int take_step(struct world *w, int step, bool last, struct trained *ret, 
         host_stepper_finish(&w->stepper, 0.01, &outcome, err) != 0)
         return -1;
     keep(ret, &outcome);
-    if (!last || host_stepper_pending(&w->stepper) == 0)
+    if (!last || w->stepper.pending == 0)
         return 0;
     if (host_stepper_settle(&w->stepper, &outcome, err) != 0)
         return -1;

@@ -28,6 +28,7 @@ static inline struct optimizer_state at(struct optimizer_state state, size_t i) 
     return (struct optimizer_state){
         .momentum = state.momentum == NULL ? NULL : state.momentum + i,
         .second = state.second == NULL ? NULL : state.second + i,
+        .average = state.average == NULL ? NULL : state.average + i,
     };
 }
 
@@ -142,4 +143,14 @@ double optimizer_square_sum(const float *weight, size_t count) {
     for (size_t piece = 0; piece < SQUARE_PIECES; piece++)
         all += sums[piece];
     return all;
+}
+
+void optimizer_update_slice(const struct optimizer_step *step, const struct optimizer_group *group,
+                            const struct optimizer_arenas *arenas, size_t first, size_t count) {
+    struct optimizer_step own = optimizer_of_group(*step, *group);
+    float *weight = arenas->weights + first;
+    const float *gradient = arenas->gradients + first;
+    if (group->adapts)
+        own.factor = optimizer_tensor_factor(&own, weight, gradient, count);
+    optimizer_apply(&own, weight, at(arenas->state, first), gradient, count);
 }

@@ -21,6 +21,17 @@ const struct optimizer_row *optimizer_row(enum optimizer_kind kind);
 void optimizer_apply(const struct optimizer_step *step, float *weight, struct optimizer_state state,
                      const float *gradient, size_t count);
 
+/* The arenas that an update reads and writes, from their first element on. */
+struct optimizer_arenas {
+    float *weights;
+    const float *gradients;
+    struct optimizer_state state;
+};
+/* Updates COUNT parameters from element FIRST on by one step as GROUP has it; they are one tensor
+ * if the group adapts. */
+void optimizer_update_slice(const struct optimizer_step *step, const struct optimizer_group *group,
+                            const struct optimizer_arenas *arenas, size_t first, size_t count);
+
 /* Returns the factor of a tensor of COUNT elements (optimizer_factor). */
 float optimizer_tensor_factor(const struct optimizer_step *step, const float *weight,
                               const float *gradient, size_t count);

@@ -1,9 +1,9 @@
 #include "trainer/telemetry/report_line.h"
 
 #include "common/clock.h"
-#include "common/text/metric_line.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 enum { FIELDS_MAX = 64 };
@@ -28,6 +28,22 @@ static void add_faults(struct fields *f, const struct file_faults *faults) {
         add(f, "bad_files", (double)faults->bad);
     if (faults->damaged > 0)
         add(f, "damaged_files", (double)faults->damaged);
+}
+
+int report_line_header(struct buf *out, struct error *err) {
+    return buf_printf(out, err, "%8s %6s %8s %7s %7s %9s", "Step", "Epoch", "Speed", "Loss",
+                      "FinLoss", "LR");
+}
+
+/* The sign of a NaN is meaningless, but printf prints it. */
+static double unsigned_nan(double value) {
+    return isnan(value) ? fabs(value) : value;
+}
+
+int report_line_row(struct buf *out, const struct table_row *row, struct error *err) {
+    return buf_printf(out, err, "%8lld %6.2f %8.1f %7.4f %7.4f %9.6f", (long long)row->step,
+                      row->epoch, row->speed, unsigned_nan(row->loss),
+                      unsigned_nan(row->final_loss), row->lr);
 }
 
 int report_line_train(struct buf *out, const struct table_row *row, struct error *err) {

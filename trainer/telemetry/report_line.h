@@ -1,4 +1,11 @@
-/* Metric lines for scrapers, printed by rank 0 (common/text/metric_line.h):
+/* Lines of a report, printed by rank 0: the table for people, and metric lines for scrapers
+ * (common/text/metric_line.h).
+ *
+ *         Step  Epoch    Speed    Loss FinLoss        LR
+ *           20   1.25    812.5  2.3026  2.3526  0.100000
+ *
+ * Loss is the mean cross-entropy since the last row; FinLoss adds the weight decay term and is the
+ * objective that the optimizer minimizes. Epoch is fractional.
  *
  *     train step=20 epoch=1.25 loss=2.30259 lr=0.1 images_per_second=812.5 data_wait=0.015
  *         skipped=0
@@ -14,10 +21,31 @@
 
 #include "common/buf.h"
 #include "common/error.h"
-#include "trainer/telemetry/epoch_times.h"
-#include "trainer/telemetry/table.h"
+#include "common/text/metric_line.h"
+#include "trainer/telemetry/speed.h"
 
 #include <stdint.h>
+
+/* Files of a set that could not be used, and that were damaged but decoded, so far. */
+struct file_faults {
+    int64_t bad;
+    int64_t damaged;
+};
+
+struct table_row {
+    int64_t step;
+    double epoch;
+    double speed; /* images a second, all ranks */
+    double loss;
+    double final_loss;
+    double lr;
+    double data_wait;          /* share of the time that rank 0 waited for data; not in the table */
+    int64_t skipped;           /* steps since the last row that were skipped; not in the table */
+    struct file_faults faults; /* not in the table */
+    const struct metric_field *more; /* borrowed: further metrics of the steps, not in the table;
+                                      * NULL: none */
+    size_t more_count;
+};
 
 struct eval_figures {
     int64_t step; /* 0: unknown, and left out */
@@ -29,7 +57,9 @@ struct eval_figures {
     int64_t saved_at; /* clock_wall() of the checkpoint; 0: unknown, and left out */
 };
 
-/* Appends one line without its end. */
+/* Each appends one line without its end. */
+int report_line_header(struct buf *out, struct error *err);
+int report_line_row(struct buf *out, const struct table_row *row, struct error *err);
 int report_line_train(struct buf *out, const struct table_row *row, struct error *err);
 int report_line_eval(struct buf *out, const struct eval_figures *figures, struct error *err);
 /* The figures of that line, for other places. */

@@ -26,10 +26,9 @@ static int print_kinds(struct program *program, struct buf *out, struct error *e
 /* Fills a batch of zeros for the pass; LAYOUT names its fields. */
 static int fill_batch(struct batch *batch, struct batch_layout *layout, const struct pass *pass,
                       char **ret_memory, struct error *err) {
-    for (int i = 0; i < pass->input_count; i++) {
-        const struct tensor *tensor = &pass->graph.tensors[pass->inputs[i]];
-        (void)batch_layout_add(layout, tensor->name, tensor_bytes(tensor));
-    }
+    for (int i = 0; i < pass->input_count; i++)
+        (void)batch_layout_add(layout, pass->graph.tensors[pass->inputs[i].tensor].name,
+                               pass->inputs[i].bytes);
     *ret_memory = calloc(1, layout->bytes + 1);
     if (*ret_memory == NULL)
         return error_no_memory(err, "a batch");

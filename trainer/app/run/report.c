@@ -9,7 +9,6 @@
 #include "trainer/app/task/tasks.h"
 #include "trainer/telemetry/report_line.h"
 #include "trainer/telemetry/run_log.h"
-#include "trainer/telemetry/table.h"
 #include "trainer/telemetry/tfevents_read.h"
 
 #include <errno.h>
@@ -39,6 +38,8 @@ int report_open(struct report *r, FILE *out, int log, const struct model *model,
     *r = (struct report){
         .out = out,
         .model = model,
+        .metric_count = model_metric_count(model, true),
+        .dropped = task_of(model->task)->dropped,
         .table = log != OPTION_LOG_METRICS,
         .metrics = log != OPTION_LOG_TABLE,
         .events = TFEVENTS_CLOSED,
@@ -96,8 +97,7 @@ void report_start(struct report *r) {
 void report_step(struct report *r, const double metrics[MODEL_METRICS_MAX], int64_t images,
                  bool skipped) {
     speed_add(&r->speed, images);
-    epoch_times_images(&r->epoch, images);
-    for (int i = 0; i < model_metric_count(r->model, true); i++) {
+    for (int i = 0; i < r->metric_count; i++) {
         r->sums[i] += isfinite(metrics[i]) ? metrics[i] : 0;
         r->finite[i] += isfinite(metrics[i]);
     }
@@ -151,7 +151,7 @@ void report_wait(struct report *r, int64_t data, int64_t ranks) {
 }
 
 void report_spent(struct report *r, enum epoch_part part, int64_t nanoseconds) {
-    epoch_times_add(&r->epoch, part, nanoseconds);
+    speed_add_part(&r->speed, part, nanoseconds);
     r->all.parts[part] += nanoseconds;
 }
 
@@ -189,11 +189,11 @@ static int print_row(struct report *r, const struct table_row *row, struct error
     cleanup_buf struct buf line = {0};
     buf_init(&line, LINE_MAX_SIZE);
     if (r->table && !r->header) {
-        if (table_header(&line, err) != 0 || print(r, &line, err) != 0)
+        if (report_line_header(&line, err) != 0 || print(r, &line, err) != 0)
             return -1;
         r->header = true;
     }
-    if (r->table && (table_row(&line, row, err) != 0 || print(r, &line, err) != 0))
+    if (r->table && (report_line_row(&line, row, err) != 0 || print(r, &line, err) != 0))
         return -1;
     if (r->metrics && (report_line_train(&line, row, err) != 0 || print(r, &line, err) != 0))
         return -1;
@@ -205,7 +205,7 @@ static int print_row(struct report *r, const struct table_row *row, struct error
 static int collect(struct report *r, struct metric_field told[MODEL_METRICS_MAX]) {
     const struct model_metric *list = r->model->metrics;
     int count = 0;
-    for (int i = 0; i < model_metric_count(r->model, true); i++) {
+    for (int i = 0; i < r->metric_count; i++) {
         double mean = r->finite[i] > 0 ? r->sums[i] / (double)r->finite[i] : (double)NAN;
         if (i != METRIC_SAMPLES)
             told[count++] =
@@ -216,28 +216,17 @@ static int collect(struct report *r, struct metric_field told[MODEL_METRICS_MAX]
     return count;
 }
 
-/* COCO's metrics are -1 where there is nothing to detect: a curve of them would only stretch the
- * axis. */
-static bool is_undefined(const struct metric_field *field) {
-    return field->value == -1 &&
-           (str_starts_with(field->name, "bbox_") || str_starts_with(field->name, "segm_"));
-}
-
 static int add_events(struct report *r, int64_t step, const char *group,
                       const struct metric_field *fields, int count, struct error *err) {
     struct tfevents_scalar scalars[EVENTS_MAX];
     char names[EVENTS_MAX][EVENT_NAME_SIZE];
     if (r->events.fd < 0)
         return 0;
-    size_t used = 0;
     for (int i = 0; i < count; i++) {
-        if (is_undefined(&fields[i]))
-            continue;
-        (void)snprintf(names[used], EVENT_NAME_SIZE, "%s/%s", group, fields[i].name);
-        scalars[used] = (struct tfevents_scalar){names[used], fields[i].value};
-        used++;
+        (void)snprintf(names[i], EVENT_NAME_SIZE, "%s/%s", group, fields[i].name);
+        scalars[i] = (struct tfevents_scalar){names[i], fields[i].value};
     }
-    return tfevents_add(&r->events, clock_wall(), step, scalars, used, err);
+    return tfevents_add(&r->events, clock_wall(), step, scalars, (size_t)count, err);
 }
 
 static void keep_numbers(const struct report *r, const char *kind, int64_t step, double epoch,
@@ -254,9 +243,8 @@ int report_row(struct report *r, const struct report_row *at, struct error *err)
     if (r->steps == 0)
         return 0;
     int count = collect(r, told);
-    const char *dropped = task_of(r->model->task)->dropped;
-    if (dropped != NULL)
-        told[count++] = (struct metric_field){dropped, (double)at->objects_dropped};
+    if (r->dropped != NULL)
+        told[count++] = (struct metric_field){r->dropped, (double)at->objects_dropped};
     double loss = told[METRIC_LOSS].value;
     int64_t skipped = r->skipped;
     double data_wait = 0;
@@ -301,6 +289,22 @@ int report_print(struct report *r, const char *text, struct error *err) {
     return 0;
 }
 
+/* COCO's metrics are -1 where there is nothing to detect: a curve of them would only stretch the
+ * axis. */
+static bool is_undefined(const struct metric_field *field) {
+    return field->value == -1 &&
+           (str_starts_with(field->name, "bbox_") || str_starts_with(field->name, "segm_"));
+}
+
+/* Returns how many of the figures have a curve: RET. */
+static int defined_figures(const struct evaluation *e, struct metric_field ret[EVENTS_MAX]) {
+    int count = 0;
+    for (int i = 0; i < e->count; i++)
+        if (!is_undefined(&e->figures[i]))
+            ret[count++] = e->figures[i];
+    return count;
+}
+
 int report_evaluation(struct report *r, const struct report_weights *of, const struct evaluation *e,
                       struct error *err) {
     const struct task *task = task_of(r->model->task);
@@ -325,7 +329,8 @@ int report_evaluation(struct report *r, const struct report_weights *of, const s
                        e->figures, (size_t)e->count, err) != 0)
         return -1;
     keep_numbers(r, "eval", of->step, of->epoch, e->figures, e->count);
-    return add_events(r, of->step, EVALUATION, e->figures, e->count, err);
+    struct metric_field curves[EVENTS_MAX];
+    return add_events(r, of->step, EVALUATION, curves, defined_figures(e, curves), err);
 }
 
 /* "epoch 3: 41 s, 812.5 images/s; 0.8 s of checkpoints, 3.2 s of evaluation" */
@@ -349,7 +354,7 @@ static int print_epoch(struct report *r, int64_t epoch, const struct epoch_summa
 
 int report_epoch(struct report *r, int64_t epoch, struct error *err) {
     struct epoch_summary times;
-    if (!epoch_times_end(&r->epoch, clock_now(), &times) || r->out == NULL)
+    if (!speed_end_epoch(&r->speed, clock_now(), &times) || r->out == NULL)
         return 0;
     struct metric_field fields[REPORT_LINE_EPOCH_FIELDS];
     report_line_epoch_fields(epoch, &times, fields);

@@ -9,7 +9,6 @@
 #include "trainer/app/run/eval_table.h"
 #include "trainer/app/task/task.h"
 #include "trainer/models/model.h"
-#include "trainer/telemetry/epoch_times.h"
 #include "trainer/telemetry/speed.h"
 #include "trainer/telemetry/status_text.h"
 #include "trainer/telemetry/tfevents.h"
@@ -20,14 +19,15 @@
 
 struct report {
     FILE *out; /* borrowed; NULL: silent */
-    struct epoch_times epoch;
     struct eval_table evaluations;
     bool table;
     bool metrics;
     bool header; /* the table's head has been printed */
     struct tfevents events;
     struct speed speed;
-    const struct model *model;         /* borrowed: names the metrics */
+    const struct model *model; /* borrowed: names the metrics */
+    int metric_count;          /* of steps: the first of the model's list */
+    const char *dropped;       /* metric of objects beyond the limits; NULL: the task has none */
     double sums[MODEL_METRICS_MAX];    /* sums over the steps since the last row that had a finite
                                         * value */
     int64_t finite[MODEL_METRICS_MAX]; /* number of those steps */

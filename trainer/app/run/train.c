@@ -193,18 +193,18 @@ static void tell_work(struct training_run *job, int64_t begun) {
  * stop request no step is under way on return. */
 static int step_once(struct training_run *job, bool *ret_stop, struct error *err) {
     const struct run_state *s = &job->state;
-    int pending = host_stepper_pending(&job->steps.stepper);
-    int64_t number = s->step + pending + 1;
-    bool last = number == job->setup.schedule.total_steps ||
-                checkpoint_policy_falls_on(&job->saves.keeping, number) ||
-                s->images + (pending + 1) * s->global_batch >= s->epoch_images;
+    const int pending = job->steps.stepper.pending;
+    const int64_t number = s->step + pending + 1;
+    const bool last = number == job->setup.schedule.total_steps ||
+                      checkpoint_policy_falls_on(&job->saves.keeping, number) ||
+                      s->images + (pending + 1) * s->global_batch >= s->epoch_images;
     const struct step_request request = {
         .done = s->step,
+        .save = job->setup.first && !saving_is_busy(&job->saves.saving) &&
+                checkpoint_policy_is_time(&job->saves.keeping),
         .rate = schedule_rate(&job->setup.schedule, number - 1),
         .momentum =
             schedule_momentum(&job->setup.schedule, number - 1, job->setup.options->momentum),
-        .save = job->setup.first && !saving_is_busy(&job->saves.saving) &&
-                checkpoint_policy_is_time(&job->saves.keeping),
         .penalty = job->setup.first && report_is_due(job, number),
     };
     struct step_outcome outcome;
@@ -335,7 +335,7 @@ static int run_steps(struct training_run *job, bool *ret_stop, struct error *err
     if (start_loader(job, err) != 0)
         return -1;
     report_start(&job->reports.report);
-    epoch_times_begin(&job->reports.report.epoch, clock_now(), job->state.images == 0);
+    speed_begin_epoch(&job->reports.report.speed, clock_now(), job->state.images == 0);
     show_standing(job);
     const int64_t first = job->state.step + 1;
     start_times_mark(&job->reports.start, START_WEIGHTS, clock_now());
@@ -350,7 +350,7 @@ static int run_steps(struct training_run *job, bool *ret_stop, struct error *err
             break;
         if (*ret_stop)
             return save_last(job, err);
-        bool settled = host_stepper_pending(&job->steps.stepper) == 0;
+        bool settled = job->steps.stepper.pending == 0;
         if (settled && job->state.images == 0 && end_epoch(job, ret_stop, err) != 0)
             return -1;
         if (settled && checkpoint_policy_is_due(&job->saves.keeping, job->state.step) &&

@@ -56,7 +56,6 @@ struct device_stepper {
         bool warm; /* the first step on a canvas runs unrecorded, so that libraries warm up */
     } canvases[NETWORK_CANVASES_MAX]; /* indexed as net->train */
     int64_t steps;                    /* steps started so far */
-    int64_t told;                     /* steps with a known outcome */
     bool void_step;
 };
 
@@ -90,7 +89,7 @@ static int open_groups(struct device_stepper *d, struct error *err) {
     for (int i = 0; i < store->slot_count; i++) {
         const struct store_slot *slot = &store->slots[i];
         if (slot->trained)
-            memset(host + slot->first / GROUP, step_group(d->s, slot),
+            memset(host + slot->first / GROUP, d->s->group_of[i],
                    (slot->count + GROUP - 1) / GROUP);
     }
     d->groups = d->backend->table->alloc(d->backend, d->group_count, err);
@@ -363,7 +362,7 @@ static int collect_mail(struct device_stepper *d, struct mail *mail, int event, 
 
 /* Waits for the oldest step under way and returns its outcome. */
 static int tell(struct device_stepper *d, struct step_outcome *ret, struct error *err) {
-    int turn = (int)(d->told++ % STEPS_AHEAD);
+    int turn = (int)((d->steps - d->s->pending--) % STEPS_AHEAD);
     const struct mail *mail = &d->mail[turn];
     const struct launched *launched = &d->launched[turn];
     if (wait_for(d, EVENT_OUTCOME + turn, err) != 0 ||
@@ -384,16 +383,13 @@ int device_stepper_finish(struct device_stepper *d, struct step_outcome *ret, st
         return -1;
     store_updated(&d->s->net->store);
     d->steps++;
+    d->s->pending++;
     canvas(d)->warm = true;
     d->states_kept = false;
-    bool ahead = d->ops->reach != NULL && d->steps - d->told < STEPS_AHEAD;
+    bool ahead = d->ops->reach != NULL && d->s->pending < STEPS_AHEAD;
     return ahead ? 0 : tell(d, ret, err);
 }
 
-int device_stepper_pending(const struct device_stepper *d) {
-    return (int)(d->steps - d->told);
-}
-
 int device_stepper_settle(struct device_stepper *d, struct step_outcome *ret, struct error *err) {
-    return d->steps == d->told ? 0 : tell(d, ret, err);
+    return d->s->pending == 0 ? 0 : tell(d, ret, err);
 }

@@ -23,7 +23,6 @@ int device_stepper_micro(struct device_stepper *d, const struct batch *batch, st
 int device_stepper_give_up(struct device_stepper *d, struct error *err);
 /* Returns the outcome of the step before; see host_stepper_finish. */
 int device_stepper_finish(struct device_stepper *d, struct step_outcome *ret, struct error *err);
-int device_stepper_pending(const struct device_stepper *d);
 int device_stepper_settle(struct device_stepper *d, struct step_outcome *ret, struct error *err);
 
 #endif

@@ -22,8 +22,10 @@ int host_stepper_open(struct stepper *s, struct network *net, struct comm *comm,
                           .device_sum = o->device_sum,
                           .check_operators = o->check_operators,
                           .loss_scale = o->loss_scale > 0 ? o->loss_scale : 1};
-    step_make_groups(s, o->optimizer.weight_decay, o->bias_rate > 0 ? o->bias_rate : 1);
     s->rule.step.scale = 1.0F / ((float)comm_size(comm) * (float)o->accumulate);
+    if (step_make_groups(s, o->optimizer.weight_decay, o->bias_rate > 0 ? o->bias_rate : 1, err) !=
+        0)
+        return -1;
     if (net->backend->table->device != NULL)
         return device_stepper_open(&s->device, s, err);
     s->states = malloc((s->net->store.count[STORE_STATE] + 1) * sizeof(float));
@@ -42,8 +44,10 @@ void host_stepper_done(struct stepper *s) {
     s->device = NULL;
     free(s->sum);
     free(s->states);
+    free(s->group_of);
     s->sum = NULL;
     s->states = NULL;
+    s->group_of = NULL;
 }
 
 static void put_flags(struct stepper *s) {
@@ -137,30 +141,15 @@ int host_stepper_give_up(struct stepper *s, struct error *err) {
     return 0;
 }
 
-/* Returns where the optimizer keeps ARENA of the parameter at FIRST, or NULL. */
-static float *kept(const struct store *store, enum store_arena arena, size_t first) {
-    float *values = store->arena[arena];
-    return values == NULL ? NULL : values + first;
-}
-
-/* Updates COUNT parameters from FIRST on, which are all of one group. */
-static void update(struct stepper *s, const struct optimizer_step *step,
-                   const struct optimizer_group *group, size_t first, size_t count) {
-    const struct store *store = &s->net->store;
-    float *weights = store->arena[STORE_PARAMETERS];
-    struct optimizer_step own = optimizer_of_group(*step, *group);
-    const struct optimizer_state state = {.momentum = kept(store, STORE_MOMENTUM, first),
-                                          .second = kept(store, STORE_SECOND, first),
-                                          .average = kept(store, STORE_AVERAGE, first)};
-    if (group->adapts)
-        own.factor = optimizer_tensor_factor(&own, weights + first, gradients(s) + first, count);
-    optimizer_apply(&own, weights + first, state, gradients(s) + first, count);
-}
-
 /* Adjacent parameters of one group are updated in one call, unless each has its own factor: the
  * padding between them is zero and stays zero. */
 static void apply(struct stepper *s) {
     const struct store *store = &s->net->store;
+    const struct optimizer_arenas arenas = {.weights = store->arena[STORE_PARAMETERS],
+                                            .gradients = gradients(s),
+                                            .state = {.momentum = store->arena[STORE_MOMENTUM],
+                                                      .second = store->arena[STORE_SECOND],
+                                                      .average = store->arena[STORE_AVERAGE]}};
     struct optimizer_step step = optimizer_at(s->rule.step, s->updates);
     if (s->rule.clip_norm > 0)
         step.scale *= optimizer_clip(&s->rule, step.scale,
@@ -170,13 +159,13 @@ static void apply(struct stepper *s) {
         next = i + 1;
         if (!slot->trained)
             continue;
-        int group = step_group(s, slot);
-        const struct optimizer_group *own = &s->rule.groups[group];
-        for (; !own->adapts && next < store->slot_count && store->slots[next].trained &&
-               step_group(s, &store->slots[next]) == group;
+        const struct optimizer_group *group = &s->rule.groups[s->group_of[i]];
+        for (; !group->adapts && next < store->slot_count && store->slots[next].trained &&
+               s->group_of[next] == s->group_of[i];
              next++)
             last = &store->slots[next];
-        update(s, &step, own, slot->first, last->first + last->count - slot->first);
+        optimizer_update_slice(&step, group, &arenas, slot->first,
+                               last->first + last->count - slot->first);
     }
 }
 
@@ -218,10 +207,6 @@ int host_stepper_finish(struct stepper *s, double rate, struct step_outcome *ret
     s->penalty = false;
     s->save = false;
     return result;
-}
-
-int host_stepper_pending(const struct stepper *s) {
-    return s->device != NULL ? device_stepper_pending(s->device) : 0;
 }
 
 int host_stepper_settle(struct stepper *s, struct step_outcome *ret, struct error *err) {

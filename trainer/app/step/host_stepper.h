@@ -37,9 +37,7 @@ int host_stepper_give_up(struct stepper *s, struct error *err);
 int host_stepper_finish(struct stepper *s, double rate, struct step_outcome *ret,
                         struct error *err);
 
-/* Returns the number of steps with an unknown outcome: 0 or 1. */
-int host_stepper_pending(const struct stepper *s);
-/* Waits for that step and returns its outcome. */
+/* Waits for a pending step and returns its outcome. */
 int host_stepper_settle(struct stepper *s, struct step_outcome *ret, struct error *err);
 
 #endif

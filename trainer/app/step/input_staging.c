@@ -3,24 +3,12 @@
 /* Events, counted from first_event. */
 enum { EVENT_COPIED, EVENT_CONSUMED };
 
-static size_t input_bytes(const struct pass *pass, int i) {
-    return tensor_bytes(&pass->graph.tensors[pass->inputs[i]]);
-}
-
-static void *input_address(const struct pass *pass, int i) {
-    return program_address(&pass->program, pass->inputs[i]);
-}
-
 int input_staging_open(struct input_staging *f, struct network *net, int first_event,
                        struct error *err) {
     *f = (struct input_staging){.backend = net->backend, .first_event = first_event};
-    for (int k = 0; k < net->canvases; k++) {
-        const struct pass *pass = &net->train[k];
-        size_t bytes = 0;
-        for (int i = 0; i < pass->input_count; i++)
-            bytes += backend_aligned(input_bytes(pass, i));
-        f->bytes = bytes > f->bytes ? bytes : f->bytes;
-    }
+    for (int k = 0; k < net->canvases; k++)
+        if (net->train[k].input_bytes > f->bytes)
+            f->bytes = net->train[k].input_bytes;
     if (f->backend->table->device->select == NULL)
         return 0;
     f->staging = f->backend->table->alloc(f->backend, f->bytes, err);
@@ -41,23 +29,25 @@ void input_staging_done(struct input_staging *f) {
 static int copy_batch(struct input_staging *f, const struct pass *pass, const void *const *values,
                       struct error *err) {
     const struct backend_device *ops = f->backend->table->device;
-    char *to = f->staging;
     if (ops->wait(f->backend, f->first_event + EVENT_CONSUMED, err) != 0)
         return -1;
-    for (int i = 0; i < pass->input_count; to += backend_aligned(input_bytes(pass, i)), i++)
-        if (ops->copy(f->backend, to, values[i], input_bytes(pass, i), err) != 0)
+    for (int i = 0; i < pass->input_count; i++)
+        if (ops->copy(f->backend, f->staging + pass->inputs[i].offset, values[i],
+                      pass->inputs[i].bytes, err) != 0)
             return -1;
     return ops->event(f->backend, f->first_event + EVENT_COPIED, err);
 }
 
 static int consume(struct input_staging *f, const struct pass *pass, struct error *err) {
     const struct backend_device *ops = f->backend->table->device;
-    const char *from = f->staging;
     if (ops->wait(f->backend, f->first_event + EVENT_COPIED, err) != 0)
         return -1;
-    for (int i = 0; i < pass->input_count; from += backend_aligned(input_bytes(pass, i)), i++)
-        if (ops->copy(f->backend, input_address(pass, i), from, input_bytes(pass, i), err) != 0)
+    for (int i = 0; i < pass->input_count; i++) {
+        const struct pass_input *input = &pass->inputs[i];
+        if (ops->copy(f->backend, input->address, f->staging + input->offset, input->bytes, err) !=
+            0)
             return -1;
+    }
     return ops->event(f->backend, f->first_event + EVENT_CONSUMED, err);
 }
 
@@ -65,8 +55,8 @@ static int consume(struct input_staging *f, const struct pass *pass, struct erro
 static int copy_at_once(struct input_staging *f, const struct pass *pass, const void *const *values,
                         struct error *err) {
     for (int i = 0; i < pass->input_count; i++)
-        if (f->backend->table->copy_in(f->backend, input_address(pass, i), values[i],
-                                       input_bytes(pass, i), err) != 0)
+        if (f->backend->table->copy_in(f->backend, pass->inputs[i].address, values[i],
+                                       pass->inputs[i].bytes, err) != 0)
             return -1;
     return 0;
 }
@@ -93,8 +83,8 @@ int input_staging_put(struct input_staging *f, const struct pass *pass, const st
 
 int input_staging_clear(struct input_staging *f, const struct pass *pass, struct error *err) {
     for (int i = 0; i < pass->input_count; i++)
-        if (f->backend->table->device->clear(f->backend, input_address(pass, i),
-                                             input_bytes(pass, i), err) != 0)
+        if (f->backend->table->device->clear(f->backend, pass->inputs[i].address,
+                                             pass->inputs[i].bytes, err) != 0)
             return -1;
     return 0;
 }

@@ -32,12 +32,23 @@ static int find_ends(struct pass *pass, struct error *err) {
         if (pass->input_count == BATCH_FIELDS_MAX)
             return error_set(err, EXIT_CODE_INTERNAL, "the network has more than %d inputs",
                              BATCH_FIELDS_MAX);
-        pass->inputs[pass->input_count++] = i;
+        pass->inputs[pass->input_count++].tensor = i;
     }
     pass->metrics = graph_find(&pass->graph, "metrics");
     return pass->metrics != TENSOR_NONE || !pass->graph.training
                ? 0
                : error_set(err, EXIT_CODE_INTERNAL, "the network has no output named metrics");
+}
+
+/* Completes the list of inputs of a pass that has been compiled. */
+static void place_inputs(struct pass *pass) {
+    for (int i = 0; i < pass->input_count; i++) {
+        struct pass_input *input = &pass->inputs[i];
+        input->bytes = tensor_bytes(&pass->graph.tensors[input->tensor]);
+        input->address = program_address(&pass->program, input->tensor);
+        input->offset = pass->input_bytes;
+        pass->input_bytes += backend_aligned(input->bytes);
+    }
 }
 
 /* A batch norm in training needs two values a channel: of a single value the variance is 0, and
@@ -114,6 +125,10 @@ int network_open(struct network *net, struct backend *backend, const struct netw
     if (programs_compile(programs, graphs, count, &net->memory, &net->store, net->backend, &compile,
                          err) != 0)
         return error_wrap(err, "%s", o->model);
+    for (int i = 0; i < net->canvases; i++) {
+        place_inputs(&net->train[i]);
+        place_inputs(&net->eval[i]);
+    }
     return 0;
 }
 
@@ -140,22 +155,24 @@ struct pass *network_pass(const struct network *net, struct pass *passes, const 
 
 const void *pass_values(const struct pass *pass, int input, const struct batch *batch,
                         struct error *err) {
-    const struct tensor *tensor = &pass->graph.tensors[pass->inputs[input]];
-    int field = batch_layout_find(batch->layout, tensor->name);
-    if (field >= 0 && batch->layout->fields[field].bytes == tensor_bytes(tensor))
+    const size_t bytes = pass->inputs[input].bytes;
+    const char *name = pass->graph.tensors[pass->inputs[input].tensor].name;
+    int field = batch_layout_find(batch->layout, name);
+    if (field >= 0 && batch->layout->fields[field].bytes == bytes)
         return batch->fields[field];
     (void)error_set(err, EXIT_CODE_INTERNAL, "%s takes %s of %zu bytes, but a batch has %zu",
-                    pass->model->name, tensor->name, tensor_bytes(tensor),
+                    pass->model->name, name, bytes,
                     field >= 0 ? batch->layout->fields[field].bytes : 0);
     return NULL;
 }
 
 int pass_feed(struct pass *pass, const struct batch *batch, struct error *err) {
+    struct backend *backend = pass->program.backend;
     for (int i = 0; i < pass->input_count; i++) {
-        const struct tensor *tensor = &pass->graph.tensors[pass->inputs[i]];
+        const struct pass_input *input = &pass->inputs[i];
         const void *values = pass_values(pass, i, batch, err);
         if (values == NULL ||
-            program_write(&pass->program, tensor->name, values, tensor_bytes(tensor), err) != 0)
+            backend->table->copy_in(backend, input->address, values, input->bytes, err) != 0)
             return -1;
     }
     return 0;

@@ -38,11 +38,20 @@ struct network_options {
     struct compile_memory memory; /* the same */
 };
 
+/* An input of a compiled pass. */
+struct pass_input {
+    int tensor;    /* its number in the graph */
+    size_t bytes;  /* the whole input */
+    size_t offset; /* in memory that holds all inputs of a pass one after the other, aligned */
+    void *address; /* the program's */
+};
+
 struct pass {
     const struct model *model; /* borrowed */
     struct graph graph;
     struct program program;
-    int inputs[BATCH_FIELDS_MAX]; /* tensor numbers */
+    struct pass_input inputs[BATCH_FIELDS_MAX];
+    size_t input_bytes; /* of memory that holds them all */
     int input_count;
     int metrics; /* tensor number */
 };

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 int step_flag_of(const struct model *model, int number) {
@@ -27,15 +28,6 @@ unsigned step_keeps(enum optimizer_kind kind, bool average) {
            (row->keeps_second ? GRAPH_KEEPS_SECOND : 0U) | (average ? GRAPH_KEEPS_AVERAGE : 0U);
 }
 
-void step_make_groups(struct stepper *s, float decay, float bias_rate) {
-    const int kind = s->rule.step.kind;
-    for (int i = 0; i < 4; i++)
-        s->rule.groups[i] = (struct optimizer_group){
-            .rate = i < 2 ? 1 : bias_rate,
-            .decay = i % 2 == 0 ? decay : 0,
-            .adapts = kind == OPTIMIZER_LARC || (kind == OPTIMIZER_LARS && i % 2 == 0)};
-}
-
 /* Returns true if SLOT is a bias, and not one of a norm. */
 static bool is_bias(const struct store *store, const struct store_slot *slot) {
     const char *end = strrchr(slot->name, '.');
@@ -46,10 +38,25 @@ static bool is_bias(const struct store *store, const struct store_slot *slot) {
     return store_find(store, mean) == NULL;
 }
 
-int step_group(const struct stepper *s, const struct store_slot *slot) {
+static unsigned char group_of(const struct stepper *s, const struct store_slot *slot) {
     bool bias = is_bias(&s->net->store, slot);
     bool decays = s->decay_all || slot->shape.rank > 1 || (bias && s->decay_biases);
-    return (bias ? 2 : 0) + (decays ? 0 : 1);
+    return (unsigned char)((bias ? 2 : 0) + (decays ? 0 : 1));
+}
+
+int step_make_groups(struct stepper *s, float decay, float bias_rate, struct error *err) {
+    const int kind = s->rule.step.kind;
+    const struct store *store = &s->net->store;
+    for (int i = 0; i < 4; i++)
+        s->rule.groups[i] = (struct optimizer_group){
+            .rate = i < 2 ? 1 : bias_rate,
+            .decay = i % 2 == 0 ? decay : 0,
+            .adapts = kind == OPTIMIZER_LARC || (kind == OPTIMIZER_LARS && i % 2 == 0)};
+    if (s->group_of == NULL && (s->group_of = calloc((size_t)store->slot_count + 1, 1)) == NULL)
+        return error_no_memory(err, "groups of parameters");
+    for (int i = 0; i < store->slot_count; i++)
+        s->group_of[i] = group_of(s, &store->slots[i]);
+    return 0;
 }
 
 /* Names what was not finite, the loss or the gradients, as far as the loss tells. */
@@ -132,7 +139,7 @@ int step_penalty(struct stepper *s, double *ret, struct error *err) {
     const float *weights = arena;
     for (int i = 0; i < store->slot_count; i++) {
         const struct store_slot *slot = &store->slots[i];
-        double decay = slot->trained ? (double)s->rule.groups[step_group(s, slot)].decay : 0;
+        double decay = slot->trained ? (double)s->rule.groups[s->group_of[i]].decay : 0;
         if (decay > 0)
             sum += decay * optimizer_square_sum(weights + slot->first, slot->count);
     }

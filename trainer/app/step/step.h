@@ -36,7 +36,8 @@ struct stepper {
     struct pass *pass; /* of the last micro-batch; of the first canvas before any */
     struct comm *comm;
     int accumulate;
-    struct optimizer_rule rule;    /* the learning rate is set in each step; groups: step_group */
+    struct optimizer_rule rule;    /* the learning rate is set in each step */
+    unsigned char *group_of;       /* owned; per slot of the store: its group in `rule` */
     bool decay_all;                /* weight decay applies to all parameters; else only to weights
                                     * of two and more dimensions */
     bool decay_biases;             /* also to biases, but not those of norms */
@@ -62,6 +63,7 @@ struct stepper {
     bool penalty;     /* set it before host_stepper_finish if that step's outcome shall include the
                        * penalty */
     uint64_t ticket;  /* of the all-reduce of the last bucket started */
+    int pending;      /* steps with an unknown outcome: 0 or, on a device, 1 */
     int64_t waited;   /* waiting for other ranks in the last step, ns; 0 on a device, which cannot
                        * tell */
 
@@ -88,10 +90,8 @@ int step_flag_of(const struct model *model, int number);
  * (graph/graph.h). */
 unsigned step_keeps(enum optimizer_kind kind, bool average);
 /* Fills the parameter groups: those with the common learning rate, then those of biases at
- * BIAS_RATE times it, each with and without DECAY. */
-void step_make_groups(struct stepper *s, float decay, float bias_rate);
-/* Returns the group of SLOT, a trained parameter. */
-int step_group(const struct stepper *s, const struct store_slot *slot);
+ * BIAS_RATE times it, each with and without DECAY. Finds the group of each parameter. */
+int step_make_groups(struct stepper *s, float decay, float bias_rate, struct error *err);
 /* Sets the FLAGS that this rank knows before a step is computed; the others become 0. */
 void step_say(const struct stepper *s, float flags[STORE_FLAGS]);
 /* Interprets the reduced FLAGS and the result of the update, for a step taken at RATE. Call in the

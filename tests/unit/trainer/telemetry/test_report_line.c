@@ -114,7 +114,41 @@ static void every_metric_definition_matches_one_of_them(void) {
     }
 }
 
+static struct buf text;
+
+static const char *row_text(struct table_row at) {
+    buf_done(&text);
+    buf_init(&text, 1024);
+    CU_ASSERT_EQUAL(report_line_row(&text, &at, NULL), 0);
+    return buf_text(&text);
+}
+
+static void the_header_names_the_columns(void) {
+    buf_init(&text, 1024);
+    CU_ASSERT_EQUAL(report_line_header(&text, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(buf_text(&text), "    Step  Epoch    Speed    Loss FinLoss        LR");
+}
+
+static void rows_stand_under_the_header(void) {
+    CU_ASSERT_STRING_EQUAL(row_text((struct table_row){
+                               20, 1.25, 812.54, 2.30259, 2.35259, 0.1, 0, 0, {0, 0}, NULL, 0}),
+                           "      20   1.25    812.5  2.3026  2.3526  0.100000");
+    CU_ASSERT_EQUAL(strlen(row_text((struct table_row){
+                        45000, 89.99, 12345.6, 0.1, 0.2, 6.4, 0, 0, {0, 0}, NULL, 0})),
+                    strlen("    Step  Epoch    Speed    Loss FinLoss        LR"));
+}
+
+static void a_loss_that_is_no_number_says_so(void) {
+    const double nan = __builtin_nan("");
+    ASSERT_CONTAINS(row_text((struct table_row){1, 0, 1, nan, nan, 0, 0, 0, {0, 0}, NULL, 0}),
+                    "nan");
+    CU_ASSERT_PTR_NULL(
+        strstr(row_text((struct table_row){1, 0, 1, -nan, -nan, 0, 0, 0, {0, 0}, NULL, 0}), "-"));
+    buf_done(&text);
+}
+
 UNIT_SUITE("telemetry.report_line", UNIT(the_lines_have_the_documented_form),
            UNIT(an_evaluation_names_its_weights), UNIT(an_epoch_has_a_line),
            UNIT(faults_of_the_data_are_counted_once_there_are_some),
-           UNIT(every_metric_definition_matches_one_of_them))
+           UNIT(every_metric_definition_matches_one_of_them), UNIT(the_header_names_the_columns),
+           UNIT(rows_stand_under_the_header), UNIT(a_loss_that_is_no_number_says_so))
