@@ -2,8 +2,8 @@
 # The rules of the house that no compiler checks:
 #   every source of common/ and entrypoint/ has a twin test, no file passes 500 lines, no folder has
 #   more than 20 sources at its top, headers are included by their path in the tree, files that
-#   comments name are there, a public struct's name is unique, only entrypoint/mpi uses Open MPI's
-#   names, each platform has a whole job in the system tests,
+#   comments name are there, a public struct's name is unique, a suite is called after its file,
+#   only entrypoint/mpi uses Open MPI's names, each platform has a whole job in the system tests,
 #   and unit tests do not sleep.
 # Includes that cross the rooms do not build (cmake/Room.cmake).
 set -u
@@ -48,6 +48,15 @@ if [ -n "$files" ]; then
         }
         END { for (name in public) if (count[name] > 1) print "struct " name ":" places[name] }' $product)
     [ -z "$twice" ] || say "declared in a header and once more, which wants another name: $twice"
+    # A suite is called after its file, so that the name of a test that fails leads to it.
+    misnamed=$(awk 'match($0, /^UNIT_SUITE\("[a-z0-9_.]+"/) {
+            suite = substr($0, RSTART + 12, RLENGTH - 13)
+            file = FILENAME
+            sub(/.*\./, "", suite)
+            sub(/.*\/test_/, "", file)
+            if (file != suite ".c") print FILENAME ": " suite
+        }' $files)
+    [ -z "$misnamed" ] || say "a suite that is not called after its file: $misnamed"
     # shellcheck disable=SC2013  # paths without blanks
     for path in $(sed -nE 's/^ *# *include "([^"]+)".*/\1/p' $files | sort -u); do
         [ -e "$path" ] || say "not a path in the tree: #include \"$path\""
