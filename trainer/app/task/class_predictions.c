@@ -5,6 +5,7 @@
 #include "common/file/output_path.h"
 #include "common/json/json.h"
 #include "common/str.h"
+#include "trainer/app/task/score.h"
 #include "trainer/data/dataset/labelled.h"
 
 #include <limits.h>
@@ -28,8 +29,7 @@ struct class_predictions {
     const struct dataset *set;
     float *logits; /* owned; [set->count][classes] */
     bool *seen;    /* owned; [set->count] */
-    float *batch;  /* owned; of one batch */
-    size_t batch_bytes;
+    struct score_logits batch;
 };
 
 int class_predictions_open(const struct model_config *config, const struct dataset *set,
@@ -49,21 +49,8 @@ void class_predictions_close(void *score) {
     struct class_predictions *g = score;
     free(g->logits);
     free(g->seen);
-    free(g->batch);
+    score_logits_done(&g->batch);
     free(g);
-}
-
-static int read_logits(struct class_predictions *g, const struct task_outputs *outputs,
-                       struct error *err) {
-    size_t bytes = outputs->bytes(outputs->user, "logits");
-    if (bytes == 0 || bytes % (g->config->classes * sizeof(float)) != 0)
-        return error_set(err, EXIT_CODE_INTERNAL, "%s has no logits among its outputs",
-                         g->config->model);
-    if (g->batch == NULL)
-        g->batch = malloc(bytes);
-    if (g->batch == NULL)
-        return error_no_memory(err, "predictions");
-    return outputs->read(outputs->user, "logits", g->batch, bytes, err);
 }
 
 int class_predictions_batch(void *score, const struct batch *batch,
@@ -72,13 +59,13 @@ int class_predictions_batch(void *score, const struct batch *batch,
     struct class_predictions *g = score;
     const float *weight = batch->fields[LABELLED_WEIGHT];
     const size_t classes = g->config->classes;
-    if (read_logits(g, outputs, err) != 0)
+    if (score_logits_read(&g->batch, outputs, batch, classes, err) != 0)
         return -1;
     for (int i = 0; i < batch->count; i++) {
         if (!(weight[i] > 0))
             continue;
         size_t sample = (size_t)batch->samples[i];
-        memcpy(g->logits + sample * classes, g->batch + (size_t)i * classes,
+        memcpy(g->logits + sample * classes, g->batch.values + (size_t)i * classes,
                classes * sizeof(float));
         g->seen[sample] = true;
         ++*ret_images;

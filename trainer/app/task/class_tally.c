@@ -23,24 +23,8 @@ int class_tally_open(struct class_tally *tally, size_t classes, bool pairs, stru
 void class_tally_done(struct class_tally *tally) {
     free(tally->sums);
     free(tally->pairs);
-    free(tally->logits);
+    score_logits_done(&tally->logits);
     *tally = (struct class_tally){0};
-}
-
-static int read_logits(struct class_tally *t, const struct batch *batch,
-                       const struct task_outputs *outputs, struct error *err) {
-    size_t bytes = outputs->bytes(outputs->user, "logits");
-    if (bytes < (size_t)batch->count * t->classes * sizeof(float))
-        return error_set(err, EXIT_CODE_INTERNAL, "logits of %zu bytes for %d pictures", bytes,
-                         batch->count);
-    if (bytes > t->bytes) {
-        float *more = realloc(t->logits, bytes);
-        if (more == NULL)
-            return error_no_memory(err, "accuracy by class");
-        t->logits = more;
-        t->bytes = bytes;
-    }
-    return outputs->read(outputs->user, "logits", t->logits, bytes, err);
 }
 
 static size_t best_of(const float *logits, size_t classes) {
@@ -89,10 +73,10 @@ int class_tally_add(struct class_tally *tally, const struct batch *batch,
                     const struct task_outputs *outputs, struct error *err) {
     const float *weight = batch->fields[LABELLED_WEIGHT];
     const int32_t *label = batch->fields[LABELLED_LABEL];
-    if (read_logits(tally, batch, outputs, err) != 0)
+    if (score_logits_read(&tally->logits, outputs, batch, tally->classes, err) != 0)
         return -1;
     for (int i = 0; i < batch->count; i++) {
-        const float *logits = tally->logits + (size_t)i * tally->classes;
+        const float *logits = tally->logits.values + (size_t)i * tally->classes;
         if (weight[i] > 0 && (size_t)label[i] < tally->classes)
             count(tally, logits, (size_t)label[i], batch->samples[i]);
     }

@@ -6,6 +6,7 @@
 
 #include "common/buf.h"
 #include "common/error.h"
+#include "trainer/app/task/score.h"
 #include "trainer/app/task/task.h"
 #include "trainer/comm/comm.h"
 #include "trainer/data/dataset/batch.h"
@@ -33,8 +34,7 @@ struct class_tally {
     double *sums;  /* owned; [2 * classes]: pictures of each class, then the correct ones */
     double *pairs; /* owned; [classes][classes]: pictures by class and answer; NULL: not counted */
     struct class_mistake mistakes[CLASS_TALLY_MISTAKES]; /* the most confident ones, best first */
-    float *logits;                                       /* owned; of one batch */
-    size_t bytes;
+    struct score_logits logits;
 };
 
 /* Without PAIRS no confusions are counted. */

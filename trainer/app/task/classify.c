@@ -31,7 +31,7 @@ struct classify {
 };
 
 /* For labelled sets the default computes the means. */
-static int score_open(struct task_data *data, void **ret_score, struct error *err) {
+static int open_predictions(struct task_data *data, void **ret_score, struct error *err) {
     const struct classify *c = data->own;
     *ret_score = NULL;
     return c->trained != NULL ? class_predictions_open(c->trained, &c->validation, ret_score, err)
@@ -330,7 +330,7 @@ const struct task TASK_CLASSIFY = {
     .open = open_data,
     .close = close_data,
     .describe = describe,
-    .score_open = score_open,
+    .score_open = open_predictions,
     .score_batch = class_predictions_batch,
     .score_close = class_predictions_close,
     .mistakes_show = show_mistakes,

@@ -1,5 +1,7 @@
 #include "trainer/app/task/score.h"
 
+#include <stdlib.h>
+
 int score_open(struct score *score, struct task_data *data, struct error *err) {
     *score = (struct score){.data = data};
     return data->task->score_open == NULL ? 0 : data->task->score_open(data, &score->own, err);
@@ -36,4 +38,27 @@ int score_end(struct score *score, struct comm *comm, struct evaluation *ret, st
                        list[i].kind == METRIC_SUM ? totals[i] : totals[i] * share);
     evaluation_add(ret, list[METRIC_LOSS].name, totals[METRIC_LOSS] * share);
     return 0;
+}
+
+void score_logits_done(struct score_logits *logits) {
+    free(logits->values);
+    *logits = (struct score_logits){0};
+}
+
+int score_logits_read(struct score_logits *logits, const struct task_outputs *outputs,
+                      const struct batch *batch, size_t classes, struct error *err) {
+    const size_t bytes = outputs->bytes(outputs->user, "logits");
+    const size_t row = classes * sizeof(float);
+    if (bytes == 0 || bytes % row != 0 || bytes / row < (size_t)batch->count)
+        return error_set(err, EXIT_CODE_INTERNAL,
+                         "the network's output logits has %zu bytes, and not %zu for each of %d "
+                         "pictures",
+                         bytes, row, batch->count);
+    if (bytes > logits->bytes) {
+        float *more = realloc(logits->values, bytes);
+        if (more == NULL)
+            return error_no_memory(err, "logits of a batch");
+        *logits = (struct score_logits){.values = more, .bytes = bytes};
+    }
+    return outputs->read(outputs->user, "logits", logits->values, bytes, err);
 }

@@ -23,4 +23,18 @@ int score_batch(struct score *score, const struct batch *batch, const struct tas
  * scored, at least one, is set. */
 int score_end(struct score *score, struct comm *comm, struct evaluation *ret, struct error *err);
 
+/* Logits of one batch of a classification network: its output "logits", f32 [N, classes]. Zeroed
+ * before the first batch. */
+struct score_logits {
+    float *values; /* owned; of the batch that was read last */
+    size_t bytes;
+};
+
+void score_logits_done(struct score_logits *logits);
+
+/* Reads the logits of BATCH. EXIT_CODE_INTERNAL if OUTPUTS have none of CLASSES classes, or not one
+ * row for each picture. */
+int score_logits_read(struct score_logits *logits, const struct task_outputs *outputs,
+                      const struct batch *batch, size_t classes, struct error *err);
+
 #endif

@@ -109,5 +109,42 @@ static void a_task_may_score_in_its_own_way(void) {
     CU_ASSERT(!seen.open);
 }
 
+static const float LOGITS[] = {1, 2, 3, 4, 5, 6};
+static size_t logits_size;
+
+static size_t size_of(void *user, const char *name) {
+    (void)user;
+    return strcmp(name, "logits") == 0 ? logits_size : 0;
+}
+
+static int read_logits(void *user, const char *name, void *ret_values, size_t bytes,
+                       struct error *err) {
+    (void)user, (void)name, (void)err;
+    memcpy(ret_values, LOGITS, bytes);
+    return 0;
+}
+
+static void logits_have_a_row_for_each_picture(void) {
+    const struct task_outputs outputs = {.bytes = size_of, .read = read_logits};
+    struct batch batch = {.count = 1};
+    struct score_logits logits = {0};
+    struct error err = {0};
+    logits_size = 3 * sizeof(float);
+    CU_ASSERT_EQUAL(score_logits_read(&logits, &outputs, &batch, 3, NULL), 0);
+    CU_ASSERT_EQUAL(logits.values[2], 3);
+    batch.count = 2;
+    CU_ASSERT_EQUAL(score_logits_read(&logits, &outputs, &batch, 3, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_INTERNAL);
+    ASSERT_CONTAINS(err.text, "12 bytes, and not 12 for each of 2 pictures");
+    logits_size = sizeof(LOGITS);
+    CU_ASSERT_EQUAL(score_logits_read(&logits, &outputs, &batch, 3, NULL), 0);
+    CU_ASSERT_EQUAL(logits.values[5], 6);
+    CU_ASSERT_EQUAL(score_logits_read(&logits, &outputs, &batch, 4, NULL), -1);
+    logits_size = 0;
+    CU_ASSERT_EQUAL(score_logits_read(&logits, &outputs, &batch, 3, NULL), -1);
+    score_logits_done(&logits);
+    CU_ASSERT_PTR_NULL(logits.values);
+}
+
 UNIT_SUITE("app.score", UNIT(by_default_figures_are_means_over_samples_and_the_loss_comes_last),
-           UNIT(a_task_may_score_in_its_own_way))
+           UNIT(a_task_may_score_in_its_own_way), UNIT(logits_have_a_row_for_each_picture))
