@@ -6,7 +6,7 @@
 #include "entrypoint/master/accounting.h"
 #include "entrypoint/master/members/lease.h"
 #include "entrypoint/master/standing.h"
-#include "entrypoint/master/state/odd_wait.h"
+#include "entrypoint/evidence/odd_wait.h"
 #include "entrypoint/wire/message.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-#include "entrypoint/master/state/odd_wait.h"
+#include "entrypoint/evidence/odd_wait.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * reads a file or is in another collective, waits in another one. Only the names of the kernel's
  * waits are compared (proc_pid_wchan(5)), each once: how many threads a rank has, and which system
  * call each of them is in, differs between ranks that do the same. */
-#ifndef ENTRYPOINT_MASTER_STATE_ODD_WAIT_H
-#define ENTRYPOINT_MASTER_STATE_ODD_WAIT_H
+#ifndef ENTRYPOINT_EVIDENCE_ODD_WAIT_H
+#define ENTRYPOINT_EVIDENCE_ODD_WAIT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "entrypoint/master/state/odd_wait.h"
+#include "entrypoint/evidence/odd_wait.h"
 
 #include "tests/support/unit.h"
 
@@ -60,6 +60,6 @@ static void names_that_look_like_places_do_no_harm(void) {
     CU_ASSERT_EQUAL(odd_of(endless, first, first, first, false), 0);
 }
 
-UNIT_SUITE("master.odd_wait", UNIT(the_rank_that_waits_elsewhere_is_found),
+UNIT_SUITE("evidence.odd_wait", UNIT(the_rank_that_waits_elsewhere_is_found),
            UNIT(one_that_has_ended_is_left_out), UNIT(without_a_majority_nobody_is_named),
            UNIT(names_that_look_like_places_do_no_harm))
