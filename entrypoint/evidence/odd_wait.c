@@ -49,7 +49,7 @@ static bool is_same(const struct places *a, const struct places *b) {
 
 /* Looks for ranks with waits that differ from COMMON's. Returns their number, or 2 if an unknown
  * one is among them; in *RET the first. */
-static size_t count_odd(char *const *states, const bool *ended, size_t count,
+static size_t count_odd(const char *const *states, const bool *ended, size_t count,
                         const struct places *common, int64_t *ret) {
     size_t odd = 0;
     for (size_t i = 0; i < count && odd < 2; i++) {
@@ -68,7 +68,7 @@ static size_t count_odd(char *const *states, const bool *ended, size_t count,
 }
 
 /* Tries the first two ranks: one of them is not the odd one, and shows where all others wait. */
-int64_t odd_wait(char *const *states, const bool *ended, size_t count, int64_t *ret_other) {
+int64_t odd_wait(const char *const *states, const bool *ended, size_t count, int64_t *ret_other) {
     size_t tried = 0;
     size_t left = 0;
     for (size_t i = 0; i < count; i++)

@@ -14,6 +14,6 @@
 /* STATES: texts of thread_states() of COUNT ranks; those with ENDED are left out, and NULL or "" is
  * unknown. Returns the only rank that waits differently from all others, which are the same,
  * and in *RET_OTHER one of the others; -1 if there is no such rank, or fewer than two others. */
-int64_t odd_wait(char *const *states, const bool *ended, size_t count, int64_t *ret_other);
+int64_t odd_wait(const char *const *states, const bool *ended, size_t count, int64_t *ret_other);
 
 #endif

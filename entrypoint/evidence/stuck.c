@@ -2,6 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/str.h"
+#include "entrypoint/evidence/odd_wait.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -130,10 +131,31 @@ static void describe(const struct stuck_rank *ranks, size_t count, const bool *a
     add_where(&ranks[first], ret->text, sizeof(ret->text));
 }
 
+/* Compares what the threads of ranks wait in, where no stack tells more. */
+static bool find_odd(const struct stuck_rank *ranks, size_t count, struct stuck_finding *ret) {
+    cleanup_free const char **waits = (const char **)calloc(count, sizeof(*waits));
+    cleanup_free bool *ended = calloc(count, sizeof(*ended));
+    int64_t other = -1;
+    if (waits == NULL || ended == NULL)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        waits[i] = ranks[i].waits;
+        ended[i] = ranks[i].ended;
+    }
+    const int64_t odd = odd_wait(waits, ended, count, &other);
+    if (odd < 0)
+        return false;
+    *ret = (struct stuck_finding){.rank = (int)odd, .other = (int)other};
+    add(ret->text, sizeof(ret->text),
+        "%s rank %d waits elsewhere than all others: was it left out of a collective?",
+        ranks[odd].host, ret->rank);
+    return true;
+}
+
 bool stuck_find(const struct stuck_rank *ranks, size_t count, struct stuck_finding *ret) {
     size_t together = 0;
     cleanup_free bool *absent = calloc(count > 0 ? count : 1, sizeof(*absent));
-    *ret = (struct stuck_finding){.rank = -1};
+    *ret = (struct stuck_finding){.rank = -1, .other = -1};
     if (absent == NULL || count < 2)
         return false;
     const char *where = most_common(ranks, count, false, &together);
@@ -147,7 +169,7 @@ bool stuck_find(const struct stuck_rank *ranks, size_t count, struct stuck_findi
         where = most_common(ranks, count, true, &together);
     /* Places tell less than names of operations: only one rank or few may be elsewhere. */
     if (where == NULL || together == count || (by_place && (count < 3 || together * 3 < count * 2)))
-        return false;
+        return find_odd(ranks, count, ret);
     for (size_t i = 0; i < count; i++)
         absent[i] = ranks[i].ended || !ranks[i].known ||
                     strcmp(where, by_place ? ranks[i].at.place : ranks[i].at.collective) != 0;

@@ -1,5 +1,5 @@
 /* Comparison of where all ranks of a job are: which of them wait in a collective operation, and
- * which have not come to it. Pure. */
+ * which have not come to it; or which one waits elsewhere than all others (odd_wait.h). Pure. */
 #ifndef ENTRYPOINT_EVIDENCE_STUCK_H
 #define ENTRYPOINT_EVIDENCE_STUCK_H
 
@@ -13,12 +13,14 @@ struct stuck_rank {
     bool known;       /* its host has answered */
     bool ended;       /* its program has */
     struct stack_reading at;
+    const char *waits; /* borrowed; what its threads wait in (thread_states.h); NULL: unknown */
 };
 
 enum { STUCK_TEXT_SIZE = 448 };
 
 struct stuck_finding {
-    int rank; /* the first that has not come; -1: none in particular */
+    int rank;  /* the first that has not come; -1: none in particular */
+    int other; /* one of the others, where RANK alone waits elsewhere than them; else -1 */
     char text[STUCK_TEXT_SIZE];
 };
 

@@ -69,7 +69,7 @@ static void describe(const struct master *m, const json_t *found, struct stuck_f
     take_word(json_object_get(found, "operation"), operation);
     if (size > 0)
         (void)snprintf(of, sizeof(of), " of %lld", (long long)size);
-    *ret = (struct stuck_finding){.rank = -1};
+    *ret = (struct stuck_finding){.rank = -1, .other = -1};
     if (operation[0] == '\0')
         (void)snprintf(ret->text, sizeof(ret->text),
                        "NCCL hears nothing of %lld%s rank%s of communicator %s", (long long)count,

@@ -1,16 +1,18 @@
 #include "entrypoint/master/reports.h"
 
+#include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/json/json.h"
 #include "common/log/log.h"
+#include "entrypoint/evidence/stuck.h"
 #include "entrypoint/master/accounting.h"
 #include "entrypoint/master/members/lease.h"
 #include "entrypoint/master/standing.h"
-#include "entrypoint/evidence/odd_wait.h"
 #include "entrypoint/wire/message.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static const int64_t after_failure = 10 * CLOCK_SECOND; /* upper limit */
 static const int64_t gather =
@@ -201,15 +203,21 @@ static void call_stalled(struct master *m, size_t host, int64_t rank, int64_t se
         standing_fail(m);
 }
 
-/* Names the rank that waits elsewhere, once until a rank works again; not if evidence has named one
- * (standing.h). */
-static void tell_odd(struct master *m, int64_t rank) {
-    if (rank < 0 || m->attempt.odd_told || m->attempt.stuck[0] != '\0')
-        return;
-    m->attempt.odd_told = true;
-    log_warning("all ranks are silent and idle, and %s rank %" PRId64
-                " waits elsewhere than all others: was it left out of a collective?",
-                supervisor_host_name(&m->s, m->attempt.rank_host[rank]), rank);
+/* Finds the rank that waits elsewhere than all others, by what their threads wait in. Warns of it
+ * once until a rank works again; not if evidence has named one (standing.h). */
+static struct stuck_finding find_odd(struct master *m) {
+    struct attempt *a = &m->attempt;
+    struct stuck_finding found = {.rank = -1, .other = -1};
+    cleanup_free struct stuck_rank *ranks = calloc(a->ranks, sizeof(*ranks));
+    for (size_t i = 0; ranks != NULL && i < a->ranks; i++)
+        ranks[i] = (struct stuck_rank){.host = supervisor_host_name(&m->s, a->rank_host[i]),
+                                       .ended = a->reported[i],
+                                       .waits = a->quiet[i]};
+    if (ranks == NULL || !stuck_find(ranks, a->ranks, &found) || a->odd_told || a->stuck[0] != '\0')
+        return found;
+    a->odd_told = true;
+    log_warning("all ranks are silent and idle, and %s", found.text);
+    return found;
 }
 
 /* The job is ended only on request: a server may be idle for days. */
@@ -217,18 +225,16 @@ static void end_where_all_rest(struct master *m) {
     struct attempt *a = &m->attempt;
     const int64_t limit = m->s.job->settings.idle_seconds;
     const int64_t first = attempt_all_quiet(a);
-    int64_t other = -1;
     if (first < 0 || a->stalled != 0 || a->failed)
         return;
-    const int64_t odd = odd_wait(a->quiet, a->reported, a->ranks, &other);
-    const int64_t rank = odd >= 0 ? odd : first;
-    tell_odd(m, odd);
+    const struct stuck_finding odd = find_odd(m);
+    const int64_t rank = odd.rank >= 0 ? odd.rank : first;
     if (limit == 0)
         return;
     log_error("all ranks are silent and idle, so that none can be waiting for another");
-    call_stalled(m, a->rank_host[rank], rank, limit, a->quiet[rank], odd >= 0);
-    if (odd >= 0) /* where all others wait */
-        call_stalled(m, a->rank_host[other], other, limit, a->quiet[other], false);
+    call_stalled(m, a->rank_host[rank], rank, limit, a->quiet[rank], odd.rank >= 0);
+    if (odd.rank >= 0) /* where all others wait */
+        call_stalled(m, a->rank_host[odd.other], odd.other, limit, a->quiet[odd.other], false);
 }
 
 void reports_report(struct member *b, const json_t *message) {

@@ -46,8 +46,10 @@ static void note(struct master *m, const struct stuck_finding *f) {
 static void conclude(struct master *m) {
     struct stuck_finding finding;
     const struct attempt *a = &m->attempt;
-    for (size_t i = 0; i < a->ranks; i++)
+    for (size_t i = 0; i < a->ranks; i++) {
         m->standing.ranks[i].ended = a->reported[i];
+        m->standing.ranks[i].waits = a->quiet[i];
+    }
     if (m->standing.is_told)
         log_debug("what was found stays as it is");
     else if (stuck_find(m->standing.ranks, a->ranks, &finding))

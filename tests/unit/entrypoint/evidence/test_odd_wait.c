@@ -18,7 +18,7 @@ static char unknown[] = "";
 static int64_t other;
 
 static int64_t odd_of(char *first, char *second, char *third, char *fourth, bool fourth_ended) {
-    char *states[RANKS] = {first, second, third, fourth};
+    const char *states[RANKS] = {first, second, third, fourth};
     const bool ended[RANKS] = {false, false, false, fourth_ended};
     other = -1;
     return odd_wait(states, ended, RANKS, &other);
@@ -46,7 +46,7 @@ static void without_a_majority_nobody_is_named(void) {
     CU_ASSERT_EQUAL(odd_of(asleep, in_collective, in_store, NULL, false), -1);
     CU_ASSERT_EQUAL(odd_of(unknown, unknown, unknown, asleep, false), -1);
     CU_ASSERT_EQUAL(odd_of(works, in_collective, in_collective, in_collective, false), -1);
-    char *two[] = {asleep, in_collective};
+    const char *two[] = {asleep, in_collective};
     const bool ended[2] = {false, false};
     CU_ASSERT_EQUAL(odd_wait(two, ended, 2, &other), -1);
 }

@@ -77,6 +77,27 @@ static void one_elsewhere_among_many_is_named(void) {
     CU_ASSERT_FALSE(stuck_find(ranks, 3, &f));
 }
 
+/* Where no stack could be read, what threads wait in tells the one apart. */
+static void one_that_waits_elsewhere_is_named(void) {
+    struct stuck_finding f;
+    struct stuck_rank ranks[] = {{.host = "a"}, {.host = "a"}, {.host = "b"}, {.host = "b"}};
+    for (size_t i = 0; i < 4; i++)
+        ranks[i].waits =
+            i == 2 ? "pid 3 sh: 1 S pipe_read (0)" : "pid 1 sh: 1 S futex_do_wait (202)";
+    CU_ASSERT_TRUE(stuck_find(ranks, 4, &f));
+    CU_ASSERT_EQUAL(f.rank, 2);
+    CU_ASSERT_EQUAL(f.other, 0);
+    CU_ASSERT_STRING_EQUAL(f.text, "b rank 2 waits elsewhere than all others: was it left out of a "
+                                   "collective?");
+    ranks[3].ended = true;
+    ranks[0].waits = NULL;
+    CU_ASSERT_FALSE(stuck_find(ranks, 4, &f));
+    CU_ASSERT(f.rank == -1 && f.other == -1);
+    ranks[0] = at("a", "barrier", ""); /* a stack tells more */
+    CU_ASSERT_TRUE(stuck_find(ranks, 4, &f));
+    CU_ASSERT(f.rank == 1 && f.other == -1);
+}
+
 static void nothing_known_is_nothing(void) {
     struct stuck_finding f;
     const struct stuck_rank ranks[3] = {{.host = "a"}, {.host = "a"}, {.host = "a"}};
@@ -103,4 +124,5 @@ static void long_lists_are_cut(void) {
 UNIT_SUITE("evidence.stuck", UNIT(the_rank_that_has_not_come_is_named), UNIT(two_ranks_are_enough),
            UNIT(other_operations_are_said), UNIT(ends_and_silent_hosts_are_told_apart),
            UNIT(all_in_one_operation_is_its_own_case), UNIT(one_elsewhere_among_many_is_named),
-           UNIT(nothing_known_is_nothing), UNIT(long_lists_are_cut))
+           UNIT(one_that_waits_elsewhere_is_named), UNIT(nothing_known_is_nothing),
+           UNIT(long_lists_are_cut))
