@@ -194,7 +194,7 @@ foreach(exact anchor box exact_math proposal)
         PROPERTIES COMPILE_OPTIONS -ffp-contract=off)
 endforeach()
 room_tests(trainer/data/codec ALONE jpeg real_pictures USES trainer_math)
-foreach(data_room color format dataset prepare coco draw)
+foreach(data_room archive color format dataset prepare coco draw)
     room_tests(trainer/data/${data_room})
 endforeach()
 room_tests(trainer/data/detect USES trainer_data_shapes)
@@ -377,7 +377,7 @@ foreach(source IN LISTS fuzz_sources)
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     target_include_directories(${target} PRIVATE ${TEST_INCLUDES})
     target_link_libraries(${target} PRIVATE entrypoint trainer_data_dataset trainer_data_coco
-        trainer_data_format trainer_data_detect trainer_checkpoint trainer_eval
+        trainer_data_format trainer_data_archive trainer_data_detect trainer_checkpoint trainer_eval
         common_log ringmaster_flags)
     if(TARGET entrypoint_transfer)
         target_link_libraries(${target} PRIVATE entrypoint_transfer PkgConfig::curl)

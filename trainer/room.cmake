@@ -4,6 +4,7 @@
 pkg_check_modules(turbojpeg IMPORTED_TARGET libturbojpeg)
 find_package(JPEG)
 find_package(PNG REQUIRED)
+find_package(ZLIB REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS C)
 part(MPI AUTO "ranks over Open MPI")
 if(RINGMASTER_MPI)
@@ -54,6 +55,8 @@ room(trainer/eval USES common/* trainer/math LINKS OpenMP::OpenMP_C m)
 # Data: codec is the ground; set, coco and shapes stand on it side by side and do not know each other.
 room(trainer/data/codec USES common/* LINKS JPEG::JPEG PNG::PNG m)
 room(trainer/data/format USES common/* trainer/data/codec LINKS m)
+# Archives as data sets are published: only this room sees zlib.
+room(trainer/data/archive USES common/* trainer/data/format LINKS ZLIB::ZLIB)
 room(trainer/data/color USES common/* trainer/math LINKS m)
 room(trainer/data/dataset
     USES common/* trainer/math trainer/data/codec trainer/data/color trainer/data/format
@@ -68,7 +71,7 @@ room(trainer/data/draw USES common/* trainer/math trainer/data/codec trainer/eva
     LINKS ${draw_fonts_library} m
     EXCLUDE ${draw_fonts_out})
 room(trainer/data/prepare USES common/* trainer/math trainer/data/codec trainer/data/format
-    trainer/data/dataset LINKS Threads::Threads m)
+    trainer/data/archive trainer/data/dataset LINKS Threads::Threads m)
 room(trainer/data/shapes USES common/* trainer/math trainer/data/codec trainer/eval LINKS m)
 
 room(trainer/optim USES common/* trainer/math LINKS OpenMP::OpenMP_C m)
@@ -134,6 +137,10 @@ room(trainer/app/command/coco
     USES common/* trainer/eval trainer/data/coco trainer/data/detect trainer/data/shapes
     trainer/app/options trainer/app/command/output
     LINKS OpenMP::OpenMP_C m)
+room(trainer/app/command/prepare
+    USES common/* trainer/math trainer/comm trainer/data/codec trainer/data/color
+    trainer/data/format trainer/data/archive trainer/data/dataset trainer/data/prepare
+    trainer/app/options trainer/app/task trainer/app/command/output)
 room(trainer/app/command/trained
     USES common/* trainer/comm trainer/data/dataset trainer/checkpoint trainer/app/options
     trainer/app/device trainer/app/task trainer/app/weights trainer/app/step trainer/app/run)
@@ -143,8 +150,8 @@ room(trainer/app/command
     trainer/data/shapes trainer/data/prepare trainer/eval trainer/checkpoint
         trainer/telemetry trainer/app/options trainer/app/device trainer/app/task
         trainer/app/weights trainer/app/step trainer/app/run
-        trainer/app/command/output trainer/app/command/coco trainer/app/command/trained
-        trainer/app/comm_check
+        trainer/app/command/output trainer/app/command/coco trainer/app/command/prepare
+        trainer/app/command/trained trainer/app/comm_check
     LINKS OpenMP::OpenMP_C m)
 
 # The meaning of every operator is exact: a*b+c is two roundings there.

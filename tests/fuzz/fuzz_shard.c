@@ -78,9 +78,9 @@ static const char *put_labels(const uint8_t *data, size_t size) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static const struct format *const formats[] = {&FORMAT_TAR,      &FORMAT_TFRECORD,
-                                                   &FORMAT_RECORDIO, &FORMAT_CIFAR10,
-                                                   &FORMAT_CIFAR100, &FORMAT_IDX};
+    static const struct format *const formats[] = {
+        &FORMAT_TAR,      &FORMAT_TFRECORD, &FORMAT_RECORDIO,  &FORMAT_CIFAR10,
+        &FORMAT_CIFAR100, &FORMAT_IDX,      &FORMAT_NESTED_TAR};
     enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
     struct error err = {0};
     if (size == 0)

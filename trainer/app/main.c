@@ -39,10 +39,12 @@ static const struct command COMMANDS[] = {
      "ringtrain eval --watch checkpoints --data pictures\n"},
     {"predict", command_predict, command_predict_help, "predict classes or objects in pictures",
      "ringtrain predict --model-dir model --out predictions cat.jpg photos/\n"},
-    {"prepare", command_prepare, command_prepare_help, "write sample data, or shards",
+    {"prepare", command_prepare, command_prepare_help,
+     "write sample data, shards, or sets from their archives",
      "ringtrain prepare shapes sample\n"
      "ringtrain prepare shapes --coco sample --train 100\n"
-     "ringtrain prepare folder imagenet shards --resize 256\n"},
+     "ringtrain prepare folder imagenet shards --resize 256\n"
+     "ringtrain prepare flowers flower_photos.tgz flowers\n"},
     {"inspect", command_inspect, command_inspect_help, "check a data set, show the compiled step",
      "ringtrain inspect data pictures\n"
      "ringtrain inspect plan --model resnet50 --batch-size 64\n"},

@@ -2,8 +2,9 @@
 #include "common/text/wrap.h"
 #include "trainer/app/command/coco/command_coco.h"
 #include "trainer/app/command/command.h"
-#include "trainer/app/command/command_prepare_folder.h"
 #include "trainer/app/command/output/writing.h"
+#include "trainer/app/command/prepare/command_prepare_archive.h"
+#include "trainer/app/command/prepare/command_prepare_folder.h"
 #include "trainer/app/options/flag.h"
 #include "trainer/data/shapes/prepare.h"
 #include "trainer/data/shapes/shapes.h"
@@ -13,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct prepare_flags {
+struct shapes_flags {
     int64_t train;
     int64_t validation;
     int64_t classes;
@@ -27,7 +28,7 @@ enum { PREPARE = 1 };
 /* prepare_shapes makes at least one picture of each class in a set. */
 #define ROW(name_, field_, low, high, help_)                                                       \
     {                                                                                              \
-        .name = (name_), .type = FLAG_INT, .offset = offsetof(struct prepare_flags, field_),       \
+        .name = (name_), .type = FLAG_INT, .offset = offsetof(struct shapes_flags, field_),        \
         .min = (low), .max = (high), .commands = PREPARE, .value = "N", .help = (help_)            \
     }
 
@@ -42,32 +43,47 @@ static const struct flag FLAGS[] = {
 
 enum { FLAG_COUNT = sizeof(FLAGS) / sizeof(FLAGS[0]) };
 
+/* The sets that are made of something that is there. */
+static const struct {
+    const char *word;
+    int (*run)(int argc, char *const *argv, struct error *err);
+} WRITERS[] = {
+    {"folder", command_prepare_folder}, {"flowers", command_prepare_flowers},
+    {"cifar", command_prepare_cifar},   {"imagenet", command_prepare_imagenet},
+    {"coco", command_prepare_zips},
+};
+
+enum { WRITER_COUNT = sizeof(WRITERS) / sizeof(WRITERS[0]) };
+
 static int refuse(const char *word, struct error *err) {
     struct nearest nearest = nearest_begin(word, strlen(word));
     char words[NEAREST_WORDS_MAX] = "";
     nearest_try(&nearest, "shapes");
-    nearest_try(&nearest, "folder");
+    for (size_t i = 0; i < WRITER_COUNT; i++)
+        nearest_try(&nearest, WRITERS[i].word);
     if (strcmp(word, "shapes") == 0)
         return error_set(err, EXIT_CODE_USAGE,
                          "usage: ringtrain prepare shapes DIR [--FLAG N]...: DIR, where the "
                          "pictures go, comes first, flags after it");
     (void)nearest_words(&nearest, words);
     return error_set(err, EXIT_CODE_USAGE,
-                     "'%.64s' cannot be prepared; expected shapes (ringtrain prepare shapes DIR) "
-                     "or folder (ringtrain prepare folder SOURCE TARGET)%s",
+                     "'%.64s' cannot be prepared; expected shapes (ringtrain prepare shapes DIR), "
+                     "folder (ringtrain prepare folder SOURCE TARGET), flowers, cifar, imagenet or "
+                     "coco%s",
                      word, words);
 }
 
 int command_prepare(int argc, char *const *argv, struct error *err) {
     if (argc > 0 && strcmp(argv[0], "shapes") == 0 && command_has_flag(argc, argv, "coco"))
         return command_prepare_coco(argc - 1, argv + 1, err);
-    if (argc > 0 && strcmp(argv[0], "folder") == 0)
-        return command_prepare_folder(argc - 1, argv + 1, err);
+    for (size_t i = 0; argc > 0 && i < WRITER_COUNT; i++)
+        if (strcmp(argv[0], WRITERS[i].word) == 0)
+            return WRITERS[i].run(argc - 1, argv + 1, err);
     if (argc < 2 || strcmp(argv[0], "shapes") != 0 || argv[1][0] == '-')
         return refuse(argc > 0 ? argv[0] : "", err);
     struct prepare_options o;
     prepare_defaults(&o);
-    struct prepare_flags f = {o.train, o.validation, o.classes, o.side, o.quality, (int64_t)o.seed};
+    struct shapes_flags f = {o.train, o.validation, o.classes, o.side, o.quality, (int64_t)o.seed};
     if (flags_parse(FLAGS, FLAG_COUNT, PREPARE, argc - 2, argv + 2, &f, err) != 0)
         return -1;
     o.folder = argv[1];
@@ -103,4 +119,5 @@ void command_prepare_help(FILE *out, int argc, char *const *argv) {
     flags_print(out, FLAGS, FLAG_COUNT, PREPARE, 0, NULL);
     command_prepare_coco_help(out);
     command_prepare_folder_help(out);
+    command_prepare_archive_help(out);
 }

@@ -1,5 +1,8 @@
 #include "trainer/data/codec/suffix.h"
 
+#include "trainer/data/codec/png.h"
+#include "trainer/data/codec/pnm.h"
+
 #include <stddef.h>
 #include <string.h>
 #include <strings.h>
@@ -12,4 +15,10 @@ bool picture_suffix_ends(const char *name) {
         if (strcasecmp(dot, suffixes[i]) == 0)
             return true;
     return false;
+}
+
+const char *picture_suffix_of(const uint8_t *bytes, size_t size) {
+    if (png_is(bytes, size))
+        return ".png";
+    return pnm_is(bytes, size) ? ".ppm" : ".jpg";
 }

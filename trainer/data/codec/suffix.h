@@ -3,11 +3,16 @@
 #define TRAINER_DATA_CODEC_SUFFIX_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* For messages. */
 #define PICTURE_SUFFIXES ".jpg .jpeg .jpe .jfif .png .ppm .pgm"
 
 /* Returns true if NAME ends in one of them, in any case. */
 bool picture_suffix_ends(const char *name);
+
+/* Returns the suffix for a picture of these bytes, ".jpg" for those that are none. */
+const char *picture_suffix_of(const uint8_t *bytes, size_t size);
 
 #endif

@@ -74,6 +74,13 @@ static int describe_shards(struct dataset *set, const struct shards_listing *lis
 
 int dataset_open_shards(struct dataset *set, const char *path, int64_t bad_allowed, bool *ret_found,
                         struct error *err) {
+    const struct shards_reading reading = {.bad_allowed = bad_allowed};
+    return dataset_open_shards_as(set, path, &reading, ret_found, err);
+}
+
+int dataset_open_shards_as(struct dataset *set, const char *path,
+                           const struct shards_reading *reading, bool *ret_found,
+                           struct error *err) {
     cleanup_shard_list struct shard_list files = {0};
     cleanup_shards_listing struct shards_listing list = {0};
     *set = (struct dataset){.kind = DATASET_SHARDS};
@@ -84,7 +91,7 @@ int dataset_open_shards(struct dataset *set, const char *path, int64_t bad_allow
         return 0;
     if ((set->root = strdup(path)) == NULL ||
         (set->shards = shard_store_open(&files, err)) == NULL ||
-        shards_scan(&list, set->shards, path, bad_allowed, err) != 0 ||
+        shards_scan(&list, set->shards, path, reading, err) != 0 ||
         describe_shards(set, &list, err) != 0) {
         dataset_done(set);
         return -1;

@@ -15,6 +15,7 @@
 #include "common/error.h"
 #include "trainer/data/dataset/folder.h"
 #include "trainer/data/dataset/shard_store.h"
+#include "trainer/data/dataset/shards.h"
 #include "trainer/data/dataset/skipped_files.h"
 
 #include <stdbool.h>
@@ -60,6 +61,11 @@ int dataset_open_folder(struct dataset *set, const char *folder, struct error *e
  * unusable. Sets *RET_FOUND to false, and opens nothing, if there are none. */
 int dataset_open_shards(struct dataset *set, const char *path, int64_t bad_allowed, bool *ret_found,
                         struct error *err);
+
+/* The same, with the shards understood as READING says. */
+int dataset_open_shards_as(struct dataset *set, const char *path,
+                           const struct shards_reading *reading, bool *ret_found,
+                           struct error *err);
 
 /* Opens the shards at PATH, or else the folder. */
 int dataset_open(struct dataset *set, const char *path, int64_t bad_allowed, struct error *err);

@@ -114,6 +114,33 @@ int shard_rows_name_by_path(struct shard_rows *rows, struct error *err) {
     return 0;
 }
 
+static int compare_by_name(const void *a, const void *b, void *names) {
+    const struct shard_row *x = a;
+    const struct shard_row *y = b;
+    return strcmp((const char *)names + x->name_at, (const char *)names + y->name_at);
+}
+
+int shard_rows_name_by_labels(struct shard_rows *rows, const struct picture_labels *labels,
+                              struct error *err) {
+    if (rows->pathed < rows->count || labels->count != rows->count)
+        return error_set(err, EXIT_CODE_DATA, "%zu pictures with names, and classes of %zu",
+                         rows->pathed, labels->count);
+    qsort_r(rows->items, rows->count, sizeof(*rows->items), compare_by_name, rows->names.data);
+    for (size_t i = 0; i < rows->count; i++) {
+        const char *class_name = picture_labels_find(labels, name_of(rows, i), i);
+        if (class_name == NULL)
+            return error_set(err, EXIT_CODE_DATA, "%.200s: no class is given for it",
+                             name_of(rows, i));
+        if (name_table_number(&rows->classes, class_name, strlen(class_name),
+                              &rows->items[i].class_name, err) != 0)
+            return -1;
+        rows->items[i].label = SHARD_NO_LABEL;
+    }
+    rows->named = rows->count;
+    rows->labelled = 0;
+    return 0;
+}
+
 /* --- order ----------------------------------------------------------------------------------- */
 
 static size_t folder_size(const char *name) {

@@ -6,6 +6,7 @@
 #include "common/error.h"
 #include "trainer/data/dataset/shard_store.h"
 #include "trainer/data/format/name_table.h"
+#include "trainer/data/format/picture_labels.h"
 #include "trainer/data/format/shard_sample.h"
 
 #include <stdbool.h>
@@ -43,6 +44,11 @@ int shard_rows_add(struct shard_rows *rows, uint32_t shard, const struct shard_s
 /* Takes the class of each row from the folders in its name: the first component, below folders that
  * all rows have in common. */
 int shard_rows_name_by_path(struct shard_rows *rows, struct error *err);
+
+/* Takes the class of each row from LABELS. Fails with EXIT_CODE_DATA if these are not those of the
+ * rows. */
+int shard_rows_name_by_labels(struct shard_rows *rows, const struct picture_labels *labels,
+                              struct error *err);
 
 /* Sorts the rows by class, folder and name, if each has a name that no other of its class has;
  * `ordered` tells. Names that begin with the folder of their class lose it. Rows without names are

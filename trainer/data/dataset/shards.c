@@ -27,7 +27,7 @@ void shards_listing_done(struct shards_listing *list) {
 struct scanning {
     struct shard_rows *rows;
     struct shards_listing *list;
-    int64_t bad_allowed;
+    const struct shards_reading *reading;
     uint32_t shard;
 };
 
@@ -40,14 +40,14 @@ static int take_bad(void *context, const struct error *why, struct error *err) {
     struct scanning *s = context;
     if (s->list->bad++ == 0)
         (void)snprintf(s->list->first_bad, sizeof(s->list->first_bad), "%.500s", why->text);
-    if ((int64_t)s->list->bad <= s->bad_allowed)
+    if ((int64_t)s->list->bad <= s->reading->bad_allowed)
         return 0;
-    if (s->bad_allowed == 0)
+    if (s->reading->bad_allowed == 0)
         return error_set(err, EXIT_CODE_DATA,
                          "%.400s (--bad-samples skip leaves out what cannot be used)", why->text);
     return error_set(err, EXIT_CODE_DATA,
                      "%.400s (%zu records cannot be used; --bad-samples %" PRId64 " are allowed)",
-                     why->text, s->list->bad, s->bad_allowed);
+                     why->text, s->list->bad, s->reading->bad_allowed);
 }
 
 static int scan_all(struct scanning *s, const struct shard_list *files, struct error *err) {
@@ -177,7 +177,8 @@ static int classes_by_number(struct shards_listing *list, struct shard_rows *row
 }
 
 static int settle_classes(struct shards_listing *list, struct shard_rows *rows,
-                          const struct shard_list *files, struct error *err) {
+                          const struct shard_list *files, const struct shards_reading *reading,
+                          struct error *err) {
     cleanup_class_names struct class_names given = {0};
     char folder[PATH_MAX];
     const char *slash = strrchr(files->paths[0], '/');
@@ -185,6 +186,8 @@ static int settle_classes(struct shards_listing *list, struct shard_rows *rows,
                    slash != NULL ? (int)(slash - files->paths[0]) : 1,
                    slash != NULL ? files->paths[0] : ".");
     if (class_names_read(&given, folder, err) != 0)
+        return -1;
+    if (reading->labels != NULL && shard_rows_name_by_labels(rows, reading->labels, err) != 0)
         return -1;
     if (rows->labelled == 0 && rows->named == 0 && shard_rows_name_by_path(rows, err) != 0)
         return -1;
@@ -241,11 +244,12 @@ static int copy_rows(struct shards_listing *list, struct shard_rows *rows, struc
 }
 
 static int settle(struct shards_listing *list, struct shard_rows *rows,
-                  const struct shard_list *files, struct error *err) {
+                  const struct shard_list *files, const struct shards_reading *reading,
+                  struct error *err) {
     if (rows->count == 0)
         return error_set(err, EXIT_CODE_DATA, "no pictures in %zu %s of the format %s",
                          files->count, files->count == 1 ? "shard" : "shards", files->format->name);
-    if (settle_classes(list, rows, files, err) != 0 ||
+    if (settle_classes(list, rows, files, reading, err) != 0 ||
         shard_rows_order(rows, list->class_names, err) != 0)
         return -1;
     list->hash = hash_all(list, rows);
@@ -253,14 +257,14 @@ static int settle(struct shards_listing *list, struct shard_rows *rows,
 }
 
 int shards_scan(struct shards_listing *ret, const struct shard_store *store, const char *path,
-                int64_t bad_allowed, struct error *err) {
+                const struct shards_reading *reading, struct error *err) {
     cleanup_shard_rows struct shard_rows rows = {0};
     const struct shard_list *files = shard_store_list(store);
-    struct scanning s = {.rows = &rows, .list = ret, .bad_allowed = bad_allowed};
+    struct scanning s = {.rows = &rows, .list = ret, .reading = reading};
     *ret = (struct shards_listing){0};
     shard_rows_init(&rows);
     int result = scan_all(&s, files, err);
-    if (result == 0 && (result = settle(ret, &rows, files, err)) != 0)
+    if (result == 0 && (result = settle(ret, &rows, files, reading, err)) != 0)
         (void)error_wrap(err, "%s", path);
     if (result != 0)
         shards_listing_done(ret);

@@ -8,12 +8,20 @@
 
 #include "common/error.h"
 #include "trainer/data/dataset/shard_store.h"
+#include "trainer/data/format/picture_labels.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum { SHARDS_NOTE_MAX = 512 };
+
+/* How shards are understood. */
+struct shards_reading {
+    int64_t bad_allowed;                 /* records that may be unusable */
+    const struct picture_labels *labels; /* borrowed; classes of the pictures. NULL: as the records
+                                          * and their folders have them */
+};
 
 struct shards_listing {
     size_t count;
@@ -32,10 +40,10 @@ struct shards_listing {
 
 void shards_listing_done(struct shards_listing *list);
 
-/* Scans all shards of STORE; PATH is the set as it was given. At most BAD_ALLOWED records may be
- * unusable. Errors of the data are EXIT_CODE_DATA. */
+/* Scans all shards of STORE; PATH is the set as it was given. Errors of the data are
+ * EXIT_CODE_DATA. */
 int shards_scan(struct shards_listing *ret, const struct shard_store *store, const char *path,
-                int64_t bad_allowed, struct error *err);
+                const struct shards_reading *reading, struct error *err);
 
 #define cleanup_shards_listing __attribute__((cleanup(shards_listing_done)))
 

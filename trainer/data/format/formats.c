@@ -5,7 +5,8 @@
 #include <string.h>
 
 static const struct format *const FORMATS[] = {
-    &FORMAT_TFRECORD, &FORMAT_RECORDIO, &FORMAT_TAR, &FORMAT_CIFAR10, &FORMAT_CIFAR100, &FORMAT_IDX,
+    &FORMAT_TFRECORD, &FORMAT_RECORDIO, &FORMAT_NESTED_TAR, &FORMAT_TAR,
+    &FORMAT_CIFAR10,  &FORMAT_CIFAR100, &FORMAT_IDX,
 };
 enum { FORMAT_COUNT = sizeof(FORMATS) / sizeof(FORMATS[0]) };
 
@@ -17,7 +18,7 @@ const struct format *format_of(const char *name, const uint8_t *bytes, size_t si
 }
 
 const char *format_names(void) {
-    return "tar, tfrecord, recordio, cifar10, cifar100, idx";
+    return "tar, tar of tars, tfrecord, recordio, cifar10, cifar100, idx";
 }
 
 const struct format *format_need(const char *name, struct error *err) {

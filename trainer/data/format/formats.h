@@ -1,6 +1,7 @@
 /* Formats of shards: a row for each, in a table.
  *
  *     tar        WebDataset's naming, or class folders       (tar_shard.c)
+ *     a tar of tars: ImageNet's archive; read only           (nested_tar_shard.c)
  *     tfrecord   tf.train.Example in TFRecord                (tfrecord_shard.c)
  *     recordio   MXNet's image records                       (recordio_shard.c)
  *     cifar10    binary version of CIFAR-10; read only       (cifar_shard.c)
@@ -14,6 +15,7 @@
 #include "trainer/data/format/format.h"
 
 extern const struct format FORMAT_TAR;
+extern const struct format FORMAT_NESTED_TAR;
 extern const struct format FORMAT_TFRECORD;
 extern const struct format FORMAT_RECORDIO;
 extern const struct format FORMAT_CIFAR10;

@@ -27,8 +27,7 @@ void shard_list_done(struct shard_list *list) {
     *list = (struct shard_list){0};
 }
 
-/* Sets *RET to the format of the file PATH; NULL: it is no shard. */
-static int look(const char *path, const struct format **ret, struct error *err) {
+int shard_list_format(const char *path, const struct format **ret, struct error *err) {
     cleanup_shard_file struct shard_file file = SHARD_FILE_CLOSED;
     uint8_t head[FORMAT_HEAD_SIZE];
     *ret = NULL;
@@ -83,7 +82,7 @@ static int add_entry(struct shard_list *list, const char *folder, const char *na
         return errno == ENOENT ? 0 : error_set_errno(err, EXIT_CODE_DATA, "%s", path);
     if (!S_ISREG(status.st_mode))
         return 0;
-    if (look(path, &format, err) != 0)
+    if (shard_list_format(path, &format, err) != 0)
         return -1;
     return format != NULL ? add(list, path, format, err) : 0;
 }
@@ -146,7 +145,7 @@ static int find(struct shard_list *list, const char *path, struct error *err) {
     if (S_ISDIR(status.st_mode))
         return folders ? 0 : list_folder(list, path, "", err);
     const struct format *format = NULL;
-    if (look(path, &format, err) != 0)
+    if (shard_list_format(path, &format, err) != 0)
         return -1;
     return format != NULL ? add(list, path, format, err) : 0;
 }

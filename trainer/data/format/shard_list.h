@@ -29,6 +29,9 @@ void shard_list_done(struct shard_list *list);
  * Several formats in one set are an error, EXIT_CODE_DATA. */
 int shard_list_find(struct shard_list *ret, const char *path, struct error *err);
 
+/* Sets *RET to the format of the file PATH; NULL: it is no shard. */
+int shard_list_format(const char *path, const struct format **ret, struct error *err);
+
 /* Words by which shards and folders for evaluation are known, in order of preference; ends with
  * NULL. */
 extern const char *const SHARD_VALIDATION_WORDS[];

@@ -1,8 +1,6 @@
 #include "trainer/data/format/tar_write.h"
 
 #include "common/str.h"
-#include "trainer/data/codec/png.h"
-#include "trainer/data/codec/pnm.h"
 #include "trainer/data/codec/suffix.h"
 #include "trainer/data/format/tar_walk.h"
 
@@ -82,9 +80,7 @@ static size_t encode(char *to, size_t used, const char *text, size_t size, bool 
 static const char *extension_of(const char *file, const struct shard_record *record) {
     if (picture_suffix_ends(file) || str_ends_with(file, ".img"))
         return strrchr(file, '.');
-    if (png_is(record->picture, record->size))
-        return ".png";
-    return pnm_is(record->picture, record->size) ? ".ppm" : ".jpg";
+    return picture_suffix_of(record->picture, record->size);
 }
 
 int tar_write_sample(struct buf *out, const struct shard_record *record, struct error *err) {

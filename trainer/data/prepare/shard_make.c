@@ -3,9 +3,6 @@
 #include "common/cleanup.h"
 #include "common/file/file.h"
 #include "trainer/data/codec/jpeg.h"
-#include "trainer/data/codec/pnm.h"
-#include "trainer/data/codec/resize.h"
-#include "trainer/data/codec/suffix.h"
 #include "trainer/data/dataset/sampler.h"
 
 #include <errno.h>
@@ -20,54 +17,15 @@ enum { PIECE = 1 << 20, TELL_EVERY = 64 };
 
 int shard_maker_init(struct shard_maker *maker, struct error *err) {
     *maker = (struct shard_maker){0};
-    buf_init(&maker->picture, JPEG_BYTES_MAX);
-    buf_init(&maker->encoded, JPEG_BYTES_MAX);
     buf_init(&maker->records, (size_t)2 * JPEG_BYTES_MAX);
     buf_init(&maker->index, (size_t)64 << 20);
-    return fetcher_init(&maker->fetcher, err);
+    return picture_maker_init(&maker->picture, err);
 }
 
 void shard_maker_done(struct shard_maker *maker) {
-    fetcher_done(&maker->fetcher);
-    resizer_done(&maker->resizer);
-    image_done(&maker->small);
-    buf_done(&maker->picture);
-    buf_done(&maker->encoded);
+    picture_maker_done(&maker->picture);
     buf_done(&maker->records);
     buf_done(&maker->index);
-}
-
-/* Scales the decoded picture so that its short side is SIDE. */
-static int scale(struct shard_maker *m, int side, struct error *err) {
-    const struct image *in = &m->fetcher.picture;
-    const int least = in->width < in->height ? in->width : in->height;
-    const int width = (int)((int64_t)in->width * side / least);
-    const int height = (int)((int64_t)in->height * side / least);
-    return resize_whole(&m->resizer, in, width, height, &m->small, err);
-}
-
-/* Replaces the picture by a smaller one, if it is larger than asked for, or by its pixels. */
-static int convert(struct shard_maker *m, const struct shard_set_options *o,
-                   const struct buf **ret_bytes, struct error *err) {
-    const struct image *image = &m->fetcher.picture;
-    if (fetch_whole(&m->fetcher, (const uint8_t *)m->picture.data, m->picture.size, err) != 0)
-        return -1;
-    const bool large = o->resize > 0 && image->width > o->resize && image->height > o->resize;
-    if (!large && !o->raw)
-        return 0;
-    if (large && scale(m, o->resize, err) != 0)
-        return -1;
-    image = large ? &m->small : image;
-    buf_consume(&m->encoded, m->encoded.size);
-    *ret_bytes = &m->encoded;
-    return o->raw ? pnm_encode(image, &m->encoded, err)
-                  : jpeg_encode(image, o->quality, &m->encoded, err);
-}
-
-/* The name of a sample after its picture has become a PNM. */
-static void name_raw(const char *name, char ret[PATH_MAX]) {
-    const size_t stem = strlen(name) - (picture_suffix_ends(name) ? strlen(strrchr(name, '.')) : 0);
-    (void)snprintf(ret, PATH_MAX, "%.*s.ppm", (int)stem, name);
 }
 
 /* Appends the record of a sample. *RET_BAD: its picture cannot be used. */
@@ -75,25 +33,16 @@ static int add(struct shard_maker *m, const struct shard_order *order, size_t sa
                int64_t offset, bool *ret_bad, struct error *err) {
     const struct dataset *set = order->set;
     const struct shard_set_options *o = order->options;
-    const struct buf *bytes = &m->picture;
-    struct error why = {0};
-    *ret_bad = false;
-    if (dataset_read(set, sample, &m->picture, &why) != 0 ||
-        ((o->resize > 0 || o->raw) && convert(m, o, &bytes, &why) != 0)) {
-        char name[PATH_MAX];
-        dataset_sample_name(set, sample, name, sizeof(name));
-        *ret_bad = why.code == EXIT_CODE_DATA && o->bad_allowed > 0;
-        if (*ret_bad)
-            return 0;
-        *err = why;
-        return strncmp(why.text, name, strlen(name)) == 0 ? -1 : error_wrap(err, "%s", name);
-    }
-    const char *own_name = set->names + set->name_at[sample];
-    char raw_name[PATH_MAX];
-    name_raw(own_name, raw_name);
+    const struct buf *bytes = NULL;
+    char name[PATH_MAX];
+    if (picture_make(&m->picture, o, set, sample, &bytes, ret_bad, err) != 0)
+        return -1;
+    if (*ret_bad)
+        return 0;
+    picture_make_name(o, set, sample, name);
     const struct shard_record record = {
         .class_name = set->class_names[set->labels[sample]],
-        .name = o->raw ? raw_name : own_name,
+        .name = name,
         .label = set->labels[sample],
         .number = sample,
         .picture = (const uint8_t *)bytes->data,

@@ -5,7 +5,7 @@
 #include "common/buf.h"
 #include "common/error.h"
 #include "trainer/data/dataset/dataset.h"
-#include "trainer/data/dataset/fetch.h"
+#include "trainer/data/prepare/picture_make.h"
 #include "trainer/data/prepare/shard_set_options.h"
 
 #include <stdatomic.h>
@@ -14,11 +14,7 @@
 
 /* What a thread keeps between shards. */
 struct shard_maker {
-    struct fetcher fetcher; /* decodes pictures that are converted */
-    struct resizer resizer;
-    struct image small;
-    struct buf picture; /* as it is in the set */
-    struct buf encoded; /* of a converted one */
+    struct picture_maker picture;
     struct buf records; /* not yet written */
     struct buf index;
 };

@@ -3,7 +3,9 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/file/file.h"
+#include "trainer/data/prepare/folder_make.h"
 #include "trainer/data/prepare/shard_make.h"
+#include "trainer/data/prepare/staging.h"
 #include "trainer/data/prepare/target.h"
 
 #include <errno.h>
@@ -30,6 +32,10 @@ struct set_writing {
     struct shard_set_result result;
     struct error why;
 };
+
+static bool is_folders(const struct shard_set_options *o) {
+    return o->format == NULL;
+}
 
 static int64_t done(struct set_writing *w) {
     return w->result.pictures + w->result.bad;
@@ -73,13 +79,15 @@ static int make(struct set_writing *w, struct shard_maker *maker, size_t part, i
         .progress = show_progress,
         .context = w,
     };
-    bool kept = false;
+    bool shard_kept = false;
+    int64_t kept = 0;
     int64_t bytes = 0;
-    if (shard_make(maker, &order, &kept, &bytes, err) != 0)
+    if (is_folders(w->options) ? folder_make(maker, &order, &kept, &bytes, err) != 0
+                               : shard_make(maker, &order, &shard_kept, &bytes, err) != 0)
         return -1;
     (void)pthread_mutex_lock(&w->lock);
-    w->result.shards++;
-    w->result.kept += kept;
+    w->result.shards += !is_folders(w->options);
+    w->result.kept += shard_kept + kept;
     w->result.bytes += bytes;
     bool too_many = w->result.bad > w->options->bad_allowed;
     (void)pthread_mutex_unlock(&w->lock);
@@ -145,7 +153,9 @@ static void plan_shards(struct set_writing *w) {
     for (size_t i = 0; i < w->count; i++) {
         const struct dataset *set = w->parts[i].set;
         int64_t wanted = (expected_bytes(w->options, set) + shard_bytes - 1) / shard_bytes;
-        if (w->options->shards > 0)
+        if (is_folders(w->options))
+            wanted = ((int64_t)set->count + FOLDER_MAKE_PICTURES - 1) / FOLDER_MAKE_PICTURES;
+        else if (w->options->shards > 0)
             wanted = (w->options->shards * (int64_t)set->count + (int64_t)first->count - 1) /
                      (int64_t)first->count;
         w->shards[i] = shards_of(set, wanted);
@@ -154,7 +164,8 @@ static void plan_shards(struct set_writing *w) {
 
 static int describe(const struct set_writing *w, struct buf *out, struct error *err) {
     const struct shard_set_options *o = w->options;
-    if (buf_printf(out, err, "format %s\nresize %d\nquality %d\n%s", o->format->name, o->resize,
+    if (buf_printf(out, err, "format %s\nresize %d\nquality %d\n%s",
+                   is_folders(o) ? "folder" : o->format->name, o->resize,
                    o->resize > 0 && !o->raw ? o->quality : 0, o->raw ? "raw\n" : "") != 0)
         return -1;
     for (size_t i = 0; i < w->count; i++)
@@ -190,10 +201,12 @@ static int prepare(struct set_writing *w, struct target *target, struct error *e
     if (describe(w, &plan, err) != 0 ||
         target_open(target, w->options->target, buf_text(&plan), err) != 0)
         return -1;
-    if (!target->resumed && target_check_room(target, bytes_needed(w), err) != 0)
+    if (!target->resumed && target_check_room(target->folder, bytes_needed(w), err) != 0)
         return -1;
     /* The plan comes first: a folder without one is refused unless it is empty. */
-    return target_commit(target, err) != 0 ? -1 : write_classes(w, err);
+    if (target_commit(target, err) != 0)
+        return -1;
+    return is_folders(w->options) ? staging_begin(target->folder, err) : write_classes(w, err);
 }
 
 int shard_set_write(const struct shard_set_options *options, const struct shard_set_part *parts,
@@ -205,7 +218,7 @@ int shard_set_write(const struct shard_set_options *options, const struct shard_
         return error_set(err, EXIT_CODE_INTERNAL, "%zu parts of a data set", count);
     plan_shards(&w);
     for (size_t i = 0; i < count; i++)
-        if (w.shards[i] > SHARD_SET_SHARDS_MAX)
+        if (!is_folders(options) && w.shards[i] > SHARD_SET_SHARDS_MAX)
             return error_set(err, EXIT_CODE_USAGE, "%lld shards; at most %d are allowed",
                              (long long)w.shards[i], SHARD_SET_SHARDS_MAX);
     if (prepare(&w, &target, err) != 0)
@@ -217,6 +230,8 @@ int shard_set_write(const struct shard_set_options *options, const struct shard_
     (void)pthread_mutex_destroy(&w.lock);
     if (result != 0 && err != NULL)
         *err = why;
+    if (result == 0 && is_folders(options))
+        staging_end(options->target);
     *ret = w.result;
     return result;
 }

@@ -1,7 +1,9 @@
-/* A data set written as shards, with several threads.
+/* A data set written as shards or as folders of classes, with several threads.
  *
  *     TARGET/PART-00000-of-00008.tar ...     PART: train, validation
  *     TARGET/classes.txt
+ *
+ *     TARGET/PART/CLASS/PICTURE              folders (folder_make.h)
  *
  * The samples of a part are spread over its shards evenly and at random, by a permutation of the
  * seed 0; the same set gives the same bytes. A shard appears under its name once it is complete and
@@ -22,9 +24,9 @@ struct shard_set_part {
 
 struct shard_set_result {
     int64_t pictures; /* in all parts */
-    int64_t shards;
-    int64_t kept; /* shards that were there already */
-    int64_t bad;  /* pictures that were left out */
+    int64_t shards;   /* 0 in folders */
+    int64_t kept;     /* shards, or pictures in folders, that were there already */
+    int64_t bad;      /* pictures that were left out */
     int64_t bytes;
 };
 

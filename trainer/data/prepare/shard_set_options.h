@@ -10,9 +10,9 @@
 enum { SHARD_SET_SHARDS_MAX = 99999, SHARD_SET_THREADS_MAX = 256 };
 
 struct shard_set_options {
-    const char *target; /* folder; created if missing */
-    const struct format *format;
-    int64_t shards; /* of the first part; others get their share. 0: of 128 MiB */
+    const char *target;          /* folder; created if missing */
+    const struct format *format; /* NULL: folders of classes */
+    int64_t shards; /* not of folders; of the first part; others get their share. 0: of 128 MiB */
     int resize;     /* short side of pictures that are larger; 0: pictures are copied */
     int quality;    /* of resized JPEGs, 1..100 */
     bool raw;       /* pictures are decoded and stored as PNM */

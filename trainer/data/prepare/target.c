@@ -15,7 +15,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#define PLAN_NAME ".ringtrain-prepare"
+#define PLAN_NAME TARGET_OWN "prepare"
 
 enum { PLAN_MAX = 64 * 1024 };
 
@@ -41,12 +41,22 @@ static int check_empty(const char *folder, struct error *err) {
     int result = 0;
     for (const struct dirent *entry; result == 0 && (entry = readdir(entries)) != NULL;)
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-            strcmp(entry->d_name, PLAN_NAME) != 0)
+            !str_starts_with(entry->d_name, TARGET_OWN))
             result = error_set(err, EXIT_CODE_CONFIG,
                                "%s: not empty (%s); expected a new or an empty folder", folder,
                                entry->d_name);
     (void)closedir(entries);
     return result;
+}
+
+int target_check_usable(const char *folder, struct error *err) {
+    char path[PATH_MAX];
+    struct stat status;
+    if (snprintf(path, sizeof(path), "%s/" PLAN_NAME, folder) >= (int)sizeof(path))
+        return error_set(err, EXIT_CODE_USAGE, "%.64s...: path too long", folder);
+    if (stat(folder, &status) != 0 && errno == ENOENT)
+        return 0;
+    return stat(path, &status) == 0 ? 0 : check_empty(folder, err);
 }
 
 /* Compares the plan in the folder, which has SIZE bytes, with this one. */
@@ -85,17 +95,17 @@ int target_open(struct target *ret, const char *folder, const char *plan, struct
     return status.st_size > 0 ? check_plan(ret, status.st_size, err) : check_empty(folder, err);
 }
 
-int target_check_room(const struct target *target, int64_t bytes, struct error *err) {
+int target_check_room(const char *folder, int64_t bytes, struct error *err) {
     struct statvfs room;
-    if (statvfs(target->folder, &room) != 0)
-        return error_set_errno(err, EXIT_CODE_CONFIG, "%s", target->folder);
+    if (statvfs(folder, &room) != 0)
+        return error_set_errno(err, EXIT_CODE_CONFIG, "%s", folder);
     const double left = (double)room.f_bavail * (double)room.f_frsize;
     if (left >= (double)bytes)
         return 0;
     return error_set(err, EXIT_CODE_CONFIG,
-                     "%s: %.1f GB are needed and %.1f GB are free; make room, give another folder, "
+                     "%s: %.3f GB are needed and %.3f GB are free; make room, give another folder, "
                      "or --resize the pictures",
-                     target->folder, (double)bytes / 1e9, left / 1e9);
+                     folder, (double)bytes / 1e9, left / 1e9);
 }
 
 int target_commit(struct target *target, struct error *err) {

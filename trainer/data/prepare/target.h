@@ -10,6 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Names in it that begin so are of `ringtrain prepare`, and no part of the set. */
+#define TARGET_OWN ".ringtrain-"
+
 struct target {
     const char *folder; /* borrowed */
     const char *plan;   /* borrowed */
@@ -22,8 +25,10 @@ struct target {
 /* Makes the folder if it is missing, and locks it. Refuses, with EXIT_CODE_CONFIG, one in which
  * another plan or anything else lies, and one that another process has locked. */
 int target_open(struct target *ret, const char *folder, const char *plan, struct error *err);
+/* Fails as target_open would, before anything is made, if FOLDER holds something else. */
+int target_check_usable(const char *folder, struct error *err);
 /* Fails with EXIT_CODE_CONFIG if the folder's file system has less than BYTES left. */
-int target_check_room(const struct target *target, int64_t bytes, struct error *err);
+int target_check_room(const char *folder, int64_t bytes, struct error *err);
 /* Keeps the plan. */
 int target_commit(struct target *target, struct error *err);
 void target_done(struct target *target);

@@ -1,29 +1,9 @@
 #include "tests/support/shards.h"
+#include "tests/support/tar.h"
 #include "trainer/data/format/tar_walk.h"
 #include "trainer/data/format/tar_write.h"
 
 #include <stdlib.h>
-
-/* Appends a member as a tar of the old times: name, size, type, checksum. */
-static void add_as(struct buf *out, const char *name, char type, const char *bytes, size_t size) {
-    char header[TAR_BLOCK] = "";
-    static const char zeros[TAR_BLOCK];
-    unsigned sum = 8 * ' ';
-    (void)snprintf(header, 100, "%s", name);
-    (void)snprintf(header + 124, 12, "%011zo", size);
-    header[156] = type;
-    memcpy(header + 257, "ustar\00000", 8);
-    for (size_t i = 0; i < TAR_BLOCK; i++)
-        sum += (unsigned char)header[i];
-    (void)snprintf(header + 148, 8, "%06o", sum);
-    CU_ASSERT_EQUAL(buf_add(out, header, TAR_BLOCK, NULL), 0);
-    CU_ASSERT_EQUAL(buf_add(out, bytes, size, NULL), 0);
-    CU_ASSERT_EQUAL(buf_add(out, zeros, (TAR_BLOCK - size % TAR_BLOCK) % TAR_BLOCK, NULL), 0);
-}
-
-static void add(struct buf *out, const char *name, const char *text) {
-    add_as(out, name, '0', text, strlen(text));
-}
 
 static void scan(struct buf *out, struct shards_seen *seen) {
     CU_ASSERT_EQUAL(tar_write_end(out, NULL), 0);
@@ -35,14 +15,14 @@ static void scan(struct buf *out, struct shards_seen *seen) {
 static void samples_are_consecutive_files_of_one_key(void) {
     cleanup_buf struct buf out = {.max = 1 << 20};
     struct shards_seen seen;
-    add(&out, "a/0001.JPG", "first");
-    add(&out, "a/0001.cls", " 7\n");
-    add(&out, "a/0001.seg.png", "other");
-    add(&out, "a/0002.json", "{\"label\":3,\"class_name\":\"rose\"}");
-    add(&out, "a/0002.png", "second");
-    add(&out, "a/0003.txt", "no picture");
-    add(&out, "b/0003.index", "5");
-    add(&out, "b/0003.jpeg", "third");
+    tar_add(&out, "a/0001.JPG", "first");
+    tar_add(&out, "a/0001.cls", " 7\n");
+    tar_add(&out, "a/0001.seg.png", "other");
+    tar_add(&out, "a/0002.json", "{\"label\":3,\"class_name\":\"rose\"}");
+    tar_add(&out, "a/0002.png", "second");
+    tar_add(&out, "a/0003.txt", "no picture");
+    tar_add(&out, "b/0003.index", "5");
+    tar_add(&out, "b/0003.jpeg", "third");
     scan(&out, &seen);
     CU_ASSERT_EQUAL(seen.bad, 0);
     CU_ASSERT_EQUAL_FATAL(seen.count, 3);
@@ -57,12 +37,12 @@ static void samples_are_consecutive_files_of_one_key(void) {
 static void cls_goes_before_json_and_json_before_index(void) {
     cleanup_buf struct buf out = {.max = 1 << 20};
     struct shards_seen seen;
-    add(&out, "1.index", "1");
-    add(&out, "1.json", "{\"cls\":2}");
-    add(&out, "1.jpg", "x");
-    add(&out, "2.cls", "4");
-    add(&out, "2.json", "{\"class_id\":2}");
-    add(&out, "2.jpg", "x");
+    tar_add(&out, "1.index", "1");
+    tar_add(&out, "1.json", "{\"cls\":2}");
+    tar_add(&out, "1.jpg", "x");
+    tar_add(&out, "2.cls", "4");
+    tar_add(&out, "2.json", "{\"class_id\":2}");
+    tar_add(&out, "2.jpg", "x");
     scan(&out, &seen);
     CU_ASSERT_EQUAL_FATAL(seen.count, 2);
     CU_ASSERT_EQUAL(seen.samples[0].label, 2);
@@ -73,12 +53,12 @@ static void cls_goes_before_json_and_json_before_index(void) {
 static void a_tar_of_class_folders(void) {
     cleanup_buf struct buf out = {.max = 1 << 20};
     struct shards_seen seen;
-    add_as(&out, "./set/", '5', "", 0);
-    add(&out, "./set/rose/img.1.jpg", "first");
-    add(&out, "./set/rose/img.2.jpg", "second");
-    add(&out, "./set/rose/.hidden.jpg", "x");
-    add(&out, "./set/README", "x");
-    add_as(&out, "./set/link.jpg", '2', "", 0);
+    tar_add_bytes(&out, "./set/", '5', "", 0);
+    tar_add(&out, "./set/rose/img.1.jpg", "first");
+    tar_add(&out, "./set/rose/img.2.jpg", "second");
+    tar_add(&out, "./set/rose/.hidden.jpg", "x");
+    tar_add(&out, "./set/README", "x");
+    tar_add_bytes(&out, "./set/link.jpg", '2', "", 0);
     scan(&out, &seen);
     CU_ASSERT_EQUAL_FATAL(seen.count, 2);
     CU_ASSERT_STRING_EQUAL(seen.names[0], "set/rose/img.1.jpg");
@@ -101,10 +81,10 @@ static void samples_that_cannot_be_used_are_bad(void) {
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         cleanup_buf struct buf out = {.max = 1 << 20};
         struct shards_seen seen;
-        add(&out, "1.jpg", "x");
-        add(&out, cases[i].name, cases[i].text);
-        add(&out, "2.jpg", "y");
-        add(&out, "2.cls", "0");
+        tar_add(&out, "1.jpg", "x");
+        tar_add(&out, cases[i].name, cases[i].text);
+        tar_add(&out, "2.jpg", "y");
+        tar_add(&out, "2.cls", "0");
         scan(&out, &seen);
         CU_ASSERT_EQUAL(seen.bad, 1);
         CU_ASSERT_EQUAL(seen.count, 1);
@@ -120,14 +100,14 @@ static void long_names_and_sizes(void) {
     memset(name, 'n', sizeof(name));
     memcpy(name, "c/", 2);
     memcpy(name + 250, ".jpg", 5);
-    add_as(&out, "././@LongLink", 'L', name, strlen(name) + 1);
-    add(&out, "short", "gnu");
+    tar_add_bytes(&out, "././@LongLink", 'L', name, strlen(name) + 1);
+    tar_add(&out, "short", "gnu");
     int size = snprintf(pax, sizeof(pax), "%zu path=%s\n", strlen(name) + 10, name);
-    add_as(&out, "pax", 'x', pax, (size_t)size);
-    add(&out, "short", "pax");
-    add_as(&out, "global", 'g', "19 comment=nothing\n", 19);
-    add_as(&out, "pax", 'x', "10 size=3\n", 10);
-    add(&out, "c/last.jpg", "xyz");
+    tar_add_bytes(&out, "pax", 'x', pax, (size_t)size);
+    tar_add(&out, "short", "pax");
+    tar_add_bytes(&out, "global", 'g', "19 comment=nothing\n", 19);
+    tar_add_bytes(&out, "pax", 'x', "10 size=3\n", 10);
+    tar_add(&out, "c/last.jpg", "xyz");
     scan(&out, &seen);
     CU_ASSERT_EQUAL_FATAL(seen.count, 3);
     CU_ASSERT_STRING_EQUAL(seen.names[0], name);
@@ -155,9 +135,9 @@ static void headers_that_lie_end_the_shard(void) {
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         cleanup_buf struct buf out = {.max = 1 << 20};
         struct shards_seen seen;
-        add(&out, "c/0.jpg", "x");
-        add_as(&out, "header", cases[i].type, cases[i].text, strlen(cases[i].text));
-        add(&out, "c/1.jpg", "x");
+        tar_add(&out, "c/0.jpg", "x");
+        tar_add_bytes(&out, "header", cases[i].type, cases[i].text, strlen(cases[i].text));
+        tar_add(&out, "c/1.jpg", "x");
         scan(&out, &seen);
         CU_ASSERT_EQUAL(seen.count, 1);
         CU_ASSERT_EQUAL(seen.bad, 1);
@@ -168,8 +148,8 @@ static void headers_that_lie_end_the_shard(void) {
 static void damage_is_named_with_its_place(void) {
     cleanup_buf struct buf out = {.max = 1 << 20};
     struct shards_seen seen;
-    add(&out, "c/0.jpg", "x");
-    add(&out, "c/1.jpg", "y");
+    tar_add(&out, "c/0.jpg", "x");
+    tar_add(&out, "c/1.jpg", "y");
     out.data[2 * TAR_BLOCK + 5] ^= 1;
     scan(&out, &seen);
     CU_ASSERT_EQUAL(seen.count, 1);

@@ -2,6 +2,7 @@
 #include "trainer/data/prepare/shard_set.h"
 #include "trainer/data/prepare/target.h"
 
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -115,6 +116,55 @@ static void what_a_killed_run_left_is_removed(void) {
     CU_ASSERT_EQUAL(access(path, F_OK), -1);
 }
 
+/* Writes SET as folders of classes. */
+static int write_folders(const struct dataset *set, const char *target,
+                         struct shard_set_result *ret, struct error *err) {
+    static char path[700];
+    (void)snprintf(path, sizeof(path), "%s", shards_path(target));
+    const struct shard_set_options o = {.target = path, .quality = 90, .threads = 2};
+    const struct shard_set_part part = {"train", set};
+    return shard_set_write(&o, &part, 1, ret, err);
+}
+
+static void folders_hold_the_same_set(void) {
+    cleanup_dataset struct dataset set = {0}, again = {0};
+    struct shard_set_result result;
+    struct stat status;
+    make_set(&set, "for_folders");
+    CU_ASSERT_EQUAL_FATAL(write_folders(&set, "folders", &result, NULL), 0);
+    CU_ASSERT_EQUAL(result.pictures, COUNT);
+    CU_ASSERT_EQUAL(result.shards, 0);
+    CU_ASSERT_EQUAL(result.kept, 0);
+    CU_ASSERT_EQUAL_FATAL(dataset_open(&again, shards_path("folders/train"), 0, NULL), 0);
+    CU_ASSERT_EQUAL(again.hash, set.hash);
+    CU_ASSERT_EQUAL(again.bytes, set.bytes);
+    CU_ASSERT_EQUAL(stat(shards_path("folders/.ringtrain-writing"), &status), -1);
+
+    CU_ASSERT_EQUAL(unlink(shards_path("folders/train/a/04.jpg")), 0);
+    CU_ASSERT_EQUAL_FATAL(write_folders(&set, "folders", &result, NULL), 0);
+    CU_ASSERT_EQUAL(result.kept, COUNT - 1);
+    CU_ASSERT_EQUAL(result.bytes, set.bytes);
+    CU_ASSERT_EQUAL(stat(shards_path("folders/train/a/04.jpg"), &status), 0);
+}
+
+/* Names come from foreign archives. */
+static void names_that_leave_the_folder_are_refused(void) {
+    static const char *const names[] = {"..", "x/../y", "", ".hidden"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        cleanup_dataset struct dataset set = {0};
+        struct shard_set_result result;
+        struct error err = {0};
+        char target[32];
+        make_set(&set, "hostile");
+        free(set.class_names[1]);
+        set.class_names[1] = strdup(names[i]);
+        (void)snprintf(target, sizeof(target), "hostile_%zu", i);
+        CU_ASSERT_EQUAL(write_folders(&set, target, &result, &err), -1);
+        CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+        CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "cannot be the names of a folder"));
+    }
+}
+
 static void a_folder_of_something_else_is_refused(void) {
     cleanup_dataset struct dataset set = {0};
     struct shard_set_result result;
@@ -138,7 +188,7 @@ static void a_folder_belongs_to_one_process(void) {
     CU_ASSERT_EQUAL(target_open(&second, folder, "plan\n", &err), -1);
     ASSERT_CONTAINS(err.text, "another process writes shards here");
     target_done(&second);
-    CU_ASSERT_EQUAL(target_check_room(&first, INT64_MAX, &err), -1);
+    CU_ASSERT_EQUAL(target_check_room(first.folder, INT64_MAX, &err), -1);
     ASSERT_CONTAINS(err.text, "GB are needed");
     CU_ASSERT_EQUAL(target_commit(&first, NULL), 0);
     target_done(&first);
@@ -161,5 +211,6 @@ static void a_picture_that_is_gone_is_named(void) {
 
 UNIT_SUITE("data.prepare.shard_set", UNIT(the_same_set_gives_the_same_bytes),
            UNIT(the_index_names_each_record), UNIT(an_interrupted_run_goes_on),
+           UNIT(folders_hold_the_same_set), UNIT(names_that_leave_the_folder_are_refused),
            UNIT(what_a_killed_run_left_is_removed), UNIT(a_folder_of_something_else_is_refused),
            UNIT(a_folder_belongs_to_one_process), UNIT(a_picture_that_is_gone_is_named))

@@ -1,0 +1,193 @@
+#include "trainer/app/command/prepare/command_prepare_archive.h"
+
+#include "common/cleanup.h"
+#include "common/log/log.h"
+#include "common/str.h"
+#include "common/text/wrap.h"
+#include "trainer/app/command/prepare/prepare_sets.h"
+#include "trainer/data/archive/tar_extract.h"
+#include "trainer/data/dataset/holdout.h"
+#include "trainer/data/format/formats.h"
+#include "trainer/data/format/picture_labels.h"
+#include "trainer/data/format/shard_list.h"
+#include "trainer/data/prepare/source_room.h"
+
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Writes the sets; what was unpacked for them is not needed any more afterwards. */
+static int write_sets(struct prepare_sets *sets, const struct prepare_flags *f,
+                      struct source_room *room, struct error *err) {
+    if (prepare_sets_write(sets, f, err) != 0)
+        return -1;
+    source_room_remove(room);
+    return 0;
+}
+
+static int need_one(const struct prepare_flags *f, const char *what, struct error *err) {
+    return f->source_count == 1 ? 0
+                                : error_set(err, EXIT_CODE_USAGE,
+                                            "%d sources; expected one, %s, then the folder to "
+                                            "write to",
+                                            f->source_count, what);
+}
+
+/* --- flowers --------------------------------------------------------------------------------- */
+
+static int hold_out(struct prepare_sets *sets, const struct prepare_flags *f, struct error *err) {
+    if (f->val_split == 0)
+        return 0;
+    struct dataset *held = prepare_sets_add(sets, "validation");
+    return holdout_split(&sets->sets[0], f->val_split, (uint64_t)f->seed, held, NULL, err);
+}
+
+int command_prepare_flowers(int argc, char *const *argv, struct error *err) {
+    struct prepare_flags f;
+    char plain[PATH_MAX];
+    cleanup_prepare_sets struct prepare_sets sets = {0};
+    cleanup_source_room struct source_room room = SOURCE_ROOM_CLOSED;
+    if (prepare_flags_parse(PREPARE_FLOWERS, "flowers", argc, argv, &f, err) != 0 ||
+        need_one(&f, "flower_photos.tgz", err) != 0 ||
+        source_room_open(&room, f.target, err) != 0 ||
+        source_room_plain(&room, f.sources[0], plain, err) != 0 ||
+        prepare_sets_open(&sets, "train", plain, f.bad_allowed, err) != 0 ||
+        hold_out(&sets, &f, err) != 0)
+        return -1;
+    return write_sets(&sets, &f, &room, err);
+}
+
+/* --- CIFAR ----------------------------------------------------------------------------------- */
+
+static bool is_of_cifar(const char *name) {
+    return (str_ends_with(name, ".bin") &&
+            (str_starts_with(name, "data_batch_") || str_starts_with(name, "test_batch") ||
+             strcmp(name, "train.bin") == 0 || strcmp(name, "test.bin") == 0)) ||
+           strcmp(name, "batches.meta.txt") == 0 || strcmp(name, "fine_label_names.txt") == 0;
+}
+
+static int unpack_cifar(const char *archive, const struct source_room *room, struct error *err) {
+    char plain[PATH_MAX];
+    size_t count = 0;
+    if (source_room_plain(room, archive, plain, err) != 0 ||
+        tar_extract(plain, room->folder, is_of_cifar, &count, err) != 0)
+        return -1;
+    return count > 0 ? 0
+                     : error_set(err, EXIT_CODE_DATA,
+                                 "%s: no data_batch_1.bin or train.bin in it; expected the binary "
+                                 "version of CIFAR, cifar-10-binary.tar.gz or "
+                                 "cifar-100-binary.tar.gz (the one for Python holds pickles, the "
+                                 "one for MATLAB .mat files: these are not read)",
+                                 archive);
+}
+
+/* Opens the shards PREFIX* in the room as part NAME. */
+static int open_prefix(struct prepare_sets *sets, const char *name, const struct source_room *room,
+                       const char *prefix, const struct prepare_flags *f, struct error *err) {
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof(path), "%s/%s*", room->folder, prefix) >= (int)sizeof(path))
+        return error_set(err, EXIT_CODE_USAGE, "%.64s...: path too long", room->folder);
+    return prepare_sets_open(sets, name, path, f->bad_allowed, err);
+}
+
+int command_prepare_cifar(int argc, char *const *argv, struct error *err) {
+    struct prepare_flags f;
+    cleanup_prepare_sets struct prepare_sets sets = {0};
+    cleanup_source_room struct source_room room = SOURCE_ROOM_CLOSED;
+    if (prepare_flags_parse(PREPARE_CIFAR, "cifar", argc, argv, &f, err) != 0 ||
+        need_one(&f, "cifar-10-binary.tar.gz", err) != 0 ||
+        source_room_open(&room, f.target, err) != 0 || unpack_cifar(f.sources[0], &room, err) != 0)
+        return -1;
+    const char *training = "data_batch_";
+    char path[PATH_MAX];
+    (void)snprintf(path, sizeof(path), "%.*s/train.bin", PATH_MAX - 16, room.folder);
+    if (access(path, F_OK) == 0)
+        training = "train.bin";
+    if (open_prefix(&sets, "train", &room, training, &f, err) != 0 ||
+        open_prefix(&sets, "validation", &room, "test", &f, err) != 0)
+        return -1;
+    return write_sets(&sets, &f, &room, err);
+}
+
+/* --- ImageNet -------------------------------------------------------------------------------- */
+
+/* What the archives on the command line are. */
+struct imagenet {
+    const char *training;
+    const char *validation;
+};
+
+static int sort_archives(const struct prepare_flags *f, struct imagenet *ret, struct error *err) {
+    *ret = (struct imagenet){0};
+    for (int i = 0; i < f->source_count; i++) {
+        const char *path = f->sources[i];
+        const struct format *format = NULL;
+        if (shard_list_format(path, &format, err) != 0)
+            return -1;
+        const char **slot = format == &FORMAT_NESTED_TAR ? &ret->training
+                            : format == &FORMAT_TAR      ? &ret->validation
+                                                         : NULL;
+        if (slot == NULL || *slot != NULL)
+            return error_set(err, EXIT_CODE_DATA,
+                             "%s: %s; expected ILSVRC2012_img_train.tar, a tar of tars, and "
+                             "ILSVRC2012_img_val.tar",
+                             path, slot == NULL ? "not a tar archive" : "a second one of its kind");
+        *slot = path;
+    }
+    return 0;
+}
+
+/* Opens the validation pictures, whose classes are in a file of their own. */
+static int open_validation(struct prepare_sets *sets, const char *path,
+                           const struct prepare_flags *f, struct error *err) {
+    cleanup_picture_labels struct picture_labels labels = {0};
+    bool found = false;
+    if (f->val_labels == NULL)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "%s: its pictures have no classes; expected --val-labels FILE: "
+                         "imagenet_2012_validation_synset_labels.txt of TensorFlow's models, or "
+                         "LOC_val_solution.csv of Kaggle",
+                         path);
+    if (picture_labels_read(&labels, f->val_labels, err) != 0)
+        return -1;
+    log_info("looking for pictures in %s", path);
+    const struct shards_reading reading = {f->bad_allowed, &labels};
+    return dataset_open_shards_as(prepare_sets_add(sets, "validation"), path, &reading, &found,
+                                  err) != 0
+               ? error_wrap(err, "--val-labels %s", f->val_labels)
+               : 0;
+}
+
+int command_prepare_imagenet(int argc, char *const *argv, struct error *err) {
+    struct prepare_flags f;
+    struct imagenet archives;
+    cleanup_prepare_sets struct prepare_sets sets = {0};
+    if (prepare_flags_parse(PREPARE_IMAGENET, "imagenet", argc, argv, &f, err) != 0 ||
+        sort_archives(&f, &archives, err) != 0)
+        return -1;
+    if (archives.training == NULL)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "no training archive given; expected ILSVRC2012_img_train.tar, a tar of "
+                         "tars");
+    if (prepare_sets_open(&sets, "train", archives.training, f.bad_allowed, err) != 0 ||
+        (archives.validation != NULL && open_validation(&sets, archives.validation, &f, err) != 0))
+        return -1;
+    if (archives.validation == NULL)
+        log_info("no validation archive given: the training part alone is written");
+    return prepare_sets_write(&sets, &f, err);
+}
+
+void command_prepare_archive_help(FILE *out) {
+    wrap_printf(out,
+                "\nusage: ringtrain prepare flowers flower_photos.tgz TARGET [--FLAG VALUE]...\n"
+                "       ringtrain prepare cifar cifar-10-binary.tar.gz TARGET [--FLAG VALUE]...\n"
+                "       ringtrain prepare imagenet ILSVRC2012_img_train.tar "
+                "[ILSVRC2012_img_val.tar] TARGET [--FLAG VALUE]...\n\n"
+                "Write these data sets from the archives in which they are published, with the "
+                "flags of prepare folder and these:\n\n");
+    prepare_flags_print(out, PREPARE_FLOWERS | PREPARE_IMAGENET);
+    wrap_printf(out, "\nusage: ringtrain prepare coco ARCHIVE.zip... TARGET [--threads N]\n\n"
+                     "Unpacks COCO's archives (train2017.zip, val2017.zip, "
+                     "annotations_trainval2017.zip) and verifies each file.\n\n");
+    prepare_flags_print(out, PREPARE_COCO);
+}
