@@ -103,11 +103,16 @@ if(RINGMASTER_HAVE_MPI)
     target_link_libraries(trainer_app_device PUBLIC trainer_comm_mpi)
     target_compile_definitions(trainer_app_device PUBLIC RINGMASTER_HAVE_MPI)
 endif()
+room(trainer/app/normalize
+    USES common/* trainer/math trainer/comm trainer/graph trainer/models trainer/optim
+    trainer/data/codec trainer/data/color trainer/data/format trainer/data/dataset
+    trainer/app/options
+    LINKS Threads::Threads m)
 room(trainer/app/task
     USES common/* trainer/graph trainer/math trainer/comm trainer/models
     trainer/data/codec trainer/data/dataset trainer/eval trainer/data/coco trainer/data/detect
     trainer/data/draw trainer/checkpoint
-        trainer/app/options trainer/app/device
+        trainer/app/options trainer/app/device trainer/app/normalize
     LINKS m)
 room(trainer/app/weights
     USES common/* trainer/graph trainer/math trainer/graph/program trainer/comm

@@ -7,6 +7,7 @@
 #include "common/cleanup.h"
 #include "common/log/log.h"
 #include "common/system/cpus.h"
+#include "trainer/app/command/contact_sheet.h"
 #include "trainer/app/command/output/output.h"
 #include "trainer/app/options/flag.h"
 #include "trainer/app/options/shard_inputs.h"
@@ -25,6 +26,7 @@
 enum { SETS_MAX = SPLITS_PARTS_MAX, TEXT_MAX = 1 << 30 };
 
 struct inspection {
+    struct shards_reading reading;
     size_t count;
     struct dataset sets[SETS_MAX];
     struct verification verified[SETS_MAX];
@@ -45,7 +47,7 @@ static int open_set(struct inspection *in, const char *dir, const char *part, st
     const char *slash = part[0] != '\0' ? "/" : "";
     if (snprintf(path, sizeof(path), "%s%s%s", dir, slash, part) >= (int)sizeof(path))
         return error_set(err, EXIT_CODE_USAGE, "%.64s...: path too long", dir);
-    return dataset_open(&in->sets[in->count++], path, INT64_MAX, err);
+    return dataset_open_as(&in->sets[in->count++], path, &in->reading, err);
 }
 
 /* Opens the shards at PATH, for training and for evaluation. */
@@ -86,10 +88,21 @@ static int print_classes(const struct dataset *set, struct buf *text, struct err
         return error_no_memory(err, "counts of classes");
     for (size_t i = 0; i < set->count; i++)
         counts[set->labels[i]]++;
-    for (size_t c = 0; c < set->classes; c++)
+    size_t least = 0;
+    size_t most = 0;
+    for (size_t c = 0; c < set->classes; c++) {
+        least = counts[c] < counts[least] ? c : least;
+        most = counts[c] > counts[most] ? c : most;
         if (buf_printf(text, err, "  %8zu  %s\n", counts[c], set->class_names[c]) != 0)
             return -1;
-    return 0;
+    }
+    if (set->classes < 2 || counts[least] == 0)
+        return 0;
+    return buf_printf(text, err,
+                      "  balance: the largest class, %s, has %.1f times the pictures of the "
+                      "smallest, %s\n",
+                      set->class_names[most], (double)counts[most] / (double)counts[least],
+                      set->class_names[least]);
 }
 
 static int print_sizes(const struct verification *v, struct buf *text, struct error *err) {
@@ -106,6 +119,19 @@ static int print_sizes(const struct verification *v, struct buf *text, struct er
         return 0;
     return buf_printf(text, err, "  width %d to %d, height %d to %d pixels\n", least[0], most[0],
                       least[1], most[1]);
+}
+
+/* Mean and deviation as flags of training. */
+static int print_pixels(const struct verification *v, struct buf *text, struct error *err) {
+    double mean[3];
+    double deviation[3];
+    if (!(v->pixels.pictures > 0))
+        return 0;
+    pixel_statistics_result(&v->pixels, mean, deviation);
+    return buf_printf(text, err,
+                      "  mean and deviation of red, green, blue: --mean %.4f,%.4f,%.4f --std "
+                      "%.4f,%.4f,%.4f\n",
+                      mean[0], mean[1], mean[2], deviation[0], deviation[1], deviation[2]);
 }
 
 static int print_faults(const struct verification *v, enum verified_state state, const char *word,
@@ -141,7 +167,7 @@ static int print_set(const struct verification *v, struct buf *text, struct erro
                    STR_PLURAL(set->count), set->classes, set->classes == 1 ? "" : "es",
                    (double)set->bytes / 1e6) != 0 ||
         print_sizes(v, text, err) != 0 || print_classes(set, text, err) != 0 ||
-        print_faults(v, VERIFIED_BAD, "bad", text, err) != 0 ||
+        print_pixels(v, text, err) != 0 || print_faults(v, VERIFIED_BAD, "bad", text, err) != 0 ||
         print_faults(v, VERIFIED_DAMAGED, "damaged", text, err) != 0)
         return -1;
     return print_left_out(set, text, err);
@@ -203,9 +229,10 @@ static int print_verdict(const struct inspection *in, struct buf *text, bool *re
                       *ret_wrong ? "not in order" : "in order");
 }
 
-static int inspect(struct inspection *in, const char *dir, int threads, struct buf *text,
-                   bool *ret_wrong, struct error *err) {
-    if (open_sets(in, dir, err) != 0)
+static int inspect(struct inspection *in, const char *dir, int threads, const char *sheet,
+                   struct buf *text, bool *ret_wrong, struct error *err) {
+    if (open_sets(in, dir, err) != 0 ||
+        (sheet != NULL && contact_sheet_write(&in->sets[0], sheet, err) != 0))
         return -1;
     for (size_t s = 0; s < in->count; s++) {
         log_info("decoding %zu picture%s of %s with %d thread%s", in->sets[s].count,
@@ -221,7 +248,11 @@ static int inspect(struct inspection *in, const char *dir, int threads, struct b
 
 struct inspect_options {
     int64_t threads;
+    const char *contact_sheet;
+    int label_base; /* enum shards_base */
 };
+
+static const char *const LABEL_BASES[] = {"auto", "0", "1", NULL};
 
 static const struct flag FLAGS[] = {
     {.name = "threads",
@@ -232,6 +263,21 @@ static const struct flag FLAGS[] = {
      .commands = 1,
      .value = "N",
      .help = "threads that decode (0: as many as cores)"},
+    {.name = "contact-sheet",
+     .type = FLAG_TEXT,
+     .offset = offsetof(struct inspect_options, contact_sheet),
+     .commands = 1,
+     .value = "FILE",
+     .help = "write a picture with some pictures of each class of the first set, to look at: .png "
+             "or .jpg"},
+    {.name = "label-base",
+     .type = FLAG_CHOICE,
+     .offset = offsetof(struct inspect_options, label_base),
+     .standard = "auto",
+     .choices = LABEL_BASES,
+     .commands = 1,
+     .help = "the first class's number in shards; auto: 0, or 1 in TFRecord if no record has the "
+             "class 0"},
 };
 
 int command_inspect_data(int argc, char *const *argv, struct error *err) {
@@ -241,12 +287,15 @@ int command_inspect_data(int argc, char *const *argv, struct error *err) {
                          "usage: ringtrain inspect data DIR [--threads N]: DIR comes first");
     if (flags_parse(FLAGS, sizeof(FLAGS) / sizeof(FLAGS[0]), 1, argc - 1, argv + 1, &o, err) != 0)
         return -1;
+    if (o.contact_sheet != NULL && contact_sheet_check(o.contact_sheet, err) != 0)
+        return -1;
     int threads = o.threads > 0 ? (int)o.threads : cpus_affinity();
     threads = threads < 1 ? 1 : threads > VERIFY_THREADS_MAX ? VERIFY_THREADS_MAX : threads;
     cleanup_buf struct buf text = {.max = TEXT_MAX};
-    struct inspection in = {0};
+    struct inspection in = {
+        .reading = {.bad_allowed = INT64_MAX, .base = (enum shards_base)o.label_base}};
     bool wrong = false;
-    int result = inspect(&in, argv[0], threads, &text, &wrong, err);
+    int result = inspect(&in, argv[0], threads, o.contact_sheet, &text, &wrong, err);
     inspection_done(&in);
     if (result != 0 || output_text(buf_text(&text), err) != 0)
         return -1;
@@ -255,10 +304,12 @@ int command_inspect_data(int argc, char *const *argv, struct error *err) {
 
 void command_inspect_data_help(FILE *out) {
     wrap_printf(out,
-                "\nusage: ringtrain inspect data DIR [--threads N]\n\nReads and decodes every "
+                "\nusage: ringtrain inspect data DIR [--FLAG VALUE]...\n\nReads and decodes every "
                 "picture of DIR's class folders once (or of its train/, val/ and test/), and lists "
                 "what cannot be used, what is damaged, what is left out (taken are %s, in the "
-                "class folders and below) and files with the same bytes; counts classes and sizes. "
+                "class folders and below) and files with the same bytes; counts classes and sizes, "
+                "and takes the mean and the "
+                "deviation of the pixels. "
                 "Leaves with %d when something is bad, damaged or a picture is left out, or the "
                 "same bytes lie in two classes or in train/ and val/.\n",
                 PICTURE_SUFFIXES, EXIT_CODE_DATA);

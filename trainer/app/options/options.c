@@ -12,6 +12,7 @@ static const char *const owns[] = {"auto", "off", "on", NULL};
 static const char *const comms[] = {"auto", "mpi", "nccl", NULL};
 static const char *const logs[] = {"auto", "both", "table", "metrics", NULL};
 static const char *const publishes[] = {"last", "best", NULL};
+static const char *const label_bases[] = {"auto", "0", "1", NULL};
 static const char *const augments[] = {"auto", "crop", "pad", "center", NULL};
 static const char *const presets[] = {"tv", "d2", "mlperf", NULL};
 static const char *const schedules[] = {"constant",   "step",          "poly2",     "cosine",
@@ -94,6 +95,9 @@ static const struct flag FLAGS[] = {
     TEXT("bad-samples", bad_samples, "fail", T | E | R, "fail|skip|N",
          "a file that cannot be read or decoded: end the run, leave it out of its batch, or leave "
          "out at most N of a data set"),
+    CHOICE_OF(C, "label-base", label_base, label_bases, "auto", T | E,
+              "the first class's number in shards; auto: 0, or 1 in TFRecord if no record has the "
+              "class 0"),
     INT_OF(C, "synthetic-images", synthetic_images, "1280", 1, 1e8, T, "N",
            "pictures in the synthetic set"),
     INT_OF(C, "synthetic-classes", synthetic_classes, "10", 2, 65536, T | P, "N",
@@ -139,6 +143,12 @@ static const struct flag FLAGS[] = {
         C, "color", color, "none", T, "none|torchvision:B,C,S,H|mxnet|tf",
         "training: random changes of colour, torchvision's ColorJitter with its four ranges, or "
         "those of AWS's ResNet-50 in MXNet or TensorFlow"),
+    TEXT_OF(C, "mean", mean, "imagenet", T, "imagenet|data|R,G,B",
+            "mean of the pixels, which is taken off: ImageNet's, that of up to 10,000 training "
+            "pictures, or three numbers, from 0 to 1 or from 0 to 255"),
+    TEXT_OF(C, "std", std, "auto", T, "auto|R,G,B",
+            "standard deviation that pixels are divided by, in numbers where --mean is (auto: as "
+            "--mean)"),
     BOOL("flip", flip, "true", T, "mirror each picture with probability 1/2 in training"),
     CHOICE("dtype", dtype, dtypes, "f32", ALL,
            "type of activations and of the weights that kernels read; master weights stay f32"),

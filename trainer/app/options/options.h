@@ -83,6 +83,9 @@ struct options {
     int dtype;
     bool zero_gamma;
     const char *bad_samples;
+    int label_base; /* enum shards_base */
+    const char *mean;
+    const char *std;
     const char *init;
     const char *init_prefix;
     int64_t frozen_stages;

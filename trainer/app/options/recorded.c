@@ -58,6 +58,8 @@ static const struct setting RECORDED[] = {
     {"short-step", SETTING_RECIPE},
     {"bad-samples", SETTING_WAY},
     {"val-split", SETTING_RECIPE},
+    {"mean", SETTING_RECIPE},
+    {"std", SETTING_RECIPE},
     {"tf32", SETTING_MACHINE},
     {"convs", SETTING_MACHINE},
     {"own-backward", SETTING_MACHINE},

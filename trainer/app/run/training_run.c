@@ -151,8 +151,8 @@ static int open_network(struct training_run *job, struct error *err) {
         .fusion = device_fusion(o),
         .keeps = step_keeps((enum optimizer_kind)o->optimizer, o->ema > 0),
         .label_smoothing = o->label_smoothing,
-        .mean = MODEL_MEAN,
-        .std = MODEL_STD,
+        .mean = job->setup.data.mean != NULL ? job->setup.data.mean : MODEL_MEAN,
+        .std = job->setup.data.std != NULL ? job->setup.data.std : MODEL_STD,
     };
     struct room room = {.comm = job->setup.comm,
                         .data = &job->setup.data,

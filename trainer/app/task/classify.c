@@ -3,6 +3,7 @@
 #include "common/log/log.h"
 #include "common/str.h"
 #include "trainer/app/device/ranks.h"
+#include "trainer/app/normalize/normalization.h"
 #include "trainer/app/task/class_pictures.h"
 #include "trainer/app/task/class_predictions.h"
 #include "trainer/app/task/classes.h"
@@ -27,6 +28,7 @@ struct classify {
     struct dataset validation;
     struct labelled train;
     struct labelled score;
+    struct normalization normalization;
     const struct model_config *trained; /* borrowed; set if pictures without labels are predicted */
 };
 
@@ -45,13 +47,19 @@ static void close_data(struct task_data *data) {
     free(c);
 }
 
+static int open_folder(struct dataset *set, const char *folder, const struct task_data *data,
+                       const struct task_request *request, struct error *err) {
+    const struct shards_reading reading = {.bad_allowed = data->bad_allowed,
+                                           .base = (enum shards_base)request->options->label_base};
+    return sample_health_open(set, folder, &reading, comm_rank(request->comm) == 0, err);
+}
+
 /* FOLDER NULL: a synthetic set, PART of its pictures. */
 static int open_set(struct dataset *set, const char *folder, const struct task_data *data,
                     const struct task_request *request, int64_t part, struct error *err) {
     const struct options *o = request->options;
     if (folder != NULL)
-        return sample_health_open(set, folder, data->bad_allowed, comm_rank(request->comm) == 0,
-                                  err);
+        return open_folder(set, folder, data, request, err);
     int64_t count = (o->synthetic_images + part - 1) / part;
     return dataset_open_synthetic(set, (size_t)count, (size_t)o->synthetic_classes, err);
 }
@@ -211,6 +219,11 @@ static int open_training(struct task_data *data, const struct task_request *requ
     data->class_names = c->training.class_names;
     data->classes = c->training.classes;
     data->hash = c->training.hash;
+    if (normalization_find(request->options, request->comm, &c->training, &c->normalization, err) !=
+        0)
+        return -1;
+    data->mean = c->normalization.mean;
+    data->std = c->normalization.std;
     if (in->scored && open_validation(data, request, err) != 0)
         return -1;
     return settle_training(data, request, err);
@@ -252,8 +265,7 @@ static int open_trained(struct task_data *data, const struct task_request *reque
         return open_given(data, request, err);
     if (request->inputs->synthetic)
         return error_set(err, EXIT_CODE_USAGE, "--data: evaluation needs a folder of pictures");
-    if (sample_health_open(&c->validation, request->inputs->validation, data->bad_allowed,
-                           comm_rank(request->comm) == 0, err) != 0)
+    if (open_folder(&c->validation, request->inputs->validation, data, request, err) != 0)
         return -1;
     struct classes model = {config->class_names, config->classes, "the model"};
     if (place_classes(&c->validation, request->inputs->validation, &model, request, err) != 0)
@@ -298,8 +310,8 @@ static void describe(const struct task_data *data, const struct task_request *re
     ret->classes = data->classes;
     ret->image_size = request->image_size;
     ret->resize_side = resize_side(request);
-    memcpy(ret->mean, MODEL_MEAN, sizeof(ret->mean));
-    memcpy(ret->std, MODEL_STD, sizeof(ret->std));
+    memcpy(ret->mean, data->mean != NULL ? data->mean : MODEL_MEAN, sizeof(ret->mean));
+    memcpy(ret->std, data->std != NULL ? data->std : MODEL_STD, sizeof(ret->std));
 }
 
 static int print(struct buf *out, double epoch, const struct evaluation *e, struct error *err) {

@@ -13,12 +13,12 @@
 /* Faults that a rank sends in one round, and that the summary at the end names. */
 enum { SHARED_AT_ONCE = 64, SUMMED_UP = 8 };
 
-int sample_health_open(struct dataset *set, const char *path, int64_t bad_allowed, bool aloud,
-                       struct error *err) {
+int sample_health_open(struct dataset *set, const char *path, const struct shards_reading *reading,
+                       bool aloud, struct error *err) {
     char left[2048];
     if (aloud)
         log_info("looking for pictures in %s", path);
-    if (dataset_open(set, path, bad_allowed, err) != 0)
+    if (dataset_open_as(set, path, reading, err) != 0)
         return -1;
     skipped_files_text(&set->left_out, left, sizeof(left));
     if (aloud && set->note != NULL)

@@ -30,9 +30,9 @@ struct sample_health {
     int canvas_count;
 };
 
-/* Calls dataset_open, and logs the result if ALOUD. */
-int sample_health_open(struct dataset *set, const char *path, int64_t bad_allowed, bool aloud,
-                       struct error *err);
+/* Calls dataset_open_as, and logs the result if ALOUD. */
+int sample_health_open(struct dataset *set, const char *path, const struct shards_reading *reading,
+                       bool aloud, struct error *err);
 
 /* Parses --bad-samples, the number of files of a set that may be unusable: fail is 0, skip is
  * all. */

@@ -31,8 +31,10 @@ struct task_data {
     uint64_t hash; /* hash of the training set; ranks with other hashes have other sets */
     char *const *class_names; /* borrowed from `own` */
     size_t classes;
-    int64_t bad_given;            /* given pictures that are unusable: not among the samples */
-    int64_t bad_allowed;          /* limit of bad files in a set */
+    const double *mean;  /* of the pixels of training pictures, borrowed from `own`, as is STD; */
+    const double *std;   /* NULL: those of ImageNet */
+    int64_t bad_given;   /* given pictures that are unusable: not among the samples */
+    int64_t bad_allowed; /* limit of bad files in a set */
     struct model_objects objects; /* settings that a detection network needs */
     void *own;                    /* private to the task */
 };

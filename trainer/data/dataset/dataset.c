@@ -109,8 +109,14 @@ int dataset_open_shards_as(struct dataset *set, const char *path,
 }
 
 int dataset_open(struct dataset *set, const char *path, int64_t bad_allowed, struct error *err) {
+    const struct shards_reading reading = {.bad_allowed = bad_allowed};
+    return dataset_open_as(set, path, &reading, err);
+}
+
+int dataset_open_as(struct dataset *set, const char *path, const struct shards_reading *reading,
+                    struct error *err) {
     bool found = false;
-    if (dataset_open_shards(set, path, bad_allowed, &found, err) != 0)
+    if (dataset_open_shards_as(set, path, reading, &found, err) != 0)
         return -1;
     return found ? 0 : dataset_open_folder(set, path, err);
 }

@@ -69,6 +69,9 @@ int dataset_open_shards_as(struct dataset *set, const char *path,
 
 /* Opens the shards at PATH, or else the folder. */
 int dataset_open(struct dataset *set, const char *path, int64_t bad_allowed, struct error *err);
+/* The same, with shards understood as READING says. */
+int dataset_open_as(struct dataset *set, const char *path, const struct shards_reading *reading,
+                    struct error *err);
 
 /* Renumbers the classes: class i of the set becomes MAP[i] of COUNT classes with these NAMES, some
  * of which may have no sample. The hash is kept. */

@@ -151,7 +151,8 @@ static int name_classes(struct shards_listing *list, struct shard_rows *rows, in
 }
 
 static int classes_by_number(struct shards_listing *list, struct shard_rows *rows,
-                             struct class_names *given, bool may_count_from_1, struct error *err) {
+                             struct class_names *given, enum shards_base given_base,
+                             bool may_count_from_1, struct error *err) {
     int64_t least = INT64_MAX;
     int64_t most = 0;
     for (size_t i = 0; i < rows->count; i++) {
@@ -159,14 +160,18 @@ static int classes_by_number(struct shards_listing *list, struct shard_rows *row
         least = label < least ? label : least;
         most = label > most ? label : most;
     }
-    const int64_t base = find_base(least, most, given->count, may_count_from_1);
+    const int64_t base = given_base == SHARDS_BASE_AUTO
+                             ? find_base(least, most, given->count, may_count_from_1)
+                             : given_base == SHARDS_BASE_1;
     const size_t named = given->count;
-    if (most - base >= CLASS_NAMES_MAX || (named > 0 && most - base >= (int64_t)named))
-        return error_set(
-            err, EXIT_CODE_DATA,
-            "a record of class %" PRId64 "; expected classes from %" PRId64 " to %" PRId64, most,
-            base, base + (named > 0 ? (int64_t)named : (int64_t)CLASS_NAMES_MAX) - 1);
-    if (base > 0)
+    if (least < base || most - base >= CLASS_NAMES_MAX ||
+        (named > 0 && most - base >= (int64_t)named))
+        return error_set(err, EXIT_CODE_DATA,
+                         "a record of class %" PRId64 "; expected classes from %" PRId64
+                         " to %" PRId64 " (--label-base says which is the first)",
+                         least < base ? least : most, base,
+                         base + (named > 0 ? (int64_t)named : (int64_t)CLASS_NAMES_MAX) - 1);
+    if (base > 0 && given_base == SHARDS_BASE_AUTO)
         (void)snprintf(list->note, sizeof(list->note),
                        "classes are counted from 1 here: no record has the class 0");
     if (name_classes(list, rows, base, (size_t)(most - base) + 1, given, err) != 0)
@@ -192,8 +197,8 @@ static int settle_classes(struct shards_listing *list, struct shard_rows *rows,
     if (rows->labelled == 0 && rows->named == 0 && shard_rows_name_by_path(rows, err) != 0)
         return -1;
     if (rows->labelled == rows->count)
-        return classes_by_number(list, rows, &given, strcmp(files->format->name, "tfrecord") == 0,
-                                 err);
+        return classes_by_number(list, rows, &given, reading->base,
+                                 strcmp(files->format->name, "tfrecord") == 0, err);
     if (rows->named == rows->count)
         return classes_by_name(list, rows, err);
     return error_set(err, EXIT_CODE_DATA,

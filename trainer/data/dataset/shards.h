@@ -16,9 +16,13 @@
 
 enum { SHARDS_NOTE_MAX = 512 };
 
+/* The number of the first class: found out, or given. */
+enum shards_base { SHARDS_BASE_AUTO, SHARDS_BASE_0, SHARDS_BASE_1 };
+
 /* How shards are understood. */
 struct shards_reading {
-    int64_t bad_allowed;                 /* records that may be unusable */
+    int64_t bad_allowed; /* records that may be unusable */
+    enum shards_base base;
     const struct picture_labels *labels; /* borrowed; classes of the pictures. NULL: as the records
                                           * and their folders have them */
 };

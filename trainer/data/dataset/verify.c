@@ -14,13 +14,13 @@ struct verify_work {
     struct verification *v;
     atomic_size_t next;
     atomic_bool failed;
-    pthread_mutex_t lock; /* protects error */
+    pthread_mutex_t lock; /* protects error, and v->pixels */
     struct error error;   /* the first that is not the data's fault */
 };
 
 /* Returns -1 for an error that is not the file's fault. */
 static int look_at(struct fetcher *fetcher, const struct dataset *set, size_t sample,
-                   struct verified *item, struct error *err) {
+                   struct verified *item, struct pixel_statistics *pixels, struct error *err) {
     const char *why = NULL;
     int failed = dataset_read(set, sample, &fetcher->encoded, err);
     if (failed == 0) {
@@ -33,6 +33,7 @@ static int look_at(struct fetcher *fetcher, const struct dataset *set, size_t sa
     if (failed == 0) {
         item->width = fetcher->picture.width;
         item->height = fetcher->picture.height;
+        pixel_statistics_add(pixels, &fetcher->picture);
         why = fetcher->damage;
         item->state = why != NULL ? VERIFIED_DAMAGED : VERIFIED_GOOD;
     } else if (source_is_at_fault(err)) {
@@ -58,6 +59,7 @@ static void *verify_some(void *argument) {
     struct verify_work *work = argument;
     struct verification *v = work->v;
     struct fetcher fetcher;
+    struct pixel_statistics pixels = {0};
     struct error err = {0};
     if (fetcher_init(&fetcher, &err) != 0)
         keep_error(work, &err);
@@ -65,10 +67,13 @@ static void *verify_some(void *argument) {
         size_t sample = atomic_fetch_add(&work->next, 1);
         if (sample >= v->set->count)
             break;
-        if (look_at(&fetcher, v->set, sample, &v->items[sample], &err) != 0)
+        if (look_at(&fetcher, v->set, sample, &v->items[sample], &pixels, &err) != 0)
             keep_error(work, &err);
     }
     fetcher_done(&fetcher);
+    pthread_mutex_lock(&work->lock);
+    pixel_statistics_merge(&v->pixels, &pixels);
+    pthread_mutex_unlock(&work->lock);
     return NULL;
 }
 

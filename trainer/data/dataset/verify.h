@@ -1,9 +1,10 @@
 /* Verification of a data set: reads and decodes each picture once and records which are unusable
- * or damaged, their sizes, and duplicates (files with the same bytes). */
+ * or damaged, their sizes and pixels, and duplicates (files with the same bytes). */
 #ifndef TRAINER_DATA_DATASET_VERIFY_H
 #define TRAINER_DATA_DATASET_VERIFY_H
 
 #include "common/error.h"
+#include "trainer/data/codec/pixel_statistics.h"
 #include "trainer/data/dataset/dataset.h"
 
 #include <stdbool.h>
@@ -29,6 +30,7 @@ struct verification {
     struct verified *items;    /* owned; [set->count] */
     size_t damaged;
     size_t bad;
+    struct pixel_statistics pixels; /* of the pictures that can be used */
 };
 
 /* SET must be a folder or shards, and outlive RET. Faults of a file are recorded in its item; an

@@ -51,7 +51,7 @@ int command_prepare_flowers(int argc, char *const *argv, struct error *err) {
         need_one(&f, "flower_photos.tgz", err) != 0 ||
         source_room_open(&room, f.target, err) != 0 ||
         source_room_plain(&room, f.sources[0], plain, err) != 0 ||
-        prepare_sets_open(&sets, "train", plain, f.bad_allowed, err) != 0 ||
+        prepare_sets_open(&sets, "train", plain, &f.reading, err) != 0 ||
         hold_out(&sets, &f, err) != 0)
         return -1;
     return write_sets(&sets, &f, &room, err);
@@ -87,7 +87,7 @@ static int open_prefix(struct prepare_sets *sets, const char *name, const struct
     char path[PATH_MAX];
     if (snprintf(path, sizeof(path), "%s/%s*", room->folder, prefix) >= (int)sizeof(path))
         return error_set(err, EXIT_CODE_USAGE, "%.64s...: path too long", room->folder);
-    return prepare_sets_open(sets, name, path, f->bad_allowed, err);
+    return prepare_sets_open(sets, name, path, &f->reading, err);
 }
 
 int command_prepare_cifar(int argc, char *const *argv, struct error *err) {
@@ -151,7 +151,8 @@ static int open_validation(struct prepare_sets *sets, const char *path,
     if (picture_labels_read(&labels, f->val_labels, err) != 0)
         return -1;
     log_info("looking for pictures in %s", path);
-    const struct shards_reading reading = {f->bad_allowed, &labels};
+    const struct shards_reading reading = {.bad_allowed = f->reading.bad_allowed,
+                                           .labels = &labels};
     return dataset_open_shards_as(prepare_sets_add(sets, "validation"), path, &reading, &found,
                                   err) != 0
                ? error_wrap(err, "--val-labels %s", f->val_labels)
@@ -169,7 +170,7 @@ int command_prepare_imagenet(int argc, char *const *argv, struct error *err) {
         return error_set(err, EXIT_CODE_USAGE,
                          "no training archive given; expected ILSVRC2012_img_train.tar, a tar of "
                          "tars");
-    if (prepare_sets_open(&sets, "train", archives.training, f.bad_allowed, err) != 0 ||
+    if (prepare_sets_open(&sets, "train", archives.training, &f.reading, err) != 0 ||
         (archives.validation != NULL && open_validation(&sets, archives.validation, &f, err) != 0))
         return -1;
     if (archives.validation == NULL)

@@ -12,7 +12,7 @@ int command_prepare_folder(int argc, char *const *argv, struct error *err) {
         return error_set(err, EXIT_CODE_USAGE,
                          "%d folders to read; expected one, then the folder to write to",
                          f.source_count);
-    if (prepare_sets_open_source(&sets, f.sources[0], f.bad_allowed, err) != 0)
+    if (prepare_sets_open_source(&sets, f.sources[0], &f.reading, err) != 0)
         return -1;
     return prepare_sets_write(&sets, &f, err);
 }

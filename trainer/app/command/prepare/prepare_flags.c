@@ -17,6 +17,8 @@ enum { SIDE_MAX = 16384, WORDS_MAX = 256 };
 #define INT(name, field, standard, low, high, kinds, help)                                         \
     { ROW(name, FLAG_INT, field, standard, "N", kinds, help), .min = (low), .max = (high) }
 
+static const char *const LABEL_BASES[] = {"auto", "0", "1", NULL};
+
 static const struct flag FLAGS[] = {
     {ROW("format", FLAG_TEXT, format, "tar", "NAME", PREPARE_SHARDS,
          "tar, tfrecord, recordio, or folder: folders of classes")},
@@ -33,6 +35,10 @@ static const struct flag FLAGS[] = {
     {ROW("bad-samples", FLAG_TEXT, bad_samples, "fail", "fail|skip|N", PREPARE_SHARDS,
          "a picture that cannot be read, or decoded to be scaled: end, leave it out, or leave out "
          "at most N")},
+    {ROW("label-base", FLAG_CHOICE, label_base, "auto", NULL, PREPARE_FOLDER,
+         "the first class's number in shards that are read; auto: 0, or 1 in TFRecord if no record "
+         "has the class 0"),
+     .choices = LABEL_BASES},
     {ROW("val-split", FLAG_REAL, val_split, "0.2", "SHARE", PREPARE_FLOWERS,
          "share of each class that is held out for evaluation (0: none)"),
      .max = 0.9},
@@ -75,7 +81,8 @@ int prepare_flags_parse(enum prepare_kind kind, const char *name, int argc, char
         return 0;
     if (strcmp(ret->format, "folder") != 0 && format_need(ret->format, err) == NULL)
         return error_wrap(err, "--format");
-    return sample_health_parse_allowed(ret->bad_samples, &ret->bad_allowed, err);
+    ret->reading.base = (enum shards_base)ret->label_base;
+    return sample_health_parse_allowed(ret->bad_samples, &ret->reading.bad_allowed, err);
 }
 
 int prepare_flags_threads(const struct prepare_flags *flags) {

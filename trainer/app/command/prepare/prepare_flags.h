@@ -3,6 +3,7 @@
 #define TRAINER_APP_COMMAND_PREPARE_PREPARE_FLAGS_H
 
 #include "common/error.h"
+#include "trainer/data/dataset/shards.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,7 +29,8 @@ struct prepare_flags {
     bool raw;
     int64_t threads;
     const char *bad_samples;
-    int64_t bad_allowed; /* as bad_samples says */
+    int label_base;                /* enum shards_base */
+    struct shards_reading reading; /* as bad_samples and label_base say */
     double val_split;
     int64_t seed;
     const char *val_labels; /* NULL: not given */

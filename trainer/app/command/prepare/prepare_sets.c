@@ -29,49 +29,49 @@ struct dataset *prepare_sets_add(struct prepare_sets *sets, const char *name) {
 }
 
 int prepare_sets_open(struct prepare_sets *sets, const char *name, const char *path,
-                      int64_t bad_allowed, struct error *err) {
-    return sample_health_open(prepare_sets_add(sets, name), path, bad_allowed, true, err);
+                      const struct shards_reading *reading, struct error *err) {
+    return sample_health_open(prepare_sets_add(sets, name), path, reading, true, err);
 }
 
 /* The same for a folder BELOW another. */
 static int open_below(struct prepare_sets *sets, const char *name, const char *dir,
-                      const char *below, int64_t bad_allowed, struct error *err) {
+                      const char *below, const struct shards_reading *reading, struct error *err) {
     char path[PATH_MAX];
     if (snprintf(path, sizeof(path), "%s/%s", dir, below) >= (int)sizeof(path))
         return error_set(err, EXIT_CODE_USAGE, "%.64s...: path too long", dir);
-    return prepare_sets_open(sets, name, path, bad_allowed, err);
+    return prepare_sets_open(sets, name, path, reading, err);
 }
 
 static int open_shards(struct prepare_sets *sets, const struct shard_inputs *shards,
-                       int64_t bad_allowed, struct error *err) {
+                       const struct shards_reading *reading, struct error *err) {
     if (shards->training[0] != '\0' &&
-        prepare_sets_open(sets, "train", shards->training, bad_allowed, err) != 0)
+        prepare_sets_open(sets, "train", shards->training, reading, err) != 0)
         return -1;
     return shards->validation[0] == '\0'
                ? 0
-               : prepare_sets_open(sets, "validation", shards->validation, bad_allowed, err);
+               : prepare_sets_open(sets, "validation", shards->validation, reading, err);
 }
 
-int prepare_sets_open_source(struct prepare_sets *sets, const char *source, int64_t bad_allowed,
-                             struct error *err) {
+int prepare_sets_open_source(struct prepare_sets *sets, const char *source,
+                             const struct shards_reading *reading, struct error *err) {
     struct shard_inputs shards;
     struct splits splits = {.parts = false};
     if (shard_inputs_find(&shards, source, err) != 0)
         return -1;
     if (shards.found)
-        return open_shards(sets, &shards, bad_allowed, err);
+        return open_shards(sets, &shards, reading, err);
     if (splits_find(&splits, source, err) != 0)
         return -1;
     if (splits.note[0] != '\0')
         log_warning("%s", splits.note);
     if (!splits.parts)
-        return prepare_sets_open(sets, "train", source, bad_allowed, err);
+        return prepare_sets_open(sets, "train", source, reading, err);
     if (splits.training[0] != '\0' &&
-        open_below(sets, "train", source, splits.training, bad_allowed, err) != 0)
+        open_below(sets, "train", source, splits.training, reading, err) != 0)
         return -1;
     return splits.validation[0] == '\0'
                ? 0
-               : open_below(sets, "validation", source, splits.validation, bad_allowed, err);
+               : open_below(sets, "validation", source, splits.validation, reading, err);
 }
 
 /* Gives the classes of the second part the numbers that they have in the first. */
@@ -122,7 +122,7 @@ int prepare_sets_write(struct prepare_sets *sets, const struct prepare_flags *f,
         .quality = (int)f->quality,
         .raw = f->raw,
         .threads = prepare_flags_threads(f),
-        .bad_allowed = f->bad_allowed,
+        .bad_allowed = f->reading.bad_allowed,
         .written = writing_tell,
         .context = &writing,
     };

@@ -23,11 +23,11 @@ struct dataset *prepare_sets_add(struct prepare_sets *sets, const char *name);
 
 /* Opens the shards or the folder at PATH as part NAME. */
 int prepare_sets_open(struct prepare_sets *sets, const char *name, const char *path,
-                      int64_t bad_allowed, struct error *err);
+                      const struct shards_reading *reading, struct error *err);
 
 /* Opens the parts of SOURCE, a folder of class folders, one that holds parts, or shards. */
-int prepare_sets_open_source(struct prepare_sets *sets, const char *source, int64_t bad_allowed,
-                             struct error *err);
+int prepare_sets_open_source(struct prepare_sets *sets, const char *source,
+                             const struct shards_reading *reading, struct error *err);
 
 /* Writes all parts as FLAGS say, with a line of progress, and prints what was made. */
 int prepare_sets_write(struct prepare_sets *sets, const struct prepare_flags *flags,

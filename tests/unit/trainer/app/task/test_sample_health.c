@@ -47,6 +47,7 @@ static void a_limit_is_a_word_or_a_number(void) {
 }
 
 static void what_is_left_out_is_said_when_a_set_is_opened(void) {
+    const struct shards_reading reading = {0};
     char folder[600];
     snprintf(folder, sizeof(folder), "%s/set", unit_temp_dir());
     put("a/1.jpg");
@@ -55,10 +56,10 @@ static void what_is_left_out_is_said_when_a_set_is_opened(void) {
     put("b/4.png");
     put("loose.jpg");
     cleanup_dataset struct dataset set = {0};
-    CU_ASSERT_EQUAL_FATAL(sample_health_open(&set, folder, 0, false, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(sample_health_open(&set, folder, &reading, false, &err), 0);
     CU_ASSERT_STRING_EQUAL(heard, "");
     dataset_done(&set);
-    CU_ASSERT_EQUAL_FATAL(sample_health_open(&set, folder, 0, true, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(sample_health_open(&set, folder, &reading, true, &err), 0);
     ASSERT_CONTAINS(heard, "warn");
     ASSERT_CONTAINS(heard, "set: 3 pictures; 2 left out:");
     ASSERT_CONTAINS(heard, "1 .webp (a/3.webp)");

@@ -135,6 +135,35 @@ static void labels_that_count_from_1_are_noticed(void) {
     ASSERT_CONTAINS(err.text, "a record of class 3; expected classes from 0 to 1");
 }
 
+static void a_given_base_goes_before_what_is_noticed(void) {
+    cleanup_dataset struct dataset set = {0}, refused = {0};
+    cleanup_buf struct buf out = {.max = 1 << 20};
+    struct shards_reading reading = {.base = SHARDS_BASE_0};
+    struct error err = {0};
+    for (int64_t label = 1; label <= 2; label++) {
+        const struct shard_record record = {.class_name = "",
+                                            .name = label == 1 ? "1.jpg" : "2.jpg",
+                                            .label = label,
+                                            .picture = (const uint8_t *)"x",
+                                            .size = 1};
+        CU_ASSERT_EQUAL_FATAL(FORMAT_TFRECORD.write(&out, &record, NULL), 0);
+    }
+    CU_ASSERT_EQUAL_FATAL(file_make_dirs(shards_path("based"), NULL), 0);
+    shards_put(shards_path("based/train-0"), out.data, out.size);
+    CU_ASSERT_EQUAL_FATAL(dataset_open_as(&set, shards_path("based"), &reading, NULL), 0);
+    CU_ASSERT_EQUAL(set.classes, 3);
+    CU_ASSERT_EQUAL(set.labels[0], 1);
+    dataset_done(&set);
+    reading.base = SHARDS_BASE_1;
+    CU_ASSERT_EQUAL_FATAL(dataset_open_as(&set, shards_path("based"), &reading, NULL), 0);
+    CU_ASSERT_EQUAL(set.classes, 2);
+    CU_ASSERT_EQUAL(set.labels[0], 0);
+    make_shards(&FORMAT_RECORDIO, "based_at_0");
+    CU_ASSERT_EQUAL(dataset_open_as(&refused, shards_path("based_at_0"), &reading, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    ASSERT_CONTAINS(err.text, "a record of class 0; expected classes from 1 to 3");
+}
+
 static void bad_records_are_refused_or_left_out(void) {
     cleanup_dataset struct dataset set = {0};
     struct error err = {0};
@@ -186,6 +215,8 @@ static void samples_without_any_class_are_refused(void) {
 
 UNIT_SUITE("data.dataset.shards", UNIT(a_set_is_the_same_in_a_folder_and_in_shards),
            UNIT(records_without_names_are_ordered_by_number),
-           UNIT(labels_that_count_from_1_are_noticed), UNIT(bad_records_are_refused_or_left_out),
+           UNIT(labels_that_count_from_1_are_noticed),
+           UNIT(a_given_base_goes_before_what_is_noticed),
+           UNIT(bad_records_are_refused_or_left_out),
            UNIT(what_is_held_out_is_read_from_the_shards),
            UNIT(samples_without_any_class_are_refused))
