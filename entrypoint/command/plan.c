@@ -20,7 +20,9 @@ static json_t *hosts_json(const struct cluster *c) {
     for (size_t i = 0; i < c->count; i++)
         json_array_append_new(list, json_pack("{s:s, s:i, s:s}", "name", c->hosts[i].name.text,
                                               "slots", (int)c->hosts[i].slots, "role",
-                                              i == 0 ? "master" : "worker"));
+                                              c->hosts[i].spare ? "spare"
+                                              : i == 0          ? "master"
+                                                                : "worker"));
     return list;
 }
 

@@ -129,14 +129,14 @@ void pmi_mapping(const struct cluster *c, char ret[PMI_MAPPING_SIZE]) {
     size_t number = 0; /* of a host among those that are left */
     size_t hosts = 0;  /* of the block */
     unsigned slots = 0;
-    for (size_t i = 0; i < c->count; i++) {
-        if (c->hosts[i].gone)
-            continue;
-        if (hosts > 0 && c->hosts[i].slots != slots) {
+    size_t order[CLUSTER_HOSTS_MAX];
+    size_t count = cluster_order(c, order);
+    for (size_t i = 0; i < count; i++) {
+        if (hosts > 0 && c->hosts[order[i]].slots != slots) {
             used = add_block(ret, used, number - hosts, hosts, slots);
             hosts = 0;
         }
-        slots = c->hosts[i].slots;
+        slots = c->hosts[order[i]].slots;
         hosts++;
         number++;
     }

@@ -8,6 +8,7 @@
 #include "entrypoint/host/agent_link.h"
 #include "entrypoint/host/observe/metric_matcher.h"
 #include "entrypoint/host/ranks/environment.h"
+#include "entrypoint/job/cluster/seats.h"
 #include "entrypoint/job/machine/nic_environment.h"
 #include "entrypoint/mpi/addresses.h"
 #include "entrypoint/mpi/daemon_command.h"
@@ -256,24 +257,29 @@ static void settle(struct executor *h, const json_t *order) {
         log_warning("attempt %u is not this host's", h->rank_set.attempt);
 }
 
+/* A spare may have taken the place of the host with rank 0. */
+static void take_seats(struct executor *h, const json_t *order) {
+    struct cluster *cluster = &h->services->job->cluster;
+    const char *first = json_string_value(json_object_get(order, "first"));
+    struct net_address address = h->master;
+    if (first != NULL)
+        (void)net_address_parse(first, &address);
+    if (cluster->spares > 0)
+        net_address_text(&address, h->rank_set.master_addr);
+    seats_read(cluster, order);
+}
+
 static void begin(struct executor *h, const json_t *order) {
     struct error err = {0};
-    const json_t *gone = json_object_get(order, "gone");
     struct cluster *cluster = &h->services->job->cluster;
     struct role_state *role = h->services->role_state;
-    /* The list is complete, and the master may have readmitted a host that this one believes gone.
-     */
-    for (size_t i = 0; i < cluster->count; i++)
-        cluster->hosts[i].gone = false;
-    for (size_t i = 0; i < json_array_size(gone); i++) {
-        json_int_t host = json_integer_value(json_array_get(gone, i));
-        if (host > 0 && (uint64_t)host < cluster->count)
-            cluster_drop(cluster, (size_t)host);
-    }
+    take_seats(h, order);
     const size_t ranks = cluster_ranks(cluster);
     const size_t hosts = cluster_hosts_left(cluster);
     log_info("attempt %u begins, with %zu rank%s on %zu host%s", h->rank_set.attempt, ranks,
              STR_PLURAL(ranks), hosts, STR_PLURAL(hosts));
+    if (cluster->hosts[cluster->self].spare)
+        log_info("this host is a spare and waits");
     event_log_set_attempt(h->services->event_log, h->rank_set.attempt);
     event_log_put(h->services->event_log, RECORD_ATTEMPT,
                   json_pack("{s:I, s:I}", "ranks", (json_int_t)ranks, "hosts", (json_int_t)hosts));

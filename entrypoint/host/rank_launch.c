@@ -43,9 +43,7 @@ static int check_order(const struct rank_launch *l, const json_t *order, unsigne
                        struct error *err) {
     const struct cluster *c = &l->services->job->cluster;
     int64_t first = -1, size = -1;
-    size_t own = 0;
-    for (size_t i = 0; i < c->self; i++)
-        own += c->hosts[i].gone ? 0 : c->hosts[i].slots;
+    size_t own = cluster_first_rank(c, c->self);
     if (json_member_int(order, "ranks", "first", &first, err) != 0 ||
         json_member_int(order, "ranks", "size", &size, err) != 0)
         return -1;

@@ -8,6 +8,7 @@
 #include "common/str.h"
 #include "common/text/redact.h"
 #include "entrypoint/job/cluster/platform_unsupported.h"
+#include "entrypoint/job/cluster/seats.h"
 #include "entrypoint/job/machine/accelerators.h"
 #include "entrypoint/job/machine/efa.h"
 #include "entrypoint/job/platform.h"
@@ -168,6 +169,19 @@ static int choose_hosts(const struct settings *s, const struct job_request *r, s
     return chosen;
 }
 
+/* A spare takes part in another attempt alone. */
+static int choose_spares(const struct settings *s, struct cluster *c, struct error *err) {
+    if (s->spares == 0)
+        return 0;
+    if (s->restarts == 0)
+        return error_set(
+            err, EXIT_CODE_CONFIG,
+            "RINGMASTER_SPARES=%lld needs RINGMASTER_RESTARTS: a spare takes the place "
+            "of a lost host when the job is launched again",
+            (long long)s->spares);
+    return seats_open(c, (size_t)s->spares, err);
+}
+
 static int read_hosts(const struct settings *s, const struct job_request *r,
                       char *const *environment, struct warnings *warnings, struct hosts *ret,
                       struct error *err) {
@@ -181,8 +195,10 @@ static int read_hosts(const struct settings *s, const struct job_request *r,
     if (ports_plan(s->port, cluster_most_slots(&ret->cluster), &ret->ports, err) != 0)
         return -1;
     if (chosen == 0)
-        return check_failover(s, &ret->cluster, err) != 0 ? -1
-                                                          : check_tf_config(s, &ret->cluster, err);
+        return check_failover(s, &ret->cluster, err) != 0 ||
+                       choose_spares(s, &ret->cluster, err) != 0
+                   ? -1
+                   : check_tf_config(s, &ret->cluster, err);
     *err = slots;
     return -1;
 }

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Returns true if VARIABLE (NAME=VALUE), whose name has SIZE bytes, is one of them. */
+/* Returns true if VARIABLE (NAME=VALUE), with a name of SIZE bytes, is one of them. */
 bool service_variables_has(const char *variable, size_t size);
 
 /* Returns true if VALUE is the address of a service's port, such as tcp://10.0.0.1:80. */

@@ -114,6 +114,9 @@ static const struct row table[] = {
      "the program's exit codes that are also worth a restart: 1,40-49"},
     {"RINGMASTER_SHRINK", SWITCH, FIELD(shrink), 0, 0, 0, NULL,
      "1: a restart goes on without lost hosts, and takes back those that return"},
+    {"RINGMASTER_SPARES", NUMBER, FIELD(spares), 0, CLUSTER_HOSTS_MAX - 1, 0, NULL,
+     "number of hosts, the last ones, that run no ranks and take the place of lost ones in a "
+     "restart"},
     {"RINGMASTER_FAILOVER", SWITCH, FIELD(failover), 0, 0, 0, NULL,
      "1, on all hosts: the job survives the loss of the first host if more than half of the hosts "
      "are left; needs RINGMASTER_SHRINK=1, RINGMASTER_RESTARTS and a shared folder of checkpoints"},

@@ -65,6 +65,7 @@ struct settings {
     int64_t upload_seconds; /* for all uploads at the end */
     int64_t restarts;       /* after the first launch; as the first host has it */
     int64_t min_hosts;      /* of a restart, with shrink */
+    int64_t spares;         /* hosts without ranks (cluster/seats.h) */
     const char *restart_codes; /* codes of the program that allow a restart; NULL: none */
     bool fetch_once;           /* the first host downloads and shares with the others */
     bool stall_learned;        /* the learned limit of a rank's silence applies, too */
@@ -89,6 +90,12 @@ struct settings {
 };
 
 enum { SETTINGS_DEAD_SECONDS = 10 };
+
+/* Returns true if a lost host that is back may take part in another attempt, as itself or as a
+ * spare. */
+static inline bool settings_readmit(const struct settings *s) {
+    return (s->shrink || s->spares > 0) && s->restarts > 0;
+}
 
 /* Returns how long a host may be silent, in ns. */
 static inline int64_t settings_dead(const struct settings *s) {

@@ -54,34 +54,36 @@ static json_t *kept(json_t *object) {
 
 /* --- hosts ----------------------------------------------------------------------------------- */
 
-static bool is_gone(const struct cluster *c, const char *name) {
+static bool has_no_ranks(const struct cluster *c, const char *name) {
     struct host_name parsed;
     int host = -1;
     if (name != NULL && host_name_parse(name, strlen(name), &parsed, NULL) == 0)
         host = cluster_find(c, &parsed);
-    return host >= 0 && c->hosts[host].gone;
+    return host >= 0 && !cluster_has_ranks(&c->hosts[host]);
 }
 
-/* A copy of a list of the platform's, without hosts that are gone. */
+/* A copy of a list of the platform's, without hosts that run no ranks. */
 static json_t *still_here(struct values *v, const struct cluster *c, const json_t *given) {
     json_t *list = json_array();
     for (size_t i = 0; i < json_array_size(given); i++) {
         json_t *name = json_array_get(given, i);
-        if (!is_gone(c, json_string_value(name)))
+        if (!has_no_ranks(c, json_string_value(name)))
             append(v, list, json_incref(name));
     }
     return list;
 }
 
-/* The hosts in the platform's order if it lists them, else in ours. */
+/* The hosts in the platform's order if it lists them, else in ours, as where a spare may have
+ * taken another host's place. */
 static json_t *host_list(struct values *v, const struct cluster *c) {
     const json_t *given = json_object_get(c->resource_config, "hosts");
-    if (given != NULL)
+    if (given != NULL && c->spares == 0)
         return still_here(v, c, given);
+    size_t order[CLUSTER_HOSTS_MAX];
+    size_t count = cluster_order(c, order);
     json_t *list = json_array();
-    for (size_t i = 0; i < c->count; i++)
-        if (!c->hosts[i].gone)
-            append(v, list, json_string(c->hosts[i].name.text));
+    for (size_t i = 0; i < count; i++)
+        append(v, list, json_string(c->hosts[order[i]].name.text));
     return list;
 }
 

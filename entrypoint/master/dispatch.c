@@ -213,6 +213,9 @@ static bool act_on(const struct raised *raised, enum phase_action action) {
     case DO_MARK_LOST:
         lease_lose(b, why);
         return true;
+    case DO_DROP_SPARE:
+        lease_drop_spare(b, why);
+        return true;
     case DO_LEAVE_AGENT:
         launch_agent_leave(b, EXIT_CODE_HOST_LOST);
         return true;
@@ -311,6 +314,8 @@ void dispatch(struct master *m, const struct raised *raised) {
         [GUARD_CHECK] = m->check,
         [GUARD_TARGETS] = uploads_wanted(m),
         [GUARD_LOST] = raised->member != NULL && raised->member->lost,
+        [GUARD_SPARE] =
+            raised->member != NULL && m->s.job->cluster.hosts[raised->member->index].spare,
         [GUARD_FETCHES] = !m->join.begun,
         [GUARD_FAILOVER] = role_state_is_on(m->s.role_state),
         [GUARD_MAY_REJOIN] =

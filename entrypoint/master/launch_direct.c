@@ -13,13 +13,13 @@ static int begin(struct master *m, struct error *err) {
     (void)err;
     if (m->attempt.ranks > 1)
         log_info("each host starts its ranks itself, because %s", m->s.job->launcher.why);
-    for (size_t i = 0; i < c->count; i++) {
-        if (c->hosts[i].gone)
-            continue;
-        master_send(m, i,
+    size_t order[CLUSTER_HOSTS_MAX];
+    size_t count = cluster_order(c, order);
+    for (size_t i = 0; i < count; i++) {
+        master_send(m, order[i],
                     message_with(MESSAGE_RANKS, json_pack("{s:I, s:I}", "first", (json_int_t)first,
                                                           "size", (json_int_t)m->attempt.ranks)));
-        first += c->hosts[i].slots;
+        first += c->hosts[order[i]].slots;
     }
     return 0;
 }

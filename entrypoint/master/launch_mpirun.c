@@ -41,9 +41,10 @@ static bool choose_ucx(const struct master *m) {
     struct ucx_choice choice;
     for (size_t i = 0; i < c->count; i++) {
         const struct host_info *f = &m->members[i].facts;
-        hosts.all += !c->hosts[i].gone;
-        hosts.with_device += !c->hosts[i].gone && f->device;
-        hosts.with_component += !c->hosts[i].gone && f->ucx;
+        bool counts = cluster_has_ranks(&c->hosts[i]);
+        hosts.all += counts;
+        hosts.with_device += counts && f->device;
+        hosts.with_component += counts && f->ucx;
     }
     bool options = openmpi_has_parameters(m->s.job->mpi_options.options, NULL) != 0;
     ucx_choose(&hosts, options, &choice);
@@ -210,7 +211,7 @@ static const char *refusal(const struct master *m, int host, const json_t *messa
         return "the ranks of this attempt are started without mpirun";
     if (m->attempt.seated_count > 0 || m->s.host.rank_set.started)
         return "ranks have started";
-    if (host < 1 || m->s.job->cluster.hosts[host].gone)
+    if (host < 1 || !cluster_has_ranks(&m->s.job->cluster.hosts[host]))
         return "mpirun starts no daemon there";
     if (!json_is_string(json_object_get(message, "command")))
         return "it has no command";

@@ -283,6 +283,8 @@ static int measure(void *state, struct buf *ret, struct error *err) {
                            (double)master_hosts_left(m), err) != 0 ||
         openmetrics_sample(ret, "ringmaster_hosts_joined", "that have joined, this one included",
                            "", (double)m->join.count, err) != 0 ||
+        openmetrics_sample(ret, "ringmaster_spares", "that wait for the place of a lost host", "",
+                           (double)master_spares_left(m), err) != 0 ||
         openmetrics_sample(ret, "ringmaster_ranks", "of the attempt", "", (double)m->attempt.ranks,
                            err) != 0 ||
         openmetrics_sample(ret, "ringmaster_ranks_started", "of the attempt", "",

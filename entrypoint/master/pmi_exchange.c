@@ -20,7 +20,7 @@ static void fail(struct master *m, size_t host, const char *text) {
 static size_t find_absent(const struct master *m) {
     const struct cluster *c = &m->s.job->cluster;
     size_t host = 0;
-    while (host < c->count && (c->hosts[host].gone || m->members[host].in_barrier))
+    while (host < c->count && (!cluster_has_ranks(&c->hosts[host]) || m->members[host].in_barrier))
         host++;
     return host;
 }

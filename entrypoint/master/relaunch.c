@@ -3,6 +3,8 @@
 #include "common/clock.h"
 #include "common/json/json.h"
 #include "common/log/log.h"
+#include "common/str.h"
+#include "entrypoint/job/cluster/seats.h"
 #include "entrypoint/master/members/lease.h"
 #include "entrypoint/outcome/restart.h"
 #include "entrypoint/wire/message.h"
@@ -134,15 +136,49 @@ static void send_hosts(struct master *m, json_t *order) {
     json_decref(order);
 }
 
+static void tell_seats(const struct cluster *c, const bool *waited) {
+    for (size_t i = 0; i < c->count; i++)
+        if (waited[i] && cluster_has_ranks(&c->hosts[i]))
+            log_info("%s, which was a spare, runs ranks %zu to %zu now", c->hosts[i].name.text,
+                     cluster_first_rank(c, i), cluster_first_rank(c, i) + c->hosts[i].slots - 1);
+    if (seats_spares_left(c) > 0 || cluster_hosts_left(c) == seats_count(c))
+        log_info("%zu spare%s left", seats_spares_left(c), STR_PLURAL(seats_spares_left(c)));
+    else
+        log_warning("no spare is left for %zu of %zu places",
+                    seats_count(c) - cluster_hosts_left(c), seats_count(c));
+}
+
+/* Decides which hosts run ranks. mpirun gives the first ranks to the host that it runs on. */
+static void take_seats(struct master *m, json_t *order) {
+    struct cluster *c = &m->s.job->cluster;
+    bool waited[CLUSTER_HOSTS_MAX];
+    char address[NET_ADDRESS_TEXT];
+    if (c->spares == 0)
+        return;
+    for (size_t i = 0; i < c->count; i++)
+        waited[i] = c->hosts[i].spare;
+    seats_fill(c, m->s.job->launcher.kind != LAUNCHER_DIRECT);
+    tell_seats(c, waited);
+    size_t first = cluster_host_of_rank(c, 0);
+    (void)json_object_set_new(order, "seats", seats_json(c));
+    if (first == 0)
+        return;
+    net_address_text(&c->hosts[first].address, address);
+    (void)json_object_set_new(order, "first", json_string(address));
+}
+
 int relaunch_next(struct master *m, struct error *err) {
     json_t *order = message_new(MESSAGE_ATTEMPT);
     json_t *gone = json_array();
-    for (size_t i = 0; i < m->s.job->cluster.count; i++)
+    for (size_t i = 0; i < m->s.job->cluster.count; i++) {
+        m->s.job->cluster.hosts[i].gone = false;
         if (m->members[i].lost) {
             cluster_drop(&m->s.job->cluster, i);
             (void)json_array_append_new(gone, json_integer((json_int_t)i));
         }
+    }
     (void)json_object_set_new(order, "gone", gone);
+    take_seats(m, order);
     (void)json_object_set_new(order, "attempt", json_integer(m->attempt.number));
     (void)json_object_set_new(order, "course", role_state_course(&m->relaunch.progress));
     (void)json_object_set_new(order, "goodput", goodput_json(&m->goodput));

@@ -113,6 +113,10 @@ void uploads_told(struct member *b, const json_t *message) {
 
 void uploads_lost(struct member *b, const char *why) {
     char text[128];
+    if (b->master->s.job->cluster.hosts[b->index].spare) { /* it has nothing of the job's output */
+        end_if_all_are_done(b->master);
+        return;
+    }
     (void)snprintf(text, sizeof(text), "lost while it uploaded the job's output: %.64s", why);
     keep_fault(b, EXIT_CODE_HOST_LOST, text);
     end_if_all_are_done(b->master);

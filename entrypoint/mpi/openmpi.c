@@ -360,10 +360,11 @@ int openmpi_command(const struct openmpi_request *request, struct argv *ret, str
 
 int openmpi_hostfile(const struct cluster *cluster, struct buf *ret, struct error *err) {
     char node[ADDRESSES_NODE_SIZE];
-    for (size_t i = 0; i < cluster->count; i++) {
-        addresses_node(cluster, i, node);
-        if (!cluster->hosts[i].gone &&
-            buf_printf(ret, err, "%s slots=%u\n", node, cluster->hosts[i].slots) != 0)
+    size_t order[CLUSTER_HOSTS_MAX];
+    size_t count = cluster_order(cluster, order);
+    for (size_t i = 0; i < count; i++) {
+        addresses_node(cluster, order[i], node);
+        if (buf_printf(ret, err, "%s slots=%u\n", node, cluster->hosts[order[i]].slots) != 0)
             return -1;
     }
     return 0;

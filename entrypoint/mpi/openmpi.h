@@ -96,7 +96,7 @@ int openmpi_options(const struct openmpi_request *request, struct openmpi_option
                     struct error *err);
 int openmpi_command(const struct openmpi_request *request, struct argv *ret, struct error *err);
 
-/* "10.0.0.1 slots=2\n" for every host that is not gone; addresses_check() holds. */
+/* "10.0.0.1 slots=2\n" for every host with ranks, in their order; addresses_check() holds. */
 int openmpi_hostfile(const struct cluster *cluster, struct buf *ret, struct error *err);
 
 /* Words that Open MPI prints in good runs and that only worry people: leave the line out. */

@@ -23,6 +23,12 @@ static bool is_in_vain(const struct restart_facts *f) {
     return progress.fruitless >= RESTART_FRUITLESS_MAX;
 }
 
+/* Returns true if hosts are lost and no spare takes their place. */
+static bool is_short(const struct restart_facts *f) {
+    return f->host_lost &&
+           (f->cluster->spares == 0 || f->hosts_left < f->cluster->count - f->cluster->spares);
+}
+
 static bool follows(const struct settings *settings, const struct restart_facts *f,
                     char why[RESTART_WHY_SIZE]) {
     why[0] = '\0';
@@ -40,10 +46,14 @@ static bool follows(const struct settings *settings, const struct restart_facts 
         (void)snprintf(why, RESTART_WHY_SIZE,
                        "no restart, as the GPU cannot be used before this is done: %s (Xid %d)",
                        xid_action_text(xid->action), xid->number);
-    else if (f->host_lost && !settings->shrink)
+    else if (is_short(f) && f->cluster->spares > 0 && !settings->shrink)
+        (void)snprintf(why, RESTART_WHY_SIZE,
+                       "no restart, as no spare is left for a lost host and RINGMASTER_SHRINK is "
+                       "not 1");
+    else if (is_short(f) && !settings->shrink)
         (void)snprintf(why, RESTART_WHY_SIZE,
                        "no restart without a lost host unless RINGMASTER_SHRINK is 1");
-    else if (f->host_lost && (int64_t)f->hosts_left < settings->min_hosts)
+    else if (is_short(f) && (int64_t)f->hosts_left < settings->min_hosts)
         (void)snprintf(why, RESTART_WHY_SIZE,
                        "no restart with %zu host%s, RINGMASTER_MIN_HOSTS is %" PRId64,
                        f->hosts_left, STR_PLURAL(f->hosts_left), settings->min_hosts);

@@ -1,8 +1,8 @@
 /* Decision after a failed attempt: another one and the pause before it, or the end of the job and
  * its text.
  *
- * Pure, from the verdict and the settings RINGMASTER_RESTARTS, _RESTART_CODES, _SHRINK and
- * _MIN_HOSTS. */
+ * Pure, from the verdict, the number of spares and the settings RINGMASTER_RESTARTS,
+ * _RESTART_CODES, _SHRINK and _MIN_HOSTS. */
 #ifndef ENTRYPOINT_OUTCOME_RESTART_H
 #define ENTRYPOINT_OUTCOME_RESTART_H
 
@@ -29,7 +29,7 @@ struct restart_facts {
     const struct cluster *cluster; /* for names */
     const struct verdict *verdict; /* of the attempt */
     unsigned attempt;              /* its number, from 1; 0: none had begun */
-    size_t hosts_left;             /* that are not lost */
+    size_t hosts_left;             /* that are not lost, spares included */
     bool host_lost;                /* since that attempt began */
     uint64_t step; /* the furthest that a rank of the attempt reported; 0: none did */
     struct restart_progress before; /* of the attempts before it */

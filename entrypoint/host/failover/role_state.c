@@ -12,8 +12,7 @@
 int role_state_open(struct role_state *s, struct job *job, struct error *err) {
     struct cluster *c = &job->cluster;
     *s = (struct role_state){.on = job->settings.failover && c->count > 1,
-                             .returns =
-                                 job->settings.shrink && job->settings.restarts > 0 && c->count > 1,
+                             .returns = settings_readmit(&job->settings) && c->count > 1,
                              .attempt = 1,
                              .quorum = {.committed = {.number = 1}}};
     goodput_begin(&s->goodput, clock_boot());

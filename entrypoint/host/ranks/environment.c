@@ -77,14 +77,6 @@ static int add_custom(const char *options, struct argv *ret, struct error *err) 
     return result;
 }
 
-/* This host's number among those of the attempt, for ranks are placed host by host. */
-static unsigned own_number(const struct cluster *c) {
-    unsigned number = 0;
-    for (size_t i = 0; i < c->self; i++)
-        number += !c->hosts[i].gone;
-    return number;
-}
-
 static int add_default(struct argv *ret, const char *name, const char *value, struct error *err) {
     return argv_get_env(ret, name) != NULL ? 0 : argv_set_env(ret, name, value, err);
 }
@@ -93,8 +85,8 @@ static int add_default(struct argv *ret, const char *name, const char *value, st
  * otherwise wait. */
 static int add_group(const struct job *job, struct argv *ret, struct error *err) {
     const struct cluster *c = &job->cluster;
-    if (set_number(ret, "GROUP_RANK", own_number(c), err) != 0 ||
-        set_number(ret, "NODE_RANK", own_number(c), err) != 0 ||
+    if (set_number(ret, "GROUP_RANK", (unsigned)cluster_number(c, c->self), err) != 0 ||
+        set_number(ret, "NODE_RANK", (unsigned)cluster_number(c, c->self), err) != 0 ||
         set_number(ret, "GROUP_WORLD_SIZE", (unsigned)cluster_hosts_left(c), err) != 0 ||
         set_number(ret, "TORCHELASTIC_MAX_RESTARTS", (unsigned)job->settings.restarts, err) != 0)
         return -1;

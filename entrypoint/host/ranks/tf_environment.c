@@ -30,9 +30,12 @@ int tf_environment_add_workers(const struct job *job, struct argv *environment, 
     if (!job->settings.tf_config)
         return 0;
     cleanup_json json_t *workers = json_array();
-    for (size_t i = 0; i < c->count; i++)
-        for (unsigned local = 0; !c->hosts[i].gone && local < c->hosts[i].slots; local++)
-            if (json_array_append_new(workers, worker(&c->hosts[i], local, &job->ports)) != 0)
+    size_t order[CLUSTER_HOSTS_MAX];
+    size_t count = cluster_order(c, order);
+    for (size_t i = 0; i < count; i++)
+        for (unsigned local = 0; local < c->hosts[order[i]].slots; local++)
+            if (json_array_append_new(workers, worker(&c->hosts[order[i]], local, &job->ports)) !=
+                0)
                 return error_set(err, EXIT_CODE_INTERNAL, "the list of TensorFlow's workers");
     return set_json(environment, workers_name, workers, err);
 }

@@ -127,22 +127,58 @@ int cluster_find(const struct cluster *c, const struct host_name *name) {
 size_t cluster_hosts_left(const struct cluster *c) {
     size_t left = 0;
     for (size_t i = 0; i < c->count; i++)
-        left += !c->hosts[i].gone;
+        left += cluster_has_ranks(&c->hosts[i]);
     return left;
 }
 
 size_t cluster_ranks(const struct cluster *c) {
     size_t ranks = 0;
     for (size_t i = 0; i < c->count; i++)
-        ranks += c->hosts[i].gone ? 0 : c->hosts[i].slots;
+        ranks += cluster_has_ranks(&c->hosts[i]) ? c->hosts[i].slots : 0;
     return ranks;
 }
 
+/* Sorts by insertion, as few hosts have a seat that is not their index's. */
+size_t cluster_order(const struct cluster *c, size_t ret[CLUSTER_HOSTS_MAX]) {
+    size_t count = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        if (!cluster_has_ranks(&c->hosts[i]))
+            continue;
+        size_t at = count++;
+        for (; c->spares > 0 && at > 0 && c->hosts[ret[at - 1]].seat > c->hosts[i].seat; at--)
+            ret[at] = ret[at - 1];
+        ret[at] = i;
+    }
+    return count;
+}
+
+size_t cluster_number(const struct cluster *c, size_t host) {
+    size_t order[CLUSTER_HOSTS_MAX];
+    size_t count = cluster_order(c, order);
+    size_t number = 0;
+    while (number < count && order[number] != host)
+        number++;
+    return number;
+}
+
+size_t cluster_first_rank(const struct cluster *c, size_t host) {
+    size_t order[CLUSTER_HOSTS_MAX];
+    size_t count = cluster_order(c, order);
+    size_t first = 0;
+    for (size_t i = 0; i < count && order[i] != host; i++)
+        first += c->hosts[order[i]].slots;
+    return first;
+}
+
 size_t cluster_host_of_rank(const struct cluster *c, size_t rank) {
-    size_t host = 0;
-    for (; host + 1 < c->count && (c->hosts[host].gone || rank >= c->hosts[host].slots); host++)
-        rank -= c->hosts[host].gone ? 0 : c->hosts[host].slots;
-    return host;
+    size_t order[CLUSTER_HOSTS_MAX];
+    size_t count = cluster_order(c, order);
+    for (size_t i = 0; i < count; i++) {
+        if (rank < c->hosts[order[i]].slots)
+            return order[i];
+        rank -= c->hosts[order[i]].slots;
+    }
+    return count > 0 ? order[count - 1] : 0;
 }
 
 void cluster_drop(struct cluster *c, size_t host) {

@@ -19,6 +19,8 @@ struct cluster_host {
     struct host_name name;
     unsigned slots; /* ranks to start there; 0 until cluster_fill_slots if not configured */
     bool gone;      /* lost to the job: see cluster_drop */
+    bool spare;     /* it runs no ranks: see seats.h */
+    unsigned seat;  /* if it is no spare: its turn in the order of ranks, where there are spares */
     size_t place;   /* in the list that all hosts had at the start (host/failover/role_state.h) */
     struct net_address address; /* of its interface for the job, once known: see addresses.h */
 };
@@ -27,8 +29,9 @@ struct cluster {
     enum cluster_source source;
     struct cluster_host *hosts; /* owned; natural order */
     size_t count;
-    size_t self;                               /* index of this host; the master is index 0 */
-    char job[CLUSTER_JOB_SIZE];                /* never empty; equal on all hosts of a job */
+    size_t spares;              /* hosts that the job began with beyond those that run ranks */
+    size_t self;                /* index of this host; the master is index 0 */
+    char job[CLUSTER_JOB_SIZE]; /* never empty; equal on all hosts of a job */
     char interface[CLUSTER_INTERFACE_SIZE];    /* as configured, may not exist; "" if not given */
     char instance_type[CLUSTER_TYPE_SIZE];     /* "" if not told */
     char group[CLUSTER_TYPE_SIZE];             /* current_group_name, "" if not told */
@@ -67,9 +70,19 @@ int cluster_find(const struct cluster *c, const struct host_name *name);
 /* Takes slots away from the last hosts until there are RANKS in all. A host without any, or more
  * ranks than slots, is an error. */
 int cluster_limit_ranks(struct cluster *c, size_t ranks, struct error *err);
-/* Return the number of hosts that are not lost, and the sum of their slots. */
+/* Returns true for a host that runs ranks: it is neither lost nor a spare. */
+static inline bool cluster_has_ranks(const struct cluster_host *h) {
+    return !h->gone && !h->spare;
+}
+/* Return the number of hosts that run ranks, and the sum of their slots. */
 size_t cluster_hosts_left(const struct cluster *c);
 size_t cluster_ranks(const struct cluster *c);
+/* Writes the indices of these hosts in the order of their ranks to RET. Returns how many. */
+size_t cluster_order(const struct cluster *c, size_t ret[CLUSTER_HOSTS_MAX]);
+/* Returns the number of HOST in that order, and the first of its ranks, also if it is a spare: then
+ * those behind all others. */
+size_t cluster_number(const struct cluster *c, size_t host);
+size_t cluster_first_rank(const struct cluster *c, size_t host);
 /* Returns the host of RANK, which must be below cluster_ranks(): ranks are assigned host by host,
  * as many as a host has slots. */
 size_t cluster_host_of_rank(const struct cluster *c, size_t rank);

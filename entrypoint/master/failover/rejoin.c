@@ -29,8 +29,7 @@ static bool is_open(const struct master *m) {
     bool runs =
         m->phase == PHASE_RUNNING || m->phase == PHASE_CLEARING || m->phase == PHASE_GATHERING;
     bool more = (int64_t)next_attempt(m) <= settings->restarts + 1;
-    return settings->shrink && settings->restarts > 0 &&
-           ((runs && more) || m->phase == PHASE_UPLOADING);
+    return settings_readmit(settings) && ((runs && more) || m->phase == PHASE_UPLOADING);
 }
 
 /* Reads what the host knows of the job: returns 1, or 0 if it knows nothing because it was

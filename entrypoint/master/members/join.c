@@ -6,6 +6,7 @@
 #include "common/log/log.h"
 #include "common/str.h"
 #include "entrypoint/host/capacity.h"
+#include "entrypoint/job/cluster/seats.h"
 #include "entrypoint/master/members/fetch_wait.h"
 #include "entrypoint/master/members/leader_query.h"
 #include "entrypoint/master/members/lease.h"
@@ -118,6 +119,15 @@ static void tell_of_other_inits(const struct master *m) {
              (long long)m->s.job->settings.dead_seconds + FENCE_ENDING_SECONDS);
 }
 
+static void tell_of_spares(const struct master *m) {
+    const struct cluster *c = &m->s.job->cluster;
+    if (c->spares > 0)
+        log_info("%zu of the %zu hosts run ranks; %zu spare%s wait%s to take the place of a lost "
+                 "one",
+                 seats_count(c), c->count, c->spares, STR_PLURAL(c->spares),
+                 c->spares == 1 ? "s" : "");
+}
+
 static void begin_if_complete(struct master *m) {
     if (m->join.count < m->s.job->cluster.count)
         return;
@@ -127,6 +137,7 @@ static void begin_if_complete(struct master *m) {
     /* For hosts that connect again all at once after an outage, and for those that come too late.
      */
     tell_of_other_inits(m);
+    tell_of_spares(m);
     size_t most = capacity_guests(&m->s.job->cluster);
     size_t wanted = LISTENER_GUESTS_LEAST + m->s.job->cluster.count;
     listener_set_room(&m->accept.listener, wanted < most ? wanted : most);
@@ -232,7 +243,7 @@ static void admit(struct member *b, const json_t *message) {
     if (fault.code != 0)
         join_fault(m, &fault, (int)b->index);
     log_info("%s is here, %zu of %zu", member_name(b), m->join.count,
-             cluster_hosts_left(&m->s.job->cluster));
+             cluster_hosts_left(&m->s.job->cluster) + seats_spares_left(&m->s.job->cluster));
     event_log_put(
         &m->s.event_log, RECORD_JOINED,
         json_pack("{s:s, s:I}", "which", member_name(b), "count", (json_int_t)m->join.count));

@@ -170,6 +170,17 @@ void lease_lose(struct member *b, const char *why) {
     watch_own(m);
 }
 
+void lease_drop_spare(struct member *b, const char *why) {
+    struct master *m = b->master;
+    b->lost = true;
+    b->exited = false;
+    log_warning("%s, a spare, is lost: %s", member_name(b), why);
+    event_log_put(&m->s.event_log, RECORD_HOST_LOST,
+                  json_pack("{s:s, s:o}", "which", member_name(b), "why", record_text(why)));
+    watch_own(m);
+    note_answer(m);
+}
+
 static void silent(struct member *b) {
     char why[64];
     (void)snprintf(why, sizeof(why), "no heartbeat for %lld s",

@@ -23,6 +23,9 @@ void lease_ask(struct master *m);
 bool lease_is_sure(struct master *m);
 /* Marks the host lost. */
 void lease_lose(struct member *b, const char *why);
+/* Likewise a host without ranks: nothing of it can run, so no attempt is affected. Raises
+ * ALL_ANSWERED if it was the last that was waited for. */
+void lease_drop_spare(struct member *b, const char *why);
 
 /* With failover: returns true if the hosts that have answered heartbeats of the last lease are too
  * few for this master to act. It is checked before any event is handled, and raised as QUORUM_LOST.

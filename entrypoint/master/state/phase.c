@@ -29,6 +29,7 @@
  *   - At the end of the budget shims are released with the SIGKILL: mpirun would wait for them.
  *   - A host that is lost during the cleanup after an attempt ends the job only if the rules of
  *     restarts say so. A host that is alive but not ready counts as lost and is disconnected.
+ *   - A spare runs nothing, so its loss changes nothing but who may take a lost host's place.
  *   - While hosts upload, nothing else is awaited. A stop shortens the time for it; a second one,
  * or one after a stop that ended the job, leaves no time.
  *   - However the probe of the checkpoint directory ends, its files are removed.
@@ -109,6 +110,7 @@ static const struct phase_row rows[] = {
     {RUNNING, EVENT_LAUNCH_FAILED, GUARD_TARGETS, {DO_SET_VERDICT, DO_UPLOAD}, UPLOADING},
     {RUNNING, EVENT_LAUNCH_FAILED, GUARD_NONE, {DO_SET_VERDICT, DO_CONCLUDE}, JUDGED},
     {RUNNING, EVENT_HOST_GONE, GUARD_LOST, {DO_NOTHING}, RUNNING},
+    {RUNNING, EVENT_HOST_GONE, GUARD_SPARE, {DO_DROP_SPARE}, RUNNING},
     {RUNNING, EVENT_HOST_GONE, GUARD_NONE, {DO_MARK_LOST, DO_LEAVE_AGENT, DO_AWAIT_LOST}, RUNNING},
     {RUNNING, EVENT_ALL_STARTED, GUARD_STOP, {DO_SEND_STOP}, RUNNING},
     {RUNNING, EVENT_ALL_STARTED, GUARD_NONE, {DO_NOTHING}, RUNNING},
@@ -143,6 +145,7 @@ static const struct phase_row rows[] = {
     {CLEARING, EVENT_LAUNCH_FAILED, GUARD_TARGETS, {DO_SET_VERDICT, DO_UPLOAD}, UPLOADING},
     {CLEARING, EVENT_LAUNCH_FAILED, GUARD_NONE, {DO_SET_VERDICT, DO_CONCLUDE}, JUDGED},
     {CLEARING, EVENT_HOST_GONE, GUARD_LOST, {DO_NOTHING}, CLEARING},
+    {CLEARING, EVENT_HOST_GONE, GUARD_SPARE, {DO_DROP_SPARE, DO_DECIDE_ON_LOSS}, CLEARING},
     {CLEARING, EVENT_HOST_GONE, GUARD_NONE, {DO_MARK_LOST, DO_DECIDE_ON_LOSS}, CLEARING},
     {CLEARING,
      EVENT_STOP,
@@ -179,6 +182,7 @@ static const struct phase_row rows[] = {
     {CLEARING, EVENT_ENDED, GUARD_NONE, {DO_CONCLUDE}, JUDGED},
 
     {UPLOADING, EVENT_HOST_GONE, GUARD_LOST, {DO_NOTHING}, UPLOADING},
+    {UPLOADING, EVENT_HOST_GONE, GUARD_SPARE, {DO_DROP_SPARE, DO_SKIP_UPLOAD}, UPLOADING},
     {UPLOADING, EVENT_HOST_GONE, GUARD_NONE, {DO_MARK_LOST, DO_SKIP_UPLOAD}, UPLOADING},
     {UPLOADING, EVENT_ALL_ANSWERED, GUARD_NONE, {DO_APPLY_UPLOADS, DO_CONCLUDE}, JUDGED},
     {UPLOADING, EVENT_STOP, GUARD_STOP, {DO_NOTHING}, UPLOADING},
@@ -297,6 +301,7 @@ static const char *const guards[GUARD_COUNT] = {
     [GUARD_CHECK] = "a check",
     [GUARD_TARGETS] = "the job uploads",
     [GUARD_LOST] = "it was lost before",
+    [GUARD_SPARE] = "it runs no ranks",
     [GUARD_FETCHES] = "this host still downloads",
     [GUARD_FAILOVER] = "failover is on",
     [GUARD_MAY_REJOIN] = "this host may rejoin",
@@ -311,6 +316,7 @@ static const char *const actions[DO_COUNT] = {
     [DO_LAUNCH] = "start the ranks",
     [DO_UNJOIN] = "it has to join again",
     [DO_MARK_LOST] = "mark it lost",
+    [DO_DROP_SPARE] = "mark it lost, go on",
     [DO_LEAVE_AGENT] = "end its agent",
     [DO_AWAIT_LOST] = "judge in 0.5 s, or once all reports are here",
     [DO_AWAIT_LAST] = "judge in 1 s, or once silent hosts have answered or are lost",

@@ -65,6 +65,7 @@ enum phase_guard {
     GUARD_CHECK,      /* this is `ringmaster check` */
     GUARD_TARGETS,    /* the job's hosts upload their output */
     GUARD_LOST,       /* the event's host was lost before */
+    GUARD_SPARE,      /* the event's host runs no ranks */
     GUARD_FETCHES,    /* this host still downloads what a later role does not download again */
     GUARD_FAILOVER,   /* another host may take over from the first one */
     GUARD_MAY_REJOIN, /* this host may ask the other hosts to readmit it */
@@ -80,6 +81,7 @@ enum phase_action {
     DO_LAUNCH,
     DO_UNJOIN,      /* the host has to join again */
     DO_MARK_LOST,   /* the host, for good */
+    DO_DROP_SPARE,  /* mark the host lost, which no attempt notices */
     DO_LEAVE_AGENT, /* end the host's agent, which tells mpirun that its daemon is gone */
     DO_AWAIT_LOST,  /* judge shortly: no report outranks a lost host */
     DO_AWAIT_LAST,  /* wait for reports that may still be on their way */

@@ -88,6 +88,13 @@ const char *member_name(const struct member *b) {
     return supervisor_host_name(&b->master->s, b->index);
 }
 
+size_t master_spares_left(const struct master *m) {
+    size_t left = 0;
+    for (size_t i = 0; i < m->s.job->cluster.count; i++)
+        left += m->s.job->cluster.hosts[i].spare && !m->members[i].lost;
+    return left;
+}
+
 size_t master_hosts_left(const struct master *m) {
     size_t left = 0;
     for (size_t i = 0; i < m->s.job->cluster.count; i++)

@@ -281,6 +281,7 @@ static inline bool member_is_standby(const struct member *b) {
 }
 
 const char *member_name(const struct member *b);
+size_t master_spares_left(const struct master *m);
 size_t master_hosts_left(const struct master *m);
 
 #endif

@@ -78,7 +78,7 @@ static void wrong_values_and_unknown_names_are_errors_that_name_the_variable(voi
         "RINGMASTER_READY_SECONDS=-1", "RINGMASTER_HOST_LIST=a",      "RINGMASTER_PLATFORM=Slurm",
         "RINGMASTER_PORTS=7070",       "RINGMASTER_PORT_X=1",         "RINGMASTER_NAME=x",
         "RINGMASTER_EFA=Toolkit",      "RINGMASTER_STOP_SIGNAL=KILL", "RINGMASTER_WARN_SIGNAL=@60",
-        "RINGMASTER_TIME_LIMIT=0"};
+        "RINGMASTER_TIME_LIMIT=0",     "RINGMASTER_SPARES=-1"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct settings s;
         struct error err = {0};

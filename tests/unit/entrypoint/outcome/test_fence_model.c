@@ -22,6 +22,7 @@ struct host {
     int64_t heard;   /* its last heartbeat, which it answered */
     int64_t acked;   /* the last answer that its master has */
     bool lost;       /* its master says so */
+    bool seated;     /* it has ranks: others are spares */
     int64_t ends;    /* from then on no rank runs on it */
     bool saw_exit;   /* of its last master */
     int64_t seen_at; /* when */
@@ -34,6 +35,8 @@ struct host {
 struct model {
     struct host hosts[HOSTS];
     int64_t now;
+    int spares;         /* hosts beyond those that run ranks */
+    unsigned filled;    /* spares that have taken a lost host's place */
     bool trusts_resets; /* takes a reset for the end of a process, which is wrong */
     unsigned quick;     /* attempts that began within three seconds of a kill */
     unsigned follows;   /* masters that have followed another one */
@@ -71,6 +74,8 @@ static void lose(struct model *m, int master, int i, bool exited) {
     if (!l->alive || !l->leads || m->hosts[i].lost)
         return;
     m->hosts[i].lost = true;
+    if (!m->hosts[i].seated) /* nothing of it can run */
+        return;
     l->restarts = true;
     l->fence = fence > l->fence ? fence : l->fence;
 }
@@ -132,6 +137,21 @@ static struct host_set followers(const struct model *m, int master) {
     return set;
 }
 
+/* Whoever has ranks keeps them; a spare takes the place of a lost host. */
+static void give_seats(struct model *m, const struct host_set *set) {
+    int left = HOSTS - m->spares;
+    for (int i = 0; i < HOSTS; i++) {
+        m->hosts[i].seated = m->hosts[i].seated && host_set_has(set, (size_t)i);
+        left -= m->hosts[i].seated;
+    }
+    for (int i = 0; i < HOSTS && left > 0; i++)
+        if (!m->hosts[i].seated && host_set_has(set, (size_t)i)) {
+            m->hosts[i].seated = true;
+            m->filled++;
+            left--;
+        }
+}
+
 /* What begins must be alone. */
 static void begin(struct model *m, int master, const struct host_set *set) {
     const unsigned number = quorum_last(&m->hosts[master].quorum)->number + 1;
@@ -139,6 +159,7 @@ static void begin(struct model *m, int master, const struct host_set *set) {
     for (int i = 0; i < HOSTS; i++)
         m->doubles += (!host_set_has(set, (size_t)i) && m->hosts[i].ends > m->now) ||
                       (i != master && m->hosts[i].leads && m->hosts[i].alive);
+    give_seats(m, set);
     for (int i = 0; i < HOSTS; i++) {
         struct host *h = &m->hosts[i];
         if (!host_set_has(set, (size_t)i))
@@ -150,7 +171,7 @@ static void begin(struct model *m, int master, const struct host_set *set) {
         h->linked = true;
         h->lost = h->saw_exit = h->restarts = false;
         h->heard = h->acked = m->now;
-        h->ends = INT64_MAX;
+        h->ends = h->seated ? INT64_MAX : m->now;
         h->opened = 0;
     }
     m->quick += m->killed != 0 && m->now - m->killed <= 3 * CLOCK_SECOND;
@@ -224,7 +245,8 @@ static void run(struct model *m) {
                                     .linked = true,
                                     .heard = m->now,
                                     .acked = m->now,
-                                    .ends = INT64_MAX,
+                                    .seated = i < HOSTS - m->spares,
+                                    .ends = i < HOSTS - m->spares ? INT64_MAX : 0,
                                     .quorum = {.committed = first}};
     for (int step = 0; step < TICKS; step++, m->now += tick) {
         const int host = rand() % HOSTS;
@@ -267,6 +289,19 @@ static void no_two_attempts_run_at_once_whoever_dies(void) {
     CU_ASSERT(m.quick > RUNS / 10);
 }
 
+/* A spare's loss raises no fence, and it may be the next master, with ranks or without. */
+static void nor_where_spares_take_the_places_of_the_dead(void) {
+    for (int spares = 1; spares < HOSTS - 1; spares++) {
+        struct model m = {.spares = spares};
+        srand(13);
+        for (int i = 0; i < RUNS / 4; i++)
+            run(&m);
+        CU_ASSERT_EQUAL(m.doubles, 0);
+        CU_ASSERT(m.filled > RUNS / 40);
+        CU_ASSERT(m.follows > RUNS / 40);
+    }
+}
+
 /* The model would see it. */
 static void a_reset_proves_no_end(void) {
     struct model m = {.trusts_resets = true};
@@ -277,4 +312,4 @@ static void a_reset_proves_no_end(void) {
 }
 
 UNIT_SUITE("outcome.fence_model", UNIT(no_two_attempts_run_at_once_whoever_dies),
-           UNIT(a_reset_proves_no_end))
+           UNIT(nor_where_spares_take_the_places_of_the_dead), UNIT(a_reset_proves_no_end))

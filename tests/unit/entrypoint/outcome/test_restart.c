@@ -158,6 +158,27 @@ static void the_longest_text_is_cut(void) {
     CU_ASSERT_EQUAL(strlen(decision.verdict.text), sizeof(v.text) - 1);
 }
 
+/* Three hosts run ranks, and one of the four that there were is a spare. */
+static void a_spare_makes_up_for_a_lost_host(void) {
+    static struct cluster_host four[4];
+    static const struct cluster with_spare = {.hosts = four, .count = 4, .spares = 1};
+    struct restart_facts f = about(&crash, 1);
+    struct settings s = {.restarts = 2, .spares = 1, .min_hosts = 3};
+    f.cluster = &with_spare;
+    f.host_lost = true;
+    f.hosts_left = 3;
+    CU_ASSERT(again(s, f));
+    f.hosts_left = 2;
+    CU_ASSERT_FALSE(again(s, f));
+    ASSERT_CONTAINS(decision.why,
+                    "no spare is left for a lost host and RINGMASTER_SHRINK is not 1");
+    s.shrink = true;
+    CU_ASSERT_FALSE(again(s, f));
+    ASSERT_CONTAINS(decision.why, "no restart with 2 hosts, RINGMASTER_MIN_HOSTS is 3");
+    s.min_hosts = 2;
+    CU_ASSERT(again(s, f));
+}
+
 /* A GPU that is gone is gone for the next attempt, too. */
 static void what_an_xid_asks_for_comes_before_a_restart(void) {
     static const struct {
@@ -177,7 +198,7 @@ static void what_an_xid_asks_for_comes_before_a_restart(void) {
     }
 }
 
-UNIT_SUITE("outcome.restart", UNIT(restarts_are_counted),
+UNIT_SUITE("outcome.restart", UNIT(restarts_are_counted), UNIT(a_spare_makes_up_for_a_lost_host),
            UNIT(what_an_xid_asks_for_comes_before_a_restart),
            UNIT(exit_codes_that_are_listed_are_worth_a_restart),
            UNIT(without_progress_there_is_an_end),

@@ -406,7 +406,37 @@ static void who_has_not_answered_lately_is_asked(void) {
     role_state_close(&role_state);
 }
 
-UNIT_SUITE("master.lease", UNIT(a_good_end_is_sure_while_all_hosts_have_answered_lately),
+static unsigned answered;
+
+static void count_answered(struct master *raised, const struct raised *what) {
+    (void)raised;
+    answered += what->event == EVENT_ALL_ANSWERED;
+}
+
+/* Nothing of it can run; but a success may have waited for its answer. */
+static void a_lost_spare_has_no_fence(void) {
+    for (int waits = 0; waits < 2; waits++) {
+        answered = 0;
+        set_up(4);
+        job.cluster.spares = 1;
+        hosts[3].spare = true;
+        m.raise = count_answered;
+        m.s.loop = (struct loop){0};
+        lease_begin(&m, clock_boot());
+        m.lease.asked = waits != 0 ? clock_boot() - CLOCK_SECOND : 0;
+        members[1].last_ack = members[2].last_ack = clock_boot();
+        members[3].last_ack = clock_boot() - 2 * CLOCK_SECOND;
+        lease_drop_spare(&members[3], "silence");
+        CU_ASSERT(members[3].lost);
+        CU_ASSERT_EQUAL(m.lease.fence, 0);
+        CU_ASSERT_EQUAL(m.attempt.loss_count, 0);
+        CU_ASSERT_EQUAL(answered, (unsigned)waits);
+        role_state_close(&role_state);
+    }
+}
+
+UNIT_SUITE("master.lease", UNIT(a_lost_spare_has_no_fence),
+           UNIT(a_good_end_is_sure_while_all_hosts_have_answered_lately),
            UNIT(who_has_not_answered_lately_is_asked),
            UNIT(a_master_is_out_when_the_last_answer_is_too_old), UNIT(a_lost_host_has_its_fence),
            UNIT(a_master_that_loses_hosts_is_out_at_once),
