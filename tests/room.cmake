@@ -183,7 +183,7 @@ foreach(graph_room fuse program)
 endforeach()
 without_memory(unit_graph_program_no_memory)
 room_tests(trainer/models USES trainer_graph_program trainer_backend_ref)
-foreach(trainer_room math comm optim eval telemetry)
+foreach(trainer_room math comm optim eval telemetry report)
     room_tests(trainer/${trainer_room})
 endforeach()
 room_tests(trainer/checkpoint
@@ -378,6 +378,7 @@ foreach(source IN LISTS fuzz_sources)
     target_include_directories(${target} PRIVATE ${TEST_INCLUDES})
     target_link_libraries(${target} PRIVATE entrypoint trainer_data_dataset trainer_data_coco
         trainer_data_format trainer_data_archive trainer_data_detect trainer_checkpoint trainer_eval
+        trainer_report
         common_log ringmaster_flags)
     if(TARGET entrypoint_transfer)
         target_link_libraries(${target} PRIVATE entrypoint_transfer PkgConfig::curl)

@@ -79,6 +79,8 @@ room(trainer/optim USES common/* trainer/math LINKS OpenMP::OpenMP_C m)
 target_compile_options(trainer_optim PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O3>)
 room(trainer/checkpoint USES common/* LINKS OpenMP::OpenMP_C Threads::Threads)
 room(trainer/telemetry USES common/* LINKS m)
+# Pages about runs, from the files that telemetry writes.
+room(trainer/report USES common/* LINKS m)
 
 # The trainer's program, from the ground up.
 room(trainer/app/options USES common/* trainer/graph trainer/math trainer/optim
@@ -126,7 +128,7 @@ room(trainer/app/step
 room(trainer/app/run
     USES common/* trainer/graph trainer/math trainer/graph/fuse
     trainer/graph/program trainer/comm trainer/models trainer/data/codec trainer/data/dataset
-    trainer/optim trainer/checkpoint trainer/telemetry
+    trainer/optim trainer/checkpoint trainer/telemetry trainer/report
         trainer/app/options trainer/app/device trainer/app/task trainer/app/weights trainer/app/step
     LINKS m)
 room(trainer/app/comm_check/measure USES common/* trainer/comm LINKS Threads::Threads)
@@ -153,7 +155,7 @@ room(trainer/app/command
     USES common/* trainer/graph trainer/math trainer/comm trainer/models
     trainer/data/codec trainer/data/dataset trainer/data/coco trainer/data/detect trainer/data/draw
     trainer/data/shapes trainer/data/prepare trainer/eval trainer/checkpoint
-        trainer/telemetry trainer/app/options trainer/app/device trainer/app/task
+        trainer/telemetry trainer/report trainer/app/options trainer/app/device trainer/app/task
         trainer/app/weights trainer/app/step trainer/app/run
         trainer/app/command/output trainer/app/command/coco trainer/app/command/prepare
         trainer/app/command/trained trainer/app/comm_check

@@ -42,7 +42,7 @@ fi
 grep -q 'FinLoss' "$work/out" || fail "no word of the table's columns"
 
 echo "help and version leave with 0, wherever they stand"
-for command in train eval predict prepare inspect draw version completion "inspect coco" "prepare shapes"; do
+for command in train eval predict prepare inspect draw report version completion "inspect coco" "prepare shapes"; do
     for word in -h --help --version; do
         # shellcheck disable=SC2086  # two words
         code 0 "$ringtrain" $command $word

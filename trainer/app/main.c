@@ -52,6 +52,10 @@ static const struct command COMMANDS[] = {
      "ringtrain draw --coco coco --out painted --count 4\n"},
     {"check-comm", command_check_comm, command_check_comm_help,
      "check the connections between ranks", "ringmaster check --mpi\n"},
+    {"report", command_report, command_report_help,
+     "write a page about runs: curves, classes, times",
+     "ringtrain report /opt/ml/output/data\n"
+     "ringtrain report runs/a runs/b --out compared.html\n"},
     {"version", command_version, NULL, "show what this build includes", "ringtrain version\n"},
     {"man", run_man, NULL, "print the man page, as `man -l -` reads it",
      "ringtrain man | man -l -\n"},

@@ -103,6 +103,10 @@ int run_log_open(const char *folder, struct error *err) {
     return 0;
 }
 
+bool run_log_is_open(void) {
+    return run.numbers >= 0;
+}
+
 void run_log_close(void) {
     if (run.listens)
         (void)log_set_listener(run.before);

@@ -15,6 +15,7 @@
 #include "common/error.h"
 #include "common/text/metric_line.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Version of the lines of run.jsonl, in each line of kind run. A member that is added does not
@@ -30,6 +31,7 @@ enum { RUN_LOG_LINE_MAX = 1024 * 1024 };
 void run_log_begin(void);
 /* Creates FOLDER if it is missing. EXIT_CODE_CONFIG if the files cannot be written. */
 int run_log_open(const char *folder, struct error *err);
+bool run_log_is_open(void);
 /* Drops the kept lines and closes the files. */
 void run_log_close(void);
 

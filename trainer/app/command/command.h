@@ -17,6 +17,7 @@ int command_inspect(int argc, char *const *argv, struct error *err);
 /* `inspect --cuda`. */
 int command_inspect_cuda(struct error *err);
 int command_draw(int argc, char *const *argv, struct error *err);
+int command_report(int argc, char *const *argv, struct error *err);
 /* Prints tables for docs/reference; not listed in the help. */
 int command_docs(int argc, char *const *argv, struct error *err);
 /* Appends the man page's sections on flags, recipes and exit codes. */
@@ -31,5 +32,6 @@ void command_predict_help(FILE *out, int argc, char *const *argv);
 void command_prepare_help(FILE *out, int argc, char *const *argv);
 void command_inspect_help(FILE *out, int argc, char *const *argv);
 void command_draw_help(FILE *out, int argc, char *const *argv);
+void command_report_help(FILE *out, int argc, char *const *argv);
 
 #endif

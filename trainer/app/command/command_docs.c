@@ -89,6 +89,8 @@ static void print_table(const char *name) {
         print_help_of(command_check_comm_help);
     else if (strcmp(name, "prepare") == 0)
         print_help_of(command_prepare_help);
+    else if (strcmp(name, "report") == 0)
+        print_help_of(command_report_help);
     else
         print_help_of(command_draw_help);
 }
@@ -106,6 +108,7 @@ int command_docs(int argc, char *const *argv, struct error *err) {
         {"prepare", "docs/reference/ringtrain-tools.md"},
         {"draw", "docs/reference/ringtrain-tools.md"},
         {"check-comm", "docs/reference/ringtrain-tools.md"},
+        {"report", "docs/reference/ringtrain-tools.md"},
         {"operators", "docs/reference/operators.md"},
     };
     struct nearest nearest = nearest_begin(argc > 0 ? argv[0] : "", argc > 0 ? strlen(argv[0]) : 0);

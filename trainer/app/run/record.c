@@ -1,12 +1,15 @@
 #include "trainer/app/run/record.h"
 
 #include "common/buf.h"
+#include "common/file/output_path.h"
 #include "common/json/json_text.h"
 #include "common/log/log.h"
 #include "common/run_id.h"
+#include "trainer/report/page.h"
 #include "trainer/telemetry/run_log.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,6 +121,20 @@ void record_classes(const struct run_setup *setup, const struct run_state *state
         run_log_add_json("classes", buf_text(&line));
 }
 
+/* Training does not depend on the page. */
+static void write_page(const struct run_setup *setup) {
+    char path[PATH_MAX];
+    struct error why = {0};
+    const struct inputs *in = &setup->inputs;
+    if (snprintf(path, sizeof(path), "%s/" PAGE_NAME, in->log) >= (int)sizeof(path))
+        return;
+    if (output_path_check(path, &PAGE_KIND, "--log-dir", &why) != 0 ||
+        page_write_run(in->log, in->out, path, &why) != 0)
+        log_warning("no report of this run: %s", why.text);
+    else
+        log_info("report of this run in %s", path);
+}
+
 void record_end(const struct training_run *job, enum exit_code code) {
     const struct run_setup *setup = &job->setup;
     /* A run that failed early has no epochs yet. */
@@ -129,4 +146,6 @@ void record_end(const struct training_run *job, enum exit_code code) {
     if (job->reports.report.opened_at > 0)
         report_times(&job->reports.report, fields + 3);
     run_log_add("end", fields, job->reports.report.opened_at > 0 ? 3 + REPORT_TIMES : 3);
+    if (run_log_is_open())
+        write_page(setup);
 }

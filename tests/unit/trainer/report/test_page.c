@@ -1,0 +1,124 @@
+#include "common/file/file.h"
+#include "tests/support/unit.h"
+#include "trainer/report/page.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define EVIL "<script>alert(1)</script>\\\"'&"
+
+static void put_file(const char *folder, const char *name, const char *text) {
+    char path[1024];
+    CU_ASSERT_EQUAL(file_make_dirs(folder, NULL), 0);
+    (void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+    CU_ASSERT_EQUAL_FATAL(file_put(path, text, strlen(text), 0644, NULL), 0);
+}
+
+/* Writes the page of COUNT folders; the text is the caller's. */
+static void page_of(const char *const *folders, size_t count, struct buf *text) {
+    char path[1024];
+    struct error err = {0};
+    (void)snprintf(path, sizeof(path), "%s/page.html", unit_temp_dir());
+    CU_ASSERT_EQUAL_FATAL(page_write(folders, count, path, &err), 0);
+    *text = (struct buf){.max = 1 << 22};
+    CU_ASSERT_EQUAL_FATAL(file_read(path, text, NULL), 0);
+}
+
+static const char *folder_of(const char *name, char ret[512]) {
+    (void)snprintf(ret, 512, "%s/%s", unit_temp_dir(), name);
+    return ret;
+}
+
+/* Names of classes, data and flags come from folders and shells. */
+static void hostile_names_stay_text(void) {
+    cleanup_buf struct buf text = {0};
+    char folder[512], pictures[600];
+    put_file(folder_of("<b onload=x>", folder), "run.jsonl",
+             "{\"kind\":\"run\",\"time\":\"" EVIL "\",\"model\":\"" EVIL "\",\"data\":\"" EVIL
+             "\",\"recipe\":\"" EVIL "\",\"flags\":{\"" EVIL "\":\"" EVIL "\"}}\n"
+             "{\"kind\":\"start\",\"step\":0}\n"
+             "{\"kind\":\"train\",\"step\":1,\"" EVIL "\":1,\"loss\":2}\n"
+             "{\"kind\":\"classes\",\"step\":1,\"metric\":\"" EVIL "\",\"rows\":[[\"" EVIL
+             "\",1,0],[\"b\",2,0]],\"cells\":[[0,1,1]]}\n");
+    (void)snprintf(pictures, sizeof(pictures), "%s/pictures", folder);
+    put_file(pictures, "step-000000001-1.jpg", "<script>no picture");
+    put_file(pictures, "step-000000001-2.jpg", "\xff\xd8\xff<script>");
+    const char *list[] = {folder};
+    page_of(list, 1, &text);
+    CU_ASSERT_PTR_NULL(strstr(buf_text(&text), "<script"));
+    CU_ASSERT_PTR_NULL(strstr(buf_text(&text), "<b onload"));
+    ASSERT_CONTAINS(buf_text(&text), "&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;");
+    ASSERT_CONTAINS(buf_text(&text), "data:image/jpeg;base64,/9j/PHNjcmlwdD4=\"");
+    CU_ASSERT_PTR_NULL(strstr(buf_text(&text), "mistake 1,"));
+    CU_ASSERT_PTR_NULL(strstr(buf_text(&text), "http:"));
+    CU_ASSERT_PTR_NULL(strstr(buf_text(&text), "https:"));
+}
+
+/* A run that has just begun. */
+static void what_is_missing_is_said(void) {
+    cleanup_buf struct buf text = {0};
+    char folder[512];
+    put_file(folder_of("new", folder), "run.jsonl", "{\"kind\":\"run\"}\n{\"kind\":\"tr");
+    const char *list[] = {folder};
+    page_of(list, 1, &text);
+    ASSERT_CONTAINS(buf_text(&text), "running or killed");
+    ASSERT_CONTAINS(buf_text(&text), "No step has been reported yet.");
+    ASSERT_CONTAINS(buf_text(&text), "No evaluation has recorded them yet.");
+    ASSERT_CONTAINS(buf_text(&text), "run.jsonl has no times");
+    ASSERT_CONTAINS(buf_text(&text), "There are no pictures");
+    ASSERT_CONTAINS(buf_text(&text), "</html>\n");
+}
+
+static void runs_stand_beside_each_other(void) {
+    cleanup_buf struct buf text = {0};
+    char one[512], two[512];
+    put_file(
+        folder_of("one/output/data", one), "run.jsonl",
+        "{\"kind\":\"run\",\"flags\":{\"lr\":\"0.1\",\"seed\":\"0\"},\"own_flags\":\"\"}\n"
+        "{\"kind\":\"start\",\"step\":0}\n"
+        "{\"kind\":\"eval\",\"step\":10,\"top1\":0.5}\n"
+        "{\"kind\":\"eval\",\"step\":20,\"top1\":0.4}\n"
+        "{\"kind\":\"end\",\"step\":20,\"code\":0,\"seconds\":10,\"training_seconds\":8,"
+        "\"data_seconds\":2,\"ranks_seconds\":2,\"eval_seconds\":1,\"checkpoint_seconds\":0}\n");
+    put_file(folder_of("two/output/data", two), "run.jsonl",
+             "{\"kind\":\"run\",\"flags\":{\"lr\":\"0.2\",\"seed\":\"0\"},\"own_flags\":\"\"}\n"
+             "{\"kind\":\"end\",\"step\":0,\"code\":66}\n");
+    const char *list[] = {one, two};
+    page_of(list, 2, &text);
+    ASSERT_CONTAINS(buf_text(&text), "/one");
+    ASSERT_CONTAINS(buf_text(&text), "complete</span>");
+    ASSERT_CONTAINS(buf_text(&text), "failed, exit code 66");
+    ASSERT_CONTAINS(buf_text(&text), "<td class=n>50 %");
+    ASSERT_CONTAINS(buf_text(&text),
+                    "<tr class=differs><td class=name>--lr<td class=value>0.1<td class=value>0.2");
+    ASSERT_CONTAINS(buf_text(&text), "<tr><td class=name>--seed");
+    ASSERT_CONTAINS(buf_text(&text), "computation <b>40.0 %</b> <span>4.0 s");
+    ASSERT_CONTAINS(buf_text(&text), "set-up and the rest <b>10.0 %</b> <span>1.0 s");
+}
+
+static void a_page_does_not_change_with_the_time(void) {
+    cleanup_buf struct buf text = {0}, again = {0};
+    char folder[512];
+    put_file(folder_of("same", folder), "run.jsonl",
+             "{\"kind\":\"run\"}\n{\"kind\":\"train\",\"step\":1,\"loss\":2}\n");
+    const char *list[] = {folder};
+    page_of(list, 1, &text);
+    page_of(list, 1, &again);
+    CU_ASSERT(text.size == again.size && memcmp(text.data, again.data, text.size) == 0);
+}
+
+static void a_folder_without_a_record_is_an_error(void) {
+    char path[1024];
+    struct error err = {0};
+    const char *list[] = {"/nowhere"};
+    (void)snprintf(path, sizeof(path), "%s/none.html", unit_temp_dir());
+    CU_ASSERT_EQUAL(page_write(list, 1, path, &err), -1);
+    ASSERT_CONTAINS(err.text, "/nowhere/run.jsonl");
+    CU_ASSERT_EQUAL(page_write(list, 0, path, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
+}
+
+UNIT_SUITE("report.page", UNIT(hostile_names_stay_text), UNIT(what_is_missing_is_said),
+           UNIT(runs_stand_beside_each_other), UNIT(a_page_does_not_change_with_the_time),
+           UNIT(a_folder_without_a_record_is_an_error))

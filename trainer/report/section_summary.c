@@ -1,0 +1,206 @@
+#include "common/exit_code.h"
+#include "trainer/report/section.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Numbers of evaluations that say how good a model is, the first known one first. */
+static const struct {
+    const char *name, *title;
+    double scale;
+    const char *unit;
+    bool low; /* the lowest is the best */
+} RESULTS[] = {
+    {"segm_mAP", "Best mask mAP", 1, "", false},
+    {"bbox_mAP", "Best box mAP", 1, "", false},
+    {"top1", "Best top-1 accuracy", 100, " %", false},
+    {"loss", "Lowest evaluation loss", 1, "", true},
+};
+
+enum { RESULT_COUNT = sizeof(RESULTS) / sizeof(RESULTS[0]) };
+
+static const struct history_attempt *last_attempt(const struct run_folder *run) {
+    const struct run_history *h = &run->history;
+    return h->attempt_count > 0 ? &h->attempts[h->attempt_count - 1] : NULL;
+}
+
+static void put_state(struct html *h, const struct run_folder *run) {
+    const struct history_attempt *a = last_attempt(run);
+    if (a == NULL)
+        html_put(h, "<span class=\"state wait\">no run yet</span>");
+    else if (!a->ended)
+        html_put(h, "<span class=\"state wait\" title=\"no end is recorded: it runs, or was "
+                    "killed\">running or killed</span>");
+    else if (a->code == EXIT_CODE_OK)
+        html_put(h, "<span class=\"state good\">complete</span>");
+    else if (a->code == EXIT_CODE_STOPPED)
+        html_put(h, "<span class=\"state wait\">stopped on request</span>");
+    else
+        html_put(h, "<span class=\"state bad\">failed, exit code %.0f</span>", a->code);
+}
+
+/* Finds the best value of the result that all runs of a page are judged by. */
+static bool best_of(const struct run_folder *run, size_t result, struct history_point *ret) {
+    const struct history_curve *c = run_history_curve(&run->history, RESULTS[result].name, true);
+    bool found = false;
+    for (size_t k = 0; c != NULL && k < c->count; k++) {
+        const double value = c->points[k].value;
+        if (!isfinite(value))
+            continue;
+        if (!found || (RESULTS[result].low ? value < ret->value : value > ret->value))
+            *ret = c->points[k];
+        found = true;
+    }
+    return found;
+}
+
+static size_t result_of(const struct page_runs *runs) {
+    struct history_point best;
+    for (size_t r = 0; r < RESULT_COUNT; r++)
+        for (size_t i = 0; i < runs->count; i++)
+            if (best_of(runs->list[i], r, &best))
+                return r;
+    return RESULT_COUNT - 1;
+}
+
+/* Mean throughput over the rows of steps. */
+static double throughput_of(const struct run_folder *run) {
+    const struct history_curve *c = run_history_curve(&run->history, "images_per_second", false);
+    double slowness = 0, count = 0;
+    for (size_t k = 0; c != NULL && k < c->count; k++)
+        if (c->points[k].value > 0) {
+            slowness += 1 / c->points[k].value;
+            count++;
+        }
+    return slowness > 0 ? count / slowness : (double)NAN;
+}
+
+static double last_step(const struct run_folder *run) {
+    const struct history_attempt *a = last_attempt(run);
+    return a != NULL && a->started ? a->to : (double)NAN;
+}
+
+static void put_tile(struct html *h, const char *title) {
+    html_put(h, "<div class=tile><span>%s</span><b>", title);
+}
+
+static void put_best(struct html *h, const struct run_folder *run, size_t result, bool where) {
+    struct history_point best = {0};
+    if (!best_of(run, result, &best)) {
+        html_put(h, "–");
+        return;
+    }
+    html_put_number(h, best.value * RESULTS[result].scale);
+    html_put(h, "%s", RESULTS[result].unit);
+    if (where) {
+        html_put(h, "</b> <small>at step ");
+        html_put_number(h, best.step);
+        html_put(h, "</small><b>");
+    }
+}
+
+static void put_steps(struct html *h, const struct run_folder *run) {
+    html_put_number(h, last_step(run));
+    html_put(h, " <small>of ");
+    html_put_number(h, section_number(run, "total_steps"));
+    html_put(h, "</small>");
+}
+
+static void put_tiles(struct html *h, const struct run_folder *run, size_t result) {
+    html_put(h, "<div class=tiles>");
+    put_tile(h, RESULTS[result].title);
+    put_best(h, run, result, true);
+    html_put(h, "</b></div>");
+    put_tile(h, "Steps");
+    put_steps(h, run);
+    html_put(h, "</b></div>");
+    put_tile(h, "Throughput");
+    html_put_number(h, throughput_of(run));
+    html_put(h, " <small>images/s</small></b></div>");
+    put_tile(h, "Time");
+    html_put_duration(h, run_history_seconds(&run->history, HISTORY_ALL));
+    html_put(h, "</b></div>");
+    put_tile(h, "Ranks");
+    html_put_number(h, section_number(run, "ranks"));
+    html_put(h, " <small>of batches of ");
+    const double ranks = section_number(run, "ranks");
+    html_put_number(h, ranks > 0 ? section_number(run, "global_batch") / ranks : (double)NAN);
+    html_put(h, "</small></b></div></div>");
+}
+
+static void put_words(struct html *h, const struct run_folder *run) {
+    html_put(h, "<p class=words>");
+    put_state(h, run);
+    html_put(h, " <b>");
+    html_text(h, section_text(run, "model"));
+    html_put(h, "</b> on ");
+    html_text(h, section_text(run, "data"));
+    html_put(h, ": ");
+    html_put_number(h, section_number(run, "images"));
+    html_put(h, " training images, ");
+    html_put_number(h, section_number(run, "validation_images"));
+    html_put(h, " to evaluate on, ");
+    html_put_number(h, section_number(run, "classes"));
+    html_put(h, " classes.<br>");
+    html_text(h, section_text(run, "program"));
+    html_put(h, "; ");
+    html_text(h, section_text(run, "backend"));
+    const struct history_attempt *a = last_attempt(run);
+    if (a != NULL) {
+        html_put(h, "; begun ");
+        html_text(h, run->history.attempts[0].begun);
+        html_put(h, ", last line ");
+        html_text(h, a->last);
+    }
+    html_put(h, "</p>");
+}
+
+static void put_table(struct html *h, const struct page_runs *runs, size_t result) {
+    html_put(h,
+             "<div class=scroll><table><thead><tr><th>Run<th>State<th>Model<th class=n>%s"
+             "<th class=n>Steps<th class=n>Images/s<th class=n>Time<th class=n>Ranks</tr></thead>"
+             "<tbody>",
+             RESULTS[result].title);
+    for (size_t i = 0; i < runs->count; i++) {
+        const struct run_folder *run = runs->list[i];
+        html_put(h, "<tr><td class=name>");
+        section_run_name(h, runs, i);
+        html_put(h, "<td>");
+        put_state(h, run);
+        html_put(h, "<td>");
+        html_text(h, section_text(run, "model"));
+        html_put(h, "<td class=n>");
+        put_best(h, run, result, false);
+        html_put(h, "<td class=n>");
+        html_put_number(h, last_step(run));
+        html_put(h, "<td class=n>");
+        html_put_number(h, throughput_of(run));
+        html_put(h, "<td class=n>");
+        html_put_duration(h, run_history_seconds(&run->history, HISTORY_ALL));
+        html_put(h, "<td class=n>");
+        html_put_number(h, section_number(run, "ranks"));
+        html_put(h, "</tr>");
+    }
+    html_put(h, "</tbody></table></div>");
+}
+
+void section_summary(struct html *h, const struct page_runs *runs) {
+    const size_t result = result_of(runs);
+    html_put(h, "<section>");
+    if (runs->count == 1) {
+        put_words(h, runs->list[0]);
+        put_tiles(h, runs->list[0], result);
+    } else {
+        put_table(h, runs, result);
+    }
+    for (size_t i = 0; i < runs->count; i++) {
+        const struct run_history *of = &runs->list[i]->history;
+        if (of->bad == 0)
+            continue;
+        html_put(h, "<p class=note>");
+        section_run_name(h, runs, i);
+        html_put(h, ": %zu of %zu lines of run.jsonl cannot be read and are left out</p>", of->bad,
+                 of->lines);
+    }
+    html_put(h, "</section>");
+}
