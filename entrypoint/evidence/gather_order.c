@@ -16,8 +16,9 @@ static const char usage[] = "`ringmaster gather` is started by a supervisor, wit
 int gather_order_make(const struct gather_order *o, struct error *err) {
     cleanup_json json_t *ranks = json_array();
     for (size_t i = 0; i < o->rank_count; i++)
-        (void)json_array_append_new(
-            ranks, json_pack("[I, I]", (json_int_t)o->ranks[i].rank, (json_int_t)o->ranks[i].shim));
+        (void)json_array_append_new(ranks, json_pack("[I, I, o]", (json_int_t)o->ranks[i].rank,
+                                                     (json_int_t)o->ranks[i].shim,
+                                                     json_string_any(o->ranks[i].lines)));
     cleanup_json json_t *order = json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:I, s:i, s:b, s:O}", "folder", json_string_any(o->folder),
         "host", json_string_any(o->host), "recorder", json_string_any(o->recorder), "fifo",
@@ -49,8 +50,10 @@ static int take_ranks(const json_t *list, struct gather_order *ret, struct error
         json_int_t shim = json_integer_value(json_array_get(json_array_get(list, i), 1));
         if (rank < 0 || rank > INT32_MAX || shim < 2 || shim > INT32_MAX)
             return error_set(err, EXIT_CODE_USAGE, "rank %zu of the order is none", i);
-        ret->ranks[ret->rank_count++] =
-            (struct gather_rank){.rank = (unsigned)rank, .shim = (pid_t)shim};
+        struct gather_rank *r = &ret->ranks[ret->rank_count++];
+        const char *lines = json_string_value(json_array_get(json_array_get(list, i), 2));
+        *r = (struct gather_rank){.rank = (unsigned)rank, .shim = (pid_t)shim};
+        (void)snprintf(r->lines, sizeof(r->lines), "%s", lines != NULL ? lines : "");
     }
     return 0;
 }

@@ -15,6 +15,7 @@ enum {
     GATHER_ORDER_RANKS_MAX = 120,
     GATHER_ORDER_PATH_SIZE = 1024,
     GATHER_ORDER_NAME_SIZE = 256,
+    GATHER_ORDER_LINES_SIZE = 1024,
     /* Maximum time of everything, and size of everything on one host. */
     GATHER_ORDER_SECONDS = 10,
     GATHER_ORDER_BYTES = 64 * 1024 * 1024,
@@ -23,6 +24,7 @@ enum {
 struct gather_rank {
     unsigned rank;
     pid_t shim;
+    char lines[GATHER_ORDER_LINES_SIZE]; /* the last that it has printed; "" */
 };
 
 struct gather_order {

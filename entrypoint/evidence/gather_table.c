@@ -49,6 +49,14 @@ static int gather_by_signal(const struct evidence_subject *s) {
     return 0;
 }
 
+static int gather_lines(const struct evidence_subject *s) {
+    const struct gather_order *o = s->order;
+    for (size_t i = 0; i < o->rank_count; i++)
+        if (o->ranks[i].rank == s->rank && o->ranks[i].lines[0] != '\0')
+            return printf("%s\n", o->ranks[i].lines) < 0;
+    return 1;
+}
+
 static int gather_host(const struct evidence_subject *s) {
     (void)s;
     return host_state_print("");
@@ -86,6 +94,8 @@ const struct evidence_row evidence_rows[] = {
     {"threads", "HOST-rank-RANK-threads.txt",
      "state, kernel function and system call of every thread of every process", EVIDENCE_OF_RANK,
      true, 1000, 256 * KIB, gather_threads, NULL},
+    {"lines", "HOST-rank-RANK-lines.txt", "the last lines that the rank has printed",
+     EVIDENCE_OF_RANK, true, 1000, 4 * KIB, gather_lines, NULL},
     {"stacks", "HOST-rank-RANK-stacks.txt",
      "stacks of every process, by py-spy, eu-stack or gdb, the first that the image has; else what "
      "the kernel says",

@@ -92,9 +92,10 @@ static void ended(void *context, int code) {
 
 static int make_order(const struct gatherer *g, const json_t *order, struct error *err) {
     const struct job *job = g->services->job;
-    struct gather_order o = {.milliseconds = GATHER_ORDER_SECONDS * 1000,
-                             .signal = job->settings.evidence_signal ? SIGUSR2 : 0,
-                             .quick = json_is_true(json_object_get(order, "quick"))};
+    static struct gather_order o; /* too large for the stack */
+    o = (struct gather_order){.milliseconds = GATHER_ORDER_SECONDS * 1000,
+                              .signal = job->settings.evidence_signal ? SIGUSR2 : 0,
+                              .quick = json_is_true(json_object_get(order, "quick"))};
     folder_of(g, o.folder, sizeof(o.folder));
     (void)snprintf(o.host, sizeof(o.host), "%s", job->cluster.hosts[job->cluster.self].name.text);
     int64_t milliseconds = json_integer_value(json_object_get(order, "milliseconds"));

@@ -124,6 +124,7 @@ void reports_gather(struct master *m) {
     await(m, after_failure);
     if (!attempt_fail(&m->attempt))
         return;
+    standing_crashed(m);
     m->collect.end.fire = end_ranks;
     loop_after(&m->s.loop, &m->collect.end, gather);
 }

@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* Looks come with heartbeats, of which several come in that time; a single host has none. */
-enum { LOOK_SECONDS = 2, ALONE_SECONDS = 3 };
+enum { LOOK_SECONDS = 2, ALONE_SECONDS = 3, CRASH_MS = 1000 };
 /* An older answer says nothing about now. */
 static const int64_t fresh = 8 * CLOCK_SECOND;
 /* More than the hosts have, which kill what is late. */
@@ -97,16 +97,43 @@ void standing_fail(struct master *m) {
         master_raise(m, EVENT_FAILURE);
 }
 
+void standing_crashed(struct master *m) {
+    const struct attempt *a = &m->attempt;
+    if (!m->s.job->settings.evidence || m->standing.ranks != NULL || a->stalled != 0)
+        return; /* or it has been gathered already */
+    m->standing.crash = ++m->standing.number;
+    for (size_t i = 0; i < a->hosts; i++)
+        if (attempt_misses(a, i) && !a->lost[i])
+            master_send(m, i,
+                        message_with(MESSAGE_GATHER,
+                                     json_pack("{s:I, s:b, s:b, s:I}", "number",
+                                               (json_int_t)m->standing.crash, "job", 0, "quick", 1,
+                                               "milliseconds", (json_int_t)CRASH_MS)));
+}
+
+/* The reading of a rank of B that B's host sends. */
+struct told_rank {
+    int64_t rank;
+    const char *collective;
+    const char *place;
+};
+
+static bool read_rank(const struct member *b, const json_t *item, struct told_rank *ret) {
+    *ret = (struct told_rank){.rank = -1, .collective = "", .place = ""};
+    return json_member_int(item, "gathered", "rank", &ret->rank, NULL) == 0 &&
+           json_member_string(item, "gathered", "collective", &ret->collective, NULL) == 0 &&
+           json_member_string(item, "gathered", "place", &ret->place, NULL) == 0 &&
+           attempt_is_rank_of(&b->master->attempt, b->index, ret->rank);
+}
+
 static void take_rank(struct member *b, const json_t *item) {
     struct master *m = b->master;
-    int64_t rank = -1;
-    const char *collective = "";
-    const char *place = "";
-    if (json_member_int(item, "gathered", "rank", &rank, NULL) != 0 ||
-        json_member_string(item, "gathered", "collective", &collective, NULL) != 0 ||
-        json_member_string(item, "gathered", "place", &place, NULL) != 0 ||
-        !attempt_is_rank_of(&m->attempt, b->index, rank))
+    struct told_rank told;
+    if (!read_rank(b, item, &told))
         return;
+    const int64_t rank = told.rank;
+    const char *collective = told.collective;
+    const char *place = told.place;
     struct stuck_rank *r = &m->standing.ranks[rank];
     char clean[STACK_READING_PLACE_SIZE];
     r->known = true;
@@ -116,9 +143,20 @@ static void take_rank(struct member *b, const json_t *item) {
     rank_report_clean(clean, r->at.collective, sizeof(r->at.collective));
 }
 
+static void take_crash(struct member *b, const json_t *ranks) {
+    struct told_rank told;
+    for (size_t i = 0; i < json_array_size(ranks); i++)
+        if (read_rank(b, json_array_get(ranks, i), &told))
+            attempt_note_place(&b->master->attempt, (unsigned)told.rank,
+                               supervisor_host_name(&b->master->s, b->index), told.place);
+}
+
 void standing_gathered(struct member *b, const json_t *message) {
     struct master *m = b->master;
     const json_t *ranks = json_object_get(message, "ranks");
+    if (m->standing.crash > 0 &&
+        json_integer_value(json_object_get(message, "number")) == m->standing.crash)
+        take_crash(b, ranks);
     if (m->standing.ranks == NULL || !b->gathers ||
         json_integer_value(json_object_get(message, "number")) != m->standing.number)
         return;
@@ -232,6 +270,7 @@ void standing_reset(struct master *m) {
     m->standing.rule = (struct standstill){0};
     m->standing.rank = STANDING_NOBODY;
     m->standing.fails = m->standing.is_told = false;
+    m->standing.crash = 0;
     for (size_t i = 0; m->members != NULL && i < m->s.job->cluster.count; i++)
         m->members[i].standing.heard = 0;
 }

@@ -21,6 +21,10 @@ void standing_told(struct member *b, const json_t *alive);
  * wanted. */
 void standing_fail(struct master *m);
 
+/* The first rank has failed, and the others still run for a moment: has all hosts gather what takes
+ * no time. Nothing waits for it; places of ranks that come before the verdict stand in it. */
+void standing_crashed(struct master *m);
+
 /* Something else has found what stands still (ras_child.h): says so, and gathers evidence. */
 void standing_found(struct master *m, const struct stuck_finding *f);
 /* What was found so has lasted for STILL ns: ends the job where the user has set a limit. */

@@ -214,12 +214,12 @@ static bool is_launchers(int code) {
 }
 
 /* Added after what is known of the rank itself, which may only be a victim that complains. */
-static void add_complaint(struct verdict *v, const char *complaint) {
+static void add_line(struct verdict *v, const char *subject, const char *text) {
     size_t used = strlen(v->evidence);
-    if (complaint == NULL || complaint[0] == '\0')
+    if (text == NULL || text[0] == '\0')
         return;
     (void)snprintf(v->evidence + used, sizeof(v->evidence) - used, "%s%s%s", used > 0 ? "\n" : "",
-                   VERDICT_MPIRUN, complaint);
+                   subject, text);
 }
 
 /* Adds what the ranks waited for before the evidence of the rank itself. */
@@ -282,7 +282,8 @@ static void judge_report(const struct verdict_facts *f, const struct rank_report
     ret->transient = r->end == RANK_VANISHED ||
                      (r->end == RANK_SIGNALLED && !by_warning && !asks_to_end(r->value));
     (void)snprintf(ret->evidence, sizeof(ret->evidence), "%s", r->evidence);
-    add_complaint(ret, f->mpirun_complaint);
+    add_line(ret, "others then: ", f->others);
+    add_line(ret, VERDICT_MPIRUN, f->mpirun_complaint);
     add_stuck(ret, f->stuck);
     add_cause(r, ret);
     set_log_tail(ret, r->lines);

@@ -95,7 +95,8 @@ static void found(void *context, const struct net_address *addresses, size_t cou
     d->count = count;
     d->absent = count > 0;
     if (count == 0)
-        (void)error_set(&d->why, EXIT_CODE_NOT_READY, "the name cannot be resolved yet");
+        (void)error_set(&d->why, EXIT_CODE_NOT_READY,
+                        "its name does not resolve: neither DNS nor /etc/hosts has it yet");
     try_next(d);
 }
 

@@ -358,6 +358,17 @@ one_host_has_another_key() {
     done
 }
 
+# Names of hosts of namespaces resolve once the hosts are started.
+a_name_does_not_resolve() {
+    [ "$DRIVER" = ns ] || { skip_case "names are the engine's"; return; }
+    ring 2
+    hosts start 1 -e RINGMASTER_READY_SECONDS=12 -- train -- true
+    check "it ends" hosts wait "$SOON"
+    check "code" equal "$(hosts code 1)" 69
+    check "the log says so, once" equal "$(hosts log 1 | grep -c 'algo-2 is missing, and its name does not resolve: neither DNS')" 1
+    check "the failure file says so" holds "$(failure_of 1)" 'missing algo-2 (its name does not resolve)'
+}
+
 a_key_is_required() {
     ring 2
     start_all -e RINGMASTER_REQUIRE_KEY=1 -e RINGMASTER_KEY= -- train -- true
@@ -440,7 +451,7 @@ CASES=${CASES:-one_host_has_a_wrong_variable one_host_has_unreadable_hyperparame
     values_of_options_reach_no_shell
     an_instance_group_is_not_there code_on_s3_wants_credentials the_program_is_not_there
     the_program_is_no_program the_command_is_unknown a_word_too_many help_is_asked_for
-    another_platform_counts_several a_service_is_called_ringmaster plan_of_train one_host_counts_silence_otherwise one_host_has_another_key a_key_is_required
+    another_platform_counts_several a_service_is_called_ringmaster plan_of_train one_host_counts_silence_otherwise one_host_has_another_key a_name_does_not_resolve a_key_is_required
     a_port_is_busy a_port_is_busy_for_a_moment a_port_of_open_mpi_is_busy a_folder_has_no_pictures a_picture_is_cut_off}
 run_cases
 finish

@@ -34,7 +34,7 @@ case_18_a_name_that_is_not_known_yet() {
     all_end 60 0 $everyone || return
     every_log_has together
 }
-asked_twice() { [ "$(hosts log 2 | grep -c 'waiting for algo-1: the name cannot be resolved yet')" -ge 2 ]; }
+asked_twice() { [ "$(hosts log 2 | grep -c 'waiting for algo-1: its name does not resolve')" -ge 2 ]; }
 
 # Studio's one host: a name server of its own counts who asks.
 case_18_studio_looks_nothing_up() {

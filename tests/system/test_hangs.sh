@@ -135,6 +135,26 @@ time.sleep(1000)'
     stop_it
 }
 
+# What the others were doing is gathered before they are ended, and delays nothing.
+a_crash_leaves_evidence_of_the_others() {
+    ring 3
+    start_all -e RINGMASTER_LAUNCHER=direct -e RINGMASTER_RESTARTS=1 -- train -- sh -c '
+        echo "begun $RANK"; [ $RANK != 1 ] || { sleep 2; kill -s SEGV $$; }; exec sleep 1000'
+    for host in $everyone; do check "host $host runs" wait_for "$PATIENCE" says "$host" '] begun' || return; done
+    all_end "$PATIENCE" 139 $everyone || return
+    all_name 'rank 1: killed by signal 11' $everyone
+    all_name 'core file: ' $everyone
+    all_name 'others then: rank ' $everyone
+    for host in 1 3; do
+        for attempt in 1 2; do
+            left=$(hosts opt "$host")/output/data/evidence-$attempt/algo-$host-rank-$((host - 1))
+            check "host $host, attempt $attempt: threads of its rank" [ -s "$left-threads.txt" ]
+            check "host $host, attempt $attempt: its last lines" grep -q "begun $((host - 1))" "$left-lines.txt"
+        done
+    done
+    failure_of 1 | sed 's/^/  /'
+}
+
 without_evidence_nothing_is_gathered() {
     ring 2
     start_all -e RINGMASTER_LAUNCHER=direct -e RINGMASTER_EVIDENCE=0 -- train -- sh -c 'echo begun; exec sleep 16'
@@ -145,6 +165,6 @@ without_evidence_nothing_is_gathered() {
 
 CASES=${CASES:-a_rank_left_out_of_an_allreduce_is_named a_deadlocked_python_program_is_named a_stopped_rank_is_named
     a_hang_ends_where_the_user_says nccl_names_the_rank_that_has_not_come nccl_names_ranks_that_do_not_answer
-    nothing_else_that_nccl_says_is_a_finding a_signal_of_choice_reaches_handlers_alone without_evidence_nothing_is_gathered}
+    nothing_else_that_nccl_says_is_a_finding a_crash_leaves_evidence_of_the_others a_signal_of_choice_reaches_handlers_alone without_evidence_nothing_is_gathered}
 run_cases
 finish

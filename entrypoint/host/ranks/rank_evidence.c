@@ -1,9 +1,18 @@
 #include "entrypoint/host/ranks/rank_evidence.h"
 
+#include "entrypoint/host/ranks/core_file.h"
 #include "entrypoint/outcome/error_file.h"
 
 #include <stdio.h>
 #include <string.h>
+
+static void add_core(struct rank_report *r, size_t used) {
+    char core[RANK_REPORT_EVIDENCE_SIZE / 2];
+    core_file_here(core, sizeof(core));
+    if (core[0] != '\0')
+        (void)snprintf(r->evidence + used, sizeof(r->evidence) - used, "%score file: %s",
+                       used > 0 ? "\n" : "", core);
+}
 
 void rank_evidence_add(struct kmsg *kernel, struct rank_report *r) {
     char words[RANK_REPORT_EVIDENCE_SIZE - 64];
@@ -25,6 +34,8 @@ void rank_evidence_add(struct kmsg *kernel, struct rank_report *r) {
     if (exception[0] != '\0' && used < sizeof(r->evidence))
         (void)snprintf(r->evidence + used, sizeof(r->evidence) - used, "%sexception: %s",
                        used > 0 ? "\n" : "", exception);
+    if (r->end == RANK_SIGNALLED && core_file_is_due(r->value) && used < sizeof(r->evidence))
+        add_core(r, used);
     rank_report_clean(r->evidence, words, sizeof(words));
     (void)snprintf(r->evidence, sizeof(r->evidence), "%s", words);
 }

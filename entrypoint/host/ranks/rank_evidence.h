@@ -6,7 +6,7 @@
 #include "entrypoint/outcome/rank_report.h"
 
 /* Puts what the kernel has logged since the attempt began before the exception, if a shim sent one
- * as R's evidence. */
+ * as R's evidence, and the place of the core file behind both. */
 void rank_evidence_add(struct kmsg *kernel, struct rank_report *r);
 
 #endif

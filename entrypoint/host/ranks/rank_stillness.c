@@ -4,6 +4,7 @@
 #include "entrypoint/host/monitor/cpu_time.h"
 #include "entrypoint/host/ranks/rank_slot.h"
 
+#include <string.h>
 #include <unistd.h>
 
 /* Reading the processor time takes a while: not before this silence, and not more often. */
@@ -72,7 +73,14 @@ void rank_stillness_put(struct rank_set *c, json_t *message) {
 size_t rank_stillness_list(const struct rank_set *c, struct gather_rank *ret, size_t max) {
     size_t count = 0;
     for (const struct rank_slot *s = c->seats; s != NULL && count < max; s = s->next)
-        if (runs(s))
-            ret[count++] = (struct gather_rank){.rank = s->rank, .shim = s->shim};
+        if (runs(s)) {
+            struct tail last;
+            tail_join(&s->tail, &s->error_tail, &last);
+            const size_t size = strlen(last.text);
+            const size_t most = GATHER_ORDER_LINES_SIZE - 1;
+            ret[count] = (struct gather_rank){.rank = s->rank, .shim = s->shim};
+            (void)snprintf(ret[count++].lines, GATHER_ORDER_LINES_SIZE, "%s",
+                           last.text + (size > most ? size - most : 0));
+        }
     return count;
 }

@@ -79,6 +79,8 @@ static bool is_busy(const struct member *b) {
 
 static int print(const struct member *b, bool with_text, char *text, size_t size) {
     const char *mark = with_text ? b->fetching.mark.text : "";
+    if (!with_text && b->unresolved)
+        mark = "its name does not resolve";
     return snprintf(text, size, " %s%s%s%s", member_name(b), mark[0] != '\0' ? " (" : "", mark,
                     mark[0] != '\0' ? ")" : "");
 }

@@ -10,6 +10,7 @@
 #include "entrypoint/master/members/fetch_wait.h"
 #include "entrypoint/master/members/leader_query.h"
 #include "entrypoint/master/members/lease.h"
+#include "entrypoint/master/members/name_lookup.h"
 #include "entrypoint/outcome/fence.h"
 #include "entrypoint/wire/message.h"
 #include "entrypoint/wire/tls.h"
@@ -32,6 +33,8 @@ static void announce(void *context) {
     bool any_busy = fetch_wait_busy(m, busy) > 0;
     log_info("%zu of %zu hosts are ready%s%s%s%s", m->join.count, m->s.job->cluster.count,
              any_missing ? ", missing" : "", missing, any_busy ? ", fetching:" : "", busy);
+    if (any_missing)
+        name_lookup_start(m);
     loop_after(&m->s.loop, &m->join.announce,
                (any_missing ? ANNOUNCE_SECONDS : BUSY_SECONDS) * CLOCK_SECOND);
 }
@@ -376,4 +379,5 @@ int join_begin(struct master *m, struct error *err) {
 void join_close(struct master *m) {
     loop_cancel(&m->s.loop, &m->join.deadline);
     loop_cancel(&m->s.loop, &m->join.announce);
+    name_lookup_close(m);
 }

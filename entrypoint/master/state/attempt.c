@@ -125,6 +125,16 @@ void attempt_note_stuck(struct attempt *a, const char *text) {
     rank_report_clean(text, a->stuck, sizeof(a->stuck));
 }
 
+void attempt_note_place(struct attempt *a, unsigned rank, const char *host, const char *place) {
+    char one[128];
+    const size_t used = strlen(a->others);
+    const int size = snprintf(one, sizeof(one), "%srank %u on %s (%.64s)", used > 0 ? ", " : "",
+                              rank, host, place);
+    if (place[0] != '\0' && size > 0 && (size_t)size < sizeof(one) &&
+        used + (size_t)size < sizeof(a->others))
+        rank_report_clean(one, a->others + used, sizeof(a->others) - used);
+}
+
 bool attempt_drop(struct attempt *a, int64_t rank, const struct net_address *source, int64_t now) {
     if (a->dropped != 0 || rank < 0 || (uint64_t)rank >= a->ranks)
         return false;
@@ -339,6 +349,7 @@ void attempt_facts(const struct attempt *a, const struct cluster *cluster, const
                                   .stalled_host = a->stalled_host,
                                   .stalled_states = a->stalled_states,
                                   .stuck = a->stuck,
+                                  .others = a->others,
                                   .dropped = a->dropped,
                                   .dropped_rank = a->dropped_rank,
                                   .dropped_source = &a->dropped_source,

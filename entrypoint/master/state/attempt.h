@@ -17,7 +17,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { ATTEMPT_NOTE_SIZE = 256, ATTEMPT_STALLED_MAX = 16, ATTEMPT_STUCK_SIZE = 448 };
+enum {
+    ATTEMPT_NOTE_SIZE = 256,
+    ATTEMPT_STALLED_MAX = 16,
+    ATTEMPT_STUCK_SIZE = 448,
+    ATTEMPT_OTHERS_SIZE = 256,
+};
 
 struct attempt {
     unsigned number; /* from 1; messages about another attempt are ignored */
@@ -52,6 +57,7 @@ struct attempt {
     unsigned stalled_count; /* number of stalled ranks, the first included */
     char stalled_states[RANK_REPORT_EVIDENCE_SIZE]; /* what their threads waited in, one line per
                                                        rank */
+    char others[ATTEMPT_OTHERS_SIZE]; /* where other ranks were when the first one failed; "" */
     char stuck[ATTEMPT_STUCK_SIZE]; /* which ranks wait for which (evidence/stuck.h); "": unknown */
     int64_t dropped; /* when Open MPI first said that it drops a rank's connections */
     unsigned dropped_rank;
@@ -92,6 +98,8 @@ enum attempt_stall attempt_stall(struct attempt *a, size_t host, int64_t rank, c
                                  int64_t now);
 /* Records which ranks wait for which; "": the job goes on. */
 void attempt_note_stuck(struct attempt *a, const char *text);
+/* Notes where RANK of HOST was when another one failed; as many as fit. */
+void attempt_note_place(struct attempt *a, unsigned rank, const char *host, const char *place);
 /* Records that Open MPI drops the connections of RANK because they arrive from SOURCE. Returns true
  * for the first such rank, which is a failure; an unknown rank changes nothing. */
 bool attempt_drop(struct attempt *a, int64_t rank, const struct net_address *source, int64_t now);

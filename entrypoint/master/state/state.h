@@ -60,6 +60,7 @@ struct member {
     json_t *pending_join; /* owned; a join that waits until this host has what it needs, or until
                              the next attempt; or NULL */
     bool joined;
+    bool unresolved; /* while it is missing: the last lookup of its name found no address */
     bool lost;       /* to this attempt and to all later ones that do not readmit it */
     bool is_standby; /* it connected while the job runs; its link counts for nothing else */
     bool is_pid1;    /* of its container: its end is that of all processes there */
@@ -153,6 +154,11 @@ struct master {
     } accept;
     struct duplicate_name duplicate_name;
     struct {
+        struct resolve resolve;
+        size_t host; /* that is looked up; 0: none */
+        size_t left; /* lookups of this turn */
+    } name_lookup;
+    struct {
         bool begun; /* this host has everything that it needs, or a fault: others are admitted */
         size_t count;
         struct timer deadline;
@@ -192,6 +198,7 @@ struct master {
         int64_t number;           /* of the last question */
         size_t waiting;           /* hosts that have not answered it */
         int rank;                 /* the one that the others wait for; STANDING_NOBODY */
+        int64_t crash;            /* the question at the first failure; 0: none */
         bool fails;               /* the answer ends the attempt */
         bool is_told;             /* NCCL says what stands still (ras_child.h) */
         struct subprocess ras;    /* asks it */

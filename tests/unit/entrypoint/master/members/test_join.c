@@ -77,8 +77,7 @@ static void end_waiting(void) {
         free(members[i].fault);
     link_free(members[1].link);
     (void)close(second_end);
-    loop_cancel(&m.s.loop, &m.join.announce);
-    loop_cancel(&m.s.loop, &m.join.deadline);
+    join_close(&m);
     loop_done(&m.s.loop);
     buf_done(&sent);
     held_clock_end();
@@ -99,7 +98,7 @@ static void a_missing_host_is_named_at_the_deadline(void) {
     wait_until(3600 * CLOCK_SECOND);
     CU_ASSERT_EQUAL(over_at, 60 * CLOCK_SECOND);
     CU_ASSERT_EQUAL(m.fault.code, EXIT_CODE_NOT_READY);
-    CU_ASSERT_STRING_EQUAL(m.fault.text, "only 1 of 2 hosts within 60 s, missing algo-2");
+    ASSERT_CONTAINS(m.fault.text, "only 1 of 2 hosts within 60 s, missing algo-2");
     end_waiting();
 }
 
