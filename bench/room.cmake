@@ -30,6 +30,9 @@ foreach(program decode crops coco_index)
     target_link_libraries(bench_${program} PRIVATE trainer_data_dataset trainer_data_coco
         trainer_data_shapes common_log ringmaster_flags)
 endforeach()
+add_executable(bench_sum bench/sum.c)
+set_target_properties(bench_sum PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
+target_link_libraries(bench_sum PRIVATE trainer_app_device common_log ringmaster_flags)
 add_executable(bench_sampler_epoch bench/sampler_epoch.c)
 set_target_properties(bench_sampler_epoch PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)

@@ -188,6 +188,10 @@ foreach(trainer_room math comm optim eval telemetry report)
 endforeach()
 room_tests(trainer/checkpoint
     ALONE checkpoint_watch folder_lock full_disk safetensors_read)
+# Ranks that are threads.
+room_tests(trainer/comm/tcp)
+target_sources(unit_comm_tcp PRIVATE
+    ${CMAKE_SOURCE_DIR}/tests/unit/trainer/comm/tcp/rank_threads.c)
 # They hold bits against those of others.
 foreach(exact anchor box exact_math proposal)
     set_source_files_properties(tests/unit/trainer/math/test_${exact}.c

@@ -43,6 +43,7 @@ room(trainer/backend/ref USES common/* trainer/graph trainer/backend/ref/base
 include(${CMAKE_CURRENT_LIST_DIR}/backend/cpu/room.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/backend/cuda/room.cmake)
 room(trainer/comm USES common/* LINKS Threads::Threads)
+room(trainer/comm/tcp USES trainer/comm common/* LINKS Threads::Threads)
 if(RINGMASTER_HAVE_MPI)
     room(trainer/comm/mpi USES trainer/comm common/* LINKS MPI::MPI_C Threads::Threads)
 endif()
@@ -88,7 +89,7 @@ room(trainer/app/options USES common/* trainer/graph trainer/math trainer/optim
     trainer/data/codec trainer/data/format trainer/data/dataset)
 room(trainer/app/device
     USES common/* trainer/graph trainer/math trainer/graph/fuse trainer/graph/program
-    trainer/backend/ref trainer/comm trainer/app/options
+    trainer/backend/ref trainer/comm trainer/comm/tcp trainer/app/options
     LINKS OpenMP::OpenMP_C m)
 if(TARGET trainer_backend_cpu)
     target_link_libraries(trainer_app_device PUBLIC trainer_backend_cpu)

@@ -3,9 +3,9 @@
  * Chosen once on every host, when the program is there, and equal on all of them (host_info.h). A
  * single rank is always started directly. Of several ranks, those that use Open MPI need mpirun:
  * without it each would be a job of its own. Those of MPICH and its kin must not have it. That is
- * told from the libraries that the program names; a program that loads MPI later, such as Python
- * with mpi4py, is taken for one without MPI, and its MPI_Init fails if its ranks were started
- * directly (rank_environment_refuse_mpi). */
+ * told from the libraries that the program names (ringtrain's ranks do without: trainer/comm/tcp);
+ * a program that loads MPI later, such as Python with mpi4py, is taken for one without MPI, and its
+ * MPI_Init fails if its ranks were started directly (rank_environment_refuse_mpi). */
 #ifndef ENTRYPOINT_JOB_LAUNCHER_H
 #define ENTRYPOINT_JOB_LAUNCHER_H
 

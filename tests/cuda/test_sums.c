@@ -96,8 +96,7 @@ static struct training training_of(int micro_batches) {
 }
 
 static void be_a_rank(bool between_devices) {
-    static const struct comm_driver host = {
-        .name = "two", .sum_start = sum_start, .wait = wait_for_sum};
+    static const struct comm_driver host = {.sum_start = sum_start, .wait = wait_for_sum};
     static const struct device_sum_driver between = {
         .start = device_start, .join = device_join, .expect = device_expect, .check = device_check};
     struct comm comm = {.driver = &host, .rank = own, .size = RANKS, .local_size = RANKS};

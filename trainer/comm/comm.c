@@ -16,6 +16,10 @@ void comm_abort(struct comm *c) {
         c->driver->abort(c);
 }
 
+const char *comm_name(const struct comm *c) {
+    return c->name;
+}
+
 int comm_rank(const struct comm *c) {
     return c->rank;
 }

@@ -38,6 +38,8 @@ void comm_close(struct comm *c);
 /* Leaves without the others and does not free memory that may still be in use; see above. */
 void comm_abort(struct comm *c);
 
+/* What connects the ranks: "self", "mpi", "tcp". */
+const char *comm_name(const struct comm *c);
 int comm_rank(const struct comm *c);
 int comm_size(const struct comm *c);
 /* Rank among those that the launcher placed on the same host. */

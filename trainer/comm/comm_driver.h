@@ -12,7 +12,6 @@
 struct comm;
 
 struct comm_driver {
-    const char *name;
     int (*split)(struct comm *c, int group, struct comm **ret, struct error *err);
     void (*close)(struct comm *c);
     void (*abort)(struct comm *c);
@@ -26,6 +25,7 @@ struct comm_driver {
 
 struct comm {
     const struct comm_driver *driver;
+    const char *name; /* of what connects the ranks */
     int rank;
     int size;
     int local_rank;

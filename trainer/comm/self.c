@@ -50,7 +50,6 @@ static int self_barrier(struct comm *c, struct error *err) {
 
 int comm_self_open(struct comm **ret, struct error *err) {
     static const struct comm_driver driver = {
-        .name = "self",
         .split = self_split,
         .close = self_close,
         .abort = self_abort,
@@ -63,7 +62,7 @@ int comm_self_open(struct comm **ret, struct error *err) {
     struct comm *c = calloc(1, sizeof(*c));
     if (c == NULL)
         return error_no_memory(err, "communicator");
-    *c = (struct comm){.driver = &driver, .size = 1, .local_size = 1};
+    *c = (struct comm){.driver = &driver, .name = "self", .size = 1, .local_size = 1};
     *ret = c;
     return 0;
 }

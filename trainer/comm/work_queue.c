@@ -113,3 +113,20 @@ void work_queue_fail(struct work_queue *q, const struct error *failure) {
     (void)pthread_cond_broadcast(&q->changed);
     (void)pthread_mutex_unlock(&q->lock);
 }
+
+void work_queue_leave(struct work_queue *q) {
+    (void)pthread_mutex_lock(&q->lock);
+    q->left = true;
+    (void)pthread_cond_broadcast(&q->changed);
+    (void)pthread_mutex_unlock(&q->lock);
+}
+
+bool work_queue_await_leave(struct work_queue *q, int64_t deadline) {
+    bool in_time = true;
+    (void)pthread_mutex_lock(&q->lock);
+    while (!q->left && in_time)
+        in_time = wait_change(q, deadline);
+    bool left = q->left;
+    (void)pthread_mutex_unlock(&q->lock);
+    return left;
+}

@@ -42,6 +42,7 @@ struct work_queue {
     uint64_t finished;
     bool closed;
     bool failed;
+    bool left; /* the communicating thread is about to end */
     struct error failure;
 };
 
@@ -61,5 +62,9 @@ bool work_queue_take(struct work_queue *q, struct work *ret);
 /* Marks the work taken last as finished. */
 void work_queue_finish(struct work_queue *q);
 void work_queue_fail(struct work_queue *q, const struct error *failure);
+/* The last call of the communicating thread. */
+void work_queue_leave(struct work_queue *q);
+/* Waits for that call; returns false if DEADLINE passes first. */
+bool work_queue_await_leave(struct work_queue *q, int64_t deadline);
 
 #endif

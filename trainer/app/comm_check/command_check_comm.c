@@ -41,13 +41,13 @@ static const struct flag FLAGS[] = {
 
 enum { FLAG_COUNT = sizeof(FLAGS) / sizeof(FLAGS[0]) };
 
-static const char *library_of(enum reducer_kind kind) {
+static const char *library_of(enum reducer_kind kind, const struct comm *comm) {
 #ifdef RINGMASTER_HAVE_NCCL
     if (kind == REDUCER_NCCL)
         return comm_nccl_loaded();
 #endif
     (void)kind;
-    return ranks_library();
+    return ranks_library(comm);
 }
 
 /* Prints the findings on rank 0 and returns the exit code there; 0 on all others. */
@@ -61,7 +61,7 @@ static int report(const struct comm_check *c, bool json, struct error *err) {
     int bad = comm_check_verdict(c, &verdict);
     const struct comm_check_report r = {
         .check = c,
-        .library = library_of(c->kind),
+        .library = library_of(c->kind, c->comm),
         .instance_type = type != NULL ? type : "",
         .code = bad != 0 ? (int)verdict.code : 0,
         .verdict = bad != 0 ? verdict.text : "",
@@ -78,7 +78,7 @@ static int check(const struct check_comm_flags *f, struct step_limit *limit, str
     struct comm *comm = NULL;
     struct comm_check c = {0};
     step_limit_next(limit, COMM_CHECK_OPEN_SECONDS, "bringing all ranks together by MPI");
-    if (ranks_open(&comm, err) != 0)
+    if (ranks_open(OPTION_COMM_AUTO, &comm, err) != 0)
         return -1;
     int result = 0;
     if (comm_size(comm) < 2)

@@ -112,7 +112,7 @@ int command_eval(int argc, char *const *argv, struct error *err) {
         eval_watch_check(&options, err) != 0)
         return -1;
     wait_policy_settle((int)options.threads);
-    if (ranks_open(&comm, err) != 0)
+    if (ranks_open(options.comm, &comm, err) != 0)
         return -1;
     struct scoring s = {
         .trained = {.options = &options,

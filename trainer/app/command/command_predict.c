@@ -121,7 +121,7 @@ static int with_ranks(const struct options *o, int argc, char *const *argv, char
     struct comm *comm = NULL;
     struct options settled = *o;
     wait_policy_settle((int)o->threads);
-    if (ranks_open(&comm, err) != 0)
+    if (ranks_open(o->comm, &comm, err) != 0)
         return -1;
     struct prediction p = {.line = STATUS_LINE_SILENT,
                            .trained = {.options = &settled,

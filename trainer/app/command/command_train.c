@@ -59,7 +59,7 @@ int command_train(int argc, char *const *argv, struct error *err) {
     if (options_parse(&options, COMMAND_TRAIN, argc, argv, err) != 0)
         return -1;
     wait_policy_settle((int)options.threads);
-    if (ranks_open(&comm, err) != 0)
+    if (ranks_open(options.comm, &comm, err) != 0)
         return -1;
     if (same_command(comm, argc, argv, err) != 0 || device_settle(&options, comm, err) != 0 ||
         train(&options, comm, &code, err) != 0) {

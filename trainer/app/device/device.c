@@ -65,13 +65,18 @@ bool device_has_cuda(void) {
 #endif
 }
 
+/* Returns true if gradients go through host memory even with GPUs. */
+static inline bool sums_on_host(const struct options *o) {
+    return o->comm == OPTION_COMM_MPI || o->comm == OPTION_COMM_TCP;
+}
+
 /* Returns true if there is a GPU for each rank of this host; NAME is that of the first one. */
 static bool has_gpu(const struct options *o, const struct comm *comm, char name[GPU_NAME_SIZE]) {
     name[0] = '\0';
 #ifdef RINGMASTER_HAVE_CUDA
     struct error why = {0};
     int gpus = cuda_probe(name, &why);
-    int ranks = o->comm == OPTION_COMM_MPI ? 1 : comm_local_size(comm);
+    int ranks = sums_on_host(o) ? 1 : comm_local_size(comm);
     if (gpus > 0 && gpus < ranks)
         log_warning("--backend auto: %d GPUs for %d ranks of this host: ranks share a GPU only "
                     "with --comm mpi",
@@ -180,7 +185,7 @@ enum fusion device_fusion(const struct options *o) {
  * it. */
 static bool sums_by_nccl(const struct options *o, const struct comm *comm) {
 #ifdef RINGMASTER_HAVE_NCCL
-    return o->comm != OPTION_COMM_MPI && comm_size(comm) > 1;
+    return !sums_on_host(o) && comm_size(comm) > 1;
 #else
     (void)o, (void)comm;
     return false;

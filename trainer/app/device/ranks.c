@@ -1,8 +1,8 @@
 #include "trainer/app/device/ranks.h"
 
 #include "common/cleanup.h"
-#include "common/str.h"
 #include "common/system/progress.h"
+#include "trainer/app/device/rank_variables.h"
 #ifdef RINGMASTER_HAVE_MPI
 #include "trainer/comm/mpi/comm_mpi.h"
 #endif
@@ -12,45 +12,51 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { RANKS_MAX = 1 << 20, NAMED_MAX = 8 };
+enum { NAMED_MAX = 8 };
 
-/* 1 without a launcher. */
-static int ranks_expected(int64_t *ret, struct error *err) {
-    *ret = 1;
-    const char *text = getenv("OMPI_COMM_WORLD_SIZE");
-    if (text == NULL)
-        return 0;
-    if (str_parse_int(text, 1, RANKS_MAX, ret, err) != 0) {
-        (void)error_wrap(err, "OMPI_COMM_WORLD_SIZE");
-        err->code = EXIT_CODE_CONFIG;
-        return -1;
-    }
-    return 0;
-}
-
-int ranks_open(struct comm **ret, struct error *err) {
-    int64_t expected = 1;
-    if (ranks_expected(&expected, err) != 0)
-        return -1;
-    if (expected == 1)
+static int open_mpi(int ranks, struct comm **ret, struct error *err) {
+    if (ranks == 1)
         return comm_self_open(ret, err);
 #ifdef RINGMASTER_HAVE_MPI
     return comm_mpi_open(ret, err);
 #else
     return error_set(err, EXIT_CODE_CONFIG,
-                     "one of %d ranks, but this build has no MPI (RINGMASTER_MPI=OFF)",
-                     (int)expected);
+                     "one of %d ranks, but this build has no MPI (RINGMASTER_MPI=OFF): --comm tcp "
+                     "connects them without it",
+                     ranks);
 #endif
 }
 
-const char *ranks_library(void) {
+static int open_tcp(struct comm **ret, struct error *err) {
+    struct comm_tcp_plan plan;
+    if (rank_variables_tcp(&plan, err) != 0)
+        return -1;
+    return plan.mesh.size == 1 ? comm_self_open(ret, err) : comm_tcp_open(ret, &plan, err);
+}
+
+int ranks_open(enum option_comm wanted, struct comm **ret, struct error *err) {
+    int started = 0;
+    if (rank_variables_mpi(&started, err) != 0)
+        return -1;
+    if (wanted == OPTION_COMM_MPI && started == 0 && getenv("WORLD_SIZE") != NULL)
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "--comm mpi, but no mpirun has started this rank: leave --comm at auto, "
+                         "or launch with mpirun (RINGMASTER_LAUNCHER=mpirun)");
+    if (started > 0 && wanted != OPTION_COMM_TCP)
+        return open_mpi(started, ret, err);
+    return open_tcp(ret, err);
+}
+
+const char *ranks_library(const struct comm *comm) {
+    if (strcmp(comm_name(comm), "mpi") != 0)
+        return comm_size(comm) > 1 ? "TCP" : "";
 #ifdef RINGMASTER_HAVE_MPI
     static char name[64];
     const char *text = comm_mpi_library();
     (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(text, ",\n"), text);
     return name;
 #else
-    return "no MPI";
+    return "MPI";
 #endif
 }
 

@@ -3,17 +3,19 @@
 #define TRAINER_APP_DEVICE_RANKS_H
 
 #include "common/error.h"
+#include "trainer/app/options/options.h"
 #include "trainer/comm/comm.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Opens the job's communicator over MPI if the launcher's environment says that there are several
- * ranks; else a single rank, without touching MPI. A build without MPI refuses several. */
-int ranks_open(struct comm **ret, struct error *err);
+/* Opens the job's communicator: over MPI where mpirun has started several ranks, unless TCP is
+ * WANTED; over TCP where another launcher has (rank_variables.h); else a single rank, without
+ * touching either. */
+int ranks_open(enum option_comm wanted, struct comm **ret, struct error *err);
 
-/* Returns the library that connects several ranks, with its version. Not thread-safe. */
-const char *ranks_library(void);
+/* Returns what connects several ranks, with its version; "" for a single one. Not thread-safe. */
+const char *ranks_library(const struct comm *comm);
 
 /* Returns true if only the user sends signals to this process: it is the only rank, and no
  * launcher started it. */

@@ -3,8 +3,8 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/file/file.h"
-#include "common/str.h"
 #include "common/system/cpus.h"
+#include "trainer/app/device/rank_variables.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -17,14 +17,6 @@
 static const double LOAD_OF_NOTHING = 0.5;
 
 enum { COMMAND_LINE_MAX = 4 * 1024 * 1024, WORDS_MAX = 65536 };
-
-static int local_ranks(void) {
-    int64_t ranks = 1;
-    const char *text = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
-    if (text == NULL || str_parse_int(text, 1, WORDS_MAX, &ranks, NULL) != 0)
-        return 1;
-    return (int)ranks;
-}
 
 /* The arguments in /proc/self/cmdline end with a NUL each. */
 static void start_again(void) {
@@ -57,6 +49,6 @@ void wait_policy_settle(int threads) {
         return;
     if (getloadavg(&load, 1) != 1)
         load = 0;
-    if (wait_policy_is_crowded(threads, local_ranks(), cpus_affinity(), load))
+    if (wait_policy_is_crowded(threads, rank_variables_local_size(), cpus_affinity(), load))
         start_again();
 }

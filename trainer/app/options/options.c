@@ -9,7 +9,7 @@ static const char *const dtypes[] = {"f32", "bf16", "f16", NULL};
 static const char *const backends[] = {"auto", "ref", "cpu", "cuda", NULL};
 static const char *const convs[] = {"auto", "direct", "winograd", NULL};
 static const char *const owns[] = {"auto", "off", "on", NULL};
-static const char *const comms[] = {"auto", "mpi", "nccl", NULL};
+static const char *const comms[] = {"auto", "mpi", "nccl", "tcp", NULL};
 static const char *const logs[] = {"auto", "both", "table", "metrics", NULL};
 static const char *const publishes[] = {"last", "best", NULL};
 static const char *const label_bases[] = {"auto", "0", "1", NULL};
@@ -229,9 +229,10 @@ static const struct flag FLAGS[] = {
            "cpu: convolution algorithm; auto: the fastest one by measured rules; direct: without "
            "Winograd, which rounds differently from plain sums; winograd: use it wherever possible "
            "(f32, 3x3, stride 1)"),
-    CHOICE("comm", comm, comms, "auto", T,
-           "cuda: how gradients are all-reduced; mpi goes through host memory and lets ranks share "
-           "a GPU"),
+    CHOICE(
+        "comm", comm, comms, "auto", T | E | R,
+        "how ranks are connected; auto: by MPI if mpirun has started them, else by TCP, and GPUs "
+        "by NCCL. With mpi and tcp gradients go through host memory, and ranks may share a GPU"),
     BOOL("check-operators", check_operators, "false", T,
          "cuda: run operators one by one and wait for each, so that an error of the GPU names its "
          "operator; slow"),

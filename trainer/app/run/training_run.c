@@ -89,7 +89,7 @@ static int tell_program(struct buf *out, const struct run_setup *setup, struct e
     const bool ranks = comm_size(setup->comm) > 1;
     return buf_printf(
         out, err, "ringtrain %s, " COMPILER "%s%s; %s%s%s%s", RINGMASTER_VERSION, ranks ? ", " : "",
-        ranks ? ranks_library() : "",
+        ranks_library(setup->comm),
         o->recipe != NULL ? "recipe " : "flags: ", o->recipe != NULL ? o->recipe : buf_text(&flags),
         o->recipe != NULL && flags.size > 0 ? " with " : "",
         o->recipe != NULL ? buf_text(&flags) : "");
@@ -215,8 +215,7 @@ static int describe(const struct run_setup *setup, struct run_state *s, struct e
     (void)snprintf(s->backend, sizeof(s->backend), "%s",
                    setup->backend->table->describe(setup->backend));
     (void)snprintf(s->program, sizeof(s->program), "ringtrain %s%s%s", RINGMASTER_VERSION,
-                   comm_size(setup->comm) > 1 ? ", " : "",
-                   comm_size(setup->comm) > 1 ? ranks_library() : "");
+                   comm_size(setup->comm) > 1 ? ", " : "", ranks_library(setup->comm));
     const char *run = getenv(ATTEMPT_RUN_VARIABLE);
     (void)snprintf(s->run, sizeof(s->run), "%s", run != NULL ? run : "");
     describe_data(setup, s);

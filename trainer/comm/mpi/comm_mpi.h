@@ -1,7 +1,5 @@
-/* Communicator over Open MPI. One thread makes all MPI calls from init to finalize
- * (MPI_THREAD_FUNNELED on it). It takes work from a bounded queue in the order of posting and runs
- * the blocking calls while the caller computes. Signals are blocked on it and on all threads that
- * the library starts. */
+/* Communicator over Open MPI. One thread (comm_thread.h) makes all MPI calls from init to finalize
+ * (MPI_THREAD_FUNNELED on it) and runs the blocking ones while the caller computes. */
 #ifndef TRAINER_COMM_MPI_COMM_MPI_H
 #define TRAINER_COMM_MPI_COMM_MPI_H
 

@@ -60,9 +60,17 @@ static void a_program_of_mpi_never_becomes_several_jobs(void) {
     facts.library = "libmpi.so.40";
     expect_need("/bin/p is linked against MPI (libmpi.so.40)");
     begin();
-    facts.is_trainer = true;
-    expect_need("ringtrain with 4 ranks needs MPI");
+    facts.options = true;
+    expect_need("options for mpirun");
+}
+
+static void the_trainer_takes_either_launcher(void) {
     begin();
+    facts.is_trainer = true;
+    facts.library = "libmpi.so.40";
+    expect(SETTINGS_LAUNCHER_AUTO, true, LAUNCHER_MPIRUN, "it is in PATH");
+    expect(SETTINGS_LAUNCHER_AUTO, false, LAUNCHER_DIRECT, "no mpirun is in PATH");
+    expect(SETTINGS_LAUNCHER_DIRECT, true, LAUNCHER_DIRECT, "RINGMASTER_LAUNCHER is direct");
     facts.options = true;
     expect_need("options for mpirun");
 }
@@ -95,4 +103,5 @@ static void libraries_of_mpi_are_known(void) {
 
 UNIT_SUITE("job.launcher", UNIT(any_program_is_started_by_an_mpirun_that_is_there),
            UNIT(a_setting_decides), UNIT(a_program_of_mpi_never_becomes_several_jobs),
+           UNIT(the_trainer_takes_either_launcher),
            UNIT(ranks_of_mpich_find_each_other_without_mpirun), UNIT(libraries_of_mpi_are_known))

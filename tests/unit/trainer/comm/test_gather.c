@@ -42,7 +42,7 @@ static int fake_gather(struct comm *c, const void *bytes, size_t size, void *all
     return 0;
 }
 
-static const struct comm_driver DRIVER = {.name = "fake", .gather = fake_gather};
+static const struct comm_driver DRIVER = {.gather = fake_gather};
 
 static struct fake fake_of(int rank) {
     return (struct fake){.comm = {.driver = &DRIVER, .rank = rank, .size = RANKS},

@@ -107,7 +107,24 @@ static void a_closed_queue_finishes_what_it_has_and_takes_no_more(void) {
     work_queue_done(&q);
 }
 
+static void *leave(void *argument) {
+    work_queue_leave(argument);
+    return NULL;
+}
+
+static void the_end_of_the_thread_is_awaited(void) {
+    struct work_queue q;
+    pthread_t thread;
+    CU_ASSERT_EQUAL_FATAL(work_queue_init(&q, NULL), 0);
+    CU_ASSERT_FALSE(work_queue_await_leave(&q, clock_now()));
+    CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, leave, &q), 0);
+    CU_ASSERT(work_queue_await_leave(&q, soon()));
+    CU_ASSERT_EQUAL(pthread_join(thread, NULL), 0);
+    work_queue_done(&q);
+}
+
 UNIT_SUITE("comm.work_queue", UNIT(works_are_done_in_order_however_many),
            UNIT(a_failure_reaches_every_wait_and_post_behind_it),
            UNIT(nobody_waits_longer_than_the_deadline),
-           UNIT(a_closed_queue_finishes_what_it_has_and_takes_no_more))
+           UNIT(a_closed_queue_finishes_what_it_has_and_takes_no_more),
+           UNIT(the_end_of_the_thread_is_awaited))

@@ -24,23 +24,25 @@ static int gather_four(struct comm *c, const void *bytes, size_t size, void *all
 static void alone_without_a_launcher(void) {
     CU_ASSERT_EQUAL(unsetenv("OMPI_COMM_WORLD_SIZE"), 0);
     cleanup_comm struct comm *c = NULL;
-    CU_ASSERT_EQUAL_FATAL(ranks_open(&c, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ranks_open(OPTION_COMM_AUTO, &c, NULL), 0);
     CU_ASSERT_EQUAL(comm_size(c), 1);
     CU_ASSERT_EQUAL(ranks_agree(c, "everything", 1, EXIT_CODE_DATA, NULL), 0);
 }
 
 static void a_launchers_nonsense_is_a_configuration_error(void) {
     CU_ASSERT_EQUAL(setenv("OMPI_COMM_WORLD_SIZE", "many", 1), 0);
+    CU_ASSERT_EQUAL(setenv("PMIX_RANK", "0", 1), 0);
     struct comm *c = NULL;
     struct error err = {0};
-    CU_ASSERT_EQUAL(ranks_open(&c, &err), -1);
+    CU_ASSERT_EQUAL(ranks_open(OPTION_COMM_AUTO, &c, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
     ASSERT_CONTAINS(err.text, "OMPI_COMM_WORLD_SIZE");
+    CU_ASSERT_EQUAL(unsetenv("PMIX_RANK"), 0);
     CU_ASSERT_EQUAL(unsetenv("OMPI_COMM_WORLD_SIZE"), 0);
 }
 
 static void who_differs_is_named(void) {
-    static const struct comm_driver driver = {.name = "four", .gather = gather_four};
+    static const struct comm_driver driver = {.gather = gather_four};
     struct comm four = {.driver = &driver, .size = 4};
     struct error err = {0};
     CU_ASSERT_EQUAL(ranks_agree(&four, "the data", 7, EXIT_CODE_DATA, &err), -1);

@@ -241,7 +241,7 @@ static void share_both(struct sharing ranks[RANKS], int64_t allowed) {
 /* Also of a rank that finds more than is said at once; a file that two have found counts once. */
 static void what_any_rank_finds_all_ranks_count(void) {
     static const struct comm_driver driver = {
-        .name = "meeting", .sum_start = meet_sum, .wait = meet_wait, .gather = meet_gather};
+        .sum_start = meet_sum, .wait = meet_wait, .gather = meet_gather};
     const struct source_table table = {.sample_name = name_it};
     static struct sharing ranks[RANKS];
     CU_ASSERT_EQUAL_FATAL(pthread_barrier_init(&meeting, NULL, RANKS), 0);

@@ -350,8 +350,7 @@ static int pair_broadcast(struct comm *c, void *bytes, size_t size, int root, st
 }
 
 static struct pair pair_of(bool same) {
-    static const struct comm_driver driver = {
-        .name = "pair", .gather = pair_gather, .broadcast = pair_broadcast};
+    static const struct comm_driver driver = {.gather = pair_gather, .broadcast = pair_broadcast};
     return (struct pair){{.driver = &driver, .size = 2, .local_size = 2}, same};
 }
 

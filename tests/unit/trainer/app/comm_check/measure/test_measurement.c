@@ -49,8 +49,7 @@ static int gather(struct comm *c, const void *bytes, size_t size, void *all, str
     both[1].seconds *= 2;
     return 0;
 }
-static const struct comm_driver DRIVER = {.name = "pair",
-                                          .sum_start = sum_start,
+static const struct comm_driver DRIVER = {.sum_start = sum_start,
                                           .wait = wait_for,
                                           .broadcast = broadcast,
                                           .barrier = barrier,

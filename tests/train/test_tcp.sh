@@ -1,0 +1,92 @@
+#!/bin/sh
+# Ranks that find each other over TCP, by the variables of torchrun, without mpirun: the same weights
+# as over MPI where both add in the same order, and the same weights in every run. What is wrong with
+# the variables is said.
+# shellcheck disable=SC2154  # variables of lib.sh
+set -eu
+. "$(dirname "$0")/lib.sh"
+make_data
+unset OMPI_COMM_WORLD_SIZE TORCHELASTIC_RUN_ID TORCHELASTIC_RESTART_COUNT 2>/dev/null || :
+
+port=$((20000 + $$ % 20000))
+# rank_of RANK SIZE COMMAND...: as this rank of so many, all on this machine.
+rank_of() {
+    rank=$1 size=$2
+    shift 2
+    env RANK="$rank" WORLD_SIZE="$size" LOCAL_RANK="$rank" LOCAL_WORLD_SIZE="$size" \
+        MASTER_ADDR=127.0.0.1 MASTER_PORT="$port" timeout 300 "$@"
+}
+# together SIZE NAME COMMAND...: all ranks at once; the codes of all of them are 0.
+together() {
+    size=$1 name=$2
+    shift 2
+    checks=$((checks + 1))
+    port=$((port + 1))
+    rank=1
+    pids=
+    while [ "$rank" -lt "$size" ]; do
+        rank_of "$rank" "$size" "$@" >"$work/$name.$rank" 2>&1 &
+        pids="$pids $!"
+        rank=$((rank + 1))
+    done
+    bad=0
+    rank_of 0 "$size" "$@" >"$work/$name.out" 2>&1 || bad=1
+    for pid in $pids; do
+        wait "$pid" || bad=1
+    done
+    [ "$bad" = 0 ] || { cat "$work/$name".*; fail "$name"; }
+}
+# flags NAME: of a short training.
+flags() {
+    echo "train $common --data $data --validation none --steps 12 --model-dir $work/$1.model
+        --checkpoint-dir $work/$1.checkpoints --report-every 1"
+}
+last() {
+    find "$work/$1.checkpoints" -name '*.safetensors' | sort | tail -n 1
+}
+
+echo "three ranks over TCP, twice: the same bits"
+# shellcheck disable=SC2046  # flags
+together 3 three "$ringtrain" $(flags three)
+# shellcheck disable=SC2046
+together 3 again "$ringtrain" $(flags again)
+grep -q 'TCP' "$work/three.out" || fail "the log does not say what connects the ranks"
+same_weights "$(last three)" "$(last again)" exact ""
+
+echo "two ranks over TCP, and over MPI: the same bits"
+# shellcheck disable=SC2046
+together 2 two "$ringtrain" $(flags two)
+if can_mpirun; then
+    # shellcheck disable=SC2046
+    ranks 2 "$ringtrain" $(flags mpi) >"$work/mpi.out" 2>&1 || { cat "$work/mpi.out"; fail "over MPI"; }
+    same_weights "$(last two)" "$(last mpi)" exact ""
+fi
+
+echo "a model that two ranks score over TCP"
+together 2 scored "$ringtrain" eval --model-dir "$work/two.model" --data "$data" --threads 1
+"$ringtrain" eval --model-dir "$work/two.model" --data "$data" --threads 1 >"$work/alone.out" 2>&1
+top1() { grep -o 'top1=[0-9.]*' "$1"; }
+[ "$(top1 "$work/scored.out")" = "$(top1 "$work/alone.out")" ] || fail "another top1"
+
+# refused CODE WORDS [-u NAME] VARIABLE=VALUE...: a rank with these variables leaves with the code and the words.
+refused() {
+    wanted=$1 words=$2
+    shift 2
+    code=0
+    checks=$((checks + 1))
+    env WORLD_SIZE=2 RANK=1 MASTER_ADDR=127.0.0.1 MASTER_PORT="$port" env "$@" \
+        "$ringtrain" train --data "$data" --steps 1 --model-dir "$work/refused" >"$work/refused.out" 2>&1 || code=$?
+    [ "$code" = "$wanted" ] || { cat "$work/refused.out"; fail "$words: code $code instead of $wanted"; }
+    grep -q -e "$words" "$work/refused.out" || { cat "$work/refused.out"; fail "it does not say: $words"; }
+}
+echo "variables that cannot be"
+refused 65 'RANK is not set' -u RANK
+refused 65 'RANK: .*2' RANK=2
+refused 65 'MASTER_PORT' MASTER_PORT=70000
+refused 65 'MASTER_ADDR is not set' -u MASTER_ADDR
+refused 65 'WORLD_SIZE' WORLD_SIZE=two
+refused 65 'over TCP there are 1 to 512 ranks' WORLD_SIZE=600
+code=0
+WORLD_SIZE=2 "$ringtrain" train --comm mpi --data "$data" --steps 1 >"$work/refused.out" 2>&1 || code=$?
+[ "$code" = 65 ] || fail "--comm mpi without mpirun: code $code"
+grep -q 'no mpirun has started this rank' "$work/refused.out" || fail "--comm mpi does not say why"

@@ -1,0 +1,48 @@
+#include "tests/unit/trainer/comm/tcp/rank_threads.h"
+
+#include "tests/support/unit.h"
+#include "trainer/comm/tcp/tcp_socket.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+uint16_t rank_threads_port(void) {
+    uint16_t port = 0;
+    struct net_address here;
+    CU_ASSERT_FATAL(net_address_parse("127.0.0.1", &here));
+    int fd = tcp_socket_listen(&here, 0, &port, NULL);
+    CU_ASSERT_FATAL(fd >= 0);
+    (void)close(fd);
+    return port;
+}
+
+struct comm_tcp_plan rank_threads_plan(int rank, int size, uint16_t port) {
+    return (struct comm_tcp_plan){
+        .mesh = {.rank = rank, .size = size, .address = "127.0.0.1", .port = port, .job = "0 test"},
+        .local_rank = rank,
+        .local_size = size,
+    };
+}
+
+static void *live(void *argument) {
+    struct rank_thread *r = argument;
+    struct comm *c = NULL;
+    if (comm_tcp_open(&c, &r->plan, &r->err) != 0)
+        return NULL;
+    r->ok = comm_rank(c) == r->plan.mesh.rank && comm_size(c) == r->plan.mesh.size &&
+            r->play(c, r->context);
+    comm_close(c);
+    return NULL;
+}
+
+int rank_threads_run(struct rank_thread *ranks, int count) {
+    pthread_t threads[RANK_THREADS_MAX];
+    int ok = 0;
+    for (int i = count - 1; i >= 0; i--)
+        CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, live, &ranks[i]), 0);
+    for (int i = 0; i < count; i++) {
+        CU_ASSERT_EQUAL(pthread_join(threads[i], NULL), 0);
+        ok += ranks[i].ok;
+    }
+    return ok;
+}

@@ -1,0 +1,181 @@
+#include "trainer/comm/comm_thread.h"
+
+#include "common/clock.h"
+#include "trainer/comm/comm.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { END_DEADLINE_SECONDS = 60 };
+
+static int work_off(struct comm_thread *t, struct error *err) {
+    struct work work;
+    while (work_queue_take(&t->queue, &work)) {
+        if (t->works->perform(work.among, &work, err) != 0) {
+            work_queue_fail(&t->queue, err);
+            return -1;
+        }
+        work_queue_finish(&t->queue);
+    }
+    return 0;
+}
+
+/* The first posted work is a barrier: once it is finished, all ranks are there. */
+static void *carry_out(void *argument) {
+    struct comm_thread *t = argument;
+    struct error err = {0};
+    if (t->works->begin(t, &err) != 0)
+        work_queue_fail(&t->queue, &err);
+    else
+        t->works->end(t, work_off(t, &err) != 0);
+    work_queue_leave(&t->queue);
+    return NULL;
+}
+
+static int64_t deadline_in(int seconds) {
+    return clock_now() + seconds * CLOCK_SECOND;
+}
+
+static int post(struct comm *c, struct work *work, uint64_t *ret_ticket, struct error *err) {
+    struct comm_thread *t = (struct comm_thread *)c;
+    work->among = t;
+    return work_queue_post(&t->world->queue, work, deadline_in(COMM_DEADLINE_SECONDS), ret_ticket,
+                           err);
+}
+
+static int thread_wait(struct comm *c, uint64_t ticket, struct error *err) {
+    struct comm_thread *t = (struct comm_thread *)c;
+    return work_queue_wait(&t->world->queue, ticket, deadline_in(COMM_DEADLINE_SECONDS), err);
+}
+
+static int post_and_wait(struct comm *c, struct work *work, struct error *err) {
+    uint64_t ticket = 0;
+    if (post(c, work, &ticket, err) != 0)
+        return -1;
+    return thread_wait(c, ticket, err);
+}
+
+static int thread_sum_start(struct comm *c, void *values, size_t count, enum comm_type type,
+                            uint64_t *ret_ticket, struct error *err) {
+    struct work work = {.kind = WORK_SUM, .data = values, .count = count, .type = type};
+    return post(c, &work, ret_ticket, err);
+}
+
+static int thread_broadcast(struct comm *c, void *bytes, size_t size, int root, struct error *err) {
+    struct work work = {.kind = WORK_BROADCAST, .data = bytes, .count = size, .root = root};
+    return post_and_wait(c, &work, err);
+}
+
+static int thread_gather(struct comm *c, const void *bytes, size_t size, void *all,
+                         struct error *err) {
+    struct work work = {.kind = WORK_GATHER, .input = bytes, .data = all, .count = size};
+    return post_and_wait(c, &work, err);
+}
+
+static int thread_barrier(struct comm *c, struct error *err) {
+    struct work work = {.kind = WORK_BARRIER};
+    return post_and_wait(c, &work, err);
+}
+
+/* Frees T once its thread has ended. If that hangs, the memory is kept until the process ends. */
+static void release(struct comm_thread *t, int seconds) {
+    if (!work_queue_await_leave(&t->queue, deadline_in(seconds))) {
+        (void)pthread_detach(t->thread);
+        return;
+    }
+    (void)pthread_join(t->thread, NULL);
+    work_queue_done(&t->queue);
+    free(t);
+}
+
+static int thread_split(struct comm *c, int group, struct comm **ret, struct error *err) {
+    struct comm_thread *t = (struct comm_thread *)c;
+    struct comm_thread *made = calloc(1, t->works->size);
+    if (made == NULL)
+        return error_no_memory(err, "communicator");
+    made->base.driver = c->driver;
+    made->base.name = c->name;
+    made->world = t->world;
+    made->works = t->works;
+    struct work work = {.kind = WORK_SPLIT, .data = made, .root = group};
+    if (post_and_wait(c, &work, err) != 0)
+        return -1; /* the thread may still write to it */
+    *ret = made->base.size > 0 ? &made->base : NULL;
+    if (*ret == NULL)
+        free(made);
+    return 0;
+}
+
+static void close_group(struct comm_thread *t) {
+    struct error ignored;
+    struct work work = {.kind = WORK_RELEASE};
+    if (post_and_wait(&t->base, &work, &ignored) == 0)
+        free(t);
+}
+
+static void thread_close(struct comm *c) {
+    struct comm_thread *t = (struct comm_thread *)c;
+    if (t->world != t) {
+        close_group(t);
+        return;
+    }
+    work_queue_close(&t->queue);
+    release(t, END_DEADLINE_SECONDS);
+}
+
+/* The thread may be in a call that never returns, so nothing is joined or freed. */
+static void thread_abort(struct comm *c) {
+    struct comm_thread *t = (struct comm_thread *)c;
+    struct error err = {0};
+    (void)error_set(&err, EXIT_CODE_INTERNAL, "this rank has left the job");
+    work_queue_fail(&t->world->queue, &err);
+}
+
+static int start_thread(struct comm_thread *t, struct error *err) {
+    sigset_t all;
+    sigset_t before;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    int bad = pthread_create(&t->thread, NULL, carry_out, t);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (bad != 0)
+        return error_set(err, EXIT_CODE_INTERNAL, "communication thread: %s", strerror(bad));
+    return 0;
+}
+
+int comm_thread_open(struct comm_thread *t, const struct comm_thread_works *works,
+                     struct error *err) {
+    static const struct comm_driver driver = {
+        .split = thread_split,
+        .close = thread_close,
+        .abort = thread_abort,
+        .sum_start = thread_sum_start,
+        .wait = thread_wait,
+        .broadcast = thread_broadcast,
+        .gather = thread_gather,
+        .barrier = thread_barrier,
+    };
+    t->base.driver = &driver;
+    t->base.name = works->name;
+    t->world = t;
+    t->works = works;
+    if (work_queue_init(&t->queue, err) != 0) {
+        free(t);
+        return -1;
+    }
+    if (start_thread(t, err) != 0) {
+        work_queue_done(&t->queue);
+        free(t);
+        return -1;
+    }
+    struct work hello = {.kind = WORK_BARRIER, .among = t};
+    uint64_t ticket = 0;
+    int64_t deadline = deadline_in(COMM_OPEN_SECONDS);
+    if (work_queue_post(&t->queue, &hello, deadline, &ticket, err) != 0 ||
+        work_queue_wait(&t->queue, ticket, deadline, err) != 0) {
+        release(t, 1);
+        return error_wrap(err, "joining the other ranks");
+    }
+    return 0;
+}

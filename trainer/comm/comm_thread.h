@@ -1,0 +1,46 @@
+/* Communicator that carries its works out on one thread of its own, in the order in which they are
+ * posted: what those over MPI and TCP have in common. The caller computes meanwhile. Signals are
+ * blocked on the thread and on all threads that it starts. */
+#ifndef TRAINER_COMM_COMM_THREAD_H
+#define TRAINER_COMM_COMM_THREAD_H
+
+#include "trainer/comm/comm_driver.h"
+#include "trainer/comm/work_queue.h"
+
+#include <pthread.h>
+
+/* How long all ranks have to join. */
+enum { COMM_OPEN_SECONDS = 300 };
+
+struct comm_thread;
+
+/* What a kind of communicator does on the thread. */
+struct comm_thread_works {
+    const char *name; /* comm_name */
+    size_t size;      /* of the implementation, which begins with a struct comm_thread */
+    /* Joins the other ranks and fills rank, size, local_rank and local_size. */
+    int (*begin)(struct comm_thread *t, struct error *err);
+    /* Carries out a work among the ranks of T. WORK_SPLIT makes the zeroed implementation in
+     * `data`; its size stays 0 if this rank is in no group; WORK_RELEASE frees what it has. */
+    int (*perform)(struct comm_thread *t, const struct work *work, struct error *err);
+    /* After the last work. If a work has FAILED the process is about to end: nothing may wait for
+     * other ranks. Not called if begin failed. */
+    void (*end)(struct comm_thread *t, bool failed);
+};
+
+/* First member of an implementation. */
+struct comm_thread {
+    struct comm base;          /* must be first: the two are cast into each other */
+    struct comm_thread *world; /* has queue and thread; itself unless a split made this one */
+    const struct comm_thread_works *works;
+    struct work_queue queue;
+    pthread_t thread;
+};
+
+/* Starts the thread and waits until all ranks are there. T is zeroed memory from malloc, and now
+ * belongs to the communicator: comm_close frees it, and so does a failure, unless the thread may
+ * still use it. */
+int comm_thread_open(struct comm_thread *t, const struct comm_thread_works *works,
+                     struct error *err);
+
+#endif

@@ -1,0 +1,202 @@
+#include "trainer/comm/tcp/collectives.h"
+
+#include "trainer/comm/tcp/ordered_sum.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int collectives_init(struct collectives *c, const struct mesh *mesh, struct error *err) {
+    *c = (struct collectives){0};
+    if (exchange_init(&c->exchange, mesh, err) != 0)
+        return -1;
+    c->pieces = calloc((size_t)mesh->size, sizeof(*c->pieces));
+    if (c->pieces == NULL) {
+        collectives_done(c);
+        return error_no_memory(err, "sums over ranks");
+    }
+    return 0;
+}
+
+void collectives_done(struct collectives *c) {
+    exchange_done(&c->exchange);
+    free(c->scratch);
+    free(c->pieces);
+    *c = (struct collectives){0};
+}
+
+static size_t width_of(enum comm_type type) {
+    return type == COMM_F32 ? sizeof(float) : sizeof(double);
+}
+
+/* Where rank RANK's share of COUNT things begins. */
+static size_t share(size_t count, int rank, int ranks) {
+    size_t each = count / (size_t)ranks, rest = count % (size_t)ranks;
+    return each * (size_t)rank + ((size_t)rank < rest ? (size_t)rank : rest);
+}
+
+static size_t share_size(size_t count, int rank, int ranks) {
+    return share(count, rank + 1, ranks) - share(count, rank, ranks);
+}
+
+/* Makes room for SIZE bytes of each rank. */
+static int need_scratch(struct collectives *c, size_t size, struct error *err) {
+    size_t bytes = size * (size_t)c->exchange.mesh->size;
+    if (bytes <= c->scratch_bytes)
+        return 0;
+    free(c->scratch);
+    c->scratch_bytes = 0;
+    c->scratch = malloc(bytes);
+    if (c->scratch == NULL)
+        return error_no_memory(err, "sums over ranks");
+    c->scratch_bytes = bytes;
+    return 0;
+}
+
+/* Exchanges SIZE bytes of OWN and awaits as many of each rank, in scratch; `pieces` are all of
+ * them. */
+static void ask_pieces(struct collectives *c, const void *own, size_t size) {
+    const struct mesh *mesh = c->exchange.mesh;
+    for (int i = 0; i < mesh->size; i++) {
+        char *in = (char *)c->scratch + (size_t)i * size;
+        c->exchange.parts[i].in = in;
+        c->exchange.parts[i].in_size = size;
+        c->pieces[i] = i == mesh->rank ? own : in;
+    }
+}
+
+/* All ranks get all values, and each adds up. */
+static int sum_whole(struct collectives *c, char *values, size_t count, enum comm_type type,
+                     const struct exchange_head *head, int64_t deadline, struct error *err) {
+    const struct mesh *mesh = c->exchange.mesh;
+    const size_t bytes = count * width_of(type);
+    if (need_scratch(c, bytes, err) != 0)
+        return -1;
+    ask_pieces(c, values, bytes);
+    for (int i = 0; i < mesh->size; i++) {
+        c->exchange.parts[i].out = values;
+        c->exchange.parts[i].out_size = bytes;
+    }
+    if (exchange_run(&c->exchange, head, deadline, err) != 0)
+        return -1;
+    ordered_sum(values, c->pieces, mesh->size, count, type);
+    return 0;
+}
+
+/* Everyone sends its share of COUNT things of WIDTH bytes to all others, which hold them in place.
+ * ROOT has all of them already (-1: nobody). */
+static int spread(struct collectives *c, char *values, size_t count, size_t width, int root,
+                  int64_t deadline, struct error *err) {
+    const struct mesh *mesh = c->exchange.mesh;
+    const size_t own = share(count, mesh->rank, mesh->size) * width;
+    for (int i = 0; i < mesh->size; i++) {
+        struct exchange_part *part = &c->exchange.parts[i];
+        if (i != root) {
+            part->out = values + own;
+            part->out_size = share_size(count, mesh->rank, mesh->size) * width;
+        }
+        if (mesh->rank != root) {
+            part->in = values + share(count, i, mesh->size) * width;
+            part->in_size = share_size(count, i, mesh->size) * width;
+        }
+    }
+    return exchange_run(&c->exchange, NULL, deadline, err);
+}
+
+/* Each rank adds up its share. */
+static int sum_shares(struct collectives *c, char *values, size_t count, enum comm_type type,
+                      const struct exchange_head *head, int64_t deadline, struct error *err) {
+    const struct mesh *mesh = c->exchange.mesh;
+    const size_t width = width_of(type);
+    const size_t own_count = share_size(count, mesh->rank, mesh->size);
+    char *own = values + share(count, mesh->rank, mesh->size) * width;
+    if (need_scratch(c, (count / (size_t)mesh->size + 1) * width, err) != 0)
+        return -1;
+    ask_pieces(c, own, own_count * width);
+    for (int i = 0; i < mesh->size; i++) {
+        c->exchange.parts[i].out = values + share(count, i, mesh->size) * width;
+        c->exchange.parts[i].out_size = share_size(count, i, mesh->size) * width;
+    }
+    if (exchange_run(&c->exchange, head, deadline, err) != 0)
+        return -1;
+    ordered_sum(own, c->pieces, mesh->size, own_count, type);
+    return spread(c, values, count, width, -1, deadline, err);
+}
+
+static int sum(struct collectives *c, const struct work *work, const struct exchange_head *head,
+               int64_t deadline, struct error *err) {
+    const size_t ranks = (size_t)c->exchange.mesh->size;
+    const size_t width = width_of(work->type);
+    const size_t segment = COLLECTIVES_SEGMENT_BYTES / width;
+    char *values = work->data;
+    size_t done = 0;
+    do {
+        const size_t count = work->count - done < segment ? work->count - done : segment;
+        const bool whole = ranks == 2 || count * width * ranks <= COLLECTIVES_SHORT_BYTES;
+        const struct exchange_head *first = done == 0 ? head : NULL;
+        int bad =
+            whole ? sum_whole(c, values + done * width, count, work->type, first, deadline, err)
+                  : sum_shares(c, values + done * width, count, work->type, first, deadline, err);
+        if (bad != 0)
+            return -1;
+        done += count;
+    } while (done < work->count);
+    return 0;
+}
+
+/* Long ones go out in shares, which all then pass on, so that the root sends them but once. */
+static int broadcast(struct collectives *c, const struct work *work,
+                     const struct exchange_head *head, int64_t deadline, struct error *err) {
+    const struct mesh *mesh = c->exchange.mesh;
+    const bool whole = mesh->size == 2 || work->count <= COLLECTIVES_SHORT_BYTES;
+    char *bytes = work->data;
+    if (mesh->rank == work->root) {
+        for (int i = 0; i < mesh->size; i++) {
+            c->exchange.parts[i].out = whole ? bytes : bytes + share(work->count, i, mesh->size);
+            c->exchange.parts[i].out_size =
+                whole ? work->count : share_size(work->count, i, mesh->size);
+        }
+    } else {
+        struct exchange_part *from = &c->exchange.parts[work->root];
+        from->in = whole ? bytes : bytes + share(work->count, mesh->rank, mesh->size);
+        from->in_size = whole ? work->count : share_size(work->count, mesh->rank, mesh->size);
+    }
+    if (exchange_run(&c->exchange, head, deadline, err) != 0)
+        return -1;
+    return whole ? 0 : spread(c, bytes, work->count, 1, work->root, deadline, err);
+}
+
+static int gather(struct collectives *c, const struct work *work, const struct exchange_head *head,
+                  int64_t deadline, struct error *err) {
+    const struct mesh *mesh = c->exchange.mesh;
+    for (int i = 0; i < mesh->size; i++)
+        c->exchange.parts[i] = (struct exchange_part){
+            .out = work->input,
+            .out_size = work->count,
+            .in = (char *)work->data + (size_t)i * work->count,
+            .in_size = work->count,
+        };
+    memmove((char *)work->data + (size_t)mesh->rank * work->count, work->input, work->count);
+    return exchange_run(&c->exchange, head, deadline, err);
+}
+
+int collectives_perform(struct collectives *c, const struct work *work, int64_t deadline,
+                        struct error *err) {
+    const struct exchange_head head = {
+        .number = ++c->number,
+        .kind = (uint64_t)work->kind << 8 | (uint64_t)work->type,
+        .size = work->count,
+    };
+    switch (work->kind) {
+    case WORK_SUM:
+        return sum(c, work, &head, deadline, err);
+    case WORK_BROADCAST:
+        return broadcast(c, work, &head, deadline, err);
+    case WORK_GATHER:
+        return gather(c, work, &head, deadline, err);
+    case WORK_BARRIER:
+    case WORK_SPLIT:
+    case WORK_RELEASE:
+        break;
+    }
+    return exchange_run(&c->exchange, &head, deadline, err);
+}
