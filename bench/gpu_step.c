@@ -54,7 +54,7 @@ static int fill_batch(struct bench *b, struct error *err) {
     unsigned char *images = device->host_alloc(b->backend, bytes, err);
     int32_t *labels = device->host_alloc(b->backend, count * sizeof(*labels), err);
     float *weights = device->host_alloc(b->backend, count * sizeof(*weights), err);
-    b->layout = labelled_layout((int)b->batch_size, (int)b->size);
+    b->layout = labelled_layout((int)b->batch_size, (int)b->size, false);
     b->batch = (struct batch){.layout = &b->layout, .fields = {images, labels, weights}};
     if (images == NULL || labels == NULL || weights == NULL)
         return -1;

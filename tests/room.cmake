@@ -187,7 +187,8 @@ foreach(trainer_room math comm optim eval telemetry report)
     room_tests(trainer/${trainer_room})
 endforeach()
 room_tests(trainer/checkpoint
-    ALONE checkpoint_watch folder_lock full_disk safetensors_read)
+    ALONE checkpoint_watch folder_lock full_disk safetensors_read snapshot)
+without_memory(unit_checkpoint_snapshot)
 # Ranks that are threads.
 room_tests(trainer/comm/tcp)
 target_sources(unit_comm_tcp PRIVATE

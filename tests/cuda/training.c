@@ -75,7 +75,7 @@ static int feed(struct world *w, const struct training *t, int step, int micro, 
     unsigned char *images = places[turn];
     int32_t *labels = label_places[turn];
     float *weights = weight_places[turn];
-    const struct batch_layout layout = labelled_layout(t->batch, side(t, step));
+    const struct batch_layout layout = labelled_layout(t->batch, side(t, step), false);
     struct batch batch = {.layout = &layout,
                           .fields = {images, labels, weights},
                           .micro = micro,

@@ -94,7 +94,7 @@ static void fill_batch(struct run *r) {
             (int32_t)(hashed(hashed_name("label"), g->seed, (size_t)i) % (uint64_t)g->classes);
         r->weights[i] = 1;
     }
-    r->layout = labelled_layout(g->batch, g->side);
+    r->layout = labelled_layout(g->batch, g->side, false);
     r->batch = (struct batch){
         .layout = &r->layout, .fields = {r->images, r->labels, r->weights}, .count = g->batch};
 }

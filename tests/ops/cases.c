@@ -184,6 +184,11 @@ static const struct op_case rows[] = {
     {"bias relu", OP_BIAS, X(2, 28, 28, 64), .attr = {.relu = true}},
     {"bias odd channels", OP_BIAS, X(3, 5, 7, 19)},
     {"bias of a matrix", OP_BIAS, ROWS(7, 13)},
+    {"dropout tiny", OP_DROPOUT, X(2, 3, 4, 5), .attr = {.rate = 0.5}, .differentiate = true},
+    {"dropout of a matrix", OP_DROPOUT, ROWS(7, 13), .attr = {.rate = 0.2, .layer = 1}},
+    {"dropout", OP_DROPOUT, ROWS(16, 4096), .attr = {.rate = 0.5, .layer = 255}},
+    {"dropout of nothing", OP_DROPOUT, ROWS(3, 64), .attr = {.rate = 0}},
+    {"dropout with NaN", OP_DROPOUT, ROWS(4, 64), .attr = {.rate = 0.5}, .special = SPECIAL_NAN},
     {"upsample add tiny", OP_UPSAMPLE_ADD, X(2, 4, 6, 5), .differentiate = true},
     {"upsample add", OP_UPSAMPLE_ADD, X(2, 14, 10, 64)},
 

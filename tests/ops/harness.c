@@ -7,6 +7,7 @@
 #include "trainer/math/bf16.h"
 #include "trainer/math/f16.h"
 #include "trainer/math/random.h"
+#include "trainer/math/sample_key.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -207,6 +208,17 @@ static bool fused_rest_inputs(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
     }
 }
 
+/* Samples of one seed. */
+static int keys(struct op_graph *g, int64_t samples) {
+    int tensor = op_graph_input(g, DTYPE_I32, shape_2(samples, SAMPLE_KEY_WORDS), FILL_GIVEN);
+    int32_t *key = op_graph_values(g, tensor);
+    for (int64_t n = 0; n < samples; n++) {
+        key[n * SAMPLE_KEY_WORDS + SAMPLE_KEY_SEED_LOW] = 17;
+        key[n * SAMPLE_KEY_WORDS + SAMPLE_KEY_SAMPLE] = (int32_t)n;
+    }
+    return tensor;
+}
+
 static void make_inputs(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
     const struct op_case *row = g->row;
     enum dtype dtype = g->graph.dtype, wide = dtype_wide(dtype);
@@ -244,6 +256,8 @@ static void make_inputs(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
         inputs[1] = op_graph_input(g, dtype, row->x, FILL_NORMAL);
     if (row->kind == OP_BIAS)
         inputs[1] = op_graph_input(g, wide, shape_1(last), FILL_NORMAL);
+    if (row->kind == OP_DROPOUT)
+        inputs[1] = keys(g, row->x.dim[0]);
     if (row->kind == OP_UPSAMPLE_ADD)
         inputs[1] = op_graph_input(
             g, dtype, shape_4(row->x.dim[0], row->x.dim[1] / 2, row->x.dim[2] / 2, last),

@@ -26,6 +26,7 @@ static const struct freedom {
     {OP_CONV2D_GRAD_WEIGHT, 1, H | W | C}, /* as far as a stride steps over them; padding */
     {OP_BIAS, 0, N | H | W},
     {OP_BIAS_GRAD, 0, N | H | W | C | RANK},
+    {OP_DROPOUT, 0, H | W | C | RANK},
     {OP_UPSAMPLE_GRAD, 0, N | H | W | C}, /* even sides */
     {OP_MAX_POOL, 0, N | H | W | C},
     {OP_GLOBAL_AVG_POOL, 0, N | H | W | C},

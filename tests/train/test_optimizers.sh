@@ -41,6 +41,21 @@ for optimizer in "lars --lr 0.5 --lr-batch 0 --trust 0.02" adamw adagrad; do
     same_weights "$work/$tag.one.model/model.safetensors" "$work/$tag.two.model/model.safetensors" exact ""
 done
 
+echo "dropout: a resumed run drops what the whole one does; a run without it is another one"
+train dropout.one --dropout 0.3 --steps 30 --threads 2 || fail "dropout"
+train dropout.two --dropout 0.3 --steps 13 || fail "dropout, first part"
+train dropout.two --dropout 0.3 --steps 30 || fail "dropout, second part"
+same_weights "$work/dropout.one.model/model.safetensors" "$work/dropout.two.model/model.safetensors" 1e-3 ""
+train dropout.whole --dropout 0.3 --steps 30 || fail "dropout, whole"
+same_weights "$work/dropout.whole.model/model.safetensors" "$work/dropout.two.model/model.safetensors" exact ""
+train none --steps 30 || fail "without dropout"
+other_weights "$work/none.model/model.safetensors" "$work/dropout.two.model/model.safetensors" ""
+# shellcheck disable=SC2086
+code 65 "$ringtrain" train $flags --model-dir "$work/dropout.two.model" --checkpoint-dir "$work/dropout.two" \
+    --dropout 0.2 --steps 40
+code 64 "$ringtrain" train --data synthetic --dropout 1
+code 64 "$ringtrain" train --model maskrcnn_tiny --data "$work" --dropout 0.5
+
 echo "the average is what is evaluated and published; the checkpoint has both"
 cp -r "$work/adamw.one.model" "$work/average"
 "$ringtrain" eval --model-dir "$work/average" --data "$data" --threads 1 --batch-size 8 >"$work/eval.out" 2>"$work/eval.err" || fail "eval"

@@ -239,6 +239,9 @@ struct op_attr {
     bool activation;           /* OP_LINEAR: y is an activation */
     bool side;                 /* OP_FROZEN_NORM_GRAD: compute dside, OP_CONV2D_GRAD_DATA_AFFINE:
                                 * compute dbias */
+    double rate;               /* OP_DROPOUT: probability of a zero, below 1 */
+    int layer;                 /* OP_DROPOUT: number of the layer, which has random numbers of its
+                                * own */
     struct shape target;       /* the output's shape, if the inputs do not determine it */
     struct detect_attr detect; /* operators of detection */
 };

@@ -20,7 +20,19 @@ enum sample_key_word {
 
 /* One number for each kind of choice. They cannot collide with the sample numbers of augmentation
  * (random.h: a stream's fourth word is the upper half of a sample's number). */
-enum sample_kind { SAMPLE_RPN = 0x52504e00, SAMPLE_ROI = 0x524f4900 };
+enum sample_kind {
+    SAMPLE_RPN = 0x52504e00,
+    SAMPLE_ROI = 0x524f4900,
+    SAMPLE_DROPOUT = 0x44524f00 /* and the number of the layer, below 256 */
+};
+
+KERNEL void sample_key_fill(int32_t key[SAMPLE_KEY_WORDS], uint64_t seed, uint32_t epoch,
+                            uint32_t sample) {
+    key[SAMPLE_KEY_SEED_LOW] = (int32_t)(uint32_t)seed;
+    key[SAMPLE_KEY_SEED_HIGH] = (int32_t)(uint32_t)(seed >> 32);
+    key[SAMPLE_KEY_EPOCH] = (int32_t)epoch;
+    key[SAMPLE_KEY_SAMPLE] = (int32_t)sample;
+}
 
 KERNEL uint32_t sample_key(const int32_t key[SAMPLE_KEY_WORDS], enum sample_kind kind, int i) {
     uint32_t seed[2], counter[4], out[4];

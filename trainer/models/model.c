@@ -47,6 +47,8 @@ static const struct model_setting OF_MASKRCNN[] = {
     {"warmup-from", "0.001"},
     {NULL, NULL},
 };
+/* torchvision's. */
+static const struct model_setting OF_VGG[] = {{"dropout", "0.5"}, {NULL, NULL}};
 static const struct model_setting OF_TINY[] = {
     {"batch-size", "4"},    {"lr", "0.02"},           {"lr-batch", "0"},
     {"short-side", "128"},  {"long-side", "192"},     {"epochs", "20"},
@@ -94,6 +96,7 @@ static int build_resnet(struct graph *graph, const struct model *model,
         .zero_gamma = o->zero_gamma,
         .dtype = o->dtype,
         .label_smoothing = o->label_smoothing,
+        .dropout = o->dropout,
         .stem_channels = o->stem_channels,
     };
     memcpy(config.mean, o->mean, sizeof(config.mean));
@@ -119,7 +122,12 @@ static const struct model MODELS[] = {
     RESNET(44, 32),
     RESNET(56, 32),
     RESNET(110, 32),
-    CLASSIFIER("vgg16", vgg_build, 224),
+    {.name = "vgg16",
+     .task = MODEL_CLASSIFY,
+     .build = vgg_build,
+     .image_size = 224,
+     .metrics = OF_CLASSES,
+     .settings = OF_VGG},
     {.name = "maskrcnn_resnet50_fpn",
      .task = MODEL_DETECT,
      .build = build_maskrcnn,

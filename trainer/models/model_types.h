@@ -60,6 +60,7 @@ struct model_options {
     bool zero_gamma;  /* the last norm of each residual block starts at 0 */
     enum dtype dtype; /* of activations */
     double label_smoothing;
+    double dropout; /* probability of a zero, of activations before the last layers; 0: none */
     float mean[3], std[3]; /* of pixel values in 0..1 */
     int stem_channels; /* channels of the normalized image: 3, or more, padded with zeros; 0: 3 */
     struct model_objects objects;

@@ -81,6 +81,8 @@ int resnet_build(struct graph *graph, const struct resnet_config *config,
     int channels = config->stem_channels == 0 ? 3 : config->stem_channels;
     int x = graph_image_normalize(graph, t.image, config->mean, config->std, channels);
     x = graph_global_avg_pool(graph, body(graph, config, x));
+    if (config->training && config->dropout > 0)
+        x = graph_dropout(graph, x, graph_sample_keys(graph, config->batch), config->dropout, 0);
     x = graph_linear(graph, "fc", x, config->classes);
     t.logits = graph_keep(graph, x, "logits");
     int loss =

@@ -26,6 +26,7 @@ struct resnet_config {
     bool zero_gamma;  /* the last norm of each block starts at 0: blocks start as identities */
     enum dtype dtype; /* of activations */
     double label_smoothing;
+    double dropout;        /* in training, before the last layer; 0: none */
     float mean[3], std[3]; /* of pixel values in 0..1 */
     int stem_channels; /* channels of the normalized image: 3, or more, padded with zeros; 0: 3 */
 };

@@ -81,8 +81,12 @@ int vgg_build_narrow(struct graph *graph, const struct model_options *o, int nar
     int weight = graph_input(graph, "weight", DTYPE_F32, shape_1(o->batch));
     int x = graph_image_normalize(graph, image, o->mean, o->std, channels);
     x = features(graph, x, 3, narrow);
+    const bool drops = o->training && o->dropout > 0;
+    const int key = drops ? graph_sample_keys(graph, o->batch) : TENSOR_NONE;
     x = linear(graph, 0, x, shape_4(hidden, SIDE, SIDE, layers[LAYERS - 2] / narrow), false);
+    x = drops ? graph_dropout(graph, x, key, o->dropout, 0) : x;
     x = linear(graph, 3, x, shape_2(hidden, hidden), false);
+    x = drops ? graph_dropout(graph, x, key, o->dropout, 1) : x;
     x = linear(graph, 6, x, shape_2(o->classes, hidden), true);
     int logits = graph_keep(graph, x, "logits");
     int loss = graph_softmax_cross_entropy(graph, logits, label, weight, o->label_smoothing);

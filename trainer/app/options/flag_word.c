@@ -37,6 +37,8 @@ static const struct flag_word TABLE[] = {
     {"gradient-clip-val", "clip-norm", NULL},
     {"smoothing", "label-smoothing", NULL},
     {"label-smoothing-factor", "label-smoothing", NULL},
+    {"drop-rate", "dropout", NULL},
+    {"drop", "dropout", NULL},
     {"opt", "optimizer", NULL},
     {"optim", "optimizer", NULL},
     {"model-ema-decay", "ema", NULL},

@@ -220,6 +220,12 @@ static const struct flag FLAGS[] = {
          "never)"),
     REAL_OF(C, "label-smoothing", label_smoothing, "0", 0, 1, T, "X",
             "share of the target probability that is spread over all classes"),
+    TEXT_OF(C, "progressive", progressive, "none", T, "none|SIDE:EPOCH,...",
+            "smaller training pictures in the first epochs: 128:6,160:12 are 128 px up to epoch 6, "
+            "160 px up to epoch 12, then --image-size"),
+    REAL_OF(C, "dropout", dropout, "0", 0, 0.99, T, "X",
+            "probability that an activation before the last layers is zero in a training step; the "
+            "others grow by 1 / (1 - X)"),
     CHOICE("backend", backend, backends, "auto", ALL,
            "where to compute; ref is exact and slow; auto: cuda if every rank has a GPU, else cpu"),
     CHOICE("fusion", fusion, fusions, "auto", ALL,

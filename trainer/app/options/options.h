@@ -115,6 +115,8 @@ struct options {
     double bias_rate;
     double clip_norm;
     double label_smoothing;
+    double dropout;
+    const char *progressive;
 
     int backend;
     int fusion; /* enum fusion, or OPTION_FUSION_AUTO */

@@ -26,6 +26,8 @@ static const struct setting RECORDED[] = {
     {"augment", SETTING_RECIPE},
     {"weight-decay", SETTING_RECIPE},
     {"label-smoothing", SETTING_RECIPE},
+    {"dropout", SETTING_RECIPE},
+    {"progressive", SETTING_RECIPE},
     {"flip", SETTING_RECIPE},
     {"min-area", SETTING_RECIPE},
     {"color", SETTING_RECIPE},

@@ -13,6 +13,7 @@
 #include "trainer/app/task/tasks.h"
 #include "trainer/app/weights/pretrained.h"
 #include "trainer/comm/device_sum.h"
+#include "trainer/data/dataset/picture_sizes.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -58,6 +59,16 @@ static int tell_run(struct buf *out, const struct run_setup *setup, int64_t glob
                       STR_PLURAL(images), setup->data.validation.source.count,
                       setup->schedule.total_steps, STR_PLURAL(setup->schedule.total_steps),
                       global_batch, STR_PLURAL(global_batch));
+}
+
+static int tell_sizes(struct buf *out, const struct run_setup *setup, struct error *err) {
+    struct picture_sizes sizes;
+    const int full = setup->request.image_size;
+    if (picture_sizes_parse(&sizes, setup->options->progressive, full, err) != 0)
+        return -1;
+    return sizes.count == 0                          ? 0
+           : buf_printf(out, err, "pictures: ") != 0 ? -1
+                                                     : picture_sizes_text(out, &sizes, full, err);
 }
 
 /* Pictures that canvases leave out are reported by the task. */
@@ -114,6 +125,9 @@ static int announce(const struct run_setup *setup, int64_t global_batch, struct 
     if (tell_run(&text, setup, global_batch, err) != 0)
         return -1;
     tell(&text);
+    if (tell_sizes(&text, setup, err) != 0)
+        return -1;
+    tell(&text);
     if (tell_left_out(&text, setup, global_batch, err) != 0)
         return -1;
     tell(&text);
@@ -151,6 +165,7 @@ static int open_network(struct training_run *job, struct error *err) {
         .fusion = device_fusion(o),
         .keeps = step_keeps((enum optimizer_kind)o->optimizer, o->ema > 0),
         .label_smoothing = o->label_smoothing,
+        .dropout = o->dropout,
         .mean = job->setup.data.mean != NULL ? job->setup.data.mean : MODEL_MEAN,
         .std = job->setup.data.std != NULL ? job->setup.data.std : MODEL_STD,
     };
@@ -253,12 +268,23 @@ static int open_best(struct best *b, const struct run_setup *setup, struct error
     return 0;
 }
 
+static int check_sizes(const struct task_request *request, struct error *err) {
+    struct picture_sizes sizes;
+    if (picture_sizes_parse(&sizes, request->options->progressive, request->image_size, err) != 0)
+        return -1;
+    for (int i = 0; i < sizes.count; i++)
+        if (network_check_side(request->model, sizes.side[i], err) != 0)
+            return error_wrap(err, "--progressive");
+    return 0;
+}
+
 /* Checks all that can be checked before folders are scanned and networks compiled, which takes
  * long. */
 static int check_flags(const struct run_setup *setup, struct error *err) {
     const struct task_request *request = &setup->request;
     if (request->model->task == MODEL_CLASSIFY &&
-        network_check_side(request->model, request->image_size, err) != 0)
+        (network_check_side(request->model, request->image_size, err) != 0 ||
+         check_sizes(request, err) != 0))
         return -1;
     if (!setup->first)
         return 0;

@@ -82,6 +82,7 @@ static int pass_build(struct pass *pass, const struct network *net, const struct
         .dtype = o->dtype,
         .stem_channels = net->backend->table->device != NULL ? DEVICE_STEM_CHANNELS : 0,
         .label_smoothing = training ? o->label_smoothing : 0,
+        .dropout = training ? o->dropout : 0,
     };
     for (int c = 0; c < 3; c++) {
         options.mean[c] = (float)o->mean[c];

@@ -32,6 +32,7 @@ struct network_options {
     enum fusion fusion;
     unsigned keeps;         /* of the optimizer, in training (graph/graph.h); 0: momentum */
     double label_smoothing; /* in training only; evaluation reports the plain loss */
+    double dropout;         /* in training only */
     const double *mean;     /* of pixels in 0..1, RGB */
     const double *std;
     bool one_stream;              /* compile_options */

@@ -71,6 +71,7 @@ static int settle_training(struct task_data *data, const struct task_request *re
     struct augment *a = &c->train.augment;
     c->train.set = &c->training;
     c->train.seed = (uint64_t)o->seed;
+    c->train.keyed = o->dropout > 0;
     augment_defaults_train(a, request->image_size);
     switch (o->augment) {
     case OPTION_AUGMENT_CROP:
@@ -90,8 +91,13 @@ static int settle_training(struct task_data *data, const struct task_request *re
     if (color_parse(o->color, &c->train.color, err) != 0)
         return -1;
     a->flip = o->flip && o->augment != OPTION_AUGMENT_CENTER;
+    if (picture_sizes_parse(&c->train.sizes, o->progressive, request->image_size, err) != 0)
+        return -1;
     data->training.canvases[0] = (struct canvas){request->image_size, request->image_size};
-    data->training.canvas_count = 1;
+    data->training.canvas_count = 1 + c->train.sizes.count;
+    for (int i = 0; i < c->train.sizes.count; i++)
+        data->training.canvases[i + 1] =
+            (struct canvas){c->train.sizes.side[i], c->train.sizes.side[i]};
     return labelled_source(&data->training.source, &c->train, (int)o->batch_size, err);
 }
 

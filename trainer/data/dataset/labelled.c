@@ -3,6 +3,7 @@
 #include "trainer/data/codec/image.h"
 #include "trainer/data/dataset/fetch.h"
 #include "trainer/data/dataset/sampler.h"
+#include "trainer/math/sample_key.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +15,14 @@ static size_t picture_bytes(int side) {
     return (size_t)side * (size_t)side * IMAGE_CHANNELS;
 }
 
-struct batch_layout labelled_layout(int batch, int side) {
+struct batch_layout labelled_layout(int batch, int side, bool keyed) {
     struct batch_layout layout = {0};
     const size_t count = (size_t)batch;
     (void)batch_layout_add(&layout, "image", count * picture_bytes(side));
     (void)batch_layout_add(&layout, "label", count * sizeof(int32_t));
     (void)batch_layout_add(&layout, "weight", count * sizeof(float));
+    if (keyed)
+        (void)batch_layout_add(&layout, "key", count * SAMPLE_KEY_WORDS * sizeof(int32_t));
     return layout;
 }
 
@@ -38,6 +41,24 @@ static void worker_close(void *worker) {
     free(worker);
 }
 
+/* Returns the side of the pictures of CANVAS. */
+static int side_of(const struct labelled *l, int canvas) {
+    return canvas == 0 ? l->augment.image_size : l->sizes.side[canvas - 1];
+}
+
+/* Returns the recipe for pictures of CANVAS. */
+static struct augment augment_of(const struct labelled *l, int canvas) {
+    struct augment a = l->augment;
+    a.image_size = side_of(l, canvas);
+    a.resize_side = (int)((int64_t)l->augment.resize_side * a.image_size / l->augment.image_size);
+    return a;
+}
+
+static int canvas_of(const struct source *source, uint32_t epoch) {
+    const struct labelled *l = source->set;
+    return picture_sizes_canvas(&l->sizes, epoch);
+}
+
 /* Sets the label and weight of a place; returns its pixels. */
 static uint8_t *begin(const struct source *source, const struct batch *batch, int place,
                       float weight) {
@@ -46,20 +67,24 @@ static uint8_t *begin(const struct source *source, const struct batch *batch, in
     ((int32_t *)batch->fields[LABELLED_LABEL])[place] =
         sample == SAMPLER_PADDING ? 0 : l->set->labels[sample];
     ((float *)batch->fields[LABELLED_WEIGHT])[place] = weight;
+    if (l->keyed)
+        sample_key_fill((int32_t *)batch->fields[LABELLED_KEY] + place * SAMPLE_KEY_WORDS, l->seed,
+                        batch->epoch, (uint32_t)(sample == SAMPLER_PADDING ? 0 : sample));
     return (uint8_t *)batch->fields[LABELLED_IMAGE] +
-           (size_t)place * picture_bytes(l->augment.image_size);
+           (size_t)place * picture_bytes(side_of(l, batch->canvas));
 }
 
 static int fill(const struct source *source, void *worker, const struct batch *batch, int place,
                 const char **ret_damage, struct error *err) {
     const struct labelled *l = source->set;
     struct fetcher *fetcher = worker;
+    const struct augment augment = augment_of(l, batch->canvas);
     uint8_t *pixels = begin(source, batch, place, 1);
-    if (fetch_sample(fetcher, l->set, (size_t)batch->samples[place], &l->augment, l->seed,
+    if (fetch_sample(fetcher, l->set, (size_t)batch->samples[place], &augment, l->seed,
                      batch->epoch, pixels, err) != 0)
         return -1;
     *ret_damage = fetcher->damage;
-    const size_t side = (size_t)l->augment.image_size;
+    const size_t side = (size_t)augment.image_size;
     struct color_plan plan;
     color_draw(&l->color, l->seed, batch->epoch, (uint64_t)batch->samples[place], &plan);
     color_render(&plan, pixels, side * side);
@@ -70,7 +95,7 @@ static void clear(const struct source *source, const struct batch *batch, int pl
     const struct labelled *l = source->set;
     uint8_t *pixels = begin(source, batch, place, 0);
     memset(pixels, batch->samples[place] == SAMPLER_PADDING ? 0 : GREY,
-           picture_bytes(l->augment.image_size));
+           picture_bytes(side_of(l, batch->canvas)));
 }
 
 static void sample_name(const struct source *source, size_t sample, char *text, size_t size) {
@@ -78,25 +103,29 @@ static void sample_name(const struct source *source, size_t sample, char *text, 
     dataset_sample_name(l->set, sample, text, size);
 }
 
-int labelled_source(struct source *ret, const struct labelled *labelled, int batch,
-                    struct error *err) {
+int labelled_source(struct source *ret, struct labelled *labelled, int batch, struct error *err) {
     static const struct source_table table = {
         .inspect = "data",
         .worker_open = worker_open,
         .worker_close = worker_close,
         .fill = fill,
         .clear = clear,
+        .canvas = canvas_of,
         .sample_name = sample_name,
     };
     if (augment_check(&labelled->augment, err) != 0)
         return -1;
+    for (int canvas = 0; canvas <= labelled->sizes.count; canvas++)
+        labelled->layouts[canvas] =
+            labelled_layout(batch, side_of(labelled, canvas), labelled->keyed);
     *ret = (struct source){
         .table = &table,
         .set = labelled,
         .name = labelled->set->root != NULL ? labelled->set->root : "synthetic",
         .count = labelled->set->count,
         .batch = batch,
-        .layout = labelled_layout(batch, labelled->augment.image_size),
+        .layout = labelled->layouts[0],
+        .layouts = labelled->layouts,
     };
     return 0;
 }

@@ -56,6 +56,20 @@ static uint32_t epoch_of(const struct loader *l, int64_t number) {
     return o->epoch + (uint32_t)(micros / (l->steps * o->sampler.accumulate));
 }
 
+/* Gives the batch of SLOT its canvas, and the fields of that. */
+static void slot_shape(struct loader *l, struct slot *slot) {
+    const struct source *source = l->options.source;
+    struct batch *batch = &slot->batch;
+    batch->canvas = source->table->canvas != NULL
+                        ? source->table->canvas(source, batch->epoch)
+                        : sampler_epoch_group(&l->order, batch->epoch, batch->step);
+    if (source->layouts == NULL)
+        return;
+    batch->layout = &source->layouts[batch->canvas];
+    for (int i = 0; i < batch->layout->count; i++)
+        batch->fields[i] = slot->block + batch->layout->fields[i].offset;
+}
+
 /* Sets the samples of batch NUMBER; its epoch's order must be made. */
 static void slot_begin(struct loader *l, int64_t number) {
     const struct loader_options *o = &l->options;
@@ -66,7 +80,7 @@ static void slot_begin(struct loader *l, int64_t number) {
     batch->epoch = epoch_of(l, number);
     batch->step = micros % of_epoch / o->sampler.accumulate;
     batch->micro = (int)(micros % o->sampler.accumulate);
-    batch->canvas = sampler_epoch_group(&l->order, batch->epoch, batch->step);
+    slot_shape(l, slot);
     batch->count = 0;
     for (int i = 0; i < o->sampler.batch; i++) {
         int64_t sample = sampler_epoch_at(&l->order, batch->epoch, batch->step, batch->micro, i);

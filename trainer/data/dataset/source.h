@@ -13,11 +13,12 @@
 
 struct source {
     const struct source_table *table;
-    const void *set;  /* borrowed: private data of TABLE's functions */
-    const char *name; /* borrowed: location of the samples, for people */
-    size_t count;     /* samples */
-    int batch;        /* places in a batch */
-    struct batch_layout layout;
+    const void *set;                    /* borrowed: private data of TABLE's functions */
+    const char *name;                   /* borrowed: location of the samples, for people */
+    size_t count;                       /* samples */
+    int batch;                          /* places in a batch */
+    struct batch_layout layout;         /* the largest */
+    const struct batch_layout *layouts; /* borrowed: one for each canvas; NULL: `layout` for all */
 };
 
 struct source_dropped {
@@ -39,6 +40,9 @@ struct source_table {
                 const char **ret_damage, struct error *err);
     /* Marks place PLACE as unused: it is padding, or its sample cannot be used. */
     void (*clear)(const struct source *source, const struct batch *batch, int place);
+    /* Returns the canvas of all batches of EPOCH, a function of it alone; NULL: a batch's canvas is
+     * its samples' group. */
+    int (*canvas)(const struct source *source, uint32_t epoch);
     /* Called when all places are filled. */
     int (*finish)(const struct source *source, const struct batch *batch, struct error *err);
 

@@ -124,14 +124,6 @@ static int fill_image(struct detection_worker *worker, const struct detection_dr
     return 0;
 }
 
-static void fill_key(const struct detection_recipe *recipe, uint32_t epoch, size_t sample,
-                     int32_t key[SAMPLE_KEY_WORDS]) {
-    key[SAMPLE_KEY_SEED_LOW] = (int32_t)(uint32_t)recipe->seed;
-    key[SAMPLE_KEY_SEED_HIGH] = (int32_t)(uint32_t)(recipe->seed >> 32);
-    key[SAMPLE_KEY_EPOCH] = (int32_t)epoch;
-    key[SAMPLE_KEY_SAMPLE] = (int32_t)(uint32_t)sample;
-}
-
 void detection_sample_clear(const struct detection_fields *fields, int i,
                             struct detection_bits *bits) {
     detection_fields_clear(fields, i);
@@ -153,6 +145,7 @@ int detection_sample_fill(struct detection_worker *worker, const struct detectio
         detection_sample_clear(fields, i, bits);
         return -1;
     }
-    fill_key(recipe, epoch, sample, &fields->key[(size_t)i * SAMPLE_KEY_WORDS]);
+    sample_key_fill(&fields->key[(size_t)i * SAMPLE_KEY_WORDS], recipe->seed, epoch,
+                    (uint32_t)sample);
     return 0;
 }

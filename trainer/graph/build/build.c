@@ -2,6 +2,7 @@
 #include "trainer/graph/build/build.h"
 #include "trainer/graph/build/builder.h"
 #include "trainer/graph/gradient/gradient_table.h"
+#include "trainer/math/sample_key.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -141,6 +142,15 @@ int graph_add(struct graph *graph, int a, int b) {
 
 int graph_upsample_add(struct graph *graph, int a, int b) {
     return builder_op(graph, OP_UPSAMPLE_ADD, "upsample_add", (int[]){a, b}, NULL);
+}
+
+int graph_sample_keys(struct graph *graph, int64_t batch) {
+    return graph_input(graph, "key", DTYPE_I32, shape_2(batch, SAMPLE_KEY_WORDS));
+}
+
+int graph_dropout(struct graph *graph, int x, int key, double rate, int layer) {
+    return builder_op(graph, OP_DROPOUT, "dropout", (int[]){x, key},
+                      &(struct op_attr){.rate = rate, .layer = layer});
 }
 
 int graph_max_pool(struct graph *graph, int x, struct op_window window) {

@@ -78,6 +78,11 @@ int graph_relu(struct graph *graph, int x);
 int graph_add(struct graph *graph, int a, int b);
 /* a + b upsampled by two: each pixel of b is added to four of a. */
 int graph_upsample_add(struct graph *graph, int a, int b);
+/* Makes the input "key", i32 [BATCH,4]: math/sample_key.h. */
+int graph_sample_keys(struct graph *graph, int64_t batch);
+/* KEY: such keys, of the samples of X. LAYER: another number for each dropout of the graph,
+ * below 256. */
+int graph_dropout(struct graph *graph, int x, int key, double rate, int layer);
 int graph_max_pool(struct graph *graph, int x, struct op_window window);
 int graph_global_avg_pool(struct graph *graph, int x);
 /* Makes NAME.weight and NAME.bias. */

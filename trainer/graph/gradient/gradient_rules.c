@@ -102,6 +102,12 @@ int gradient_conv2d_affine(struct graph *graph, int number, struct error *err) {
     return send_conv2d(graph, &op, dy, err);
 }
 
+int gradient_dropout(struct graph *graph, int number, struct error *err) {
+    struct op op = graph->ops[number];
+    int inputs[] = {gradients_of(graph, op.outputs[0]), op.inputs[1]};
+    return gradients_append_to(graph, OP_DROPOUT, &op, inputs, &op.attr, op.inputs[0], err);
+}
+
 int gradient_upsample_add(struct graph *graph, int number, struct error *err) {
     struct op op = graph->ops[number];
     int dy = gradients_of(graph, op.outputs[0]);

@@ -1,4 +1,5 @@
 #include "trainer/graph/rules/rules.h"
+#include "trainer/math/sample_key.h"
 
 /* Accepts any shape. */
 static int expect_activation(const struct graph *graph, const struct op *op, struct error *err) {
@@ -38,6 +39,17 @@ int shape_bias_grad(struct graph *graph, struct op *op, struct error *err) {
     const struct shape *dy = &rule_input(graph, op, 0)->shape;
     struct shape bias = shape_1(dy->dim[dy->rank - 1]);
     return graph_set_output(graph, op, 0, dtype_wide(graph->dtype), bias, err);
+}
+
+int shape_dropout(struct graph *graph, struct op *op, struct error *err) {
+    const struct tensor *x = rule_input(graph, op, 0);
+    if (shape_activation(graph, op, err) != 0)
+        return -1;
+    struct shape keys = shape_2(x->shape.dim[0], SAMPLE_KEY_WORDS);
+    if (op->attr.rate < 0 || op->attr.rate >= 1)
+        return error_set(err, EXIT_CODE_INTERNAL, "a dropout of %g: expected 0 to below 1",
+                         op->attr.rate);
+    return rule_expect(graph, op, 1, DTYPE_I32, &keys, err);
 }
 
 int shape_upsample_add(struct graph *graph, struct op *op, struct error *err) {

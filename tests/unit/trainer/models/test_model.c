@@ -57,7 +57,52 @@ static void names_are_those_of_a_task(void) {
     CU_ASSERT_STRING_EQUAL(model_task_name(MODEL_DETECT), "detect");
 }
 
+/* How many dropouts a classifier has, and whether it takes keys for them. */
+static int count_dropouts(const char *name, bool training, double rate, bool *ret_key) {
+    const struct model *model = model_find(name);
+    struct graph graph = {0};
+    struct error err = {0};
+    int count = 0;
+    const struct model_options options = {.batch = 2,
+                                          .height = model->image_size,
+                                          .width = model->image_size,
+                                          .classes = 5,
+                                          .training = training,
+                                          .dropout = rate,
+                                          .std = {1, 1, 1}};
+    CU_ASSERT_EQUAL_FATAL(model->build(&graph, model, &options, &err), 0);
+    for (int i = 0; i < graph.op_count; i++) {
+        if (graph.ops[i].kind != OP_DROPOUT)
+            continue;
+        CU_ASSERT_EQUAL(graph.ops[i].attr.rate, rate);
+        CU_ASSERT_EQUAL(graph.ops[i].attr.layer, count);
+        count++;
+    }
+    *ret_key = graph_find(&graph, "key") != TENSOR_NONE;
+    graph_done(&graph);
+    return count;
+}
+
+static void dropout_is_for_training_alone(void) {
+    static const struct {
+        const char *name;
+        bool training;
+        double rate;
+        int count;
+    } rows[] = {{"vgg16", true, 0.5, 2},
+                {"vgg16", false, 0.5, 0},
+                {"vgg16", true, 0, 0},
+                {"resnet20", true, 0.2, 1},
+                {"resnet20", false, 0.2, 0}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        bool key = false;
+        CU_ASSERT_EQUAL(count_dropouts(rows[i].name, rows[i].training, rows[i].rate, &key),
+                        rows[i].count);
+        CU_ASSERT_EQUAL(key, rows[i].count > 0);
+    }
+}
+
 UNIT_SUITE("models.model", UNIT(a_model_is_found_by_its_name),
            UNIT(an_unknown_one_is_told_with_all_that_there_are),
            UNIT(every_list_of_metrics_begins_with_loss_and_samples),
-           UNIT(names_are_those_of_a_task))
+           UNIT(names_are_those_of_a_task), UNIT(dropout_is_for_training_alone))

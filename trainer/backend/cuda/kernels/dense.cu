@@ -1,7 +1,8 @@
-/* Small dense operators, bound by the bytes they move: biases, maps of half the size, the gradient
- * of frozen norms. */
+/* Small dense operators, bound by the bytes they move: biases, dropout, maps of half the size, the
+ * gradient of frozen norms. */
 #include "trainer/backend/cuda/kernels/launch.h"
 #include "trainer/backend/cuda/kernels/vec.cuh"
+#include "trainer/math/dropout.h"
 #include "trainer/math/relu.h"
 
 /* Bytes moved: x and y once. */
@@ -28,6 +29,37 @@ cudaError_t launch_bias(cudaStream_t stream, enum dtype type, const void *x, con
         size_t packets = rows * static_cast<size_t>(channels) / W;
         enqueue(bias_kernel<T, W>, blocks_for(packets), THREADS, stream, static_cast<const T *>(x),
                 bias, static_cast<T *>(y), packets, channels, relu);
+        return launch_status();
+    });
+}
+
+/* A thread has the elements of one block of random numbers. Bytes moved: x and y once. */
+template <typename T>
+static __global__ void dropout_kernel(const __grid_constant__ struct dropout_args args,
+                                      size_t blocks) {
+    const T *x = static_cast<const T *>(args.x);
+    T *y = static_cast<T *>(args.y);
+    FOR_EACH_ITEM(i, args.samples * blocks) {
+        const size_t sample = i / blocks, block = i - sample * blocks;
+        const size_t first = block * RANDOM_BLOCK;
+        uint32_t numbers[RANDOM_BLOCK];
+        dropout_numbers(args.key + sample * SAMPLE_KEY_WORDS, args.layer,
+                        static_cast<uint32_t>(block), numbers);
+#pragma unroll
+        for (int k = 0; k < RANDOM_BLOCK; k++) {
+            const size_t at = sample * args.count + first + k;
+            if (first + k < args.count)
+                y[at] = narrow<T>(widen(x[at]) * (numbers[k] < args.bound ? 0.0f : args.scale));
+        }
+    }
+}
+
+cudaError_t launch_dropout(cudaStream_t stream, enum dtype type, const struct dropout_args *args) {
+    return with_type(type, [=](auto tag) {
+        using T = typename decltype(tag)::type;
+        const size_t blocks = (args->count + RANDOM_BLOCK - 1) / RANDOM_BLOCK;
+        enqueue(dropout_kernel<T>, blocks_for(args->samples * blocks), THREADS, stream, *args,
+                blocks);
         return launch_status();
     });
 }

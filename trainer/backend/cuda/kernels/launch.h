@@ -82,6 +82,18 @@ cudaError_t launch_unfold(cudaStream_t stream, enum dtype type, const struct fol
 /* y = x + bias, rectified if RELU. In place is fine. */
 cudaError_t launch_bias(cudaStream_t stream, enum dtype type, const void *x, const float *bias,
                         void *y, size_t rows, int channels, bool relu);
+/* y = x with the elements that math/dropout.h chooses zero, and the others times SCALE; in place is
+ * fine. COUNT elements in each of SAMPLES; KEY has four words of each. */
+struct dropout_args {
+    const void *x;
+    const int32_t *key;
+    void *y;
+    size_t samples, count;
+    uint32_t bound;
+    float scale;
+    int layer;
+};
+cudaError_t launch_dropout(cudaStream_t stream, enum dtype type, const struct dropout_args *args);
 /* LARGE has twice the height and width of SMALL; ROWS (of all pictures) and WIDTH are those of
  * SMALL. y = large + small, each pixel of it over four; in place is fine. db: the sums of four of
  * dy. */

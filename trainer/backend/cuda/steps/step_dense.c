@@ -1,4 +1,5 @@
 #include "trainer/backend/cuda/base/context.h"
+#include "trainer/math/dropout.h"
 
 /* --- biases ----------------------------------------------------------------------------------- */
 
@@ -75,6 +76,42 @@ static int bind_bias_grad(struct cuda *cuda, const struct graph *graph, const st
 }
 
 const struct cuda_rule cuda_bias_grad_rule = {query_bias_grad, bind_bias_grad};
+
+/* --- dropout --------------------------------------------------------------------------------- */
+
+struct dropout_step {
+    struct cuda_step step;
+    struct dropout_args args;
+};
+
+static int run_dropout(void *context, struct error *err) {
+    struct dropout_step *s = context;
+    return cuda_step_check(&s->step, launch_dropout(s->step.cuda->stream, s->step.type, &s->args),
+                           err);
+}
+
+static int bind_dropout(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                        const struct op_addresses *addresses, struct backend_bound *bound,
+                        struct error *err) {
+    struct dropout_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
+    if (s == NULL)
+        return -1;
+    const struct tensor *x = cuda_input(graph, op, 0);
+    s->args = (struct dropout_args){
+        .x = addresses->inputs[0],
+        .key = addresses->inputs[1],
+        .y = addresses->outputs[0],
+        .samples = (size_t)x->shape.dim[0],
+        .count = (size_t)tensor_count(x) / (size_t)x->shape.dim[0],
+        .bound = dropout_bound(op->attr.rate),
+        .scale = (float)(1 / (1 - op->attr.rate)),
+        .layer = op->attr.layer,
+    };
+    bound->step = (struct bound_step){run_dropout, s};
+    return 0;
+}
+
+const struct cuda_rule cuda_dropout_rule = {cuda_query_in_place, bind_dropout};
 
 /* --- maps of half the size -------------------------------------------------------------------- */
 

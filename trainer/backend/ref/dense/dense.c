@@ -1,4 +1,5 @@
 #include "trainer/backend/ref/base/body.h"
+#include "trainer/math/dropout.h"
 #include "trainer/math/relu.h"
 
 int ref_image_normalize(const struct ref_call *call, struct error *err) {
@@ -27,6 +28,26 @@ int ref_pointwise(const struct ref_call *call, struct error *err) {
     default:
         return 0;
     }
+}
+
+int ref_dropout(const struct ref_call *call, struct error *err) {
+    (void)err;
+    const int64_t samples = call->in_shape[0].dim[0];
+    const int64_t count = shape_count(&call->in_shape[0]) / samples;
+    const uint32_t bound = dropout_bound(call->op.attr.rate);
+    const double scale = 1 / (1 - call->op.attr.rate);
+    for (int64_t n = 0; n < samples; n++) {
+        int32_t key[SAMPLE_KEY_WORDS];
+        for (int i = 0; i < SAMPLE_KEY_WORDS; i++)
+            key[i] = (int32_t)call->in[1][n * SAMPLE_KEY_WORDS + i];
+        for (int64_t i = 0; i < count; i++) {
+            uint32_t numbers[RANDOM_BLOCK];
+            dropout_numbers(key, call->op.attr.layer, (uint32_t)(i / RANDOM_BLOCK), numbers);
+            call->out[0][n * count + i] =
+                call->in[0][n * count + i] * (numbers[i % RANDOM_BLOCK] < bound ? 0 : scale);
+        }
+    }
+    return 0;
 }
 
 int ref_bias(const struct ref_call *call, struct error *err) {

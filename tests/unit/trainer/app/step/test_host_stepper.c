@@ -86,7 +86,7 @@ static const struct batch *make_batch(int number, int micro) {
     for (int i = 0; i < BATCH; i++)
         labels[i] = (number + i) % CLASSES;
     static struct batch_layout layout;
-    layout = labelled_layout(BATCH, SIDE);
+    layout = labelled_layout(BATCH, SIDE, false);
     batch = (struct batch){
         .micro = micro, .layout = &layout, .fields = {images, labels, weights}, .count = BATCH};
     return &batch;

@@ -51,7 +51,7 @@ static const struct batch *make_batch(int side, int canvas) {
     static struct batch batch;
     for (int i = 0; i < BATCH * side * side * 3; i++)
         images[i] = (uint8_t)(i * 37 % 251);
-    layout = labelled_layout(BATCH, side);
+    layout = labelled_layout(BATCH, side, false);
     batch = (struct batch){
         .layout = &layout, .fields = {images, labels, weights}, .count = BATCH, .canvas = canvas};
     return &batch;
