@@ -2,6 +2,7 @@
  * drawn as distributions. */
 #include "trainer/data/color/color.h"
 
+#include "tests/support/distribution.h"
 #include "tests/support/unit.h"
 
 #include <math.h>
@@ -43,32 +44,9 @@ static struct color_ranges color_of(const char *text) {
     return color;
 }
 
-static int ascending(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double uniform_share(double x, double low, double high) {
-    return (x - low) / (high - low);
-}
-
 static double normal_share(double x, double low, double high) {
     (void)low, (void)high;
     return 0.5 * erfc(-x / sqrt(2));
-}
-
-/* Kolmogorov and Smirnov: the largest distance from the distribution; a right one exceeds
- * 1.95 / sqrt(n) once in a thousand. */
-static void check_distribution(double *values, double (*share)(double, double, double), double low,
-                               double high) {
-    double worst = 0;
-    qsort(values, DRAWS, sizeof(*values), ascending);
-    for (int i = 0; i < DRAWS; i++) {
-        double wanted = share(values[i], low, high);
-        worst = fmax(
-            worst, fmax(fabs(wanted - (double)i / DRAWS), fabs(wanted - (double)(i + 1) / DRAWS)));
-    }
-    CU_ASSERT(worst < 1.95 / sqrt(DRAWS));
 }
 
 static void factors_are_uniform_in_their_ranges(void) {
@@ -93,7 +71,7 @@ static void factors_are_uniform_in_their_ranges(void) {
             color_draw(&color, 5, 3, i, &plan);
             values[i] = plan.factor[rows[k].change];
         }
-        check_distribution(values, uniform_share, rows[k].low, rows[k].high);
+        check_distribution(values, DRAWS, uniform_share, rows[k].low, rows[k].high);
     }
 }
 
@@ -113,7 +91,7 @@ static void noise_is_normal_along_the_components(void) {
             values[i] = (c[0] * plan.offset[0] + c[1] * plan.offset[1] + c[2] * plan.offset[2]) /
                         (length * length * c[3] * 0.1);
         }
-        check_distribution(values, normal_share, 0, 0);
+        check_distribution(values, DRAWS, normal_share, 0, 0);
     }
 }
 

@@ -1,3 +1,4 @@
+#include "tests/support/distribution.h"
 #include "tests/support/unit.h"
 #include "trainer/data/dataset/augment.h"
 
@@ -48,6 +49,30 @@ static void random_crops_keep_to_area_and_aspect(void) {
     }
     CU_ASSERT(area_sum / 4000 > 0.5 && area_sum / 4000 < 0.65);
     CU_ASSERT(flips > 1850 && flips < 2150);
+}
+
+enum { DRAWS = 10000 };
+
+/* torchvision's RandomResizedCrop where the first try always fits: area and logarithm of the aspect
+ * are uniform, and so is the place that is left. */
+static void random_crops_are_distributed_as_torchvisions(void) {
+    static double area[DRAWS], aspect[DRAWS], left[DRAWS], top[DRAWS];
+    enum { SIDE = 20000 };
+    struct augment a;
+    augment_defaults_train(&a, 224);
+    a.area_min = 0.08;
+    a.area_max = 0.7;
+    for (uint64_t i = 0; i < DRAWS; i++) {
+        const struct rect box = plan_of(&a, SIDE, SIDE, i).source;
+        area[i] = (double)box.width * box.height / ((double)SIDE * SIDE);
+        aspect[i] = log((double)box.width / box.height);
+        left[i] = (double)box.left / (SIDE - box.width);
+        top[i] = (double)box.top / (SIDE - box.height);
+    }
+    check_distribution(area, DRAWS, uniform_share, 0.08, 0.7);
+    check_distribution(aspect, DRAWS, uniform_share, log(3.0 / 4), log(4.0 / 3));
+    check_distribution(left, DRAWS, uniform_share, 0, 1);
+    check_distribution(top, DRAWS, uniform_share, 0, 1);
 }
 
 static void a_strip_falls_back_to_its_middle(void) {
@@ -201,6 +226,7 @@ static void impossible_recipes_are_refused_by_field(void) {
 }
 
 UNIT_SUITE("data.augment", UNIT(defaults_fit_the_size), UNIT(random_crops_keep_to_area_and_aspect),
+           UNIT(random_crops_are_distributed_as_torchvisions),
            UNIT(a_strip_falls_back_to_its_middle), UNIT(one_pixel_is_a_picture_too),
            UNIT(random_boxes_are_torchvisions), UNIT(centre_crops_are_torchvisions),
            UNIT(the_side_before_a_centre_crop_is_rounded),

@@ -1,0 +1,35 @@
+/* Whether drawn numbers have the distribution that they should. */
+#ifndef TESTS_SUPPORT_DISTRIBUTION_H
+#define TESTS_SUPPORT_DISTRIBUTION_H
+
+#include "tests/support/unit.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static inline int ascending(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The share of numbers below X that are uniform in [LOW, HIGH]. */
+static inline double uniform_share(double x, double low, double high) {
+    return (x - low) / (high - low);
+}
+
+/* Kolmogorov and Smirnov: the largest distance from the distribution; a right one exceeds
+ * 1.95 / sqrt(n) once in a thousand. */
+static inline void check_distribution(double *values, int count,
+                                      double (*share)(double, double, double), double low,
+                                      double high) {
+    double worst = 0;
+    qsort(values, (size_t)count, sizeof(*values), ascending);
+    for (int i = 0; i < count; i++) {
+        double wanted = share(values[i], low, high);
+        worst = fmax(
+            worst, fmax(fabs(wanted - (double)i / count), fabs(wanted - (double)(i + 1) / count)));
+    }
+    CU_ASSERT(worst < 1.95 / sqrt(count));
+}
+
+#endif
