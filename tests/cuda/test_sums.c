@@ -6,6 +6,7 @@
 #include "trainer/comm/comm.h"
 #include "trainer/comm/comm_driver.h"
 
+#include <omp.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,6 +150,7 @@ static struct training_outcome run_one(void) {
 }
 
 static void compare(bool between_devices) {
+    omp_set_num_threads(1); /* a fork takes no threads of OpenMP along */
     struct training_outcome one = run_one();
     run_two(between_devices);
     for (int rank = 0; rank < RANKS; rank++) {
