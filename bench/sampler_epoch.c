@@ -1,9 +1,9 @@
-/* How long the order of an epoch takes where sizes are drawn (dataset/sampler_epoch.h), and how
+/* How long the order of an epoch takes where sizes are drawn (order/sampler_epoch.h), and how
  * many pixels of canvases it saves: pictures with COCO's sizes, short sides of 640 to 800 as
  * detectron2 draws them.
  *
  *     bench_sampler_epoch [PICTURES [GLOBAL_BATCH]] */
-#include "trainer/data/dataset/sampler_epoch.h"
+#include "trainer/data/order/sampler_epoch.h"
 #include "common/clock.h"
 #include "trainer/data/detect/detection_groups.h"
 

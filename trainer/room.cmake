@@ -59,20 +59,22 @@ room(trainer/data/format USES common/* trainer/data/codec LINKS m)
 # Archives as data sets are published: only this room sees zlib.
 room(trainer/data/archive USES common/* trainer/data/format LINKS ZLIB::ZLIB)
 room(trainer/data/color USES common/* trainer/math LINKS m)
+room(trainer/data/order USES common/* trainer/math)
 room(trainer/data/dataset
     USES common/* trainer/math trainer/data/codec trainer/data/color trainer/data/format
+    trainer/data/order
     LINKS Threads::Threads m)
 # The outlines of annotations are eval's masks.
 room(trainer/data/coco USES common/* trainer/math trainer/data/codec trainer/eval LINKS
     OpenMP::OpenMP_C m)
 # What a detector learns from and finds, and what is painted, stands on annotations.
 room(trainer/data/detect USES common/* trainer/math trainer/data/codec trainer/eval
-    trainer/data/dataset trainer/data/coco LINKS m)
+    trainer/data/dataset trainer/data/order trainer/data/coco LINKS m)
 room(trainer/data/draw USES common/* trainer/math trainer/data/codec trainer/eval trainer/data/coco
     LINKS ${draw_fonts_library} m
     EXCLUDE ${draw_fonts_out})
 room(trainer/data/prepare USES common/* trainer/math trainer/data/codec trainer/data/format
-    trainer/data/archive trainer/data/dataset LINKS Threads::Threads m)
+    trainer/data/archive trainer/data/dataset trainer/data/order LINKS Threads::Threads m)
 room(trainer/data/shapes USES common/* trainer/math trainer/data/codec trainer/eval LINKS m)
 
 room(trainer/optim USES common/* trainer/math LINKS OpenMP::OpenMP_C m)
@@ -86,7 +88,7 @@ room(trainer/report USES common/* LINKS m)
 # The trainer's program, from the ground up.
 room(trainer/app/options USES common/* trainer/graph trainer/math trainer/optim
     trainer/graph/fuse trainer/models
-    trainer/data/codec trainer/data/format trainer/data/dataset)
+    trainer/data/codec trainer/data/format trainer/data/dataset trainer/data/order)
 room(trainer/app/device
     USES common/* trainer/graph trainer/math trainer/graph/fuse trainer/graph/program
     trainer/backend/ref trainer/comm trainer/comm/tcp trainer/app/options
@@ -108,12 +110,12 @@ if(RINGMASTER_HAVE_MPI)
 endif()
 room(trainer/app/normalize
     USES common/* trainer/math trainer/comm trainer/graph trainer/models trainer/optim
-    trainer/data/codec trainer/data/color trainer/data/format trainer/data/dataset
+    trainer/data/codec trainer/data/color trainer/data/format trainer/data/dataset trainer/data/order
     trainer/app/options
     LINKS Threads::Threads m)
 room(trainer/app/task
     USES common/* trainer/graph trainer/math trainer/comm trainer/models
-    trainer/data/codec trainer/data/dataset trainer/eval trainer/data/coco trainer/data/detect
+    trainer/data/codec trainer/data/dataset trainer/data/order trainer/eval trainer/data/coco trainer/data/detect
     trainer/data/draw trainer/checkpoint
         trainer/app/options trainer/app/device trainer/app/normalize
     LINKS m)
@@ -123,12 +125,12 @@ room(trainer/app/weights
     LINKS m)
 room(trainer/app/step
     USES common/* trainer/graph trainer/math trainer/graph/fuse
-    trainer/graph/program trainer/comm trainer/models trainer/data/codec trainer/data/dataset
+    trainer/graph/program trainer/comm trainer/models trainer/data/codec trainer/data/dataset trainer/data/order
     trainer/optim trainer/app/options trainer/app/device trainer/app/task
     LINKS m)
 room(trainer/app/run
     USES common/* trainer/graph trainer/math trainer/graph/fuse
-    trainer/graph/program trainer/comm trainer/models trainer/data/codec trainer/data/dataset
+    trainer/graph/program trainer/comm trainer/models trainer/data/codec trainer/data/dataset trainer/data/order
     trainer/optim trainer/checkpoint trainer/telemetry trainer/report
         trainer/app/options trainer/app/device trainer/app/task trainer/app/weights trainer/app/step
     LINKS m)
@@ -147,14 +149,14 @@ room(trainer/app/command/coco
     LINKS OpenMP::OpenMP_C m)
 room(trainer/app/command/prepare
     USES common/* trainer/math trainer/comm trainer/data/codec trainer/data/color
-    trainer/data/format trainer/data/archive trainer/data/dataset trainer/data/prepare
+    trainer/data/format trainer/data/archive trainer/data/dataset trainer/data/order trainer/data/prepare
     trainer/app/options trainer/app/task trainer/app/command/output)
 room(trainer/app/command/trained
-    USES common/* trainer/comm trainer/data/dataset trainer/checkpoint trainer/app/options
+    USES common/* trainer/comm trainer/data/dataset trainer/data/order trainer/checkpoint trainer/app/options
     trainer/app/device trainer/app/task trainer/app/weights trainer/app/step trainer/app/run)
 room(trainer/app/command
     USES common/* trainer/graph trainer/math trainer/comm trainer/models
-    trainer/data/codec trainer/data/dataset trainer/data/coco trainer/data/detect trainer/data/draw
+    trainer/data/codec trainer/data/dataset trainer/data/order trainer/data/coco trainer/data/detect trainer/data/draw
     trainer/data/shapes trainer/data/prepare trainer/eval trainer/checkpoint
         trainer/telemetry trainer/report trainer/app/options trainer/app/device trainer/app/task
         trainer/app/weights trainer/app/step trainer/app/run

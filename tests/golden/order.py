@@ -3,7 +3,7 @@
 
     python3 tests/golden/order.py
 
-The permutation as trainer/data/dataset/sampler.h describes it, written down a second time. A change of this
+The permutation as trainer/data/order/sampler.h describes it, written down a second time. A change of this
 table is a change of every run: a resumed one would see other pictures.
 """
 from philox import MASK, philox

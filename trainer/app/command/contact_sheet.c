@@ -5,8 +5,8 @@
 #include "trainer/data/codec/picture.h"
 #include "trainer/data/codec/resize.h"
 #include "trainer/data/dataset/fetch.h"
-#include "trainer/data/dataset/sampler.h"
 #include "trainer/data/draw/label.h"
+#include "trainer/data/order/sampler.h"
 
 #include <stdio.h>
 #include <stdlib.h>

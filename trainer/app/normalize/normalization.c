@@ -5,7 +5,7 @@
 #include "common/system/cpus.h"
 #include "trainer/data/codec/pixel_statistics.h"
 #include "trainer/data/dataset/fetch.h"
-#include "trainer/data/dataset/sampler.h"
+#include "trainer/data/order/sampler.h"
 #include "trainer/models/model.h"
 
 #include <math.h>

@@ -11,7 +11,7 @@
 #include "trainer/app/run/run_state.h"
 #include "trainer/app/task/task.h"
 #include "trainer/comm/comm.h"
-#include "trainer/data/dataset/sampler.h"
+#include "trainer/data/order/sampler.h"
 #include "trainer/optim/schedule.h"
 
 #include <stdbool.h>

@@ -13,7 +13,7 @@
 #include "trainer/app/task/tasks.h"
 #include "trainer/app/weights/pretrained.h"
 #include "trainer/comm/device_sum.h"
-#include "trainer/data/dataset/picture_sizes.h"
+#include "trainer/data/order/picture_sizes.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -9,8 +9,8 @@
 #include "trainer/data/dataset/bad_samples.h"
 #include "trainer/data/dataset/batch.h"
 #include "trainer/data/dataset/dataset.h"
-#include "trainer/data/dataset/sampler.h"
 #include "trainer/data/dataset/source.h"
+#include "trainer/data/order/sampler.h"
 
 #include <stdbool.h>
 #include <stdint.h>

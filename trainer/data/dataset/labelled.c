@@ -2,7 +2,7 @@
 
 #include "trainer/data/codec/image.h"
 #include "trainer/data/dataset/fetch.h"
-#include "trainer/data/dataset/sampler.h"
+#include "trainer/data/order/sampler.h"
 #include "trainer/math/sample_key.h"
 
 #include <stdlib.h>

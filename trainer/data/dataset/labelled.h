@@ -14,8 +14,8 @@
 #include "trainer/data/color/color.h"
 #include "trainer/data/dataset/augment.h"
 #include "trainer/data/dataset/dataset.h"
-#include "trainer/data/dataset/picture_sizes.h"
 #include "trainer/data/dataset/source.h"
+#include "trainer/data/order/picture_sizes.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 #include "trainer/data/dataset/loader.h"
 
 #include "common/clock.h"
-#include "trainer/data/dataset/sampler_epoch.h"
+#include "trainer/data/order/sampler_epoch.h"
 
 #include <limits.h>
 #include <pthread.h>

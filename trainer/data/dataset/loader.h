@@ -26,8 +26,8 @@
 #include "common/error.h"
 #include "trainer/data/dataset/bad_samples.h"
 #include "trainer/data/dataset/batch.h"
-#include "trainer/data/dataset/sampler.h"
 #include "trainer/data/dataset/source.h"
+#include "trainer/data/order/sampler.h"
 
 #include <stddef.h>
 #include <stdint.h>

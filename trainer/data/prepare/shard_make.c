@@ -3,7 +3,7 @@
 #include "common/cleanup.h"
 #include "common/file/file.h"
 #include "trainer/data/codec/jpeg.h"
-#include "trainer/data/dataset/sampler.h"
+#include "trainer/data/order/sampler.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -18,8 +18,8 @@
  *
  * The permutation is a Feistel network over the next power of four with cycle walking (Black and
  * Rogaway, Ciphers with Arbitrary Finite Domains, 2002): no memory, any place in constant time. */
-#ifndef TRAINER_DATA_DATASET_SAMPLER_H
-#define TRAINER_DATA_DATASET_SAMPLER_H
+#ifndef TRAINER_DATA_ORDER_SAMPLER_H
+#define TRAINER_DATA_ORDER_SAMPLER_H
 
 #include "common/error.h"
 

@@ -1,5 +1,5 @@
 #include "tests/support/unit.h"
-#include "trainer/data/dataset/sampler_epoch.h"
+#include "trainer/data/order/sampler_epoch.h"
 #include "trainer/math/random.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "trainer/data/dataset/sampler_epoch.h"
+#include "trainer/data/order/sampler_epoch.h"
 
 #include <stdlib.h>
 

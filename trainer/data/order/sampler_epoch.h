@@ -13,11 +13,11 @@
  * ranks, for any number of them, and after a resume. It is made as a whole: 118,000 samples take a
  * tenth of a second and four bytes each (bench/sampler_epoch.c). Without a choice nothing is made
  * or stored. */
-#ifndef TRAINER_DATA_DATASET_SAMPLER_EPOCH_H
-#define TRAINER_DATA_DATASET_SAMPLER_EPOCH_H
+#ifndef TRAINER_DATA_ORDER_SAMPLER_EPOCH_H
+#define TRAINER_DATA_ORDER_SAMPLER_EPOCH_H
 
 #include "common/error.h"
-#include "trainer/data/dataset/sampler.h"
+#include "trainer/data/order/sampler.h"
 
 #include <stdbool.h>
 #include <stddef.h>

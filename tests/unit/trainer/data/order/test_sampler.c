@@ -1,5 +1,5 @@
 #include "tests/support/unit.h"
-#include "trainer/data/dataset/sampler.h"
+#include "trainer/data/order/sampler.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "trainer/data/dataset/sampler.h"
+#include "trainer/data/order/sampler.h"
 
 #include "trainer/math/random.h"
 

@@ -1,4 +1,4 @@
-#include "trainer/data/dataset/picture_sizes.h"
+#include "trainer/data/order/picture_sizes.h"
 
 #include "common/str.h"
 

@@ -4,8 +4,8 @@
  * Written as "128:6,160:12": 128 pixels in the first six epochs, 160 up to the twelfth, and the
  * full size from then on. A size is a canvas of the network (step/network.h); canvas 0 is the full
  * one. */
-#ifndef TRAINER_DATA_DATASET_PICTURE_SIZES_H
-#define TRAINER_DATA_DATASET_PICTURE_SIZES_H
+#ifndef TRAINER_DATA_ORDER_PICTURE_SIZES_H
+#define TRAINER_DATA_ORDER_PICTURE_SIZES_H
 
 #include "common/buf.h"
 #include "common/error.h"
