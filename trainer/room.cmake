@@ -125,8 +125,9 @@ room(trainer/app/weights
     LINKS m)
 room(trainer/app/step
     USES common/* trainer/graph trainer/math trainer/graph/fuse
-    trainer/graph/program trainer/comm trainer/models trainer/data/codec trainer/data/dataset trainer/data/order
-    trainer/optim trainer/app/options trainer/app/device trainer/app/task
+    trainer/graph/program trainer/comm trainer/models trainer/data/codec trainer/data/dataset
+    trainer/data/order trainer/optim trainer/telemetry trainer/app/options trainer/app/device
+    trainer/app/task
     LINKS m)
 room(trainer/app/run
     USES common/* trainer/graph trainer/math trainer/graph/fuse

@@ -36,6 +36,10 @@ int comm_local_size(const struct comm *c) {
     return c->local_size;
 }
 
+void comm_observe(struct comm *c, struct comm_observer observer) {
+    c->observer = observer;
+}
+
 int comm_sum_start(struct comm *c, void *values, size_t count, enum comm_type type,
                    uint64_t *ret_ticket, struct error *err) {
     return c->driver->sum_start(c, values, count, type, ret_ticket, err);

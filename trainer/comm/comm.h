@@ -58,6 +58,9 @@ int comm_broadcast(struct comm *c, void *bytes, size_t size, int root, struct er
 int comm_gather(struct comm *c, const void *bytes, size_t size, void *all, struct error *err);
 int comm_barrier(struct comm *c, struct error *err);
 
+/* Call while no work is under way. DONE NULL: none. Communicators without a thread tell nothing. */
+void comm_observe(struct comm *c, struct comm_observer observer);
+
 static inline void cleanup_comm_at(struct comm **c) {
     comm_close(*c);
 }

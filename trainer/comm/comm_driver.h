@@ -30,6 +30,7 @@ struct comm {
     int size;
     int local_rank;
     int local_size;
+    struct comm_observer observer;
 };
 
 #endif

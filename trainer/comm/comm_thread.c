@@ -9,13 +9,25 @@
 
 enum { END_DEADLINE_SECONDS = 60 };
 
+/* Call before the work counts as finished: the observer may change afterwards. */
+static void tell(const struct comm_observer *observer, const struct work *work, int64_t begun) {
+    const size_t width = work->kind != WORK_SUM   ? 1
+                         : work->type == COMM_F32 ? sizeof(float)
+                                                  : sizeof(double);
+    if (observer->done != NULL)
+        observer->done(observer->user, work->kind, begun, clock_now(), work->count * width);
+}
+
 static int work_off(struct comm_thread *t, struct error *err) {
     struct work work;
     while (work_queue_take(&t->queue, &work)) {
+        const struct comm_observer *observer = &t->base.observer;
+        const int64_t begun = observer->done != NULL ? clock_now() : 0;
         if (t->works->perform(work.among, &work, err) != 0) {
             work_queue_fail(&t->queue, err);
             return -1;
         }
+        tell(observer, &work, begun);
         work_queue_finish(&t->queue);
     }
     return 0;

@@ -12,15 +12,6 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-enum work_kind {
-    WORK_SUM,
-    WORK_BROADCAST,
-    WORK_GATHER,
-    WORK_BARRIER,
-    WORK_SPLIT,
-    WORK_RELEASE, /* of a communicator that a split made */
-};
-
 struct work {
     enum work_kind kind;
     void *among;       /* the driver's communicator */

@@ -333,6 +333,9 @@ static const struct flag FLAGS[] = {
     TEXT("log-dir", log_dir, NULL, T, "DIR",
          "folder for run.jsonl (flags and metrics) and run.log; default $SM_OUTPUT_DATA_DIR, else "
          "/opt/ml/output/data if that exists, else --model-dir"),
+    TEXT("timeline", timeline, NULL, T, "FILE",
+         "write what each rank did in its last steps, and when, to this file, which Perfetto and "
+         "chrome://tracing open"),
     CHOICE("publish", publish, publishes, "last", T,
            "which model goes to --model-dir: that of the last step, or the best one"),
     CHOICE("log", log, logs, "auto", T,

@@ -156,6 +156,7 @@ struct options {
     int log;
     const char *keep_best;
     const char *log_dir;
+    const char *timeline;
     int publish; /* enum option_publish */
 };
 

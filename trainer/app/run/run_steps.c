@@ -5,6 +5,7 @@
 #include "trainer/app/device/ranks.h"
 #include "trainer/app/step/next_batch.h"
 #include "trainer/comm/device_sum.h"
+#include "trainer/telemetry/timeline.h"
 
 #include <inttypes.h>
 
@@ -14,6 +15,7 @@ static enum next_batch_result next_batch(struct run_steps *s, const struct batch
     int64_t start = clock_now();
     enum next_batch_result result = next_batch_batch(s->loader, ret, err);
     s->data_waited += clock_now() - start;
+    timeline_end(s->stepper.timeline, TIMELINE_DATA, start, s->stepper.number);
     return result;
 }
 
@@ -57,6 +59,8 @@ static int run_micro_batches(struct run_steps *s, struct task_data *data, int64_
 int run_steps_take(struct run_steps *s, struct task_data *data, const struct step_request *request,
                    struct step_outcome *ret, struct error *err) {
     bool missing = s->stepper.gave_up;
+    const int64_t begin = timeline_begin(s->stepper.timeline);
+    s->stepper.number = request->number;
     s->stepper.save = request->save;
     s->stepper.penalty = request->penalty;
     s->stepper.rule.step.momentum = (float)request->momentum;
@@ -66,7 +70,9 @@ int run_steps_take(struct run_steps *s, struct task_data *data, const struct ste
     /* The step is then given up on all ranks. */
     if (missing && host_stepper_give_up(&s->stepper, err) != 0)
         return -1;
-    return host_stepper_finish(&s->stepper, request->rate, ret, err);
+    const int result = host_stepper_finish(&s->stepper, request->rate, ret, err);
+    timeline_end(s->stepper.timeline, TIMELINE_STEP, begin, request->number);
+    return result;
 }
 
 void run_steps_stop_loader(struct run_steps *s) {

@@ -29,8 +29,9 @@ struct run_steps {
 struct step_request {
     int64_t done; /* steps before this one */
     double rate, momentum;
-    bool save;    /* this rank finds that a checkpoint is due after the step */
-    bool penalty; /* its outcome is to tell the penalty */
+    int64_t number; /* of the step, from 1 */
+    bool save;      /* this rank finds that a checkpoint is due after the step */
+    bool penalty;   /* its outcome is to tell the penalty */
 };
 
 /* Takes one step over batches of DATA; all ranks together. A rank with unusable data gives

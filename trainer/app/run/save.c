@@ -200,6 +200,7 @@ int save_checkpoint(struct training_run *job, struct error *err) {
     k->saved_step = job->state.step;
     k->since = clock_now();
     add_pause(job, begun);
+    timeline_end(&job->reports.timeline.steps, TIMELINE_CHECKPOINT, begun, job->state.step);
     return save_poll(job, err);
 }
 

@@ -202,6 +202,7 @@ static int step_once(struct training_run *job, bool *ret_stop, struct error *err
         .done = s->step,
         .save = job->setup.first && !saving_is_busy(&job->saves.saving) &&
                 checkpoint_policy_is_time(&job->saves.keeping),
+        .number = number,
         .rate = schedule_rate(&job->setup.schedule, number - 1),
         .momentum =
             schedule_momentum(&job->setup.schedule, number - 1, job->setup.options->momentum),
@@ -268,6 +269,7 @@ static int score(struct training_run *job, bool *ret_stop, struct error *err) {
     if (evaluate_average(job, &o, &e, err) != 0)
         return -1;
     report_spent(&job->reports.report, EPOCH_EVALUATIONS, clock_now() - begun);
+    timeline_end(&job->reports.timeline.steps, TIMELINE_EVALUATION, begun, job->state.step);
     *ret_stop = e.stopped;
     if (e.stopped)
         return 0;

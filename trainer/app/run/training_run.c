@@ -329,6 +329,10 @@ int training_run_open(struct training_run *job, const struct options *o, struct 
                                                      .pictures = (size_t)o->pictures,
                                                      .seed = (uint64_t)o->seed,
                                                      .least_score = o->score_threshold};
+    if (run_timeline_open(&job->reports.timeline, o->timeline, comm, err) != 0)
+        return -1;
+    if (o->timeline != NULL)
+        job->steps.stepper.timeline = &job->reports.timeline.steps;
     return report_open(&job->reports.report, job->setup.first ? stdout : NULL, o->log, model,
                        job->setup.inputs.events, err);
 }
@@ -339,6 +343,7 @@ void training_run_done(struct training_run *job) {
     folder_lock_done(&job->saves.lock);
     report_done(&job->reports.report);
     progress_done(&job->reports.progress);
+    run_timeline_done(&job->reports.timeline);
     /* Closes all-reduces first: freeing memory that the device uses waits for them. If the device
      * does not finish, its memory stays until the process ends. */
     if (device_sum_close(job->steps.sums) != 0)
@@ -363,6 +368,8 @@ void training_run_give_up(struct training_run *job) {
 }
 
 int training_run_leave(struct training_run *job, struct error *err) {
+    if (run_timeline_write(&job->reports.timeline, job->setup.comm, err) != 0)
+        return -1;
     /* No rank leaves while rank 0 still writes: the launcher would end it. */
     if (comm_barrier(job->setup.comm, err) != 0)
         return -1;

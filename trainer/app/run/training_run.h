@@ -16,6 +16,7 @@
 #include "trainer/app/run/run_steps.h"
 #include "trainer/app/run/saving.h"
 #include "trainer/app/run/start_times.h"
+#include "trainer/app/step/run_timeline.h"
 #include "trainer/checkpoint/folder_lock.h"
 
 /* What the run tells, as it goes. */
@@ -23,6 +24,7 @@ struct run_reports {
     struct report report;
     struct eval_artifacts artifacts; /* of evaluations, on rank 0 */
     struct progress progress;
+    struct run_timeline timeline;
     struct start_times start;
 };
 

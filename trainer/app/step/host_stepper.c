@@ -2,6 +2,7 @@
 
 #include "common/clock.h"
 #include "trainer/app/step/device_stepper.h"
+#include "trainer/telemetry/timeline.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -111,6 +112,38 @@ static void restore_states(struct stepper *s, bool kept) {
         memcpy(store->arena[STORE_STATE], s->states, store->count[STORE_STATE] * sizeof(float));
 }
 
+/* Notes when the backward pass begins: with the first gradient operator. */
+static int after_step(void *user, int step, struct error *err) {
+    struct stepper *s = user;
+    const struct graph *graph = s->pass->program.graph;
+    (void)err;
+    if (s->backward_at == 0 && step + 1 < graph->op_count && graph->ops[step + 1].forward >= 0)
+        s->backward_at = clock_now();
+    return 0;
+}
+
+/* Runs the program of a micro-batch with its two passes on the timeline. */
+static int run_timed(struct stepper *s, struct program_hooks *hooks, struct error *err) {
+    const int64_t begin = timeline_begin(s->timeline);
+    hooks->after_step = after_step;
+    s->backward_at = 0;
+    if (program_run(&s->pass->program, hooks, err) != 0)
+        return -1;
+    const struct timeline_span forward = {begin, s->backward_at > 0 ? s->backward_at : clock_now(),
+                                          s->number, TIMELINE_FORWARD};
+    timeline_add(s->timeline, &forward);
+    if (s->backward_at > 0)
+        timeline_end(s->timeline, TIMELINE_BACKWARD, s->backward_at, s->number);
+    return 0;
+}
+
+static int launch(struct stepper *s, const struct batch *batch, struct error *err) {
+    const int64_t begin = timeline_begin(s->timeline);
+    const int result = device_stepper_micro(s->device, batch, err);
+    timeline_end(s->timeline, TIMELINE_LAUNCH, begin, s->number);
+    return result;
+}
+
 int host_stepper_micro(struct stepper *s, const struct batch *batch, struct error *err) {
     struct program_hooks hooks = {.user = s, .bucket_ready = on_bucket};
     struct pass *pass = network_pass(s->net, s->net->train, batch, err);
@@ -119,11 +152,12 @@ int host_stepper_micro(struct stepper *s, const struct batch *batch, struct erro
     s->pass = pass;
     s->last_micro = batch->micro == s->accumulate - 1;
     if (s->device != NULL)
-        return device_stepper_micro(s->device, batch, err);
+        return launch(s, batch, err);
     keep_states(s);
     if (pass_feed(pass, batch, err) != 0)
         return -1;
-    return program_run(&pass->program, &hooks, err);
+    return timeline_is_open(s->timeline) ? run_timed(s, &hooks, err)
+                                         : program_run(&pass->program, &hooks, err);
 }
 
 int host_stepper_give_up(struct stepper *s, struct error *err) {
@@ -175,6 +209,7 @@ static int finish_on_host(struct stepper *s, struct step_outcome *ret, struct er
     if (comm_wait(s->comm, s->ticket, err) != 0)
         return error_wrap(err, "summing gradients");
     s->waited = clock_now() - begun;
+    timeline_end(s->timeline, TIMELINE_RANKS, begun, s->number);
     s->states_kept = false;
     memset(s->metrics, 0, sizeof(s->metrics));
     s->void_step = false;
@@ -193,8 +228,10 @@ static int finish_on_host(struct stepper *s, struct step_outcome *ret, struct er
         return 0;
     }
     s->updates++;
+    const int64_t updating = timeline_begin(s->timeline);
     apply(s);
     store_changed(&s->net->store);
+    timeline_end(s->timeline, TIMELINE_OPTIMIZER, updating, s->number);
     return s->penalty ? step_penalty(s, &ret->penalty, err) : 0;
 }
 
@@ -202,8 +239,11 @@ int host_stepper_finish(struct stepper *s, double rate, struct step_outcome *ret
                         struct error *err) {
     *ret = (struct step_outcome){0};
     s->rule.step.rate = (float)rate;
+    const int64_t begin = timeline_begin(s->timeline);
     int result = s->device != NULL ? device_stepper_finish(s->device, ret, err)
                                    : finish_on_host(s, ret, err);
+    if (s->device != NULL)
+        timeline_end(s->timeline, TIMELINE_DEVICE, begin, s->number);
     s->penalty = false;
     s->save = false;
     return result;

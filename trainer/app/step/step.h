@@ -29,6 +29,7 @@ enum step_flag { FLAG_STOP, FLAG_VOID, FLAG_LOSS, FLAG_IMAGES, FLAG_SAVE, FLAG_F
 enum { STEP_BAD_MAX = 20 };
 
 struct device_stepper; /* device_stepper.h */
+struct timeline;       /* telemetry/timeline.h */
 struct device_sum;
 
 struct stepper {
@@ -62,6 +63,9 @@ struct stepper {
     bool was_finite;  /* some step was finite */
     bool penalty;     /* set it before host_stepper_finish if that step's outcome shall include the
                        * penalty */
+    struct timeline *timeline; /* borrowed; NULL: none */
+    int64_t number;            /* of the step, for the timeline */
+    int64_t backward_at;       /* its backward pass began then; 0: not yet */
     uint64_t ticket;  /* of the all-reduce of the last bucket started */
     int pending;      /* steps with an unknown outcome: 0 or, on a device, 1 */
     int64_t waited;   /* waiting for other ranks in the last step, ns; 0 on a device, which cannot
