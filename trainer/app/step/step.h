@@ -66,10 +66,10 @@ struct stepper {
     struct timeline *timeline; /* borrowed; NULL: none */
     int64_t number;            /* of the step, for the timeline */
     int64_t backward_at;       /* its backward pass began then; 0: not yet */
-    uint64_t ticket;  /* of the all-reduce of the last bucket started */
-    int pending;      /* steps with an unknown outcome: 0 or, on a device, 1 */
-    int64_t waited;   /* waiting for other ranks in the last step, ns; 0 on a device, which cannot
-                       * tell */
+    uint64_t ticket;           /* of the all-reduce of the last bucket started */
+    int pending;               /* steps with an unknown outcome: 0 or, on a device, 1 */
+    int64_t waited; /* waiting for other ranks in the last step, ns; 0 on a device, which cannot
+                     * tell */
 
     struct device_stepper *device; /* owned; takes the steps if the backend is a device */
 };
