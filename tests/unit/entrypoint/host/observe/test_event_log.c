@@ -77,11 +77,19 @@ static void a_failed_job_with_a_restart_is_told_event_by_event(void) {
                 (const char *[]){"--", "sh", "-c", "echo hello; kill -SEGV $$", NULL});
     CU_ASSERT_EQUAL(stage_end(&h), 139);
     cleanup_json json_t *list = read_events(&h, "one");
-    CU_ASSERT_EQUAL(json_array_size(list), sizeof(order) / sizeof(order[0]));
-    for (size_t i = 0; i < json_array_size(list) && i < sizeof(order) / sizeof(order[0]); i++) {
-        CU_ASSERT_STRING_EQUAL(name_of(json_array_get(list, i)), order[i]);
-        assert_documented(json_array_get(list, i));
+    const char *last = "";
+    size_t at = 0;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *record = json_array_get(list, i);
+        assert_documented(record);
+        /* What is told of a failure may take several lines. */
+        if (strcmp(name_of(record), "said") == 0 && strcmp(last, "said") == 0)
+            continue;
+        last = name_of(record);
+        CU_ASSERT_FATAL(at < sizeof(order) / sizeof(order[0]));
+        CU_ASSERT_STRING_EQUAL(last, order[at++]);
     }
+    CU_ASSERT_EQUAL(at, sizeof(order) / sizeof(order[0]));
     const json_t *verdict = find(list, "verdict");
     CU_ASSERT_EQUAL(json_integer_value(json_object_get(verdict, "code")), 139);
     CU_ASSERT_EQUAL(json_integer_value(json_object_get(verdict, "attempt")), 2);
