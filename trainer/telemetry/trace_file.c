@@ -62,11 +62,12 @@ static int separate(struct trace_writer *w, struct error *err) {
     return buf_add_text(&w->text, first ? "\n" : ",\n", err);
 }
 
-/* Names the process of RANK and its rows. */
-static int put_names(struct trace_writer *w, size_t rank, const char *host, struct error *err) {
+/* Names the process of number RANK and its rows, and says how exact its clock is. */
+static int put_names(struct trace_writer *w, size_t rank, const struct trace_rank *r,
+                     struct error *err) {
     char name[TRACE_HOST_SIZE + 32];
     static const char *const rows[] = {"steps", "communication"};
-    (void)snprintf(name, sizeof(name), "rank %zu, %s", rank, host);
+    (void)snprintf(name, sizeof(name), "rank %zu, %s", rank, r->host);
     if (separate(w, err) != 0 ||
         buf_printf(
             &w->text, err,
@@ -74,8 +75,9 @@ static int put_names(struct trace_writer *w, size_t rank, const char *host, stru
         json_text_quote(&w->text, name, strlen(name), err) != 0 ||
         buf_printf(&w->text, err,
                    "}},\n{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":%zu,"
-                   "\"args\":{\"sort_index\":%zu}}",
-                   rank, rank) != 0)
+                   "\"args\":{\"sort_index\":%zu}},\n{\"ph\":\"M\",\"name\":\"process_labels\","
+                   "\"pid\":%zu,\"args\":{\"labels\":\"clock within %.3f us\"}}",
+                   rank, rank, rank, (double)r->clock_error / 1e3) != 0)
         return -1;
     for (int row = 0; row < 2; row++)
         if (buf_printf(&w->text, err,
@@ -107,7 +109,7 @@ static int put_all(struct trace_writer *w, const struct trace_rank *ranks, size_
     if (buf_add_text(&w->text, START, err) != 0)
         return -1;
     for (size_t r = 0; r < count; r++) {
-        if (put_names(w, r, ranks[r].host, err) != 0)
+        if (put_names(w, r, &ranks[r], err) != 0)
             return -1;
         for (size_t i = 0; i < ranks[r].count; i++)
             if (put_span(w, r, &ranks[r].spans[i], err) != 0)

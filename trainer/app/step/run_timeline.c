@@ -56,13 +56,20 @@ static int add_spans(const struct run_timeline *t, const struct clock_offset *en
     return 0;
 }
 
+/* What rank 0 has to know of each rank. */
+struct place {
+    char host[TRACE_HOST_SIZE];
+    int64_t clock_error;
+};
+
 static int write_file(const struct run_timeline *t, const struct gathered *all,
-                      char (*hosts)[TRACE_HOST_SIZE], size_t count, struct error *err) {
+                      const struct place *places, size_t count, struct error *err) {
     cleanup_free struct trace_rank *ranks = calloc(count, sizeof(*ranks));
     if (ranks == NULL)
         return error_no_memory(err, "ranks of a timeline");
     for (size_t r = 0; r < count; r++) {
-        memcpy(ranks[r].host, hosts[r], TRACE_HOST_SIZE);
+        memcpy(ranks[r].host, places[r].host, TRACE_HOST_SIZE);
+        ranks[r].clock_error = places[r].clock_error;
         ranks[r].host[TRACE_HOST_SIZE - 1] = '\0';
         ranks[r].spans = (const void *)(all->bytes.data + all->offsets[r]);
         ranks[r].count = (size_t)(all->offsets[r + 1] - all->offsets[r]) / sizeof(*ranks[r].spans);
@@ -74,19 +81,21 @@ int run_timeline_write(struct run_timeline *t, struct comm *comm, struct error *
     const size_t count = (size_t)comm_size(comm);
     const uint64_t most = (uint64_t)(2 * RUN_TIMELINE_SPANS) * sizeof(struct timeline_span);
     struct clock_offset end;
-    char host[TRACE_HOST_SIZE] = "";
+    struct place own = {{0}, 0};
     if (t->path == NULL)
         return 0;
     comm_observe(comm, (struct comm_observer){NULL, NULL});
     cleanup_buf struct buf spans = {.max =
                                         4 * RUN_TIMELINE_RANK_MAX * sizeof(struct timeline_span)};
     cleanup_gathered struct gathered all = {0};
-    cleanup_free char(*hosts)[TRACE_HOST_SIZE] = calloc(count, sizeof(*hosts));
-    if (hosts == NULL)
+    cleanup_free struct place *places = calloc(count, sizeof(*places));
+    if (places == NULL)
         return error_no_memory(err, "hosts of a timeline");
-    (void)gethostname(host, sizeof(host) - 1);
-    if (clock_offset_measure(comm, &end, err) != 0 ||
-        comm_gather(comm, host, sizeof(host), hosts, err) != 0 ||
+    if (clock_offset_measure(comm, &end, err) != 0)
+        return error_wrap(err, "--timeline");
+    (void)gethostname(own.host, sizeof(own.host) - 1);
+    own.clock_error = end.error > t->start.error ? end.error : t->start.error;
+    if (comm_gather(comm, &own, sizeof(own), places, err) != 0 ||
         add_spans(t, &end, &t->steps, &spans, err) != 0 ||
         add_spans(t, &end, &t->works, &spans, err) != 0 ||
         comm_gather_blocks(comm, spans.data, spans.size, 0, most, &all, err) != 0)
@@ -94,7 +103,7 @@ int run_timeline_write(struct run_timeline *t, struct comm *comm, struct error *
     struct error why = {0};
     if (comm_rank(comm) != 0)
         return 0;
-    if (write_file(t, &all, hosts, count, &why) != 0)
+    if (write_file(t, &all, places, count, &why) != 0)
         log_warning("--timeline: %s", why.text);
     else
         log_info("timeline of %zu rank(s) in %s; Perfetto and chrome://tracing open it", count,
