@@ -110,12 +110,14 @@ if(RINGMASTER_HAVE_MPI)
 endif()
 room(trainer/app/normalize
     USES common/* trainer/math trainer/comm trainer/graph trainer/models trainer/optim
-    trainer/data/codec trainer/data/color trainer/data/format trainer/data/dataset trainer/data/order
+    trainer/data/codec trainer/data/color trainer/data/format trainer/data/dataset
+    trainer/data/order
     trainer/app/options
     LINKS Threads::Threads m)
 room(trainer/app/task
     USES common/* trainer/graph trainer/math trainer/comm trainer/models
-    trainer/data/codec trainer/data/dataset trainer/data/order trainer/eval trainer/data/coco trainer/data/detect
+    trainer/data/codec trainer/data/dataset trainer/data/order trainer/eval trainer/data/coco
+    trainer/data/detect
     trainer/data/draw trainer/checkpoint
         trainer/app/options trainer/app/device trainer/app/normalize
     LINKS m)
@@ -131,7 +133,8 @@ room(trainer/app/step
     LINKS m)
 room(trainer/app/run
     USES common/* trainer/graph trainer/math trainer/graph/fuse
-    trainer/graph/program trainer/comm trainer/models trainer/data/codec trainer/data/dataset trainer/data/order
+    trainer/graph/program trainer/comm trainer/models trainer/data/codec trainer/data/dataset
+    trainer/data/order
     trainer/optim trainer/checkpoint trainer/telemetry trainer/report
         trainer/app/options trainer/app/device trainer/app/task trainer/app/weights trainer/app/step
     LINKS m)
@@ -150,14 +153,17 @@ room(trainer/app/command/coco
     LINKS OpenMP::OpenMP_C m)
 room(trainer/app/command/prepare
     USES common/* trainer/math trainer/comm trainer/data/codec trainer/data/color
-    trainer/data/format trainer/data/archive trainer/data/dataset trainer/data/order trainer/data/prepare
+    trainer/data/format trainer/data/archive trainer/data/dataset trainer/data/order
+    trainer/data/prepare
     trainer/app/options trainer/app/task trainer/app/command/output)
 room(trainer/app/command/trained
-    USES common/* trainer/comm trainer/data/dataset trainer/data/order trainer/checkpoint trainer/app/options
+    USES common/* trainer/comm trainer/data/dataset trainer/data/order trainer/checkpoint
+    trainer/app/options
     trainer/app/device trainer/app/task trainer/app/weights trainer/app/step trainer/app/run)
 room(trainer/app/command
     USES common/* trainer/graph trainer/math trainer/comm trainer/models
-    trainer/data/codec trainer/data/dataset trainer/data/order trainer/data/coco trainer/data/detect trainer/data/draw
+    trainer/data/codec trainer/data/dataset trainer/data/order trainer/data/coco
+    trainer/data/detect trainer/data/draw
     trainer/data/shapes trainer/data/prepare trainer/eval trainer/checkpoint
         trainer/telemetry trainer/report trainer/app/options trainer/app/device trainer/app/task
         trainer/app/weights trainer/app/step trainer/app/run
