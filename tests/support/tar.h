@@ -13,10 +13,13 @@
 static inline void tar_add_bytes(struct buf *out, const char *name, char type, const char *bytes,
                                  size_t size) {
     char header[TAR_BLOCK] = "";
+    char octal[32];
     static const char zeros[TAR_BLOCK];
     unsigned sum = 8 * ' ';
     (void)snprintf(header, 100, "%s", name);
-    (void)snprintf(header + 124, 12, "%011zo", size);
+    /* Twelve octal digits are all that the field can say. */
+    (void)snprintf(octal, sizeof(octal), "%011zo", size);
+    memcpy(header + 124, octal, 12);
     header[156] = type;
     memcpy(header + 257, "ustar\00000", 8);
     for (size_t i = 0; i < TAR_BLOCK; i++)
