@@ -17,7 +17,7 @@ extern const struct output_path_kind TRACE_FILE_KIND;
 
 struct trace_rank {
     char host[TRACE_HOST_SIZE];
-    int64_t clock_error; /* its spans lie at most so far from where they belong, ns */
+    int64_t clock_error;               /* its spans lie at most so far from where they belong, ns */
     const struct timeline_span *spans; /* borrowed; on one clock with those of other ranks */
     size_t count;
 };
