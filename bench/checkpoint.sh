@@ -18,9 +18,7 @@ BATCH=${BATCH:-8}
 ROUNDS=${ROUNDS:-3}
 STEPS=${STEPS:-20}
 RINGTRAIN=${RINGTRAIN:-build/release/bin/ringtrain}
-PRIORITY=
-[ "$(id -u)" != 0 ] || PRIORITY="nice -n -20"
-[ "$(id -u)" != 0 ] || echo -20 >/proc/self/autogroup 2>/dev/null || :
+. bench/priority.sh
 
 fail() {
     echo "checkpoint.sh: $1" >&2
@@ -29,7 +27,7 @@ fail() {
 
 dir=$(mktemp -d) || exit 1
 kept=$(mktemp -d "${DIR:-$dir}/kept.XXXXXX") || exit 1
-trap 'rm -rf "$dir" "$kept"' EXIT
+trap 'priority_end; rm -rf "$dir" "$kept"' EXIT
 trap 'exit 1' INT TERM
 
 # One turn of program $1 with a checkpoint every $2 steps: "seconds checkpoint_seconds" of the first

@@ -14,9 +14,7 @@ cd "$(dirname "$0")/.." || exit 2
 ROUNDS=${ROUNDS:-5}
 MODELS=${MODELS:-resnet50 maskrcnn_resnet50_fpn}
 RINGTRAIN=${RINGTRAIN:-build/release/bin/ringtrain}
-PRIORITY=
-[ "$(id -u)" != 0 ] || PRIORITY="nice -n -20"
-[ "$(id -u)" != 0 ] || echo -20 >/proc/self/autogroup 2>/dev/null || :
+. bench/priority.sh
 
 fail() {
     echo "start.sh: $1" >&2
@@ -24,7 +22,7 @@ fail() {
 }
 
 dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
+trap 'priority_end; rm -rf "$dir"' EXIT
 trap 'exit 1' INT TERM
 first=${RINGTRAIN%% *}
 "$first" prepare shapes --coco "$dir/coco" --train 16 --validation 1 --side 480 --long-side 640 \
