@@ -131,15 +131,12 @@ static void take_rank(struct member *b, const json_t *item) {
     struct told_rank told;
     if (!read_rank(b, item, &told))
         return;
-    const int64_t rank = told.rank;
-    const char *collective = told.collective;
-    const char *place = told.place;
-    struct stuck_rank *r = &m->standing.ranks[rank];
+    struct stuck_rank *r = &m->standing.ranks[told.rank];
     char clean[STACK_READING_PLACE_SIZE];
     r->known = true;
-    (void)snprintf(clean, sizeof(clean), "%s", place);
+    (void)snprintf(clean, sizeof(clean), "%s", told.place);
     rank_report_clean(clean, r->at.place, sizeof(r->at.place));
-    (void)snprintf(clean, sizeof(r->at.collective), "%s", collective);
+    (void)snprintf(clean, sizeof(r->at.collective), "%s", told.collective);
     rank_report_clean(clean, r->at.collective, sizeof(r->at.collective));
 }
 
