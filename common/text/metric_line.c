@@ -26,6 +26,7 @@ static const struct metric_definition definitions[] = {
     TRAIN("lr"),
     TRAIN("images_per_second"),
     TRAIN("data_wait"),
+    TRAIN("comm_wait"),
     TRAIN("skipped"),
     TRAIN("objects_dropped"),
     EVAL("top1"),

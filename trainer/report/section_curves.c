@@ -26,6 +26,7 @@ static const struct known KNOWN[] = {
     {"learning_rate", false, "Learning rate", "", 1, false},
     {"images_per_second", false, "Throughput", "images/s", 1, false},
     {"data_wait", false, "Time waiting for data", "%", 100, false},
+    {"comm_wait", false, "Time waiting for other ranks", "%", 100, false},
     {"final_loss", false, "", "", 1, true},
     {"skipped", false, "Skipped steps", "steps", 1, true},
 };

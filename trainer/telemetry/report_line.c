@@ -55,6 +55,8 @@ int report_line_train(struct buf *out, const struct table_row *row, struct error
     add(&f, "lr", row->lr);
     add(&f, "images_per_second", row->speed);
     add(&f, "data_wait", row->data_wait);
+    if (row->several)
+        add(&f, "comm_wait", row->comm_wait);
     add(&f, "skipped", (double)row->skipped);
     add_faults(&f, &row->faults);
     return metric_line_format(out, "train", f.list, f.count, err);

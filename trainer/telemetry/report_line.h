@@ -13,9 +13,10 @@
  *         checkpoint_time=2026-11-27T16:08:15Z
  *     epoch epoch=1 seconds=12.5 images_per_second=640 checkpoint_seconds=0.4 eval_seconds=2.1
  *
- * Further metrics of a network's steps or evaluations follow these. bad_files= and damaged_files=
- * are appended once there is such a file. The time of the checkpoint that was evaluated is in
- * UTC. */
+ * Further metrics of a network's steps or evaluations follow these. With several ranks data_wait=
+ * is followed by comm_wait=, what they did not hide of their communication. bad_files= and
+ * damaged_files= are appended once there is such a file. The time of the checkpoint that was
+ * evaluated is in UTC. */
 #ifndef TRAINER_TELEMETRY_REPORT_LINE_H
 #define TRAINER_TELEMETRY_REPORT_LINE_H
 
@@ -24,6 +25,7 @@
 #include "common/text/metric_line.h"
 #include "trainer/telemetry/speed.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Files of a set that could not be used, and that were damaged but decoded, so far. */
@@ -45,6 +47,8 @@ struct table_row {
     const struct metric_field *more; /* borrowed: further metrics of the steps, not in the table;
                                       * NULL: none */
     size_t more_count;
+    bool several;     /* ranks, and it is known how long they waited */
+    double comm_wait; /* share of the time that rank 0 waited for other ranks; not in the table */
 };
 
 struct eval_figures {

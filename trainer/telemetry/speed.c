@@ -15,13 +15,14 @@ void speed_add(struct speed *speed, int64_t images) {
     speed->epoch.images += images;
 }
 
-void speed_wait(struct speed *speed, int64_t nanoseconds) {
-    speed->waited += nanoseconds;
+void speed_wait(struct speed *speed, enum speed_wait what, int64_t nanoseconds) {
+    speed->waited[what] += nanoseconds;
 }
 
-double speed_report(struct speed *speed, int64_t now, double *ret_waited) {
+double speed_report(struct speed *speed, int64_t now, double ret_waited[SPEED_WAITS]) {
     int64_t passed = now - speed->since;
-    *ret_waited = passed > 0 ? (double)speed->waited / (double)passed : 0;
+    for (int i = 0; i < SPEED_WAITS; i++)
+        ret_waited[i] = passed > 0 ? (double)speed->waited[i] / (double)passed : 0;
     double rate = passed > 0 ? (double)speed->images * CLOCK_SECOND / (double)passed : 0;
     speed_start(speed, now);
     return rate;

@@ -11,6 +11,9 @@
 /* Time of an epoch that is not spent on training. */
 enum epoch_part { EPOCH_CHECKPOINTS, EPOCH_EVALUATIONS, EPOCH_PARTS };
 
+/* What a step waits for. */
+enum speed_wait { WAIT_DATA, WAIT_RANKS, SPEED_WAITS };
+
 struct epoch_times {
     bool whole;       /* the epoch has been seen from its beginning */
     int64_t begun_at; /* of the epoch; 0: none has begun */
@@ -19,9 +22,9 @@ struct epoch_times {
 };
 
 struct speed {
-    int64_t since;  /* start of the window */
-    int64_t images; /* of the window */
-    int64_t waited; /* for data, in the window */
+    int64_t since;               /* start of the window */
+    int64_t images;              /* of the window */
+    int64_t waited[SPEED_WAITS]; /* in the window */
     struct epoch_times epoch;
 };
 
@@ -29,11 +32,11 @@ struct speed {
 void speed_start(struct speed *speed, int64_t now);
 /* Adds images that were trained on, to the window and to the epoch. */
 void speed_add(struct speed *speed, int64_t images);
-/* Adds NANOSECONDS that were spent only waiting for data. */
-void speed_wait(struct speed *speed, int64_t nanoseconds);
-/* Returns the rate of the window up to NOW and the share of it spent waiting, 0 for an empty
+/* Adds NANOSECONDS that were spent only waiting for WHAT. */
+void speed_wait(struct speed *speed, enum speed_wait what, int64_t nanoseconds);
+/* Returns the rate of the window up to NOW and the shares of it spent waiting, 0 for an empty
  * window; starts the next window. */
-double speed_report(struct speed *speed, int64_t now, double *ret_waited);
+double speed_report(struct speed *speed, int64_t now, double ret_waited[SPEED_WAITS]);
 
 /* An epoch begins. WHOLE is false if the run goes on in the middle of one. */
 void speed_begin_epoch(struct speed *speed, int64_t now, bool whole);

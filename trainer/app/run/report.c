@@ -20,7 +20,7 @@
 enum { LINE_MAX_SIZE = 1024, TEXT_MAX_SIZE = 8192, TABLE_MAX_SIZE = 256 * 1024 };
 
 /* Scalars of a row in addition to the metrics of its steps, scalars of one call, longest name. */
-enum { ROW_EVENTS = 6, EVENTS_MAX = 32, EVENT_NAME_SIZE = 64 };
+enum { ROW_EVENTS = 7, EVENTS_MAX = 32, EVENT_NAME_SIZE = 64 };
 
 _Static_assert(MODEL_METRICS_MAX + (int)ROW_EVENTS <= (int)EVENTS_MAX, "room for steps");
 _Static_assert((int)EVALUATION_FIGURES_MAX <= (int)EVENTS_MAX, "room for evaluations");
@@ -116,19 +116,22 @@ void report_step(struct report *r, const double metrics[MODEL_METRICS_MAX], int6
 }
 
 void report_summary(const struct report *r, char text[REPORT_SUMMARY_MAX]) {
-    char training[32], whole[32];
+    char training[32], whole[32], waits[64] = "";
     double seconds = (double)r->all.nanoseconds / (double)CLOCK_SECOND;
     text[0] = '\0';
     if (r->all.steps == 0 || !(seconds > 0))
         return;
     status_duration(training, sizeof(training), seconds);
+    if (r->several && !r->ranks_unknown)
+        (void)snprintf(waits, sizeof(waits), ", %.1f %% of it waiting for other ranks",
+                       100 * (double)r->all.ranks / (double)r->all.nanoseconds);
     status_duration(whole, sizeof(whole),
                     (double)(clock_now() - r->opened_at) / (double)CLOCK_SECOND);
     (void)snprintf(text, REPORT_SUMMARY_MAX,
-                   "%" PRId64 " step%s, %" PRId64 " image%s in %s of training, %.1f images/s; %s "
+                   "%" PRId64 " step%s, %" PRId64 " image%s in %s of training%s, %.1f images/s; %s "
                    "with evaluations and checkpoints",
                    r->all.steps, STR_PLURAL(r->all.steps), r->all.images, STR_PLURAL(r->all.images),
-                   training, (double)r->all.images / seconds, whole);
+                   training, waits, (double)r->all.images / seconds, whole);
 }
 
 void report_standing(struct report *r, int64_t step, int64_t steps, double epoch) {
@@ -144,7 +147,8 @@ void report_standing(struct report *r, int64_t step, int64_t steps, double epoch
 }
 
 void report_wait(struct report *r, int64_t data, int64_t ranks) {
-    speed_wait(&r->speed, data);
+    speed_wait(&r->speed, WAIT_DATA, data);
+    speed_wait(&r->speed, WAIT_RANKS, ranks > 0 ? ranks : 0);
     r->all.data += data;
     r->all.ranks += ranks > 0 ? ranks : 0;
     r->ranks_unknown = ranks < 0;
@@ -247,8 +251,9 @@ int report_row(struct report *r, const struct report_row *at, struct error *err)
         told[count++] = (struct metric_field){r->dropped, (double)at->objects_dropped};
     double loss = told[METRIC_LOSS].value;
     int64_t skipped = r->skipped;
-    double data_wait = 0;
-    double speed = speed_report(&r->speed, clock_now(), &data_wait);
+    double waits[SPEED_WAITS];
+    double speed = speed_report(&r->speed, clock_now(), waits);
+    const bool several = r->several && !r->ranks_unknown;
     r->steps = 0;
     r->skipped = 0;
     if (r->out == NULL)
@@ -260,7 +265,9 @@ int report_row(struct report *r, const struct report_row *at, struct error *err)
         .loss = loss,
         .final_loss = loss + at->penalty,
         .lr = at->lr,
-        .data_wait = data_wait,
+        .data_wait = waits[WAIT_DATA],
+        .several = several,
+        .comm_wait = waits[WAIT_RANKS],
         .skipped = skipped,
         .faults = {at->bad_files, at->damaged_files},
         .more = told + 1,
@@ -270,12 +277,12 @@ int report_row(struct report *r, const struct report_row *at, struct error *err)
         return -1;
     const struct metric_field rest[] = {
         {"final_loss", row.final_loss}, {"learning_rate", at->lr},    {"images_per_second", speed},
-        {"data_wait", data_wait},       {"skipped", (double)skipped},
+        {"data_wait", row.data_wait},   {"skipped", (double)skipped}, {"comm_wait", row.comm_wait},
     };
     _Static_assert(sizeof(rest) / sizeof(rest[0]) + 1 == ROW_EVENTS,
                    "and objects beyond the limit");
     memcpy(told + count, rest, sizeof(rest));
-    count += (int)(sizeof(rest) / sizeof(rest[0]));
+    count += (int)(sizeof(rest) / sizeof(rest[0])) - (several ? 0 : 1);
     keep_numbers(r, "train", at->step, at->epoch, told, count);
     return add_events(r, at->step, "train", told, count, err);
 }

@@ -42,6 +42,7 @@ struct report {
         int64_t data, ranks;                /* of these: waiting for data, for other ranks */
         int64_t parts[EPOCH_PARTS];         /* beside training */
     } all;
+    bool several;       /* ranks; set it after report_open */
     bool ranks_unknown; /* a device waits for other ranks by itself */
 };
 
@@ -73,7 +74,8 @@ void report_start(struct report *r);
  * Values that are not finite are left out of the mean unless there are no others. */
 void report_step(struct report *r, const double metrics[MODEL_METRICS_MAX], int64_t images,
                  bool skipped);
-/* Describes how long all steps took and their mean speed, as text; "" if there were none. */
+/* Describes how long all steps took, their mean speed, and what share of them was spent waiting for
+ * other ranks, as text; "" if there were none. */
 enum { REPORT_SUMMARY_MAX = 256 };
 void report_summary(const struct report *r, char text[REPORT_SUMMARY_MAX]);
 /* Updates the status line. */

@@ -179,13 +179,12 @@ static int settle(struct training_run *job, bool *ret_stop, struct error *err) {
     return account(job, &outcome, ret_stop, err);
 }
 
-/* Records how much of a step that began at BEGUN was this rank's own work, to find stragglers. On
- * a device, which also waits for other ranks by itself, only the wait for data is known. */
+/* Records how much of a step that began at BEGUN was this rank's own work, to find stragglers: of a
+ * device only the wait for data is known. */
 static void tell_work(struct training_run *job, int64_t begun) {
     bool device = job->setup.backend->table->device != NULL;
     int64_t own = device ? job->steps.data_waited : clock_now() - begun - job->steps.stepper.waited;
-    report_wait(&job->reports.report, job->steps.data_waited,
-                device ? -1 : job->steps.stepper.waited);
+    report_wait(&job->reports.report, job->steps.data_waited, job->steps.stepper.waited);
     progress_work(&job->reports.progress, (uint64_t)own, (uint64_t)job->steps.data_waited);
 }
 

@@ -333,8 +333,11 @@ int training_run_open(struct training_run *job, const struct options *o, struct 
         return -1;
     if (o->timeline != NULL)
         job->steps.stepper.timeline = &job->reports.timeline.steps;
-    return report_open(&job->reports.report, job->setup.first ? stdout : NULL, o->log, model,
-                       job->setup.inputs.events, err);
+    if (report_open(&job->reports.report, job->setup.first ? stdout : NULL, o->log, model,
+                    job->setup.inputs.events, err) != 0)
+        return -1;
+    job->reports.report.several = comm_size(comm) > 1;
+    return 0;
 }
 
 void training_run_done(struct training_run *job) {

@@ -135,6 +135,7 @@ int device_stepper_open(struct device_stepper **ret, struct stepper *stepper, st
             return -1;
     }
     d->sums = stepper->device_sum;
+    stepper->waited = d->sums != NULL ? -1 : 0;
     if (d->sums == NULL && comm_size(stepper->comm) > 1) {
         d->host_gradients = d->ops->host_alloc(d->backend, bytes, err);
         if (d->host_gradients == NULL)
@@ -235,9 +236,12 @@ static int run_program(struct device_stepper *d, struct error *err) {
 static int sum_on_host(struct device_stepper *d, struct error *err) {
     size_t bytes = gradient_count(d) * sizeof(float);
     const struct backend_table *table = d->backend->table;
-    if (table->copy_out(d->backend, d->host_gradients, gradients(d), bytes, err) != 0 ||
-        comm_sum(d->s->comm, d->host_gradients, gradient_count(d), COMM_F32, err) != 0)
+    if (table->copy_out(d->backend, d->host_gradients, gradients(d), bytes, err) != 0)
         return -1;
+    const int64_t begun = clock_now();
+    if (comm_sum(d->s->comm, d->host_gradients, gradient_count(d), COMM_F32, err) != 0)
+        return -1;
+    d->s->waited = clock_now() - begun;
     return table->copy_in(d->backend, gradients(d), d->host_gradients, bytes, err);
 }
 

@@ -68,8 +68,8 @@ struct stepper {
     int64_t backward_at;       /* its backward pass began then; 0: not yet */
     uint64_t ticket;           /* of the all-reduce of the last bucket started */
     int pending;               /* steps with an unknown outcome: 0 or, on a device, 1 */
-    int64_t waited; /* waiting for other ranks in the last step, ns; 0 on a device, which cannot
-                     * tell */
+    int64_t waited; /* waiting for other ranks in the last step beyond its own work, ns; -1: a
+                     * device waits by itself */
 
     struct device_stepper *device; /* owned; takes the steps if the backend is a device */
 };

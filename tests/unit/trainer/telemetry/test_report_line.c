@@ -7,8 +7,14 @@
 #include <string.h>
 
 static const struct metric_field of_classes[] = {{"top1", 0.9125}, {"top5", 1}, {"loss", 0.31}};
-static const struct table_row row = {20,    1.25, 812.5,  2.302585, 2.4, 0.1,
-                                     0.015, 3,    {0, 0}, NULL,     0};
+static const struct table_row row = {.step = 20,
+                                     .epoch = 1.25,
+                                     .speed = 812.5,
+                                     .loss = 2.302585,
+                                     .final_loss = 2.4,
+                                     .lr = 0.1,
+                                     .data_wait = 0.015,
+                                     .skipped = 3};
 static const struct eval_figures figures = {
     .epoch = 3, .list = of_classes, .count = 3, .images = 400};
 
@@ -22,6 +28,15 @@ static void the_lines_have_the_documented_form(void) {
     CU_ASSERT_STRING_EQUAL(buf_text(&train), "train step=20 epoch=1.25 loss=2.30259 lr=0.1 "
                                              "images_per_second=812.5 data_wait=0.015 skipped=3");
     CU_ASSERT_STRING_EQUAL(buf_text(&eval), "eval epoch=3 top1=0.9125 top5=1 loss=0.31 images=400");
+}
+
+static void several_ranks_tell_how_long_they_waited(void) {
+    cleanup_buf struct buf out = {.max = 1024};
+    struct table_row several = row;
+    several.several = true;
+    several.comm_wait = 0.25;
+    CU_ASSERT_EQUAL(report_line_train(&out, &several, NULL), 0);
+    ASSERT_CONTAINS(buf_text(&out), " data_wait=0.015 comm_wait=0.25 skipped=3");
 }
 
 static void an_evaluation_names_its_weights(void) {
@@ -76,6 +91,7 @@ static void add_lines_of_objects(struct buf *lines) {
     const struct eval_figures of_scores = {.epoch = 1, .list = scores, .count = 24, .images = 9};
     of_losses.more = losses;
     of_losses.more_count = 7;
+    of_losses.several = true;
     CU_ASSERT_EQUAL(buf_add_text(lines, "\n", NULL), 0);
     CU_ASSERT_EQUAL(report_line_train(lines, &of_losses, NULL), 0);
     ASSERT_CONTAINS(buf_text(lines), " loss=2.30259 loss_classifier=0.5 loss_box_reg=0.25 ");
@@ -130,25 +146,34 @@ static void the_header_names_the_columns(void) {
 }
 
 static void rows_stand_under_the_header(void) {
-    CU_ASSERT_STRING_EQUAL(row_text((struct table_row){
-                               20, 1.25, 812.54, 2.30259, 2.35259, 0.1, 0, 0, {0, 0}, NULL, 0}),
+    CU_ASSERT_STRING_EQUAL(row_text((struct table_row){.step = 20,
+                                                       .epoch = 1.25,
+                                                       .speed = 812.54,
+                                                       .loss = 2.30259,
+                                                       .final_loss = 2.35259,
+                                                       .lr = 0.1}),
                            "      20   1.25    812.5  2.3026  2.3526  0.100000");
-    CU_ASSERT_EQUAL(strlen(row_text((struct table_row){
-                        45000, 89.99, 12345.6, 0.1, 0.2, 6.4, 0, 0, {0, 0}, NULL, 0})),
+    CU_ASSERT_EQUAL(strlen(row_text((struct table_row){.step = 45000,
+                                                       .epoch = 89.99,
+                                                       .speed = 12345.6,
+                                                       .loss = 0.1,
+                                                       .final_loss = 0.2,
+                                                       .lr = 6.4})),
                     strlen("    Step  Epoch    Speed    Loss FinLoss        LR"));
 }
 
 static void a_loss_that_is_no_number_says_so(void) {
     const double nan = __builtin_nan("");
-    ASSERT_CONTAINS(row_text((struct table_row){1, 0, 1, nan, nan, 0, 0, 0, {0, 0}, NULL, 0}),
-                    "nan");
-    CU_ASSERT_PTR_NULL(
-        strstr(row_text((struct table_row){1, 0, 1, -nan, -nan, 0, 0, 0, {0, 0}, NULL, 0}), "-"));
+    ASSERT_CONTAINS(
+        row_text((struct table_row){.step = 1, .speed = 1, .loss = nan, .final_loss = nan}), "nan");
+    CU_ASSERT_PTR_NULL(strstr(
+        row_text((struct table_row){.step = 1, .speed = 1, .loss = -nan, .final_loss = -nan}),
+        "-"));
     buf_done(&text);
 }
 
 UNIT_SUITE("telemetry.report_line", UNIT(the_lines_have_the_documented_form),
-           UNIT(an_evaluation_names_its_weights), UNIT(an_epoch_has_a_line),
-           UNIT(faults_of_the_data_are_counted_once_there_are_some),
+           UNIT(several_ranks_tell_how_long_they_waited), UNIT(an_evaluation_names_its_weights),
+           UNIT(an_epoch_has_a_line), UNIT(faults_of_the_data_are_counted_once_there_are_some),
            UNIT(every_metric_definition_matches_one_of_them), UNIT(the_header_names_the_columns),
            UNIT(rows_stand_under_the_header), UNIT(a_loss_that_is_no_number_says_so))

@@ -178,6 +178,13 @@ static void the_whole_run_is_summed_up(void) {
     CU_ASSERT_DOUBLE_EQUAL(r.standing.step_seconds, 2.8, 1e-9); /* a tenth from the last one */
     report_summary(&r, text);
     ASSERT_CONTAINS(text, "2 steps, 120 images in 0:04 of training, 30.0 images/s; 0:09 with");
+    r.several = true;
+    report_wait(&r, 0, CLOCK_SECOND);
+    report_summary(&r, text);
+    ASSERT_CONTAINS(text, "of training, 25.0 % of it waiting for other ranks, 30.0 images/s");
+    report_wait(&r, 0, -1);
+    report_summary(&r, text);
+    ASSERT_CONTAINS(text, "of training, 30.0 images/s");
     report_done(&r);
 }
 
