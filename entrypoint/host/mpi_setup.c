@@ -31,7 +31,7 @@ int mpi_setup_choose(struct job *job, char *const *environment, struct error *er
         .ranks = cluster_ranks(&job->cluster),
         .program = program,
         .library = library,
-        .is_trainer = job->program.is_trainer,
+        .over_tcp = job->program.needs_no_mpi,
         .options = has_options(job->mpi_options.options),
         .mpirun = user_program_find("mpirun", env_get(environment, "PATH"), &mpirun, NULL) == 0};
     free(mpirun);

@@ -26,7 +26,7 @@ const char *launcher_name(enum launcher_kind kind) {
  * which are linked against MPI, find each other over TCP without it. */
 static void describe_need(const struct launcher_facts *f, char ret[LAUNCHER_WHY_SIZE]) {
     ret[0] = '\0';
-    if (f->library[0] != '\0' && !launcher_is_pmi_library(f->library) && !f->is_trainer)
+    if (f->library[0] != '\0' && !launcher_is_pmi_library(f->library) && !f->over_tcp)
         (void)snprintf(ret, LAUNCHER_WHY_SIZE, "%.160s is linked against MPI (%.100s)", f->program,
                        f->library);
     else if (f->options)
@@ -60,7 +60,7 @@ int launcher_choose(const struct launcher_facts *f, struct launcher *ret, struct
                          need);
     if (need[0] != '\0')
         return take(LAUNCHER_MPIRUN, need, ret);
-    if (f->library[0] != '\0' && !f->is_trainer) {
+    if (f->library[0] != '\0' && !f->over_tcp) {
         (void)snprintf(need, sizeof(need), "%.160s is linked against %.100s, which needs no mpirun",
                        f->program, f->library);
         return take(LAUNCHER_DIRECT, need, ret);

@@ -28,7 +28,7 @@ struct launcher_facts {
     size_t ranks;
     const char *program; /* its path */
     const char *library; /* of MPI, that it is linked against; "": none */
-    bool is_trainer;     /* it is ringtrain */
+    bool over_tcp;       /* it is ringtrain: its ranks find each other without MPI */
     bool options;        /* the job has options that only mpirun understands */
     bool mpirun;         /* one is in PATH */
 };

@@ -337,14 +337,37 @@ static int resolve_flags(const struct user_program_inputs *in, struct user_progr
     return argv_add_all(&ret->user_args, in->arguments, err);
 }
 
+/* --- ranks without MPI ------------------------------------------------------------------------ */
+
+/* Returns true if PATH, links followed, is called ringtrain. */
+static bool is_ringtrain(const char *path) {
+    cleanup_free char *file = realpath(path, NULL);
+    return file != NULL && str_ends_with(file, "/ringtrain");
+}
+
+/* Returns true if WORDS have `--comm mpi` or `--comm=mpi`. */
+static bool asks_for_mpi(const struct argv *words) {
+    for (size_t i = 0; i < words->count; i++)
+        if (strcmp(words->items[i], "--comm=mpi") == 0 ||
+            (i > 0 && strcmp(words->items[i - 1], "--comm") == 0 &&
+             strcmp(words->items[i], "mpi") == 0))
+            return true;
+    return false;
+}
+
+static int add_user_args(struct user_program *p, struct error *err) {
+    p->needs_no_mpi = is_ringtrain(p->argv.items[0]) && !asks_for_mpi(&p->user_args);
+    return p->user_args.count == 0
+               ? 0
+               : argv_add_all(&p->argv, (const char *const *)p->user_args.items, err);
+}
+
 int user_program_resolve(const struct user_program_inputs *in, struct user_program *ret,
                          struct error *err) {
     *ret = (struct user_program){0};
     bool exact = in->arguments[0] != NULL && strcmp(in->arguments[0], "--") == 0;
     int resolved = exact ? resolve_exact(in, ret, err) : resolve_flags(in, ret, err);
-    if (resolved == 0 &&
-        (ret->user_args.count == 0 ||
-         argv_add_all(&ret->argv, (const char *const *)ret->user_args.items, err) == 0))
+    if (resolved == 0 && add_user_args(ret, err) == 0)
         return 0;
     user_program_done(ret);
     return -1;

@@ -188,6 +188,17 @@ ringtrain_trains() {
     check "the master has the model" test -s "$(hosts opt 1)/model/model.safetensors"
 }
 
+# Any program may stand behind --, ringtrain too, whichever way its ranks are started.
+ringtrain_is_named_as_the_program() {
+    [ -x "$RINGMASTER_BIN/ringtrain" ] || [ "$DRIVER" = docker ] ||
+        { skip_case "ringtrain is not built"; return; }
+    ring 3
+    start_all -- train -- ringtrain train --data synthetic --model resnet20 --batch-size 8 --steps 3 --report-every 1
+    all_end 120 0 $everyone || return
+    check "rank 0 reports" holds "$(hosts log 1)" '[algo-1 rank 0] train step=3 '
+    check "no other rank reports" lacks "$(hosts log 2)$(hosts log 3)" 'train step='
+}
+
 lines_stay_whole_and_valid() {
     ring 3
     start_all -- train -- sh -c 'printf "one byte \203 of Latin 1\n"
@@ -483,7 +494,7 @@ ranks_talk_by_ucx_where_all_hosts_can() {
     check "nothing is chosen for who chooses" lacks "$(hosts log 1)" 'chooses UCX'
 }
 
-CASES=${CASES:-every_rank_knows_its_place two_ranks_a_host frameworks_find_their_ranks a_job_that_hangs_at_once_is_ended a_rank_that_is_left_out_is_named ranks_meet_by_mpi ringtrain_trains
+CASES=${CASES:-every_rank_knows_its_place two_ranks_a_host frameworks_find_their_ranks a_job_that_hangs_at_once_is_ended a_rank_that_is_left_out_is_named ranks_meet_by_mpi ringtrain_trains ringtrain_is_named_as_the_program
     lines_stay_whole_and_valid the_master_prints_all_if_asked ten_jobs_of_one_instant
     once_per_host one_network_for_all_libraries one_host_alone
     $([ "$DRIVER" = docker ] || echo first_processes_sleep_between_heartbeats a_first_process_alone_sleeps first_processes_that_may_be_followed_sleep_as_well) a_umask_against_the_owner_is_not_kept hosts_named_by_a_variable hosts_are_checked

@@ -66,7 +66,7 @@ static void a_program_of_mpi_never_becomes_several_jobs(void) {
 
 static void the_trainer_takes_either_launcher(void) {
     begin();
-    facts.is_trainer = true;
+    facts.over_tcp = true;
     facts.library = "libmpi.so.40";
     expect(SETTINGS_LAUNCHER_AUTO, true, LAUNCHER_MPIRUN, "it is in PATH");
     expect(SETTINGS_LAUNCHER_AUTO, false, LAUNCHER_DIRECT, "no mpirun is in PATH");

@@ -116,6 +116,36 @@ static void any_program_runs_exactly_as_given(void) {
     expect("{}", absolute, "/bin/true");
 }
 
+static bool needs_no_mpi(const char *parameters, const char *const *arguments) {
+    cleanup_user_program struct user_program p = {0};
+    CU_ASSERT_EQUAL(resolve(parameters, arguments, &p, NULL), 0);
+    return p.needs_no_mpi;
+}
+
+/* Named by `train FLAGS`, by its name, by its path or by a link. */
+static void the_trainer_is_known_however_it_is_named(void) {
+    static const char *const named[] = {"--", "ringtrain", "train", "--steps", "3", NULL};
+    static const char *const other[] = {"--", "tool", "ringtrain", NULL};
+    static const char *const mpi[] = {"--", "ringtrain", "check-comm", "--comm", "mpi", NULL};
+    static const char *const together[] = {"--comm=mpi", NULL};
+    static const char *const tcp[] = {"--", "ringtrain", "train", "--comm", "tcp", NULL};
+    char link[4400];
+    char path[4400];
+    make_house();
+    snprintf(link, sizeof(link), "%s/code/link", base);
+    snprintf(path, sizeof(path), "%s/bin/ringtrain", base);
+    CU_ASSERT_EQUAL_FATAL(symlink(path, link), 0);
+    const char *const by_link[] = {"--", link, "train", NULL};
+    const char *const by_path[] = {"--", path, "train", NULL};
+    CU_ASSERT(needs_no_mpi("{}", none) && needs_no_mpi("{}", named) && needs_no_mpi("{}", tcp));
+    CU_ASSERT(needs_no_mpi("{}", by_link) && needs_no_mpi("{}", by_path));
+    CU_ASSERT_FALSE(needs_no_mpi("{}", other) || needs_no_mpi("{}", mpi));
+    CU_ASSERT_FALSE(needs_no_mpi("{}", together) || needs_no_mpi("{\"comm\":\"mpi\"}", none));
+    cleanup_user_program struct user_program p = {0};
+    CU_ASSERT_EQUAL(resolve("{}", named, &p, NULL), 0);
+    CU_ASSERT_FALSE(p.is_trainer); /* its flags are its own affair */
+}
+
 static void sagemaker_program_is_looked_up_and_gets_the_flags(void) {
     expect("{\"sagemaker_program\":\"\\\"a.py\\\"\",\"lr\":\"0.1\"}", flags,
            "/bin/python3|/code/a.py|--lr|0.1|--epochs|3");
@@ -319,7 +349,7 @@ static void relative_paths_become_absolute(void) {
 
 UNIT_SUITE("job.user_program", UNIT(the_trainer_is_the_default),
            UNIT(a_program_where_flags_stand_is_named_with_the_way),
-           UNIT(any_program_runs_exactly_as_given),
+           UNIT(any_program_runs_exactly_as_given), UNIT(the_trainer_is_known_however_it_is_named),
            UNIT(sagemaker_program_is_looked_up_and_gets_the_flags),
            UNIT(a_script_runs_with_the_interpreter_that_it_names),
            UNIT(the_submit_directory_comes_first_quoted_or_not), UNIT(code_may_lie_in_its_channel),
