@@ -250,6 +250,7 @@ the_role_may_do_what_uploads_need() {
     check "the stack's role may" python3 - "$top/docs/guides/uploads.md" "$sagemaker/stack.yaml" <<'END'
 import pathlib, re, sys
 guide, stack = (pathlib.Path(p).read_text() for p in sys.argv[1:])
+stack = stack.split("\n  Hosts:\n")[0]  # the jobs' role; others follow
 named = set(re.findall(r"`(s3:\w+)`", guide))
 assert {"s3:AbortMultipartUpload", "s3:ListMultipartUploadParts", "s3:ListBucketMultipartUploads"} <= named, named
 of_objects, of_bucket = ("${Bucket.Arn}/*", "!GetAtt Bucket.Arn")
@@ -286,8 +287,12 @@ for widget in json.loads(body)["widgets"]:
             shown.add((name, metric[3]))
         assert name in ours, f"{name} is no metric"
 read = lambda name: json.loads((sagemaker / name).read_text())
-job, tuning = read("create-training-job.json"), read("create-tuning-job.json")
-assert {j for _, j in shown} == {job["TrainingJobName"]}, shown
+jobs = [read("create-training-job.json"), read("create-maskrcnn-job.json")]
+tuning = read("create-tuning-job.json")
+assert {j for _, j in shown} == {job["TrainingJobName"] for job in jobs}, shown
+for job in jobs:
+    sent = {m["Name"] for m in job["AlgorithmSpecification"]["MetricDefinitions"]}
+    assert {m for m, j in shown if j == job["TrainingJobName"]} <= sent, (shown, sent)
 objective = tuning["HyperParameterTuningJobConfig"]["HyperParameterTuningJobObjective"]["MetricName"]
 assert (objective, tuning["HyperParameterTuningJobName"]) in searched, searched
 END
