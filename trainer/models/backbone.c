@@ -19,6 +19,10 @@ int64_t backbone_channels(const struct backbone_family *family, int stage) {
     return ((int64_t)family->channels << stage) * (family->bottleneck ? EXPANSION : 1);
 }
 
+static int64_t inner_channels(const struct backbone_family *family, int stage) {
+    return ((int64_t)family->channels << stage) * (family->widening > 0 ? family->widening : 1);
+}
+
 static int norm(struct graph *graph, const struct backbone *backbone, const char *name, int x,
                 enum tensor_init gamma) {
     const bool frozen = graph->frozen;
@@ -96,7 +100,7 @@ static int stage(struct graph *graph, const struct backbone *backbone, int numbe
     for (int i = 0; i < family->blocks[number]; i++) {
         struct block block = {.backbone = backbone,
                               .inputs = i == 0 ? inputs : backbone_channels(family, number),
-                              .channels = (int64_t)family->channels << number,
+                              .channels = inner_channels(family, number),
                               .outputs = backbone_channels(family, number),
                               .stride = i == 0 && number > 0 ? 2 : 1};
         (void)snprintf(block.name, sizeof(block.name), "%slayer%d.%d", backbone->prefix, number + 1,

@@ -21,6 +21,7 @@ struct backbone_family {
     bool cifar;      /* 3x3 stem without pooling */
     int channels;    /* of the stem and of the first stage's inner maps; doubled in each further
                       * stage */
+    int widening;    /* factor of a bottleneck's inner channels (Zagoruyko, Komodakis 2016); 0: 1 */
     int blocks[BACKBONE_STAGES]; /* 0: no such stage */
 };
 

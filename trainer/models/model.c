@@ -122,6 +122,8 @@ static const struct model MODELS[] = {
     RESNET(44, 32),
     RESNET(56, 32),
     RESNET(110, 32),
+    CLASSIFIER("wide_resnet50_2", build_resnet, 224),
+    CLASSIFIER("wide_resnet101_2", build_resnet, 224),
     {.name = "vgg16",
      .task = MODEL_CLASSIFY,
      .build = vgg_build,

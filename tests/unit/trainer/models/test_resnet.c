@@ -39,11 +39,18 @@ static void parameter_counts_are_those_of_the_published_models(void) {
         int classes, tensors;
         int64_t elements;
     } rows[] = {
-        {"resnet18", 1000, 62, 11689512},   {"resnet34", 1000, 110, 21797672},
-        {"resnet50", 1000, 161, 25557032},  {"resnet101", 1000, 314, 44549160},
-        {"resnet152", 1000, 467, 60192808}, {"resnet20", 10, 65, 272474},
-        {"resnet32", 10, 101, 466906},      {"resnet44", 10, 137, 661338},
-        {"resnet56", 10, 173, 855770},      {"resnet110", 10, 335, 1730714},
+        {"resnet18", 1000, 62, 11689512},
+        {"resnet34", 1000, 110, 21797672},
+        {"resnet50", 1000, 161, 25557032},
+        {"resnet101", 1000, 314, 44549160},
+        {"resnet152", 1000, 467, 60192808},
+        {"resnet20", 10, 65, 272474},
+        {"resnet32", 10, 101, 466906},
+        {"resnet44", 10, 137, 661338},
+        {"resnet56", 10, 173, 855770},
+        {"resnet110", 10, 335, 1730714},
+        {"wide_resnet50_2", 1000, 161, 68883240},
+        {"wide_resnet101_2", 1000, 314, 126886696},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct resnet_config config =
