@@ -22,14 +22,14 @@ struct gpu {
     cudaEvent_t begin, end;
     int multiprocessors;
     size_t batch;
-    size_t bytes;            /* of a buffer: the largest activation */
-    void *buffers[BUFFERS];  /* activations, numbers in them */
-    float *channels;         /* rows of CHANNELS_MAX: gamma, mean, sums ... */
-    float *partial;          /* what chunks found */
-    float *weights;          /* a gradient of 1x1 weights */
-    unsigned char *narrowed; /* every group of weights has a gradient in f16 */
-    bool hopper;             /* compute capability 9.0 */
-    struct control *control; /* of the optimizer */
+    size_t bytes;             /* of a buffer: the largest activation */
+    void *buffers[BUFFERS];   /* activations, numbers in them */
+    float *channels;          /* rows of CHANNELS_MAX: gamma, mean, sums ... */
+    float *partial;           /* what chunks found */
+    float *weights;           /* a gradient of 1x1 weights */
+    unsigned char *half_mask; /* every group of weights has a gradient in f16 */
+    bool hopper;              /* compute capability 9.0 */
+    struct control *control;  /* of the optimizer */
 };
 
 /* A kernel at one shape: side x side pixels a picture, before it. */
@@ -227,8 +227,8 @@ static cudaError_t update(const struct gpu *g, const struct kernel_run *job,
     struct optimizer_args args = {.weights = g->buffers[0],
                                   .state.momentum = g->buffers[1],
                                   .gradients = gradients,
-                                  .narrow = g->buffers[3],
-                                  .narrow_type = DTYPE_F16,
+                                  .half = g->buffers[3],
+                                  .half_type = DTYPE_F16,
                                   .count = (size_t)job->channels};
     return launch_optimizer(g->stream, g->control, &args);
 }
@@ -237,11 +237,11 @@ static cudaError_t run_update(const struct gpu *g, const struct kernel_run *job)
     return update(g, job, (struct backend_gradients){.wide = g->buffers[2]});
 }
 
-static cudaError_t run_update_narrow(const struct gpu *g, const struct kernel_run *job) {
+static cudaError_t run_update_half(const struct gpu *g, const struct kernel_run *job) {
     return update(g, job,
                   (struct backend_gradients){.wide = g->buffers[2],
-                                             .narrow = g->buffers[2],
-                                             .narrowed = g->narrowed,
+                                             .half = g->buffers[2],
+                                             .half_mask = g->half_mask,
                                              .type = DTYPE_F16});
 }
 
@@ -265,7 +265,7 @@ static const struct kernel_run jobs[] = {
     {"norm_backward pool", 112, 64, 7.5, run_backward_pool, false},
     {"normalize", 224, 4, 2.75, run_normalize, false},
     {"sgd", 0, WEIGHTS, 26, run_update, false},
-    {"sgd, f16 gradients", 0, WEIGHTS, 22.125, run_update_narrow, false},
+    {"sgd, f16 gradients", 0, WEIGHTS, 22.125, run_update_half, false},
 };
 
 static int compare(const void *a, const void *b) {
@@ -314,8 +314,8 @@ static void gpu_open(struct gpu *g) {
     check(launch_numbers(g->stream, g->channels, channels), "numbers");
     check(cudaMalloc((void **)&g->partial, partial), "memory");
     check(cudaMalloc((void **)&g->weights, (size_t)128 * 512 * sizeof(float)), "memory");
-    check(cudaMalloc((void **)&g->narrowed, WEIGHTS / LAUNCH_GROUP + 1), "memory");
-    check(cudaMemsetAsync(g->narrowed, 1, WEIGHTS / LAUNCH_GROUP + 1, g->stream), "memory");
+    check(cudaMalloc((void **)&g->half_mask, WEIGHTS / LAUNCH_GROUP + 1), "memory");
+    check(cudaMemsetAsync(g->half_mask, 1, WEIGHTS / LAUNCH_GROUP + 1, g->stream), "memory");
     check(cudaMalloc((void **)&g->control, sizeof(*g->control)), "memory");
     check(cudaMemsetAsync(g->control, 0, sizeof(*g->control), g->stream), "memory");
 }

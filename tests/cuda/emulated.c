@@ -37,9 +37,9 @@ struct kept_step {
     struct backend_bound bound;
     bool lent; /* it is ref's */
     struct shadow *shadow;
-    /* Of a step of ref's: its weights and the narrow copy that a library would read. */
+    /* Of a step of ref's: its weights and the half-precision copy that a library would read. */
     const float *weights;
-    const void *narrow;
+    const void *half;
     size_t count;
     bool is_f16;
 };
@@ -141,9 +141,9 @@ static int run_kept(struct backend *backend, const struct streams_call *call, st
 /* What a library would read has to be what ref reads, rounded. */
 static int run_lent(void *context, struct error *err) {
     const struct kept_step *kept = context;
-    const uint16_t *narrow = kept->narrow;
-    for (size_t i = 0; narrow != NULL && i < kept->count; i++)
-        if (narrow[i] !=
+    const uint16_t *half = kept->half;
+    for (size_t i = 0; half != NULL && i < kept->count; i++)
+        if (half[i] !=
             (kept->is_f16 ? f16_from_f32(kept->weights[i]) : bf16_from_f32(kept->weights[i])))
             return error_set(err, EXIT_CODE_INTERNAL, "weights were not rounded anew");
     return kept->bound.step.run(kept->bound.step.context, err);
@@ -184,14 +184,14 @@ static void release(struct backend *backend, void *context) {
     free(kept);
 }
 
-static void note_narrow(struct kept_step *kept, const struct graph *graph, const struct op *op,
-                        const struct op_addresses *addresses) {
+static void note_half(struct kept_step *kept, const struct graph *graph, const struct op *op,
+                      const struct op_addresses *addresses) {
     const struct tensor *w = op->inputs[1] == TENSOR_NONE ? NULL : cuda_input(graph, op, 1);
-    if (w == NULL || !cuda_is_narrowed(graph, w))
+    if (w == NULL || !cuda_has_half(graph, w))
         return;
     kept->is_f16 = graph->dtype == DTYPE_F16;
     kept->weights = addresses->inputs[1];
-    kept->narrow = cuda_narrow(graph, addresses, addresses->inputs[1]);
+    kept->half = cuda_half(graph, addresses, addresses->inputs[1]);
     kept->count = (size_t)tensor_count(w);
 }
 
@@ -213,7 +213,7 @@ static int bind(struct backend *backend, const struct graph *graph, const struct
     else
         result = cuda_rule(op->kind)->bind(&e->cuda, graph, op, addresses, &kept->bound, err);
     if (kept->lent)
-        note_narrow(kept, graph, op, addresses);
+        note_half(kept, graph, op, addresses);
     else if (result == 0 && e->told != NULL && !split)
         result = (kept->shadow = shadow_bind(e->ref, graph, op, addresses, err)) == NULL ? -1 : 0;
     if (kept->bound.refresh.run != NULL)
@@ -301,13 +301,15 @@ static int add(struct backend *backend, const struct backend_sum *sum, struct er
                    err);
 }
 
-static int run_narrow(struct backend *backend, const struct streams_call *call, struct error *err) {
-    return cuda_queue_narrow(backend, &call->update.narrow, err);
+static int run_refresh_half(struct backend *backend, const struct streams_call *call,
+                            struct error *err) {
+    return cuda_queue_refresh_half(backend, &call->update.half_copy, err);
 }
 
-static int narrow(struct backend *backend, const struct half_copy *copy, struct error *err) {
+static int refresh_half(struct backend *backend, const struct half_copy *copy, struct error *err) {
     return enqueue((struct emulated *)backend,
-                   &(struct streams_call){.run = run_narrow, .update = {.narrow = *copy}}, err);
+                   &(struct streams_call){.run = run_refresh_half, .update = {.half_copy = *copy}},
+                   err);
 }
 
 static int set_optimizer(struct backend *backend, const struct optimizer_rule *rule,
@@ -390,7 +392,7 @@ static void forget(struct backend *backend, void *recording) {
 
 #define ENQUEUED                                                                                   \
     .host_alloc = host_alloc, .host_free = host_free, .copy = copy, .clear = clear,                \
-    .narrow = narrow, .narrow_gradient = cuda_narrow_gradient, .add = add,                         \
+    .refresh_half = refresh_half, .half_gradient = cuda_half_gradient, .add = add,                 \
     .set_optimizer = set_optimizer, .update = update_weights, .optimizer_state = optimizer_state,  \
     .set_optimizer_state = set_optimizer_state, .squares = squares
 static const struct backend_device at_once = {ENQUEUED};

@@ -30,11 +30,12 @@ static void fill(struct arenas *a, float scale) {
     }
 }
 
-/* Every second group of gradients is narrow, with NaN in the place where it is not read. */
+/* Every second group of gradients is in half precision, with NaN in the place where it is not read.
+ */
 struct mixed {
     struct arenas arenas;
-    uint16_t narrow[COUNT];
-    unsigned char narrowed[COUNT / LAUNCH_GROUP + 1];
+    uint16_t half[COUNT];
+    unsigned char half_mask[COUNT / LAUNCH_GROUP + 1];
     float values[COUNT]; /* what the gradients are */
 };
 
@@ -43,27 +44,23 @@ static void fill_mixed(struct mixed *m, enum dtype type) {
     fill(&m->arenas, 64);
     for (int i = 0; i < COUNT; i++) {
         float v = m->arenas.gradients[i];
-        uint16_t narrow = type == DTYPE_F16 ? f16_from_f32(v) : bf16_from_f32(v);
-        bool is_narrow = i / LAUNCH_GROUP % 2 == 1;
-        m->narrowed[i / LAUNCH_GROUP] = is_narrow;
-        m->narrow[i] = is_narrow ? narrow : nan;
-        if (is_narrow)
+        uint16_t half = type == DTYPE_F16 ? f16_from_f32(v) : bf16_from_f32(v);
+        bool is_half = i / LAUNCH_GROUP % 2 == 1;
+        m->half_mask[i / LAUNCH_GROUP] = is_half;
+        m->half[i] = is_half ? half : nan;
+        if (is_half)
             m->arenas.gradients[i] = NAN;
-        m->values[i] = !is_narrow          ? v
-                       : type == DTYPE_F16 ? f16_to_f32(narrow)
-                                           : bf16_to_f32(narrow);
+        m->values[i] = !is_half ? v : type == DTYPE_F16 ? f16_to_f32(half) : bf16_to_f32(half);
     }
 }
 
 static struct backend_gradients gradients_of(struct mixed *m, enum dtype type) {
-    return (struct backend_gradients){.wide = m->arenas.gradients,
-                                      .narrow = m->narrow,
-                                      .narrowed = m->narrowed,
-                                      .type = (int)type};
+    return (struct backend_gradients){
+        .wide = m->arenas.gradients, .half = m->half, .half_mask = m->half_mask, .type = (int)type};
 }
 
 /* Clipped and not; with a rounded copy of the weights and without. */
-static void an_update_by_narrow_gradients_is_one_by_their_values(void) {
+static void an_update_by_half_gradients_is_one_by_their_values(void) {
     static struct mixed m;
     static struct arenas host;
     static uint16_t rounded[COUNT];
@@ -78,8 +75,8 @@ static void an_update_by_narrow_gradients_is_one_by_their_values(void) {
         struct optimizer_args args = {.weights = m.arenas.weights,
                                       .state.momentum = m.arenas.momentum,
                                       .gradients = gradients_of(&m, type),
-                                      .narrow = k < 2 ? rounded : NULL,
-                                      .narrow_type = type,
+                                      .half = k < 2 ? rounded : NULL,
+                                      .half_type = type,
                                       .clips = k % 3 == 0,
                                       .count = COUNT};
         struct optimizer_args plain = {.weights = host.weights,
@@ -96,7 +93,7 @@ static void an_update_by_narrow_gradients_is_one_by_their_values(void) {
     }
 }
 
-static void a_narrow_gradient_that_overflowed_ends_the_step(void) {
+static void a_half_gradient_that_overflowed_ends_the_step(void) {
     static struct mixed m, before;
     struct control control = {
         .rule = rule, .state = {.finite = 1, .loss_scale = 64}, .growth_interval = 9};
@@ -105,20 +102,20 @@ static void a_narrow_gradient_that_overflowed_ends_the_step(void) {
                                   .gradients = gradients_of(&m, DTYPE_F16),
                                   .count = COUNT};
     fill_mixed(&m, DTYPE_F16);
-    m.narrow[LAUNCH_GROUP + 3] = f16_from_f32(65520); /* the least that is infinite */
+    m.half[LAUNCH_GROUP + 3] = f16_from_f32(65520); /* the least that is infinite */
     before = m;
     CU_ASSERT_EQUAL(launch_optimizer(NULL, &control, &args), cudaSuccess);
     CU_ASSERT_EQUAL(control.state.finite, 0);
     CU_ASSERT_EQUAL(control.state.loss_scale, 32);
     CU_ASSERT_EQUAL(memcmp(&m, &before, sizeof(m)), 0);
     /* Two types at once nobody has. */
-    args.narrow = m.narrow;
-    args.narrow_type = DTYPE_BF16;
+    args.half = m.half;
+    args.half_type = DTYPE_BF16;
     CU_ASSERT_NOT_EQUAL(launch_optimizer(NULL, &control, &args), cudaSuccess);
 }
 
 /* Into themselves, onto a sum, and what is in front of and behind the slice stays. */
-static void narrow_gradients_are_added_in_f32(void) {
+static void half_gradients_are_added_in_f32(void) {
     enum { FIRST = 3 * LAUNCH_GROUP, SLICE = 20 * LAUNCH_GROUP };
     static struct mixed m;
     static float sum[COUNT], to[COUNT];
@@ -153,8 +150,8 @@ static const struct training small = {
 
 enum how { READ, SUMMED, WIDE };
 
-/* The update reads narrow gradients; or reads sums of ranks, as if there were some whose sums
- * change nothing; or the device's products make all gradients in f32. */
+/* The update reads half-precision gradients; or reads sums of ranks, as if there were some whose
+ * sums change nothing; or the device's products make all gradients in f32. */
 static void train(struct training t, enum how how, struct training_outcome *ret) {
     struct device_sum sums = {.driver = &counted_driver};
     struct backend *device = NULL;
@@ -162,7 +159,7 @@ static void train(struct training t, enum how how, struct training_outcome *ret)
     const struct backend_table *given = device->table;
     struct backend_device without = *given->device;
     struct backend_table table = *given;
-    without.narrow_gradient = NULL;
+    without.half_gradient = NULL;
     table.device = &without;
     if (how == WIDE)
         device->table = &table;
@@ -188,7 +185,7 @@ static double apart(const struct training_outcome *a, const struct training_outc
 
 /* Brought into f32 before the update they give the same bits. And a step is that by gradients in
  * f32, but for one rounding to the type. */
-static void narrow_gradients_train_as_wide_ones(void) {
+static void half_gradients_train_as_wide_ones(void) {
     for (int k = 0; k < 3; k++) {
         struct training_outcome read = {0}, summed = {0}, wide = {0}, start = {0};
         struct training t = small;
@@ -238,7 +235,7 @@ static int count_wide(const struct program *program, const char **ret_name, int 
 }
 
 /* What cuDNN makes in f32 or with other channels costs a launch more behind it. */
-static void all_weight_gradients_but_the_stems_stay_narrow(void) {
+static void all_weight_gradients_but_the_stems_stay_half(void) {
     struct backend *device = NULL;
     struct net net;
     struct error err = {0};
@@ -269,7 +266,7 @@ static void gradients_are_read_in_f32(void) {
     net_fill(&net, 1);
     net_run(&net, NULL);
     const struct store_slot *slot = store_find(&net.store, "layer2.1.conv1.weight");
-    CU_ASSERT(slot->narrow_gradient);
+    CU_ASSERT(slot->half_gradient);
     float *read = malloc(slot->count * sizeof(float));
     CU_ASSERT_PTR_NOT_NULL_FATAL(read);
     CU_ASSERT_EQUAL(store_read(&net.store, slot, STORE_GRADIENTS, read, &err), 0);
@@ -283,7 +280,7 @@ static void gradients_are_read_in_f32(void) {
     }
     CU_ASSERT_EQUAL(exact, (int)slot->count);
     CU_ASSERT(nonzero > (int)slot->count / 2);
-    CU_ASSERT_FALSE(store_find(&net.store, "layer2.1.bn1.weight")->narrow_gradient);
+    CU_ASSERT_FALSE(store_find(&net.store, "layer2.1.bn1.weight")->half_gradient);
     free(read);
     net_done(&net);
 }
@@ -340,8 +337,8 @@ static void a_fixed_scale_that_does_not_fit_ends_the_run_and_is_named(void) {
     backend_close(device);
 }
 
-UNIT_SUITE("cuda.gradients", UNIT(an_update_by_narrow_gradients_is_one_by_their_values),
-           UNIT(a_narrow_gradient_that_overflowed_ends_the_step),
-           UNIT(narrow_gradients_are_added_in_f32), UNIT(narrow_gradients_train_as_wide_ones),
-           UNIT(all_weight_gradients_but_the_stems_stay_narrow), UNIT(gradients_are_read_in_f32),
+UNIT_SUITE("cuda.gradients", UNIT(an_update_by_half_gradients_is_one_by_their_values),
+           UNIT(a_half_gradient_that_overflowed_ends_the_step),
+           UNIT(half_gradients_are_added_in_f32), UNIT(half_gradients_train_as_wide_ones),
+           UNIT(all_weight_gradients_but_the_stems_stay_half), UNIT(gradients_are_read_in_f32),
            UNIT(a_fixed_scale_that_does_not_fit_ends_the_run_and_is_named))

@@ -158,13 +158,13 @@ static void hold_stages(const struct step *own, const struct step *ref) {
 /* As who looks at gradients sees them, without the scale. */
 static double *gradient(struct step *s, int number, double scale) {
     const struct store_slot *slot = &s->run.store.slots[number];
-    float *narrow = calloc(slot->count, sizeof(float));
+    float *half = calloc(slot->count, sizeof(float));
     double *values = calloc(slot->count, sizeof(double));
-    CU_ASSERT_FATAL(narrow != NULL && values != NULL);
-    CU_ASSERT_EQUAL(store_read(&s->run.store, slot, STORE_GRADIENTS, narrow, NULL), 0);
+    CU_ASSERT_FATAL(half != NULL && values != NULL);
+    CU_ASSERT_EQUAL(store_read(&s->run.store, slot, STORE_GRADIENTS, half, NULL), 0);
     for (size_t i = 0; i < slot->count; i++)
-        values[i] = (double)narrow[i] / scale;
-    free(narrow);
+        values[i] = (double)half[i] / scale;
+    free(half);
     return values;
 }
 

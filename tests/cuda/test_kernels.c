@@ -371,8 +371,8 @@ static void the_update_writes_rounded_weights_too(void) {
     struct optimizer_args args = {.weights = a.weights,
                                   .state.momentum = a.momentum,
                                   .gradients = {.wide = a.gradients},
-                                  .narrow = f16,
-                                  .narrow_type = DTYPE_F16,
+                                  .half = f16,
+                                  .half_type = DTYPE_F16,
                                   .count = COUNT};
     CU_ASSERT_EQUAL(launch_optimizer(NULL, &control, &args), cudaSuccess);
     CU_ASSERT_EQUAL(memcmp(a.weights, same.weights, sizeof(a.weights)), 0);
@@ -381,8 +381,8 @@ static void the_update_writes_rounded_weights_too(void) {
     /* A step that does not count leaves both. */
     a.gradients[7] = INFINITY;
     memset(bf16, 0x55, sizeof(bf16));
-    args.narrow = bf16;
-    args.narrow_type = DTYPE_BF16;
+    args.half = bf16;
+    args.half_type = DTYPE_BF16;
     CU_ASSERT_EQUAL(launch_optimizer(NULL, &control, &args), cudaSuccess);
     CU_ASSERT_EQUAL(memcmp(a.weights, same.weights, sizeof(a.weights)), 0);
     CU_ASSERT_EQUAL(bf16[0], 0x5555);

@@ -20,7 +20,7 @@ struct device_step {
     void *packed;
     const float *weights; /* of a convolution, else NULL */
     size_t weight_count;
-    struct half_copy narrow;
+    struct half_copy half_copy;
 };
 
 static struct host_device *of(struct backend *backend) {
@@ -36,14 +36,14 @@ static int count_call(struct host_device *d, struct error *err) {
 
 /* --- steps ------------------------------------------------------------------------------------ */
 
-static int check_narrow(const struct device_step *s, struct error *err) {
-    if (s->narrow.narrow == NULL || s->weights < s->narrow.wide ||
-        s->weights >= s->narrow.wide + s->narrow.count) /* a constant */
+static int check_half(const struct device_step *s, struct error *err) {
+    if (s->half_copy.half == NULL || s->weights < s->half_copy.wide ||
+        s->weights >= s->half_copy.wide + s->half_copy.count) /* a constant */
         return 0;
-    const uint16_t *narrow = (const uint16_t *)s->narrow.narrow + (s->weights - s->narrow.wide);
+    const uint16_t *half = (const uint16_t *)s->half_copy.half + (s->weights - s->half_copy.wide);
     for (size_t i = 0; i < s->weight_count; i++)
-        if (narrow[i] != bf16_from_f32(s->weights[i]))
-            return error_set(err, EXIT_CODE_INTERNAL, "narrow weights are stale");
+        if (half[i] != bf16_from_f32(s->weights[i]))
+            return error_set(err, EXIT_CODE_INTERNAL, "half-precision weights are stale");
     return 0;
 }
 
@@ -52,7 +52,7 @@ static int check_weights(const struct device_step *s, struct error *err) {
         return 0;
     if (memcmp(s->packed, s->weights, s->weight_count * sizeof(*s->weights)) != 0)
         return error_set(err, EXIT_CODE_INTERNAL, "packed weights are stale");
-    return check_narrow(s, err);
+    return check_half(s, err);
 }
 
 static int run_step(void *context, struct error *err) {
@@ -120,7 +120,7 @@ static int bind(struct backend *backend, const struct graph *graph, const struct
                               .number = number,
                               .forward = op->forward >= 0 ? op->forward : number,
                               .saved = addresses->saved,
-                              .narrow = addresses->narrow};
+                              .half_copy = addresses->half_copy};
     ret_bound->step = (struct bound_step){.run = run_step, .context = s};
     if (!packs(op))
         return 0;
@@ -203,16 +203,16 @@ static int wait_for(struct backend *backend, int number, struct error *err) {
     return count_call(d, err);
 }
 
-static int narrow(struct backend *backend, const struct half_copy *copy, struct error *err) {
+static int refresh_half(struct backend *backend, const struct half_copy *copy, struct error *err) {
     CU_ASSERT_EQUAL_FATAL(copy->type, DTYPE_BF16);
-    of(backend)->narrow_count++;
+    of(backend)->half_count++;
     for (size_t i = 0; i < copy->count; i++)
-        ((uint16_t *)copy->narrow)[i] = bf16_from_f32(copy->wide[i]);
+        ((uint16_t *)copy->half)[i] = bf16_from_f32(copy->wide[i]);
     return count_call(of(backend), err);
 }
 
-static int narrow_gradient(const struct backend *backend, const struct graph *graph,
-                           const struct op *op) {
+static int half_gradient(const struct backend *backend, const struct graph *graph,
+                         const struct op *op) {
     (void)backend, (void)graph;
     return op->kind == OP_CONV2D_GRAD_WEIGHT ? 0 : -1;
 }
@@ -221,8 +221,8 @@ static int add(struct backend *backend, const struct backend_sum *sum, struct er
     const struct backend_gradients *g = &sum->gradients;
     of(backend)->add_count++;
     for (size_t i = sum->first; i < sum->first + sum->count; i++) {
-        bool narrowed = g->narrow != NULL && g->narrowed[i * sizeof(float) / STORE_ALIGNMENT] != 0;
-        float value = narrowed ? bf16_to_f32(((const uint16_t *)g->narrow)[i]) : g->wide[i];
+        bool is_half = g->half != NULL && g->half_mask[i * sizeof(float) / STORE_ALIGNMENT] != 0;
+        float value = is_half ? bf16_to_f32(((const uint16_t *)g->half)[i]) : g->wide[i];
         sum->to[i] = (sum->sum != NULL ? sum->sum[i] : 0) + value;
     }
     return count_call(of(backend), err);
@@ -241,8 +241,8 @@ void host_device_open(struct host_device *d) {
                                         .wait = wait_for,
                                         .alloc_summed = alloc_summed,
                                         .free_summed = free_summed,
-                                        .narrow = narrow,
-                                        .narrow_gradient = narrow_gradient,
+                                        .refresh_half = refresh_half,
+                                        .half_gradient = half_gradient,
                                         .add = add};
     d->table = (struct backend_table){.name = "host device",
                                       .device = &d->device,

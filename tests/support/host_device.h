@@ -1,7 +1,8 @@
 /* A device whose memory is the host's and whose steps are the reference's, which run at once: for
  * tests of what the engine asks of a device. It keeps account of its memory, packs the weights of
  * convolutions, and notes what the order of streams, events and waits alone says has run. A step
- * fails that finds weights which are not packed, not narrow, or not saved as they should be. */
+ * fails that finds weights which are not packed, not in half precision, or not saved as they should
+ * be. */
 #ifndef TESTS_SUPPORT_HOST_DEVICE_H
 #define TESTS_SUPPORT_HOST_DEVICE_H
 
@@ -29,7 +30,7 @@ struct host_device {
     struct backend *ref;
     struct host_device_block blocks[HOST_DEVICE_BLOCKS_MAX]; /* that were not given back yet */
     int block_count;
-    int narrow_count, add_count, refresh_count;   /* calls so far */
+    int half_count, add_count, refresh_count;     /* calls so far */
     const void *refreshed[HOST_DEVICE_STEPS_MAX]; /* the weights, in the order of the calls */
     int calls, fail_at; /* of those that enqueue, and query and bind: the one that fails; 0: none */
     enum backend_stream stream; /* selected */

@@ -51,10 +51,10 @@ static inline void backend_needs_most(struct backend_needs *most,
 }
 
 /* A copy of the parameter arena in the type of activations, element for element, which the
- * products read. NARROW is NULL if there is none. */
+ * products read. HALF is NULL if there is none. */
 struct half_copy {
     const float *wide;
-    void *narrow;
+    void *half;
     size_t count;
     int type; /* enum dtype */
 };
@@ -62,8 +62,8 @@ struct half_copy {
 /* Gradients of the parameters, element for element, followed by the flags.
  *
  * A gradient that a product makes in the type of activations stays in that type until it is added
- * to something or used: it is in NARROW wherever NARROWED has a 1 for its group of STORE_ALIGNMENT
- * bytes of WIDE. All others are in WIDE. NARROW is NULL if there is no such gradient.
+ * to something or used: it is in HALF wherever HALF_MASK has a 1 for its group of STORE_ALIGNMENT
+ * bytes of WIDE. All others are in WIDE. HALF is NULL if there is no such gradient.
  *
  * Half-precision gradients include the loss scale. One too large for the type becomes infinite,
  * which the update detects like any other infinity; one too small becomes zero, which the loss
@@ -72,9 +72,9 @@ struct half_copy {
  * on N. */
 struct backend_gradients {
     float *wide;
-    void *narrow;
-    const unsigned char *narrowed;
-    int type; /* enum dtype, of NARROW */
+    void *half;
+    const unsigned char *half_mask;
+    int type; /* enum dtype, of HALF */
 };
 
 /* TO[i] = SUM[i] + gradient i, for COUNT elements from FIRST on. SUM is NULL for zeros; TO may be
@@ -95,8 +95,8 @@ struct op_addresses {
     void *scratch;
     void *saved;
     void *packed;
-    void *rows;              /* of the operator's `rows`: i32 [1]; NULL: all rows count */
-    struct half_copy narrow; /* up to date whenever a step runs */
+    void *rows;                 /* of the operator's `rows`: i32 [1]; NULL: all rows count */
+    struct half_copy half_copy; /* up to date whenever a step runs */
 };
 
 struct bound_step {
@@ -136,7 +136,7 @@ struct backend_update {
     enum optimizer_kind kind;
     struct backend_norms norms;
     struct backend_gradients gradients;
-    struct half_copy narrow; /* copy of the weights */
+    struct half_copy half_copy; /* copy of the weights */
     const unsigned char *groups;
     bool clips;
     const float *void_flag, *loss;
@@ -217,12 +217,12 @@ struct backend_device {
     int (*clear)(struct backend *backend, void *memory, size_t bytes, struct error *err);
     /* Converts all of WIDE to the half-precision copy, rounded. NULL: the device needs no such
      * copy. */
-    int (*narrow)(struct backend *backend, const struct half_copy *copy, struct error *err);
+    int (*refresh_half)(struct backend *backend, const struct half_copy *copy, struct error *err);
     /* Returns the output of OP that is a weight gradient in the type of activations, if the graph
      * accepts that (struct backend_gradients); -1: none. Programs that share weights get the same
      * answer. May be NULL: always none. */
-    int (*narrow_gradient)(const struct backend *backend, const struct graph *graph,
-                           const struct op *op);
+    int (*half_gradient)(const struct backend *backend, const struct graph *graph,
+                         const struct op *op);
     int (*add)(struct backend *backend, const struct backend_sum *sum, struct error *err);
     /* Sets the optimizer's numbers for subsequent updates; recorded updates read them when they
      * run. RULE must lie in host_alloc memory and stay unchanged until this has run. */

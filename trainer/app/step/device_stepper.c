@@ -199,7 +199,7 @@ static int on_bucket(void *user, int index, struct error *err) {
                               .count = bucket->count};
     if (index == program->bucket_count - 1 && put_flags(d, err) != 0)
         return -1;
-    bool adds = d->sum != NULL || (store->gradients.narrow != NULL && sums_up(d));
+    bool adds = d->sum != NULL || (store->gradients.half != NULL && sums_up(d));
     if (adds && d->ops->add(d->backend, &sum, err) != 0)
         return -1;
     return d->sums == NULL || !s->last_micro
@@ -255,7 +255,7 @@ static struct backend_update update_of(const struct device_stepper *d) {
                                    .kind = (enum optimizer_kind)d->s->rule.step.kind,
                                    .norms = d->norms.norms,
                                    .gradients = sums_up(d) ? summed : store->gradients,
-                                   .narrow = store->narrow,
+                                   .half_copy = store->half_copy,
                                    .groups = d->groups,
                                    .clips = d->s->rule.clip_norm > 0,
                                    .void_flag = gradients(d) + store->flags + FLAG_VOID,
@@ -295,7 +295,7 @@ static int launch(struct device_stepper *d,
     bool stale = program_stale(&d->s->pass->program);
     /* Must precede a replay: the half-precision copy is stale if the host has changed the weights,
      * which is rare. */
-    if (store_narrow(&d->s->net->store, err) != 0)
+    if (store_refresh_half(&d->s->net->store, err) != 0)
         return -1;
     void **recording = &canvas(d)->recordings[stale][d->s->last_micro];
     if (*recording != NULL)

@@ -154,8 +154,9 @@ int cuda_queue_add(struct backend *backend, const struct backend_sum *sum, struc
     return check(launch_add_gradients(cuda_of(backend)->stream, sum), "adding gradients", err);
 }
 
-int cuda_queue_narrow(struct backend *backend, const struct half_copy *copy, struct error *err) {
-    return check(launch_pack(cuda_of(backend)->stream, (enum dtype)copy->type, copy->narrow,
+int cuda_queue_refresh_half(struct backend *backend, const struct half_copy *copy,
+                            struct error *err) {
+    return check(launch_pack(cuda_of(backend)->stream, (enum dtype)copy->type, copy->half,
                              copy->wide, 1, (int)copy->count, (int)copy->count),
                  "rounding weights", err);
 }
@@ -174,8 +175,8 @@ static struct optimizer_args args_of(const struct backend_update *update) {
                                    .kind = update->kind,
                                    .norms = update->norms,
                                    .gradients = update->gradients,
-                                   .narrow = update->narrow.narrow,
-                                   .narrow_type = (enum dtype)update->narrow.type,
+                                   .half = update->half_copy.half,
+                                   .half_type = (enum dtype)update->half_copy.type,
                                    .groups = update->groups,
                                    .clips = update->clips,
                                    .void_flag = update->void_flag,
@@ -235,8 +236,8 @@ const struct backend_device cuda_queue = {
     .host_free = host_free,
     .copy = copy,
     .clear = clear,
-    .narrow = cuda_queue_narrow,
-    .narrow_gradient = cuda_narrow_gradient,
+    .refresh_half = cuda_queue_refresh_half,
+    .half_gradient = cuda_half_gradient,
     .add = cuda_queue_add,
     .set_optimizer = set_optimizer,
     .update = cuda_queue_optimizer,

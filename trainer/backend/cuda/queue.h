@@ -13,7 +13,8 @@ void cuda_queue_close(struct cuda *cuda);
 
 /* Functions that only launch our own kernels; squares leaves its sum in `control`. */
 int cuda_queue_add(struct backend *backend, const struct backend_sum *sum, struct error *err);
-int cuda_queue_narrow(struct backend *backend, const struct half_copy *copy, struct error *err);
+int cuda_queue_refresh_half(struct backend *backend, const struct half_copy *copy,
+                            struct error *err);
 int cuda_queue_optimizer(struct backend *backend, const struct backend_update *update,
                          struct error *err);
 int cuda_queue_squares(struct backend *backend, const struct backend_update *update,

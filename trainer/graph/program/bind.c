@@ -53,8 +53,7 @@ static void *stored_address(const struct program *program, int number, struct er
                         shape_text(&slot->shape, is), shape_text(&owner->shape, wanted));
         return NULL;
     }
-    if (gradient &&
-        slot->narrow_gradient != (dtype_size(tensor->dtype) < dtype_size(owner->dtype))) {
+    if (gradient && slot->half_gradient != (dtype_size(tensor->dtype) < dtype_size(owner->dtype))) {
         (void)error_set(err, EXIT_CODE_INTERNAL, "programs make gradients of %s in two types",
                         owner->name);
         return NULL;
@@ -116,7 +115,7 @@ static int bind_one(struct program *program, int number, void *const *addresses,
                                .saved = block_address(program, program->plan.saved_block[saver]),
                                .packed = program->needs[number].packed == 0 ? NULL : packed,
                                .rows = op->rows == TENSOR_NONE ? NULL : addresses[op->rows],
-                               .narrow = program->store->narrow};
+                               .half_copy = program->store->half_copy};
     struct backend_bound *bound = &program->bound[number];
     if (program->backend->table->bind(program->backend, program->graph, op, &own, bound, err) != 0)
         return error_wrap(err, "%s %s", op_name(op->kind), op->name);
@@ -163,7 +162,7 @@ int program_bind(struct program *program, struct error *err) {
     }
     collect_refresh(program);
     /* A backend that times plans may have overwritten it. */
-    program->store->narrow_stale = true;
+    program->store->half_stale = true;
     return 0;
 }
 

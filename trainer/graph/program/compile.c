@@ -8,12 +8,12 @@
 
 /* Lets weight gradients that the device's products make in the type of activations stay in that
  * type. */
-static void narrow_gradients(struct graph *graph, const struct backend *backend) {
+static void half_gradients(struct graph *graph, const struct backend *backend) {
     const struct backend_device *device = backend->table->device;
-    if (device == NULL || device->narrow_gradient == NULL)
+    if (device == NULL || device->half_gradient == NULL)
         return;
     for (int i = 0; i < graph->op_count; i++) {
-        int slot = device->narrow_gradient(backend, graph, &graph->ops[i]);
+        int slot = device->half_gradient(backend, graph, &graph->ops[i]);
         int output = slot < 0 ? TENSOR_NONE : graph->ops[i].outputs[slot];
         if (output != TENSOR_NONE && graph->tensors[output].role == TENSOR_GRADIENT)
             graph->tensors[output].dtype = graph->dtype;
@@ -32,7 +32,7 @@ static int rewrite(struct graph *graph, const struct backend *backend, enum fusi
             return -1;
         if (fusion >= FUSION_CONV && graph_fuse_convolutions(graph, backend, err) != 0)
             return -1;
-        narrow_gradients(graph, backend);
+        half_gradients(graph, backend);
     }
     return graph_schedule(graph, err);
 }

@@ -109,7 +109,7 @@ static int run_step(struct run *r, int number, struct error *err) {
 
 int program_run(struct program *program, const struct program_hooks *hooks, struct error *err) {
     struct run r = {.program = program, .hooks = hooks, .stream = STREAM_MAIN};
-    if (store_narrow(program->store, err) != 0 ||
+    if (store_refresh_half(program->store, err) != 0 ||
         (program_stale(program) && program_refresh(program, err) != 0))
         return -1;
     if (program->streams.stream != NULL)

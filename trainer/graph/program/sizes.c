@@ -6,15 +6,15 @@ static size_t arena(const struct program *program, enum store_arena which) {
     return program->store->count[which] * dtype_size(program->store->dtype);
 }
 
-static size_t narrow_bytes(const struct program *program) {
-    const struct half_copy *narrow = &program->store->narrow;
-    return narrow->narrow == NULL ? 0 : narrow->count * dtype_size((enum dtype)narrow->type);
+static size_t half_bytes(const struct program *program) {
+    const struct half_copy *half = &program->store->half_copy;
+    return half->half == NULL ? 0 : half->count * dtype_size((enum dtype)half->type);
 }
 
 struct sizes sizes_of(const struct program *program) {
     struct sizes s = {
         .weights = arena(program, STORE_PARAMETERS) + arena(program, STORE_CONSTANTS) +
-                   narrow_bytes(program),
+                   half_bytes(program),
         .gradients = arena(program, STORE_GRADIENTS) + store_beside_gradients(program->store),
         .optimizer = arena(program, STORE_MOMENTUM) + arena(program, STORE_SECOND) +
                      arena(program, STORE_AVERAGE),

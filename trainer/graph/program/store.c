@@ -34,20 +34,20 @@ static void arena_free(struct store *store, enum store_arena arena) {
         store->backend->table->free(store->backend, store->arena[arena], bytes);
 }
 
-static size_t narrow_bytes(const struct store *store) {
-    return store->narrow.count * dtype_size((enum dtype)store->narrow.type);
+static size_t half_bytes(const struct store *store) {
+    return store->half_copy.count * dtype_size((enum dtype)store->half_copy.type);
 }
 
 static size_t group_count(const struct store *store) {
     return store->count[STORE_GRADIENTS] * dtype_size(store->dtype) / STORE_ALIGNMENT;
 }
 
-static size_t narrow_gradient_bytes(const struct store *store) {
+static size_t half_gradient_bytes(const struct store *store) {
     return store->count[STORE_GRADIENTS] * dtype_size((enum dtype)store->gradients.type);
 }
 
 size_t store_beside_gradients(const struct store *store) {
-    return store->gradients.narrow == NULL ? 0 : narrow_gradient_bytes(store) + group_count(store);
+    return store->gradients.half == NULL ? 0 : half_gradient_bytes(store) + group_count(store);
 }
 
 void store_done(struct store *store) {
@@ -56,53 +56,53 @@ void store_done(struct store *store) {
             arena_free(store, (enum store_arena)i);
         free(store->mirror[i]);
     }
-    if (store->narrow.narrow != NULL)
-        store->backend->table->free(store->backend, store->narrow.narrow, narrow_bytes(store));
-    if (store->gradients.narrow != NULL)
-        store->backend->table->free(store->backend, store->gradients.narrow,
-                                    narrow_gradient_bytes(store));
-    if (store->narrowed != NULL)
-        store->backend->table->free(store->backend, store->narrowed, group_count(store));
+    if (store->half_copy.half != NULL)
+        store->backend->table->free(store->backend, store->half_copy.half, half_bytes(store));
+    if (store->gradients.half != NULL)
+        store->backend->table->free(store->backend, store->gradients.half,
+                                    half_gradient_bytes(store));
+    if (store->half_mask != NULL)
+        store->backend->table->free(store->backend, store->half_mask, group_count(store));
     free(store->slots);
     *store = (struct store){0};
 }
 
 void store_changed(struct store *store) {
     store->version++;
-    store->narrow_stale = true;
+    store->half_stale = true;
 }
 
 void store_updated(struct store *store) {
     store->version++;
 }
 
-int store_narrow(struct store *store, struct error *err) {
-    if (store->narrow.narrow == NULL || !store->narrow_stale)
+int store_refresh_half(struct store *store, struct error *err) {
+    if (store->half_copy.half == NULL || !store->half_stale)
         return 0;
     const struct backend_device *device = store->backend->table->device;
-    if (device->narrow(store->backend, &store->narrow, err) != 0)
-        return error_wrap(err, "parameters in %s", dtype_name((enum dtype)store->narrow.type));
-    store->narrow_stale = false;
+    if (device->refresh_half(store->backend, &store->half_copy, err) != 0)
+        return error_wrap(err, "parameters in %s", dtype_name((enum dtype)store->half_copy.type));
+    store->half_stale = false;
     return 0;
 }
 
-static int open_narrow(struct store *store, enum dtype type, struct error *err) {
+static int open_half(struct store *store, enum dtype type, struct error *err) {
     const struct backend_table *table = store->backend->table;
-    bool wanted = table->device != NULL && table->device->narrow != NULL;
+    bool wanted = table->device != NULL && table->device->refresh_half != NULL;
     if (!wanted || dtype_size(type) >= dtype_size(store->dtype))
         return 0;
-    store->narrow = (struct half_copy){.wide = store->arena[STORE_PARAMETERS],
-                                       .count = store->count[STORE_PARAMETERS],
-                                       .type = (int)type};
-    if (store->narrow.count == 0)
+    store->half_copy = (struct half_copy){.wide = store->arena[STORE_PARAMETERS],
+                                          .count = store->count[STORE_PARAMETERS],
+                                          .type = (int)type};
+    if (store->half_copy.count == 0)
         return 0;
-    store->narrow_stale = true;
-    store->narrow.narrow = table->alloc(store->backend, narrow_bytes(store), err);
-    return store->narrow.narrow == NULL ? -1 : 0;
+    store->half_stale = true;
+    store->half_copy.half = table->alloc(store->backend, half_bytes(store), err);
+    return store->half_copy.half == NULL ? -1 : 0;
 }
 
 /* Determines which groups of elements the products make in half precision. */
-static int open_narrowed(struct store *store, struct error *err) {
+static int open_half_mask(struct store *store, struct error *err) {
     const struct backend_table *table = store->backend->table;
     size_t count = group_count(store), unit = STORE_ALIGNMENT / dtype_size(store->dtype);
     cleanup_free unsigned char *host = calloc(count, 1);
@@ -110,31 +110,31 @@ static int open_narrowed(struct store *store, struct error *err) {
         return error_no_memory(err, "gradients");
     for (int i = 0; i < store->slot_count; i++) {
         const struct store_slot *slot = &store->slots[i];
-        if (slot->narrow_gradient)
+        if (slot->half_gradient)
             memset(host + slot->first / unit, 1, (slot->count + unit - 1) / unit);
     }
-    store->narrowed = table->alloc(store->backend, count, err);
-    store->gradients.narrowed = store->narrowed;
-    return store->narrowed == NULL
+    store->half_mask = table->alloc(store->backend, count, err);
+    store->gradients.half_mask = store->half_mask;
+    return store->half_mask == NULL
                ? -1
-               : table->copy_in(store->backend, store->narrowed, host, count, err);
+               : table->copy_in(store->backend, store->half_mask, host, count, err);
 }
 
 static int open_gradients(struct store *store, enum dtype type, struct error *err) {
     bool any = false;
     for (int i = 0; i < store->slot_count; i++)
-        any = any || store->slots[i].narrow_gradient;
+        any = any || store->slots[i].half_gradient;
     store->gradients =
         (struct backend_gradients){.wide = store->arena[STORE_GRADIENTS], .type = (int)type};
     if (!any)
         return 0;
-    store->gradients.narrow =
-        store->backend->table->alloc(store->backend, narrow_gradient_bytes(store), err);
-    return store->gradients.narrow == NULL ? -1 : open_narrowed(store, err);
+    store->gradients.half =
+        store->backend->table->alloc(store->backend, half_gradient_bytes(store), err);
+    return store->gradients.half == NULL ? -1 : open_half_mask(store, err);
 }
 
 int store_widen_gradients(struct store *store, struct error *err) {
-    if (store->gradients.narrow == NULL)
+    if (store->gradients.half == NULL)
         return 0;
     const struct backend_sum sum = {.to = store->gradients.wide,
                                     .gradients = store->gradients,
@@ -190,7 +190,7 @@ static int add_slots(struct store *store, const struct graph *graph, struct erro
             seen[parameter] = true;
             add_slot(store, graph, parameter);
             store->slots[store->slot_count - 1].trained = true;
-            store->slots[store->slot_count - 1].narrow_gradient =
+            store->slots[store->slot_count - 1].half_gradient =
                 dtype_size(graph->tensors[output].dtype) < dtype_size(store->dtype);
         }
     }
@@ -230,7 +230,7 @@ int store_allocate(struct store *store, const struct graph *graph, struct error 
         if (store->arena[i] == NULL)
             return error_wrap(err, "parameters");
     }
-    if (open_narrow(store, graph->dtype, err) != 0 ||
+    if (open_half(store, graph->dtype, err) != 0 ||
         (graph->training && open_gradients(store, graph->dtype, err) != 0))
         return error_wrap(err, "parameters");
     return 0;
@@ -257,9 +257,9 @@ void *store_at(const struct store *store, const struct store_slot *slot, enum st
 }
 
 void *store_gradient_at(const struct store *store, const struct store_slot *slot) {
-    if (!slot->narrow_gradient || store->gradients.narrow == NULL)
+    if (!slot->half_gradient || store->gradients.half == NULL)
         return store_at(store, slot, STORE_GRADIENTS);
-    return (char *)store->gradients.narrow +
+    return (char *)store->gradients.half +
            slot->first * dtype_size((enum dtype)store->gradients.type);
 }
 

@@ -37,7 +37,7 @@ struct store_slot {
     int tensor;            /* its number in the graph: ascending from the network's input on */
     enum store_arena home; /* of its values: STORE_PARAMETERS, STORE_STATE or STORE_CONSTANTS */
     bool trained;          /* a parameter with a gradient; others are never updated */
-    bool narrow_gradient;  /* its gradient has the type of activations, beside STORE_GRADIENTS */
+    bool half_gradient;    /* its gradient has the type of activations, beside STORE_GRADIENTS */
     size_t first;          /* offset in its arena(s), in elements */
     size_t count;
 };
@@ -54,12 +54,12 @@ struct store {
     size_t flags;               /* first of STORE_FLAGS elements of STORE_GRADIENTS */
     /* For training in f16 or bf16 on a device that needs it: the parameters in that type. Programs
      * update it before they run; the optimizer writes both. */
-    struct half_copy narrow;
-    bool narrow_stale;
+    struct half_copy half_copy;
+    bool half_stale;
     /* For training: WIDE is STORE_GRADIENTS. */
     struct backend_gradients gradients;
-    unsigned char *narrowed; /* owned: the mask in `gradients` */
-    uint64_t version;        /* incremented when values change: packed copies belong to a version */
+    unsigned char *half_mask; /* owned: the mask in `gradients` */
+    uint64_t version; /* incremented when values change: packed copies belong to a version */
 };
 
 void store_done(struct store *store);
@@ -69,7 +69,7 @@ void store_changed(struct store *store);
 /* The same after an update that has also written the half-precision copy. */
 void store_updated(struct store *store);
 /* Updates the half-precision copy if there is one and it is stale. */
-int store_narrow(struct store *store, struct error *err);
+int store_refresh_half(struct store *store, struct error *err);
 /* Lays out arenas for GRAPH's parameters, states and constants; gradients of the scheduled graph
  * determine the order. program_compile calls this, then store_allocate, for an empty (zeroed)
  * store. */

@@ -75,19 +75,19 @@ int cuda_norm_chunks(const struct cuda *cuda, const struct tensor *tensor) {
     return launch_norm_chunks(cuda_rows(tensor), cuda_channels(tensor), cuda->multiprocessors);
 }
 
-bool cuda_is_narrowed(const struct graph *graph, const struct tensor *tensor) {
+bool cuda_has_half(const struct graph *graph, const struct tensor *tensor) {
     return tensor->role == TENSOR_PARAMETER && dtype_size(graph->dtype) < sizeof(float);
 }
 
-void *cuda_narrow(const struct graph *graph, const struct op_addresses *addresses,
-                  const void *address) {
-    const struct half_copy *copy = &addresses->narrow;
-    return (char *)copy->narrow +
+void *cuda_half(const struct graph *graph, const struct op_addresses *addresses,
+                const void *address) {
+    const struct half_copy *copy = &addresses->half_copy;
+    return (char *)copy->half +
            (size_t)((const float *)address - copy->wide) * dtype_size(graph->dtype);
 }
 
-int cuda_narrow_gradient(const struct backend *backend, const struct graph *graph,
-                         const struct op *op) {
+int cuda_half_gradient(const struct backend *backend, const struct graph *graph,
+                       const struct op *op) {
     (void)backend;
     if (dtype_size(graph->dtype) >= sizeof(float))
         return -1;

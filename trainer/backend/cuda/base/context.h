@@ -74,14 +74,14 @@ void *cuda_workspace(void *scratch);
 
 /* Returns whether parameter TENSOR has a half-precision copy (backend.h), and the address of the
  * copy of its values at ADDRESS. */
-bool cuda_is_narrowed(const struct graph *graph, const struct tensor *tensor);
-void *cuda_narrow(const struct graph *graph, const struct op_addresses *addresses,
-                  const void *address);
+bool cuda_has_half(const struct graph *graph, const struct tensor *tensor);
+void *cuda_half(const struct graph *graph, const struct op_addresses *addresses,
+                const void *address);
 
-/* See narrow_gradient of backend.h: the output of a convolution's weight gradient with channels
+/* See half_gradient of backend.h: the output of a convolution's weight gradient with channels
  * that cuDNN can use directly. */
-int cuda_narrow_gradient(const struct backend *backend, const struct graph *graph,
-                         const struct op *op);
+int cuda_half_gradient(const struct backend *backend, const struct graph *graph,
+                       const struct op *op);
 
 /* Returns the rows of a tensor seen as a matrix [rows, last dimension]. */
 size_t cuda_rows(const struct tensor *tensor);

@@ -41,16 +41,15 @@ static int gamma_slot(const struct op *op) {
 }
 
 /* Returns true if cuDNN reads the parameters' half-precision copy, bias included. */
-static bool reads_narrow(const struct graph *graph, const struct op *op, const struct tensor *w,
-                         const struct dnn_conv *conv) {
-    return cuda_is_narrowed(graph, w) && conv->in_channels == w->shape.dim[3] &&
-           gamma_slot(op) < 0 &&
-           (!has_bias(op) || cuda_is_narrowed(graph, cuda_input(graph, op, AFFINE_BIAS)));
+static bool reads_half(const struct graph *graph, const struct op *op, const struct tensor *w,
+                       const struct dnn_conv *conv) {
+    return cuda_has_half(graph, w) && conv->in_channels == w->shape.dim[3] && gamma_slot(op) < 0 &&
+           (!has_bias(op) || cuda_has_half(graph, cuda_input(graph, op, AFFINE_BIAS)));
 }
 
 /* Returns true if W is a gradient that cuDNN writes directly. */
-static bool is_made_narrow(const struct graph *graph, const struct tensor *w,
-                           const struct dnn_conv *conv) {
+static bool is_made_half(const struct graph *graph, const struct tensor *w,
+                         const struct dnn_conv *conv) {
     return w->role == TENSOR_GRADIENT && w->dtype == graph->dtype &&
            conv->in_channels == w->shape.dim[3];
 }
@@ -58,7 +57,7 @@ static bool is_made_narrow(const struct graph *graph, const struct tensor *w,
 /* Returns true if cuDNN can use neither that nor the arena's own weights. */
 static bool needs_packing(const struct graph *graph, const struct op *op, const struct tensor *w,
                           const struct dnn_conv *conv) {
-    if (reads_narrow(graph, op, w, conv) || is_made_narrow(graph, w, conv))
+    if (reads_half(graph, op, w, conv) || is_made_half(graph, w, conv))
         return false;
     bool folded = has_bias(op) || (gamma_slot(op) >= 0 && op->kind == OP_CONV2D_GRAD_DATA_AFFINE);
     return graph->dtype != DTYPE_F32 || conv->in_channels != w->shape.dim[3] || folded;
@@ -224,11 +223,11 @@ static void place_weights(struct conv_step *s, const struct graph *graph, const 
         s->packed = addresses->packed;
         s->packed_bytes = weight_bytes(graph, w, conv);
         s->bias = has_bias(op) ? (char *)s->packed + s->packed_bytes : NULL;
-    } else if (reads_narrow(graph, op, w, conv)) {
-        s->packed = cuda_narrow(graph, addresses, s->arena);
+    } else if (reads_half(graph, op, w, conv)) {
+        s->packed = cuda_half(graph, addresses, s->arena);
         s->packed_bytes = (size_t)tensor_count(w) * dtype_size(graph->dtype) / 4 * 4;
         if (has_bias(op))
-            s->bias = cuda_narrow(graph, addresses, addresses->inputs[AFFINE_BIAS]);
+            s->bias = cuda_half(graph, addresses, addresses->inputs[AFFINE_BIAS]);
     }
 }
 

@@ -273,8 +273,8 @@ struct optimizer_args {
     enum optimizer_kind kind; /* that of the rule's step */
     struct backend_norms norms;
     struct backend_gradients gradients;
-    void *narrow;                /* the weights in NARROW_TYPE, too; NULL */
-    enum dtype narrow_type;      /* that of gradients that are narrow, if there are both */
+    void *half;           /* the weights in HALF_TYPE, too; NULL */
+    enum dtype half_type; /* that of gradients that are in half precision, if there are both */
     const unsigned char *groups; /* of the rule; NULL: all are of group 0 */
     bool clips;                  /* the rule has a clip_norm */
     const float *void_flag;      /* the step is void while it is above 0; NULL: never */

@@ -13,12 +13,12 @@ static __global__ void begin_kernel(struct control *control, const float *void_f
 
 template <typename T>
 static __device__ __forceinline__ float gradient_at(const struct backend_gradients &g, size_t i) {
-    if (g.narrow != nullptr && g.narrowed[i / LAUNCH_GROUP])
-        return widen(static_cast<const T *>(g.narrow)[i]);
+    if (g.half != nullptr && g.half_mask[i / LAUNCH_GROUP])
+        return widen(static_cast<const T *>(g.half)[i]);
     return g.wide[i];
 }
 
-/* Bytes moved: 4 per gradient, 2 of one that is narrow. */
+/* Bytes moved: 4 per gradient, 2 of one that is in half precision. */
 template <typename T>
 static __global__ void
 check_finite_kernel(struct control *control,
@@ -66,8 +66,8 @@ static __device__ __forceinline__ struct optimizer_state state_at(const struct o
 }
 
 /* A skipped step restores the states instead. Bytes moved: with one state 12 read per weight, 10
- * where its gradient is narrow, and 8 written, and those of the narrow copy; 8 more for each
- * further state, and for the average. */
+ * where its gradient is in half precision, and 8 written, and those of the half-precision copy; 8
+ * more for each further state, and for the average. */
 template <typename T, int KIND>
 static __global__ void update_kernel(const struct control *control,
                                      const __grid_constant__ struct optimizer_args args) {
@@ -88,8 +88,8 @@ static __global__ void update_kernel(const struct control *control,
         if (args.state.average != nullptr)
             args.state.average[i] =
                 optimizer_averaged(own.average_kept, args.state.average[i], args.weights[i]);
-        if (args.narrow != nullptr)
-            static_cast<T *>(args.narrow)[i] = narrow<T>(args.weights[i]);
+        if (args.half != nullptr)
+            static_cast<T *>(args.half)[i] = narrow<T>(args.weights[i]);
     }
 }
 
@@ -138,7 +138,7 @@ static __device__ double sum_of_blocks(const struct control *control) {
                                                          : 0);
 }
 
-/* Bytes moved: 4 per gradient, 2 of one that is narrow. */
+/* Bytes moved: 4 per gradient, 2 of one that is in half precision. */
 template <typename T>
 static __global__ void gradient_squares_kernel(struct control *control,
                                                const __grid_constant__ struct optimizer_args args) {
@@ -159,7 +159,8 @@ static __global__ void clip_kernel(struct control *control) {
         control->clip = optimizer_clip(&control->rule, mean_scale(control), squares);
 }
 
-/* A block sums one piece of a tensor. Bytes moved: 8 per weight, 6 where its gradient is narrow. */
+/* A block sums one piece of a tensor. Bytes moved: 8 per weight, 6 where its gradient is in half
+ * precision. */
 template <typename T>
 static __global__ void norm_pieces_kernel(const struct control *control,
                                           const __grid_constant__ struct optimizer_args args) {
@@ -204,12 +205,12 @@ static __global__ void norm_factors_kernel(const struct control *control,
     args.norms.factors[blockIdx.x] = group.adapts ? optimizer_factor(&own, weights, gradients) : 1;
 }
 
-/* The type of all narrow values here; f32 if there are none. */
-static enum dtype narrow_type(const struct optimizer_args *args) {
-    if (args->narrow != nullptr)
-        return args->narrow_type;
-    return args->gradients.narrow != nullptr ? static_cast<enum dtype>(args->gradients.type)
-                                             : DTYPE_F32;
+/* The type of all half-precision values here; f32 if there are none. */
+static enum dtype half_type(const struct optimizer_args *args) {
+    if (args->half != nullptr)
+        return args->half_type;
+    return args->gradients.half != nullptr ? static_cast<enum dtype>(args->gradients.type)
+                                           : DTYPE_F32;
 }
 
 /* Everything that reads gradients. */
@@ -249,11 +250,11 @@ static void enqueue_kind(cudaStream_t stream, struct control *control,
 
 cudaError_t launch_optimizer(cudaStream_t stream, struct control *control,
                              const struct optimizer_args *args) {
-    const bool both = args->narrow != nullptr && args->gradients.narrow != nullptr;
-    if (both && args->gradients.type != args->narrow_type)
+    const bool both = args->half != nullptr && args->gradients.half != nullptr;
+    if (both && args->gradients.type != args->half_type)
         return cudaErrorInvalidValue;
     enqueue(begin_kernel, 1, 1, stream, control, args->void_flag, args->loss);
-    cudaError_t status = with_type(narrow_type(args), [=](auto tag) {
+    cudaError_t status = with_type(half_type(args), [=](auto tag) {
         enqueue_kind<typename decltype(tag)::type>(stream, control, args);
         return launch_status();
     });
@@ -263,7 +264,8 @@ cudaError_t launch_optimizer(cudaStream_t stream, struct control *control,
     return launch_status();
 }
 
-/* Bytes moved: 4 per gradient, 2 of one that is narrow, 4 of its sum read and 4 written. */
+/* Bytes moved: 4 per gradient, 2 of one that is in half precision, 4 of its sum read and 4 written.
+ */
 template <typename T>
 static __global__ void add_gradients_kernel(const __grid_constant__ struct backend_sum args) {
     FOR_EACH_ITEM(k, args.count) {
@@ -275,7 +277,7 @@ static __global__ void add_gradients_kernel(const __grid_constant__ struct backe
 
 cudaError_t launch_add_gradients(cudaStream_t stream, const struct backend_sum *sum) {
     const enum dtype type =
-        sum->gradients.narrow == nullptr ? DTYPE_F32 : static_cast<enum dtype>(sum->gradients.type);
+        sum->gradients.half == nullptr ? DTYPE_F32 : static_cast<enum dtype>(sum->gradients.type);
     return with_type(type, [=](auto tag) {
         enqueue(add_gradients_kernel<typename decltype(tag)::type>, blocks_for(sum->count), THREADS,
                 stream, *sum);

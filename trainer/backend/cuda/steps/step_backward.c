@@ -56,7 +56,7 @@ static int query_backward(struct cuda *cuda, const struct graph *graph, const st
     (void)err;
     struct backward_sizes s = sizes_of(cuda, graph, op);
     needs->scratch = launch_conv_backward_bytes(s.in, s.out, s.workers);
-    if (!cuda_is_narrowed(graph, cuda_input(graph, op, CONV_BACKWARD_W)))
+    if (!cuda_has_half(graph, cuda_input(graph, op, CONV_BACKWARD_W)))
         needs->packed = (size_t)s.in * (size_t)s.out * dtype_size(graph->dtype);
     return 0;
 }
@@ -82,8 +82,8 @@ static int bind_backward(struct cuda *cuda, const struct graph *graph, const str
         return -1;
     struct backward_sizes sizes = sizes_of(cuda, graph, op);
     bound->step = (struct bound_step){run_backward, s};
-    bool narrowed = cuda_is_narrowed(graph, cuda_input(graph, op, CONV_BACKWARD_W));
-    if (!narrowed)
+    bool is_half = cuda_has_half(graph, cuda_input(graph, op, CONV_BACKWARD_W));
+    if (!is_half)
         bound->refresh = (struct bound_step){refresh_backward, s};
     s->weights = addresses->inputs[CONV_BACKWARD_W];
     s->packed = addresses->packed;
@@ -92,7 +92,7 @@ static int bind_backward(struct cuda *cuda, const struct graph *graph, const str
         .g = addresses->inputs[CONV_BACKWARD_G],
         .z = addresses->inputs[CONV_BACKWARD_Z],
         .coefficients = addresses->inputs[CONV_BACKWARD_COEFFICIENTS],
-        .w = narrowed ? cuda_narrow(graph, addresses, s->weights) : s->packed,
+        .w = is_half ? cuda_half(graph, addresses, s->weights) : s->packed,
         .x = addresses->inputs[CONV_BACKWARD_X],
         .y = addresses->inputs[CONV_BACKWARD_Y],
         .shortcut = addresses->inputs[CONV_BACKWARD_SHORTCUT],

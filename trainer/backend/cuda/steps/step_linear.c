@@ -38,14 +38,13 @@ static size_t packed_bias(const struct graph *graph, const struct op *op) {
     return (size_t)tensor_count(cuda_input(graph, op, 2)) * dtype_size(graph->dtype);
 }
 
-static bool reads_narrow(const struct graph *graph, const struct op *op) {
-    return cuda_is_narrowed(graph, cuda_input(graph, op, 1)) &&
-           (op->kind != OP_LINEAR || cuda_is_narrowed(graph, cuda_input(graph, op, 2)));
+static bool reads_half(const struct graph *graph, const struct op *op) {
+    return cuda_has_half(graph, cuda_input(graph, op, 1)) &&
+           (op->kind != OP_LINEAR || cuda_has_half(graph, cuda_input(graph, op, 2)));
 }
 
 static bool needs_packing(const struct graph *graph, const struct op *op) {
-    return op->kind != OP_LINEAR_GRAD_WEIGHT && graph->dtype != DTYPE_F32 &&
-           !reads_narrow(graph, op);
+    return op->kind != OP_LINEAR_GRAD_WEIGHT && graph->dtype != DTYPE_F32 && !reads_half(graph, op);
 }
 
 static int query_linear(struct cuda *cuda, const struct graph *graph, const struct op *op,
@@ -125,12 +124,12 @@ static int bind_linear(struct cuda *cuda, const struct graph *graph, const struc
     s->packed = addresses->inputs[1];
     if (needs_packing(graph, op))
         s->packed = addresses->packed;
-    else if (reads_narrow(graph, op))
-        s->packed = cuda_narrow(graph, addresses, addresses->inputs[1]);
+    else if (reads_half(graph, op))
+        s->packed = cuda_half(graph, addresses, addresses->inputs[1]);
     if (packed_bias(graph, op) > 0)
         s->bias_packed = needs_packing(graph, op)
                              ? (char *)addresses->packed + packed_weights(graph, op)
-                             : cuda_narrow(graph, addresses, addresses->inputs[2]);
+                             : cuda_half(graph, addresses, addresses->inputs[2]);
     s->a = addresses->inputs[0];
     s->b = s->packed;
     s->d = addresses->outputs[0];

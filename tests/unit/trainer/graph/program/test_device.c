@@ -169,16 +169,16 @@ static void weights_are_packed_when_they_have_changed(void) {
     CU_ASSERT(program_stale(&net.program));
     net_run(&net, NULL);
     CU_ASSERT_EQUAL(d.refresh_count, packing);
-    CU_ASSERT_EQUAL(d.narrow_count, 1);
+    CU_ASSERT_EQUAL(d.half_count, 1);
     CU_ASSERT_FALSE(program_stale(&net.program));
     net_run(&net, NULL);
     CU_ASSERT_EQUAL(d.refresh_count, packing);
-    CU_ASSERT_EQUAL(d.narrow_count, 1);
-    store_updated(&net.store); /* who updates writes the narrow copy, too */
+    CU_ASSERT_EQUAL(d.half_count, 1);
+    store_updated(&net.store); /* who updates writes the half-precision copy, too */
     CU_ASSERT(program_stale(&net.program));
     net_run(&net, NULL);
     CU_ASSERT_EQUAL(d.refresh_count, 2 * packing);
-    CU_ASSERT_EQUAL(d.narrow_count, 1);
+    CU_ASSERT_EQUAL(d.half_count, 1);
     net_start(&net);
     CU_ASSERT(program_stale(&net.program));
     program_refreshed(&net.program);
@@ -252,7 +252,7 @@ static void programs_over_a_store_make_gradients_in_one_type(void) {
     struct compile_options options = {0};
     host_device_open(&d);
     net_init(&first, &d.base, config_of(DTYPE_BF16, true), options);
-    d.device.narrow_gradient = NULL;
+    d.device.half_gradient = NULL;
     net_build(&second, &d.base, config_of(DTYPE_BF16, true));
     CU_ASSERT_EQUAL(
         program_compile(&second.program, &second.graph, &first.store, &d.base, &options, &err), -1);

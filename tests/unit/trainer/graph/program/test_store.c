@@ -143,47 +143,47 @@ static void gradients_lie_where_ranks_sum_them(void) {
     net_done(&net);
 }
 
-static void the_narrow_copy_follows_what_is_written(void) {
+static void the_half_copy_follows_what_is_written(void) {
     struct net net;
     struct host_device d;
     struct error err = {0};
     open_on_device(&net, &d, DTYPE_BF16);
     struct store *store = &net.store;
-    CU_ASSERT_EQUAL(store->narrow.count, store->count[STORE_PARAMETERS]);
-    CU_ASSERT_PTR_EQUAL(store->narrow.wide, store->arena[STORE_PARAMETERS]);
-    CU_ASSERT(lies_in(&d, store->narrow.narrow, 2 * store->narrow.count, false));
-    CU_ASSERT_EQUAL(store_narrow(store, &err), 0);
-    CU_ASSERT_EQUAL(d.narrow_count, 1);
+    CU_ASSERT_EQUAL(store->half_copy.count, store->count[STORE_PARAMETERS]);
+    CU_ASSERT_PTR_EQUAL(store->half_copy.wide, store->arena[STORE_PARAMETERS]);
+    CU_ASSERT(lies_in(&d, store->half_copy.half, 2 * store->half_copy.count, false));
+    CU_ASSERT_EQUAL(store_refresh_half(store, &err), 0);
+    CU_ASSERT_EQUAL(d.half_count, 1);
     uint64_t version = store->version;
     store_updated(store);
     CU_ASSERT_EQUAL(store->version, version + 1);
-    CU_ASSERT_EQUAL(store_narrow(store, &err), 0);
-    CU_ASSERT_EQUAL(d.narrow_count, 1);
+    CU_ASSERT_EQUAL(store_refresh_half(store, &err), 0);
+    CU_ASSERT_EQUAL(d.half_count, 1);
     net_start(&net);
     CU_ASSERT(store->version > version + 1);
-    CU_ASSERT_EQUAL(store_narrow(store, &err), 0);
-    CU_ASSERT_EQUAL(d.narrow_count, 2);
+    CU_ASSERT_EQUAL(store_refresh_half(store, &err), 0);
+    CU_ASSERT_EQUAL(d.half_count, 2);
     const float *wide = store->arena[STORE_PARAMETERS];
-    const uint16_t *narrow = store->narrow.narrow;
-    for (size_t i = 0; i < store->narrow.count; i++)
-        CU_ASSERT_EQUAL(narrow[i], bf16_from_f32(wide[i]));
+    const uint16_t *half = store->half_copy.half;
+    for (size_t i = 0; i < store->half_copy.count; i++)
+        CU_ASSERT_EQUAL(half[i], bf16_from_f32(wide[i]));
     net_done(&net);
 }
 
-static void a_narrow_copy_that_fails_is_made_again(void) {
+static void a_half_copy_that_fails_is_made_again(void) {
     struct net net;
     struct host_device d;
     struct error err = {0};
     open_on_device(&net, &d, DTYPE_BF16);
     d.fail_at = d.calls + 1;
-    CU_ASSERT_EQUAL(store_narrow(&net.store, &err), -1);
+    CU_ASSERT_EQUAL(store_refresh_half(&net.store, &err), -1);
     ASSERT_CONTAINS(err.text, "parameters in bf16: the device is gone");
-    CU_ASSERT_EQUAL(store_narrow(&net.store, &err), 0);
-    CU_ASSERT_EQUAL(d.narrow_count, 2);
+    CU_ASSERT_EQUAL(store_refresh_half(&net.store, &err), 0);
+    CU_ASSERT_EQUAL(d.half_count, 2);
     net_done(&net);
 }
 
-static void wide_activations_have_no_narrow_copies(void) {
+static void wide_activations_have_no_half_copies(void) {
     for (int i = 0; i < 2; i++) {
         struct net net;
         struct host_device d;
@@ -192,13 +192,13 @@ static void wide_activations_have_no_narrow_copies(void) {
         struct resnet_config config = net_config("bottleneck", 1, 8, true);
         if (i == 1) { /* a device that wants none */
             config.dtype = DTYPE_BF16;
-            d.device.narrow = NULL;
+            d.device.refresh_half = NULL;
         }
         net_init(&net, &d.base, config, (struct compile_options){0});
-        CU_ASSERT_PTR_NULL(net.store.narrow.narrow);
-        CU_ASSERT_EQUAL(store_narrow(&net.store, &err), 0);
-        CU_ASSERT_EQUAL(d.narrow_count, 0);
-        CU_ASSERT_EQUAL(net.store.gradients.narrow != NULL, i == 1);
+        CU_ASSERT_PTR_NULL(net.store.half_copy.half);
+        CU_ASSERT_EQUAL(store_refresh_half(&net.store, &err), 0);
+        CU_ASSERT_EQUAL(d.half_count, 0);
+        CU_ASSERT_EQUAL(net.store.gradients.half != NULL, i == 1);
         CU_ASSERT_PTR_EQUAL(net.store.gradients.wide, net.store.arena[STORE_GRADIENTS]);
         net_done(&net);
     }
@@ -211,8 +211,8 @@ static void gradients_of_convolutions_lie_beside_the_others(void) {
     open_on_device(&net, &d, DTYPE_BF16);
     const struct store *store = &net.store;
     size_t groups = store->count[STORE_GRADIENTS] / 16, found = 0;
-    CU_ASSERT(lies_in(&d, store->narrowed, groups, false));
-    CU_ASSERT(lies_in(&d, store->gradients.narrow, 2 * store->count[STORE_GRADIENTS], false));
+    CU_ASSERT(lies_in(&d, store->half_mask, groups, false));
+    CU_ASSERT(lies_in(&d, store->gradients.half, 2 * store->count[STORE_GRADIENTS], false));
     CU_ASSERT_EQUAL(store_beside_gradients(store), 2 * store->count[STORE_GRADIENTS] + groups);
     for (int i = 0; i < store->slot_count; i++) {
         const struct store_slot *slot = &store->slots[i];
@@ -220,15 +220,15 @@ static void gradients_of_convolutions_lie_beside_the_others(void) {
             continue;
         bool conv = slot->shape.rank == 4;
         for (size_t k = slot->first / 16; k < (slot->first + slot->count + 15) / 16; k++)
-            CU_ASSERT_EQUAL(store->gradients.narrowed[k], conv);
-        const char *at = conv ? (char *)store->gradients.narrow + 2 * slot->first
+            CU_ASSERT_EQUAL(store->gradients.half_mask[k], conv);
+        const char *at = conv ? (char *)store->gradients.half + 2 * slot->first
                               : (char *)store->arena[STORE_GRADIENTS] + 4 * slot->first;
-        CU_ASSERT_EQUAL(slot->narrow_gradient, conv);
+        CU_ASSERT_EQUAL(slot->half_gradient, conv);
         CU_ASSERT_PTR_EQUAL(store_gradient_at(store, slot), at);
         found += conv;
     }
     CU_ASSERT_EQUAL(found, net_count(&net, OP_CONV2D));
-    CU_ASSERT_EQUAL(store->gradients.narrowed[groups - 1], 0); /* the flags */
+    CU_ASSERT_EQUAL(store->gradients.half_mask[groups - 1], 0); /* the flags */
     net_done(&net);
     open_on_device(&net, &d, DTYPE_F32);
     CU_ASSERT_EQUAL(store_beside_gradients(&net.store), 0);
@@ -249,12 +249,12 @@ static void gradients_are_read_as_they_are(void) {
     const struct store_slot *slot = store_find(store, "stem.conv.weight");
     float values[9 * 3 * 8];
     CU_ASSERT_EQUAL_FATAL(slot->count, 9 * 3 * 8);
-    uint16_t *narrow = store_gradient_at(store, slot);
-    narrow[5] = bf16_from_f32(3);
+    uint16_t *half = store_gradient_at(store, slot);
+    half[5] = bf16_from_f32(3);
     CU_ASSERT_EQUAL(store_read(store, slot, STORE_GRADIENTS, values, &err), 0);
     CU_ASSERT_EQUAL(values[5], 3);
     CU_ASSERT_EQUAL(d.add_count, 1);
-    narrow[5] = bf16_from_f32(-7);
+    half[5] = bf16_from_f32(-7);
     CU_ASSERT_EQUAL(store_pull(store, STORE_GRADIENTS, &pulled, &err), 0);
     CU_ASSERT_EQUAL(((const float *)pulled)[slot->first + 5], -7);
     CU_ASSERT_EQUAL(store_read(store, slot, STORE_MOMENTUM, values, &err), 0);
@@ -289,7 +289,7 @@ static void a_pulled_arena_is_a_copy_until_it_is_pushed(void) {
     uint64_t version = store->version;
     CU_ASSERT_EQUAL(store_push(store, STORE_PARAMETERS, &err), 0);
     CU_ASSERT_EQUAL(arena[7], before + 1);
-    CU_ASSERT(store->version > version && store->narrow_stale);
+    CU_ASSERT(store->version > version && store->half_stale);
     arena[7] = before;
     CU_ASSERT_EQUAL(store_pull(store, STORE_PARAMETERS, &again, &err), 0);
     CU_ASSERT_PTR_EQUAL(again, first);
@@ -319,9 +319,8 @@ UNIT_SUITE("graph.store", UNIT(places_are_aligned_and_in_the_order_of_backward),
            UNIT(what_has_no_gradient_lies_behind_what_is_trained),
            UNIT(zero_gamma_zeroes_the_last_norm_of_each_block_alone),
            UNIT(what_is_written_can_be_read), UNIT(gradients_lie_where_ranks_sum_them),
-           UNIT(the_narrow_copy_follows_what_is_written),
-           UNIT(a_narrow_copy_that_fails_is_made_again),
-           UNIT(wide_activations_have_no_narrow_copies),
+           UNIT(the_half_copy_follows_what_is_written), UNIT(a_half_copy_that_fails_is_made_again),
+           UNIT(wide_activations_have_no_half_copies),
            UNIT(gradients_of_convolutions_lie_beside_the_others),
            UNIT(gradients_are_read_as_they_are), UNIT(a_pulled_arena_is_a_copy_until_it_is_pushed),
            UNIT(a_host_pulls_the_arena_itself))
