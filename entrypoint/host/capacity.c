@@ -7,15 +7,15 @@
 
 enum {
     FILES_AT_LEAST = 128, /* libraries, streams and our own sockets */
-    FILES_DOORS = 2,      /* each listener with its minimum of guests and a spare */
-    FILES_GUESTS = 64,    /* guests of a listener beyond that */
+    FILES_LISTENERS = 2,  /* each listener with its minimum of pending connections and a spare */
+    FILES_PENDING = 64,   /* pending connections of a listener beyond that */
     FILES_A_HOST = 2,     /* at the master: its link, and its agent's socket */
     FILES_A_SLOT = 8,     /* a shim's socket and two pipes; mpirun's pipes and sockets */
 };
 
 uint64_t capacity_files(const struct cluster *cluster) {
     uint64_t hosts = cluster_is_master(cluster) ? cluster->count : 1;
-    return FILES_AT_LEAST + FILES_DOORS * (LISTENER_GUESTS_LEAST + 1) + FILES_A_HOST * hosts +
+    return FILES_AT_LEAST + FILES_LISTENERS * (LISTENER_PENDING_LEAST + 1) + FILES_A_HOST * hosts +
            FILES_A_SLOT * (uint64_t)cluster->hosts[cluster->self].slots;
 }
 
@@ -25,9 +25,9 @@ int capacity_raise(const struct cluster *cluster, struct error *err) {
         locked.rlim_cur = locked.rlim_max;
         (void)setrlimit(RLIMIT_MEMLOCK, &locked); /* never above the hard limit */
     }
-    return fd_limits_raise(capacity_files(cluster), (uint64_t)FILES_DOORS * FILES_GUESTS, err);
+    return fd_limits_raise(capacity_files(cluster), (uint64_t)FILES_LISTENERS * FILES_PENDING, err);
 }
 
-size_t capacity_guests(const struct cluster *cluster) {
-    return LISTENER_GUESTS_LEAST + fd_limits_spare(capacity_files(cluster)) / FILES_DOORS;
+size_t capacity_pending(const struct cluster *cluster) {
+    return LISTENER_PENDING_LEAST + fd_limits_spare(capacity_files(cluster)) / FILES_LISTENERS;
 }

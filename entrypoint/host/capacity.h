@@ -18,6 +18,6 @@ uint64_t capacity_files(const struct cluster *cluster);
 int capacity_raise(const struct cluster *cluster, struct error *err);
 
 /* Returns how many connections may be pending at each of the two listeners (listener_set_room). */
-size_t capacity_guests(const struct cluster *cluster);
+size_t capacity_pending(const struct cluster *cluster);
 
 #endif

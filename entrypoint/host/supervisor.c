@@ -82,8 +82,8 @@ static int listen_to_signals(struct supervisor *s, struct error *err) {
     return loop_signals(&s->loop, &set, on_signal, s, err);
 }
 
-static void guest_arrived(void *context, struct link *link, const struct net_address *peer,
-                          const json_t *message) {
+static void link_arrived(void *context, struct link *link, const struct net_address *peer,
+                         const json_t *message) {
     struct supervisor *s = context;
     (void)peer;
     switch (message_kind(message)) {
@@ -98,7 +98,7 @@ static void guest_arrived(void *context, struct link *link, const struct net_add
     }
 }
 
-static const struct listener_events local_events = {.arrived = guest_arrived};
+static const struct listener_events local_events = {.arrived = link_arrived};
 
 static void host_tells(void *context, json_t *message) {
     struct supervisor *s = context;
@@ -127,7 +127,7 @@ static int open_host(struct supervisor *s, struct error *err) {
     sweep_leftovers(s->job->settings.run);
     if (control_socket_open(&s->local, &s->loop, s->job->settings.run, &local_events, s, err) != 0)
         return -1;
-    listener_set_room(&s->local.door, capacity_guests(&s->job->cluster));
+    listener_set_room(&s->local.listener, capacity_pending(&s->job->cluster));
     if (executor_open(&s->host, &s->services, &options, err) != 0)
         return -1;
     if (!s->check)

@@ -207,7 +207,7 @@ int accept_open(struct master *m, const struct link_events *events, struct error
         if (listener < 0 || listener_open(&m->accept.listener, &m->s.loop, listener,
                                           m->s.contexts.tls, &accept_events, m, err) != 0)
             return -1;
-        listener_set_room(&m->accept.listener, capacity_guests(&job->cluster));
+        listener_set_room(&m->accept.listener, capacity_pending(&job->cluster));
         if (m->phase == PHASE_GATHERING)
             return 0; /* it keeps time by itself */
         join_open(m);

@@ -181,7 +181,7 @@ const struct link_events master_member_events = {.message = hear_member, .closed
 
 /* --- the role --------------------------------------------------------------------------------- */
 
-static int open_door(struct master *m, struct error *err) {
+static int open_listener(struct master *m, struct error *err) {
     if (m->accept.open)
         return 0;
     if (role_state_knows(m->s.role_state))
@@ -196,7 +196,7 @@ static int open_door(struct master *m, struct error *err) {
 static void fetching(void *state) {
     struct master *m = state;
     struct error err = {0};
-    if (open_door(m, &err) != 0)
+    if (open_listener(m, &err) != 0)
         supervisor_conclude_error(&m->s, &err, 0);
     else
         fetch_wait_told(&m->members[0], &m->s.mark);
@@ -219,7 +219,7 @@ static void start(void *state) {
     bool again = role_state_is_again(m->s.role_state);
     if (again && m->s.fault.code != 0)
         supervisor_conclude_error(&m->s, &m->s.fault, 0);
-    else if (open_door(m, &err) != 0 || begin(m, &err) != 0)
+    else if (open_listener(m, &err) != 0 || begin(m, &err) != 0)
         supervisor_conclude_error(&m->s, &err, 0);
     else if (again && m->s.role_state->stopping)
         ask_for_stop(&m->members[0], false);

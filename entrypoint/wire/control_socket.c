@@ -73,14 +73,15 @@ int control_socket_open(struct control_socket *l, struct loop *loop, const char 
     size_t count = control_socket_places(run, places);
     int listener = -1;
     struct error why = {0}; /* the last place was unsuitable */
-    *l = (struct control_socket){.lock = -1, .door = {.watch = {.fd = -1}}};
+    *l = (struct control_socket){.lock = -1, .listener = {.watch = {.fd = -1}}};
     for (size_t i = 0; i < count && listener < 0; i++) {
         control_socket_close(l);
         listener = make_folder(l, places[i], &why) == 0 ? listen_at(l, &why) : -1;
     }
     if (listener < 0 && err != NULL)
         *err = why;
-    if (listener >= 0 && listener_open(&l->door, loop, listener, NULL, events, context, err) == 0)
+    if (listener >= 0 &&
+        listener_open(&l->listener, loop, listener, NULL, events, context, err) == 0)
         return 0;
     control_socket_close(l);
     return -1;
@@ -109,17 +110,17 @@ static bool has_socket(const struct control_socket *l) {
 }
 
 static int renew_socket(struct control_socket *l, struct error *err) {
-    const struct listener old = l->door;
+    const struct listener old = l->listener;
     if (has_socket(l))
         return 0;
     (void)unlink(l->socket);
     int listener = listen_at(l, err);
     if (listener < 0)
         return -1;
-    listener_close(&l->door);
-    if (listener_open(&l->door, old.loop, listener, NULL, old.events, old.context, err) != 0)
+    listener_close(&l->listener);
+    if (listener_open(&l->listener, old.loop, listener, NULL, old.events, old.context, err) != 0)
         return -1;
-    listener_set_room(&l->door, old.room);
+    listener_set_room(&l->listener, old.room);
     return 0;
 }
 
@@ -132,7 +133,7 @@ int control_socket_renew(struct control_socket *l, struct error *err) {
 }
 
 void control_socket_close(struct control_socket *l) {
-    listener_close(&l->door);
+    listener_close(&l->listener);
     if (l->folder[0] != '\0')
         runtime_dirs_remove(l->folder, l->lock);
     l->folder[0] = '\0';

@@ -22,7 +22,7 @@ struct control_socket {
     char socket[CONTROL_SOCKET_PATH_SIZE + 16];
     dev_t device; /* device and inode of the socket's file */
     ino_t number;
-    struct listener door;
+    struct listener listener;
 };
 
 /* Candidates for the directory: RUN alone if it is not NULL, else /run, /dev/shm and /tmp. The

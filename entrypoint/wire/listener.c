@@ -12,69 +12,69 @@
 
 static const int64_t rest_time = CLOCK_SECOND / 10;
 
-struct guest {
-    struct listener *door;
+struct pending_link {
+    struct listener *listener;
     struct link *link;
     struct timer patience;
     struct net_address peer;
     bool proved; /* the key */
-    struct guest *next;
+    struct pending_link *next;
 };
 
-static void remove_guest(struct guest *g) {
-    struct guest **slot = &g->door->guests;
+static void remove_pending(struct pending_link *g) {
+    struct pending_link **slot = &g->listener->pending;
     while (*slot != g)
         slot = &(*slot)->next;
     *slot = g->next;
-    g->door->guest_count--;
-    loop_cancel(g->door->loop, &g->patience);
+    g->listener->pending_count--;
+    loop_cancel(g->listener->loop, &g->patience);
     free(g);
 }
 
-static void send_away(void *guest) {
-    struct guest *g = guest;
+static void send_away(void *pending) {
+    struct pending_link *g = pending;
     link_free(g->link);
-    remove_guest(g);
+    remove_pending(g);
 }
 
-static void guest_message(void *context, const json_t *message) {
-    struct guest *g = context;
-    struct listener *d = g->door;
+static void pending_message(void *context, const json_t *message) {
+    struct pending_link *g = context;
+    struct listener *d = g->listener;
     struct link *link = g->link;
     struct net_address peer = g->peer;
-    remove_guest(g);
+    remove_pending(g);
     d->events->arrived(d->context, link, &peer, message);
 }
 
-static void guest_foreign(void *context, const json_t *message) {
-    struct guest *g = context;
-    struct listener *d = g->door;
+static void pending_foreign(void *context, const json_t *message) {
+    struct pending_link *g = context;
+    struct listener *d = g->listener;
     struct link *link = g->link;
     struct net_address peer = g->peer;
-    remove_guest(g);
+    remove_pending(g);
     if (d->events->foreign != NULL)
         d->events->foreign(d->context, link, &peer, message);
     else
         link_free(link);
 }
 
-static void guest_opened(void *context) {
-    struct guest *g = context;
+static void pending_opened(void *context) {
+    struct pending_link *g = context;
     g->proved = true;
 }
 
-static void guest_closed(void *context, const struct error *why) {
-    struct guest *g = context;
-    const struct listener *d = g->door;
+static void pending_closed(void *context, const struct error *why) {
+    struct pending_link *g = context;
+    const struct listener *d = g->listener;
     if (!g->proved && d->events->turned_away != NULL)
         d->events->turned_away(d->context, &g->peer, why);
     send_away(g);
 }
 
-static const struct link_events guest_events = {.opened = guest_opened,
-                                                .message = guest_message,
-                                                .foreign = guest_foreign,
-                                                .closed = guest_closed};
+static const struct link_events pending_events = {.opened = pending_opened,
+                                                  .message = pending_message,
+                                                  .foreign = pending_foreign,
+                                                  .closed = pending_closed};
 
 static bool is_same_user(int fd) {
     struct ucred peer;
@@ -83,11 +83,11 @@ static bool is_same_user(int fd) {
 }
 
 /* Returns the oldest connection from PEER (NULL: from anywhere) if there are more than LEAST. */
-static struct guest *oldest(const struct listener *d, const struct net_address *peer, bool proved,
-                            size_t least) {
-    struct guest *found = NULL;
+static struct pending_link *oldest(const struct listener *d, const struct net_address *peer,
+                                   bool proved, size_t least) {
+    struct pending_link *found = NULL;
     size_t count = 0;
-    for (struct guest *g = d->guests; g != NULL; g = g->next) {
+    for (struct pending_link *g = d->pending; g != NULL; g = g->next) {
         if (g->proved != proved || (peer != NULL && !net_address_equal(&g->peer, peer)))
             continue;
         found = g;
@@ -99,7 +99,7 @@ static struct guest *oldest(const struct listener *d, const struct net_address *
 /* Closes one connection to make room for a newcomer from PEER. There must be one. */
 static void send_one_away(struct listener *d, const struct net_address *peer) {
     static const struct error crowd = {.code = EXIT_CODE_NOT_READY, .text = "too many at once"};
-    struct guest *g = peer != NULL ? oldest(d, peer, false, d->room / 4) : NULL;
+    struct pending_link *g = peer != NULL ? oldest(d, peer, false, d->room / 4) : NULL;
     if (g == NULL)
         g = oldest(d, NULL, false, 0);
     if (g == NULL)
@@ -110,26 +110,26 @@ static void send_one_away(struct listener *d, const struct net_address *peer) {
 }
 
 static void admit(struct listener *d, int fd, const struct net_address *peer) {
-    if (d->guest_count >= d->room)
+    if (d->pending_count >= d->room)
         send_one_away(d, peer);
-    struct guest *g = calloc(1, sizeof(*g));
+    struct pending_link *g = calloc(1, sizeof(*g));
     if (g == NULL || (d->tls == NULL && !is_same_user(fd))) {
         (void)close(fd);
         free(g);
         return;
     }
-    g->door = d;
+    g->listener = d;
     g->peer = *peer;
     g->patience = (struct timer){.fire = send_away, .context = g};
-    g->link = link_new(d->loop, fd, d->tls, true, &guest_events, g, NULL);
+    g->link = link_new(d->loop, fd, d->tls, true, &pending_events, g, NULL);
     if (g->link == NULL) {
         free(g);
         return;
     }
-    g->next = d->guests;
-    d->guests = g;
-    d->guest_count++;
-    loop_after(d->loop, &g->patience, LISTENER_GUEST_SECONDS * CLOCK_SECOND);
+    g->next = d->pending;
+    d->pending = g;
+    d->pending_count++;
+    loop_after(d->loop, &g->patience, LISTENER_PENDING_SECONDS * CLOCK_SECOND);
 }
 
 static void rest(struct listener *d) {
@@ -148,7 +148,7 @@ static void listen_again(void *context) {
 
 /* Nothing can be accepted, and a pending connection stays ready. */
 static void make_room(struct listener *d) {
-    if (d->guests != NULL) {
+    if (d->pending != NULL) {
         send_one_away(d, NULL);
         return;
     }
@@ -180,11 +180,11 @@ static void knock(void *context, uint32_t events) {
     admit(d, fd, &peer);
 }
 
-void listener_set_room(struct listener *d, uint64_t guests) {
-    d->room = guests > LISTENER_GUESTS_MAX     ? LISTENER_GUESTS_MAX
-              : guests < LISTENER_GUESTS_LEAST ? LISTENER_GUESTS_LEAST
-                                               : (size_t)guests;
-    while (d->guest_count > d->room)
+void listener_set_room(struct listener *d, uint64_t pending) {
+    d->room = pending > LISTENER_PENDING_MAX     ? LISTENER_PENDING_MAX
+              : pending < LISTENER_PENDING_LEAST ? LISTENER_PENDING_LEAST
+                                                 : (size_t)pending;
+    while (d->pending_count > d->room)
         send_one_away(d, NULL);
 }
 
@@ -194,7 +194,7 @@ int listener_open(struct listener *d, struct loop *loop, int listener, SSL_CTX *
                            .tls = tls,
                            .events = events,
                            .context = context,
-                           .room = LISTENER_GUESTS_MAX};
+                           .room = LISTENER_PENDING_MAX};
     d->spare = fcntl(listener, F_DUPFD_CLOEXEC, 0);
     d->rest = (struct timer){.fire = listen_again, .context = d};
     d->watch = (struct watch){.fd = listener, .ready = knock, .context = d};
@@ -207,8 +207,8 @@ int listener_open(struct listener *d, struct loop *loop, int listener, SSL_CTX *
 void listener_close(struct listener *d) {
     if (d->loop == NULL)
         return;
-    while (d->guests != NULL)
-        send_away(d->guests);
+    while (d->pending != NULL)
+        send_away(d->pending);
     loop_cancel(d->loop, &d->rest);
     loop_unwatch(d->loop, &d->watch);
     if (d->watch.fd >= 0)

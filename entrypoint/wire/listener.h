@@ -21,9 +21,9 @@
 
 #define LISTENER_CONTROL "the control link (RINGMASTER_PORT)"
 
-enum { LISTENER_GUESTS_MAX = 512, LISTENER_GUESTS_LEAST = 4, LISTENER_GUEST_SECONDS = 10 };
+enum { LISTENER_PENDING_MAX = 512, LISTENER_PENDING_LEAST = 4, LISTENER_PENDING_SECONDS = 10 };
 
-struct guest;
+struct pending_link;
 
 struct listener_events {
     /* A connection's first message. LINK passes to the callee, which calls link_own() or
@@ -44,8 +44,8 @@ struct listener {
     SSL_CTX *tls;
     const struct listener_events *events;
     void *context;
-    struct guest *guests; /* newest first */
-    size_t guest_count;
+    struct pending_link *pending; /* newest first */
+    size_t pending_count;
     size_t room;       /* for pending connections */
     int spare;         /* a descriptor for accepting and closing newcomers; -1: gone */
     struct timer rest; /* then it listens again */
@@ -57,9 +57,9 @@ int listener_open(struct listener *d, struct loop *loop, int listener, SSL_CTX *
                   const struct listener_events *events, void *context, struct error *err);
 void listener_close(struct listener *d);
 
-/* Sets how many connections may be pending, within LISTENER_GUESTS_LEAST and LISTENER_GUESTS_MAX,
+/* Sets how many connections may be pending, within LISTENER_PENDING_LEAST and LISTENER_PENDING_MAX,
  * the initial value. */
-void listener_set_room(struct listener *d, uint64_t guests);
+void listener_set_room(struct listener *d, uint64_t pending);
 
 /* Returns a listening TCP socket, or -1: at ADDRESS, or at all addresses of both families if that
  * is unset. The error names the port and WHAT it is: "the control link (RINGMASTER_PORT)". */

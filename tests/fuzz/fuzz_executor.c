@@ -47,7 +47,7 @@ static size_t queued(void *context) {
     return 0;
 }
 
-static const struct listener_events no_guests = {0};
+static const struct listener_events no_listener_events = {0};
 
 static void close_house(void) {
     role_state_close(&role_state);
@@ -69,7 +69,7 @@ static void open_house(void) {
         return;
     CHECK(job_read(words, environment, &job, NULL) == 0 && job.cluster.self == SELF);
     CHECK(loop_init(&loop, NULL) == 0);
-    CHECK(control_socket_open(&local, &loop, NULL, &no_guests, NULL, NULL) == 0);
+    CHECK(control_socket_open(&local, &loop, NULL, &no_listener_events, NULL, NULL) == 0);
     console_init(&console, &loop, STDOUT_FILENO);
     tools = (struct mpi_install){.mpirun = nothing, .daemon = nothing};
     tools.version.series = OPENMPI_4_1;

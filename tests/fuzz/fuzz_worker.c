@@ -41,7 +41,7 @@ static void never(void *context) {
 }
 
 static const struct role role = {.tell = tell, .queued = queued, .may_leave = may_leave};
-static const struct listener_events no_guests = {0};
+static const struct listener_events no_listener_events = {0};
 
 static void close_house(void) {
     boot_timer_close(&w.late);
@@ -71,7 +71,7 @@ static void open_house(void) {
                              .state = &w,
                              .role_state = &role_state};
     CHECK(loop_init(&s->loop, NULL) == 0);
-    CHECK(control_socket_open(&s->local, &s->loop, NULL, &no_guests, NULL, NULL) == 0);
+    CHECK(control_socket_open(&s->local, &s->loop, NULL, &no_listener_events, NULL, NULL) == 0);
     console_init(&s->console, &s->loop, frames_nowhere());
     failure_writer_open(&s->failure, &s->reaper, "/proc/nowhere");
     supervisor_share(s);

@@ -141,8 +141,8 @@ static void begin_if_complete(struct master *m) {
      */
     tell_of_other_inits(m);
     tell_of_spares(m);
-    size_t most = capacity_guests(&m->s.job->cluster);
-    size_t wanted = LISTENER_GUESTS_LEAST + m->s.job->cluster.count;
+    size_t most = capacity_pending(&m->s.job->cluster);
+    size_t wanted = LISTENER_PENDING_LEAST + m->s.job->cluster.count;
     listener_set_room(&m->accept.listener, wanted < most ? wanted : most);
     master_raise(m, EVENT_ALL_JOINED);
 }

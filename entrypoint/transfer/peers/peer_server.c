@@ -25,14 +25,14 @@ enum {
     BLOCK_SIZE = 64 * 1024,
     GREET_SECONDS = 10,   /* for the whole handshake */
     LOOK_SECONDS = 1,     /* between two checks for slow handshakes */
-    SILENCE_SECONDS = 60, /* between two requests, or without the guest accepting data */
+    SILENCE_SECONDS = 60, /* between two requests, or without the client accepting data */
     WAIT_SECONDS =
-        5, /* for a file that is not complete yet, before the guest gets a progress answer */
+        5, /* for a file that is not complete yet, before the client gets a progress answer */
     REST_MS = 100, /* pause while this process has no descriptors left */
     ANSWER_MAX = 1024,
 };
 
-/* --- one guest -------------------------------------------------------------------------------- */
+/* --- one client ------------------------------------------------------------------------------- */
 
 struct talk {
     SSL *ssl;
@@ -158,13 +158,13 @@ static void set_patience(int fd, int seconds) {
     (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof(time));
 }
 
-static void know(struct peer_server_guest *g) {
+static void know(struct peer_server_client *g) {
     (void)pthread_mutex_lock(&g->peer_server->lock);
     g->known = true;
     (void)pthread_mutex_unlock(&g->peer_server->lock);
 }
 
-static void meet(struct peer_server_guest *g, int fd) {
+static void meet(struct peer_server_client *g, int fd) {
     struct talk *t = calloc(1, sizeof(*t));
     if (t == NULL)
         return;
@@ -184,8 +184,8 @@ static void meet(struct peer_server_guest *g, int fd) {
     ERR_clear_error();
 }
 
-static void *guest(void *context) {
-    struct peer_server_guest *g = context;
+static void *serve_client(void *context) {
+    struct peer_server_client *g = context;
     struct peer_server *h = g->peer_server;
     (void)pthread_mutex_lock(&h->lock);
     int fd = g->fd;
@@ -212,10 +212,10 @@ static int start(pthread_t *ret, void *(*run)(void *context), void *context) {
     return result == 0 ? 0 : -1;
 }
 
-/* Gives the connection FD, which it takes over, to a free guest. The caller has made sure
+/* Gives the connection FD, which it takes over, to a free client. The caller has made sure
  * that there is one. */
 static int seat(struct peer_server *h, int fd) {
-    struct peer_server_guest *g = h->guests;
+    struct peer_server_client *g = h->clients;
     (void)pthread_mutex_lock(&h->lock);
     while (g->fd >= 0)
         g++;
@@ -224,7 +224,7 @@ static int seat(struct peer_server *h, int fd) {
     g->fd = fd;
     g->came = clock_now();
     g->known = false;
-    g->started = !h->closing && start(&g->thread, guest, g) == 0;
+    g->started = !h->closing && start(&g->thread, serve_client, g) == 0;
     if (!g->started) {
         (void)close(fd);
         g->fd = -1;
@@ -244,20 +244,20 @@ static bool is_closing(struct peer_server *h) {
  * with a byte now and then. The caller holds the lock. */
 static void send_strangers_away(struct peer_server *h) {
     int64_t since = clock_now() - GREET_SECONDS * CLOCK_SECOND;
-    for (size_t i = 0; i < PEER_SERVER_GUESTS; i++)
-        if (h->guests[i].fd >= 0 && !h->guests[i].known && h->guests[i].came < since)
-            (void)shutdown(h->guests[i].fd, SHUT_RDWR);
+    for (size_t i = 0; i < PEER_SERVER_CLIENTS; i++)
+        if (h->clients[i].fd >= 0 && !h->clients[i].known && h->clients[i].came < since)
+            (void)shutdown(h->clients[i].fd, SHUT_RDWR);
 }
 
 /* Under the lock. */
 static bool has_place(const struct peer_server *h) {
-    for (size_t i = 0; i < PEER_SERVER_GUESTS; i++)
-        if (h->guests[i].fd < 0)
+    for (size_t i = 0; i < PEER_SERVER_CLIENTS; i++)
+        if (h->clients[i].fd < 0)
             return true;
     return false;
 }
 
-/* No other thread seats guests, so the place stays free. */
+/* No other thread seats clients, so the place stays free. */
 static void wait_for_place(struct peer_server *h) {
     (void)pthread_mutex_lock(&h->lock);
     while (!has_place(h)) {
@@ -278,7 +278,7 @@ static void *listen_on(void *context) {
     (void)sigfillset(&all);
     (void)pthread_sigmask(
         SIG_BLOCK, &all,
-        NULL); /* inherited by the guests' threads: their peers may disconnect at any time */
+        NULL); /* inherited by the clients' threads: their peers may disconnect at any time */
     wait_for_place(h);
     while (!is_closing(h)) {
         (void)poll(&watched, 1, LOOK_SECONDS * 1000);
@@ -309,8 +309,8 @@ static int open_condition(pthread_cond_t *ret) {
 int peer_server_open(struct peer_server *h, int listener, const unsigned char key[TLS_KEY_SIZE],
                      struct catalog *catalog, struct error *err) {
     *h = (struct peer_server){.catalog = catalog, .listener = listener};
-    for (size_t i = 0; i < PEER_SERVER_GUESTS; i++)
-        h->guests[i] = (struct peer_server_guest){.peer_server = h, .fd = -1};
+    for (size_t i = 0; i < PEER_SERVER_CLIENTS; i++)
+        h->clients[i] = (struct peer_server_client){.peer_server = h, .fd = -1};
     h->tls = tls_context_new(key, true, err);
     if (h->tls == NULL) {
         (void)close(listener);
@@ -331,15 +331,15 @@ void peer_server_close(struct peer_server *h) {
         return;
     (void)pthread_mutex_lock(&h->lock);
     h->closing = true;
-    for (size_t i = 0; i < PEER_SERVER_GUESTS; i++)
-        if (h->guests[i].fd >= 0)
-            (void)shutdown(h->guests[i].fd, SHUT_RDWR);
+    for (size_t i = 0; i < PEER_SERVER_CLIENTS; i++)
+        if (h->clients[i].fd >= 0)
+            (void)shutdown(h->clients[i].fd, SHUT_RDWR);
     (void)pthread_mutex_unlock(&h->lock);
     (void)shutdown(h->listener, SHUT_RDWR);
     (void)pthread_join(h->thread, NULL);
-    for (size_t i = 0; i < PEER_SERVER_GUESTS; i++)
-        if (h->guests[i].started)
-            (void)pthread_join(h->guests[i].thread, NULL);
+    for (size_t i = 0; i < PEER_SERVER_CLIENTS; i++)
+        if (h->clients[i].started)
+            (void)pthread_join(h->clients[i].thread, NULL);
     (void)close(h->listener);
     tls_context_free(h->tls);
     (void)pthread_cond_destroy(&h->left);

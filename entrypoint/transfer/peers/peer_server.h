@@ -24,9 +24,9 @@
 #include <pthread.h>
 
 /* Two hosts with as many requests as they make at once, and a few more. */
-enum { PEER_SERVER_GUESTS = 2 * EXCHANGE_POOL_WIDTH + 8 };
+enum { PEER_SERVER_CLIENTS = 2 * EXCHANGE_POOL_WIDTH + 8 };
 
-struct peer_server_guest {
+struct peer_server_client {
     struct peer_server *peer_server;
     pthread_t thread;
     int fd;       /* -1: free; under the lock, like everything below */
@@ -41,8 +41,8 @@ struct peer_server {
     int listener;
     pthread_t thread;
     pthread_mutex_t lock;
-    pthread_cond_t left; /* a guest has; by the monotonic clock */
-    struct peer_server_guest guests[PEER_SERVER_GUESTS];
+    pthread_cond_t left; /* a client has; by the monotonic clock */
+    struct peer_server_client clients[PEER_SERVER_CLIENTS];
     bool open;
     bool closing; /* under the lock */
 };

@@ -26,24 +26,24 @@ static void the_master_needs_more_with_every_host(void) {
 }
 
 /* However few there are, what the job itself needs is left over. */
-static int guests_leave_the_rest(void) {
+static int pending_links_leave_the_rest(void) {
     uint64_t needed = capacity_files(&cluster);
     if (set_limit(needed + 100, needed + 100) != 0)
         return 1;
-    size_t guests = capacity_guests(&cluster);
-    if (guests < LISTENER_GUESTS_LEAST || 2 * (guests - LISTENER_GUESTS_LEAST) != 100)
+    size_t pending = capacity_pending(&cluster);
+    if (pending < LISTENER_PENDING_LEAST || 2 * (pending - LISTENER_PENDING_LEAST) != 100)
         return 2;
     if (set_limit(needed - 50, needed + 100) != 0 ||
-        capacity_guests(&cluster) != LISTENER_GUESTS_LEAST)
+        capacity_pending(&cluster) != LISTENER_PENDING_LEAST)
         return 3;
     return 0;
 }
 
-static void guests_get_a_share_of_what_the_job_does_not_need(void) {
-    CU_ASSERT_EQUAL(unit_in_child(guests_leave_the_rest), 0);
+static void pending_links_get_a_share_of_what_the_job_does_not_need(void) {
+    CU_ASSERT_EQUAL(unit_in_child(pending_links_leave_the_rest), 0);
 }
 
-static int raise_for_guests(void) {
+static int raise_for_pending_links(void) {
     struct error err = {0};
     struct rlimit limit;
     const struct rlimit locked = {.rlim_cur = 4096, .rlim_max = 65536};
@@ -52,7 +52,7 @@ static int raise_for_guests(void) {
         return 5;
     if (set_limit(64, needed + 10000) != 0 || capacity_raise(&cluster, &err) != 0)
         return 1;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur <= needed + LISTENER_GUESTS_LEAST)
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur <= needed + LISTENER_PENDING_LEAST)
         return 2;
     if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur != 65536)
         return 6;
@@ -61,11 +61,11 @@ static int raise_for_guests(void) {
     return err.code == EXIT_CODE_CONFIG ? 0 : 4;
 }
 
-static void the_limit_is_raised_for_the_job_and_for_guests(void) {
+static void the_limit_is_raised_for_the_job_and_for_pending_links(void) {
     hosts[0].slots = 8;
-    CU_ASSERT_EQUAL(unit_in_child(raise_for_guests), 0);
+    CU_ASSERT_EQUAL(unit_in_child(raise_for_pending_links), 0);
 }
 
 UNIT_SUITE("host.capacity", UNIT(the_master_needs_more_with_every_host),
-           UNIT(guests_get_a_share_of_what_the_job_does_not_need),
-           UNIT(the_limit_is_raised_for_the_job_and_for_guests))
+           UNIT(pending_links_get_a_share_of_what_the_job_does_not_need),
+           UNIT(the_limit_is_raised_for_the_job_and_for_pending_links))

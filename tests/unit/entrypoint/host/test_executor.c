@@ -47,7 +47,7 @@ static size_t queued(void *context) {
     return waiting;
 }
 
-static const struct listener_events no_guests = {0};
+static const struct listener_events no_listener_events = {0};
 static const struct executor_options options = {
     .uploading = &uploading, .tell = tell, .queued = queued};
 
@@ -67,7 +67,7 @@ static void open_host(const char *logs) {
     CU_ASSERT_EQUAL_FATAL(job_read(words, environment, &job, &err), 0);
     CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err) | pipe(output), 0);
     CU_ASSERT_EQUAL_FATAL(
-        control_socket_open(&local, &loop, unit_temp_dir(), &no_guests, NULL, &err), 0);
+        control_socket_open(&local, &loop, unit_temp_dir(), &no_listener_events, NULL, &err), 0);
     console_init(&console, &loop, output[1]);
     failure_writer_open(&failure, &reaper, unit_temp_dir());
     services.environment = environment;

@@ -6,7 +6,7 @@
 #include "entrypoint/transfer/fetch/stream.h"
 #include "tests/support/http_server.h"
 #include "tests/support/unit.h"
-#include "tests/unit/entrypoint/transfer/door_stage.h"
+#include "tests/unit/entrypoint/transfer/peer_listener.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -232,7 +232,7 @@ static void ask(struct peer_client *peer, const char *task, int64_t seconds, str
 
 /* And a channel that is called as the code is another task, which still comes. */
 static void code_that_was_there_before_is_waited_for_by_nobody(void) {
-    char url[DOOR_URL_SIZE];
+    char url[PEER_URL_SIZE];
     char text[16 * 1024];
     struct download_order work;
     pthread_t other;
@@ -252,7 +252,7 @@ static void code_that_was_there_before_is_waited_for_by_nobody(void) {
         "{\"what\": \"code\", \"from\": \"s3://bucket/k\", \"to\": \"%s/mine\", \"unpack\": true, "
         "\"pass\": true}, {\"what\": \"code\", \"from\": \"s3://bucket/set\", \"to\": "
         "\"%s/set\", \"pass\": true}]}",
-        server.port, door_stage(url), unit_temp_dir(), unit_temp_dir());
+        server.port, peer_listener(url), unit_temp_dir(), unit_temp_dir());
     CU_ASSERT_EQUAL_FATAL(parse(text, &work, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(pthread_create(&other, NULL, work_on, &work), 0);
     ask(&peer, "archive/code", 40, &never);

@@ -73,7 +73,7 @@ static void what_was_removed_is_made_again(void) {
     (void)snprintf(place, sizeof(place), "%s/place", unit_temp_dir());
     CU_ASSERT_EQUAL(mkdir(place, 0755), 0);
     CU_ASSERT_EQUAL_FATAL(control_socket_open(&l, &loop, place, &events, NULL, &err), 0);
-    listener_set_room(&l.door, 7);
+    listener_set_room(&l.listener, 7);
     int lock = l.lock;
     ino_t number = l.number;
     CU_ASSERT_EQUAL(control_socket_renew(&l, &err), 0); /* nothing was */
@@ -89,7 +89,7 @@ static void what_was_removed_is_made_again(void) {
     knock(&l);
     CU_ASSERT_EQUAL(stat(l.folder, &status), 0);
     CU_ASSERT_EQUAL(status.st_mode & 0777, 0700);
-    CU_ASSERT_EQUAL(l.door.room, 7);
+    CU_ASSERT_EQUAL(l.listener.room, 7);
     CU_ASSERT_EQUAL(unlink(l.socket) + rmdir(l.folder), 0);
     CU_ASSERT_EQUAL(file_put(l.folder, "x", 1, 0600, &err), 0);
     CU_ASSERT_EQUAL(control_socket_renew(&l, &err), -1);

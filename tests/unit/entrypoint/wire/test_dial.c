@@ -16,12 +16,12 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-/* Dialler and door in one loop. */
+/* Dialler and acceptor in one loop. */
 static struct loop loop;
 static struct reaper reaper;
-static struct listener door;
+static struct listener acceptor;
 static struct dial dial;
-static struct link *link_at_door;
+static struct link *link_at_acceptor;
 static struct link *link_at_dial;
 static int opened_count;
 static int refused_count;
@@ -38,11 +38,11 @@ static void arrived(void *context, struct link *link, const struct net_address *
     (void)peer;
     CU_ASSERT_STRING_EQUAL(frame_type(message), "join");
     link_own(link, &quiet_link, NULL);
-    link_at_door = link;
+    link_at_acceptor = link;
     loop_end(&loop);
 }
 
-static const struct listener_events door_events = {.arrived = arrived};
+static const struct listener_events acceptor_events = {.arrived = arrived};
 
 static void opened(void *context, struct link *link, const struct net_address *peer) {
     (void)context;
@@ -77,14 +77,14 @@ static void missed(void *context) {
 
 static const struct dial_events dial_events = {opened, told, refused, missed};
 
-static void open_door(void *context) {
+static void open_acceptor(void *context) {
     struct error err;
     struct net_address loopback = address_of("127.0.0.1");
     int listener = listener_listen(&loopback, port, LISTENER_CONTROL, &err);
     (void)context;
     CU_ASSERT_FATAL(listener >= 0);
-    CU_ASSERT_EQUAL_FATAL(listener_open(&door, &loop, listener, server, &door_events, NULL, &err),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(
+        listener_open(&acceptor, &loop, listener, server, &acceptor_events, NULL, &err), 0);
 }
 
 static void set_up(unsigned char client_key) {
@@ -92,7 +92,7 @@ static void set_up(unsigned char client_key) {
     unsigned char key[TLS_KEY_SIZE];
     (void)signal(SIGPIPE, SIG_IGN);
     opened_count = refused_count = told_count = missed_count = 0;
-    link_at_door = link_at_dial = NULL;
+    link_at_acceptor = link_at_dial = NULL;
     memset(key, 1, sizeof(key));
     server = tls_context_new(key, 1, &err);
     memset(key, client_key, sizeof(key));
@@ -103,9 +103,9 @@ static void set_up(unsigned char client_key) {
 
 static void tear_down(void) {
     dial_stop(&dial);
-    link_free(link_at_door);
+    link_free(link_at_acceptor);
     link_free(link_at_dial);
-    listener_close(&door);
+    listener_close(&acceptor);
     while (waitpid(-1, NULL, 0) > 0)
         ;
     loop_done(&loop);
@@ -115,7 +115,7 @@ static void tear_down(void) {
 
 static void open_when_missed(void *context) {
     if (missed_count++ == 0)
-        open_door(context);
+        open_acceptor(context);
 }
 
 static void a_master_that_comes_late_is_found(void) {
@@ -126,7 +126,7 @@ static void a_master_that_comes_late_is_found(void) {
     CU_ASSERT_STRING_EQUAL(dial_why(&dial)->text, "no answer yet");
     CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
     CU_ASSERT_EQUAL(opened_count, 1);
-    CU_ASSERT_PTR_NOT_NULL(link_at_door);
+    CU_ASSERT_PTR_NOT_NULL(link_at_acceptor);
     ASSERT_CONTAINS(dial.why.text, "refused"); /* the connection, at first */
     CU_ASSERT_EQUAL(missed_count, 1);
     tear_down();
@@ -135,7 +135,7 @@ static void a_master_that_comes_late_is_found(void) {
 static void another_key_is_told_at_once_and_given_up_in_the_end(void) {
     struct error err;
     set_up(2);
-    open_door(NULL);
+    open_acceptor(NULL);
     struct lag lag;
     struct lag soon;
     int64_t start = clock_now();
@@ -155,7 +155,7 @@ static void another_key_is_told_at_once_and_given_up_in_the_end(void) {
     tear_down();
 }
 
-/* A child that looks a name up may hold the door's socket for a moment. */
+/* A child that looks a name up may hold the acceptor's socket for a moment. */
 static void change_key(void *context) {
     unsigned char key[TLS_KEY_SIZE];
     struct error err;
@@ -164,11 +164,11 @@ static void change_key(void *context) {
         return;
     }
     CU_ASSERT_EQUAL(told_count, 1);
-    listener_close(&door);
+    listener_close(&acceptor);
     tls_context_free(server);
     memset(key, 2, sizeof(key));
     server = tls_context_new(key, 1, &err);
-    open_door(NULL);
+    open_acceptor(NULL);
 }
 
 /* As where another job's host had the name before ours came. */
@@ -176,7 +176,7 @@ static void another_key_is_no_end_when_the_right_one_comes(void) {
     struct error err;
     struct timer later = {.fire = change_key, .context = &later};
     set_up(2);
-    open_door(NULL);
+    open_acceptor(NULL);
     loop_after(&loop, &later, 6 * CLOCK_SECOND);
     dial_start(&dial, &loop, &reaper, client, "127.0.0.1", port, &dial_events, NULL);
     CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
@@ -210,7 +210,7 @@ static void that_nobody_listens_is_known(void) {
     run_to_third_miss("no-such-host.invalid");
     CU_ASSERT_EQUAL(dial_absent(&dial), 0);
     dial_stop(&dial);
-    open_door(NULL); /* somebody, with another key */
+    open_acceptor(NULL); /* somebody, with another key */
     tls_context_free(client);
     unsigned char key[TLS_KEY_SIZE] = {2};
     client = tls_context_new(key, 0, NULL);

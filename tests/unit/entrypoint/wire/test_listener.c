@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 static struct loop loop;
-static struct listener door;
+static struct listener acceptor;
 static uint16_t port;
 static int arrivals;
 static int refusals;
@@ -69,7 +69,7 @@ static SSL_CTX *context_of(unsigned char fill, int is_server) {
     return tls_context_new(key, is_server, &err);
 }
 
-static void open_door(SSL_CTX *tls) {
+static void open_acceptor(SSL_CTX *tls) {
     struct error err;
     struct net_address loopback = address_of("127.0.0.1");
     struct sockaddr_in at;
@@ -81,7 +81,7 @@ static void open_door(SSL_CTX *tls) {
     CU_ASSERT_FATAL(listener >= 0);
     (void)getsockname(listener, (struct sockaddr *)&at, &size);
     port = ntohs(at.sin_port);
-    CU_ASSERT_EQUAL_FATAL(listener_open(&door, &loop, listener, tls, &events, NULL, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(listener_open(&acceptor, &loop, listener, tls, &events, NULL, &err), 0);
 }
 
 static int knock(void) {
@@ -101,12 +101,12 @@ static struct link *client(SSL_CTX *tls) {
     return link;
 }
 
-static void a_guest_with_the_key_arrives_and_one_without_does_not(void) {
+static void a_pending_link_with_the_key_arrives_and_one_without_does_not(void) {
     struct error err;
     SSL_CTX *server = context_of(1, 1);
     SSL_CTX *right = context_of(1, 0);
     SSL_CTX *wrong = context_of(2, 0);
-    open_door(server);
+    open_acceptor(server);
     struct link *one = client(right);
     CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
     CU_ASSERT_EQUAL(arrivals, 1);
@@ -115,9 +115,9 @@ static void a_guest_with_the_key_arrives_and_one_without_does_not(void) {
     CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
     CU_ASSERT_EQUAL(refusals, 1);
     CU_ASSERT_EQUAL(arrivals, 1);
-    CU_ASSERT_EQUAL(door.guest_count, 0);
+    CU_ASSERT_EQUAL(acceptor.pending_count, 0);
     link_free(two);
-    listener_close(&door);
+    listener_close(&acceptor);
     loop_done(&loop);
     tls_context_free(server);
     tls_context_free(right);
@@ -127,7 +127,7 @@ static void a_guest_with_the_key_arrives_and_one_without_does_not(void) {
 /* More strangers than there is room for knock and say nothing; the one with the key still gets in.
  */
 static void a_flood_of_silent_strangers_keeps_nobody_out(void) {
-    enum { FLOOD = LISTENER_GUESTS_MAX + 88 };
+    enum { FLOOD = LISTENER_PENDING_MAX + 88 };
     struct error err;
     struct rlimit files = {.rlim_cur = 4096, .rlim_max = 4096};
     if (setrlimit(RLIMIT_NOFILE, &files) != 0) {
@@ -136,7 +136,7 @@ static void a_flood_of_silent_strangers_keeps_nobody_out(void) {
     }
     SSL_CTX *server = context_of(1, 1);
     SSL_CTX *right = context_of(1, 0);
-    open_door(server);
+    open_acceptor(server);
     static int crowd[FLOOD];
     for (int i = 0; i < FLOOD; i++)
         crowd[i] = knock();
@@ -146,10 +146,10 @@ static void a_flood_of_silent_strangers_keeps_nobody_out(void) {
     CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
     CU_ASSERT_EQUAL(arrivals, 1);
     ASSERT_WITHIN(&lag, 4 * CLOCK_SECOND);
-    CU_ASSERT(door.guest_count <= LISTENER_GUESTS_MAX);
+    CU_ASSERT(acceptor.pending_count <= LISTENER_PENDING_MAX);
     link_free(one);
-    listener_close(&door);
-    CU_ASSERT_EQUAL(door.guest_count, 0);
+    listener_close(&acceptor);
+    CU_ASSERT_EQUAL(acceptor.pending_count, 0);
     for (int i = 0; i < FLOOD; i++)
         (void)close(crowd[i]);
     loop_done(&loop);
@@ -167,7 +167,7 @@ static void scanners_and_garbage_are_strangers(void) {
     struct error err;
     SSL_CTX *server = context_of(1, 1);
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        open_door(server);
+        open_acceptor(server);
         strangers_awaited = 1;
         int fd = knock();
         CU_ASSERT_EQUAL(write(fd, words[i], sizes[i]), (ssize_t)sizes[i]);
@@ -177,24 +177,24 @@ static void scanners_and_garbage_are_strangers(void) {
         CU_ASSERT_EQUAL(refusals, 0);
         CU_ASSERT_NOT_EQUAL(last_why[0], '\0');
         (void)close(fd);
-        listener_close(&door);
+        listener_close(&acceptor);
         loop_done(&loop);
     }
     tls_context_free(server);
 }
 
-static void a_guest_of_another_version_is_known_as_that(void) {
+static void a_pending_link_of_another_version_is_known_as_that(void) {
     struct error err;
     SSL_CTX *server = context_of(1, 1);
     SSL_CTX *right = context_of(1, 0);
-    open_door(server);
+    open_acceptor(server);
     struct link *one = link_new(&loop, knock(), right, false, &quiet_link, NULL, &err);
     link_send(one, frame_new_for(1, "join"));
     CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
     CU_ASSERT_EQUAL(foreign_version, 1);
     CU_ASSERT_EQUAL(arrivals, 0);
     link_free(one);
-    listener_close(&door);
+    listener_close(&acceptor);
     loop_done(&loop);
     tls_context_free(server);
     tls_context_free(right);
@@ -233,35 +233,35 @@ static bool are_open(const int *knocks, size_t count, size_t wanted) {
 }
 
 static void room_can_be_taken_back(void) {
-    enum { GUESTS = 20 };
-    int guests[GUESTS];
+    enum { PENDING = 20 };
+    int pending[PENDING];
     SSL_CTX *server = context_of(1, 1);
-    open_door(server);
-    listener_set_room(&door, 10);
-    for (int i = 0; i < GUESTS; i++)
-        guests[i] = knock();
-    CU_ASSERT(are_open(guests, GUESTS, 10));
-    CU_ASSERT_EQUAL(door.guest_count, 10);
-    listener_set_room(&door, 0);
-    CU_ASSERT_EQUAL(door.guest_count, LISTENER_GUESTS_LEAST);
-    for (int i = 0; i < GUESTS; i++)
-        (void)close(guests[i]);
-    listener_close(&door);
+    open_acceptor(server);
+    listener_set_room(&acceptor, 10);
+    for (int i = 0; i < PENDING; i++)
+        pending[i] = knock();
+    CU_ASSERT(are_open(pending, PENDING, 10));
+    CU_ASSERT_EQUAL(acceptor.pending_count, 10);
+    listener_set_room(&acceptor, 0);
+    CU_ASSERT_EQUAL(acceptor.pending_count, LISTENER_PENDING_LEAST);
+    for (int i = 0; i < PENDING; i++)
+        (void)close(pending[i]);
+    listener_close(&acceptor);
     loop_done(&loop);
     tls_context_free(server);
 }
 
 /* It has the key, and its place is wanted for others. */
-static void a_guest_that_says_nothing_is_sent_away_after_ten_seconds(void) {
+static void a_pending_link_that_says_nothing_is_sent_away_after_ten_seconds(void) {
     struct error err;
     SSL_CTX *server = context_of(1, 1);
     SSL_CTX *right = context_of(1, 0);
-    open_door(server);
+    open_acceptor(server);
     int64_t begun = clock_now();
     struct link *one = link_new(&loop, knock(), right, false, &quiet_link, NULL, &err);
-    for (int i = 0; i < 100 && (door.guest_count == 0 || loop.timers->next != NULL); i++)
+    for (int i = 0; i < 100 && (acceptor.pending_count == 0 || loop.timers->next != NULL); i++)
         run_for(CLOCK_SECOND / 50); /* until the handshake, which has a deadline, is over */
-    CU_ASSERT_EQUAL(door.guest_count, 1);
+    CU_ASSERT_EQUAL(acceptor.pending_count, 1);
     struct timer *patience = loop.timers;
     CU_ASSERT_FATAL(patience != NULL && patience->next == NULL);
     const int64_t left = patience->deadline - clock_now(), since = clock_now() - begun;
@@ -269,10 +269,10 @@ static void a_guest_that_says_nothing_is_sent_away_after_ten_seconds(void) {
     CU_ASSERT(left >= 10 * CLOCK_SECOND - since);
     loop_after(&loop, patience, 0); /* as if they had passed */
     run_for(CLOCK_SECOND / 10);
-    CU_ASSERT_EQUAL(door.guest_count, 0);
+    CU_ASSERT_EQUAL(acceptor.pending_count, 0);
     CU_ASSERT_EQUAL(refusals + strangers + arrivals, 0);
     link_free(one);
-    listener_close(&door);
+    listener_close(&acceptor);
     loop_done(&loop);
     tls_context_free(server);
     tls_context_free(right);
@@ -285,7 +285,7 @@ static int knock_without_descriptors(bool spare) {
     int knocks[KNOCKS];
     struct rusage before;
     struct rusage after;
-    open_door(context_of(1, 1));
+    open_acceptor(context_of(1, 1));
     for (int i = 0; i < KNOCKS; i++)
         knocks[i] = knock();
     int next = dup(0);
@@ -294,8 +294,8 @@ static int knock_without_descriptors(bool spare) {
     limit.rlim_cur = (rlim_t)next + 1;
     CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &limit), 0);
     if (!spare) { /* its number goes to somebody else */
-        (void)close(door.spare);
-        door.spare = -1;
+        (void)close(acceptor.spare);
+        acceptor.spare = -1;
         CU_ASSERT(dup(0) >= 0);
     }
     CU_ASSERT_EQUAL(dup(0), -1);
@@ -312,10 +312,10 @@ static int knock_without_descriptors(bool spare) {
         return 2;
     limit.rlim_cur += 100;
     CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &limit), 0);
-    const size_t guests = spare ? 0 : KNOCKS;
-    for (int i = 0; i < 20 && (door.guest_count != guests || door.spare < 0); i++)
+    const size_t pending = spare ? 0 : KNOCKS;
+    for (int i = 0; i < 20 && (acceptor.pending_count != pending || acceptor.spare < 0); i++)
         run_for(CLOCK_SECOND / 4);
-    return door.guest_count == guests && door.spare >= 0 ? 0 : 3;
+    return acceptor.pending_count == pending && acceptor.spare >= 0 ? 0 : 3;
 }
 
 static int with_a_spare(void) {
@@ -329,7 +329,7 @@ static int without_a_spare(void) {
 /* The one who has waited longest goes, and the newcomer has its place. */
 static int a_newcomer_without_descriptors(void) {
     struct rlimit limit;
-    open_door(context_of(1, 1));
+    open_acceptor(context_of(1, 1));
     int first = knock();
     run_for(CLOCK_SECOND / 20);
     int second = knock();
@@ -338,10 +338,12 @@ static int a_newcomer_without_descriptors(void) {
     int next = dup(0);
     (void)getrlimit(RLIMIT_NOFILE, &limit);
     limit.rlim_cur = (rlim_t)next + 1;
-    if (door.guest_count != 2 || setrlimit(RLIMIT_NOFILE, &limit) != 0)
+    if (acceptor.pending_count != 2 || setrlimit(RLIMIT_NOFILE, &limit) != 0)
         return 1;
     run_for(CLOCK_SECOND / 20);
-    return door.guest_count == 2 && !is_open(first) && is_open(second) && is_open(newcomer) ? 0 : 2;
+    return acceptor.pending_count == 2 && !is_open(first) && is_open(second) && is_open(newcomer)
+               ? 0
+               : 2;
 }
 
 static void a_newcomer_takes_the_oldest_strangers_descriptor(void) {
@@ -356,19 +358,19 @@ static void a_door_without_descriptors_neither_spins_nor_keeps_anybody_waiting(v
 static void a_busy_port_is_named_with_its_variable(void) {
     struct error err;
     struct net_address loopback = address_of("127.0.0.1");
-    open_door(NULL);
+    open_acceptor(NULL);
     CU_ASSERT_EQUAL(listener_listen(&loopback, port, LISTENER_CONTROL, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
     ASSERT_CONTAINS(err.text, "RINGMASTER_PORT");
-    listener_close(&door);
+    listener_close(&acceptor);
     loop_done(&loop);
 }
 
-UNIT_SUITE("wire.listener", UNIT(a_guest_with_the_key_arrives_and_one_without_does_not),
+UNIT_SUITE("wire.listener", UNIT(a_pending_link_with_the_key_arrives_and_one_without_does_not),
            UNIT(a_flood_of_silent_strangers_keeps_nobody_out),
            UNIT(scanners_and_garbage_are_strangers),
-           UNIT(a_guest_of_another_version_is_known_as_that), UNIT(room_can_be_taken_back),
-           UNIT(a_guest_that_says_nothing_is_sent_away_after_ten_seconds),
+           UNIT(a_pending_link_of_another_version_is_known_as_that), UNIT(room_can_be_taken_back),
+           UNIT(a_pending_link_that_says_nothing_is_sent_away_after_ten_seconds),
            UNIT(a_newcomer_takes_the_oldest_strangers_descriptor),
            UNIT(a_door_without_descriptors_neither_spins_nor_keeps_anybody_waiting),
            UNIT(a_busy_port_is_named_with_its_variable))

@@ -13,12 +13,12 @@
 #include <signal.h>
 #include <string.h>
 
-/* A worker's link to a master that is played by a door. The heartbeat is half a second, so that a
- * peer is silent after one. */
+/* A worker's link to a master that is played by a listener. The heartbeat is half a second, so that
+ * a peer is silent after one. */
 static struct job job;
 static struct supervisor s;
 static struct redial redial;
-static struct listener door;
+static struct listener acceptor;
 static SSL_CTX *server;
 static struct link *at_master;
 static struct link *at_worker;
@@ -114,7 +114,7 @@ static void arrived(void *context, struct link *link, const struct net_address *
     CU_ASSERT(link_resume(at_master, link, (uint64_t)taken, 10));
 }
 
-static const struct listener_events door_events = {.arrived = arrived};
+static const struct listener_events acceptor_events = {.arrived = arrived};
 
 static void resumed(void *context) {
     (void)context;
@@ -165,8 +165,8 @@ static void set_up(void) {
     CU_ASSERT_EQUAL_FATAL(loop_init(&s.loop, NULL), 0);
     int listener = listener_listen(&at, job.ports.control, LISTENER_CONTROL, NULL);
     CU_ASSERT_FATAL(listener >= 0);
-    CU_ASSERT_EQUAL_FATAL(listener_open(&door, &s.loop, listener, server, &door_events, NULL, NULL),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(
+        listener_open(&acceptor, &s.loop, listener, server, &acceptor_events, NULL, NULL), 0);
     at_worker =
         dial_address(&s.loop, &at, job.ports.control, s.contexts.tls, &worker_events, NULL, &err);
     CU_ASSERT_PTR_NOT_NULL_FATAL(at_worker);
@@ -180,7 +180,7 @@ static void tear_down(void) {
     link_free(at_worker);
     link_free(at_master);
     at_master = at_worker = NULL;
-    listener_close(&door);
+    listener_close(&acceptor);
     loop_done(&s.loop);
     tls_context_free(server);
     tls_context_free(s.contexts.tls);

@@ -82,7 +82,7 @@ static void give_up(void *context) {
 static void master_by_hand(const char *address, const int *codes) {
     static const struct listener_events events = {.arrived = arrived};
     struct timer timer = {.fire = give_up};
-    struct listener door;
+    struct listener acceptor;
     struct net_address at;
     SSL_CTX *tls = stage_tls(3, 1);
     (void)signal(SIGPIPE, SIG_IGN);
@@ -92,11 +92,11 @@ static void master_by_hand(const char *address, const int *codes) {
     CU_ASSERT_EQUAL_FATAL(loop_init(&loop, NULL), 0);
     int listener = listener_listen(&at, ports_own(), LISTENER_CONTROL, NULL);
     CU_ASSERT_FATAL(listener >= 0);
-    CU_ASSERT_EQUAL_FATAL(listener_open(&door, &loop, listener, tls, &events, NULL, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(listener_open(&acceptor, &loop, listener, tls, &events, NULL, NULL), 0);
     loop_after(&loop, &timer, 30 * CLOCK_SECOND);
     CU_ASSERT_EQUAL(loop_run(&loop, NULL), 0);
     loop_cancel(&loop, &timer);
-    listener_close(&door);
+    listener_close(&acceptor);
     loop_done(&loop);
     tls_context_free(tls);
 }

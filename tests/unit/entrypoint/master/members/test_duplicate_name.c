@@ -26,7 +26,7 @@ static SSL_CTX *server;
 static SSL_CTX *client;
 
 /* The other one: where it is asked, what it answers, what it was told. */
-static struct listener door;
+static struct listener acceptor;
 static const char *answer; /* NULL: none; "": it leaves */
 static char asked_as[HOST_NAME_SIZE];
 static struct link *silent;
@@ -79,7 +79,7 @@ static void set_up(const char *name) {
 
 static void tear_down(void) {
     duplicate_name_close(&m);
-    listener_close(&door);
+    listener_close(&acceptor);
     link_free(silent);
     link_free(asking);
     silent = asking = NULL;
@@ -131,7 +131,7 @@ static void arrived(void *context, struct link *link, const struct net_address *
     }
 }
 
-static const struct listener_events door_events = {.arrived = arrived};
+static const struct listener_events acceptor_events = {.arrived = arrived};
 
 /* At ADDRESS, with the key or another one. */
 static void other_listens(const char *address, bool same_key) {
@@ -146,7 +146,7 @@ static void other_listens(const char *address, bool same_key) {
         server = tls_context_new(key, 1, &err);
     }
     CU_ASSERT_EQUAL_FATAL(
-        listener_open(&door, &m.s.loop, listener, server, &door_events, NULL, &err), 0);
+        listener_open(&acceptor, &m.s.loop, listener, server, &acceptor_events, NULL, &err), 0);
 }
 
 static void end_loop(void *context) {
@@ -297,8 +297,8 @@ static void ask(const char *life, int64_t began, bool first, bool astray) {
     struct net_address at = address_of("127.0.0.1");
     int listener = listener_listen(&at, job.ports.control, LISTENER_CONTROL, &err);
     CU_ASSERT_FATAL(listener >= 0);
-    CU_ASSERT_EQUAL_FATAL(listener_open(&door, &m.s.loop, listener, server, &meeting, NULL, &err),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(
+        listener_open(&acceptor, &m.s.loop, listener, server, &meeting, NULL, &err), 0);
     is_told = false;
     told = (struct error){0};
     question = frame_with(

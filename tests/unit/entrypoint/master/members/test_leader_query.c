@@ -24,7 +24,7 @@ static struct job job;
 static struct role_state role_state;
 static struct member members[HOSTS];
 static struct master m;
-static struct listener door;
+static struct listener acceptor;
 static SSL_CTX *server;
 static const char *answers[4]; /* to one question after the other; NULL: the link is closed */
 static int code = EXIT_CODE_NOT_READY; /* that they say */
@@ -62,7 +62,7 @@ static void arrived(void *context, struct link *link, const struct net_address *
         link_free(link);
 }
 
-static const struct listener_events door_events = {.arrived = arrived};
+static const struct listener_events acceptor_events = {.arrived = arrived};
 
 /* COUNT hosts with such names and addresses, of which SELF is this one. */
 static void make_job(size_t count, size_t self) {
@@ -104,12 +104,12 @@ static void set_up(unsigned char master_key) {
     int listener = listener_listen(&at, job.ports.control, LISTENER_CONTROL, NULL);
     CU_ASSERT_FATAL(listener >= 0);
     CU_ASSERT_EQUAL_FATAL(
-        listener_open(&door, &m.s.loop, listener, server, &door_events, NULL, NULL), 0);
+        listener_open(&acceptor, &m.s.loop, listener, server, &acceptor_events, NULL, NULL), 0);
 }
 
 static void tear_down(void) {
     leader_query_close(&m);
-    listener_close(&door);
+    listener_close(&acceptor);
     while (waitpid(-1, NULL, 0) > 0)
         ;
     loop_done(&m.s.loop);

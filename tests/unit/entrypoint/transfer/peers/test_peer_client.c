@@ -3,7 +3,7 @@
 #include "common/clock.h"
 #include "tests/support/lag.h"
 #include "tests/support/unit.h"
-#include "tests/unit/entrypoint/transfer/door_stage.h"
+#include "tests/unit/entrypoint/transfer/peer_listener.h"
 #include "tests/unit/entrypoint/wire/certificate.h"
 
 #include <poll.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static char url[DOOR_URL_SIZE];
+static char url[PEER_URL_SIZE];
 
 /* Answers one guest as a host would, by the context that it is given. */
 struct impostor {
@@ -42,7 +42,7 @@ static void *answer_one(void *context) {
 
 static int meet(struct impostor *i, struct peer_client *p, struct error *err) {
     pthread_t other;
-    i->listener = door_stage(url);
+    i->listener = peer_listener(url);
     CU_ASSERT_EQUAL_FATAL(pthread_create(&other, NULL, answer_one, i), 0);
     int result = peer_client_meet(p, err);
     (void)pthread_join(other, NULL);
@@ -70,7 +70,7 @@ static void a_certificate_in_place_of_the_key_is_refused(void) {
 
 static void nobody_is_waited_for_no_longer_than_its_patience(void) {
     struct peer_client p = {.name = "algo-1", .url = url, .key = "key", .patience = 2};
-    (void)close(door_stage(url));
+    (void)close(peer_listener(url));
     struct lag lag;
     int64_t begun = clock_now();
     lag_begin(&lag);

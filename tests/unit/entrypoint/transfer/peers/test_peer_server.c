@@ -7,7 +7,7 @@
 #include "entrypoint/transfer/fetch/stream.h"
 #include "entrypoint/transfer/peers/peer_client.h"
 #include "tests/support/unit.h"
-#include "tests/unit/entrypoint/transfer/door_stage.h"
+#include "tests/unit/entrypoint/transfer/peer_listener.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -19,7 +19,7 @@
 
 enum { LARGE = 3 * 1024 * 1024 + 17 };
 
-static char url[DOOR_URL_SIZE];
+static char url[PEER_URL_SIZE];
 static struct peer_client peer = {.name = "algo-1", .url = url, .patience = 20};
 static struct catalog catalog;
 static struct peer_server peer_server;
@@ -34,7 +34,7 @@ static void open_all(void) {
     (void)snprintf(path, sizeof(path), "%s/there", unit_temp_dir());
     there = safe_dir_open(path, NULL);
     CU_ASSERT_EQUAL_FATAL(catalog_open(&catalog, NULL), 0);
-    int listener = door_stage(url);
+    int listener = peer_listener(url);
     CU_ASSERT_EQUAL_FATAL(peer_server_open(&peer_server, listener, peer.key, &catalog, NULL), 0);
 }
 
@@ -176,20 +176,20 @@ static void *knock_on(void *context) {
                                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
                                    .sin_port =
                                        htons((uint16_t)strtoul(strrchr(url, ':') + 1, NULL, 10))};
-    int strangers[PEER_SERVER_GUESTS];
+    int strangers[PEER_SERVER_CLIENTS];
     (void)context;
-    for (size_t i = 0; i < PEER_SERVER_GUESTS; i++) {
+    for (size_t i = 0; i < PEER_SERVER_CLIENTS; i++) {
         strangers[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
         CU_ASSERT_EQUAL(connect(strangers[i], (const struct sockaddr *)&at, sizeof(at)), 0);
         (void)send(strangers[i], record, sizeof(record), MSG_NOSIGNAL);
     }
     atomic_store(&served, false);
     for (int second = 0; second < 60 && !atomic_load(&served); second++) {
-        for (size_t i = 0; i < PEER_SERVER_GUESTS; i++)
+        for (size_t i = 0; i < PEER_SERVER_CLIENTS; i++)
             (void)send(strangers[i], "", 1, MSG_NOSIGNAL);
         (void)poll(NULL, 0, 1000);
     }
-    for (size_t i = 0; i < PEER_SERVER_GUESTS; i++)
+    for (size_t i = 0; i < PEER_SERVER_CLIENTS; i++)
         (void)close(strangers[i]);
     return NULL;
 }

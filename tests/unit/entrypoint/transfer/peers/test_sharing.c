@@ -7,7 +7,7 @@
 #include "entrypoint/transfer/fetch/prefix.h"
 #include "tests/support/http_server.h"
 #include "tests/support/unit.h"
-#include "tests/unit/entrypoint/transfer/door_stage.h"
+#include "tests/unit/entrypoint/transfer/peer_listener.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -63,8 +63,8 @@ static unsigned asked(void) {
 }
 
 /* FROM is NULL on the first host. */
-static void open_host(struct sharing *p, char url[DOOR_URL_SIZE], const char *from) {
-    cleanup_json json_t *door = json_pack("{s:i, s:s}", "listener", door_stage(url), "key", KEY);
+static void open_host(struct sharing *p, char url[PEER_URL_SIZE], const char *from) {
+    cleanup_json json_t *door = json_pack("{s:i, s:s}", "listener", peer_listener(url), "key", KEY);
     struct error err = {0};
     if (from != NULL) {
         (void)json_object_set_new(door, "from", json_string(from));
@@ -130,7 +130,7 @@ static bool has_set(const char *folder) {
 /* The first host, the second, which asks it, and the fourth, which asks the second. */
 static void the_source_is_asked_once(void) {
     static struct sharing hosts[3];
-    char urls[3][DOOR_URL_SIZE];
+    char urls[3][PEER_URL_SIZE];
     open_host(&hosts[0], urls[0], NULL);
     open_host(&hosts[1], urls[1], urls[0]);
     open_host(&hosts[2], urls[2], urls[1]);
@@ -147,7 +147,7 @@ static void the_source_is_asked_once(void) {
 
 static void a_single_file_under_another_name_goes_on_when_its_name_is_gone(void) {
     static struct sharing hosts[2];
-    char urls[2][DOOR_URL_SIZE];
+    char urls[2][PEER_URL_SIZE];
     char path[4096];
     open_host(&hosts[0], urls[0], NULL);
     open_host(&hosts[1], urls[1], urls[0]);
@@ -165,7 +165,7 @@ static void a_single_file_under_another_name_goes_on_when_its_name_is_gone(void)
 
 static void a_file_by_its_url_goes_on_too(void) {
     static struct sharing hosts[2];
-    char urls[2][DOOR_URL_SIZE];
+    char urls[2][PEER_URL_SIZE];
     char from[64];
     open_host(&hosts[0], urls[0], NULL);
     open_host(&hosts[1], urls[1], urls[0]);
@@ -182,7 +182,7 @@ static void a_file_by_its_url_goes_on_too(void) {
 /* What was here before has no digest of ours yet. */
 static void what_was_here_before_goes_on_too(void) {
     static struct sharing hosts[2];
-    char urls[2][DOOR_URL_SIZE];
+    char urls[2][PEER_URL_SIZE];
     char path[4096];
     open_host(&hosts[0], urls[0], NULL);
     open_host(&hosts[1], urls[1], urls[0]);
@@ -199,7 +199,7 @@ static void what_was_here_before_goes_on_too(void) {
 
 static void what_another_host_does_not_have_comes_from_the_source(void) {
     static struct sharing hosts[2];
-    char urls[2][DOOR_URL_SIZE];
+    char urls[2][PEER_URL_SIZE];
     open_host(&hosts[0], urls[0], NULL);
     open_host(&hosts[1], urls[1], urls[0]);
     catalog_end_all(&hosts[0].catalog);
@@ -214,7 +214,7 @@ static void what_another_host_does_not_have_comes_from_the_source(void) {
 
 static void what_is_newer_at_the_source_loses_nothing_else(void) {
     static struct sharing hosts[2];
-    char urls[2][DOOR_URL_SIZE];
+    char urls[2][PEER_URL_SIZE];
     open_host(&hosts[0], urls[0], NULL);
     open_host(&hosts[1], urls[1], urls[0]);
     CU_ASSERT_EQUAL(load(&hosts[0], "older", "s3://bucket/set", NULL), 0);
@@ -232,7 +232,7 @@ static void what_is_newer_at_the_source_loses_nothing_else(void) {
 
 static void a_fault_of_our_own_is_not_the_other_hosts(void) {
     static struct sharing hosts[2];
-    char urls[2][DOOR_URL_SIZE];
+    char urls[2][PEER_URL_SIZE];
     char path[4096];
     open_host(&hosts[0], urls[0], NULL);
     open_host(&hosts[1], urls[1], urls[0]);
@@ -251,7 +251,7 @@ static void a_fault_of_our_own_is_not_the_other_hosts(void) {
 /* Though the SHA-256 that it tells is theirs. */
 static void bytes_without_the_listings_md5_come_from_the_source(void) {
     static struct sharing hosts[2];
-    char urls[2][DOOR_URL_SIZE];
+    char urls[2][PEER_URL_SIZE];
     char path[4096];
     unsigned char sha[DIGEST_SHA256];
     struct catalog_facts facts = {.size = 4, .etag = "8d777f385d3dfec8815d20f7496026dc"};
@@ -281,7 +281,7 @@ static void bytes_without_the_listings_md5_come_from_the_source(void) {
 
 static void an_etag_that_only_looks_like_an_md5_is_found_out_by_the_source(void) {
     static struct sharing hosts[2];
-    char urls[2][DOOR_URL_SIZE];
+    char urls[2][PEER_URL_SIZE];
     open_host(&hosts[0], urls[0], NULL);
     open_host(&hosts[1], urls[1], urls[0]);
     behave(KMS);
@@ -300,9 +300,9 @@ static void an_etag_that_only_looks_like_an_md5_is_found_out_by_the_source(void)
 
 static void a_host_that_does_not_come_is_told_of_and_done_without(void) {
     static struct sharing host;
-    char url[DOOR_URL_SIZE];
-    char nobody[DOOR_URL_SIZE];
-    (void)close(door_stage(nobody));
+    char url[PEER_URL_SIZE];
+    char nobody[PEER_URL_SIZE];
+    (void)close(peer_listener(nobody));
     open_host(&host, url, nobody);
     CU_ASSERT_EQUAL(load(&host, "unmet", "s3://bucket/set", NULL), 0);
     CU_ASSERT_EQUAL(asked(), 3);
@@ -314,7 +314,7 @@ static void a_host_that_does_not_come_is_told_of_and_done_without(void) {
 /* It is there when it is met, and gone when the files are asked for. */
 static void a_host_that_is_lost_midway_is_told_of_once_and_done_without(void) {
     static struct sharing hosts[2];
-    char urls[2][DOOR_URL_SIZE];
+    char urls[2][PEER_URL_SIZE];
     open_host(&hosts[0], urls[0], NULL);
     open_host(&hosts[1], urls[1], urls[0]);
     CU_ASSERT_TRUE(sharing_has_peer(&hosts[1], say));

@@ -1,6 +1,6 @@
 /* What other hosts find at one that passes on: a listener on the loopback and its address. */
-#ifndef TESTS_UNIT_ENTRYPOINT_TRANSFER_DOOR_STAGE_H
-#define TESTS_UNIT_ENTRYPOINT_TRANSFER_DOOR_STAGE_H
+#ifndef TESTS_UNIT_ENTRYPOINT_TRANSFER_PEER_LISTENER_H
+#define TESTS_UNIT_ENTRYPOINT_TRANSFER_PEER_LISTENER_H
 
 #include "tests/support/unit.h"
 
@@ -8,16 +8,16 @@
 #include <stdio.h>
 #include <sys/socket.h>
 
-enum { DOOR_URL_SIZE = 64 };
+enum { PEER_URL_SIZE = 64 };
 
-static inline int door_stage(char url[DOOR_URL_SIZE]) {
+static inline int peer_listener(char url[PEER_URL_SIZE]) {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof(at);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     CU_ASSERT_EQUAL_FATAL(bind(fd, (struct sockaddr *)&at, size) | listen(fd, 16) |
                               getsockname(fd, (struct sockaddr *)&at, &size),
                           0);
-    (void)snprintf(url, DOOR_URL_SIZE, "https://127.0.0.1:%u", (unsigned)ntohs(at.sin_port));
+    (void)snprintf(url, PEER_URL_SIZE, "https://127.0.0.1:%u", (unsigned)ntohs(at.sin_port));
     return fd;
 }
 
