@@ -253,7 +253,7 @@ static bool has_others(const struct job *job) {
 }
 
 /* Reports words in the user's options for mpirun that have no effect. */
-static void tell_ignored_options(const struct job *job) {
+static void log_ignored_options(const struct job *job) {
     struct custom_options custom = {0};
     const char *options = job->mpi_options.options != NULL ? job->mpi_options.options : "";
     int parsed = custom_options_parse(options, &custom, NULL);
@@ -279,7 +279,7 @@ static void begin_words(const struct job *job) {
         log_warning("%s", job->warnings.text[i]);
     if (job->warnings.dropped > 0)
         log_warning("%zu more such warnings", job->warnings.dropped);
-    tell_ignored_options(job);
+    log_ignored_options(job);
     if (job->cluster.source == CLUSTER_ALONE && job->settings.platform == NULL)
         log_info(
             "this host is a job of its own: neither RINGMASTER_HOSTS nor a platform names others");

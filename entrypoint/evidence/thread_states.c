@@ -76,7 +76,7 @@ static size_t look_at_threads(pid_t pid, struct place places[KINDS_MAX]) {
     return count;
 }
 
-static void tell_process(pid_t pid, struct buf *text) {
+static void put_process(pid_t pid, struct buf *text) {
     char path[64];
     char name[WORD_SIZE];
     struct place places[KINDS_MAX];
@@ -103,7 +103,7 @@ void thread_states(pid_t parent, char *ret, size_t size) {
     size_t count = rank_processes(parent, pids);
     buf_init(&text, TEXT_MAX);
     for (size_t i = 0; i < count; i++)
-        tell_process(pids[i], &text);
+        put_process(pids[i], &text);
     size_t fit = str_utf8_prefix(buf_text(&text), text.size, size - 1);
     memcpy(ret, buf_text(&text), fit);
     ret[fit] = '\0';

@@ -28,26 +28,26 @@ static bool is_forwarded(const struct executor *h) {
            !cluster_is_master(&h->services->job->cluster);
 }
 
-void executor_tell_dropped(struct executor *h) {
+void executor_send_dropped(struct executor *h) {
     if (h->forward.dropped > 0 && is_forwarded(h)) /* never true before the host is open */
         line_forward_end(&h->forward);
 }
 
 /* Sends a message about this attempt; takes over the reference. */
-static void tell(void *context, json_t *message) {
+static void send_message(void *context, json_t *message) {
     struct executor *h = context;
     (void)json_object_set_new(message, "attempt", json_integer(h->rank_set.attempt));
-    h->tell(h->context, message);
+    h->send(h->context, message);
 }
 
-static void tell_metric(void *host, const char *name) {
-    tell(host, message_with(MESSAGE_METRIC, json_pack("{s:s}", "name", name)));
+static void send_metric(void *host, const char *name) {
+    send_message(host, message_with(MESSAGE_METRIC, json_pack("{s:s}", "name", name)));
 }
 
 static void log_one(void *host, const char *line, size_t size) {
     struct executor *h = host;
     console_line(h->services->console, line, size);
-    metric_matcher_line(&h->metrics, line, size, tell_metric, h);
+    metric_matcher_line(&h->metrics, line, size, send_metric, h);
     if (is_forwarded(h))
         line_forward(&h->forward, line, size);
 }
@@ -70,17 +70,17 @@ void executor_tool_line(void *host, const char *line, size_t size) {
         log_one(host, line, size);
 }
 
-static void tell_no_daemon(struct executor *h, const char *why) {
-    tell(h, message_with(MESSAGE_DAEMON, json_pack("{s:i, s:o}", "code", EXIT_CODE_INTERNAL, "text",
-                                                   json_string_any(why))));
+static void send_no_daemon(struct executor *h, const char *why) {
+    send_message(h, message_with(MESSAGE_DAEMON, json_pack("{s:i, s:o}", "code", EXIT_CODE_INTERNAL,
+                                                           "text", json_string_any(why))));
 }
 
 static void daemon_ended(void *context, int code) {
     struct executor *h = context;
-    tell(h, message_with(MESSAGE_DAEMON,
-                         json_pack("{s:i, s:i, s:i, s:I}", "code", code, "signal", h->daemon.signal,
-                                   "memory", (int)rank_set_memory(&h->rank_set), "time",
-                                   (json_int_t)clock_boot())));
+    send_message(h, message_with(MESSAGE_DAEMON, json_pack("{s:i, s:i, s:i, s:I}", "code", code,
+                                                           "signal", h->daemon.signal, "memory",
+                                                           (int)rank_set_memory(&h->rank_set),
+                                                           "time", (json_int_t)clock_boot())));
 }
 
 void executor_request(const struct executor *h, char agent[CONTROL_SOCKET_FILE_SIZE],
@@ -168,7 +168,7 @@ static void launch(struct executor *h, const json_t *order) {
     const char *command = NULL;
     if (json_member_string(order, "launch", "command", &command, &err) != 0 || command == NULL ||
         start_daemon(h, command, &err) != 0)
-        tell_no_daemon(h, command == NULL ? "the launch request has no command" : err.text);
+        send_no_daemon(h, command == NULL ? "the launch request has no command" : err.text);
 }
 
 /* --- from one attempt to the next ------------------------------------------------------------ */
@@ -178,15 +178,15 @@ static void launch(struct executor *h, const json_t *order) {
 static const int64_t clear_grace = 500 * CLOCK_MILLISECOND;
 static const int64_t clear_give_up = 10 * CLOCK_SECOND;
 
-static void tell_cleared(struct executor *h, const char *fault) {
+static void send_cleared(struct executor *h, const char *fault) {
     json_t *message = message_new(MESSAGE_CLEARED);
     if (fault != NULL)
         (void)json_object_set_new(message, "fault", json_string(fault));
-    tell(h, message);
+    send_message(h, message);
 }
 
 static void vacant(void *context, const struct error *failure) {
-    tell_cleared(context, failure != NULL ? failure->text : NULL);
+    send_cleared(context, failure != NULL ? failure->text : NULL);
 }
 
 /* Prepares this host for the next attempt. A failure file that the old attempt's program wrote does
@@ -201,7 +201,7 @@ static void cleared(void *context, size_t left) {
     else
         (void)agent_link_renew(h->services->local, &fault);
     if (fault.code != 0)
-        tell_cleared(h, fault.text);
+        send_cleared(h, fault.text);
     else
         resource_wait_await(&h->resource_wait, h->services, vacant, h);
 }
@@ -248,7 +248,7 @@ static void accept_view(struct executor *h) {
     struct role_state *role = h->services->role_state;
     if (role_state_is_on(role) &&
         role_state_take(role, &h->services->job->cluster, h->rank_set.attempt))
-        tell(h, message_new(MESSAGE_VIEW_ACCEPTED));
+        send_message(h, message_new(MESSAGE_VIEW_ACCEPTED));
 }
 
 static void settle(struct executor *h, const json_t *order) {
@@ -290,7 +290,7 @@ static void begin(struct executor *h, const json_t *order) {
         role_state_take_course(role, order);
     }
     if (rank_set_begin(&h->rank_set, &err) != 0)
-        tell_no_daemon(h, err.text);
+        send_no_daemon(h, err.text);
     accept_view(h);
 }
 
@@ -307,7 +307,7 @@ static void uploaded(void *context, const struct error *failure) {
         (void)json_object_set_new(message, "code", json_integer(failure->code));
         (void)json_object_set_new(message, "text", json_string_any(failure->text));
     }
-    tell(h, message);
+    send_message(h, message);
 }
 
 static void programs_gone(void *context, size_t left) {
@@ -432,20 +432,20 @@ int executor_open(struct executor *h, const struct services *services,
                   const struct executor_options *o, struct error *err) {
     *h = (struct executor){.services = services,
                            .uploading = o->uploading,
-                           .tell = o->tell,
+                           .send = o->send,
                            .context = o->context,
-                           .forward = {o->tell, o->queued, o->context, 0}};
+                           .forward = {o->send, o->queued, o->context, 0}};
     h->rank_launch = (struct rank_launch){.services = services,
                                           .run = h->run,
                                           .rank_set = &h->rank_set,
                                           .line = executor_tool_line,
-                                          .tell = tell,
+                                          .send = send_message,
                                           .context = h};
     h->gatherer = (struct gatherer){
-        .services = services, .rank_set = &h->rank_set, .tell = tell, .context = h};
-    h->proof =
-        (struct shared_dir_check){.services = services, .run = h->run, .tell = tell, .context = h};
-    struct rank_sinks sinks = {.send = tell, .line = log_one, .context = h};
+        .services = services, .rank_set = &h->rank_set, .send = send_message, .context = h};
+    h->proof = (struct shared_dir_check){
+        .services = services, .run = h->run, .send = send_message, .context = h};
+    struct rank_sinks sinks = {.send = send_message, .line = log_one, .context = h};
     if (agent_link_make(services->local, err) != 0)
         return -1;
     metric_matcher_open(&h->metrics, services->job);
@@ -468,7 +468,7 @@ void executor_done(struct executor *h) {
 }
 
 /* Logs the interface chosen for all libraries, once, with its reason. */
-static void tell_network(struct executor *h, bool configured) {
+static void log_network(struct executor *h, bool configured) {
     char network[INTERFACE_TEXT_SIZE];
     char own[NIC_ENVIRONMENT_TEXT_SIZE];
     const struct cluster *cluster = &h->services->job->cluster;
@@ -494,6 +494,6 @@ int executor_meet_master(struct executor *h, const struct net_address *master,
     cluster->hosts[0].address = h->master;
     cluster->hosts[cluster->self].address = h->interface.address;
     net_address_text(&h->master, h->rank_set.master_addr);
-    tell_network(h, strcmp(cluster->interface, h->interface.name) == 0);
+    log_network(h, strcmp(cluster->interface, h->interface.name) == 0);
     return 0;
 }

@@ -66,7 +66,7 @@ struct executor {
     struct resource_wait resource_wait; /* between attempts */
     struct interface interface;
     struct net_address master; /* the address that has proved to be the master */
-    void (*tell)(void *context, json_t *message);
+    void (*send)(void *context, json_t *message);
     void *context;
     struct line_forward forward;
     bool quiet; /* the job or attempt is over: output of mpirun and its daemon is noise */
@@ -75,7 +75,7 @@ struct executor {
 /* All pointers outlive it. Callbacks may not be called before it returns. */
 struct executor_options {
     struct output_upload *uploading;
-    void (*tell)(void *context, json_t *message);
+    void (*send)(void *context, json_t *message);
     size_t (*queued)(void *context); /* bytes that still wait on the way to the master */
     void *context;
 };
@@ -108,7 +108,7 @@ void executor_order(struct executor *h, const json_t *order);
 void executor_tool_line(void *host, const char *line, size_t size);
 
 /* At the end: reports lines that were dropped since the last report. */
-void executor_tell_dropped(struct executor *h);
+void executor_send_dropped(struct executor *h);
 
 /* Kills the daemon after a failure: it would spend seconds on ranks that are gone. */
 void executor_kill_daemon(struct executor *h);

@@ -36,7 +36,7 @@ static void answer(struct gatherer *g, const char *fault) {
         (void)json_object_set(message, "ranks", g->ranks);
     if (fault != NULL)
         (void)json_object_set_new(message, "fault", json_string_any(fault));
-    g->tell(g->context, message);
+    g->send(g->context, message);
 }
 
 static void forget(struct gatherer *g) {

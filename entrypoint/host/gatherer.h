@@ -18,7 +18,7 @@
 struct gatherer {
     const struct services *services;
     const struct rank_set *rank_set;
-    void (*tell)(void *context, json_t *message); /* to the master; takes the reference */
+    void (*send)(void *context, json_t *message); /* to the master; takes the reference */
     void *context;
     struct subprocess task;
     int64_t number; /* of the master's order */

@@ -11,13 +11,13 @@ enum {
 };
 _Static_assert(QUEUE_MAX + 3 * LINE_SPLITTER_MAX < LINK_QUEUE_MAX, "a line more, all escaped");
 
-static void tell(struct line_forward *f, const char *text, size_t size) {
+static void send_message(struct line_forward *f, const char *text, size_t size) {
     json_t *message = message_new(MESSAGE_LINE);
     if (f->dropped > 0)
         (void)json_object_set_new(message, "dropped", json_integer((json_int_t)f->dropped));
     (void)json_object_set_new(message, "text", json_stringn(text, size));
     f->dropped = 0;
-    f->tell(f->context, message);
+    f->send(f->context, message);
 }
 
 void line_forward(struct line_forward *f, const char *line, size_t size) {
@@ -27,7 +27,7 @@ void line_forward(struct line_forward *f, const char *line, size_t size) {
     }
     while (size > 0) {
         size_t part = str_utf8_prefix(line, size, PART_MAX);
-        tell(f, line, part);
+        send_message(f, line, part);
         line += part;
         size -= part;
     }
@@ -35,5 +35,5 @@ void line_forward(struct line_forward *f, const char *line, size_t size) {
 
 void line_forward_end(struct line_forward *f) {
     if (f->dropped > 0)
-        tell(f, "", 0);
+        send_message(f, "", 0);
 }

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 struct line_forward {
-    void (*tell)(void *context, json_t *message); /* to the master; takes the reference */
+    void (*send)(void *context, json_t *message); /* to the master; takes the reference */
     size_t (*queued)(void *context);              /* bytes that wait on the way there */
     void *context;
     uint64_t dropped; /* lines, since the master was last told */

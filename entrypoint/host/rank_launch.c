@@ -15,10 +15,10 @@
 
 enum { TEXT_SIZE = 512 };
 
-static void tell(struct rank_launch *l, const char *text) {
+static void send_message(struct rank_launch *l, const char *text) {
     json_t *message = message_new(MESSAGE_UNSTARTED);
     (void)json_object_set_new(message, "text", json_string_any(text));
-    l->tell(l->context, message);
+    l->send(l->context, message);
 }
 
 static void line(void *context, const char *text, size_t size) {
@@ -35,7 +35,7 @@ static void shim_ended(void *context, unsigned rank, int code, int number, const
     (void)snprintf(text, sizeof(text), "the shim of rank %u %s %d before its program began%s%.300s",
                    rank, number > 0 ? "was killed by signal" : "ended with code",
                    number > 0 ? number : code, last[0] != '\0' ? ": " : "", last);
-    tell(l, text);
+    send_message(l, text);
 }
 
 /* Checks that the master counts ranks as this host does: a rank's number is its data. */
@@ -93,7 +93,7 @@ static int start(struct rank_launch *l, const json_t *order, struct error *err) 
 void rank_launch_start(struct rank_launch *l, const json_t *order) {
     struct error err = {0};
     if (start(l, order, &err) != 0)
-        tell(l, err.text);
+        send_message(l, err.text);
 }
 
 void rank_launch_end(struct rank_launch *l) {

@@ -18,7 +18,7 @@ struct rank_launch {
     const char *run; /* the run ID */
     struct rank_set *rank_set;
     void (*line)(void *context, const char *line, size_t size); /* of a shim itself */
-    void (*tell)(void *context, json_t *message); /* to the master; takes the reference */
+    void (*send)(void *context, json_t *message); /* to the master; takes the reference */
     void *context;
     struct shims shims;
 };

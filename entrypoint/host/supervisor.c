@@ -100,9 +100,9 @@ static void link_arrived(void *context, struct link *link, const struct net_addr
 
 static const struct listener_events local_events = {.arrived = link_arrived};
 
-static void host_tells(void *context, json_t *message) {
+static void host_sends(void *context, json_t *message) {
     struct supervisor *s = context;
-    s->role->tell(s->state, message);
+    s->role->send(s->state, message);
 }
 
 static size_t host_queued(void *context) {
@@ -123,7 +123,7 @@ static void sweep_leftovers(const char *run) {
 
 static int open_host(struct supervisor *s, struct error *err) {
     const struct executor_options options = {
-        .uploading = &s->uploading, .tell = host_tells, .queued = host_queued, .context = s};
+        .uploading = &s->uploading, .send = host_sends, .queued = host_queued, .context = s};
     sweep_leftovers(s->job->settings.run);
     if (control_socket_open(&s->local, &s->loop, s->job->settings.run, &local_events, s, err) != 0)
         return -1;

@@ -53,7 +53,7 @@ struct role {
      * called once, from the loop. */
     void (*start)(void *state);
     /* Sends a message of this container's executor to the master; takes the reference. */
-    void (*tell)(void *state, json_t *message);
+    void (*send)(void *state, json_t *message);
     size_t (*queued)(void *state);
     /* A remote-launch agent has connected; the link passes to the callee. */
     void (*agent)(void *state, struct link *link, const json_t *message);

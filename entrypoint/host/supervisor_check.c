@@ -28,10 +28,10 @@ static void examined(void *context, const json_t *found) {
     json_t *own = json_deep_copy(found);
     (void)json_object_set_new(own, "warnings", warnings_json(&s->job->warnings));
     (void)json_object_set_new(message, "found", own);
-    s->role->tell(s->state, message);
+    s->role->send(s->state, message);
 }
 
-static void tell_fault(struct supervisor *s, const char *text) {
+static void report_fault(struct supervisor *s, const char *text) {
     cleanup_json json_t *found = json_pack("{s:o}", "fault", json_string_any(text));
     examined(s, found);
 }
@@ -48,7 +48,7 @@ void supervisor_examine(struct supervisor *s, const json_t *order) {
     if (s->examining.services != NULL)
         return; /* a check is already running */
     if (!s->check)
-        tell_fault(s, "it was started for a job, not for a check");
+        report_fault(s, "it was started for a job, not for a check");
     else if (preflight_probe_start(&s->examining, &s->services, &options, &err) != 0)
-        tell_fault(s, err.text);
+        report_fault(s, err.text);
 }

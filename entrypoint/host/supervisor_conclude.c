@@ -68,7 +68,7 @@ static enum log_level level_of(const struct verdict *v) {
     return v->log_tail[0] == '\0' ? LOG_INFO : LOG_WARNING;
 }
 
-static void tell_lines(enum log_level level, const char *line) {
+static void log_lines(enum log_level level, const char *line) {
     while (*line != '\0') {
         int size = (int)strcspn(line, "\n");
         if (size > 0)
@@ -79,11 +79,11 @@ static void tell_lines(enum log_level level, const char *line) {
 
 /* Logs the last lines of the rank that failed, if this log lacks them: the rank is on another host,
  * or the log was read too slowly. */
-static void tell_story(const struct supervisor *s, const struct verdict *v) {
+static void log_tail_elsewhere(const struct supervisor *s, const struct verdict *v) {
     bool own = v->host == (int)s->job->cluster.self;
     if (own && s->console.dropped_ever == 0 && console_waiting(&s->console) == 0)
         return;
-    tell_lines(level_of(v), v->log_tail);
+    log_lines(level_of(v), v->log_tail);
 }
 
 void supervisor_conclude(struct supervisor *s, const struct verdict *verdict) {
@@ -99,9 +99,9 @@ void supervisor_conclude(struct supervisor *s, const struct verdict *verdict) {
     else
         log_line(level_of(verdict), "%s: %s; leaving with %d", verdict->class_name, verdict->text,
                  verdict->code);
-    tell_lines(level_of(verdict), verdict->evidence);
-    tell_story(s, verdict);
-    executor_tell_dropped(&s->host);
+    log_lines(level_of(verdict), verdict->evidence);
+    log_tail_elsewhere(s, verdict);
+    executor_send_dropped(&s->host);
     output_upload_drop(&s->uploading);
     failure_writer_conclude(&s->failure, verdict);
     metrics_exporter_conclude(&s->metrics_exporter, verdict->code);

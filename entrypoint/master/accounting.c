@@ -10,7 +10,7 @@ void accounting_started(struct master *m) {
     goodput_started(&m->goodput, clock_boot());
 }
 
-void accounting_told(struct member *b, const json_t *alive) {
+void accounting_receive(struct member *b, const json_t *alive) {
     struct master *m = b->master;
     const json_t *saved = json_object_get(alive, "saved");
     const json_int_t ago = json_integer_value(json_array_get(saved, 0));

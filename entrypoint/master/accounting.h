@@ -8,7 +8,7 @@
 /* All ranks have started. */
 void accounting_started(struct master *m);
 /* Reads what an answer to a heartbeat says of checkpoints. */
-void accounting_told(struct member *b, const json_t *alive);
+void accounting_receive(struct member *b, const json_t *alive);
 /* The attempt has failed, as m->failed says, and another one follows. */
 void accounting_failed(struct master *m);
 /* The job has ended, as m->verdict says: closes the account, once, and tells it if ranks had

@@ -102,10 +102,10 @@ static void hear_attempt(struct member *b, const json_t *message) {
         relaunch_cleared(b, message);
         return;
     case MESSAGE_UPLOADED:
-        uploads_told(b, message);
+        uploads_receive(b, message);
         return;
     case MESSAGE_DIR_PROBED:
-        shared_dir_told(b, message);
+        shared_dir_receive(b, message);
         return;
     default:
         if (b->master->phase == PHASE_RUNNING)
@@ -117,7 +117,7 @@ static void hear_attempt(struct member *b, const json_t *message) {
 static void hear_unjudged(struct member *b, enum message kind, const json_t *message) {
     switch (kind) {
     case MESSAGE_EXAMINED:
-        preflight_told(b, message);
+        preflight_receive(b, message);
         break;
     case MESSAGE_STOP:
         ask_for_stop(b, json_is_true(json_object_get(message, "again")));
@@ -139,7 +139,7 @@ static void hear(struct member *b, const json_t *message) {
         return;
     }
     if (member_is_standby(b)) {
-        rejoin_told(b, message);
+        rejoin_receive(b, message);
         return;
     }
     switch (kind) {
@@ -147,17 +147,17 @@ static void hear(struct member *b, const json_t *message) {
         forwarded_line(b, message);
         break;
     case MESSAGE_METRIC:
-        metric_matcher_told(&m->s.host.metrics, message);
+        metric_matcher_receive(&m->s.host.metrics, message);
         break;
     case MESSAGE_ALIVE:
-        accounting_told(b, message);
+        accounting_receive(b, message);
         lease_alive(b, message);
-        stragglers_told(b, message);
-        standing_told(b, message);
+        stragglers_receive(b, message);
+        standing_receive(b, message);
         break;
     case MESSAGE_JOIN:
     case MESSAGE_FETCHING:
-        join_told(b, message);
+        join_receive(b, message);
         break;
     default:
         if (m->phase != PHASE_JUDGED)
@@ -199,7 +199,7 @@ static void fetching(void *state) {
     if (open_listener(m, &err) != 0)
         supervisor_conclude_error(&m->s, &err, 0);
     else
-        fetch_wait_told(&m->members[0], &m->s.mark);
+        fetch_wait_receive(&m->members[0], &m->s.mark);
 }
 
 /* Called when this host has everything that it needs, or a fault. */
@@ -225,7 +225,7 @@ static void start(void *state) {
         ask_for_stop(&m->members[0], false);
 }
 
-static void tell(void *state, json_t *message) {
+static void send_message(void *state, json_t *message) {
     struct master *m = state;
     message_queue_put(&m->from_self, message);
 }
@@ -296,7 +296,7 @@ static int measure(void *state, struct buf *ret, struct error *err) {
 static const struct role role = {.fetching = fetching,
                                  .start = start,
                                  .measure = measure,
-                                 .tell = tell,
+                                 .send = send_message,
                                  .queued = queued,
                                  .agent = agent,
                                  .stop = stop,

@@ -136,7 +136,7 @@ static void send_hosts(struct master *m, json_t *order) {
     json_decref(order);
 }
 
-static void tell_seats(const struct cluster *c, const bool *waited) {
+static void log_seats(const struct cluster *c, const bool *waited) {
     for (size_t i = 0; i < c->count; i++)
         if (waited[i] && cluster_has_ranks(&c->hosts[i]))
             log_info("%s, which was a spare, runs ranks %zu to %zu now", c->hosts[i].name.text,
@@ -158,7 +158,7 @@ static void take_seats(struct master *m, json_t *order) {
     for (size_t i = 0; i < c->count; i++)
         waited[i] = c->hosts[i].spare;
     seats_fill(c, m->s.job->launcher.kind != LAUNCHER_DIRECT);
-    tell_seats(c, waited);
+    log_seats(c, waited);
     size_t first = cluster_host_of_rank(c, 0);
     (void)json_object_set_new(order, "seats", seats_json(c));
     if (first == 0)

@@ -166,7 +166,7 @@ void standing_gathered(struct member *b, const json_t *message) {
 
 /* --- when ------------------------------------------------------------------------------------- */
 
-void standing_told(struct member *b, const json_t *alive) {
+void standing_receive(struct member *b, const json_t *alive) {
     int64_t still = -1;
     if (json_member_int(alive, "alive", "still", &still, NULL) != 0 || still < 0 ||
         json_integer_value(json_object_get(alive, "attempt")) != b->master->attempt.number)

@@ -15,7 +15,7 @@ void standing_close(struct master *m);
 void standing_reset(struct master *m);
 
 /* Takes what a heartbeat's answer says about the host's ranks. */
-void standing_told(struct member *b, const json_t *alive);
+void standing_receive(struct member *b, const json_t *alive);
 
 /* A rank has stalled: gathers evidence, then raises FAILURE. Raises it at once if evidence is not
  * wanted. */

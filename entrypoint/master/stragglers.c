@@ -32,7 +32,7 @@ static void take(struct member *b, const json_t *ranks) {
     }
 }
 
-void stragglers_told(struct member *b, const json_t *alive) {
+void stragglers_receive(struct member *b, const json_t *alive) {
     const struct master *m = b->master;
     if (m->phase == PHASE_RUNNING &&
         json_integer_value(json_object_get(alive, "attempt")) == m->attempt.number)

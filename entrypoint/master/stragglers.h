@@ -11,6 +11,6 @@
 void stragglers_open(struct master *m);
 void stragglers_close(struct master *m);
 /* Handles the answer to a heartbeat. */
-void stragglers_told(struct member *b, const json_t *alive);
+void stragglers_receive(struct member *b, const json_t *alive);
 
 #endif

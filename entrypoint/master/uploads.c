@@ -97,7 +97,7 @@ void uploads_begin(struct master *m) {
     send_seconds(m, MESSAGE_UPLOAD, seconds_left(m), verdict_json(v));
 }
 
-void uploads_told(struct member *b, const json_t *message) {
+void uploads_receive(struct member *b, const json_t *message) {
     struct master *m = b->master;
     int64_t code = 0;
     const char *text = NULL;

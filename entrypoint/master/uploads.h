@@ -17,7 +17,7 @@ int64_t uploads_stop_budget(const struct master *m);
 void uploads_init(struct master *m);
 void uploads_begin(struct master *m);
 void uploads_close(struct master *m);
-void uploads_told(struct member *b, const json_t *message);
+void uploads_receive(struct member *b, const json_t *message);
 void uploads_lost(struct member *b, const char *why);
 /* Shortens the uploads after a stop to the rest of its time, after a second one to nothing. */
 void uploads_shorten(struct master *m);

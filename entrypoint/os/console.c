@@ -15,7 +15,7 @@ static const int64_t retry_after = 50 * CLOCK_MILLISECOND;
 /* A full disk may get room again; after this pause it is tried again. */
 static const int64_t room_after = CLOCK_SECOND;
 /* Interval of the notices while lines are being lost. */
-static const int64_t tell_again = CLOCK_SECOND;
+static const int64_t notice_interval = CLOCK_SECOND;
 
 /* Making room moves the rest of the queue, so it is made for many lines at once. */
 enum { DROP_LEAST = CONSOLE_QUEUE_MAX / 8, NOTICE_SIZE = 128 };
@@ -72,7 +72,7 @@ size_t console_waiting(const struct console *c) {
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-static void tell_dropped(struct console *c) {
+static void print_dropped(struct console *c) {
     char line[NOTICE_SIZE];
     int size = snprintf(
         line, sizeof(line), "[ringmaster] %" PRIu64 " lines dropped here, %" PRIu64 " in all: %s\n",
@@ -89,8 +89,8 @@ static void tell_dropped(struct console *c) {
 static struct console_queue *next(struct console *c) {
     if (c->lines.begun)
         return &c->lines;
-    if (c->words.bytes.size == 0 && c->dropped > 0 && clock_now() - c->told_at >= tell_again)
-        tell_dropped(c);
+    if (c->words.bytes.size == 0 && c->dropped > 0 && clock_now() - c->told_at >= notice_interval)
+        print_dropped(c);
     return c->words.bytes.size > 0 ? &c->words : &c->lines;
 }
 
@@ -156,7 +156,7 @@ static bool write_piece(struct console *c) {
     q->begun = data[sent - 1] != '\n';
     buf_consume(&q->bytes, (size_t)sent);
     if (console_waiting(c) == 0 && c->dropped > 0)
-        tell_dropped(c);
+        print_dropped(c);
     return true;
 }
 
@@ -192,7 +192,7 @@ static void ready(void *context, uint32_t events) {
 /* --- interface ------------------------------------------------------------------------------- */
 
 void console_init(struct console *c, struct loop *loop, int fd) {
-    *c = (struct console){.loop = loop, .told_at = clock_now() - tell_again};
+    *c = (struct console){.loop = loop, .told_at = clock_now() - notice_interval};
     nonblocking_writer_open(&c->writer, fd);
     c->terminal = terminal_can_rewrite(fd);
     c->colour = terminal_has_colour(fd);
@@ -280,6 +280,6 @@ void console_flush(struct console *c, int64_t deadline) {
     if (c->lines.bytes.size > CONSOLE_LAST_LINES)
         drop_oldest(c, &c->lines, c->lines.bytes.size - CONSOLE_LAST_LINES);
     if (c->dropped > 0)
-        tell_dropped(c);
+        print_dropped(c);
     write_until(c, deadline);
 }

@@ -39,7 +39,7 @@ static struct {
     bool told;
 } self;
 
-static void tell(const struct error *why) {
+static void report_error(const struct error *why) {
     if (self.told)
         return;
     self.told = true;
@@ -113,7 +113,7 @@ static int write_to(struct file *file, const struct file_writer_frame *frame, co
 
 /* Reports that writing works again and how many lines are missing, and lets the next failure be
  * reported. */
-static void tell_lost(struct file *file) {
+static void report_lost(struct file *file) {
     struct error why;
     if (file->lost == 0)
         return;
@@ -121,7 +121,7 @@ static void tell_lost(struct file *file) {
                     file->name, file->lost);
     file->lost = 0;
     self.told = false;
-    tell(&why);
+    report_error(&why);
     self.told = false;
 }
 
@@ -133,11 +133,11 @@ static void write_line(const struct file_writer_frame *frame, const char *name, 
     if (file->again == 0 || clock_now() >= file->again) {
         file->again = 0;
         if (write_to(file, frame, line, &err) == 0) {
-            tell_lost(file);
+            report_lost(file);
             return;
         }
         file->again = clock_now() + try_again;
-        tell(&err);
+        report_error(&err);
     }
     file->lost++;
 }

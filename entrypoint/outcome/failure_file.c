@@ -194,7 +194,7 @@ static bool stands(int folder) {
            (!S_ISREG(st.st_mode) || st.st_size > 0);
 }
 
-bool failure_file_is_told(const char *base_dir) {
+bool failure_file_exists(const char *base_dir) {
     char path[PATH_MAX];
     if (output_path(base_dir, path, NULL) != 0)
         return false;

@@ -32,7 +32,7 @@ int failure_file_write(const char *base_dir, const struct verdict *v, bool *ret_
 void failure_file_clear(const char *base_dir, int64_t deadline);
 
 /* Returns true if there is a non-empty failure file, or a success file. */
-bool failure_file_is_told(const char *base_dir);
+bool failure_file_exists(const char *base_dir);
 
 /* Takes the room for the file under another name, so that a disk which is full by then keeps the
  * story. Where there is no BASE_DIR nothing is made. */

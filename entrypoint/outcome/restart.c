@@ -72,8 +72,8 @@ static int64_t pause_after(unsigned attempt) {
 }
 
 /* Describes the decision; says nothing if restarts are off. */
-static void tell(const struct settings *settings, unsigned attempt, const char *why,
-                 struct verdict *v) {
+static void append_attempt(const struct settings *settings, unsigned attempt, const char *why,
+                           struct verdict *v) {
     size_t used = strlen(v->text);
     if (settings->restarts == 0 || (v->code == EXIT_CODE_OK && attempt == 1))
         return;
@@ -89,7 +89,7 @@ void restart_end_between(const struct settings *settings, const struct restart_f
     verdict_from_error(error, f->cluster, host, &v);
     (void)snprintf(v.log_tail, sizeof(v.log_tail), "after %s: %s", failed->class_name,
                    failed->text);
-    tell(settings, f->attempt, why, &v);
+    append_attempt(settings, f->attempt, why, &v);
     *ret = v;
 }
 
@@ -100,7 +100,7 @@ void restart_decide(const struct settings *settings, const struct restart_facts 
     if (f->attempt == 0)
         return;
     if (!follows(settings, f, ret->why)) {
-        tell(settings, f->attempt, ret->why, &ret->verdict);
+        append_attempt(settings, f->attempt, ret->why, &ret->verdict);
     } else if (f->stop_host >= 0) {
         (void)error_set(&stopped, EXIT_CODE_STOPPED, "stopped on request after a failure");
         restart_end_between(settings, f, &stopped, f->stop_host, "", &ret->verdict);

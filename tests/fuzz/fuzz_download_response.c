@@ -110,7 +110,7 @@ static void check_file(const struct stream *f) {
         return;
     CHECK(st.st_size == f->have && (f->size < 0 || f->size == f->have));
     CHECK(f->order.peer == NULL || f->sha256[0] != '\0');
-    CHECK(!digest_told_differs(f->sha256, f->own_sha256));
+    CHECK(!digest_given_differs(f->sha256, f->own_sha256));
     CHECK(unlinkat(root, file, 0) == 0);
 }
 

@@ -35,7 +35,7 @@ static struct services services;
 static struct job job;
 static size_t told;
 
-static void tell(void *context, json_t *message) {
+static void send_message(void *context, json_t *message) {
     (void)context;
     CHECK(message != NULL);
     told++;
@@ -87,7 +87,7 @@ static void open_house(void) {
                                  .role_state = &role_state};
     uploading.services = &services;
     const struct executor_options options = {
-        .uploading = &uploading, .tell = tell, .queued = queued};
+        .uploading = &uploading, .send = send_message, .queued = queued};
     CHECK(role_state_open(&role_state, &job, NULL) == 0);
     CHECK(executor_open(&host, &services, &options, NULL) == 0);
     executor_set_run(&host, "0123456789abcdef");

@@ -63,7 +63,7 @@ static void try_name(const json_t *object) {
     struct metric_counts c;
     const struct metric_definitions none = {0};
     metric_counts_open(&c, &none, NULL);
-    metric_matcher_told(&c, object);
+    metric_matcher_receive(&c, object);
     metric_counts_done(&c);
 }
 

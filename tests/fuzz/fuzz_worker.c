@@ -21,7 +21,7 @@ static struct job job;
 static struct role_state role_state;
 static int far_end;
 
-static void tell(void *state, json_t *message) {
+static void send_message(void *state, json_t *message) {
     CHECK(state == &w && message != NULL);
     json_decref(message);
 }
@@ -40,7 +40,7 @@ static void never(void *context) {
     (void)context;
 }
 
-static const struct role role = {.tell = tell, .queued = queued, .may_leave = may_leave};
+static const struct role role = {.send = send_message, .queued = queued, .may_leave = may_leave};
 static const struct listener_events no_listener_events = {0};
 
 static void close_house(void) {
@@ -76,7 +76,7 @@ static void open_house(void) {
     failure_writer_open(&s->failure, &s->reaper, "/proc/nowhere");
     supervisor_share(s);
     const struct executor_options options = {
-        .uploading = &s->uploading, .tell = tell, .queued = queued, .context = &w};
+        .uploading = &s->uploading, .send = send_message, .queued = queued, .context = &w};
     CHECK(role_state_open(&role_state, &job, NULL) == 0);
     CHECK(executor_open(&s->host, &s->services, &options, NULL) == 0);
     CHECK(boot_timer_open(&w.late, &s->loop, never, NULL, NULL) == 0);

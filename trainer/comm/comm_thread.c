@@ -10,7 +10,7 @@
 enum { END_DEADLINE_SECONDS = 60 };
 
 /* Call before the work counts as finished: the observer may change afterwards. */
-static void tell(const struct comm_observer *observer, const struct work *work, int64_t begun) {
+static void notify(const struct comm_observer *observer, const struct work *work, int64_t begun) {
     const size_t width = work->kind != WORK_SUM   ? 1
                          : work->type == COMM_F32 ? sizeof(float)
                                                   : sizeof(double);
@@ -27,7 +27,7 @@ static int work_off(struct comm_thread *t, struct error *err) {
             work_queue_fail(&t->queue, err);
             return -1;
         }
-        tell(observer, &work, begun);
+        notify(observer, &work, begun);
         work_queue_finish(&t->queue);
     }
     return 0;

@@ -11,7 +11,7 @@ static void proved(void *context, const struct error *fault) {
     (void)json_object_set_new(message, "word", json_string(p->word));
     if (fault != NULL)
         (void)json_object_set_new(message, "fault", json_string_any(fault->text));
-    p->tell(p->context, message);
+    p->send(p->context, message);
 }
 
 static void removed(void *context, const struct error *fault) {

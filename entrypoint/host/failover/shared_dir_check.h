@@ -13,7 +13,7 @@
 struct shared_dir_check {
     const struct services *services;              /* borrowed, like everything below */
     const char *run;                              /* the run ID, once there is one */
-    void (*tell)(void *context, json_t *message); /* takes the reference */
+    void (*send)(void *context, json_t *message); /* takes the reference */
     void *context;
     struct shared_dir_probe proving;
     char word[SHARED_DIR_PROBE_WORD_SIZE]; /* in the file that this host has written */

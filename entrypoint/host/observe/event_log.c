@@ -89,7 +89,7 @@ static bool put(struct event_log *j, enum record_kind kind, const json_t *member
 }
 
 /* Reports lost events as soon as there is room again. */
-static void tell_dropped(struct event_log *j) {
+static void record_dropped(struct event_log *j) {
     uint64_t dropped = j->writer.dropped;
     if (dropped == j->told)
         return;
@@ -102,7 +102,7 @@ static void tell_dropped(struct event_log *j) {
 
 void event_log_put(struct event_log *j, enum record_kind kind, json_t *members) {
     if (j != NULL && j->open && j->job->settings.events && !j->concluded) {
-        tell_dropped(j);
+        record_dropped(j);
         (void)put(j, kind, members);
     }
     json_decref(members);

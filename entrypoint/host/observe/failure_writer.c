@@ -66,7 +66,7 @@ static const char *work_in_folder(const struct order *o, struct error *err) {
     bool fails = v != NULL && v->code != EXIT_CODE_OK;
     if (claim == OUTPUT_LOCK_ANOTHERS || (v != NULL && o->refused && output_lock_is_shared()))
         return fails ? owner() : "";
-    if (v != NULL && claim == OUTPUT_LOCK_INHERITED && failure_file_is_told(o->base_dir))
+    if (v != NULL && claim == OUTPUT_LOCK_INHERITED && failure_file_exists(o->base_dir))
         return fails ? left : "";
     if (o->clear_by > 0)
         failure_file_clear(o->base_dir, o->clear_by);
@@ -108,7 +108,7 @@ static pid_t start(const struct order *o, int *ret_answer) {
 
 /* Reports the child's answer. A machine that is not a SageMaker container has no BASE_DIR, which is
  * no error. */
-static void tell(const char *base_dir, int answer, int status) {
+static void log_answer(const char *base_dir, int answer, int status) {
     char text[OUTPUT_LOCK_TEXT_SIZE];
     output_lock_receive(answer, text);
     if (strcmp(text, kept) == 0)
@@ -134,7 +134,7 @@ static void ended(void *context, int status) {
     if (WIFEXITED(status))
         f->clear_by = 0;
     f->written |= f->writes && WIFEXITED(status);
-    tell(f->base_dir, f->answer, status);
+    log_answer(f->base_dir, f->answer, status);
     forget(f);
 }
 
@@ -224,6 +224,6 @@ void failure_writer_run(const char *base_dir, bool clear, const struct verdict *
         (void)waitpid(pid, &status, 0);
     else
         (void)kill(pid, SIGKILL);
-    tell(base_dir, answer, status);
+    log_answer(base_dir, answer, status);
     (void)close(answer);
 }

@@ -21,23 +21,23 @@ static bool has(uint64_t bits, size_t i) {
 }
 
 void metric_matcher_line(struct metric_counts *c, const char *line, size_t size,
-                         void (*tell)(void *context, const char *name), void *context) {
+                         void (*matched)(void *context, const char *name), void *context) {
     uint64_t left_out = 0;
     uint64_t fresh = metric_counts_line(c, line, size, &left_out);
     if (c->unread > 0 && c->asked && !c->unread_told) {
         c->unread_told = true;
-        tell(context, "");
+        matched(context, "");
     }
     for (size_t i = 0; (fresh | left_out) != 0 && i < c->count; i++) {
         if (has(fresh | left_out, i) && c->asked)
-            tell(context, c->items[i].name);
+            matched(context, c->items[i].name);
         if (has(left_out, i))
             log_warning("metric %s is not counted: its regular expression takes too long on a line",
                         c->items[i].name);
     }
 }
 
-void metric_matcher_told(struct metric_counts *c, const json_t *message) {
+void metric_matcher_receive(struct metric_counts *c, const json_t *message) {
     const char *name = "";
     if (json_member_string(message, "metric", "name", &name, NULL) != 0)
         return;

@@ -21,10 +21,10 @@ void metric_matcher_open(struct metric_counts *c, const struct job *job);
  * longer counted: the first host cannot report either as unmatched. It is also called once, with an
  * empty name, if there is no time for a line. */
 void metric_matcher_line(struct metric_counts *c, const char *line, size_t size,
-                         void (*tell)(void *context, const char *name), void *context);
+                         void (*matched)(void *context, const char *name), void *context);
 
 /* Records what another host reports. */
-void metric_matcher_told(struct metric_counts *c, const json_t *message);
+void metric_matcher_receive(struct metric_counts *c, const json_t *message);
 
 /* Logs the result at the end of the job. */
 void metric_matcher_conclude(const struct metric_counts *c, struct event_log *event_log,

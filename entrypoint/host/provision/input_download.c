@@ -249,7 +249,7 @@ static void begin(struct input_download *s, const char *told) {
         s->o.done(s->o.context, &err);
 }
 
-static void not_told(void *context) {
+static void parent_missed(void *context) {
     struct input_download *s = context;
     log_warning(
         "the upstream host did not connect in time: downloading everything from the source");
@@ -266,7 +266,7 @@ int input_download_start(struct input_download *s, const struct services *servic
     if (s->o.key == NULL || cluster_is_master(c) || known_above(c) != NULL)
         return start_child(s, NULL, err);
     s->waits = true;
-    s->deadline.fire = not_told;
+    s->deadline.fire = parent_missed;
     loop_after(s->services->loop, &s->deadline, patience_of(s->services->job) * CLOCK_SECOND);
     return 0;
 }

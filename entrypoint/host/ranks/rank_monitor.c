@@ -26,7 +26,7 @@ static int64_t cpu_of(void *context) {
 
 /* Reports a quiet rank. It may be waiting for another one; only the master knows whether all are
  * quiet. */
-static void tell_quiet(const struct rank_monitor *w, const struct rank_slot *s, int64_t limit) {
+static void report_quiet(const struct rank_monitor *w, const struct rank_slot *s, int64_t limit) {
     char states[RANK_REPORT_EVIDENCE_SIZE];
     thread_states(s->shim, states, sizeof(states));
     log_warning("rank %u has printed nothing and used no processor for %" PRId64
@@ -37,7 +37,7 @@ static void tell_quiet(const struct rank_monitor *w, const struct rank_slot *s, 
     rank_sinks_send(w->sinks, MESSAGE_QUIET, members);
 }
 
-static void tell_busy(const struct rank_monitor *w, const struct rank_slot *s) {
+static void report_busy(const struct rank_monitor *w, const struct rank_slot *s) {
     cleanup_json json_t *members = json_pack("{s:I}", "rank", (json_int_t)s->rank);
     rank_sinks_send(w->sinks, MESSAGE_BUSY, members);
 }
@@ -63,17 +63,17 @@ static void look_at_silent(const struct rank_monitor *w, struct rank_slot *s, in
                                      .context = s};
     switch (idle_look(&s->idle, &facts)) {
     case IDLE_QUIET:
-        tell_quiet(w, s, facts.limit / CLOCK_SECOND);
+        report_quiet(w, s, facts.limit / CLOCK_SECOND);
         break;
     case IDLE_BUSY:
-        tell_busy(w, s);
+        report_busy(w, s);
         break;
     case IDLE_NOTHING:
         break;
     }
 }
 
-static void tell_stalled(const struct rank_monitor *w, const struct rank_slot *s, int64_t limit) {
+static void report_stalled(const struct rank_monitor *w, const struct rank_slot *s, int64_t limit) {
     char states[RANK_REPORT_EVIDENCE_SIZE];
     thread_states(s->shim, states, sizeof(states));
     cleanup_json json_t *members =
@@ -104,11 +104,11 @@ static int64_t look_at(const struct rank_monitor *w, struct rank_slot *s, int64_
         return silence_limit(settings);
     }
     if (s->idle.quiet) /* from here on the rank is watched by its marks */
-        tell_busy(w, s);
+        report_busy(w, s);
     s->idle.quiet = false;
     int64_t limit = stall_limit(&s->stall, &state, &rule);
     if (news == STALL_STALLED)
-        tell_stalled(w, s, limit);
+        report_stalled(w, s, limit);
     else if (news == STALL_LATE)
         say_late(s, now);
     return limit;

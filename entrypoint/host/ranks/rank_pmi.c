@@ -28,7 +28,7 @@ static bool send_answer(struct rank_pmi *p, const struct buf *answer) {
 }
 
 /* Sends what the rank has put since the last barrier, and that it waits in the next one. */
-static void tell_barrier(struct rank_pmi *p) {
+static void send_barrier(struct rank_pmi *p) {
     size_t next = 0;
     for (json_t *pairs; (pairs = pmi_space_json(&p->pmi.fresh, &next)) != NULL;)
         link_send(p->link, message_with(MESSAGE_PAIRS, json_pack("{s:o}", "pairs", pairs)));
@@ -48,7 +48,7 @@ static bool handle_lines(struct rank_pmi *p) {
         if (next == PMI_BROKEN)
             return false;
         if (next == PMI_BARRIER)
-            tell_barrier(p);
+            send_barrier(p);
     }
     return send_answer(p, &answer);
 }

@@ -184,7 +184,7 @@ void rank_set_exchange(struct rank_set *c, enum message kind, json_t *pairs) {
     }
 }
 
-static void tell_pairs(const struct rank_set *c, const json_t *message) {
+static void send_pairs(const struct rank_set *c, const json_t *message) {
     cleanup_json json_t *members = json_object();
     (void)json_object_set(members, "pairs", json_object_get(message, "pairs"));
     rank_sinks_send(&c->sinks, MESSAGE_PAIRS, members);
@@ -204,7 +204,7 @@ static void shim_said(void *context, const json_t *message) {
         break;
     case MESSAGE_PAIRS:
         if (s->rank_set->direct)
-            tell_pairs(s->rank_set, message);
+            send_pairs(s->rank_set, message);
         break;
     case MESSAGE_BARRIER:
         if (s->rank_set->direct)
@@ -373,7 +373,7 @@ static void start(struct rank_slot *s) {
     link_send_fd(s->link, message, c->spec);
 }
 
-static void tell_threads(const struct rank_set *c) {
+static void log_threads(const struct rank_set *c) {
     const struct cluster *cluster = &c->services->job->cluster;
     unsigned ranks = cluster->hosts[cluster->self].slots;
     if (c->threads > 0 && c->attempt == 1)
@@ -384,7 +384,7 @@ static void tell_threads(const struct rank_set *c) {
 
 static void start_all(struct rank_set *c) {
     c->started = true;
-    tell_threads(c);
+    log_threads(c);
     for (struct rank_slot *s = c->seats; s != NULL; s = s->next) {
         start(s);
         cleanup_json json_t *members = json_pack("{s:I}", "rank", (json_int_t)s->rank);

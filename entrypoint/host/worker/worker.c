@@ -421,7 +421,7 @@ static void start(void *state) {
         worker_join(&w->s, w->link, &w->peer);
 }
 
-static void tell(void *state, json_t *message) {
+static void send_message(void *state, json_t *message) {
     struct worker *w = state;
     if (w->link != NULL)
         link_send(w->link, message);
@@ -467,7 +467,7 @@ static bool may_leave(void *state) {
 
 static const struct role role = {.fetching = fetching,
                                  .start = start,
-                                 .tell = tell,
+                                 .send = send_message,
                                  .queued = queued,
                                  .agent = agent,
                                  .stop = stop,

@@ -70,7 +70,7 @@ static void refuse(struct member *b, const struct error *why) {
     b->link = NULL;
 }
 
-void rejoin_told(struct member *b, const json_t *message) {
+void rejoin_receive(struct member *b, const json_t *message) {
     struct error fault = {0};
     if (message_kind(message) == MESSAGE_ALIVE)
         lease_alive(b, message);
@@ -105,7 +105,7 @@ void rejoin_meet(struct member *b, struct link *link, const struct net_address *
     lease_greet(b);
     log_info("%s is back, and waits for the next attempt", member_name(b));
     event_log_put(&m->s.event_log, RECORD_BACK, json_pack("{s:s}", "which", member_name(b)));
-    rejoin_told(b, message);
+    rejoin_receive(b, message);
 }
 
 /* Returns true if the host fits into attempt NUMBER. QUORUM learns what the host knows, if this

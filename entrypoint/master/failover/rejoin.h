@@ -25,7 +25,7 @@ int rejoin_check(const struct member *b, const json_t *message, struct error *er
 void rejoin_meet(struct member *b, struct link *link, const struct net_address *peer,
                  const json_t *message);
 /* Handles a message of a member that waits. */
-void rejoin_told(struct member *b, const json_t *message);
+void rejoin_receive(struct member *b, const json_t *message);
 
 /* Returns how many waiting hosts the next attempt would have. */
 size_t rejoin_count(const struct master *m);

@@ -109,7 +109,7 @@ void shared_dir_close(struct master *m) {
     loop_cancel(&m->s.loop, &m->shared_dir.deadline);
 }
 
-void shared_dir_told(struct member *b, const json_t *message) {
+void shared_dir_receive(struct member *b, const json_t *message) {
     struct master *m = b->master;
     const char *fault = json_string_value(json_object_get(message, "fault"));
     const char *word = json_string_value(json_object_get(message, "word"));

@@ -16,6 +16,6 @@ void shared_dir_close(struct master *m);
 void shared_dir_begin(struct master *m);
 void shared_dir_end(struct master *m);
 /* Handles the answer of a host. */
-void shared_dir_told(struct member *b, const json_t *message);
+void shared_dir_receive(struct member *b, const json_t *message);
 
 #endif

@@ -14,7 +14,7 @@ void fetch_wait_open(struct master *m) {
 
 /* Tells a host that downloads where its upstream host is: where hosts are only counted nobody else
  * could tell it (provision/input_download.h). */
-static void tell_above(struct master *m, size_t index) {
+static void send_parent(struct master *m, size_t index) {
     struct member *b = index < m->s.job->cluster.count ? &m->members[index] : NULL;
     const struct member *above = &m->members[(index - 1) / 2];
     char address[NET_ADDRESS_TEXT];
@@ -31,14 +31,14 @@ static void introduce(struct member *b) {
     const struct job *job = b->master->s.job;
     if (!job->cluster.counted || !input_download_passes_on(job) || b->index == 0)
         return;
-    tell_above(b->master, b->index);
-    tell_above(b->master, 2 * b->index + 1);
-    tell_above(b->master, 2 * b->index + 2);
+    send_parent(b->master, b->index);
+    send_parent(b->master, 2 * b->index + 1);
+    send_parent(b->master, 2 * b->index + 2);
 }
 
 /* Not every message is progress: after an interrupted link a host repeats what it said before, and
  * a restarted host counts from the beginning. */
-void fetch_wait_told(struct member *b, const struct fetch_progress *mark) {
+void fetch_wait_receive(struct member *b, const struct fetch_progress *mark) {
     const bool first = !b->fetching.busy;
     if (first && b->index > 0)
         log_info("%s is here and downloads what it needs", member_name(b));

@@ -105,7 +105,7 @@ static bool gathers(const struct master *m) {
 }
 
 /* With failover: where ringmaster is not PID 1, its end says nothing of the ranks. */
-static void tell_of_other_inits(const struct master *m) {
+static void warn_of_other_inits(const struct master *m) {
     size_t first = m->s.job->cluster.count;
     size_t count = 0;
     for (size_t i = 0; i < m->s.job->cluster.count; i++) {
@@ -122,7 +122,7 @@ static void tell_of_other_inits(const struct master *m) {
              (long long)m->s.job->settings.dead_seconds + FENCE_ENDING_SECONDS);
 }
 
-static void tell_of_spares(const struct master *m) {
+static void log_spares(const struct master *m) {
     const struct cluster *c = &m->s.job->cluster;
     if (c->spares > 0)
         log_info("%zu of the %zu hosts run ranks; %zu spare%s wait%s to take the place of a lost "
@@ -139,8 +139,8 @@ static void begin_if_complete(struct master *m) {
     leader_query_close(m);
     /* For hosts that connect again all at once after an outage, and for those that come too late.
      */
-    tell_of_other_inits(m);
-    tell_of_spares(m);
+    warn_of_other_inits(m);
+    log_spares(m);
     size_t most = capacity_pending(&m->s.job->cluster);
     size_t wanted = LISTENER_PENDING_LEAST + m->s.job->cluster.count;
     listener_set_room(&m->accept.listener, wanted < most ? wanted : most);
@@ -262,14 +262,14 @@ static bool may_be_taken_in(const struct master *m, const json_t *message) {
     return !m->duplicate_name.pending && (m->join.begun || fault_code(message) != 0);
 }
 
-void join_told(struct member *b, const json_t *message) {
+void join_receive(struct member *b, const json_t *message) {
     struct master *m = b->master;
     struct fetch_progress mark;
     if ((m->phase != PHASE_JOINING && !gathers(m)) || b->joined)
         return;
     if (message_kind(message) != MESSAGE_JOIN) {
         fetch_progress_parse(message, &mark);
-        fetch_wait_told(b, &mark);
+        fetch_wait_receive(b, &mark);
         return;
     }
     join_clocks(b, message);
@@ -293,7 +293,7 @@ void join_meet(struct member *b, struct link *link, const struct net_address *pe
     link_own(link, m->accept.events, b);
     link_set_silence(link, m->s.job->settings.dead_seconds);
     member_heard(b);
-    join_told(b, message);
+    join_receive(b, message);
     if (m->phase == PHASE_JOINING)
         hurry_if_all_hear(m);
 }

@@ -21,7 +21,7 @@ void join_close(struct master *m);
 void join_meet(struct member *b, struct link *link, const struct net_address *peer,
                const json_t *message);
 /* Handles a `join` or `fetching` message of a member that has a link. */
-void join_told(struct member *b, const json_t *message);
+void join_receive(struct member *b, const json_t *message);
 
 /* Measures the difference of the clocks. A join holds the host's time, and may then wait here
  * before it is evaluated. */

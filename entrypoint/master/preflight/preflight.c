@@ -96,7 +96,7 @@ int preflight_begin(struct master *m, struct error *err) {
     return 0;
 }
 
-void preflight_told(struct member *b, const json_t *message) {
+void preflight_receive(struct member *b, const json_t *message) {
     struct master *m = b->master;
     json_t *found = json_object_get(message, "found");
     if (m->phase != PHASE_EXAMINING || m->preflight.hosts[b->index].found != NULL ||

@@ -14,7 +14,7 @@ void preflight_close(struct master *m);
 
 /* Sends the order to all hosts. */
 int preflight_begin(struct master *m, struct error *err);
-void preflight_told(struct member *b, const json_t *message);
+void preflight_receive(struct member *b, const json_t *message);
 /* Stops waiting for a host that is gone. */
 void preflight_left(struct member *b);
 

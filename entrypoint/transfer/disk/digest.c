@@ -69,7 +69,7 @@ int digest_end(struct digest *d, char ret[DIGEST_HEX_MAX], struct error *err) {
     return 0;
 }
 
-bool digest_told_differs(const char *told, const char own[DIGEST_HEX_MAX]) {
+bool digest_given_differs(const char *told, const char own[DIGEST_HEX_MAX]) {
     enum { BASE64_SIZE = 44 };
     unsigned char raw[DIGEST_SHA256 + 1];
     char hex[DIGEST_HEX_MAX];

@@ -45,8 +45,9 @@ static const char *verify(struct ranges *r, struct error *err) {
         return "its digest cannot be computed";
     if (r->is_md5 && strcmp(hex, r->etag) != 0)
         return "its MD5 does not match its ETag";
-    return digest_told_differs(r->sha256, r->own_sha256) ? "its SHA-256 does not match the server's"
-                                                         : NULL;
+    return digest_given_differs(r->sha256, r->own_sha256)
+               ? "its SHA-256 does not match the server's"
+               : NULL;
 }
 
 /* Ends the file once no piece is being fetched and none will start. */

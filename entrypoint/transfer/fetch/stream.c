@@ -180,7 +180,7 @@ static int verify(struct stream *f, struct error *err) {
     const char *wrong = NULL;
     if (digest_end(&f->sha, f->own_sha256, err) != 0)
         return -1;
-    if (digest_told_differs(f->sha256, f->own_sha256))
+    if (digest_given_differs(f->sha256, f->own_sha256))
         wrong = "its SHA-256 does not match the server's";
     else if (f->is_md5 && (digest_end(&f->md5, hex, err) != 0 || strcmp(hex, f->etag) != 0)) {
         wrong = "its MD5 does not match its ETag";

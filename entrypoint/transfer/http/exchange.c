@@ -324,7 +324,7 @@ static enum exchange_end again(struct exchange *e, struct error *ret) {
 }
 
 /* Adds S3's error code, "<Code>SlowDown</Code>", if the answer has one that is a single word. */
-static void tell_status(const struct exchange *e, struct error *ret) {
+static void set_status_error(const struct exchange *e, struct error *ret) {
     static const char mark[] = "<Code>";
     const char *code = strstr(buf_text(&e->answer.words), mark);
     int size = 0;
@@ -338,7 +338,7 @@ static void tell_status(const struct exchange *e, struct error *ret) {
 
 static enum exchange_end finish_status(struct exchange *e, struct error *ret) {
     struct error ignored = {0};
-    tell_status(e, ret);
+    set_status_error(e, ret);
     if (retry_status(e->answer.status))
         return again(e, ret);
     if (e->events->refused != NULL && e->events->refused(e->context, &e->answer, &ignored) == 0)

@@ -52,7 +52,8 @@ void sharing_close(struct sharing *p) {
     OPENSSL_cleanse(p, sizeof(*p));
 }
 
-static void tell(const struct sharing *p, const struct error *why, void (*say)(const char *line)) {
+static void warn_of_peer(const struct sharing *p, const struct error *why,
+                         void (*say)(const char *line)) {
     char line[LINE_MAX_SIZE];
     (void)snprintf(line, sizeof(line),
                    "warning: %s passes nothing on (%.600s): all else is fetched from its source",
@@ -65,13 +66,13 @@ bool sharing_has_peer(struct sharing *p, void (*say)(const char *line)) {
     if (p->peer.url == NULL || p->peer.lost)
         return false;
     if (!p->peer.met && peer_client_meet(&p->peer, &err) != 0)
-        tell(p, &err, say);
+        warn_of_peer(p, &err, say);
     return !p->peer.lost;
 }
 
 void sharing_lose_peer(struct sharing *p, const struct error *why, void (*say)(const char *line)) {
     if (!p->peer.lost)
-        tell(p, why, say);
+        warn_of_peer(p, why, say);
     p->peer.lost = true;
 }
 

@@ -127,7 +127,8 @@ static bool is_mark(const char *key) {
 
 /* Reports keys that end with a slash, which cannot be files. Consoles create empty ones as folder
  * markers. */
-static void tell_left_out(const struct objects *l, const char *prefix, const struct s3_listing *o) {
+static void report_left_out(const struct objects *l, const char *prefix,
+                            const struct s3_listing *o) {
     char line[LINE_SIZE];
     for (size_t i = 0; o->say != NULL && i < l->count; i++) {
         const struct object *object = &l->items[i];
@@ -192,7 +193,7 @@ static int read_folder(const struct s3_listing *o, const char *prefix, struct ob
         qsort(ret->items, ret->count, sizeof(ret->items[0]), by_key);
     if (check_names(ret, prefix, o, err) != 0)
         return -1;
-    tell_left_out(ret, prefix, o);
+    report_left_out(ret, prefix, o);
     *ret_all = ret->count;
     keep_share(ret, prefix, o);
     return 0;

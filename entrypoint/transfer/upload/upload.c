@@ -347,7 +347,7 @@ static void remove_gone(struct round *r) {
     }
 }
 
-static void tell(const struct round *r) {
+static void report_round(const struct round *r) {
     char line[LINE_MAX_SIZE];
     const struct upload *u = r->upload;
     if (r->found.odd > 0 && r->last) {
@@ -388,7 +388,7 @@ static int run(struct round *r, struct error *err) {
         note_missed(r);
     if (r->failure.code == 0 && r->upload->mirror && r->upload->to.kind == ADDRESS_S3)
         remove_gone(r);
-    tell(r);
+    report_round(r);
     if (r->failure.code == 0)
         return 0;
     if (err != NULL)

@@ -355,7 +355,7 @@ static int take_join(struct master *m, struct member *b, int fd, const json_t *j
                      struct error *err) {
     struct timer end = {.fire = end_loop, .context = &m->s.loop};
     no_memory_of_json(true);
-    join_told(b, join);
+    join_receive(b, join);
     no_memory_of_json(false);
     loop_after(&m->s.loop, &end, CLOCK_MILLISECOND);
     return loop_run(&m->s.loop, err) == 0 ? hear_answers(fd, b, err) : -1;

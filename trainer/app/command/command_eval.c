@@ -47,7 +47,7 @@ static int open_model(struct scoring *s, struct error *err) {
 }
 
 /* Prints what a classification network gets wrong, and writes it to --out. */
-static int tell_classes(const struct scoring *s, struct error *err) {
+static int report_classes(const struct scoring *s, struct error *err) {
     cleanup_buf struct buf text = {.max = TEXT_MAX};
     const char *out = s->trained.inputs.out;
     if (s->tally.classes == 0)
@@ -95,7 +95,7 @@ static int run(struct scoring *s, struct error *err) {
     if (first)
         sample_health_sum_up(&t->data.validation, t->data.bad_allowed);
     /* The metric line must stay the last one. */
-    if ((first && tell_classes(s, err) != 0) ||
+    if ((first && report_classes(s, err) != 0) ||
         report_print(&s->report, buf_text(&s->table), err) != 0 ||
         report_evaluation(&s->report, &(struct report_weights){.epoch = t->config.epochs}, &result,
                           err) != 0)

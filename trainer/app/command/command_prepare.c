@@ -95,7 +95,7 @@ int command_prepare(int argc, char *const *argv, struct error *err) {
     o.seed = (uint64_t)f.seed;
     struct writing writing;
     writing_open(&writing, STDERR_FILENO, f.train + f.validation);
-    o.written = writing_tell;
+    o.written = writing_show;
     o.context = &writing;
     int result = prepare_shapes(&o, err);
     writing_close(&writing);

@@ -88,7 +88,7 @@ static bool has_gpu(const struct options *o, const struct comm *comm, char name[
 #endif
 }
 
-static void tell_gpu(const char *name) {
+static void warn_of_unmeasured_gpu(const char *name) {
 #ifdef RINGMASTER_HAVE_CUDA
     if (!cuda_is_measured(name))
         log_warning("--backend auto takes the GPU, %s, which bench/results has no report on yet; "
@@ -133,7 +133,7 @@ static int settle_backend(struct options *o, struct comm *comm, struct error *er
     bool all = (int)with_gpu == comm_size(comm), first = comm_rank(comm) == 0;
     o->backend = all ? OPTION_BACKEND_CUDA : has_cpu() ? OPTION_BACKEND_CPU : OPTION_BACKEND_REF;
     if (all && first)
-        tell_gpu(name);
+        warn_of_unmeasured_gpu(name);
     if (!all && with_gpu > 0 && first)
         log_warning("--backend auto: %d of %d ranks have a GPU: all run on the CPU", (int)with_gpu,
                     comm_size(comm));

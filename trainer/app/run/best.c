@@ -56,7 +56,7 @@ int best_publish(struct training_run *job, struct error *err) {
     return 0;
 }
 
-void best_tell(const struct training_run *job) {
+void best_log(const struct training_run *job) {
     const struct best *b = &job->saves.best;
     if (!job->setup.first || !b->known)
         return;

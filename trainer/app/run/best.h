@@ -10,6 +10,6 @@ int best_take(struct training_run *job, const struct evaluation *e, struct error
 /* Call at the end: copies the best model to --model-dir if --publish best asks for it. */
 int best_publish(struct training_run *job, struct error *err);
 /* Logs which evaluation was the best. */
-void best_tell(const struct training_run *job);
+void best_log(const struct training_run *job);
 
 #endif

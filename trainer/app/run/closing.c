@@ -7,14 +7,14 @@
 #include <inttypes.h>
 #include <string.h>
 
-static void tell_speed(const struct training_run *job) {
+static void log_speed(const struct training_run *job) {
     char text[REPORT_SUMMARY_MAX];
     report_summary(&job->reports.report, text);
     if (text[0] != '\0')
         log_info("%s", text);
 }
 
-void closing_tell_stop(const struct training_run *job) {
+void closing_log_stop(const struct training_run *job) {
     const struct run_state *s = &job->state;
     bool again = strcmp(job->setup.options->resume, "auto") == 0;
     if (!job->setup.first)
@@ -26,12 +26,12 @@ void closing_tell_stop(const struct training_run *job) {
         log_info("stopped on request after step %" PRId64, s->step);
     else
         log_info("stopped on request before the first step");
-    tell_speed(job);
-    best_tell(job);
+    log_speed(job);
+    best_log(job);
 }
 
 /* Suggests the next commands; only printed on a terminal. */
-static void tell_next(const struct training_run *job) {
+static void log_next(const struct training_run *job) {
     const struct inputs *in = &job->setup.inputs;
     const bool best = job->saves.best.known && job->saves.best.score.step != job->state.step &&
                       job->setup.options->publish != OPTION_PUBLISH_BEST;
@@ -50,10 +50,10 @@ static void tell_next(const struct training_run *job) {
 void closing_sum_up(struct training_run *job) {
     if (!job->setup.first)
         return;
-    tell_speed(job);
+    log_speed(job);
     sample_health_sum_up(&job->setup.data.training, job->setup.data.bad_allowed);
     if (job->setup.data.validation.source.count > 0)
         sample_health_sum_up(&job->setup.data.validation, job->setup.data.bad_allowed);
-    best_tell(job);
-    tell_next(job);
+    best_log(job);
+    log_next(job);
 }

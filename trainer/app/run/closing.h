@@ -6,7 +6,7 @@
 #include "trainer/app/run/training_run.h"
 
 /* For a run that stopped on request. */
-void closing_tell_stop(const struct training_run *job);
+void closing_log_stop(const struct training_run *job);
 /* For a run that is complete. */
 void closing_sum_up(struct training_run *job);
 

@@ -101,7 +101,7 @@ int learning_rate_settle(struct schedule *ret, const struct options *o, int64_t 
     return read_milestones(ret, o->milestones, steps_per_epoch, err);
 }
 
-int learning_rate_tell_scale(struct buf *out, const struct options *o, const struct schedule *s,
+int learning_rate_scale_text(struct buf *out, const struct options *o, const struct schedule *s,
                              int64_t global_batch, struct error *err) {
     if (o->lr_batch == 0 || o->lr_batch == global_batch)
         return 0;
@@ -109,7 +109,7 @@ int learning_rate_tell_scale(struct buf *out, const struct options *o, const str
                       o->lr_batch, s->peak, global_batch);
 }
 
-static int tell_warm_up(struct buf *out, const struct options *o, const struct schedule *s,
+static int warm_up_text(struct buf *out, const struct options *o, const struct schedule *s,
                         struct error *err) {
     if (s->warmup_steps == 0 && o->warmup_epochs > 0)
         return buf_printf(out, err,
@@ -139,10 +139,10 @@ static int tell_warm_up(struct buf *out, const struct options *o, const struct s
                       s->peak);
 }
 
-int learning_rate_tell_unreached(struct buf *out, const struct options *o, const struct schedule *s,
+int learning_rate_unreached_text(struct buf *out, const struct options *o, const struct schedule *s,
                                  struct error *err) {
     int late = 0;
-    if (tell_warm_up(out, o, s, err) != 0)
+    if (warm_up_text(out, o, s, err) != 0)
         return -1;
     for (int i = 0; i < s->milestone_count; i++)
         late += s->milestones[i] >= s->total_steps;

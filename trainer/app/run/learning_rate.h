@@ -14,10 +14,10 @@ int learning_rate_settle(struct schedule *ret, const struct options *o, int64_t 
                          int64_t global_batch, struct error *err);
 
 /* Appends "lr 0.1 for 256 images a step: 0.0125 for 32"; nothing if the rate is not scaled. */
-int learning_rate_tell_scale(struct buf *out, const struct options *o, const struct schedule *s,
+int learning_rate_scale_text(struct buf *out, const struct options *o, const struct schedule *s,
                              int64_t global_batch, struct error *err);
 /* Appends a line for each option that has no effect because the run is too short. */
-int learning_rate_tell_unreached(struct buf *out, const struct options *o, const struct schedule *s,
+int learning_rate_unreached_text(struct buf *out, const struct options *o, const struct schedule *s,
                                  struct error *err);
 
 #endif

@@ -155,8 +155,8 @@ static int check_recipe(const struct run_state *state, const struct run_state *b
         path, buf_text(&text), path);
 }
 
-static int tell_differences(const struct run_state *state, const struct run_state *before,
-                            struct error *err) {
+static int warn_of_differences(const struct run_state *state, const struct run_state *before,
+                               struct error *err) {
     cleanup_buf struct buf text = {0};
     buf_init(&text, NOTES_MAX);
     if (run_state_differences(&text, state, before, SETTING_ALL, err) != 0)
@@ -197,7 +197,7 @@ int resume_check_fit(const struct training_run *job, const struct run_state *bef
     } else if (!asked && check_recipe(state, before, path, err) != 0) {
         return -1;
     }
-    return tell_differences(state, before, err);
+    return warn_of_differences(state, before, err);
 }
 
 /* A checkpoint that does not name its optimizer was written when there was only SGD. */
@@ -362,8 +362,8 @@ static int resume_own(struct training_run *job, bool *ret_resumed, struct bn_sta
 }
 
 /* Always logged, so that a user who expected the run to resume sees that it does not. */
-static void tell_beginning(const struct run_setup *setup, const struct run_state *state,
-                           bool automatic) {
+static void log_beginning(const struct run_setup *setup, const struct run_state *state,
+                          bool automatic) {
     if (automatic)
         log_info("starting at step 0: %s holds no checkpoint", setup->inputs.checkpoints);
     else if (is_relaunched(state))
@@ -392,7 +392,7 @@ static int read_start(struct training_run *job, struct bn_statistics *statistics
         return -1;
     if (resumed)
         return 0;
-    tell_beginning(&job->setup, &job->state, automatic);
+    log_beginning(&job->setup, &job->state, automatic);
     if (store_start(&job->steps.net.store, (uint64_t)job->setup.options->seed, err) != 0)
         return -1;
     if (job->setup.options->init != NULL && init_from(job, job->setup.options->init, err) != 0)

@@ -119,7 +119,7 @@ static void learn(struct training_run *job) {
 }
 
 /* The checkpoint is complete. */
-static void tell_saved(struct training_run *job) {
+static void log_saved(struct training_run *job) {
     struct run_saves *s = &job->saves;
     const struct saving_file *file = &s->saving.file;
     if (file->refused) {
@@ -153,7 +153,7 @@ static int settle(struct training_run *job, int64_t deadline, struct error *err)
                                          step, s->file.folder);
     report_notes(&s->file.notes);
     if (state == WRITER_DONE)
-        tell_saved(job);
+        log_saved(job);
     saving_end(s);
     if (state != WRITER_FAILED)
         return 0;

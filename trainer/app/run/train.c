@@ -81,7 +81,7 @@ static void show_standing(struct training_run *job) {
 }
 
 /* If the first report will take long, logs when to expect it. */
-static void tell_pace(const struct training_run *job) {
+static void log_pace(const struct training_run *job) {
     const struct run_state *s = &job->state;
     int64_t every = job->setup.options->report_every;
     int64_t left = job->setup.schedule.total_steps - s->step;
@@ -99,13 +99,13 @@ static void tell_pace(const struct training_run *job) {
 }
 
 /* After the first step. */
-static void tell_start(struct training_run *job) {
+static void log_start(struct training_run *job) {
     char text[START_TIMES_TEXT];
     start_times_mark(&job->reports.start, START_STEP, clock_now());
     start_times_text(&job->reports.start, text);
     if (job->setup.first)
         log_info("%s", text);
-    tell_pace(job);
+    log_pace(job);
 }
 
 /* Collective, so that all ranks count the same faults of the data. */
@@ -181,7 +181,7 @@ static int settle(struct training_run *job, bool *ret_stop, struct error *err) {
 
 /* Records how much of a step that began at BEGUN was this rank's own work, to find stragglers: of a
  * device only the wait for data is known. */
-static void tell_work(struct training_run *job, int64_t begun) {
+static void report_work(struct training_run *job, int64_t begun) {
     bool device = job->setup.backend->table->device != NULL;
     int64_t own = device ? job->steps.data_waited : clock_now() - begun - job->steps.stepper.waited;
     report_wait(&job->reports.report, job->steps.data_waited, job->steps.stepper.waited);
@@ -213,7 +213,7 @@ static int step_once(struct training_run *job, bool *ret_stop, struct error *err
         return -1;
     if (run_steps_take(&job->steps, &job->setup.data, &request, &outcome, err) != 0)
         return error_wrap(err, "step %" PRId64, s->step + 1);
-    tell_work(job, begun);
+    report_work(job, begun);
     if (account(job, &outcome, ret_stop, err) != 0)
         return -1;
     bool ends = *ret_stop || job->saves.keeping.asked || job->steps.cannot_go_on;
@@ -344,7 +344,7 @@ static int run_steps(struct training_run *job, bool *ret_stop, struct error *err
         if (step_once(job, ret_stop, err) != 0)
             return -1;
         if (job->state.step == first)
-            tell_start(job);
+            log_start(job);
         if (job->steps.cannot_go_on)
             return leave_failed(job, err);
         if (job->state.step == job->setup.schedule.total_steps)
@@ -385,7 +385,7 @@ static int train_or_stop(struct training_run *job, bool *ret_stop, struct error 
     return run_steps(job, ret_stop, err);
 }
 
-static void tell_done(int64_t steps) {
+static void log_done(int64_t steps) {
     if (steps == 1)
         log_info("the only step is done already");
     else
@@ -403,13 +403,13 @@ static int run(struct training_run *job, enum exit_code *ret_code, struct error 
     record_start(&job->setup, &job->state);
     if (done) {
         if (job->setup.first)
-            tell_done(job->setup.schedule.total_steps);
+            log_done(job->setup.schedule.total_steps);
     } else if (train_or_stop(job, &stopped, err) != 0) {
         return -1;
     }
     *ret_code = stopped ? EXIT_CODE_STOPPED : EXIT_CODE_OK;
     if (stopped) {
-        closing_tell_stop(job);
+        closing_log_stop(job);
         return training_run_leave(job, err);
     }
     if (bn_statistics_average(&job->steps, job->setup.comm, err) != 0 || save_model(job, err) != 0)

@@ -44,7 +44,7 @@ static int settle_steps(struct run_setup *setup, int64_t *ret_global_batch, stru
 enum { ANNOUNCED_MAX = 64 * 1024 };
 
 /* Detection networks have canvases instead of an image size. */
-static int tell_run(struct buf *out, const struct run_setup *setup, int64_t global_batch,
+static int run_text(struct buf *out, const struct run_setup *setup, int64_t global_batch,
                     struct error *err) {
     const struct options *o = setup->options;
     const size_t images = setup->data.training.source.count;
@@ -61,7 +61,7 @@ static int tell_run(struct buf *out, const struct run_setup *setup, int64_t glob
                       global_batch, STR_PLURAL(global_batch));
 }
 
-static int tell_sizes(struct buf *out, const struct run_setup *setup, struct error *err) {
+static int sizes_text(struct buf *out, const struct run_setup *setup, struct error *err) {
     struct picture_sizes sizes;
     const int full = setup->request.image_size;
     if (picture_sizes_parse(&sizes, setup->options->progressive, full, err) != 0)
@@ -72,7 +72,7 @@ static int tell_sizes(struct buf *out, const struct run_setup *setup, struct err
 }
 
 /* Pictures that canvases leave out are reported by the task. */
-static int tell_left_out(struct buf *out, const struct run_setup *setup, int64_t global_batch,
+static int left_out_text(struct buf *out, const struct run_setup *setup, int64_t global_batch,
                          struct error *err) {
     const int64_t images = (int64_t)setup->data.training.source.count;
     const int64_t left_out = images - setup->steps_per_epoch * global_batch;
@@ -91,7 +91,7 @@ static int tell_left_out(struct buf *out, const struct run_setup *setup, int64_t
 #endif
 
 /* What runs, and with what flags beside its recipe's. */
-static int tell_program(struct buf *out, const struct run_setup *setup, struct error *err) {
+static int program_text(struct buf *out, const struct run_setup *setup, struct error *err) {
     const struct options *o = setup->options;
     cleanup_buf struct buf flags = {0};
     buf_init(&flags, ANNOUNCED_MAX);
@@ -106,7 +106,7 @@ static int tell_program(struct buf *out, const struct run_setup *setup, struct e
         o->recipe != NULL ? buf_text(&flags) : "");
 }
 
-static void tell(struct buf *line) {
+static void log_text(struct buf *line) {
     if (line->size > 0)
         log_info("%.*s", (int)strcspn(buf_text(line), "\n"), buf_text(line));
     buf_consume(line, line->size);
@@ -119,22 +119,22 @@ static int announce(const struct run_setup *setup, int64_t global_batch, struct 
     buf_init(&text, ANNOUNCED_MAX);
     if (!setup->first)
         return 0;
-    if (tell_program(&text, setup, err) != 0)
+    if (program_text(&text, setup, err) != 0)
         return -1;
-    tell(&text);
-    if (tell_run(&text, setup, global_batch, err) != 0)
+    log_text(&text);
+    if (run_text(&text, setup, global_batch, err) != 0)
         return -1;
-    tell(&text);
-    if (tell_sizes(&text, setup, err) != 0)
+    log_text(&text);
+    if (sizes_text(&text, setup, err) != 0)
         return -1;
-    tell(&text);
-    if (tell_left_out(&text, setup, global_batch, err) != 0)
+    log_text(&text);
+    if (left_out_text(&text, setup, global_batch, err) != 0)
         return -1;
-    tell(&text);
-    if (learning_rate_tell_scale(&text, setup->options, &setup->schedule, global_batch, err) != 0)
+    log_text(&text);
+    if (learning_rate_scale_text(&text, setup->options, &setup->schedule, global_batch, err) != 0)
         return -1;
-    tell(&text);
-    if (learning_rate_tell_unreached(&text, setup->options, &setup->schedule, err) != 0)
+    log_text(&text);
+    if (learning_rate_unreached_text(&text, setup->options, &setup->schedule, err) != 0)
         return -1;
     report_notes(&text);
     return 0;

@@ -365,12 +365,12 @@ static int collect_mail(struct device_stepper *d, struct mail *mail, int event, 
 }
 
 /* Waits for the oldest step under way and returns its outcome. */
-static int tell(struct device_stepper *d, struct step_outcome *ret, struct error *err) {
+static int read_outcome(struct device_stepper *d, struct step_outcome *ret, struct error *err) {
     int turn = (int)((d->steps - d->s->pending--) % STEPS_AHEAD);
     const struct mail *mail = &d->mail[turn];
     const struct launched *launched = &d->launched[turn];
     if (wait_for(d, EVENT_OUTCOME + turn, err) != 0 ||
-        step_tell(d->s, mail->flags_out, &mail->state, launched->rate, ret, err) != 0)
+        step_read_outcome(d->s, mail->flags_out, &mail->state, launched->rate, ret, err) != 0)
         return -1;
     if (launched->penalty)
         ret->penalty = 0.5 * mail->squares;
@@ -391,9 +391,9 @@ int device_stepper_finish(struct device_stepper *d, struct step_outcome *ret, st
     canvas(d)->warm = true;
     d->states_kept = false;
     bool ahead = d->ops->reach != NULL && d->s->pending < STEPS_AHEAD;
-    return ahead ? 0 : tell(d, ret, err);
+    return ahead ? 0 : read_outcome(d, ret, err);
 }
 
 int device_stepper_settle(struct device_stepper *d, struct step_outcome *ret, struct error *err) {
-    return d->s->pending == 0 ? 0 : tell(d, ret, err);
+    return d->s->pending == 0 ? 0 : read_outcome(d, ret, err);
 }

@@ -218,8 +218,8 @@ static int finish_on_host(struct stepper *s, struct step_outcome *ret, struct er
         .finite = optimizer_finite(gradients(s), s->net->store.count[STORE_GRADIENTS]),
         .loss_scale = 1,
         .updates = s->updates};
-    if (step_tell(s, gradients(s) + s->net->store.flags, &state, (double)s->rule.step.rate, ret,
-                  err) != 0)
+    if (step_read_outcome(s, gradients(s) + s->net->store.flags, &state, (double)s->rule.step.rate,
+                          ret, err) != 0)
         return -1;
     if (s->penalty && ret->skipped && step_penalty(s, &ret->penalty, err) != 0)
         return -1;

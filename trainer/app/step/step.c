@@ -87,8 +87,9 @@ static int count_bad_step(struct stepper *s, const struct backend_optimizer_stat
                      s->bad_steps, what_is_bad(loss), rate);
 }
 
-int step_tell(struct stepper *s, const float *flags, const struct backend_optimizer_state *state,
-              double rate, struct step_outcome *ret, struct error *err) {
+int step_read_outcome(struct stepper *s, const float *flags,
+                      const struct backend_optimizer_state *state, double rate,
+                      struct step_outcome *ret, struct error *err) {
     double loss = (double)flags[FLAG_LOSS] / (double)flags[FLAG_IMAGES];
     bool applied = !(flags[FLAG_VOID] > 0), finite = state->finite;
     bool empty = applied && !(flags[FLAG_IMAGES] > 0);

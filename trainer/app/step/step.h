@@ -100,8 +100,9 @@ int step_make_groups(struct stepper *s, float decay, float bias_rate, struct err
 void step_say(const struct stepper *s, float flags[STORE_FLAGS]);
 /* Interprets the reduced FLAGS and the result of the update, for a step taken at RATE. Call in the
  * order of the steps. Too many bad steps in a row are an error (EXIT_CODE_CONFIG). */
-int step_tell(struct stepper *s, const float *flags, const struct backend_optimizer_state *state,
-              double rate, struct step_outcome *ret, struct error *err);
+int step_read_outcome(struct stepper *s, const float *flags,
+                      const struct backend_optimizer_state *state, double rate,
+                      struct step_outcome *ret, struct error *err);
 /* Continues with the loss scale of an interrupted run, and the number of its updates. */
 int step_resume(struct stepper *s, float loss_scale, int good_steps, int64_t updates,
                 struct error *err);

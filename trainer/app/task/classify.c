@@ -161,7 +161,7 @@ static int check_count(const struct dataset *set, struct error *err) {
 
 /* Small pictures suit networks made for them: others enlarge the pictures, which takes much
  * longer. */
-static void tell_small(const struct task_request *request, const struct dataset *set) {
+static void warn_of_small(const struct task_request *request, const struct dataset *set) {
     cleanup_picture_reader struct picture_reader reader = {0};
     char path[INPUT_PATH_MAX];
     int width = 0, height = 0;
@@ -215,7 +215,7 @@ static int open_training(struct task_data *data, const struct task_request *requ
     const struct inputs *in = request->inputs;
     if (open_set(&c->training, in->synthetic ? NULL : in->training, data, request, 1, err) != 0)
         return error_wrap(err, "training data");
-    tell_small(request, &c->training);
+    warn_of_small(request, &c->training);
     if (!in->synthetic && check_count(&c->training, err) != 0)
         return -1;
     if (request->options->val_split > 0 && hold_out(c, request, err) != 0)
@@ -237,7 +237,7 @@ static int open_training(struct task_data *data, const struct task_request *requ
 
 /* Logs how the folders were interpreted, and a warning if nothing is evaluated although the user
  * did not ask for that. */
-static void tell_inputs(const struct task_request *request) {
+static void warn_of_inputs(const struct task_request *request) {
     const struct inputs *in = request->inputs;
     if (comm_rank(request->comm) != 0)
         return;
@@ -304,7 +304,7 @@ static int open_data(struct task_data *ret, const struct task_request *request, 
     if (c == NULL)
         return error_no_memory(err, "data");
     ret->own = c;
-    tell_inputs(request);
+    warn_of_inputs(request);
     if ((request->trained != NULL ? open_trained : open_training)(ret, request, err) != 0)
         return suspect_objects(request, err);
     return c->validation.count > 0 ? settle_validation(ret, request, err) : 0;

@@ -22,8 +22,8 @@ static bool draws(const struct detect_part *part) {
 }
 
 /* Warns of training pictures that never fill a batch: the same ones in each epoch. */
-static void tell_never(const struct detect_data *d, const struct task_request *request,
-                       size_t global) {
+static void warn_of_never(const struct detect_data *d, const struct task_request *request,
+                          size_t global) {
     cleanup_buf struct buf where = {.max = WHERE_MAX};
     size_t pictures = 0;
     for (int c = 0; c < d->training.groups.count; c++) {
@@ -41,8 +41,8 @@ static void tell_never(const struct detect_data *d, const struct task_request *r
 }
 
 /* Reports pictures beyond whole steps of a canvas: different ones in each epoch. */
-static void tell_rest(const struct detect_data *d, const struct task_request *request,
-                      size_t global) {
+static void log_rest(const struct detect_data *d, const struct task_request *request,
+                     size_t global) {
     const struct detection_groups *groups = &d->training.groups;
     size_t pictures = 0;
     for (int c = 0; c < groups->count; c++)
@@ -83,8 +83,8 @@ static int plan_canvases(struct detect_data *d, const struct task_request *reque
     if (choose_canvases(d, request, global, err) != 0 || group(&d->training, &d->plan, err) != 0 ||
         group(&d->validation, &d->plan, err) != 0)
         return -1;
-    tell_never(d, request, global);
-    tell_rest(d, request, global);
+    warn_of_never(d, request, global);
+    log_rest(d, request, global);
     return 0;
 }
 

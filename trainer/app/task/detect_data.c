@@ -209,7 +209,7 @@ static int settle(const struct task_data *data, struct detect_part *part,
 }
 
 /* Warns of objects that training ignores because pictures have more than --gt-slots. */
-static void tell_slots(const struct detect_part *part, const struct task_request *request) {
+static void warn_of_slots(const struct detect_part *part, const struct task_request *request) {
     const int64_t slots = request->options->gt_slots;
     size_t objects = 0, pictures = 0;
     for (size_t i = 0; i < part->set.count; i++) {
@@ -225,7 +225,7 @@ static void tell_slots(const struct detect_part *part, const struct task_request
 }
 
 /* Warns of pictures that are scaled before they reach the network. */
-static void tell_scaled(const struct detect_part *part, const struct task_request *request) {
+static void log_scaled(const struct detect_part *part, const struct task_request *request) {
     const struct detection_recipe *recipe = &part->samples.recipe;
     const size_t pictures = detection_host_scaled(&part->set, recipe);
     if (pictures > 0 && comm_rank(request->comm) == 0)
@@ -254,15 +254,15 @@ static int open_part(struct task_data *data, struct detect_part *part,
         ranks_agree(request->comm, what, part->set.hash, EXIT_CODE_DATA, err) != 0)
         return error_wrap(err, "%s", what);
     if (training)
-        tell_slots(part, request);
+        warn_of_slots(part, request);
     if (settle(data, part, request, training, err) != 0)
         return -1;
-    tell_scaled(part, request);
+    log_scaled(part, request);
     return 0;
 }
 
 /* Logs one line for each unusable name. */
-static void tell_bad(const struct picture_index *given) {
+static void warn_of_bad(const struct picture_index *given) {
     const char *line = buf_text(&given->bad);
     for (const char *end; (end = strchr(line, '\n')) != NULL; line = end + 1)
         log_warning("cannot be used: %.*s", (int)(end - line), line);
@@ -283,14 +283,14 @@ static int open_given(struct task_data *data, const struct task_request *request
     if (picture_index_make(&d->given, request->pictures->paths, request->pictures->count,
                            &categories, err) != 0)
         return -1;
-    tell_bad(&d->given);
+    warn_of_bad(&d->given);
     data->bad_given = (int64_t)d->given.bad_count;
     part->index = d->given.index;
     if (detection_set_make(&part->set, &part->index, part->index.path, &how, err) != 0 ||
         bad_samples_init(&data->validation.faults, part->set.count, err) != 0 ||
         settle(data, part, request, false, err) != 0)
         return -1;
-    tell_scaled(part, request);
+    log_scaled(part, request);
     return detect_labels_name(data, &part->set, err);
 }
 

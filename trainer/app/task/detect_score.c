@@ -222,7 +222,7 @@ static int score_all(struct detect_score *s, struct comm *comm, const struct coc
     return result;
 }
 
-static void tell_doubts(double left_out, double unanswered) {
+static void warn_of_doubts(double left_out, double unanswered) {
     if (left_out > 0)
         log_warning("%.0f detections with an unknown category or invalid numbers are ignored",
                     left_out);
@@ -244,7 +244,7 @@ int detect_score_end(void *score, struct comm *comm, struct evaluation *ret, str
     if (gather(s, comm, &s->all, err) != 0 || score_all(s, comm, &s->all, &scores, err) != 0)
         return -1;
     if (comm_rank(comm) == 0)
-        tell_doubts(told[1], told[2]);
+        warn_of_doubts(told[1], told[2]);
     for (int i = 0; i < COCO_STATS; i++)
         evaluation_add(ret, FIGURES[0][i], scores.box[i]);
     for (int i = 0; s->masks && i < COCO_STATS; i++)
@@ -288,7 +288,7 @@ int detect_score_show(void *score, const struct task_show *show, struct error *e
 
 int detect_score_predictions(void *score, const struct task_predictions *how, struct error *err) {
     struct detect_score *s = score;
-    tell_doubts((double)s->left_out, (double)s->unanswered);
+    warn_of_doubts((double)s->left_out, (double)s->unanswered);
     return detect_predictions(s->data, &s->results, how, err);
 }
 

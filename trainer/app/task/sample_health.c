@@ -52,7 +52,7 @@ static const char *words(enum bad_sample_kind kind, int64_t allowed) {
     return allowed > 0 ? "skipped" : "cannot be used";
 }
 
-void sample_health_tell(struct sample_health *samples, int64_t allowed) {
+void sample_health_log(struct sample_health *samples, int64_t allowed) {
     struct bad_sample fault;
     while (bad_samples_take(&samples->faults, &fault, 1) == 1) {
         char name[PATH_MAX];
@@ -65,7 +65,7 @@ void sample_health_tell(struct sample_health *samples, int64_t allowed) {
 int sample_health_refuse(struct sample_health *samples, int64_t allowed, struct error *err) {
     struct error first = *err;
     int64_t bad = bad_samples_count(&samples->faults, BAD_SAMPLE_BAD);
-    sample_health_tell(samples, allowed);
+    sample_health_log(samples, allowed);
     if (allowed > 0)
         return error_set(err, first.code,
                          "%.500s (%" PRId64 " files cannot be used; --bad-samples %" PRId64
@@ -121,7 +121,7 @@ int sample_health_share(struct comm *comm, struct sample_health *samples, int64_
     struct bad_samples *faults = &samples->faults;
     enum { FRESH, DROPPED, SUMS };
     double sums[SUMS] = {(double)bad_samples_fresh(faults), (double)samples->dropped};
-    sample_health_tell(samples, allowed);
+    sample_health_log(samples, allowed);
     if (comm_size(comm) > 1) {
         if (comm_sum(comm, sums, SUMS, COMM_F64, err) != 0)
             return -1;

@@ -43,7 +43,7 @@ int sample_health_parse_allowed(const char *text, int64_t *ret, struct error *er
 void sample_health_count(struct sample_health *samples, const struct batch *batch);
 
 /* Logs the names of the faults that this rank has found since the last call. */
-void sample_health_tell(struct sample_health *samples, int64_t allowed);
+void sample_health_log(struct sample_health *samples, int64_t allowed);
 
 /* Call when the loader returned NEXT_BATCH_BAD with ERR: logs the known faults, and adds to ERR
  * their number and what to do. Returns -1. */

@@ -239,7 +239,7 @@ static int read_body(struct reading *r, struct error *err) {
 
 /* Reports why the head keeps its initial values. OTHER is of the model, THERE in the file, or
  * NULL. */
-static int tell_head(const struct reading *r, const struct array *other,
+static int head_text(const struct reading *r, const struct array *other,
                      const struct safetensors_entry *there, struct error *err) {
     int size = r->names != NULL ? (int)strlen(other->name) : (int)r->head_size - 1;
     const char *head = r->names != NULL ? other->name : r->head;
@@ -277,7 +277,7 @@ static int read_head(struct reading *r, struct error *err) {
         }
     }
     if (other != NULL)
-        return tell_head(r, other, there, err);
+        return head_text(r, other, there, err);
     for (size_t i = 0; i < r->weights.count; i++) {
         const struct array *array = &r->weights.arrays[i];
         if (of_head(r, array) && read_array(r, find(r, r->prefix, array->name), array, err) != 0)
@@ -295,7 +295,7 @@ static bool is_expected(const char *name) {
            (size > tail && strcmp(name + size - tail, counter) == 0);
 }
 
-static int tell_unused(const struct reading *r, struct error *err) {
+static int unused_text(const struct reading *r, struct error *err) {
     cleanup_buf struct buf names = {.max = (size_t)(SHOWN + 1) * (ARRAY_NAME_MAX + 8)};
     size_t count = 0;
     for (size_t i = 0; i < r->file.count; i++) {
@@ -313,7 +313,7 @@ static int tell_unused(const struct reading *r, struct error *err) {
 }
 
 /* Reports how much of a detector came from a file of the body alone. */
-static int tell_body(const struct reading *r, struct error *err) {
+static int body_text(const struct reading *r, struct error *err) {
     size_t taken = 0;
     for (size_t i = 0; i < r->weights.count; i++)
         taken += of_body(r, r->weights.arrays[i].name);
@@ -339,7 +339,7 @@ static int read_all(struct reading *r, const char *prefix, struct error *err) {
     else if (take_prefix(r, prefix, err) != 0)
         return -1;
     find_head(r);
-    if (read_body(r, err) != 0 || (r->body_only ? tell_body(r, err) : read_head(r, err)) != 0)
+    if (read_body(r, err) != 0 || (r->body_only ? body_text(r, err) : read_head(r, err)) != 0)
         return -1;
     if (r->prefix[0] != '\0' &&
         buf_printf(r->notes, err, "%s names the model's tensors with the prefix \"%s\"\n",
@@ -349,7 +349,7 @@ static int read_all(struct reading *r, const char *prefix, struct error *err) {
         store_push(r->store, STORE_STATE, err) != 0 ||
         store_push(r->store, STORE_CONSTANTS, err) != 0)
         return -1;
-    return tell_unused(r, err);
+    return unused_text(r, err);
 }
 
 int pretrained_read(struct store *store, const struct model_names *names, const char *path,

@@ -94,7 +94,7 @@ void jpeg_decoder_done(struct jpeg_decoder *decoder) {
 }
 
 /* Records the library's warnings so far. */
-static void tell_damage(struct jpeg_decoder *decoder) {
+static void note_damage(struct jpeg_decoder *decoder) {
     decoder->warnings = decoder->library->warnings;
     decoder->damage = decoder->warnings > 0 ? decoder->library->damage : NULL;
 }
@@ -160,7 +160,7 @@ int jpeg_open(struct jpeg_decoder *decoder, const uint8_t *bytes, size_t size, s
     struct jpeg_decompress_struct *in = &library->in;
     close_picture(decoder);
     library->warnings = 0;
-    tell_damage(decoder);
+    note_damage(decoder);
     if (size < 4 || bytes[0] != 0xff || bytes[1] != 0xd8)
         return refuse_kind(bytes, size, err);
     if (size > JPEG_BYTES_MAX)
@@ -175,7 +175,7 @@ int jpeg_open(struct jpeg_decoder *decoder, const uint8_t *bytes, size_t size, s
     open_library(library);
     jpeg_mem_src(in, bytes, (unsigned long)size);
     jpeg_read_header(in, TRUE);
-    tell_damage(decoder); /* the source ran out of data and made up an end marker */
+    note_damage(decoder); /* the source ran out of data and made up an end marker */
     if ((uint64_t)in->image_width * in->image_height > JPEG_PIXELS_MAX)
         return error_set(err, EXIT_CODE_DATA, "JPEG: %u x %u pixels; at most %d in all are allowed",
                          in->image_width, in->image_height, JPEG_PIXELS_MAX);
@@ -279,6 +279,6 @@ int jpeg_decode(struct jpeg_decoder *decoder, const struct rect *region, int shr
     }
     read_rows(library, (JDIMENSION)ret_at->top, out);
     close_picture(decoder); /* the rows below are not needed */
-    tell_damage(decoder);
+    note_damage(decoder);
     return 0;
 }

@@ -16,9 +16,9 @@ static uint8_t shared_bit(enum bad_sample_kind kind) {
 int bad_samples_init(struct bad_samples *f, size_t samples, struct error *err) {
     *f = (struct bad_samples){.samples = samples};
     f->known = calloc(samples + 1, 1);
-    f->to_tell = calloc((size_t)BAD_SAMPLE_KINDS * BAD_SAMPLES_TOLD_MAX, sizeof(*f->to_tell));
+    f->to_log = calloc((size_t)BAD_SAMPLE_KINDS * BAD_SAMPLES_TOLD_MAX, sizeof(*f->to_log));
     f->made = pthread_mutex_init(&f->lock, NULL) == 0;
-    if (f->known != NULL && f->to_tell != NULL && f->made)
+    if (f->known != NULL && f->to_log != NULL && f->made)
         return 0;
     bad_samples_done(f);
     return error_no_memory(err, "faults of the data");
@@ -28,7 +28,7 @@ void bad_samples_done(struct bad_samples *f) {
     if (f->made)
         pthread_mutex_destroy(&f->lock);
     free(f->known);
-    free(f->to_tell);
+    free(f->to_log);
     *f = (struct bad_samples){0};
 }
 
@@ -47,7 +47,7 @@ int64_t bad_samples_note(struct bad_samples *f, int64_t sample, enum bad_sample_
     if (add(f, sample, kind)) {
         f->fresh++;
         if (f->told[kind] < BAD_SAMPLES_TOLD_MAX) {
-            struct bad_sample *fault = &f->to_tell[f->waiting++];
+            struct bad_sample *fault = &f->to_log[f->waiting++];
             *fault = (struct bad_sample){.sample = sample, .kind = kind};
             snprintf(fault->why, sizeof(fault->why), "%s", why);
             f->told[kind]++;
@@ -82,10 +82,10 @@ int bad_samples_take(struct bad_samples *f, struct bad_sample *ret, int max) {
     pthread_mutex_lock(&f->lock);
     int count = f->waiting < max ? f->waiting : max;
     if (count > 0) {
-        qsort(f->to_tell, (size_t)f->waiting, sizeof(*f->to_tell), compare_faults);
-        memcpy(ret, f->to_tell, (size_t)count * sizeof(*ret));
+        qsort(f->to_log, (size_t)f->waiting, sizeof(*f->to_log), compare_faults);
+        memcpy(ret, f->to_log, (size_t)count * sizeof(*ret));
         f->waiting -= count;
-        memmove(f->to_tell, f->to_tell + count, (size_t)f->waiting * sizeof(*f->to_tell));
+        memmove(f->to_log, f->to_log + count, (size_t)f->waiting * sizeof(*f->to_log));
     }
     pthread_mutex_unlock(&f->lock);
     return count;

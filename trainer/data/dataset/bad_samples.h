@@ -33,9 +33,9 @@ struct bad_samples {
     uint8_t *known;                  /* owned; [samples], bits */
     int64_t count[BAD_SAMPLE_KINDS]; /* distinct, found here or learned from other ranks */
     int64_t fresh;                   /* found here and not shared */
-    int told[BAD_SAMPLE_KINDS];      /* found here and added to `to_tell` so far */
-    struct bad_sample *to_tell;      /* owned; capacity of BAD_SAMPLES_TOLD_MAX of each kind */
-    int waiting;                     /* in to_tell */
+    int told[BAD_SAMPLE_KINDS];      /* found here and added to `to_log` so far */
+    struct bad_sample *to_log;       /* owned; capacity of BAD_SAMPLES_TOLD_MAX of each kind */
+    int waiting;                     /* in to_log */
 };
 
 int bad_samples_init(struct bad_samples *f, size_t samples, struct error *err);

@@ -37,7 +37,7 @@ static struct services services = {.loop = &loop,
                                    .console = &console,
                                    .failure = &failure};
 
-static void tell(void *context, json_t *message) {
+static void send_message(void *context, json_t *message) {
     (void)context;
     (void)json_array_append_new(told, message);
 }
@@ -49,7 +49,7 @@ static size_t queued(void *context) {
 
 static const struct listener_events no_listener_events = {0};
 static const struct executor_options options = {
-    .uploading = &uploading, .tell = tell, .queued = queued};
+    .uploading = &uploading, .send = send_message, .queued = queued};
 
 static void open_host(const char *logs) {
     static char path[] = "PATH=/usr/bin:/bin";

@@ -36,7 +36,7 @@ static void set_up(const char *base) {
     rank_set = (struct rank_set){.attempt = 2};
     services = (struct services){
         .loop = &loop, .reaper = &reaper, .job = &job, .environment = environment};
-    gatherer = (struct gatherer){.services = &services, .rank_set = &rank_set, .tell = hear};
+    gatherer = (struct gatherer){.services = &services, .rank_set = &rank_set, .send = hear};
 }
 
 static void take_down(void) {

@@ -11,7 +11,7 @@
 static json_t *told;
 static size_t waiting;
 
-static void tell(void *context, json_t *message) {
+static void send_message(void *context, json_t *message) {
     (void)context;
     (void)json_array_append_new(told, message);
 }
@@ -27,7 +27,7 @@ static void begin(void) {
     json_decref(told);
     told = json_array();
     waiting = 0;
-    forward = (struct line_forward){.tell = tell, .queued = queued};
+    forward = (struct line_forward){.send = send_message, .queued = queued};
 }
 
 static const char *text_of(size_t i) {

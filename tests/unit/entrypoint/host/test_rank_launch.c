@@ -53,7 +53,7 @@ static void set_up(void) {
                                   .run = "0123456789abcdef",
                                   .rank_set = &rank_set,
                                   .line = say,
-                                  .tell = hear};
+                                  .send = hear};
 }
 
 static void take_down(void) {

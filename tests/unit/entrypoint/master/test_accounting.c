@@ -26,7 +26,7 @@ static void begin(void) {
 static void tell(const char *text) {
     json_t *message = json_loads(text, 0, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(message);
-    accounting_told(&members[1], message);
+    accounting_receive(&members[1], message);
     json_decref(message);
 }
 

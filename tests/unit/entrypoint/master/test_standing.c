@@ -62,7 +62,7 @@ static void end(void) {
 static void say(size_t from, int attempt, int64_t still, bool busy) {
     cleanup_json json_t *alive = json_pack("{s:i, s:I, s:b}", "attempt", attempt, "still",
                                            (json_int_t)(still / CLOCK_MILLISECOND), "busy", busy);
-    standing_told(&members[from], alive);
+    standing_receive(&members[from], alive);
 }
 
 static void end_loop(void *context) {

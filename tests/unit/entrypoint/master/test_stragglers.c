@@ -23,7 +23,7 @@ static void hear(int attempt, const char *ranks) {
     json_t *message = frame_new("alive");
     (void)json_object_set_new(message, "attempt", json_integer(attempt));
     (void)json_object_set_new(message, "ranks", json_loads(ranks, JSON_DECODE_ANY, NULL));
-    stragglers_told(&members[1], message);
+    stragglers_receive(&members[1], message);
     json_decref(message);
 }
 

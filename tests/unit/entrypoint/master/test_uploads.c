@@ -70,7 +70,7 @@ static void told(size_t host, const char *text) {
         (void)json_object_set_new(message, "code", json_integer(EXIT_CODE_UPLOAD));
         (void)json_object_set_new(message, "text", json_string(text));
     }
-    uploads_told(&members[host], message);
+    uploads_receive(&members[host], message);
 }
 
 static void it_ends_with_the_last_host(void) {

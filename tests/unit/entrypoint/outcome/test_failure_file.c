@@ -210,14 +210,14 @@ static void a_file_of_an_earlier_run_is_removed(void) {
     v.code = 42;
     CU_ASSERT_EQUAL(failure_file_write(base, &v, &kept, NULL), 0);
     CU_ASSERT_EQUAL(access(path, F_OK), 0);
-    CU_ASSERT(failure_file_is_told(base));
+    CU_ASSERT(failure_file_exists(base));
     failure_file_clear(base, clock_now()); /* too late: it may be the program's */
     CU_ASSERT_EQUAL(access(path, F_OK), 0);
     failure_file_clear(base, clock_now() + CLOCK_SECOND);
     CU_ASSERT_NOT_EQUAL(access(path, F_OK), 0);
-    CU_ASSERT_FALSE(failure_file_is_told(base));
+    CU_ASSERT_FALSE(failure_file_exists(base));
     CU_ASSERT_EQUAL(file_publish(path, "", 0, 0644, NULL), 0);
-    CU_ASSERT_FALSE(failure_file_is_told(base)); /* an empty file is nothing */
+    CU_ASSERT_FALSE(failure_file_exists(base)); /* an empty file is nothing */
 }
 
 /* A FIFO nobody reads, a link to somewhere: the program made them, and neither is opened. */
@@ -301,9 +301,9 @@ static void success_leaves_an_empty_file(void) {
     CU_ASSERT_EQUAL(file_make_dirs(base, NULL), 0);
     CU_ASSERT_EQUAL(failure_file_reserve(base, NULL), 0);
     CU_ASSERT_NOT_EQUAL(access(path, F_OK), 0);
-    CU_ASSERT_FALSE(failure_file_is_told(base)); /* room alone tells nothing */
+    CU_ASSERT_FALSE(failure_file_exists(base)); /* room alone tells nothing */
     failure_file_none(base);
-    CU_ASSERT(failure_file_is_told(base));
+    CU_ASSERT(failure_file_exists(base));
     CU_ASSERT_EQUAL(lstat(path, &st), 0);
     CU_ASSERT(S_ISREG(st.st_mode) && st.st_size == 0);
     CU_ASSERT_NOT_EQUAL(access(reserved, F_OK), 0);

@@ -295,7 +295,7 @@ static void step_forget(struct model *m, int host) {
             be_alone(m, i);
 }
 
-static void step_tell(struct model *m, int host) {
+static void step_read_outcome(struct model *m, int host) {
     int master = m->master_of[host];
     unsigned number = m->quorum[master].committed.number;
     if (!m->acts[master] || m->mute[host] || !quorum_commit(&m->quorum[host], number))
@@ -328,7 +328,7 @@ static void two_masters_never_act_whatever_breaks(void) {
                     step_forget(&m, host);
                 break;
             case 2:
-                step_tell(&m, host);
+                step_read_outcome(&m, host);
                 break;
             default:
                 for (int i = 0; i < MODEL_HOSTS; i++)

@@ -187,7 +187,7 @@ static int read_files(struct scoring *s, struct error *err) {
     return detection_scores_categories(&s->index, &s->categories, err);
 }
 
-static int tell_ids(const struct scoring *s, struct error *err) {
+static int warn_of_ids(const struct scoring *s, struct error *err) {
     struct coco_task_ids ids;
     char text[512];
     if (coco_task_ids(&s->index, &ids, err) != 0)
@@ -202,7 +202,7 @@ static int run(struct scoring *s, struct error *err) {
     const struct flags *f = s->flags;
     buf_init(&s->text, TEXT_MAX);
     buf_init(&s->json, TEXT_MAX);
-    if (read_files(s, err) != 0 || tell_ids(s, err) != 0)
+    if (read_files(s, err) != 0 || warn_of_ids(s, err) != 0)
         return -1;
     bool boxes = f->kinds != KINDS_MASK;
     bool masks = f->kinds == KINDS_AUTO ? s->results.masks : f->kinds != KINDS_BOX;

@@ -62,7 +62,7 @@ int command_prepare_coco(int argc, char *const *argv, struct error *err) {
                                 .seed = (uint64_t)f.seed};
     struct writing writing;
     writing_open(&writing, STDERR_FILENO, f.train + f.validation);
-    o.written = writing_tell;
+    o.written = writing_show;
     o.context = &writing;
     int result = coco_shapes_write(&o, err);
     writing_close(&writing);

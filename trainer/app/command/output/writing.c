@@ -8,7 +8,7 @@ void writing_open(struct writing *w, int fd, int64_t of) {
     status_line_open(&w->line, fd);
 }
 
-void writing_tell(void *context, int64_t done) {
+void writing_show(void *context, int64_t done) {
     struct writing *w = context;
     int64_t now = clock_now();
     status_text_show(

@@ -15,7 +15,7 @@ struct writing {
 /* On FD, where that is a terminal. */
 void writing_open(struct writing *w, int fd, int64_t of);
 /* DONE pictures are written; CONTEXT is a struct writing. */
-void writing_tell(void *context, int64_t done);
+void writing_show(void *context, int64_t done);
 void writing_close(struct writing *w);
 
 #endif

@@ -8,10 +8,10 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-static void tell(void *context, int64_t done, int64_t of) {
+static void show(void *context, int64_t done, int64_t of) {
     struct writing *writing = context;
     writing->of = of;
-    writing_tell(writing, done);
+    writing_show(writing, done);
 }
 
 int command_prepare_zips(int argc, char *const *argv, struct error *err) {
@@ -25,7 +25,7 @@ int command_prepare_zips(int argc, char *const *argv, struct error *err) {
         .archives = (const char *const *)f.sources,
         .count = (size_t)f.source_count,
         .threads = prepare_flags_threads(&f),
-        .written = tell,
+        .written = show,
         .context = &writing,
     };
     writing_open(&writing, STDERR_FILENO, 0);

@@ -123,7 +123,7 @@ int prepare_sets_write(struct prepare_sets *sets, const struct prepare_flags *f,
         .raw = f->raw,
         .threads = prepare_flags_threads(f),
         .bad_allowed = f->reading.bad_allowed,
-        .written = writing_tell,
+        .written = writing_show,
         .context = &writing,
     };
     writing_open(&writing, STDERR_FILENO, pictures);

@@ -66,7 +66,7 @@ static void set_up(void) {
     CU_ASSERT_EQUAL_FATAL(mkdir(base, 0755) | mkdir(path, 0755), 0);
     job = (struct job){.settings = {.base_dir = base},
                        .cluster = {.hosts = hosts, .count = 3, .self = 1}};
-    proof = (struct shared_dir_check){.services = &services, .run = run, .tell = hear};
+    proof = (struct shared_dir_check){.services = &services, .run = run, .send = hear};
     proved_count = 0;
     reaping_open(&loop, &reaper);
 }

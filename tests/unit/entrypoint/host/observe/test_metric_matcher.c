@@ -70,9 +70,9 @@ static void what_another_host_has_seen_was_seen(void) {
     cleanup_json json_t *none = json_object();
     open_watch(&c, 2, false);
     line(&c, "loss=1\n");
-    metric_matcher_told(&c, odd);
-    metric_matcher_told(&c, none);
-    metric_matcher_told(&c, message);
+    metric_matcher_receive(&c, odd);
+    metric_matcher_receive(&c, none);
+    metric_matcher_receive(&c, message);
     metric_matcher_conclude(&c, NULL, true);
     CU_ASSERT_STRING_EQUAL(said, "");
     close_watch(&c);
@@ -101,7 +101,7 @@ static void what_went_unread_elsewhere_may_have_matched(void) {
     close_watch(&c);
     open_watch(&c, 2, false);
     line(&c, "loss=1\n");
-    metric_matcher_told(&c, message);
+    metric_matcher_receive(&c, message);
     metric_matcher_conclude(&c, NULL, true);
     CU_ASSERT_STRING_EQUAL(
         said, "metric acc matched 0 times; some lines were skipped for lack of time\n");

@@ -221,7 +221,7 @@ static void it_is_a_host_of_the_next_attempt(void) {
     cleanup_json json_t *stop = frame_new("stop");
     master_member_events.message(&members[4], stop);
     CU_ASSERT_EQUAL(raised[EVENT_STOP], 1);
-    rejoin_told(&members[3], join);
+    rejoin_receive(&members[3], join);
     CU_ASSERT_EQUAL(raised[EVENT_HOST_REJOINED], 2);
     tear_down();
 }

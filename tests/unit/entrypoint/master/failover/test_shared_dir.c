@@ -80,7 +80,7 @@ static void tell_of(size_t host, enum shared_dir_probe_step step, const char *wo
         (void)json_object_set_new(message, "word", json_string(word));
     if (fault != NULL)
         (void)json_object_set_new(message, "fault", json_string(fault));
-    shared_dir_told(&members[host], message);
+    shared_dir_receive(&members[host], message);
     json_decref(message);
 }
 

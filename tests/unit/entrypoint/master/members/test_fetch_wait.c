@@ -39,7 +39,7 @@ static int64_t tell(struct member *b, uint64_t count, const char *text) {
     struct fetch_progress mark = {.count = count};
     (void)snprintf(mark.text, sizeof(mark.text), "%s", text);
     b->link = a_link;
-    fetch_wait_told(b, &mark);
+    fetch_wait_receive(b, &mark);
     return b->fetching.since;
 }
 
@@ -120,14 +120,14 @@ static void counted_hosts_are_told_where_the_one_above_is(void) {
         members[3].link = link_new(&loop, pair[0], NULL, false, &quiet_link, NULL, NULL);
         CU_ASSERT_TRUE(net_address_parse("fd00::2", &members[1].address));
         if (order == 1)
-            fetch_wait_told(&members[3], &mark);
+            fetch_wait_receive(&members[3], &mark);
         members[1].link = a_link;
-        fetch_wait_told(&members[1], &mark);
+        fetch_wait_receive(&members[1], &mark);
         if (order != 1)
-            fetch_wait_told(&members[3], &mark);
+            fetch_wait_receive(&members[3], &mark);
         mark.count++;
-        fetch_wait_told(&members[3], &mark); /* once */
-        fetch_wait_told(&members[1], &mark);
+        fetch_wait_receive(&members[3], &mark); /* once */
+        fetch_wait_receive(&members[1], &mark);
         link_flush(members[3].link);
         ssize_t size = recv(pair[1], bytes, sizeof(bytes), 0);
         if (order == 2) {

@@ -128,7 +128,7 @@ static void tell_fetching(int marks) {
     cleanup_json json_t *message = frame_new("fetching");
     (void)json_object_set_new(message, "marks", json_integer(marks));
     (void)json_object_set_new(message, "text", json_sprintf("train: %d of 99", marks));
-    join_told(&members[1], message);
+    join_receive(&members[1], message);
 }
 
 /* Each step comes a moment before its time is over. */
@@ -188,7 +188,7 @@ static void a_fault_moves_no_deadline_of_a_check(void) {
         (void)json_object_set_new(join, "fault_code", json_integer(EXIT_CODE_DATA));
         (void)json_object_set_new(join, "fault_text", json_string("no such object"));
         wait_until(i * CLOCK_SECOND);
-        join_told(&members[1], join);
+        join_receive(&members[1], join);
         CU_ASSERT(is_sent("welcome"));
         CU_ASSERT(is_sent("beat"));
         join_left(&members[1]);
@@ -226,7 +226,7 @@ static void a_join_that_waits_tells_the_clocks_of_when_it_came(void) {
     struct host_info theirs = {.boot = clock_boot() + 5, .clock = clock_wall() + 60 * CLOCK_SECOND};
     cleanup_json json_t *join = host_info_json(&theirs);
     (void)json_object_set_new(join, "type", json_string("join"));
-    join_told(&members[1], join);
+    join_receive(&members[1], join);
     CU_ASSERT_PTR_NOT_NULL(members[1].pending_join);
     CU_ASSERT_EQUAL(members[1].skew, 60 * CLOCK_SECOND);
     CU_ASSERT_EQUAL(members[1].offset, 5);

@@ -100,8 +100,8 @@ static const char *told(int what, const char *const *words) {
     CU_ASSERT_EQUAL_FATAL(
         options_parse(&o, COMMAND_TRAIN, argc, (char *const *)(uintptr_t)words, &err), 0);
     CU_ASSERT_EQUAL_FATAL(learning_rate_settle(&s, &o, STEPS, 32, &err), 0);
-    CU_ASSERT_EQUAL(what == 0 ? learning_rate_tell_scale(&out, &o, &s, 32, &err)
-                              : learning_rate_tell_unreached(&out, &o, &s, &err),
+    CU_ASSERT_EQUAL(what == 0 ? learning_rate_scale_text(&out, &o, &s, 32, &err)
+                              : learning_rate_unreached_text(&out, &o, &s, &err),
                     0);
     return buf_text(&out);
 }

@@ -277,7 +277,7 @@ static int tell(struct stepper *s, bool finite, float loss, float scale, struct 
     const float flags[STORE_FLAGS] = {[FLAG_LOSS] = loss, [FLAG_IMAGES] = 2};
     struct backend_optimizer_state state = {.finite = finite, .loss_scale = scale, .good_steps = 3};
     struct step_outcome outcome;
-    int result = step_tell(s, flags, &state, 0.1, &outcome, err);
+    int result = step_read_outcome(s, flags, &state, 0.1, &outcome, err);
     CU_ASSERT(outcome.applied && outcome.skipped == !finite);
     CU_ASSERT(s->loss_scale == scale && s->good_steps == 3);
     return result;
@@ -308,15 +308,15 @@ static void a_step_without_pictures_is_no_divergence(void) {
     float flags[STORE_FLAGS] = {0};
     struct step_outcome outcome;
     for (int i = 0; i < 2 * STEP_BAD_MAX; i++) {
-        CU_ASSERT_EQUAL(step_tell(&s, flags, &state, 0.1, &outcome, NULL), 0);
+        CU_ASSERT_EQUAL(step_read_outcome(&s, flags, &state, 0.1, &outcome, NULL), 0);
         CU_ASSERT(outcome.empty && outcome.skipped && outcome.applied);
     }
     flags[FLAG_VOID] = 1;
-    CU_ASSERT_EQUAL(step_tell(&s, flags, &state, 0.1, &outcome, NULL), 0);
+    CU_ASSERT_EQUAL(step_read_outcome(&s, flags, &state, 0.1, &outcome, NULL), 0);
     CU_ASSERT(!outcome.empty && !outcome.skipped && !outcome.applied);
     flags[FLAG_VOID] = 0;
     flags[FLAG_IMAGES] = 1;
-    CU_ASSERT_EQUAL(step_tell(&s, flags, &state, 0.1, &outcome, NULL), 0);
+    CU_ASSERT_EQUAL(step_read_outcome(&s, flags, &state, 0.1, &outcome, NULL), 0);
     CU_ASSERT(!outcome.empty && !outcome.skipped && outcome.applied);
 }
 

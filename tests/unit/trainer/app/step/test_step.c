@@ -32,7 +32,7 @@ static void means_are_over_the_samples_of_all_ranks(void) {
     struct network net = {.model = &MODEL};
     struct stepper s = {.net = &net, .loss_scale = 1};
     struct step_outcome outcome;
-    CU_ASSERT_EQUAL(step_tell(&s, flags, &state, 0.1, &outcome, NULL), 0);
+    CU_ASSERT_EQUAL(step_read_outcome(&s, flags, &state, 0.1, &outcome, NULL), 0);
     CU_ASSERT(outcome.applied && !outcome.skipped);
     CU_ASSERT_DOUBLE_EQUAL(outcome.loss, 1.5, 0);
     CU_ASSERT_DOUBLE_EQUAL(outcome.metrics[METRIC_LOSS], 1.5, 0);
@@ -58,7 +58,7 @@ static void a_step_that_changed_nothing_says_why(void) {
         struct network net = {.model = &MODEL};
         struct stepper s = {.net = &net, .loss_scale = 1};
         struct step_outcome outcome;
-        CU_ASSERT_EQUAL(step_tell(&s, flags, &state, 0.1, &outcome, NULL), 0);
+        CU_ASSERT_EQUAL(step_read_outcome(&s, flags, &state, 0.1, &outcome, NULL), 0);
         CU_ASSERT_EQUAL(outcome.applied, rows[i].applied);
         CU_ASSERT_EQUAL(outcome.skipped, rows[i].skipped);
         CU_ASSERT_EQUAL(outcome.empty, rows[i].empty);
