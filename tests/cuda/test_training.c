@@ -338,7 +338,7 @@ static void micro_batches_add_up_on_the_device_and_norms_may_go_without_decay(vo
     compare(2, false);
 }
 
-static void a_network_too_large_for_the_device_is_told_with_its_sizes(void) {
+static void a_network_too_large_for_the_device_is_reported_with_its_sizes(void) {
     struct backend *device = NULL;
     struct error err = {0};
     CU_ASSERT_EQUAL_FATAL(emulated_open(&device, true, &err), 0);
@@ -439,5 +439,5 @@ UNIT_SUITE("cuda.training", UNIT(every_optimizer_steps_as_on_the_host),
            UNIT(a_bucket_is_ready_on_the_stream_that_is_told_so),
            UNIT(the_devices_step_is_the_hosts),
            UNIT(micro_batches_add_up_on_the_device_and_norms_may_go_without_decay),
-           UNIT(a_network_too_large_for_the_device_is_told_with_its_sizes),
+           UNIT(a_network_too_large_for_the_device_is_reported_with_its_sizes),
            UNIT(a_fault_of_the_device_names_operator_and_shape))

@@ -110,7 +110,7 @@ static void an_own_backward_pass_takes_the_place_of_products(void) {
                     without.all.kernels + (2 - 1) * plain + (3 - 2) * (norm + join));
 }
 
-static void a_network_too_large_for_the_device_is_told_with_its_sizes(void) {
+static void a_network_too_large_for_the_device_is_reported_with_its_sizes(void) {
     struct net net = {0};
     struct error err = {0};
     struct resnet_config config = net_config("resnet50", 4096, 224, true);
@@ -193,5 +193,5 @@ static void a_described_device_says_what_it_is(void) {
 UNIT_SUITE("plans.described", UNIT(launches_of_a_step_are_counted),
            UNIT(what_the_device_does_not_do_is_refused),
            UNIT(an_own_backward_pass_takes_the_place_of_products),
-           UNIT(a_network_too_large_for_the_device_is_told_with_its_sizes),
+           UNIT(a_network_too_large_for_the_device_is_reported_with_its_sizes),
            UNIT(a_description_that_is_none_is_named), UNIT(a_described_device_says_what_it_is))

@@ -44,7 +44,7 @@ every_rank_knows_its_place() {
 }
 
 # As a rule that a container engine left behind does it. A container may not.
-translated_addresses_are_told() {
+translated_addresses_are_reported() {
     ring 2
     hosts start 1 -- train -- true
     hosts start 2 -p 'ip address add 10.77.0.99/24 dev eth0 &&
@@ -498,6 +498,6 @@ CASES=${CASES:-every_rank_knows_its_place two_ranks_a_host frameworks_find_their
     lines_stay_whole_and_valid the_master_prints_all_if_asked ten_jobs_of_one_instant
     once_per_host one_network_for_all_libraries one_host_alone
     $([ "$DRIVER" = docker ] || echo first_processes_sleep_between_heartbeats a_first_process_alone_sleeps first_processes_that_may_be_followed_sleep_as_well) a_umask_against_the_owner_is_not_kept hosts_named_by_a_variable hosts_are_checked
-    $([ "$DRIVER" = docker ] || echo a_users_signal_stays_on_its_host a_users_signal_to_all_processes_ends_nothing all_that_is_wrong_is_told_at_once many_hosts_are_checked a_silent_host_holds_no_check_up another_build_is_told_of ranks_talk_by_ucx_where_all_hosts_can translated_addresses_are_told translated_connections_end_the_job ranks_share_memory_where_there_is_room)}
+    $([ "$DRIVER" = docker ] || echo a_users_signal_stays_on_its_host a_users_signal_to_all_processes_ends_nothing all_that_is_wrong_is_told_at_once many_hosts_are_checked a_silent_host_holds_no_check_up another_build_is_told_of ranks_talk_by_ucx_where_all_hosts_can translated_addresses_are_reported translated_connections_end_the_job ranks_share_memory_where_there_is_room)}
 run_cases
 finish

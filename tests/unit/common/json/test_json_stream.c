@@ -308,7 +308,7 @@ static void a_string_longer_than_the_window_is_read(void) {
 }
 
 /* A disk that fails in the middle of a file: every reader says so. */
-static void a_read_that_fails_is_told(void) {
+static void a_read_that_fails_is_reported(void) {
     char path[PATH_MAX];
     snprintf(path, sizeof(path), "%s/fails.json", unit_temp_dir());
     write_cut(path, "[]", 2);
@@ -361,5 +361,5 @@ UNIT_SUITE("common.json_stream", UNIT(an_object_is_read_key_by_key),
            UNIT(what_is_wrong_behind_the_border_is_refused),
            UNIT(a_long_key_comes_back_cut_where_it_is_kept), UNIT(strings_have_a_ceiling),
            UNIT(a_string_without_an_end_is_given_up_at_the_ceiling),
-           UNIT(a_string_longer_than_the_window_is_read), UNIT(a_read_that_fails_is_told),
+           UNIT(a_string_longer_than_the_window_is_read), UNIT(a_read_that_fails_is_reported),
            UNIT(what_is_no_file_is_refused))

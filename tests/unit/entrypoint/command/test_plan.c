@@ -83,7 +83,7 @@ static void the_plan_says_what_would_run_and_no_secret(void) {
     argv_done(&job.program.argv);
 }
 
-static void without_mpirun_the_rest_is_still_told(void) {
+static void without_mpirun_the_rest_is_still_reported(void) {
     struct job job = sample();
     cleanup_json json_t *plan = plan_of(&job, NULL);
     CU_ASSERT(json_is_null(json_object_get(plan, "mpirun")));
@@ -95,7 +95,7 @@ static void without_mpirun_the_rest_is_still_told(void) {
 
 static const char *why(const json_t *plan, const char *what);
 
-static void the_launcher_is_told_with_its_reason(void) {
+static void the_launcher_is_reported_with_its_reason(void) {
     struct job job = sample();
     struct openmpi_request request = {
         .cluster = &job.cluster, .interface = &interface, .ports = &job.ports};
@@ -151,7 +151,7 @@ static void the_plan_says_why(void) {
     argv_done(&job.program.argv);
 }
 
-static void what_is_fetched_is_told_without_its_secrets(void) {
+static void what_is_fetched_is_reported_without_its_secrets(void) {
     struct job job = sample();
     job.sources = (struct download_sources){
         .code = "s3://b/s.tar.gz",
@@ -168,5 +168,6 @@ static void what_is_fetched_is_told_without_its_secrets(void) {
 }
 
 UNIT_SUITE("entrypoint.plan", UNIT(the_plan_says_what_would_run_and_no_secret),
-           UNIT(without_mpirun_the_rest_is_still_told), UNIT(the_launcher_is_told_with_its_reason),
-           UNIT(the_plan_says_why), UNIT(what_is_fetched_is_told_without_its_secrets))
+           UNIT(without_mpirun_the_rest_is_still_reported),
+           UNIT(the_launcher_is_reported_with_its_reason), UNIT(the_plan_says_why),
+           UNIT(what_is_fetched_is_reported_without_its_secrets))

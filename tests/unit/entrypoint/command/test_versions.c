@@ -31,7 +31,7 @@ static void each_thing_has_its_line(void) {
     CU_ASSERT_EQUAL(strstr(buf_text(&text), "Open MPI           not here") == NULL, has_mpirun);
 }
 
-static void what_is_missing_is_said(void) {
+static void what_is_missing_is_reported(void) {
     char *environment[] = {(char[]){"PATH=/no/such/folder"}, NULL};
     cleanup_buf struct buf text;
     buf_init(&text, 65536);
@@ -39,4 +39,4 @@ static void what_is_missing_is_said(void) {
     ASSERT_CONTAINS(buf_text(&text), "Open MPI           not here\n");
 }
 
-UNIT_SUITE("entrypoint.versions", UNIT(each_thing_has_its_line), UNIT(what_is_missing_is_said))
+UNIT_SUITE("entrypoint.versions", UNIT(each_thing_has_its_line), UNIT(what_is_missing_is_reported))

@@ -82,7 +82,7 @@ static void each_is_told_its_place(void) {
     close_all();
 }
 
-static void how_each_ended_is_told(void) {
+static void how_each_ended_is_reported(void) {
     open_all();
     CU_ASSERT_EQUAL(start("case $OMPI_COMM_WORLD_RANK in 5) exit 7 ;; 6) kill -KILL $$ ;; esac"),
                     0);
@@ -116,5 +116,5 @@ static void what_cannot_be_started_is_an_error(void) {
     close_all();
 }
 
-UNIT_SUITE("direct.shims", UNIT(each_is_told_its_place), UNIT(how_each_ended_is_told),
+UNIT_SUITE("direct.shims", UNIT(each_is_told_its_place), UNIT(how_each_ended_is_reported),
            UNIT(what_cannot_be_started_is_an_error))

@@ -33,7 +33,7 @@ static void files_of_the_kernel_are_printed(void) {
                                             "== /sys/fs/cgroup/memory.max\nmax\n");
 }
 
-static void nothing_is_said(void) {
+static void nothing_is_reported(void) {
     cleanup_buf struct buf text;
     buf_init(&text, 64 * 1024);
     root = "/proc/none";
@@ -41,4 +41,4 @@ static void nothing_is_said(void) {
     CU_ASSERT_STRING_EQUAL(buf_text(&text), "");
 }
 
-UNIT_SUITE("evidence.host_state", UNIT(files_of_the_kernel_are_printed), UNIT(nothing_is_said))
+UNIT_SUITE("evidence.host_state", UNIT(files_of_the_kernel_are_printed), UNIT(nothing_is_reported))

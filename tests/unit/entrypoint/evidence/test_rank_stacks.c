@@ -156,7 +156,7 @@ static void a_tool_that_hangs_is_killed_and_the_process_goes_on(void) {
     end(child);
 }
 
-static void no_process_is_said(void) {
+static void no_process_is_reported(void) {
     cleanup_buf struct buf text;
     buf_init(&text, 64 * 1024);
     seconds = 60;
@@ -167,4 +167,4 @@ static void no_process_is_said(void) {
 UNIT_SUITE("evidence.rank_stacks", UNIT(the_first_tool_is_asked), UNIT(gdb_shows_no_arguments),
            UNIT(py_spy_is_for_python), UNIT(without_a_tool_the_kernel_is_asked),
            UNIT(a_stopped_process_is_left_alone),
-           UNIT(a_tool_that_hangs_is_killed_and_the_process_goes_on), UNIT(no_process_is_said))
+           UNIT(a_tool_that_hangs_is_killed_and_the_process_goes_on), UNIT(no_process_is_reported))

@@ -96,7 +96,7 @@ static void silence_ends_at_the_deadline(void) {
     ASSERT_CONTAINS(err.text, "connecting to RAS");
 }
 
-static void another_service_is_told_apart(void) {
+static void another_service_is_distinguished(void) {
     struct error err;
     cleanup_buf struct buf text;
     buf_init(&text, 4096);
@@ -130,5 +130,5 @@ static void the_environment_says_where_it_is(void) {
 
 UNIT_SUITE("evidence.ras_client", UNIT(an_answer_is_read_to_its_end),
            UNIT(an_endless_answer_is_an_error), UNIT(silence_ends_at_the_deadline),
-           UNIT(another_service_is_told_apart), UNIT(addresses_are_checked),
+           UNIT(another_service_is_distinguished), UNIT(addresses_are_checked),
            UNIT(the_environment_says_where_it_is))

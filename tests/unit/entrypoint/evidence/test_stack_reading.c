@@ -66,7 +66,7 @@ static void the_first_process_counts_for_the_place(void) {
     CU_ASSERT_STRING_EQUAL(r.collective, "MPI_Barrier");
 }
 
-static void a_stopped_process_is_said(void) {
+static void a_stopped_process_is_reported(void) {
     struct stack_reading r = take("== pid 11 a\nstopped by a signal\n");
     CU_ASSERT_STRING_EQUAL(r.place, "stopped by a signal");
     CU_ASSERT_STRING_EQUAL(r.collective, "");
@@ -93,5 +93,5 @@ static void long_and_hostile_names_are_cut(void) {
 
 UNIT_SUITE("evidence.stack_reading", UNIT(py_spy_is_read),
            UNIT(names_of_the_program_are_no_collectives), UNIT(gdb_is_read), UNIT(eu_stack_is_read),
-           UNIT(the_first_process_counts_for_the_place), UNIT(a_stopped_process_is_said),
+           UNIT(the_first_process_counts_for_the_place), UNIT(a_stopped_process_is_reported),
            UNIT(anything_else_is_nothing), UNIT(long_and_hostile_names_are_cut))

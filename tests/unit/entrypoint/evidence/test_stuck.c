@@ -32,7 +32,7 @@ static void two_ranks_are_enough(void) {
                                    "it is could not be read");
 }
 
-static void other_operations_are_said(void) {
+static void other_operations_are_reported(void) {
     struct stuck_finding f;
     const struct stuck_rank ranks[] = {at("a", "all_reduce", ""), at("a", "all_reduce", ""),
                                        at("b", "barrier", "")};
@@ -41,7 +41,7 @@ static void other_operations_are_said(void) {
                                    "is in barrier");
 }
 
-static void ends_and_silent_hosts_are_told_apart(void) {
+static void ends_and_silent_hosts_are_distinguished(void) {
     struct stuck_finding f;
     struct stuck_rank ranks[] = {at("a", "barrier", ""), {.host = "b"}, {.host = "c"}};
     ranks[2].ended = true;
@@ -122,7 +122,7 @@ static void long_lists_are_cut(void) {
 }
 
 UNIT_SUITE("evidence.stuck", UNIT(the_rank_that_has_not_come_is_named), UNIT(two_ranks_are_enough),
-           UNIT(other_operations_are_said), UNIT(ends_and_silent_hosts_are_told_apart),
+           UNIT(other_operations_are_reported), UNIT(ends_and_silent_hosts_are_distinguished),
            UNIT(all_in_one_operation_is_its_own_case), UNIT(one_elsewhere_among_many_is_named),
            UNIT(one_that_waits_elsewhere_is_named), UNIT(nothing_known_is_nothing),
            UNIT(long_lists_are_cut))

@@ -26,7 +26,7 @@ static void end(pid_t pid) {
     (void)waitpid(pid, NULL, 0);
 }
 
-static void each_process_below_is_told_with_its_threads(void) {
+static void each_process_below_is_reported_with_its_threads(void) {
     char text[512];
     char expected[64];
     pid_t one = start("one");
@@ -67,5 +67,5 @@ static void the_main_thread_is_described(void) {
     CU_ASSERT_STRING_EQUAL(text, "");
 }
 
-UNIT_SUITE("evidence.thread_states", UNIT(each_process_below_is_told_with_its_threads),
+UNIT_SUITE("evidence.thread_states", UNIT(each_process_below_is_reported_with_its_threads),
            UNIT(hostile_names_become_valid_and_room_is_kept), UNIT(the_main_thread_is_described))

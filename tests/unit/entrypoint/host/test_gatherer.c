@@ -57,7 +57,7 @@ static void order(int which) {
 }
 
 /* The child is this test program in another role. */
-static void what_a_child_gathers_is_told(void) {
+static void what_a_child_gathers_is_reported(void) {
     char path[PATH_MAX];
     set_up(unit_temp_dir());
     order(7);
@@ -73,7 +73,7 @@ static void what_a_child_gathers_is_told(void) {
     take_down();
 }
 
-static void a_child_that_fails_is_told(void) {
+static void a_child_that_fails_is_reported(void) {
     set_up("/proc/none");
     order(9);
     CU_ASSERT_EQUAL(loop_run(&loop, NULL), 0);
@@ -95,5 +95,5 @@ static void an_end_is_silent(void) {
     take_down();
 }
 
-STAGE_SUITE("host.gatherer", UNIT(what_a_child_gathers_is_told), UNIT(a_child_that_fails_is_told),
-            UNIT(an_end_is_silent))
+STAGE_SUITE("host.gatherer", UNIT(what_a_child_gathers_is_reported),
+            UNIT(a_child_that_fails_is_reported), UNIT(an_end_is_silent))

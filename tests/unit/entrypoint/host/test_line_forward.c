@@ -48,7 +48,7 @@ static void a_line_is_one_message(void) {
 }
 
 /* Between two characters. */
-static void a_long_line_is_told_in_parts(void) {
+static void a_long_line_is_reported_in_parts(void) {
     static char line[70 * 1024];
     size_t size = 0;
     begin();
@@ -96,6 +96,6 @@ static void the_end_tells_of_those_that_are_left(void) {
     told = NULL;
 }
 
-UNIT_SUITE("host.line_forward", UNIT(a_line_is_one_message), UNIT(a_long_line_is_told_in_parts),
+UNIT_SUITE("host.line_forward", UNIT(a_line_is_one_message), UNIT(a_long_line_is_reported_in_parts),
            UNIT(lines_are_dropped_while_much_waits_and_the_next_tells_how_many),
            UNIT(the_end_tells_of_those_that_are_left))

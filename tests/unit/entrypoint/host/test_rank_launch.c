@@ -68,7 +68,7 @@ static void order(json_int_t first, json_int_t size) {
     json_decref(message);
 }
 
-static void a_shim_that_ends_early_is_told(void) {
+static void a_shim_that_ends_early_is_reported(void) {
     set_up();
     order(2, 6);
     CU_ASSERT_EQUAL(told, 0);
@@ -138,6 +138,6 @@ static void ranks_are_started_once(void) {
     take_down();
 }
 
-UNIT_SUITE("host.rank_launch", UNIT(a_shim_that_ends_early_is_told),
+UNIT_SUITE("host.rank_launch", UNIT(a_shim_that_ends_early_is_reported),
            UNIT(a_shim_that_had_registered_is_not), UNIT(an_order_that_counts_otherwise_is_refused),
            UNIT(a_host_that_expects_mpirun_says_so), UNIT(ranks_are_started_once))

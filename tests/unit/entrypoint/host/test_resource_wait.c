@@ -11,7 +11,7 @@ static void done(void *context, const struct error *failure) {
     told++;
 }
 
-static void what_is_free_is_told_at_once(void) {
+static void what_is_free_is_reported_at_once(void) {
     struct loop loop;
     struct cluster_host host = {.name = {"a"}, .slots = 1};
     struct job job = {.cluster = {.hosts = &host, .count = 1}};
@@ -28,4 +28,4 @@ static void what_is_free_is_told_at_once(void) {
     loop_done(&loop);
 }
 
-UNIT_SUITE("host.resource_wait", UNIT(what_is_free_is_told_at_once))
+UNIT_SUITE("host.resource_wait", UNIT(what_is_free_is_reported_at_once))

@@ -63,7 +63,7 @@ static void a_failure_file_of_the_program_is_kept_and_an_old_one_is_not(void) {
 }
 
 /* They stand in the log already; the failure file, which goes elsewhere, has them too. */
-static void its_own_ranks_last_words_are_told_once(void) {
+static void its_own_ranks_last_words_are_reported_once(void) {
     CU_ASSERT_EQUAL(run("echo the last words; exit 3"), 3);
     const char *once = strstr(stage_output(&host), "the last words");
     CU_ASSERT_PTR_NOT_NULL_FATAL(once);
@@ -207,7 +207,7 @@ STAGE_SUITE("host.supervisor", UNIT(signals_of_one_second_are_one_stop),
             UNIT(what_a_program_leaves_behind_is_ended),
             UNIT(a_stop_reaches_what_left_the_programs_group),
             UNIT(a_failure_file_of_the_program_is_kept_and_an_old_one_is_not),
-            UNIT(its_own_ranks_last_words_are_told_once),
+            UNIT(its_own_ranks_last_words_are_reported_once),
             UNIT(a_signal_after_the_verdict_changes_nothing),
             UNIT(a_users_signal_reaches_the_ranks), UNIT(its_folder_is_gone_afterwards),
             UNIT(a_stop_before_the_loop_begins_counts),

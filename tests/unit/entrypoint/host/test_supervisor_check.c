@@ -3,7 +3,7 @@
 static struct stage_host one;
 static struct stage_host two;
 
-static void a_host_that_was_started_for_a_job_is_told_of(void) {
+static void a_host_that_was_started_for_a_job_is_reported(void) {
     const char *master[] = {"RINGMASTER_HOSTS=127.0.0.1,127.0.0.2", "RINGMASTER_HOST=127.0.0.1",
                             NULL};
     const char *worker[] = {"RINGMASTER_HOSTS=127.0.0.1,127.0.0.2", "RINGMASTER_HOST=127.0.0.2",
@@ -26,4 +26,4 @@ static void a_host_that_was_started_for_a_job_is_told_of(void) {
     CU_ASSERT_PTR_NULL(strstr(stage_output(&one), "bad      job"));
 }
 
-STAGE_SUITE("host.supervisor_check", UNIT(a_host_that_was_started_for_a_job_is_told_of))
+STAGE_SUITE("host.supervisor_check", UNIT(a_host_that_was_started_for_a_job_is_reported))

@@ -65,7 +65,7 @@ static void a_stop_that_was_asked_for_is_no_error(void) {
     ASSERT_CONTAINS(conclude_with(&verdict, 0, ""), " error ");
 }
 
-static void another_hosts_ranks_last_words_are_told(void) {
+static void another_hosts_ranks_last_words_are_reported(void) {
     const char *words = conclude(0, 0, "");
     ASSERT_CONTAINS(words, "program: rank 1: exited with 42; leaving with 42\n");
     ASSERT_CONTAINS(words, "  | before it\n");
@@ -113,6 +113,6 @@ static void who_is_owed_the_verdict_is_waited_for_beyond_the_usual_time(void) {
 }
 
 UNIT_SUITE("host.supervisor_conclude", UNIT(a_stop_that_was_asked_for_is_no_error),
-           UNIT(another_hosts_ranks_last_words_are_told),
+           UNIT(another_hosts_ranks_last_words_are_reported),
            UNIT(its_own_ranks_are_told_where_they_may_be_missing),
            UNIT(who_is_owed_the_verdict_is_waited_for_beyond_the_usual_time))

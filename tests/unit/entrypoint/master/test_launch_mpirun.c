@@ -194,7 +194,7 @@ static void daemon_said(const char *what) {
 }
 
 /* Told with its host's clock. */
-static void a_daemon_that_was_killed_is_told_as_that(void) {
+static void a_daemon_that_was_killed_is_reported_as_that(void) {
     set_up();
     members[1].offset = 1000;
     daemon_said("{\"code\": 137, \"signal\": 9, \"memory\": 2, \"time\": 6000}");
@@ -299,7 +299,7 @@ STAGE_SUITE("master.launch_mpirun", UNIT(mpirun_starts_a_rank_on_every_slot),
             UNIT(hostile_words_arrive_unchanged),
             UNIT(the_mpirun_that_is_first_in_the_path_is_named_and_its_first_words_are_kept),
             UNIT(an_agent_leaves_as_its_daemon_did), UNIT(an_agent_may_be_gone_before_its_daemon),
-            UNIT(a_daemon_that_was_killed_is_told_as_that),
+            UNIT(a_daemon_that_was_killed_is_reported_as_that),
             UNIT(an_mpirun_that_is_killed_is_the_cause_and_may_be_tried_again),
             UNIT(the_agent_of_a_lost_host_leaves_at_once),
             UNIT(an_agent_that_mpirun_did_not_call_is_refused))

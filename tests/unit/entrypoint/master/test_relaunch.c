@@ -118,7 +118,7 @@ static void what_a_program_removed_is_made_again(void) {
     ASSERT_CONTAINS(stage_output(&host), "attempt 2 of 2");
 }
 
-static void what_cannot_be_made_again_is_told(void) {
+static void what_cannot_be_made_again_is_reported(void) {
     start("RINGMASTER_RESTARTS=2", "cd $(dirname $(dirname $SM_MODEL_DIR)); "
                                    "for f in ringmaster-run-*; do rm -rf $f; echo >$f; done; "
                                    "kill -KILL $$");
@@ -364,4 +364,4 @@ STAGE_SUITE("master.relaunch", UNIT(a_crash_is_tried_again_until_it_goes_well),
             UNIT(where_a_lost_host_may_still_run_its_end_is_waited_for),
             UNIT(where_no_other_host_may_go_on_it_is_not),
             UNIT(an_attempts_order_says_how_far_those_before_came),
-            UNIT(what_a_program_removed_is_made_again), UNIT(what_cannot_be_made_again_is_told))
+            UNIT(what_a_program_removed_is_made_again), UNIT(what_cannot_be_made_again_is_reported))

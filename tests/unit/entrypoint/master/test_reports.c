@@ -228,7 +228,7 @@ static void stalled(unsigned from, int rank, const char *states) {
 }
 
 /* The first is the failure, the others are evidence. */
-static void each_stalled_rank_is_told_of(void) {
+static void each_stalled_rank_is_reported(void) {
     gather();
     stalled(1, 2, "pid 7 sh: 1 S do_wait");
     stalled(0, 1, "pid 8 sh: 1 R");
@@ -356,7 +356,7 @@ STAGE_SUITE("master.reports", UNIT(the_first_failure_is_the_jobs),
             UNIT(a_host_speaks_for_its_own_ranks_alone),
             UNIT(all_have_started_when_the_last_one_has),
             UNIT(a_failure_outranks_an_earlier_good_end), UNIT(what_matters_is_raised),
-            UNIT(each_stalled_rank_is_told_of), UNIT(last_reports_of_a_silent_host_are_waited_for),
+            UNIT(each_stalled_rank_is_reported), UNIT(last_reports_of_a_silent_host_are_waited_for),
             UNIT(a_host_that_is_heard_has_a_second_for_its_last_reports),
             UNIT(a_master_that_stood_still_reads_before_it_judges),
             UNIT(where_it_is_known_why_nobody_waits_for_a_silent_host),

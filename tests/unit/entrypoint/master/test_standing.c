@@ -110,7 +110,7 @@ static void a_job_that_stands_still_is_asked_about_and_named(void) {
     end();
 }
 
-static void hosts_that_do_not_answer_are_said(void) {
+static void hosts_that_do_not_answer_are_reported(void) {
     begin();
     m.attempt.reported[0] = false;
     (void)attempt_report(&m.attempt, &(struct rank_report){.rank = 0, .host = 0});
@@ -190,7 +190,7 @@ static void an_attempt_that_is_over_is_forgotten(void) {
 }
 
 UNIT_SUITE("master.standing", UNIT(a_job_that_stands_still_is_asked_about_and_named),
-           UNIT(hosts_that_do_not_answer_are_said),
+           UNIT(hosts_that_do_not_answer_are_reported),
            UNIT(busy_hosts_and_silent_ones_are_not_suspect),
            UNIT(only_the_users_limit_ends_the_job), UNIT(a_stall_waits_for_evidence),
            UNIT(an_attempt_that_is_over_is_forgotten))

@@ -60,7 +60,7 @@ static void a_warning_comes_before_the_stop_signal(void) {
 
 /* Nothing stops the job here: the platform would. A program that the signal kills is no crash that
  * another attempt could mend. */
-static void the_end_of_the_time_is_told_before_it_comes(void) {
+static void the_end_of_the_time_is_reported_before_it_comes(void) {
     const char *heeds[] = {
         "--", "sh", "-c",
         "trap 'echo warned; exit 7' USR1; echo ready; while :; do sleep 0.05; done", NULL};
@@ -248,7 +248,7 @@ STAGE_SUITE("master.stop", UNIT(a_stop_waits_for_the_start_half_of_its_time),
             UNIT(the_stop_signal_waits_for_what_the_warning_asked_for), UNIT(ranks_are_warned_once),
             UNIT(an_attempt_that_begins_too_late_is_not_warned),
             UNIT(the_stop_signal_is_the_users_choice), UNIT(a_warning_comes_before_the_stop_signal),
-            UNIT(the_end_of_the_time_is_told_before_it_comes),
+            UNIT(the_end_of_the_time_is_reported_before_it_comes),
             UNIT(a_second_request_ends_it_at_once),
             UNIT(a_stopped_job_is_143_whatever_its_program_makes_of_it),
             UNIT(what_does_not_stop_is_killed_at_its_end))

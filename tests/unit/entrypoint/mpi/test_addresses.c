@@ -77,7 +77,7 @@ static void told(const char *text, const char *expected) {
     CU_ASSERT_STRING_EQUAL(buf_text(&ret), expected);
 }
 
-static void people_are_told_names(void) {
+static void people_are_shown_names(void) {
     three_hosts();
     told("", "");
     told("lost 10.0.0.2.", "lost algo-2.");
@@ -90,4 +90,4 @@ static void people_are_told_names(void) {
 
 UNIT_SUITE("mpi.addresses", UNIT(a_host_is_found_by_its_address),
            UNIT(each_host_has_an_address_of_its_own), UNIT(hosts_with_ipv6_have_stand_ins),
-           UNIT(people_are_told_names))
+           UNIT(people_are_shown_names))

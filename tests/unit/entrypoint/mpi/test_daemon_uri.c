@@ -90,7 +90,7 @@ static void other_addresses_are_refused(void) {
     }
 }
 
-static void what_is_wrong_is_said(void) {
+static void what_is_wrong_is_reported(void) {
     static const struct {
         const char *uri, *words;
     } rows[] = {
@@ -109,6 +109,6 @@ static void what_is_wrong_is_said(void) {
     }
 }
 
-UNIT_SUITE("mpi.daemon_uri", UNIT(what_is_wrong_is_said),
+UNIT_SUITE("mpi.daemon_uri", UNIT(what_is_wrong_is_reported),
            UNIT(the_masters_address_and_port_are_found), UNIT(a_master_with_ipv6_is_found),
            UNIT(masks_belong_to_addresses), UNIT(other_addresses_are_refused))

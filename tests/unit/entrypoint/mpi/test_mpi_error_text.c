@@ -9,7 +9,7 @@ static bool add(struct mpi_error_text *c, const char *line) {
 }
 
 /* As Open MPI 4.1.4 prints it. */
-static void a_broken_rule_is_told_with_its_call(void) {
+static void a_broken_rule_is_reported_with_its_call(void) {
     struct mpi_error_text c = {0};
     CU_ASSERT(add(&c, "[vm:13780] *** An error occurred in MPI_Recv"));
     CU_ASSERT_FALSE(add(&c, "[vm:13780] *** reported by process [1496383489,1]"));
@@ -51,5 +51,5 @@ static void long_ones_are_cut(void) {
     CU_ASSERT_EQUAL(strlen(c.text), MPI_ERROR_TEXT_SIZE - 1);
 }
 
-UNIT_SUITE("mpi.mpi_error_text", UNIT(a_broken_rule_is_told_with_its_call),
+UNIT_SUITE("mpi.mpi_error_text", UNIT(a_broken_rule_is_reported_with_its_call),
            UNIT(an_abort_names_its_rank), UNIT(other_words_are_none), UNIT(long_ones_are_cut))

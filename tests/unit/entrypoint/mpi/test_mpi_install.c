@@ -61,7 +61,7 @@ static void version_and_daemon_are_found(void) {
     close_all();
 }
 
-static void what_is_wrong_with_mpirun_is_told(void) {
+static void what_is_wrong_with_mpirun_is_reported(void) {
     struct error err;
     CU_ASSERT_EQUAL(find("/no/such/folder", &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_NOT_FOUND);
@@ -77,4 +77,4 @@ static void what_is_wrong_with_mpirun_is_told(void) {
 }
 
 UNIT_SUITE("mpi.mpi_install", UNIT(version_and_daemon_are_found),
-           UNIT(what_is_wrong_with_mpirun_is_told))
+           UNIT(what_is_wrong_with_mpirun_is_reported))

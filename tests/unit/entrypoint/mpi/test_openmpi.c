@@ -33,7 +33,7 @@ static int version(const char *text, struct openmpi *ret, struct error *err) {
     return openmpi_parse_version(text, strlen(text), ret, err);
 }
 
-static void versions_are_told_apart(void) {
+static void versions_are_distinguished(void) {
     struct openmpi v;
     CU_ASSERT_EQUAL(version("mpirun (Open MPI) 4.1.4\n\nReport bugs to http...\n", &v, NULL), 0);
     CU_ASSERT(v.series == OPENMPI_4_1 && v.major == 4 && v.minor == 1 && v.release == 4);
@@ -458,7 +458,7 @@ static void a_kernel_name_of_too_many_letters_is_refused(void) {
 
 UNIT_SUITE("mpi.openmpi", UNIT(daemons_look_for_no_devices),
            UNIT(a_kernel_name_of_too_many_letters_is_refused),
-           UNIT(daemons_of_5_0_are_called_by_address), UNIT(versions_are_told_apart),
+           UNIT(daemons_of_5_0_are_called_by_address), UNIT(versions_are_distinguished),
            UNIT(other_launchers_are_refused), UNIT(the_users_placing_replaces_ours),
            UNIT(modifiers_are_parted_as_the_series_has_it), UNIT(ranks_are_told_to_talk_by_ucx),
            UNIT(daemons_are_given_up_behind_hosts), UNIT(the_toolkit_s_line_is_followed),

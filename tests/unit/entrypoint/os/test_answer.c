@@ -27,7 +27,7 @@ static void lines_of_both_streams_are_taken(void) {
     buf_done(&reply.words);
 }
 
-static void a_signal_is_told(void) {
+static void a_signal_is_reported(void) {
     CU_ASSERT_EQUAL(ask("kill -SEGV $$", 60 * CLOCK_SECOND, NULL), 0);
     CU_ASSERT_EQUAL(reply.signal, SIGSEGV);
     CU_ASSERT_FALSE(reply.late);
@@ -45,5 +45,5 @@ static void one_that_cannot_be_started_is_an_error(void) {
     buf_done(&reply.words);
 }
 
-UNIT_SUITE("os.answer", UNIT(lines_of_both_streams_are_taken), UNIT(a_signal_is_told),
+UNIT_SUITE("os.answer", UNIT(lines_of_both_streams_are_taken), UNIT(a_signal_is_reported),
            UNIT(one_that_cannot_be_started_is_an_error))

@@ -66,7 +66,7 @@ static int run_shell(const char *script, char *output, size_t size) {
     return status;
 }
 
-static void every_exit_code_and_signal_is_told_apart(void) {
+static void every_exit_code_and_signal_is_distinguished(void) {
     for (int code = 0; code <= 255; code += 51) {
         char script[64];
         char output[64];
@@ -162,7 +162,7 @@ static void spawn_fails(const char *file, enum exit_code code) {
     CU_ASSERT_EQUAL(waitpid(-1, NULL, WNOHANG), -1); /* nothing is left behind */
 }
 
-static void what_cannot_be_executed_is_told_from_what_is_not_there(void) {
+static void what_cannot_be_executed_is_distinguished_from_what_is_not_there(void) {
     char path[512];
     (void)snprintf(path, sizeof(path), "%s/plain", unit_temp_dir());
     FILE *file = fopen(path, "w");
@@ -281,9 +281,9 @@ static void a_missing_working_folder_is_what_is_missing(void) {
 
 UNIT_SUITE("os.child", UNIT(a_missing_working_folder_is_what_is_missing),
            UNIT(a_missing_interpreter_is_what_is_missing),
-           UNIT(every_exit_code_and_signal_is_told_apart),
+           UNIT(every_exit_code_and_signal_is_distinguished),
            UNIT(a_child_starts_with_nothing_of_ours),
-           UNIT(what_cannot_be_executed_is_told_from_what_is_not_there),
+           UNIT(what_cannot_be_executed_is_distinguished_from_what_is_not_there),
            UNIT(the_reaper_takes_known_children_and_orphans),
            UNIT(a_child_that_cannot_have_its_streams_does_not_start),
            UNIT(a_child_has_a_stdin_where_this_process_has_none),

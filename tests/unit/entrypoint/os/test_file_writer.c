@@ -199,7 +199,7 @@ static void after_a_child_that_died_another_goes_on(void) {
     CU_ASSERT(shut());
 }
 
-static void what_went_wrong_is_told_once(void) {
+static void what_went_wrong_is_reported_once(void) {
     open_on("wrong", 1 << 16);
     writer.options.base = "/proc/nowhere";
     CU_ASSERT(put("one\n"));
@@ -228,4 +228,4 @@ UNIT_SUITE("os.file_writer", UNIT(lines_are_written_before_it_rests),
            UNIT(what_was_not_told_to_rest_is_written_as_it_closes),
            UNIT(nothing_to_write_starts_no_child), UNIT(much_comes_whole),
            UNIT(nobody_waits_for_a_disk_that_stalls), UNIT(after_a_child_that_died_another_goes_on),
-           UNIT(what_went_wrong_is_told_once), UNIT(what_is_too_long_is_dropped))
+           UNIT(what_went_wrong_is_reported_once), UNIT(what_is_too_long_is_dropped))

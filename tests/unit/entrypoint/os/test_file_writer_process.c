@@ -120,7 +120,7 @@ static void what_is_no_frame_ends_it(void) {
 }
 
 /* Nothing is made beside a base that is not there, and why is said once. */
-static void what_cannot_be_written_is_told_once(void) {
+static void what_cannot_be_written_is_reported_once(void) {
     start("nowhere");
     put_line("a", "one\n");
     put_line("a", "two\n");
@@ -161,5 +161,5 @@ static void a_link_in_the_folders_place_is_not_followed(void) {
 UNIT_SUITE("os.file_writer_process", UNIT(lines_go_to_the_files_that_they_name),
            UNIT(a_frame_that_ends_early_is_none),
            UNIT(a_whole_file_takes_the_place_of_the_last_one), UNIT(what_is_no_frame_ends_it),
-           UNIT(what_cannot_be_written_is_told_once),
+           UNIT(what_cannot_be_written_is_reported_once),
            UNIT(a_link_in_the_folders_place_is_not_followed))

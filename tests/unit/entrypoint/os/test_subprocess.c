@@ -57,7 +57,7 @@ static void stop(void) {
     buf_done(&seen);
 }
 
-static void its_words_are_complete_when_its_end_is_told(void) {
+static void its_words_are_complete_when_its_end_is_reported(void) {
     struct error err;
     CU_ASSERT_EQUAL_FATAL(start("echo out; echo err >&2; printf rest; exit 5", &err), 0);
     CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
@@ -147,7 +147,7 @@ static void it_is_killed_at_its_limit(void) {
     limit = 0;
 }
 
-UNIT_SUITE("os.subprocess", UNIT(its_words_are_complete_when_its_end_is_told),
+UNIT_SUITE("os.subprocess", UNIT(its_words_are_complete_when_its_end_is_reported),
            UNIT(signals_wait_where_they_are_to), UNIT(a_signal_reaches_its_whole_group),
            UNIT(a_code_like_a_signals_is_a_code), UNIT(what_is_not_there_is_an_error),
            UNIT(it_is_killed_at_its_limit))

@@ -20,7 +20,7 @@ static const char torchs[] =
     "such "
     "shard: 7\\\")\\nValueError: no such shard: 7\\n\", \"timestamp\": \"1764257000\"}}}";
 
-static void the_exception_is_told_in_one_line(void) {
+static void the_exception_is_reported_in_one_line(void) {
     char line[ERROR_FILE_LINE_SIZE];
     CU_ASSERT(error_file_parse(torchs, strlen(torchs), line));
     CU_ASSERT_STRING_EQUAL(line, "ValueError: no such shard: 7 (train.py, line 7)");
@@ -117,6 +117,6 @@ static void only_a_regular_file_is_read(void) {
     CU_ASSERT_FALSE(error_file_read(path, line));
 }
 
-UNIT_SUITE("outcome.error_file", UNIT(the_exception_is_told_in_one_line),
+UNIT_SUITE("outcome.error_file", UNIT(the_exception_is_reported_in_one_line),
            UNIT(what_is_missing_is_left_out), UNIT(what_is_long_is_cut),
            UNIT(deep_and_large_files_are_not_read), UNIT(only_a_regular_file_is_read))

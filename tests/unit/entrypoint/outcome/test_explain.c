@@ -105,7 +105,7 @@ static void what_mpirun_says_counts_where_nothing_else_is_known(void) {
 }
 
 /* As mpi/mpi_error_text.h hands it on. The call alone is told where the class was lost. */
-static void a_class_of_mpi_is_told_from_every_other(void) {
+static void a_class_of_mpi_is_distinguished_from_every_other(void) {
     static const char *const said[][2] = {
         {"An error occurred in MPI_Recv; MPI_ERR_TRUNCATE: message truncated", "MPI_ERR_TRUNCATE"},
         {"An error occurred in MPI_Send; MPI_ERR_RANK: invalid rank", "MPI_ERR_RANK"},
@@ -124,7 +124,7 @@ static void a_class_of_mpi_is_told_from_every_other(void) {
                            "MPI_ERR_TRUNCATE");
 }
 
-static void where_nothing_is_known_nothing_is_said(void) {
+static void where_nothing_is_known_nothing_is_reported(void) {
     CU_ASSERT_STRING_EQUAL(of_verdict(42, "program", "exited with 42", "step 3"), "nothing");
     CU_ASSERT_STRING_EQUAL(of_verdict(1, "program", "exited with 1", "oops"), "nothing");
     CU_ASSERT_STRING_EQUAL(of_verdict(73, "program", "exited with 73", ""), "nothing");
@@ -192,6 +192,6 @@ UNIT_SUITE("outcome.explain", UNIT(a_word_finds_all_that_speak_of_it),
            UNIT(rows_are_found_by_what_people_have), UNIT(keys_are_unlike_one_another),
            UNIT(a_verdict_is_explained_by_what_was_said_last),
            UNIT(what_mpirun_says_counts_where_nothing_else_is_known),
-           UNIT(a_class_of_mpi_is_told_from_every_other),
-           UNIT(where_nothing_is_known_nothing_is_said), UNIT(one_row_one_kind_or_all_are_printed),
-           UNIT(the_page_is_this_table))
+           UNIT(a_class_of_mpi_is_distinguished_from_every_other),
+           UNIT(where_nothing_is_known_nothing_is_reported),
+           UNIT(one_row_one_kind_or_all_are_printed), UNIT(the_page_is_this_table))

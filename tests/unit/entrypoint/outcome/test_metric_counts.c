@@ -45,7 +45,7 @@ static void assert_never(const struct metric_counts *c, const char *expected) {
 static const char *const three[] = {"loss",        "loss=(\\d+)", "acc",
                                     "acc=(\\d+)$", "top",         "top=(\\d+)"};
 
-static void matches_are_counted_and_the_first_is_told(void) {
+static void matches_are_counted_and_the_first_is_reported(void) {
     struct metric_counts c;
     struct warnings warnings = {0};
     open_with(&c, three, 3, &warnings);
@@ -162,7 +162,7 @@ static void zeroed_it_counts_nothing(void) {
     metric_counts_done(&c);
 }
 
-UNIT_SUITE("outcome.metric_counts", UNIT(matches_are_counted_and_the_first_is_told),
+UNIT_SUITE("outcome.metric_counts", UNIT(matches_are_counted_and_the_first_is_reported),
            UNIT(one_that_is_not_understood_is_left_out_with_a_word),
            UNIT(one_that_takes_too_long_is_left_out), UNIT(only_the_head_of_a_line_is_looked_at),
            UNIT(a_second_gives_it_a_share), UNIT(without_a_list_our_trainers_are_counted),

@@ -175,7 +175,7 @@ static void depth_and_memory_are_bounded(void) {
 }
 
 /* The words are PCRE2's, and differ with its version. */
-static void what_is_wrong_is_said_with_its_offset(void) {
+static void what_is_wrong_is_reported_with_its_offset(void) {
     static const struct {
         const char *text;
         const char *word;
@@ -236,5 +236,5 @@ static void our_own_definitions_are_understood(void) {
 
 UNIT_SUITE("outcome.regex", UNIT(it_matches_what_python_matches), UNIT(no_expression_takes_long),
            UNIT(a_long_line_is_answered), UNIT(depth_and_memory_are_bounded),
-           UNIT(what_is_wrong_is_said_with_its_offset), UNIT(groups_nest_only_so_deep),
+           UNIT(what_is_wrong_is_reported_with_its_offset), UNIT(groups_nest_only_so_deep),
            UNIT(our_own_definitions_are_understood))

@@ -97,7 +97,7 @@ static void without_progress_there_is_an_end(void) {
 }
 
 /* A stop while hosts join, say. */
-static void before_the_first_attempt_nothing_is_said_of_attempts(void) {
+static void before_the_first_attempt_nothing_is_reported_of_attempts(void) {
     const struct verdict stopped = {.code = EXIT_CODE_STOPPED, .text = "stopped"};
     CU_ASSERT_FALSE(again((struct settings){.restarts = 2}, about(&stopped, 0)));
     CU_ASSERT_STRING_EQUAL(decision.verdict.text, "stopped");
@@ -202,7 +202,7 @@ UNIT_SUITE("outcome.restart", UNIT(restarts_are_counted), UNIT(a_spare_makes_up_
            UNIT(what_an_xid_asks_for_comes_before_a_restart),
            UNIT(exit_codes_that_are_listed_are_worth_a_restart),
            UNIT(without_progress_there_is_an_end),
-           UNIT(before_the_first_attempt_nothing_is_said_of_attempts),
+           UNIT(before_the_first_attempt_nothing_is_reported_of_attempts),
            UNIT(without_a_host_only_where_that_was_asked_for),
            UNIT(a_stop_after_a_failure_ends_the_job_as_a_stop),
            UNIT(the_end_between_attempts_has_the_last_one_as_its_story),

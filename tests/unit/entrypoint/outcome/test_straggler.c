@@ -64,7 +64,7 @@ static void ranks_alike_are_left_alone(void) {
 }
 
 /* All make two steps a second, as the slow one lets them. */
-static void the_rank_that_all_wait_for_is_said_once(void) {
+static void the_rank_that_all_wait_for_is_reported_once(void) {
     char text[STRAGGLER_TEXT_SIZE];
     begin(RANKS);
     set_all((struct rhythm){.rate = 2, .work = 0.1});
@@ -202,7 +202,7 @@ static void where_most_are_slow_nobody_is(void) {
 }
 
 /* Two slow ranks of a slow host are said one after the other, the worse one first. */
-static void each_is_said_for_itself(void) {
+static void each_is_reported_for_itself(void) {
     begin(RANKS);
     set_all((struct rhythm){.rate = 2, .work = 0.1});
     rhythm[0].work = 0.3;
@@ -254,7 +254,7 @@ static void numbers_may_be_anything(void) {
     straggler_done(&straggler);
 }
 
-static void many_slow_ranks_are_not_all_said(void) {
+static void many_slow_ranks_are_not_all_reported(void) {
     enum { MANY = 64 };
     static bool none[MANY];
     unsigned count = 0;
@@ -283,10 +283,10 @@ static void the_furthest_step_is_known(void) {
 }
 
 UNIT_SUITE("outcome.straggler", UNIT(the_furthest_step_is_known), UNIT(ranks_alike_are_left_alone),
-           UNIT(the_rank_that_all_wait_for_is_said_once), UNIT(the_share_is_a_quarter),
+           UNIT(the_rank_that_all_wait_for_is_reported_once), UNIT(the_share_is_a_quarter),
            UNIT(a_moment_is_not_enough), UNIT(steps_that_are_long_take_longer),
            UNIT(a_rank_that_drifts_is_behind), UNIT(slower_and_ahead_is_not_behind),
            UNIT(one_that_stands_still_has_no_seconds), UNIT(two_ranks_are_enough_and_one_is_not),
-           UNIT(where_most_are_slow_nobody_is), UNIT(each_is_said_for_itself),
+           UNIT(where_most_are_slow_nobody_is), UNIT(each_is_reported_for_itself),
            UNIT(late_words_say_nothing), UNIT(numbers_may_be_anything),
-           UNIT(many_slow_ranks_are_not_all_said))
+           UNIT(many_slow_ranks_are_not_all_reported))

@@ -160,7 +160,7 @@ static void a_stop_before_any_failure_is_a_stop(void) {
 }
 
 /* At the end of the budget: no sign of a lack of memory, unlike a SIGKILL before it. */
-static void our_own_kill_is_told_as_that(void) {
+static void our_own_kill_is_reported_as_that(void) {
     all_ended_well();
     facts.stop_asked = MS(100);
     facts.killed = MS(5000);
@@ -320,7 +320,7 @@ static void connections_that_are_dropped_are_judged_by_their_time(void) {
     CU_ASSERT_EQUAL(judged().code, 0);
 }
 
-static void a_130_becomes_1_and_is_told(void) {
+static void a_130_becomes_1_and_is_reported(void) {
     all_ended_well();
     end_rank(0, RANK_EXITED, 130, RANK_CAUSE_NONE, MS(500));
     struct verdict v = judged();
@@ -424,11 +424,12 @@ UNIT_SUITE("outcome.verdict", UNIT(all_zero_is_success_whatever_mpirun_says),
            UNIT(a_lost_host_outranks_its_consequences),
            UNIT(a_loss_after_all_is_done_is_a_loss_too), UNIT(a_stop_before_any_failure_is_a_stop),
            UNIT(a_stop_that_ranks_answer_with_0_is_a_stop_still),
-           UNIT(our_own_kill_is_told_as_that),
+           UNIT(our_own_kill_is_reported_as_that),
            UNIT(what_the_kernel_counts_says_whether_memory_was_short),
            UNIT(the_launchers_codes_are_a_programs_own_where_a_program_says_them),
            UNIT(a_stop_after_a_failure_changes_nothing), UNIT(a_stall_is_judged_by_its_time),
            UNIT(connections_that_are_dropped_are_judged_by_their_time),
-           UNIT(the_first_line_has_what_our_own_program_said), UNIT(a_130_becomes_1_and_is_told),
+           UNIT(the_first_line_has_what_our_own_program_said),
+           UNIT(a_130_becomes_1_and_is_reported),
            UNIT(ranks_ended_for_no_known_cause_are_not_success), UNIT(an_error_becomes_a_verdict),
            UNIT(a_verdict_survives_its_frame), UNIT(what_nobody_chose_may_be_tried_again))

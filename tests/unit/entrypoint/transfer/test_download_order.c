@@ -319,7 +319,7 @@ static void checkpoints_in_a_folder_are_a_link(void) {
     CU_ASSERT_EQUAL(access(path_of("checkpoints/one"), F_OK), 0);
 }
 
-static void an_order_of_uploads_is_told_apart(void) {
+static void an_order_of_uploads_is_distinguished(void) {
     struct download_order w;
     CU_ASSERT_EQUAL_FATAL(parse("{\"seconds\": 5, \"uploads\": []}", &w, NULL), 0);
     CU_ASSERT_PTR_NOT_NULL(w.uploads);
@@ -330,7 +330,7 @@ static void an_order_of_uploads_is_told_apart(void) {
 }
 
 UNIT_SUITE("transfer.download_order", UNIT(a_target_is_tried),
-           UNIT(checkpoints_in_a_folder_are_a_link), UNIT(an_order_of_uploads_is_told_apart),
+           UNIT(checkpoints_in_a_folder_are_a_link), UNIT(an_order_of_uploads_is_distinguished),
            UNIT(an_order_is_read), UNIT(what_is_no_order_is_refused),
            UNIT(a_folder_of_this_machine_becomes_a_link), UNIT(code_is_unpacked_once),
            UNIT(what_was_unpacked_in_part_is_unpacked_again),

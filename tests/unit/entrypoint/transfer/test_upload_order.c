@@ -166,7 +166,7 @@ static void without_time_it_says_so(void) {
     CU_ASSERT_EQUAL(code_of(pid), 1);
 }
 
-static void a_target_that_fails_is_told(void) {
+static void a_target_that_fails_is_reported(void) {
     put("file", "");
     pid_t pid = start("file");
     (void)kill(pid, SIGUSR1);
@@ -177,4 +177,4 @@ static void a_target_that_fails_is_told(void) {
 UNIT_SUITE("transfer.upload_order", UNIT(what_is_no_order_is_refused),
            UNIT(what_is_live_goes_at_once_and_the_rest_at_the_end),
            UNIT(an_end_that_comes_before_it_listens_is_heard), UNIT(without_time_it_says_so),
-           UNIT(a_target_that_fails_is_told))
+           UNIT(a_target_that_fails_is_reported))

@@ -132,7 +132,7 @@ static void a_master_that_comes_late_is_found(void) {
     tear_down();
 }
 
-static void another_key_is_told_at_once_and_given_up_in_the_end(void) {
+static void another_key_is_reported_at_once_and_given_up_in_the_end(void) {
     struct error err;
     set_up(2);
     open_acceptor(NULL);
@@ -220,5 +220,5 @@ static void that_nobody_listens_is_known(void) {
 }
 
 UNIT_SUITE("wire.dial", UNIT(that_nobody_listens_is_known), UNIT(a_master_that_comes_late_is_found),
-           UNIT(another_key_is_told_at_once_and_given_up_in_the_end),
+           UNIT(another_key_is_reported_at_once_and_given_up_in_the_end),
            UNIT(another_key_is_no_end_when_the_right_one_comes))

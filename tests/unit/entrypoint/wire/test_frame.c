@@ -67,7 +67,7 @@ static void what_is_no_message_is_refused(void) {
     is_refused("{\"v\":1,\"type\":\"a\",\"type\":\"b\"}", "message");
 }
 
-static void another_version_is_told_and_both_are_named(void) {
+static void another_version_is_reported_and_both_are_named(void) {
     struct buf in;
     struct error err = {0};
     json_t *message = NULL;
@@ -141,7 +141,7 @@ static void members_come_all_or_not_at_all(void) {
 
 UNIT_SUITE("wire.frame", UNIT(members_come_all_or_not_at_all),
            UNIT(frames_arrive_whole_however_they_are_cut), UNIT(what_is_no_message_is_refused),
-           UNIT(another_version_is_told_and_both_are_named),
+           UNIT(another_version_is_reported_and_both_are_named),
            UNIT(a_message_above_the_ceiling_is_not_sent),
            UNIT(a_length_above_the_ceiling_is_refused_at_once),
            UNIT(a_full_queue_takes_no_part_of_a_frame))

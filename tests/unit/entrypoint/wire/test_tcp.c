@@ -12,7 +12,7 @@
 enum { CALLERS = 8 };
 
 /* A listener that takes nobody in: behind a full backlog nothing is answered. */
-static void a_socket_that_has_not_reached_its_peer_is_told(void) {
+static void a_socket_that_has_not_reached_its_peer_is_reported(void) {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof(at);
     int listener = socket(AF_INET, SOCK_STREAM, 0);
@@ -32,7 +32,7 @@ static void a_socket_that_has_not_reached_its_peer_is_told(void) {
     (void)close(listener);
 }
 
-static void patience_is_as_told(void) {
+static void patience_is_as_given(void) {
     unsigned silence = 0;
     socklen_t size = sizeof(silence);
     int fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -80,6 +80,6 @@ static void a_peer_that_has_no_room_is_not_stuck(void) {
     (void)close(listener);
 }
 
-UNIT_SUITE("wire.tcp", UNIT(a_socket_that_has_not_reached_its_peer_is_told),
-           UNIT(patience_is_as_told), UNIT(a_unix_socket_answers_no),
+UNIT_SUITE("wire.tcp", UNIT(a_socket_that_has_not_reached_its_peer_is_reported),
+           UNIT(patience_is_as_given), UNIT(a_unix_socket_answers_no),
            UNIT(a_peer_that_has_no_room_is_not_stuck))

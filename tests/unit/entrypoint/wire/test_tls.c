@@ -158,7 +158,7 @@ static void an_older_version_is_refused(void) {
     SSL_CTX_free(client);
 }
 
-static void another_key_is_told_apart_from_everything_else(void) {
+static void another_key_is_distinguished_from_everything_else(void) {
     SSL_CTX *server = context_of(7, 1);
     SSL_CTX *client = context_of(8, 0);
     struct ends e;
@@ -219,5 +219,6 @@ static void the_handshake_tells_the_version_of_the_messages(void) {
 
 UNIT_SUITE("wire.tls", UNIT(the_same_key_opens_and_is_what_was_used), UNIT(another_key_is_refused),
            UNIT(a_client_without_any_key_is_refused), UNIT(a_certificate_does_not_make_a_master),
-           UNIT(an_older_version_is_refused), UNIT(another_key_is_told_apart_from_everything_else),
+           UNIT(an_older_version_is_refused),
+           UNIT(another_key_is_distinguished_from_everything_else),
            UNIT(the_handshake_tells_the_version_of_the_messages))

@@ -241,7 +241,7 @@ static void a_model_is_no_checkpoint(void) {
     ASSERT_CONTAINS(err.text, "not a checkpoint");
 }
 
-static void the_path_is_told(void) {
+static void the_path_is_reported(void) {
     char path[CHECKPOINT_PATH_MAX];
     const char *folder = folder_of("path");
     CU_ASSERT_EQUAL(
@@ -422,7 +422,7 @@ UNIT_SUITE("checkpoint.checkpoint", UNIT(nothing_is_found_where_nothing_is),
            UNIT(a_later_course_is_newer_whatever_came_before), UNIT(the_file_just_written_is_kept),
            UNIT(a_later_format_is_refused_by_name_and_stays),
            UNIT(the_first_format_counts_as_the_first_course), UNIT(a_model_is_no_checkpoint),
-           UNIT(the_path_is_told), UNIT(a_folder_that_is_none_is_an_error),
+           UNIT(the_path_is_reported), UNIT(a_folder_that_is_none_is_an_error),
            UNIT(one_that_the_system_does_not_let_us_read_is_an_error),
            UNIT(without_descriptors_nothing_is_absent),
            UNIT(a_full_disk_is_an_error_and_costs_nothing),

@@ -86,7 +86,7 @@ static void each_checkpoint_once_and_oldest_first(void) {
     checkpoint_watch_done(&w);
 }
 
-static void a_damaged_one_is_told_of_once(void) {
+static void a_damaged_one_is_reported_once(void) {
     struct checkpoint_watch w;
     struct checkpoint_place after = {.samples = -1};
     cleanup_buf struct buf notes = {0};
@@ -251,7 +251,7 @@ static void a_folder_that_cannot_be_is_an_error(void) {
 }
 
 UNIT_SUITE("checkpoint.checkpoint_watch", UNIT(each_checkpoint_once_and_oldest_first),
-           UNIT(a_damaged_one_is_told_of_once), UNIT(what_another_process_saves_ends_the_wait),
+           UNIT(a_damaged_one_is_reported_once), UNIT(what_another_process_saves_ends_the_wait),
            UNIT(without_events_a_look_finds_it), UNIT(the_first_descriptor_announces_as_well),
            UNIT(where_there_are_no_watches_nothing_is_waited_for_but_looks),
            UNIT(a_signal_ends_the_wait), UNIT(a_folder_that_is_none_any_more_is_an_error),

@@ -30,7 +30,7 @@ static void what_is_sealed_agrees_with_itself(void) {
     CU_ASSERT_STRING_EQUAL(buf_text(&out), wanted);
 }
 
-static void what_has_no_seal_is_told(void) {
+static void what_has_no_seal_is_reported(void) {
     bool sealed = true;
     CU_ASSERT_EQUAL(config_seal_check(text, sizeof(text) - 1, "c.json", &sealed, &err), 0);
     CU_ASSERT_FALSE(sealed);
@@ -74,5 +74,5 @@ static void what_is_no_object_takes_no_seal(void) {
 }
 
 UNIT_SUITE("checkpoint.config_seal", UNIT(what_is_sealed_agrees_with_itself),
-           UNIT(what_has_no_seal_is_told), UNIT(every_changed_bit_is_seen),
+           UNIT(what_has_no_seal_is_reported), UNIT(every_changed_bit_is_seen),
            UNIT(what_is_no_object_takes_no_seal))

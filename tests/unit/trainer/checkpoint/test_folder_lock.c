@@ -75,7 +75,7 @@ static void it_ends_with_its_holder(void) {
     close(ends[1]);
 }
 
-static void what_is_told_of_the_holder_has_a_ceiling(void) {
+static void what_is_reported_of_the_holder_has_a_ceiling(void) {
     struct folder_lock first = {0}, second = {0};
     char holder[FOLDER_LOCK_TEXT], who[2 * FOLDER_LOCK_TEXT];
     bool taken = false;
@@ -153,5 +153,5 @@ static void a_lock_that_fails_is_neither_held_nor_free(void) {
 
 UNIT_SUITE("checkpoint.folder_lock", UNIT(a_file_system_without_locks_keeps_nobody_out),
            UNIT(a_lock_that_fails_is_neither_held_nor_free), UNIT(one_holds_it_and_is_named),
-           UNIT(it_ends_with_its_holder), UNIT(what_is_told_of_the_holder_has_a_ceiling),
+           UNIT(it_ends_with_its_holder), UNIT(what_is_reported_of_the_holder_has_a_ceiling),
            UNIT(a_path_that_is_too_long_is_named), UNIT(a_folder_that_takes_no_file_is_named))

@@ -100,7 +100,7 @@ static void fill(const char *folder, int count) {
     disk_size = (off_t)count * VALUES * (off_t)sizeof(float) + (off_t)VALUES * 2;
 }
 
-static void the_oldest_one_makes_room_and_that_is_told(void) {
+static void the_oldest_one_makes_room_and_that_is_reported(void) {
     static const int numbers[] = {ENOSPC, EDQUOT};
     for (int i = 0; i < 2; i++) {
         cleanup_buf struct buf notes = {.max = 10000};
@@ -232,7 +232,7 @@ static void one_that_cannot_be_removed_is_an_error(void) {
     }
 }
 
-UNIT_SUITE("checkpoint.full_disk", UNIT(the_oldest_one_makes_room_and_that_is_told),
+UNIT_SUITE("checkpoint.full_disk", UNIT(the_oldest_one_makes_room_and_that_is_reported),
            UNIT(a_first_one_without_room_is_beside_none),
            UNIT(the_newest_one_is_kept_and_the_error_says_so),
            UNIT(a_damaged_one_makes_room_before_it),

@@ -39,7 +39,7 @@ static int64_t in_a_minute(void) {
     return clock_now() + 60 * CLOCK_SECOND;
 }
 
-static void an_outcome_is_told_once(void) {
+static void an_outcome_is_reported_once(void) {
     struct writer w;
     struct gate g;
     struct error err = {0};
@@ -60,7 +60,7 @@ static void an_outcome_is_told_once(void) {
     gate_done(&g);
 }
 
-static void a_failure_is_told_once_and_the_next_order_is_taken(void) {
+static void a_failure_is_reported_once_and_the_next_order_is_taken(void) {
     struct writer w;
     struct gate g;
     struct error err = {0};
@@ -143,7 +143,7 @@ static void closing_waits_for_the_order_and_a_closed_one_is_idle(void) {
     gate_done(&g);
 }
 
-UNIT_SUITE("checkpoint.writer", UNIT(an_outcome_is_told_once),
-           UNIT(a_failure_is_told_once_and_the_next_order_is_taken), UNIT(there_are_never_two),
+UNIT_SUITE("checkpoint.writer", UNIT(an_outcome_is_reported_once),
+           UNIT(a_failure_is_reported_once_and_the_next_order_is_taken), UNIT(there_are_never_two),
            UNIT(a_drain_ends_at_its_deadline), UNIT(its_thread_takes_no_signals),
            UNIT(closing_waits_for_the_order_and_a_closed_one_is_idle))

@@ -102,7 +102,7 @@ static void too_much_is_refused_by_all(void) {
     }
 }
 
-static void who_is_silent_is_told(void) {
+static void silent_hosts_are_reported(void) {
     for (int call = 1; call <= 2; call++) {
         struct fake f = fake_of(0);
         cleanup_gathered struct gathered g = {0};
@@ -124,5 +124,5 @@ static void one_rank_has_its_own(void) {
 
 UNIT_SUITE("comm.gather", UNIT(blocks_come_in_the_order_of_ranks),
            UNIT(large_blocks_come_in_rounds), UNIT(nothing_from_everybody_is_nothing),
-           UNIT(too_much_is_refused_by_all), UNIT(who_is_silent_is_told),
+           UNIT(too_much_is_refused_by_all), UNIT(silent_hosts_are_reported),
            UNIT(one_rank_has_its_own))

@@ -93,7 +93,7 @@ static int fail_often(const void *user, size_t number, struct rle_scratch *scrat
                      list[number].category);
 }
 
-static void of_several_errors_the_first_pairs_is_told(void) {
+static void of_several_errors_the_first_pairs_is_reported(void) {
     make_objects();
     for (int threads = 1; threads <= 4; threads++) {
         cleanup_coco_curves struct coco_curves curves = {0};
@@ -111,4 +111,4 @@ static void of_several_errors_the_first_pairs_is_told(void) {
 
 UNIT_SUITE("eval.coco_eval", UNIT(the_number_of_threads_changes_no_bit),
            UNIT(a_category_without_objects_stays_at_minus_one), UNIT(nothing_to_score_is_no_error),
-           UNIT(of_several_errors_the_first_pairs_is_told))
+           UNIT(of_several_errors_the_first_pairs_is_reported))

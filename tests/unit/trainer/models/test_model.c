@@ -14,7 +14,7 @@ static void a_model_is_found_by_its_name(void) {
     CU_ASSERT_PTR_NULL(model_find(""));
 }
 
-static void an_unknown_one_is_told_with_all_that_there_are(void) {
+static void an_unknown_one_is_reported_with_all_that_there_are(void) {
     struct error err = {0};
     CU_ASSERT_PTR_NULL(model_need("alexnet", &err));
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
@@ -103,6 +103,6 @@ static void dropout_is_for_training_alone(void) {
 }
 
 UNIT_SUITE("models.model", UNIT(a_model_is_found_by_its_name),
-           UNIT(an_unknown_one_is_told_with_all_that_there_are),
+           UNIT(an_unknown_one_is_reported_with_all_that_there_are),
            UNIT(every_list_of_metrics_begins_with_loss_and_samples),
            UNIT(names_are_those_of_a_task), UNIT(dropout_is_for_training_alone))

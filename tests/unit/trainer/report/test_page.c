@@ -56,7 +56,7 @@ static void hostile_names_stay_text(void) {
 }
 
 /* A run that has just begun. */
-static void what_is_missing_is_said(void) {
+static void what_is_missing_is_reported(void) {
     cleanup_buf struct buf text = {0};
     char folder[512];
     put_file(folder_of("new", folder), "run.jsonl", "{\"kind\":\"run\"}\n{\"kind\":\"tr");
@@ -119,6 +119,6 @@ static void a_folder_without_a_record_is_an_error(void) {
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
 }
 
-UNIT_SUITE("report.page", UNIT(hostile_names_stay_text), UNIT(what_is_missing_is_said),
+UNIT_SUITE("report.page", UNIT(hostile_names_stay_text), UNIT(what_is_missing_is_reported),
            UNIT(runs_stand_beside_each_other), UNIT(a_page_does_not_change_with_the_time),
            UNIT(a_folder_without_a_record_is_an_error))

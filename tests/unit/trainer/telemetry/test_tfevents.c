@@ -226,7 +226,7 @@ static void the_most_scalars_with_the_longest_tags_fit(void) {
     tfevents_done(&events);
 }
 
-static void a_closed_file_is_given_back_and_one_that_is_full_is_told(void) {
+static void a_closed_file_is_given_back_and_one_that_is_full_is_reported(void) {
     struct tfevents events = TFEVENTS_CLOSED;
     struct error err = {0};
     const struct tfevents_scalar scalar = {"a", 1.5};
@@ -256,5 +256,5 @@ UNIT_SUITE("telemetry.tfevents", UNIT(a_scalar_is_written_byte_for_byte),
            UNIT(pictures_that_cannot_be_are_refused), UNIT(a_text_is_written_byte_for_byte),
            UNIT(settings_are_written_byte_for_byte), UNIT(a_text_too_long_is_refused),
            UNIT(the_most_scalars_with_the_longest_tags_fit),
-           UNIT(a_closed_file_is_given_back_and_one_that_is_full_is_told),
+           UNIT(a_closed_file_is_given_back_and_one_that_is_full_is_reported),
            UNIT(a_folder_that_cannot_be_made_is_named))

@@ -198,7 +198,7 @@ static void others_ask_one_host_alone(void) {
 }
 
 /* It is told of, and not passed over in silence. */
-static void a_host_with_another_key_is_told_of(void) {
+static void a_host_with_another_key_is_reported(void) {
     set_up(true, 2);
     role_state_return(&role_state, &job);
     run_for(20);
@@ -247,5 +247,5 @@ static void where_nobody_can_be_the_master_it_hears_so(void) {
 
 UNIT_SUITE("host.find_master", UNIT(a_lost_host_finds_whoever_listens), UNIT(so_does_a_new_process),
            UNIT(one_that_is_not_taken_yet_asks_again), UNIT(others_ask_one_host_alone),
-           UNIT(a_host_with_another_key_is_told_of),
+           UNIT(a_host_with_another_key_is_reported),
            UNIT(where_nobody_can_be_the_master_it_hears_so))

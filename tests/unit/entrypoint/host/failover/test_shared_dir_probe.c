@@ -121,7 +121,7 @@ static void a_file_that_is_there_is_not_followed(void) {
     CU_ASSERT_FALSE(step(base, SHARED_DIR_PROBE_READ, 3, word));
 }
 
-static void a_folder_that_is_not_there_is_told_of(void) {
+static void a_folder_that_is_not_there_is_reported(void) {
     CU_ASSERT_FALSE(step(unit_temp_dir(), SHARED_DIR_PROBE_WRITE, 0, "0123456789abcdef"));
     ASSERT_CONTAINS(heard.text, "/checkpoints: No such file or directory");
 }
@@ -150,5 +150,5 @@ static void a_child_that_does_not_end_is_not_waited_for(void) {
 
 UNIT_SUITE("host.shared_dir_probe", UNIT(what_one_writes_another_reads_in_the_same_folder),
            UNIT(nothing_of_a_lost_host_stays), UNIT(a_folder_of_ones_own_shows),
-           UNIT(a_file_that_is_there_is_not_followed), UNIT(a_folder_that_is_not_there_is_told_of),
+           UNIT(a_file_that_is_there_is_not_followed), UNIT(a_folder_that_is_not_there_is_reported),
            UNIT(a_child_that_does_not_end_is_not_waited_for))

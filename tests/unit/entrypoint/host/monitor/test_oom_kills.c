@@ -53,7 +53,7 @@ static void the_first_version_is_read(void) {
     CU_ASSERT_EQUAL(oom_kills(root), 5);
 }
 
-static void where_nothing_is_counted_nothing_is_said(void) {
+static void where_nothing_is_counted_nothing_is_reported(void) {
     begin("none");
     CU_ASSERT_EQUAL(oom_kills(root), -1);
     put("/proc/self/cgroup", "");
@@ -66,4 +66,4 @@ static void where_nothing_is_counted_nothing_is_said(void) {
 
 UNIT_SUITE("host.oom_kills", UNIT(the_second_version_is_read),
            UNIT(the_own_group_counts_where_it_can_be_seen), UNIT(the_first_version_is_read),
-           UNIT(where_nothing_is_counted_nothing_is_said))
+           UNIT(where_nothing_is_counted_nothing_is_reported))

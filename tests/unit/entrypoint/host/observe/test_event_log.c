@@ -65,7 +65,7 @@ static void assert_documented(const json_t *record) {
     CU_ASSERT(others > sizeof(stamp) / sizeof(stamp[0]));
 }
 
-static void a_failed_job_with_a_restart_is_told_event_by_event(void) {
+static void a_failed_job_with_a_restart_is_recorded_event_by_event(void) {
     static const char *const settings[] = {"RINGMASTER_HOSTS=one", "RINGMASTER_HOST=one",
                                            "RINGMASTER_RESTARTS=1", "RINGMASTER_RANK_LOGS=1", NULL};
     static const char *const order[] = {
@@ -122,7 +122,7 @@ static void lines_of_any_kind_come_into_a_ranks_file(void) {
     CU_ASSERT_NOT_EQUAL(access(path, F_OK), 0);
 }
 
-static void success_and_a_stop_are_told(void) {
+static void success_and_a_stop_are_reported(void) {
     static const char *const settings[] = {"RINGMASTER_HOSTS=one", "RINGMASTER_HOST=one", NULL};
     struct stage_host h;
     stage_start(&h, "good", settings, (const char *[]){"--", "true", NULL});
@@ -210,7 +210,7 @@ static void dropped_records_are_counted(void) {
     loop_done(&loop);
 }
 
-STAGE_SUITE("host.event_log", UNIT(a_failed_job_with_a_restart_is_told_event_by_event),
-            UNIT(lines_of_any_kind_come_into_a_ranks_file), UNIT(success_and_a_stop_are_told),
+STAGE_SUITE("host.event_log", UNIT(a_failed_job_with_a_restart_is_recorded_event_by_event),
+            UNIT(lines_of_any_kind_come_into_a_ranks_file), UNIT(success_and_a_stop_are_reported),
             UNIT(metrics_are_written_where_they_are_asked_for),
             UNIT(a_folder_that_cannot_be_written_is_a_warning), UNIT(dropped_records_are_counted))

@@ -139,7 +139,7 @@ static void a_job_that_fails_at_once_leaves_its_own_story(void) {
     failure_writer_close(&child);
 }
 
-static void what_went_wrong_is_told(void) {
+static void what_went_wrong_is_reported(void) {
     open_on("wrong");
     failure_writer_open(&child, &reaper, "/proc/1");
     failure_writer_conclude(&child, &bad);
@@ -397,7 +397,7 @@ static void it_holds_no_descriptor_of_ours(void) {
 
 UNIT_SUITE("host.failure_writer", UNIT(a_job_that_succeeds_leaves_nothing),
            UNIT(a_job_that_fails_leaves_its_story), UNIT(an_early_verdict_is_not_the_last_word),
-           UNIT(a_job_that_fails_at_once_leaves_its_own_story), UNIT(what_went_wrong_is_told),
+           UNIT(a_job_that_fails_at_once_leaves_its_own_story), UNIT(what_went_wrong_is_reported),
            UNIT(a_job_that_never_began_clears_what_an_earlier_one_left),
            UNIT(a_folder_that_is_not_there_is_not_made),
            UNIT(a_check_leaves_no_mark_unless_it_fails),

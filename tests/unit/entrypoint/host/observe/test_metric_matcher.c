@@ -126,7 +126,7 @@ static void one_that_takes_too_long_is_not_called_missing(void) {
 }
 
 /* A job that failed before a rank said a word has other worries. */
-static void without_a_line_nothing_is_said(void) {
+static void without_a_line_nothing_is_reported(void) {
     struct metric_counts c;
     open_watch(&c, 2, false);
     metric_matcher_conclude(&c, NULL, true);
@@ -152,5 +152,5 @@ UNIT_SUITE("host.metric_matcher", UNIT(a_metric_that_never_matched_is_named_by_t
            UNIT(what_another_host_has_seen_was_seen), UNIT(what_went_unread_may_have_matched),
            UNIT(what_went_unread_elsewhere_may_have_matched),
            UNIT(one_that_takes_too_long_is_not_called_missing),
-           UNIT(without_a_line_nothing_is_said),
+           UNIT(without_a_line_nothing_is_reported),
            UNIT(our_trainers_are_counted_for_the_event_log_alone))

@@ -124,7 +124,7 @@ static void three_hosts_reach_each_other(void) {
 
 /* One refuses, one takes connections and is silent, one answers something else, one is not there.
  */
-static void what_does_not_answer_is_told_apart(void) {
+static void what_does_not_answer_is_distinguished(void) {
     struct network_check_peer peers[5] = {{.port = 0}};
     struct network_check_result r;
     for (size_t i = 0; i < 4; i++)
@@ -250,7 +250,7 @@ static void who_fails_at_once_holds_nobody_up(void) {
 }
 
 /* Those next to it are tried first, and what was not is said. */
-static void a_way_that_was_not_tried_is_told(void) {
+static void a_way_that_was_not_tried_is_reported(void) {
     enum { HOSTS = 100, AT_ONCE = 64 };
     struct network_check_peer peers[HOSTS];
     struct network_check_result r;
@@ -289,6 +289,6 @@ static void everybody_is_dialled(void) {
 }
 
 UNIT_SUITE("host.network_check", UNIT(three_hosts_reach_each_other),
-           UNIT(what_does_not_answer_is_told_apart), UNIT(who_says_nothing_makes_room_for_hosts),
+           UNIT(what_does_not_answer_is_distinguished), UNIT(who_says_nothing_makes_room_for_hosts),
            UNIT(a_master_dials_all_hosts), UNIT(who_fails_at_once_holds_nobody_up),
-           UNIT(a_way_that_was_not_tried_is_told), UNIT(everybody_is_dialled))
+           UNIT(a_way_that_was_not_tried_is_reported), UNIT(everybody_is_dialled))

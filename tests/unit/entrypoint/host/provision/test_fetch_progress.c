@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static void steps_are_counted_and_the_last_one_is_told(void) {
+static void steps_are_counted_and_the_last_one_is_reported(void) {
     struct fetch_progress m = {0};
     fetch_progress_step(&m, "train: 1 of 2\n", 14);
     fetch_progress_step(&m, "train: 2 of 2", 13);
@@ -42,6 +42,6 @@ static void what_is_impossible_is_nothing(void) {
     CU_ASSERT_STRING_EQUAL(heard.text, "");
 }
 
-UNIT_SUITE("host.fetch_progress", UNIT(steps_are_counted_and_the_last_one_is_told),
+UNIT_SUITE("host.fetch_progress", UNIT(steps_are_counted_and_the_last_one_is_reported),
            UNIT(a_long_line_is_cut_between_characters), UNIT(a_message_brings_it_over),
            UNIT(what_is_impossible_is_nothing))

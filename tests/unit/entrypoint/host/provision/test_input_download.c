@@ -135,7 +135,7 @@ static void a_host_asks_the_one_above_it(void) {
 }
 
 /* Where hosts are only counted the platform says where the first one is, and that one the rest. */
-static void a_counted_host_asks_whom_it_is_told(void) {
+static void a_counted_host_asks_the_given_parent(void) {
     static const struct {
         size_t self;
         const char *told, *expected;
@@ -275,7 +275,7 @@ static void a_build_without_it_says_so(void) {
 UNIT_SUITE("host.input_download", UNIT(targets_are_tried_and_checkpoints_come_back),
            UNIT(jobs_of_one_platform_have_targets_of_their_own),
            UNIT(an_order_has_all_that_is_needed_and_no_more), UNIT(a_host_asks_the_one_above_it),
-           UNIT(a_counted_host_asks_whom_it_is_told), UNIT(who_is_not_told_begins_by_itself),
+           UNIT(a_counted_host_asks_the_given_parent), UNIT(who_is_not_told_begins_by_itself),
            UNIT(passing_on_takes_others_and_something_to_fetch),
            UNIT(an_archive_of_this_machine_is_a_file_that_nobody_passes_on),
            UNIT(the_sdks_region_is_handed_on), UNIT(a_build_without_it_says_so))

@@ -9,7 +9,7 @@ static const char *words(const char *pattern, bool limited) {
     return text;
 }
 
-static void signals_that_dump_are_told_from_others(void) {
+static void signals_that_dump_are_distinguished_from_others(void) {
     CU_ASSERT(core_file_is_due(SIGSEGV) && core_file_is_due(SIGABRT) && core_file_is_due(SIGBUS));
     CU_ASSERT(!core_file_is_due(SIGKILL) && !core_file_is_due(SIGTERM));
 }
@@ -33,5 +33,5 @@ static void long_patterns_are_cut(void) {
     CU_ASSERT_STRING_EQUAL(text, "/a/very");
 }
 
-UNIT_SUITE("host.ranks.core_file", UNIT(signals_that_dump_are_told_from_others),
+UNIT_SUITE("host.ranks.core_file", UNIT(signals_that_dump_are_distinguished_from_others),
            UNIT(the_place_follows_from_pattern_and_limit), UNIT(long_patterns_are_cut))

@@ -402,7 +402,7 @@ static bool waits_for_events(void) {
     return false;
 }
 
-static void an_end_is_told_before_mpiruns_signal_is_obeyed(void) {
+static void an_end_is_reported_before_mpiruns_signal_is_obeyed(void) {
     int code = -1;
     int status = 0;
     begin_shim();
@@ -426,7 +426,7 @@ static void the_program_does_not_outlive_it(void) {
     done();
 }
 
-UNIT_SUITE("host.rank_shim", UNIT(an_end_is_told_before_mpiruns_signal_is_obeyed),
+UNIT_SUITE("host.rank_shim", UNIT(an_end_is_reported_before_mpiruns_signal_is_obeyed),
            UNIT(a_program_of_its_own_accord),
            UNIT(a_direct_shim_without_a_program_leaves_on_request),
            UNIT(an_exception_in_the_error_file_is_reported),

@@ -15,7 +15,7 @@ static void tell(void *context, json_t *message) {
 
 static const struct rank_sinks sinks = {.send = tell, .context = &told};
 
-static void what_is_told_has_its_type_and_its_members(void) {
+static void a_message_has_its_type_and_its_members(void) {
     json_t *members = json_pack("{s:i, s:s}", "rank", 3, "states", "sleep");
     rank_sinks_send(&sinks, MESSAGE_QUIET, members);
     CU_ASSERT_STRING_EQUAL(frame_type(told), "quiet");
@@ -34,5 +34,4 @@ static void it_may_have_none(void) {
     told = NULL;
 }
 
-UNIT_SUITE("host.rank_sinks", UNIT(what_is_told_has_its_type_and_its_members),
-           UNIT(it_may_have_none))
+UNIT_SUITE("host.rank_sinks", UNIT(a_message_has_its_type_and_its_members), UNIT(it_may_have_none))

@@ -124,7 +124,7 @@ static void a_stop_says_whether_it_is_the_second(void) {
     tear_down();
 }
 
-static void how_far_fetching_is_is_told(void) {
+static void progress_of_fetching_is_reported(void) {
     set_up();
     s.mark.count = 3;
     worker_send_fetching(&s, ours);
@@ -213,7 +213,7 @@ static void a_master_of_another_version_hears_so_in_its_own(void) {
 UNIT_SUITE("host.worker_messages", UNIT(a_first_join_tells_nothing_of_the_job_so_far),
            UNIT(later_ones_do_and_say_what_they_ask_for),
            UNIT(a_heartbeat_brings_back_what_it_carried),
-           UNIT(a_stop_says_whether_it_is_the_second), UNIT(how_far_fetching_is_is_told),
+           UNIT(a_stop_says_whether_it_is_the_second), UNIT(progress_of_fetching_is_reported),
            UNIT(whom_to_ask_is_an_address), UNIT(the_name_of_a_run_is_one_or_none),
            UNIT(a_refusal_is_never_a_success),
            UNIT(a_master_of_another_version_hears_so_in_its_own))

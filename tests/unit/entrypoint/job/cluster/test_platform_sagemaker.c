@@ -144,7 +144,7 @@ static void a_thousand_hosts_are_read_and_more_refused(void) {
     }
 }
 
-static void a_missing_file_is_told_apart(void) {
+static void a_missing_file_is_distinguished(void) {
     struct cluster c;
     struct error err = {0};
     CU_ASSERT_EQUAL(read_one("/nonexistent/resourceconfig.json", &c, &err), 1);
@@ -156,4 +156,4 @@ UNIT_SUITE("job.platform_sagemaker", UNIT(every_valid_file_is_read),
            UNIT(every_invalid_file_has_its_error), UNIT(what_the_sdk_writes_is_understood),
            UNIT(a_byte_order_mark_is_called_that),
            UNIT(long_texts_are_cut_where_they_are_only_shown),
-           UNIT(a_thousand_hosts_are_read_and_more_refused), UNIT(a_missing_file_is_told_apart))
+           UNIT(a_thousand_hosts_are_read_and_more_refused), UNIT(a_missing_file_is_distinguished))

@@ -65,7 +65,7 @@ static void ucx_is_told_of_its_device(void) {
     CU_ASSERT_STRING_EQUAL(told("eth0"), "");
 }
 
-static void the_jobs_own_are_told(void) {
+static void the_jobs_own_are_reported(void) {
     static char nccl[] = "NCCL_SOCKET_IFNAME=ib0", other[] = "A=b",
                 gloo[] = "GLOO_SOCKET_IFNAME=lo";
     char *environment[] = {gloo, other, nccl, NULL};
@@ -92,4 +92,4 @@ static void long_values_fit(void) {
 
 UNIT_SUITE("job.nic_environment", UNIT(every_library_hears_of_the_same_interface),
            UNIT(what_the_job_sets_stays), UNIT(ucx_is_told_of_its_device),
-           UNIT(the_jobs_own_are_told), UNIT(long_values_fit))
+           UNIT(the_jobs_own_are_reported), UNIT(long_values_fit))

@@ -123,7 +123,7 @@ static void each_reads_what_the_one_before_it_has_written(void) {
     tear_down();
 }
 
-static void a_folder_of_ones_own_is_told_of_with_both_hosts(void) {
+static void a_folder_of_ones_own_is_reported_with_both_hosts(void) {
     set_up();
     shared_dir_begin(&m);
     for (size_t i = 0; i < HOSTS; i++)
@@ -138,7 +138,7 @@ static void a_folder_of_ones_own_is_told_of_with_both_hosts(void) {
 }
 
 /* Its heart may beat all the same. */
-static void a_host_that_does_not_answer_is_told_of(void) {
+static void a_host_that_does_not_answer_is_reported(void) {
     for (enum shared_dir_probe_step step = SHARED_DIR_PROBE_WRITE; step <= SHARED_DIR_PROBE_READ;
          step++) {
         set_up();
@@ -157,7 +157,7 @@ static void a_host_that_does_not_answer_is_told_of(void) {
     }
 }
 
-static void a_folder_that_cannot_be_written_is_told_of(void) {
+static void a_folder_that_cannot_be_written_is_reported(void) {
     set_up();
     shared_dir_begin(&m);
     tell(2, words[2], "/opt/ml/checkpoints: Read-only file system");
@@ -189,7 +189,7 @@ static void words_at_another_time_are_left_alone(void) {
 }
 
 UNIT_SUITE("master.shared_dir", UNIT(each_reads_what_the_one_before_it_has_written),
-           UNIT(a_folder_of_ones_own_is_told_of_with_both_hosts),
-           UNIT(a_folder_that_cannot_be_written_is_told_of),
-           UNIT(a_host_that_does_not_answer_is_told_of), UNIT(an_answer_without_a_word_is_a_fault),
+           UNIT(a_folder_of_ones_own_is_reported_with_both_hosts),
+           UNIT(a_folder_that_cannot_be_written_is_reported),
+           UNIT(a_host_that_does_not_answer_is_reported), UNIT(an_answer_without_a_word_is_a_fault),
            UNIT(words_at_another_time_are_left_alone))

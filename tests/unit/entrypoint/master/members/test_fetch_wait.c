@@ -74,7 +74,7 @@ static void the_same_word_again_is_no_step(void) {
     CU_ASSERT(tell(b, 0, "") > 7); /* it was started again */
 }
 
-static void who_is_missing_and_who_is_busy_is_told(void) {
+static void missing_and_busy_hosts_are_reported(void) {
     char text[FETCH_WAIT_NAMES_MAX];
     begin(4);
     (void)tell(&members[2], 0, "");
@@ -153,4 +153,4 @@ static void counted_hosts_are_told_where_the_one_above_is(void) {
 
 UNIT_SUITE("master.fetch_wait", UNIT(counted_hosts_are_told_where_the_one_above_is),
            UNIT(a_step_moves_the_hosts_own_time_alone), UNIT(the_same_word_again_is_no_step),
-           UNIT(who_is_missing_and_who_is_busy_is_told), UNIT(as_many_names_as_have_room))
+           UNIT(missing_and_busy_hosts_are_reported), UNIT(as_many_names_as_have_room))

@@ -43,7 +43,7 @@ static void good_ways_are_one_row(void) {
 }
 
 /* Of many hosts not every way is tried. */
-static void what_was_not_tried_is_told(void) {
+static void what_was_not_tried_is_reported(void) {
     for (int count = 17; count <= 18; count++) {
         cleanup_json json_t *hosts = json_array();
         for (int i = 0; i < count; i++)
@@ -59,7 +59,7 @@ static void what_was_not_tried_is_told(void) {
     }
 }
 
-static void one_way_streets_slow_ones_and_narrow_ones_are_told(void) {
+static void one_way_streets_slow_ones_and_narrow_ones_are_reported(void) {
     cleanup_json json_t *rows = rows_for(
         "[{\"name\":\"a\",\"network\":{\"ways\":[[1,0,\"no answer\"],[2,9,\"\"]],\"sent\":{"
         "\"peer\":1,\"bytes\":100000000,\"time\":1000000000,\"path_mtu\":1400}},"
@@ -110,7 +110,7 @@ static void what_hosts_tell_may_be_anything(void) {
     CU_ASSERT_EQUAL(json_array_size(alone), 0);
 }
 
-static void translated_addresses_are_told(void) {
+static void translated_addresses_are_reported(void) {
     cleanup_json json_t *rows =
         rows_for("[{\"name\":\"a\"},{\"name\":\"b\",\"sends_from\":\"10.0.0.2\","
                  "\"arrives_from\":\"10.0.0.99\"}]");
@@ -119,7 +119,7 @@ static void translated_addresses_are_told(void) {
                            "b sends from 10.0.0.2 and arrives from 10.0.0.99");
 }
 
-UNIT_SUITE("master.check_network", UNIT(translated_addresses_are_told), UNIT(good_ways_are_one_row),
-           UNIT(what_was_not_tried_is_told),
-           UNIT(one_way_streets_slow_ones_and_narrow_ones_are_told),
+UNIT_SUITE("master.check_network", UNIT(translated_addresses_are_reported),
+           UNIT(good_ways_are_one_row), UNIT(what_was_not_tried_is_reported),
+           UNIT(one_way_streets_slow_ones_and_narrow_ones_are_reported),
            UNIT(many_ways_that_fail_are_counted), UNIT(what_hosts_tell_may_be_anything))

@@ -96,7 +96,7 @@ static const struct changed {
     {NULL, "fault", "\"it is broken\"", "host", "bad", "", 65},
 };
 
-static void what_differs_or_lacks_is_told(void) {
+static void what_differs_or_lacks_is_reported(void) {
     for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
         const struct changed *c = &changes[i];
         json_t *second = host_called("b");
@@ -129,7 +129,7 @@ static void limits_that_are_met_are_fine(void) {
     CU_ASSERT_EQUAL(count_of(rows, "ok"), json_array_size(rows));
 }
 
-static void kernels_of_one_name_are_told_of(void) {
+static void kernels_of_one_name_are_reported(void) {
     for (int series = 4; series <= 5; series++) {
         json_t *pair[2] = {host_called("a"), host_called("b")};
         for (size_t i = 0; i < 2; i++) {
@@ -147,7 +147,7 @@ static void kernels_of_one_name_are_told_of(void) {
     }
 }
 
-static void kernels_of_other_names_than_their_hosts_are_told_of(void) {
+static void kernels_of_other_names_than_their_hosts_are_reported(void) {
     char name[32];
     cleanup_json json_t *hosts = json_pack("[o]", host_called("a"));
     for (int i = 0; i < 40; i++) {
@@ -188,7 +188,7 @@ static void a_kernel_name_that_mpirun_dies_of_is_bad(void) {
     }
 }
 
-static void gpus_of_several_models_are_told_of(void) {
+static void gpus_of_several_models_are_reported(void) {
     json_t *host = host_called("a");
     (void)json_object_set_new(json_object_get(host, "means"), "gpus", json_integer(2));
     (void)json_object_set_new(json_object_get(host, "means"), "gpu", json_string("A, B"));
@@ -265,8 +265,9 @@ static void a_fault_of_one_is_not_blamed_on_others(void) {
 
 UNIT_SUITE("master.check_rows", UNIT(no_text_loses_a_row),
            UNIT(a_fault_of_one_is_not_blamed_on_others), UNIT(hosts_that_are_alike_share_a_row),
-           UNIT(what_differs_or_lacks_is_told), UNIT(limits_that_are_met_are_fine),
-           UNIT(kernels_of_one_name_are_told_of),
-           UNIT(kernels_of_other_names_than_their_hosts_are_told_of),
-           UNIT(a_kernel_name_that_mpirun_dies_of_is_bad), UNIT(gpus_of_several_models_are_told_of),
+           UNIT(what_differs_or_lacks_is_reported), UNIT(limits_that_are_met_are_fine),
+           UNIT(kernels_of_one_name_are_reported),
+           UNIT(kernels_of_other_names_than_their_hosts_are_reported),
+           UNIT(a_kernel_name_that_mpirun_dies_of_is_bad),
+           UNIT(gpus_of_several_models_are_reported),
            UNIT(what_is_not_as_it_should_be_does_no_harm))

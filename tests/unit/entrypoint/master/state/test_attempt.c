@@ -36,7 +36,7 @@ static void a_rank_is_its_hosts(void) {
     attempt_done(&a);
 }
 
-static void the_last_seat_is_told(void) {
+static void the_last_seat_is_reported(void) {
     begin();
     for (int rank = 0; rank < 4; rank++)
         CU_ASSERT_FALSE(attempt_seat(&a, rank < 2 ? 0 : 2, rank));
@@ -282,7 +282,7 @@ static void all_are_quiet_when_nobody_is_busy(void) {
 
 UNIT_SUITE("master.attempt", UNIT(heartbeats_tell_how_far_it_was),
            UNIT(all_are_quiet_when_nobody_is_busy), UNIT(a_rank_is_its_hosts),
-           UNIT(the_last_seat_is_told), UNIT(of_two_reports_the_failure_counts),
+           UNIT(the_last_seat_is_reported), UNIT(of_two_reports_the_failure_counts),
            UNIT(it_is_complete_without_those_who_are_lost), UNIT(shims_stay_while_a_stop_runs),
            UNIT(the_first_daemon_that_failed_is_noted),
            UNIT(one_that_was_killed_is_the_cause_of_one_that_left),

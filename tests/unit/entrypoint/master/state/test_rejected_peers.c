@@ -111,7 +111,7 @@ static void an_address_of_no_missing_host_is_nobody(void) {
     close_all();
 }
 
-static void strangers_are_told_once_a_minute_and_counted(void) {
+static void strangers_are_reported_once_a_minute_and_counted(void) {
     open_all();
     for (uint32_t i = 0; i < 1000; i++)
         add(behind("10.0.", 1 + i), EXIT_CODE_NOT_READY);
@@ -125,7 +125,7 @@ static void strangers_are_told_once_a_minute_and_counted(void) {
     close_all();
 }
 
-static void another_key_is_told_at_once_for_each_address_and_then_seldom(void) {
+static void another_key_is_reported_at_once_for_each_address_and_then_seldom(void) {
     open_all();
     for (int turn = 0; turn < 50; turn++)
         for (uint32_t i = 0; i < 3; i++)
@@ -139,5 +139,5 @@ static void another_key_is_told_at_once_for_each_address_and_then_seldom(void) {
 
 UNIT_SUITE("master.rejected_peers", UNIT(a_missing_host_with_another_key_is_found_by_its_address),
            UNIT(an_address_of_no_missing_host_is_nobody),
-           UNIT(strangers_are_told_once_a_minute_and_counted),
-           UNIT(another_key_is_told_at_once_for_each_address_and_then_seldom))
+           UNIT(strangers_are_reported_once_a_minute_and_counted),
+           UNIT(another_key_is_reported_at_once_for_each_address_and_then_seldom))

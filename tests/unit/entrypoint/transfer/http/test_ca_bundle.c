@@ -30,7 +30,7 @@ static void the_first_of_two_is_taken(void) {
     CU_ASSERT_STRING_EQUAL(ca_bundle_find(root), "/etc/pki/tls/certs/ca-bundle.crt");
 }
 
-static void an_image_without_any_is_told_where_one_should_be(void) {
+static void an_image_without_any_is_reported_where_one_should_be(void) {
     use_root("none");
     CU_ASSERT_STRING_EQUAL(ca_bundle_find(root), "/etc/ssl/certs/ca-certificates.crt");
 }
@@ -41,5 +41,6 @@ static void a_libcurl_with_a_place_keeps_it(void) {
 }
 
 UNIT_SUITE("transfer.http.ca_bundle", UNIT(every_distribution_has_its_place),
-           UNIT(the_first_of_two_is_taken), UNIT(an_image_without_any_is_told_where_one_should_be),
+           UNIT(the_first_of_two_is_taken),
+           UNIT(an_image_without_any_is_reported_where_one_should_be),
            UNIT(a_libcurl_with_a_place_keeps_it))

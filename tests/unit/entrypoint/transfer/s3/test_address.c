@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static void addresses_are_told_apart(void) {
+static void addresses_are_distinguished(void) {
     static const struct {
         const char *text, *bucket, *rest, *shown, *name;
         enum address_kind kind;
@@ -72,4 +72,4 @@ static void others_are_refused_by_name(void) {
     CU_ASSERT_EQUAL(address_parse(longest, &a, &err), -1);
 }
 
-UNIT_SUITE("transfer.address", UNIT(addresses_are_told_apart), UNIT(others_are_refused_by_name))
+UNIT_SUITE("transfer.address", UNIT(addresses_are_distinguished), UNIT(others_are_refused_by_name))

@@ -37,7 +37,7 @@ static void elements_come_with_their_texts(void) {
     CU_ASSERT_STRING_EQUAL(seen, "<1a><2b> one&two </2b><2c></2c><2d>3</2d></1a>");
 }
 
-static void what_is_wrong_is_said_once(void) {
+static void what_is_wrong_is_reported_once(void) {
     static const struct {
         const char *document, *words;
     } rows[] = {
@@ -70,5 +70,5 @@ static void a_text_has_a_ceiling(void) {
     ASSERT_CONTAINS(err.text, "the letter has a text that is too long");
 }
 
-UNIT_SUITE("transfer.xml", UNIT(elements_come_with_their_texts), UNIT(what_is_wrong_is_said_once),
-           UNIT(a_text_has_a_ceiling))
+UNIT_SUITE("transfer.xml", UNIT(elements_come_with_their_texts),
+           UNIT(what_is_wrong_is_reported_once), UNIT(a_text_has_a_ceiling))

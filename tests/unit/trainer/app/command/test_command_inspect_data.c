@@ -47,7 +47,7 @@ static void make_set(void) {
     CU_ASSERT_EQUAL_FATAL(command_prepare(10, argv, &err), 0);
 }
 
-static void sets_are_told_with_their_classes_and_sizes(void) {
+static void sets_are_listed_with_their_classes_and_sizes(void) {
     CU_ASSERT_EQUAL(inspect("set"), EXIT_CODE_OK);
     ASSERT_CONTAINS(said, "/set/train: 6 pictures in 2 classes, ");
     ASSERT_CONTAINS(said, "/set/val: 4 pictures in 2 classes, ");
@@ -81,6 +81,6 @@ static void a_folder_that_is_none_is_named(void) {
 }
 
 UNIT_SUITE("app.command_inspect_data", UNIT(make_set),
-           UNIT(sets_are_told_with_their_classes_and_sizes),
+           UNIT(sets_are_listed_with_their_classes_and_sizes),
            UNIT(a_picture_that_is_in_both_sets_is_none_to_score_on),
            UNIT(a_folder_that_is_none_is_named))

@@ -249,7 +249,7 @@ static void a_checkpoint_of_another_network_is_refused(void) {
 }
 
 /* --resume none, --resume PATH, --init: where the weights of the first step come from. */
-static void a_run_begins_where_it_is_told(void) {
+static void a_run_begins_where_it_is_asked_to(void) {
     double first, taken;
     CU_ASSERT_EQUAL(run(command_train, COMMON "--steps 4 --validation none --resume none "
                                               "--model-dir @/m3 --checkpoint-dir @/c2"),
@@ -400,9 +400,9 @@ UNIT_SUITE("command.command_train", UNIT(a_run_tells_steps_and_scores_and_leaves
            UNIT(the_model_says_what_it_sees_in_pictures), UNIT(a_command_gives_back_what_it_took),
            UNIT(a_run_in_two_parts_is_the_same_to_the_bit), UNIT(a_run_that_is_done_only_evaluates),
            UNIT(a_stop_during_the_last_evaluation_takes_nothing_away),
-           UNIT(a_checkpoint_of_another_network_is_refused), UNIT(a_run_begins_where_it_is_told),
-           UNIT(distances_are_kept), UNIT(people_get_a_table_and_curves),
-           UNIT(a_stop_leaves_a_checkpoint_and_no_model),
+           UNIT(a_checkpoint_of_another_network_is_refused),
+           UNIT(a_run_begins_where_it_is_asked_to), UNIT(distances_are_kept),
+           UNIT(people_get_a_table_and_curves), UNIT(a_stop_leaves_a_checkpoint_and_no_model),
            UNIT(words_that_are_wrong_are_refused_before_anything_is_made),
            UNIT(a_folder_that_another_job_writes_to_is_refused),
            UNIT(a_command_gives_back_what_it_took))

@@ -12,7 +12,7 @@ static void differ(int argc, const char *const *words, const char *expected) {
     CU_ASSERT_STRING_EQUAL(buf_text(&out), expected);
 }
 
-static void only_what_differs_is_told(void) {
+static void only_what_differs_is_reported(void) {
     const char *none[] = {"--lr", "0.1", "--backend", "cpu"};
     const char *some[] = {"--lr=0.2", "--nesterov", "true", "--schedule", "cosine"};
     const char *recipe[] = {"--recipe", "imagenet-90", "--lr", "0.1", "--epochs", "3"};
@@ -23,4 +23,4 @@ static void only_what_differs_is_told(void) {
     differ(4, preset, "--batch-size 2");
 }
 
-UNIT_SUITE("app.options.differences", UNIT(only_what_differs_is_told))
+UNIT_SUITE("app.options.differences", UNIT(only_what_differs_is_reported))

@@ -225,7 +225,7 @@ static void what_is_given_is_the_last_of_its_name(void) {
     CU_ASSERT_PTR_NULL(flags_given(flags, COUNT, SECOND, "name", 6, argv));
 }
 
-static void words_are_told_from_flags_and_their_values(void) {
+static void words_are_distinguished_from_flags_and_their_values(void) {
     const char *const line[] = {"a", "--name", "b", "--share=1", "c", "--", "--d", "--", "e"};
     char *flags_argv[9], *words[9];
     int flag_count = 0, count = 0;
@@ -275,7 +275,7 @@ static void a_table_has_a_row_for_each_value(void) {
 
 UNIT_SUITE("app.flag", UNIT(a_table_has_a_row_for_each_value),
            UNIT(a_layer_lies_above_the_defaults_and_below_the_words),
-           UNIT(words_are_told_from_flags_and_their_values),
+           UNIT(words_are_distinguished_from_flags_and_their_values),
            UNIT(what_is_given_is_the_last_of_its_name), UNIT(help_shows_defaults_of_a_layer),
            UNIT(defaults_come_first), UNIT(every_type_takes_its_value_either_way),
            UNIT(an_unknown_flag_offers_the_nearest_name), UNIT(bad_values_name_flag_and_reason),

@@ -160,7 +160,7 @@ static void missing_data_is_a_data_error_that_says_what_to_give(void) {
 }
 
 /* Findings of evaluations: what was not asked for is written where a platform gathers it alone. */
-static void an_evaluation_leaves_files_where_it_is_told_to(void) {
+static void an_evaluation_leaves_files_where_it_is_asked_to(void) {
     forget_variables();
     const char *root = unit_temp_dir();
     (void)make(root, "/opt/ml/output/data");
@@ -279,6 +279,6 @@ UNIT_SUITE("app.inputs", UNIT(a_network_that_finds_objects_takes_the_whole_folde
            UNIT(sagemakers_folders_are_found_without_flags),
            UNIT(a_channel_variable_outranks_the_standard_folder),
            UNIT(missing_data_is_a_data_error_that_says_what_to_give),
-           UNIT(an_evaluation_leaves_files_where_it_is_told_to),
+           UNIT(an_evaluation_leaves_files_where_it_is_asked_to),
            UNIT(sagemakers_folders_are_not_created_elsewhere), UNIT(synthetic_needs_no_folder),
            UNIT(what_cannot_be_looked_at_is_not_missing))

@@ -2,7 +2,7 @@
 #include "tests/support/unit.h"
 #include "trainer/app/options/interval.h"
 
-static void steps_and_times_are_told_apart(void) {
+static void steps_and_times_are_distinguished(void) {
     struct interval i;
     CU_ASSERT_EQUAL(interval_parse(&i, "500", NULL), 0);
     CU_ASSERT(i.steps == 500 && i.nanoseconds == 0);
@@ -27,5 +27,5 @@ static void anything_else_is_refused_with_examples(void) {
     }
 }
 
-UNIT_SUITE("app.interval", UNIT(steps_and_times_are_told_apart),
+UNIT_SUITE("app.interval", UNIT(steps_and_times_are_distinguished),
            UNIT(anything_else_is_refused_with_examples))

@@ -182,7 +182,7 @@ static void what_is_not_ours_is_not_written_over(void) {
     CU_ASSERT_EQUAL(eval_artifacts_keep(&f, &score, NULL, &err), 0);
 }
 
-static void a_place_that_takes_nothing_is_told_before_the_work(void) {
+static void a_place_that_takes_nothing_is_reported_before_the_work(void) {
     char folder[PATH_MAX];
     struct error err = {0};
     snprintf(folder, sizeof(folder), "%s/file", unit_temp_dir());
@@ -200,4 +200,4 @@ UNIT_SUITE("app.eval_artifacts", UNIT(files_have_the_step_and_the_picture_in_the
            UNIT(nothing_is_made_where_nothing_is_wanted),
            UNIT(mistakes_are_shown_where_they_were_counted), UNIT(events_get_the_same_pictures),
            UNIT(bytes_have_a_ceiling), UNIT(what_is_not_ours_is_not_written_over),
-           UNIT(a_place_that_takes_nothing_is_told_before_the_work))
+           UNIT(a_place_that_takes_nothing_is_reported_before_the_work))

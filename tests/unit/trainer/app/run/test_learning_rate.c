@@ -106,13 +106,13 @@ static const char *told(int what, const char *const *words) {
     return buf_text(&out);
 }
 
-static void what_becomes_of_the_rate_is_told(void) {
+static void what_becomes_of_the_rate_is_reported(void) {
     CU_ASSERT_STRING_EQUAL(TOLD(0, "--lr", "0.1"), "lr 0.1 for 256 images a step: 0.0125 for 32\n");
     CU_ASSERT_STRING_EQUAL(TOLD(0, "--lr", "0.1", "--lr-batch", "32"), "");
     CU_ASSERT_STRING_EQUAL(TOLD(0, "--lr", "0.1", "--lr-batch", "0"), "");
 }
 
-static void what_a_run_has_no_steps_for_is_told(void) {
+static void what_a_run_has_no_steps_for_is_reported(void) {
     CU_ASSERT_STRING_EQUAL(TOLD(1, "--epochs", "2"), "");
     CU_ASSERT_STRING_EQUAL(TOLD(1, "--steps", "100", "--warmup-steps", "100"), "");
     CU_ASSERT_STRING_EQUAL(
@@ -194,7 +194,8 @@ static void rates_that_cannot_be_are_refused(void) {
 
 UNIT_SUITE("app.learning_rate", UNIT(epochs_become_steps), UNIT(a_warm_up_begins_at_a_rate),
            UNIT(a_decay_ends_at_a_rate), UNIT(rates_that_cannot_be_are_refused),
-           UNIT(a_short_run_keeps_the_slope_of_its_warm_up), UNIT(what_becomes_of_the_rate_is_told),
-           UNIT(what_a_run_has_no_steps_for_is_told),
+           UNIT(a_short_run_keeps_the_slope_of_its_warm_up),
+           UNIT(what_becomes_of_the_rate_is_reported),
+           UNIT(what_a_run_has_no_steps_for_is_reported),
            UNIT(flags_lift_what_a_recipe_has_in_their_place), UNIT(the_rate_falls_at_milestones),
            UNIT(milestones_that_cannot_be_are_refused))

@@ -140,7 +140,7 @@ static void what_a_network_tells_comes_behind_the_loss(void) {
     free(text);
 }
 
-static void objects_without_room_are_told_where_there_are_objects(void) {
+static void objects_without_room_are_reported_where_there_are_objects(void) {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
@@ -234,7 +234,7 @@ static void other_ranks_say_nothing(void) {
 }
 
 UNIT_SUITE("app.report", UNIT(what_a_network_tells_comes_behind_the_loss),
-           UNIT(objects_without_room_are_told_where_there_are_objects),
+           UNIT(objects_without_room_are_reported_where_there_are_objects),
            UNIT(where_no_loss_is_finite_there_is_none), UNIT(rows_hold_the_mean_since_the_last_one),
            UNIT(the_table_has_one_head_and_percent_for_people), UNIT(both_end_with_the_metric_line),
            UNIT(the_whole_run_is_summed_up), UNIT(what_is_undefined_is_no_event),

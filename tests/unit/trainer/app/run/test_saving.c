@@ -71,7 +71,7 @@ static void what_is_written_is_what_was_there_at_the_beginning(void) {
     saving_done(&s);
 }
 
-static void a_failed_write_is_told(void) {
+static void a_failed_write_is_reported(void) {
     struct saving s = {0};
     struct error err = {0};
     const struct array array = weights();
@@ -104,4 +104,4 @@ static void weights_that_are_not_finite_are_refused(void) {
 }
 
 UNIT_SUITE("app.saving", UNIT(what_is_written_is_what_was_there_at_the_beginning),
-           UNIT(a_failed_write_is_told), UNIT(weights_that_are_not_finite_are_refused))
+           UNIT(a_failed_write_is_reported), UNIT(weights_that_are_not_finite_are_refused))

@@ -47,7 +47,7 @@ static void batches_come_until_the_end(void) {
     CU_ASSERT_EQUAL(next_batch_batch(loader, &batch, NULL), NEXT_BATCH_END);
 }
 
-static void a_picture_that_is_none_is_told_apart(void) {
+static void a_picture_that_is_none_is_distinguished(void) {
     char folder[512], path[600];
     struct dataset bad;
     struct error err = {0};
@@ -86,4 +86,4 @@ static void a_stop_is_heard_while_nothing_comes(void) {
 }
 
 UNIT_SUITE("app.next_batch", UNIT(batches_come_until_the_end),
-           UNIT(a_picture_that_is_none_is_told_apart), UNIT(a_stop_is_heard_while_nothing_comes))
+           UNIT(a_picture_that_is_none_is_distinguished), UNIT(a_stop_is_heard_while_nothing_comes))

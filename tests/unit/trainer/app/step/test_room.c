@@ -54,7 +54,7 @@ static int64_t need_unknown(void *user, int batch) {
     return batch == 8 ? 100 : -1;
 }
 
-static void what_cannot_be_told_fits_nothing(void) {
+static void what_is_unknown_fits_nothing(void) {
     const struct room_need need = {need_unknown, NULL};
     CU_ASSERT_EQUAL(room_largest(&need, 8, 50), 0);
 }
@@ -156,7 +156,7 @@ static void a_batch_that_is_too_large_names_one_that_fits(void) {
     }
 }
 
-static void where_none_fits_that_is_told(void) {
+static void where_none_fits_that_is_reported(void) {
     struct error err = {0};
     CU_ASSERT_EQUAL(tried(8, 60, &err), -1);
     ASSERT_CONTAINS(err.text, "not even --batch-size 1 fits");
@@ -164,5 +164,5 @@ static void where_none_fits_that_is_told(void) {
 }
 
 UNIT_SUITE("app.room", UNIT(what_grows_in_line_is_found_at_once), UNIT(what_does_not_is_tried),
-           UNIT(what_cannot_be_told_fits_nothing),
-           UNIT(a_batch_that_is_too_large_names_one_that_fits), UNIT(where_none_fits_that_is_told))
+           UNIT(what_is_unknown_fits_nothing), UNIT(a_batch_that_is_too_large_names_one_that_fits),
+           UNIT(where_none_fits_that_is_reported))

@@ -52,7 +52,7 @@ static void hear(void *context, const char *line, size_t size) {
 }
 
 /* Pictures lie and stand in turns, and a step takes those of one canvas. */
-static void pictures_that_fill_no_batch_are_told(void) {
+static void pictures_that_fill_no_batch_are_reported(void) {
     static char turns[PATH_MAX / 2];
     struct prepare_options o;
     struct task_request ask = ask_with(NULL, NULL);
@@ -82,7 +82,7 @@ static void pictures_that_fill_no_batch_are_told(void) {
 }
 
 /* What canvases have beyond whole steps. */
-static void what_an_epoch_leaves_out_is_told(void) {
+static void what_an_epoch_leaves_out_is_reported(void) {
     struct task_request ask = ask_with(NULL, NULL);
     struct task_data data;
     struct error err = {0};
@@ -141,8 +141,8 @@ int main(void) {
     static const struct unit_case cases[] = {
         UNIT(make_set),
         UNIT(what_is_scored_takes_no_more_places_than_it_fills),
-        UNIT(pictures_that_fill_no_batch_are_told),
-        UNIT(what_an_epoch_leaves_out_is_told),
+        UNIT(pictures_that_fill_no_batch_are_reported),
+        UNIT(what_an_epoch_leaves_out_is_reported),
         UNIT(drawn_sizes_have_a_choice_of_canvases),
     };
     (void)log_set_sink((struct log_sink){.put = hear});

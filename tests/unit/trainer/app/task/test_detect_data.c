@@ -103,7 +103,7 @@ static void a_picture_that_is_scored_has_a_canvas_too(void) {
     task_close(&data);
 }
 
-static void a_set_that_is_not_there_is_told_with_those_that_are(void) {
+static void a_set_that_is_not_there_is_reported_with_those_that_are(void) {
     struct task_request ask = ask_with("train-set", "train2017");
     struct task_data data;
     struct error err = {0};
@@ -349,7 +349,7 @@ static void hear(void *context, const char *line, size_t size) {
 }
 
 /* They are those of training: what is scored has no slots. */
-static void objects_beyond_the_slots_are_told(void) {
+static void objects_beyond_the_slots_are_reported(void) {
     struct task_request ask = ask_with(NULL, NULL);
     struct task_data data;
     struct error err = {0};
@@ -458,12 +458,12 @@ int main(void) {
         UNIT(the_sets_of_a_folder_are_opened_by_their_names),
         UNIT(sets_with_pictures_of_other_sizes_have_one_layout),
         UNIT(a_picture_that_is_scored_has_a_canvas_too),
-        UNIT(a_set_that_is_not_there_is_told_with_those_that_are),
+        UNIT(a_set_that_is_not_there_is_reported_with_those_that_are),
         UNIT(a_trained_model_is_scored_as_it_was_trained),
         UNIT(a_trained_model_is_used_by_its_own_rules),
         UNIT(masks_of_large_objects_have_room),
         UNIT(labels_are_ids_where_the_weights_have_them_so),
-        UNIT(objects_beyond_the_slots_are_told),
+        UNIT(objects_beyond_the_slots_are_reported),
         UNIT(data_that_nobody_has_is_like_cocos),
         UNIT(a_preset_says_how_data_becomes_samples),
     };

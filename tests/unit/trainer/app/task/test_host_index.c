@@ -37,7 +37,7 @@ static int load(struct coco_index *ret, const char *name, int fails, struct erro
     return host_index_load(ret, path, &c.base, err);
 }
 
-static void a_rank_that_is_gone_is_told_unless_the_file_was_wrong_before(void) {
+static void a_rank_that_is_gone_is_reported_unless_the_file_was_wrong_before(void) {
     static const char json[] = "{\"images\":[{\"id\":7,\"file_name\":\"a.jpg\",\"width\":9,"
                                "\"height\":8}],\"categories\":[],\"annotations\":[]}";
     char path[4096];
@@ -60,4 +60,4 @@ static void a_rank_that_is_gone_is_told_unless_the_file_was_wrong_before(void) {
     }
 }
 
-UNIT_SUITE("app.host_index", UNIT(a_rank_that_is_gone_is_told_unless_the_file_was_wrong_before))
+UNIT_SUITE("app.host_index", UNIT(a_rank_that_is_gone_is_reported_unless_the_file_was_wrong_before))

@@ -46,7 +46,7 @@ static void a_limit_is_a_word_or_a_number(void) {
     }
 }
 
-static void what_is_left_out_is_said_when_a_set_is_opened(void) {
+static void what_is_left_out_is_reported_when_a_set_is_opened(void) {
     const struct shards_reading reading = {0};
     char folder[600];
     snprintf(folder, sizeof(folder), "%s/set", unit_temp_dir());
@@ -135,7 +135,7 @@ static void objects_without_room_are_counted_from_round_to_round(void) {
 }
 
 /* The first time and, in all, at the end; objects alone are no reason for a word. */
-static void masks_without_room_are_told_of(void) {
+static void masks_without_room_are_reported(void) {
     const struct source_table telling = {.dropped = three};
     struct sample_health samples = {.source = {.table = &telling, .name = "here"}};
     CU_ASSERT_EQUAL_FATAL(bad_samples_init(&samples.faults, 1, &err), 0);
@@ -274,10 +274,10 @@ static void what_any_rank_finds_all_ranks_count(void) {
 int main(void) {
     static const struct unit_case cases[] = {
         UNIT(a_limit_is_a_word_or_a_number),
-        UNIT(what_is_left_out_is_said_when_a_set_is_opened),
+        UNIT(what_is_left_out_is_reported_when_a_set_is_opened),
         UNIT(each_file_is_named_once_and_counted_at_the_end),
         UNIT(objects_without_room_are_counted_from_round_to_round),
-        UNIT(masks_without_room_are_told_of),
+        UNIT(masks_without_room_are_reported),
         UNIT(the_sum_names_eight_files),
         UNIT(what_any_rank_finds_all_ranks_count),
     };

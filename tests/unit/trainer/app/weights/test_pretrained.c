@@ -449,7 +449,7 @@ static void a_detector_finds_the_prefix_of_a_body_and_of_all(void) {
                    "names the model's tensors with the prefix \"module.\"");
 }
 
-static void a_prefix_can_be_told(void) {
+static void a_prefix_can_be_given(void) {
     struct built from, m;
     struct error err = {0};
     cleanup_buf struct buf notes = {0};
@@ -492,7 +492,7 @@ UNIT_SUITE("app.pretrained", UNIT(a_file_of_the_same_model_is_taken_whole),
            UNIT(a_file_is_looked_at_where_it_will_be_read), UNIT(types_of_16_bits_are_widened),
            UNIT(a_backbone_is_found_by_its_prefix), UNIT(what_does_not_fit_is_refused_by_name),
            UNIT(another_width_is_refused), UNIT(of_several_linear_layers_the_last_is_the_head),
-           UNIT(a_detector_finds_the_prefix_of_a_body_and_of_all), UNIT(a_prefix_can_be_told),
+           UNIT(a_detector_finds_the_prefix_of_a_body_and_of_all), UNIT(a_prefix_can_be_given),
            UNIT(a_detector_is_read_under_its_old_names),
            UNIT(a_detector_for_other_classes_leaves_its_predictors),
            UNIT(of_a_classifier_a_detector_takes_the_body))

@@ -36,7 +36,7 @@ cudaError_t cudaDeviceGetPCIBusId(char *text, int size, int ordinal) {
 
 static struct cuda_gpu gpus[CUDA_GPUS_MAX];
 
-static void without_a_driver_the_libraries_are_told_all_the_same(void) {
+static void without_a_driver_the_libraries_are_reported_all_the_same(void) {
     struct error err = {0};
     cleanup_buf struct buf text = {0};
     int count = -1;
@@ -81,6 +81,6 @@ static void a_host_that_cannot_train_says_why(void) {
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DEVICE);
 }
 
-UNIT_SUITE("cuda.device_info", UNIT(without_a_driver_the_libraries_are_told_all_the_same),
+UNIT_SUITE("cuda.device_info", UNIT(without_a_driver_the_libraries_are_reported_all_the_same),
            UNIT(every_gpu_is_described_and_one_that_fits_is_enough),
            UNIT(a_host_that_cannot_train_says_why))

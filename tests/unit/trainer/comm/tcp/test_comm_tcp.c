@@ -181,11 +181,11 @@ static bool other_calls(struct comm *c, void *context) {
     return ok && strstr(err.text, "ranks make different calls") != NULL && values[1] == 2;
 }
 
-static void ranks_that_make_different_calls_are_told(void) {
+static void ranks_that_make_different_calls_are_reported(void) {
     CU_ASSERT_EQUAL(all(2, other_calls, NULL), 2);
 }
 
 UNIT_SUITE("comm.tcp.comm_tcp", UNIT(sums_have_the_bits_of_a_sum_in_order),
            UNIT(sums_travel_while_others_are_started), UNIT(broadcasts_and_gathers_reach_all),
            UNIT(groups_of_ranks_talk_over_the_same_connections), UNIT(a_rank_that_leaves_is_named),
-           UNIT(ranks_that_make_different_calls_are_told))
+           UNIT(ranks_that_make_different_calls_are_reported))

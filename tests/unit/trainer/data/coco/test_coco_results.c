@@ -12,7 +12,7 @@ static int read_results(const char *text, struct coco_results *ret, struct error
     return coco_results_read(ret, write_text("results.json", text), err);
 }
 
-static void boxes_and_masks_are_told_apart(void) {
+static void boxes_and_masks_are_distinguished(void) {
     static const struct {
         const char *text;
         size_t count;
@@ -69,5 +69,5 @@ static void malformed_results_are_refused_by_their_number(void) {
     }
 }
 
-UNIT_SUITE("data.coco_results", UNIT(boxes_and_masks_are_told_apart),
+UNIT_SUITE("data.coco_results", UNIT(boxes_and_masks_are_distinguished),
            UNIT(a_result_keeps_all_it_says), UNIT(malformed_results_are_refused_by_their_number))

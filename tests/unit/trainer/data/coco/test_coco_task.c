@@ -170,7 +170,7 @@ static void what_cannot_be_scored_is_found_before(void) {
     }
 }
 
-static void ids_that_mislead_are_counted_and_told(void) {
+static void ids_that_mislead_are_counted_and_reported(void) {
     static const struct {
         const char *annotations;
         size_t repeated, zero;
@@ -201,7 +201,7 @@ static void ids_that_mislead_are_counted_and_told(void) {
     }
 }
 
-UNIT_SUITE("data.coco_task", UNIT(ids_that_mislead_are_counted_and_told),
+UNIT_SUITE("data.coco_task", UNIT(ids_that_mislead_are_counted_and_reported),
            UNIT(what_has_no_listed_category_or_image_does_not_count),
            UNIT(the_last_of_repeated_annotations_stands_for_all),
            UNIT(areas_and_boxes_come_from_masks_where_boxes_are_missing),

@@ -23,7 +23,7 @@ static void a_fault_counts_once(void) {
     CU_ASSERT_EQUAL(bad_samples_next(&f, BAD_SAMPLE_BAD, 8), -1);
 }
 
-static void what_is_told_is_bounded_and_the_rest_counted(void) {
+static void what_is_reported_is_bounded_and_the_rest_counted(void) {
     cleanup_bad_samples struct bad_samples f = {0};
     struct bad_sample told[100];
     CU_ASSERT_EQUAL_FATAL(bad_samples_init(&f, 1000, NULL), 0);
@@ -71,5 +71,5 @@ static void ranks_know_together_what_each_found(void) {
 }
 
 UNIT_SUITE("data.bad_samples", UNIT(a_fault_counts_once),
-           UNIT(what_is_told_is_bounded_and_the_rest_counted),
+           UNIT(what_is_reported_is_bounded_and_the_rest_counted),
            UNIT(ranks_know_together_what_each_found))

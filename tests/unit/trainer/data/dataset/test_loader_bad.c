@@ -132,7 +132,7 @@ static int fill_the_first_last(const struct source *source, void *worker, const 
 }
 
 /* Without `faults` nobody waits for the batches ahead. */
-static void of_broken_pictures_the_first_is_told_though_it_is_known_last(void) {
+static void of_broken_pictures_the_first_is_reported_though_it_is_known_last(void) {
     struct bad_set bad;
     char first[700];
     make_bad(&bad, "two", "0 1 2 3", "");
@@ -267,7 +267,7 @@ static void a_deadline_ends_the_wait_and_one_in_the_past_does_not_wait(void) {
 
 UNIT_SUITE("data.loader_bad",
            UNIT(a_broken_picture_is_named_in_its_place_and_those_ahead_are_known),
-           UNIT(of_broken_pictures_the_first_is_told_though_it_is_known_last),
+           UNIT(of_broken_pictures_the_first_is_reported_though_it_is_known_last),
            UNIT(a_skipped_picture_keeps_its_place_without_weight),
            UNIT(one_broken_picture_too_many_ends_it),
            UNIT(a_machine_without_descriptors_is_no_bad_picture),

@@ -83,7 +83,7 @@ static void classes_may_have_these_names(void) {
     check("bus/1.png train/2019/1.png test/2020/1.png", "classes!");
 }
 
-static void parts_beside_other_folders_are_told_of(void) {
+static void parts_beside_other_folders_are_reported(void) {
     check("train/a/1.png val/a/1.png raw/1.png", "train+val!");
     check("train/a/1.png train/b/1.png val/b/1.png raw/x/1.png", "train+val!");
     check("train/a/1.png test/1.png", "train+!"); /* pictures that nobody has labelled */
@@ -147,7 +147,7 @@ static void a_folder_that_cannot_be_read_is_named(void) {
 }
 
 UNIT_SUITE("data.dataset.splits", UNIT(parts_are_known_by_their_names),
-           UNIT(classes_may_have_these_names), UNIT(parts_beside_other_folders_are_told_of),
+           UNIT(classes_may_have_these_names), UNIT(parts_beside_other_folders_are_reported),
            UNIT(two_readings_are_refused), UNIT(what_is_missing_is_left_to_the_scan),
            UNIT(all_parts_are_listed), UNIT(loops_of_links_end),
            UNIT(a_folder_that_cannot_be_read_is_named))

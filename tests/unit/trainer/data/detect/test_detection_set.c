@@ -122,7 +122,7 @@ static void labels_can_be_the_categories_ids(void) {
     made_done(&made);
 }
 
-static void what_is_left_out_is_said(void) {
+static void what_is_left_out_is_reported(void) {
     struct made made;
     cleanup_buf struct buf text = {.max = 4096};
     make(&made, FIVE, DETECTION_PICK_TV, false);
@@ -285,7 +285,7 @@ static void pictures_lie_in_the_folder(void) {
 
 UNIT_SUITE("detect.detection_set", UNIT(torchvisions_training_takes_pictures_with_a_box),
            UNIT(pictures_are_picked_by_rule), UNIT(boxes_can_hold_their_last_pixels),
-           UNIT(labels_can_be_the_categories_ids), UNIT(what_is_left_out_is_said),
+           UNIT(labels_can_be_the_categories_ids), UNIT(what_is_left_out_is_reported),
            UNIT(odd_ids_and_boxes_are_counted), UNIT(other_sets_have_other_hashes),
            UNIT(what_cannot_be_learnt_from_is_refused), UNIT(evaluation_needs_no_annotations),
            UNIT(labels_beyond_the_ceiling_are_refused), UNIT(a_set_without_pictures_is_refused),

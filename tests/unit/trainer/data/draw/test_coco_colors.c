@@ -14,7 +14,7 @@ static int apart(const struct coco_drawing *a, const struct coco_drawing *b) {
 }
 
 /* Three bowls in one another. */
-static void objects_over_each_other_are_told_apart(void) {
+static void objects_over_each_other_are_distinguished(void) {
     struct coco_drawing list[] = {{.box = {0, 0, 100, 100}, .has_box = true},
                                   {.box = {10, 10, 60, 60}, .has_box = true},
                                   {.box = {60, 20, 30, 50}, .has_box = true}};
@@ -44,6 +44,6 @@ static void a_dozen_in_one_place_have_a_dozen_colours(void) {
             CU_ASSERT(apart(&list[i], &list[k]) >= 40);
 }
 
-UNIT_SUITE("data.coco_colors", UNIT(objects_over_each_other_are_told_apart),
+UNIT_SUITE("data.coco_colors", UNIT(objects_over_each_other_are_distinguished),
            UNIT(neighbours_in_a_crowd_never_share_a_colour),
            UNIT(a_dozen_in_one_place_have_a_dozen_colours))

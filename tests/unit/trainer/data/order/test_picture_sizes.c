@@ -19,7 +19,7 @@ static void none_are_none(void) {
     CU_ASSERT_EQUAL(picture_sizes_canvas(&sizes, 0), 0);
 }
 
-static void they_are_told(void) {
+static void they_are_reported(void) {
     struct picture_sizes sizes;
     cleanup_buf struct buf text = {.max = 1000};
     CU_ASSERT_EQUAL_FATAL(picture_sizes_parse(&sizes, "128:6,160:12", 192, NULL), 0);
@@ -56,4 +56,4 @@ static void what_is_no_list_of_sizes_is_refused(void) {
 }
 
 UNIT_SUITE("data.picture_sizes", UNIT(a_size_lasts_until_its_epoch), UNIT(none_are_none),
-           UNIT(they_are_told), UNIT(what_is_no_list_of_sizes_is_refused))
+           UNIT(they_are_reported), UNIT(what_is_no_list_of_sizes_is_refused))

@@ -109,7 +109,7 @@ static void one_kind_alone_may_be_asked_for(void) {
 }
 
 /* Nothing is scored, said or written where one of the files is wrong. */
-static void what_is_wrong_is_said_by_the_name_of_its_file(void) {
+static void what_is_wrong_is_reported_by_the_name_of_its_file(void) {
     CU_ASSERT_EQUAL_FATAL(file_publish(path_of("found.json"), "{}", 2, 0644, &err), 0);
     CU_ASSERT_EQUAL(SCORE("--json", path_of("never.json")), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
@@ -120,4 +120,4 @@ static void what_is_wrong_is_said_by_the_name_of_its_file(void) {
 
 UNIT_SUITE("app.command_eval_coco", UNIT(write_files), UNIT(boxes_and_masks_are_scored_and_written),
            UNIT(one_kind_alone_may_be_asked_for),
-           UNIT(what_is_wrong_is_said_by_the_name_of_its_file))
+           UNIT(what_is_wrong_is_reported_by_the_name_of_its_file))

@@ -49,7 +49,7 @@ static void shares_differ_by_a_grain_at_most(void) {
         }
 }
 
-static void the_team_is_counted_and_onednn_told(void) {
+static void the_team_is_counted_and_onednn_set(void) {
     if (getenv("OMP_THREAD_LIMIT") == NULL)
         CU_ASSERT_EQUAL(parallel_team(THREADS), THREADS);
     CU_ASSERT_EQUAL(parallel_team(1), 1);
@@ -107,5 +107,5 @@ static void blocks_go_from_the_end_to_the_begin(void) {
 }
 
 UNIT_SUITE("cpu.parallel", UNIT(shares_cover_everything_once), UNIT(work_runs_once_on_each_thread),
-           UNIT(shares_differ_by_a_grain_at_most), UNIT(the_team_is_counted_and_onednn_told),
+           UNIT(shares_differ_by_a_grain_at_most), UNIT(the_team_is_counted_and_onednn_set),
            UNIT(units_are_made_once_each), UNIT(blocks_go_from_the_end_to_the_begin))
