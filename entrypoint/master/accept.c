@@ -9,7 +9,7 @@
 #include "entrypoint/master/members/fetch_wait.h"
 #include "entrypoint/master/members/join.h"
 #include "entrypoint/master/members/leader_query.h"
-#include "entrypoint/master/telling.h"
+#include "entrypoint/master/verdict_delivery.h"
 #include "entrypoint/wire/frame.h"
 #include "entrypoint/wire/message.h"
 
@@ -117,8 +117,8 @@ static void arrived(void *context, struct link *link, const struct net_address *
         duplicate_name_met(m, link, peer, message);
         return;
     }
-    if (host > 0 && telling_is_asked(m, message)) {
-        telling_meet(&m->members[host], link);
+    if (host > 0 && verdict_delivery_is_asked(m, message)) {
+        verdict_delivery_meet(&m->members[host], link);
         return;
     }
     if (check_place(m, host, peer, message, &why) == 0) {

@@ -19,8 +19,8 @@
 #include "entrypoint/master/reports.h"
 #include "entrypoint/master/standing.h"
 #include "entrypoint/master/stop.h"
-#include "entrypoint/master/telling.h"
 #include "entrypoint/master/uploads.h"
+#include "entrypoint/master/verdict_delivery.h"
 #include "entrypoint/outcome/restart.h"
 
 #include <signal.h>
@@ -164,7 +164,7 @@ static void conclude(struct master *m) {
     reports_close(m);
     ras_child_end(m);
     uploads_close(m);
-    telling_begin(m);
+    verdict_delivery_begin(m);
     end_mpirun(m);
     supervisor_conclude(&m->s, &m->verdict);
 }

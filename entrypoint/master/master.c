@@ -24,8 +24,8 @@
 #include "entrypoint/master/standing.h"
 #include "entrypoint/master/stop.h"
 #include "entrypoint/master/stragglers.h"
-#include "entrypoint/master/telling.h"
 #include "entrypoint/master/uploads.h"
+#include "entrypoint/master/verdict_delivery.h"
 #include "entrypoint/wire/message.h"
 
 #include <stdlib.h>
@@ -135,7 +135,7 @@ static void hear(struct member *b, const json_t *message) {
         master_raise(m, EVENT_QUORUM_LOST);
     member_heard(b);
     if (kind == MESSAGE_HEARD && m->phase == PHASE_JUDGED) {
-        telling_heard(b);
+        verdict_delivery_heard(b);
         return;
     }
     if (member_is_standby(b)) {
@@ -248,13 +248,13 @@ static void stop(void *state, bool again) {
 static bool may_leave(void *state) {
     const struct master *m = state;
     for (size_t i = 1; i < m->s.job->cluster.count; i++)
-        if (telling_is_expected(m, i))
+        if (verdict_delivery_is_expected(m, i))
             return false;
     return true;
 }
 
 static bool must_stay(void *state) {
-    return telling_is_owed(state);
+    return verdict_delivery_is_owed(state);
 }
 
 /* names of hosts need no quoting */

@@ -1,4 +1,4 @@
-#include "entrypoint/master/telling.h"
+#include "entrypoint/master/verdict_delivery.h"
 
 #include "common/clock.h"
 #include "common/json/json.h"
@@ -25,7 +25,7 @@ static bool nobody_is_there(void *state) {
 }
 
 static bool owes(void *state) {
-    return telling_is_owed(state);
+    return verdict_delivery_is_owed(state);
 }
 
 static const struct role role = {.may_leave = nobody_is_there, .must_stay = owes};
@@ -79,39 +79,39 @@ static const char *heard_at(size_t host) {
 
 static void a_good_end_is_owed_until_all_have_acknowledged_it(void) {
     open_stage(EXIT_CODE_OK);
-    telling_begin(&m);
+    verdict_delivery_begin(&m);
     ASSERT_CONTAINS(heard_at(1), "\"type\":\"verdict\"");
     ASSERT_CONTAINS(heard_at(2), "\"code\":0");
-    CU_ASSERT(telling_is_owed(&m));
-    telling_heard(&members[1]);
-    CU_ASSERT(telling_is_owed(&m));
-    telling_heard(&members[2]);
-    CU_ASSERT_FALSE(telling_is_owed(&m));
+    CU_ASSERT(verdict_delivery_is_owed(&m));
+    verdict_delivery_heard(&members[1]);
+    CU_ASSERT(verdict_delivery_is_owed(&m));
+    verdict_delivery_heard(&members[2]);
+    CU_ASSERT_FALSE(verdict_delivery_is_owed(&m));
     close_stage();
 }
 
 static void any_other_end_is_owed_to_nobody(void) {
     open_stage(42);
-    telling_begin(&m);
+    verdict_delivery_begin(&m);
     ASSERT_CONTAINS(heard_at(1), "\"code\":42");
-    CU_ASSERT_FALSE(telling_is_owed(&m));
+    CU_ASSERT_FALSE(verdict_delivery_is_owed(&m));
     close_stage();
 }
 
 /* Its link is lost: it may come back for as long as it waits for this host. */
 static void a_host_without_a_link_is_waited_for_until_its_lease_ends(void) {
     open_stage(EXIT_CODE_OK);
-    telling_heard(&members[2]);
+    verdict_delivery_heard(&members[2]);
     drop(1);
-    CU_ASSERT(telling_is_owed(&m));
+    CU_ASSERT(verdict_delivery_is_owed(&m));
     members[1].heard = clock_now() - 10 * CLOCK_SECOND;
-    CU_ASSERT_FALSE(telling_is_owed(&m));
+    CU_ASSERT_FALSE(verdict_delivery_is_owed(&m));
     members[1].heard = clock_now();
     members[1].lost = true;
-    CU_ASSERT_FALSE(telling_is_owed(&m));
+    CU_ASSERT_FALSE(verdict_delivery_is_owed(&m));
     members[1].lost = false;
     members[1].joined = false; /* of a check: it never came */
-    CU_ASSERT_FALSE(telling_is_owed(&m));
+    CU_ASSERT_FALSE(verdict_delivery_is_owed(&m));
     close_stage();
 }
 
@@ -126,22 +126,22 @@ static void who_knocks_after_the_end_is_told_it(void) {
     cleanup_json json_t *another = knock("fedcba9876543210");
     cleanup_json json_t *anew = frame_new("join");
     open_stage(EXIT_CODE_OK);
-    CU_ASSERT(telling_is_asked(&m, ours));
-    CU_ASSERT_FALSE(telling_is_asked(&m, another) || telling_is_asked(&m, anew));
+    CU_ASSERT(verdict_delivery_is_asked(&m, ours));
+    CU_ASSERT_FALSE(verdict_delivery_is_asked(&m, another) || verdict_delivery_is_asked(&m, anew));
     m.s.judged = false; /* it gives way to another first host */
-    CU_ASSERT_FALSE(telling_is_asked(&m, ours));
+    CU_ASSERT_FALSE(verdict_delivery_is_asked(&m, ours));
     m.s.judged = true;
     m.phase = PHASE_RUNNING;
-    CU_ASSERT_FALSE(telling_is_asked(&m, ours));
+    CU_ASSERT_FALSE(verdict_delivery_is_asked(&m, ours));
     m.phase = PHASE_JUDGED;
-    telling_heard(&members[2]);
+    verdict_delivery_heard(&members[2]);
     (void)close(link_ends[1]); /* of the old link, which is half open */
     members[1].lost = true;
-    telling_meet(&members[1], open_link(1));
+    verdict_delivery_meet(&members[1], open_link(1));
     ASSERT_CONTAINS(heard_at(1), "\"type\":\"verdict\"");
-    CU_ASSERT(telling_is_owed(&m));
-    telling_heard(&members[1]);
-    CU_ASSERT_FALSE(telling_is_owed(&m));
+    CU_ASSERT(verdict_delivery_is_owed(&m));
+    verdict_delivery_heard(&members[1]);
+    CU_ASSERT_FALSE(verdict_delivery_is_owed(&m));
     close_stage();
 }
 
@@ -149,21 +149,21 @@ static void who_knocks_after_the_end_is_told_it(void) {
 static void a_host_that_has_not_come_yet_is_expected(void) {
     open_stage(EXIT_CODE_STOPPED);
     drop(1);
-    telling_begin(&m);
-    CU_ASSERT_FALSE(telling_is_expected(&m, 1));
-    CU_ASSERT(telling_is_expected(&m, 2));
+    verdict_delivery_begin(&m);
+    CU_ASSERT_FALSE(verdict_delivery_is_expected(&m, 1));
+    CU_ASSERT(verdict_delivery_is_expected(&m, 2));
     m.phase_before = PHASE_GATHERING;
-    telling_begin(&m);
-    CU_ASSERT(telling_is_expected(&m, 1));
+    verdict_delivery_begin(&m);
+    CU_ASSERT(verdict_delivery_is_expected(&m, 1));
     hosts[1].gone = true;
-    CU_ASSERT_FALSE(telling_is_expected(&m, 1));
+    CU_ASSERT_FALSE(verdict_delivery_is_expected(&m, 1));
     hosts[1].gone = false;
-    telling_heard(&members[1]);
-    CU_ASSERT_FALSE(telling_is_expected(&m, 1));
+    verdict_delivery_heard(&members[1]);
+    CU_ASSERT_FALSE(verdict_delivery_is_expected(&m, 1));
     close_stage();
 }
 
-UNIT_SUITE("master.telling", UNIT(a_good_end_is_owed_until_all_have_acknowledged_it),
+UNIT_SUITE("master.verdict_delivery", UNIT(a_good_end_is_owed_until_all_have_acknowledged_it),
            UNIT(any_other_end_is_owed_to_nobody),
            UNIT(a_host_without_a_link_is_waited_for_until_its_lease_ends),
            UNIT(who_knocks_after_the_end_is_told_it),

@@ -1,4 +1,4 @@
-#include "entrypoint/master/telling.h"
+#include "entrypoint/master/verdict_delivery.h"
 
 #include "common/clock.h"
 #include "common/json/json.h"
@@ -11,7 +11,7 @@ static json_t *verdict_frame(const struct master *m) {
     return message_with(MESSAGE_VERDICT, verdict_json(&m->verdict));
 }
 
-void telling_begin(struct master *m) {
+void verdict_delivery_begin(struct master *m) {
     json_t *message = verdict_frame(m);
     for (size_t i = 1; message != NULL && i < m->s.job->cluster.count; i++)
         master_send(m, i, json_incref(message));
@@ -19,7 +19,7 @@ void telling_begin(struct master *m) {
     master_flush(m); /* first, as everything else takes time */
 }
 
-void telling_heard(struct member *b) {
+void verdict_delivery_heard(struct member *b) {
     b->informed = true;
     supervisor_may_leave(&b->master->s);
 }
@@ -31,12 +31,12 @@ static const char *run_of(const json_t *message) {
     return run != NULL ? run : "";
 }
 
-bool telling_is_asked(const struct master *m, const json_t *message) {
+bool verdict_delivery_is_asked(const struct master *m, const json_t *message) {
     return m->phase == PHASE_JUDGED && m->s.judged && m->s.host.run[0] != '\0' &&
            strcmp(run_of(message), m->s.host.run) == 0;
 }
 
-void telling_meet(struct member *b, struct link *link) {
+void verdict_delivery_meet(struct member *b, struct link *link) {
     struct master *m = b->master;
     link_free(b->link);
     b->link = link;
@@ -58,14 +58,14 @@ static bool waits(const struct member *b) {
     return b->link != NULL || (has_part && clock_now() - b->heard < lease);
 }
 
-bool telling_is_expected(const struct master *m, size_t host) {
+bool verdict_delivery_is_expected(const struct master *m, size_t host) {
     const struct member *b = &m->members[host];
     bool missing =
         m->phase_before == PHASE_GATHERING && !m->s.job->cluster.hosts[host].gone && !b->informed;
     return b->link != NULL || missing;
 }
 
-bool telling_is_owed(const struct master *m) {
+bool verdict_delivery_is_owed(const struct master *m) {
     if (m->verdict.code != EXIT_CODE_OK)
         return false;
     for (size_t i = 1; i < m->s.job->cluster.count; i++)
