@@ -40,7 +40,7 @@ static bool choose_ucx(const struct master *m) {
     struct ucx_hosts hosts = {0};
     struct ucx_choice choice;
     for (size_t i = 0; i < c->count; i++) {
-        const struct host_info *f = &m->members[i].facts;
+        const struct host_info *f = &m->members[i].info;
         bool counts = cluster_has_ranks(&c->hosts[i]);
         hosts.all += counts;
         hosts.with_device += counts && f->device;

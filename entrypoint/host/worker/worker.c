@@ -231,7 +231,7 @@ static void missed(void *context);
 static const struct dial_events dial_events = {opened, told, refused, missed};
 
 /* Connects to the master, which is looked up by name, or at the address that the platform gives. */
-static void reach(struct worker *w) {
+static void connect_master(struct worker *w) {
     int64_t seconds = role_state_reach_seconds(w->s.role_state, &w->s.job->settings);
     w->dialling = true;
     w->stopping = w->stopping || (w->s.role_state != NULL && w->s.role_state->stopping);
@@ -401,7 +401,7 @@ static void announce(void *context) {
 static void fetching(void *state) {
     struct worker *w = state;
     if (!w->dialling)
-        reach(w);
+        connect_master(w);
     else if (w->link != NULL)
         worker_send_fetching(&w->s, w->link);
 }
@@ -416,7 +416,7 @@ static void start(void *state) {
         executor_set_run(&w->s.host, w->run);
     }
     if (!w->dialling)
-        reach(w);
+        connect_master(w);
     else if (w->link != NULL)
         worker_join(&w->s, w->link, &w->peer);
 }

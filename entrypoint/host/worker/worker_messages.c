@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 void worker_send_join(struct supervisor *s, struct link *link) {
-    struct host_info facts;
-    host_info_gather(s->job, &s->tools, &facts);
+    struct host_info info;
+    host_info_gather(s->job, &s->tools, &info);
     json_t *message = message_new(MESSAGE_JOIN);
-    cleanup_json json_t *members = host_info_json(&facts);
+    cleanup_json json_t *members = host_info_json(&info);
     (void)json_object_set_new(message, "host", json_string(supervisor_own_name(s)));
     char address[NET_ADDRESS_TEXT];
     struct net_address own = link_own_address(link);

@@ -207,13 +207,13 @@ void join_weigh(struct member *b, const json_t *message, struct error *fault) {
     b->is_pid1 = json_is_true(json_object_get(message, "pid1"));
     b->exited = false;
     host_info_gather(b->master->s.job, &b->master->s.tools, &ours);
-    bool sound = host_info_parse(message, &b->facts, fault) == 0;
+    bool sound = host_info_parse(message, &b->info, fault) == 0;
     if (code > 0)
         (void)error_set(fault, (enum exit_code)code, "%s",
                         text != NULL && text[0] != '\0' ? text : "a fault");
     else if (sound && b->master->s.fault.code == 0 && !b->master->check)
-        (void)host_info_compare(&ours, &b->facts, fault);
-    b->master->s.job->cluster.hosts[b->index].address = b->facts.address;
+        (void)host_info_compare(&ours, &b->info, fault);
+    b->master->s.job->cluster.hosts[b->index].address = b->info.address;
     json_int_t port = json_integer_value(json_object_get(message, "examine_port"));
     b->examine_port = port > 0 && port <= UINT16_MAX ? (uint16_t)port : 0;
 }
@@ -365,7 +365,7 @@ int join_begin(struct master *m, struct error *err) {
     m->members[0].joined = true;
     m->members[0].is_pid1 = getpid() == 1;
     m->join.count++;
-    host_info_gather(m->s.job, &m->s.tools, &m->members[0].facts);
+    host_info_gather(m->s.job, &m->s.tools, &m->members[0].info);
     if (m->s.fault.code != 0)
         join_fault(m, &m->s.fault, 0);
     admit_those_who_asked(m);

@@ -52,8 +52,8 @@ static json_t *host_json(const struct master *m, size_t i) {
                              "slots", (int)m->s.job->cluster.hosts[i].slots, "joined",
                              (int)b->joined, "clock_offset", (json_int_t)b->skew);
     add_translation(b, host);
-    if (b->facts.version[0] != '\0')
-        (void)json_object_set_new(host, "facts", host_info_json(&b->facts));
+    if (b->info.version[0] != '\0')
+        (void)json_object_set_new(host, "facts", host_info_json(&b->info));
     for (size_t k = 0; k < sizeof(told) / sizeof(told[0]); k++)
         if (json_object_get(e->found, told[k]) != NULL)
             (void)json_object_set(host, told[k], json_object_get(e->found, told[k]));

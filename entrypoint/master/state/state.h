@@ -77,7 +77,7 @@ struct member {
     char word[SHARED_DIR_PROBE_WORD_SIZE]; /* in the file that it has written */
     struct net_address address;            /* the source of its connection, as seen here */
     struct net_address sends;              /* its own view of that; unset: the same */
-    struct host_info facts;
+    struct host_info info;
     struct buf line; /* parts of a forwarded line */
     int64_t heard;   /* when it was last heard, clock_now() */
     struct {

@@ -169,16 +169,16 @@ static json_t *with(const char *type, json_t *members) {
 }
 
 static int answer_join(struct error *err) {
-    static const struct host_info facts = {
+    static const struct host_info info = {
         .version = "1.2", .openmpi = "4.1.4", .job = 7, .program = 8, .cpus = 2, .boot = 5};
     struct host_info again = {0};
     cleanup_json json_t *message = NULL;
     no_memory_of_json(true);
-    if (send_and_take(with("join", host_info_json(&facts)), &message, err) != 0 ||
+    if (send_and_take(with("join", host_info_json(&info)), &message, err) != 0 ||
         host_info_parse(message, &again, err) != 0)
         return -1;
     add("%s %s %d %d", again.version, again.openmpi, (int)again.cpus,
-        host_info_compare(&facts, &again, err));
+        host_info_compare(&info, &again, err));
     return 0;
 }
 
@@ -371,12 +371,12 @@ static int answer_admission(struct error *err) {
     struct master m = {
         .s = {.job = &job}, .members = members, .phase = PHASE_JOINING, .raise = raise_nothing};
     static json_t *join; /* made once, when nothing fails */
-    struct host_info facts;
+    struct host_info info;
     int ends[2];
     if (join == NULL) {
-        host_info_gather(&job, &m.s.tools, &facts);
-        CU_ASSERT_TRUE(net_address_parse("10.0.0.2", &facts.address));
-        join = with("join", host_info_json(&facts));
+        host_info_gather(&job, &m.s.tools, &info);
+        CU_ASSERT_TRUE(net_address_parse("10.0.0.2", &info.address));
+        join = with("join", host_info_json(&info));
         (void)json_object_set_new(join, "host", json_string("algo-2"));
     }
     for (size_t i = 0; i < 2; i++)

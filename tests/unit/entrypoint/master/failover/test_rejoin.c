@@ -73,11 +73,11 @@ static void tear_down(void) {
 }
 
 static json_t *join_of(const struct role_state *known) {
-    struct host_info facts;
+    struct host_info info;
     json_t *message = frame_new("join");
-    host_info_gather(&job, &m.s.tools, &facts);
-    CU_ASSERT(net_address_parse("10.0.0.9", &facts.address));
-    cleanup_json json_t *said = host_info_json(&facts);
+    host_info_gather(&job, &m.s.tools, &info);
+    CU_ASSERT(net_address_parse("10.0.0.9", &info.address));
+    cleanup_json json_t *said = host_info_json(&info);
     (void)json_object_update(message, said);
     if (known != NULL) {
         (void)json_object_set_new(message, "succession", role_state_json(known));
