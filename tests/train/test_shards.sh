@@ -59,6 +59,27 @@ if can_mpirun; then
     same_model "two-$(basename "$data")" two-in-tar
 fi
 
+echo "the index is read in place of the shards, and one that does not belong to them is told of"
+[ -f "$work/in-tar/train.rtix" ] && [ -f "$work/in-tar/validation-00000-of-00001.tar.rtix" ] || fail "prepare wrote no index"
+code 0 "$ringtrain" train $common --data "$work/in-tar" --steps 2 --checkpoint-dir "$work/i.c" --model-dir "$work/i"
+prints 'from their index'
+rm "$work/tars/train.tar.rtix"
+code 0 "$ringtrain" train $common --data "$work/tars/train.tar" --steps 2 --checkpoint-dir "$work/i.c" --model-dir "$work/i"
+prints 'their index was written'
+code 0 "$ringtrain" train $common --data "$work/in-tar" --steps 2 --checkpoint-dir "$work/i.c" --model-dir "$work/i" --index none
+! grep -q 'their index' "$work/err" || fail "an index was read although it was not to be"
+cp -r "$work/in-tar" "$work/stale"
+cp "$work/in-tar/train-00000-of-00003.tar" "$work/stale/train-00001-of-00003.tar"
+code 0 "$ringtrain" train $common --data "$work/stale" --steps 2 --checkpoint-dir "$work/i.c" --model-dir "$work/i" --index read
+prints 'stale/train.rtix: stale: train-00001-of-00003.tar has changed since; the shards are scanned'
+cp "$work/in-tar/train-00001-of-00003.tar" "$work/stale"
+printf 'x' | dd of="$work/stale/train.rtix" bs=1 seek=200 conv=notrunc 2>/dev/null
+train "$work/stale" mended --steps 30 --epochs 2
+prints 'train.rtix: damaged (the checksum of a section is wrong); the shards are scanned'
+prints 'their index was written'
+same_model folder mended
+cmp "$work/stale/train.rtix" "$work/in-tar/train.rtix" || fail "the index was not written anew"
+
 echo "damage is named with its shard and place, and left out where that is asked for"
 cp -r "$work/in-tfrecord" "$work/damaged"
 shard=$work/damaged/train-00001-of-00003.tfrecord

@@ -13,6 +13,7 @@ static const char *const comms[] = {"auto", "mpi", "nccl", "tcp", NULL};
 static const char *const logs[] = {"auto", "both", "table", "metrics", NULL};
 static const char *const publishes[] = {"last", "best", NULL};
 static const char *const label_bases[] = {"auto", "0", "1", NULL};
+static const char *const indexes[] = {"auto", "read", "none", NULL};
 static const char *const augments[] = {"auto", "crop", "pad", "center", NULL};
 static const char *const presets[] = {"tv", "d2", "mlperf", NULL};
 static const char *const schedules[] = {"constant",   "step",          "poly2",     "cosine",
@@ -98,6 +99,9 @@ static const struct flag FLAGS[] = {
     CHOICE_OF(C, "label-base", label_base, label_bases, "auto", T | E,
               "the first class's number in shards; auto: 0, or 1 in TFRecord if no record has the "
               "class 0"),
+    CHOICE_OF(C, "index", index, indexes, "auto", T | E,
+              "index beside shards, which is read in place of their headers; auto: read it, and "
+              "write it where it is missing or stale; none: scan the shards at each start"),
     INT_OF(C, "synthetic-images", synthetic_images, "1280", 1, 1e8, T, "N",
            "pictures in the synthetic set"),
     INT_OF(C, "synthetic-classes", synthetic_classes, "10", 2, 65536, T | P, "N",

@@ -33,6 +33,7 @@ enum option_log { OPTION_LOG_AUTO, OPTION_LOG_BOTH, OPTION_LOG_TABLE, OPTION_LOG
 enum option_publish { OPTION_PUBLISH_LAST, OPTION_PUBLISH_BEST };
 enum option_preset { OPTION_PRESET_TV, OPTION_PRESET_D2, OPTION_PRESET_MLPERF };
 enum option_format { OPTION_JPEG, OPTION_PNG };
+enum option_index { OPTION_INDEX_AUTO, OPTION_INDEX_READ, OPTION_INDEX_NONE };
 enum option_augment {
     OPTION_AUGMENT_AUTO,
     OPTION_AUGMENT_CROP,
@@ -84,6 +85,7 @@ struct options {
     bool zero_gamma;
     const char *bad_samples;
     int label_base; /* enum shards_base */
+    int index;      /* enum option_index */
     const char *mean;
     const char *std;
     const char *init;

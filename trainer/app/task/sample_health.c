@@ -23,6 +23,8 @@ int sample_health_open(struct dataset *set, const char *path, const struct shard
     skipped_files_text(&set->left_out, left, sizeof(left));
     if (aloud && set->note != NULL)
         log_info("%s: %s", path, set->note);
+    if (aloud && set->warning != NULL)
+        log_warning("%s", set->warning);
     if (aloud && left[0] != '\0')
         log_line(set->left_out.pictures > 0 ? LOG_WARNING : LOG_INFO, "%s: %zu picture%s; %s", path,
                  set->count, STR_PLURAL(set->count), left);

@@ -32,6 +32,7 @@ void dataset_done(struct dataset *set) {
     shard_store_drop(set->shards);
     free(set->places);
     free(set->note);
+    free(set->warning);
     *set = (struct dataset){0};
 }
 
@@ -64,9 +65,12 @@ static int describe_shards(struct dataset *set, const struct shards_listing *lis
     if (list->bad > 0)
         (void)snprintf(bad, sizeof(bad), "; %zu %s cannot be used, the first: %s", list->bad,
                        list->bad == 1 ? "record" : "records", list->first_bad);
-    if (asprintf(&set->note, "%zu pictures in %zu %s of the format %s%s%s%s", list->count,
+    static const char *const sources[] = {"", "; their index was written", "; from their index"};
+    if (list->index_fault[0] != '\0' && (set->warning = strdup(list->index_fault)) == NULL)
+        return error_no_memory(err, "shards");
+    if (asprintf(&set->note, "%zu pictures in %zu %s of the format %s%s%s%s%s", list->count,
                  files->count, files->count == 1 ? "shard" : "shards", files->format->name,
-                 list->note[0] != '\0' ? "; " : "", list->note, bad) >= 0)
+                 list->note[0] != '\0' ? "; " : "", list->note, sources[list->source], bad) >= 0)
         return 0;
     set->note = NULL;
     return error_no_memory(err, "shards");
@@ -91,7 +95,7 @@ int dataset_open_shards_as(struct dataset *set, const char *path,
         return 0;
     if ((set->root = strdup(path)) == NULL ||
         (set->shards = shard_store_open(&files, err)) == NULL ||
-        shards_scan(&list, set->shards, path, reading, err) != 0 ||
+        shards_list(&list, set->shards, path, reading, err) != 0 ||
         describe_shards(set, &list, err) != 0) {
         dataset_done(set);
         return -1;

@@ -48,6 +48,7 @@ struct dataset {
     struct shard_place *places; /* owned; [count], in the shards */
     char *note;                 /* owned; how the shards were read, for the log; NULL: nothing to
                                  * say */
+    char *warning;              /* owned; what is wrong with their index; NULL: nothing */
 };
 
 void dataset_done(struct dataset *set);

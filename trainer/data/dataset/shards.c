@@ -1,10 +1,13 @@
 #include "trainer/data/dataset/shards.h"
 
 #include "common/cleanup.h"
+#include "common/file/file.h"
 #include "common/str.h"
+#include "trainer/data/dataset/shard_index.h"
 #include "trainer/data/dataset/shard_rows.h"
 #include "trainer/data/format/class_names.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -261,17 +264,57 @@ static int settle(struct shards_listing *list, struct shard_rows *rows,
     return copy_rows(list, rows, err);
 }
 
-int shards_scan(struct shards_listing *ret, const struct shard_store *store, const char *path,
+/* Fills the rows. INDEX gets what is to be kept of them, which settling them changes. */
+static int find_rows(struct scanning *s, const struct shard_list *files, struct buf *index,
+                     struct error *err) {
+    struct error why = {0};
+    bool used = false;
+    if (files->format->indexed && !s->reading->unindexed)
+        shard_index_read(s->rows, files, &used, &why);
+    if (why.code != 0)
+        (void)snprintf(s->list->index_fault, sizeof(s->list->index_fault),
+                       "%.440s; the shards are scanned", why.text);
+    s->list->source = used ? SHARDS_FROM_INDEX : SHARDS_SCANNED;
+    if (used)
+        return 0;
+    if (scan_all(s, files, err) != 0)
+        return -1;
+    /* Bad records are to be told of at each start: they keep a set without an index. */
+    if (!s->reading->keep_index || !files->format->indexed || s->list->bad > 0)
+        return 0;
+    if (shard_index_pack(index, s->rows, files, &why) != 0)
+        buf_consume(index, index->size);
+    return 0;
+}
+
+/* A set that cannot be written to, as a channel of SageMaker, has no index: that is no fault. */
+static void keep_index(struct shards_listing *list, const struct shard_list *files,
+                       const struct buf *index) {
+    struct error why = {0};
+    char path[4096];
+    if (index->size == 0 || shard_index_path(files, path, NULL) != 0)
+        return;
+    if (file_publish(path, index->data, index->size, 0644, &why) == 0)
+        list->source = SHARDS_SCANNED_AND_KEPT;
+    else if (why.os_errno != EROFS && why.os_errno != EACCES && why.os_errno != EPERM)
+        (void)snprintf(list->index_fault, sizeof(list->index_fault), "%.440s; no index is kept",
+                       why.text);
+}
+
+int shards_list(struct shards_listing *ret, const struct shard_store *store, const char *path,
                 const struct shards_reading *reading, struct error *err) {
     cleanup_shard_rows struct shard_rows rows = {0};
+    cleanup_buf struct buf index = {0};
     const struct shard_list *files = shard_store_list(store);
     struct scanning s = {.rows = &rows, .list = ret, .reading = reading};
     *ret = (struct shards_listing){0};
     shard_rows_init(&rows);
-    int result = scan_all(&s, files, err);
+    int result = find_rows(&s, files, &index, err);
     if (result == 0 && (result = settle(ret, &rows, files, reading, err)) != 0)
         (void)error_wrap(err, "%s", path);
-    if (result != 0)
+    if (result == 0)
+        keep_index(ret, files, &index);
+    else
         shards_listing_done(ret);
     return result;
 }

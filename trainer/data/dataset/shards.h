@@ -25,7 +25,12 @@ struct shards_reading {
     enum shards_base base;
     const struct picture_labels *labels; /* borrowed; classes of the pictures. NULL: as the records
                                           * and their folders have them */
+    bool unindexed;  /* an index beside the shards (shard_index.h) is not read */
+    bool keep_index; /* one is written where it is missing, or does not belong to them */
 };
+
+/* Where a listing comes from. */
+enum shards_source { SHARDS_SCANNED, SHARDS_SCANNED_AND_KEPT, SHARDS_FROM_INDEX };
 
 struct shards_listing {
     size_t count;
@@ -40,13 +45,16 @@ struct shards_listing {
     size_t bad;    /* records that cannot be used, and were left out */
     char note[SHARDS_NOTE_MAX]; /* how labels were understood, for the log; empty: as they are */
     char first_bad[SHARDS_NOTE_MAX];
+    enum shards_source source;
+    char index_fault[SHARDS_NOTE_MAX]; /* why an index was not used, or could not be written; empty:
+                                        * nothing of the kind */
 };
 
 void shards_listing_done(struct shards_listing *list);
 
-/* Scans all shards of STORE; PATH is the set as it was given. Errors of the data are
- * EXIT_CODE_DATA. */
-int shards_scan(struct shards_listing *ret, const struct shard_store *store, const char *path,
+/* Reads the index of the shards of STORE, or else scans all of them; PATH is the set as it was
+ * given. Errors of the data are EXIT_CODE_DATA. */
+int shards_list(struct shards_listing *ret, const struct shard_store *store, const char *path,
                 const struct shards_reading *reading, struct error *err);
 
 #define cleanup_shards_listing __attribute__((cleanup(shards_listing_done)))

@@ -33,6 +33,9 @@ struct format {
     int (*finish)(struct buf *out, struct error *err);
     /* Suffix of a file with a line "NUMBER<tab>OFFSET" for each record; NULL: none. */
     const char *index_suffix;
+    /* All that a scan finds lies in the shard itself, and takes a while to find: an index of the
+     * set is worth while (dataset/shard_index.h). */
+    bool indexed;
 };
 
 /* For scans: reports WHY as a bad record, unless it is an error of the system. */

@@ -100,4 +100,5 @@ const struct format FORMAT_NESTED_TAR = {
     .is = is_nested,
     .scan = scan,
     .read = shard_file_load,
+    .indexed = true,
 };

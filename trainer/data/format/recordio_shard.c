@@ -87,4 +87,5 @@ const struct format FORMAT_RECORDIO = {
     .read = read_picture,
     .write = write_picture,
     .index_suffix = ".idx",
+    .indexed = true,
 };

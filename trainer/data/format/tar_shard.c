@@ -268,4 +268,5 @@ const struct format FORMAT_TAR = {
     .read = shard_file_load,
     .write = tar_write_sample,
     .finish = tar_write_end,
+    .indexed = true,
 };

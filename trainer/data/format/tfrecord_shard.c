@@ -141,4 +141,5 @@ const struct format FORMAT_TFRECORD = {
     .scan = scan,
     .read = read_picture,
     .write = write_picture,
+    .indexed = true,
 };

@@ -9,6 +9,7 @@
 #include "trainer/data/prepare/target.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -209,6 +210,24 @@ static int prepare(struct set_writing *w, struct target *target, struct error *e
     return is_folders(w->options) ? staging_begin(target->folder, err) : write_classes(w, err);
 }
 
+/* Writes the index of each part, from a scan of what was made: the shards are read back by it. */
+static int write_indexes(const struct set_writing *w, struct error *err) {
+    static const struct shards_reading reading = {.keep_index = true};
+    for (size_t i = 0; i < w->count; i++) {
+        cleanup_dataset struct dataset set = {0};
+        char path[PATH_MAX];
+        bool found = false;
+        if (snprintf(path, sizeof(path), "%s/%s-*", w->options->target, w->parts[i].name) >=
+            (int)sizeof(path))
+            return error_set(err, EXIT_CODE_USAGE, "%.64s...: path too long", w->options->target);
+        if (dataset_open_shards_as(&set, path, &reading, &found, err) != 0)
+            return -1;
+        if (set.warning != NULL)
+            return error_set(err, EXIT_CODE_CONFIG, "%s", set.warning);
+    }
+    return 0;
+}
+
 int shard_set_write(const struct shard_set_options *options, const struct shard_set_part *parts,
                     size_t count, struct shard_set_result *ret, struct error *err) {
     struct set_writing w = {.options = options, .parts = parts, .count = count};
@@ -232,6 +251,8 @@ int shard_set_write(const struct shard_set_options *options, const struct shard_
         *err = why;
     if (result == 0 && is_folders(options))
         staging_end(options->target);
+    else if (result == 0)
+        result = write_indexes(&w, err);
     *ret = w.result;
     return result;
 }

@@ -1,6 +1,7 @@
 /* A data set written as shards or as folders of classes, with several threads.
  *
  *     TARGET/PART-00000-of-00008.tar ...     PART: train, validation
+ *     TARGET/PART.rtix                     their index (dataset/shard_index.h)
  *     TARGET/classes.txt
  *
  *     TARGET/PART/CLASS/PICTURE              folders (folder_make.h)

@@ -27,7 +27,7 @@ void target_done(struct target *target) {
 
 /* What a killed run may have left unfinished. */
 static bool is_ours(const char *name) {
-    static const char *const ends[] = {".tar", ".tfrecord", ".rec", ".idx", "classes.txt"};
+    static const char *const ends[] = {".tar", ".tfrecord", ".rec", ".idx", ".rtix", "classes.txt"};
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
         if (str_ends_with(name, ends[i]))
             return true;

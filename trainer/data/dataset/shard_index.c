@@ -1,0 +1,343 @@
+#include "trainer/data/dataset/shard_index.h"
+
+#include "common/binary/little_endian.h"
+#include "common/cleanup.h"
+#include "common/crc32c.h"
+#include "common/file/file.h"
+#include "trainer/data/dataset/folder.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define MAGIC "RTIX"
+#define SUFFIX ".rtix"
+
+enum { VERSION = 1, FORMAT_NAME = 16, END_BYTES = 4096 };
+enum { SECTION_SHARDS, SECTION_ROWS, SECTION_TEXTS, SECTIONS };
+
+/* Places in the head. */
+enum { AT_VERSION = 4, AT_FORMAT = 8, AT_SHARDS = 24, AT_CLASSES = 28, AT_SAMPLES = 32 };
+enum { AT_PATHED = 40, AT_SECTIONS = 48, SECTION_SIZE = 16, AT_CRC = 96 };
+
+/* Of a whole index. */
+static const size_t index_max = (size_t)24 << 30;
+
+static const char *name_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* The length of what the names of all shards begin with, without digits and signs at its end. */
+static size_t common_part(const struct shard_list *files) {
+    const char *first = name_of(files->paths[0]);
+    size_t size = strlen(first);
+    for (size_t i = 1; i < files->count; i++) {
+        const char *other = name_of(files->paths[i]);
+        size_t same = 0;
+        while (same < size && other[same] == first[same])
+            same++;
+        size = same;
+    }
+    while (files->count > 1 && size > 0 && !isalpha((unsigned char)first[size - 1]))
+        size--;
+    return size;
+}
+
+int shard_index_path(const struct shard_list *files, char path[4096], struct error *err) {
+    const char *first = files->paths[0];
+    const char *name = name_of(first);
+    const size_t part = common_part(files);
+    const int length =
+        snprintf(path, 4096, "%.*s%.*s" SUFFIX, (int)(name - first), first,
+                 part > 0 ? (int)part : (int)strlen("shards"), part > 0 ? name : "shards");
+    return length > 0 && length < 4096
+               ? 0
+               : error_set(err, EXIT_CODE_USAGE, "%.64s...: path too long", first);
+}
+
+/* --- the ends of the shards ------------------------------------------------------------------ */
+
+static int end_crc(const struct shard_file *file, uint64_t at, size_t size, uint32_t *ret,
+                   struct error *err) {
+    uint8_t bytes[END_BYTES];
+    if (shard_file_read(file, at, bytes, size, err) != 0)
+        return -1;
+    *ret = crc32c(0, bytes, size);
+    return 0;
+}
+
+static int stamp(const char *path, uint8_t ret[SHARD_INDEX_STAMP], struct error *err) {
+    cleanup_shard_file struct shard_file file = SHARD_FILE_CLOSED;
+    uint32_t first = 0, last = 0;
+    if (shard_file_open(&file, path, err) != 0)
+        return -1;
+    const size_t size = file.size < END_BYTES ? (size_t)file.size : END_BYTES;
+    if (end_crc(&file, 0, size, &first, err) != 0 ||
+        end_crc(&file, file.size - size, size, &last, err) != 0)
+        return -1;
+    little_endian_put(ret, file.size, 8);
+    little_endian_put(ret + 8, first, 4);
+    little_endian_put(ret + 12, last, 4);
+    return 0;
+}
+
+/* --- writing --------------------------------------------------------------------------------- */
+
+static int pack_shards(struct buf *out, const struct shard_list *files, struct error *err) {
+    for (size_t i = 0; i < files->count; i++) {
+        uint8_t bytes[SHARD_INDEX_STAMP];
+        if (stamp(files->paths[i], bytes, err) != 0 || buf_add(out, bytes, sizeof(bytes), err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int pack_rows(struct buf *out, const struct shard_rows *rows, struct error *err) {
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct shard_row *row = &rows->items[i];
+        uint8_t bytes[SHARD_INDEX_ROW];
+        if (row->picture_bytes > UINT32_MAX || row->label > INT32_MAX)
+            return error_set(err, EXIT_CODE_DATA, "a sample that an index cannot hold");
+        little_endian_put(bytes, row->place.offset, 8);
+        little_endian_put(bytes + 8, row->id, 8);
+        little_endian_put(bytes + 16, row->place.bytes, 4);
+        little_endian_put(bytes + 20, row->picture_bytes, 4);
+        little_endian_put(bytes + 24, row->place.shard, 4);
+        little_endian_put(bytes + 28, (uint64_t)row->class_name, 4);
+        little_endian_put(bytes + 32, (uint64_t)row->label, 4);
+        if (buf_add(out, bytes, sizeof(bytes), err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int pack_texts(struct buf *out, const struct shard_rows *rows,
+                      const struct shard_list *files, struct error *err) {
+    for (size_t i = 0; i < files->count; i++) {
+        const char *name = name_of(files->paths[i]);
+        if (buf_add(out, name, strlen(name) + 1, err) != 0)
+            return -1;
+    }
+    for (size_t i = 0; i < rows->classes.count; i++)
+        if (buf_add(out, rows->classes.names[i], strlen(rows->classes.names[i]) + 1, err) != 0)
+            return -1;
+    return buf_add(out, rows->names.data, rows->names.size, err);
+}
+
+/* Enters the section from BEGIN to the end into the head. */
+static void close_section(struct buf *out, int section, size_t begin) {
+    uint8_t *at = (uint8_t *)out->data + AT_SECTIONS + section * SECTION_SIZE;
+    little_endian_put(at, out->size - begin, 8);
+    little_endian_put(at + 8, crc32c(0, out->data + begin, out->size - begin), 4);
+}
+
+int shard_index_pack(struct buf *out, const struct shard_rows *rows, const struct shard_list *files,
+                     struct error *err) {
+    uint8_t head[SHARD_INDEX_HEAD] = MAGIC;
+    little_endian_put(head + AT_VERSION, VERSION, 4);
+    (void)snprintf((char *)head + AT_FORMAT, FORMAT_NAME, "%s", files->format->name);
+    little_endian_put(head + AT_SHARDS, files->count, 4);
+    little_endian_put(head + AT_CLASSES, rows->classes.count, 4);
+    little_endian_put(head + AT_SAMPLES, rows->count, 8);
+    little_endian_put(head + AT_PATHED, rows->pathed, 8);
+    buf_consume(out, out->size);
+    out->max = index_max;
+    if (buf_reserve(out, sizeof(head) + rows->count * SHARD_INDEX_ROW + rows->names.size, err) !=
+            0 ||
+        buf_add(out, head, sizeof(head), err) != 0 || pack_shards(out, files, err) != 0)
+        return -1;
+    close_section(out, SECTION_SHARDS, sizeof(head));
+    size_t begin = out->size;
+    if (pack_rows(out, rows, err) != 0)
+        return -1;
+    close_section(out, SECTION_ROWS, begin);
+    begin = out->size;
+    if (pack_texts(out, rows, files, err) != 0)
+        return -1;
+    close_section(out, SECTION_TEXTS, begin);
+    little_endian_put(out->data + AT_CRC, crc32c(0, out->data, AT_CRC), 4);
+    return 0;
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+/* The bytes of an index with a right head and right checksums. */
+struct unpacking {
+    const uint8_t *sections[SECTIONS];
+    size_t sizes[SECTIONS];
+    size_t shards, classes, samples, pathed;
+    const char *text; /* what of the texts has not been taken yet */
+    size_t left;
+};
+
+static int damaged(const char *what, struct error *err) {
+    return error_set(err, EXIT_CODE_DATA, "damaged (%s)", what);
+}
+
+/* Counts and sizes are not trusted: each is held against the bytes that are there. */
+static int check_sizes(struct unpacking *u, const uint8_t *bytes, size_t size, struct error *err) {
+    size_t at = SHARD_INDEX_HEAD;
+    for (int i = 0; i < SECTIONS; i++) {
+        const uint8_t *entry = bytes + AT_SECTIONS + i * SECTION_SIZE;
+        const uint64_t length = little_endian_get(entry, 8);
+        if (length > size - at)
+            return damaged("it ends early", err);
+        u->sections[i] = bytes + at;
+        u->sizes[i] = (size_t)length;
+        at += (size_t)length;
+        if (crc32c(0, u->sections[i], u->sizes[i]) != little_endian_get(entry + 8, 4))
+            return damaged("the checksum of a section is wrong", err);
+    }
+    if (at != size)
+        return damaged("bytes beyond its end", err);
+    if (u->samples == 0 || u->samples > FOLDER_SAMPLES_MAX || u->pathed > u->samples ||
+        u->sizes[SECTION_SHARDS] != u->shards * SHARD_INDEX_STAMP ||
+        u->sizes[SECTION_ROWS] != u->samples * SHARD_INDEX_ROW)
+        return damaged("its counts do not fit its sections", err);
+    u->text = (const char *)u->sections[SECTION_TEXTS];
+    u->left = u->sizes[SECTION_TEXTS];
+    return 0;
+}
+
+static int read_head(struct unpacking *u, const uint8_t *bytes, size_t size,
+                     const struct shard_list *files, struct error *err) {
+    if (size < SHARD_INDEX_HEAD || memcmp(bytes, MAGIC, strlen(MAGIC)) != 0)
+        return error_set(err, EXIT_CODE_DATA, "no index of shards");
+    if (crc32c(0, bytes, AT_CRC) != little_endian_get(bytes + AT_CRC, 4))
+        return damaged("the checksum of its head is wrong", err);
+    const uint64_t version = little_endian_get(bytes + AT_VERSION, 4);
+    if (version != VERSION)
+        return error_set(err, EXIT_CODE_DATA, "of version %" PRIu64 "; expected %d", version,
+                         VERSION);
+    *u = (struct unpacking){
+        .shards = (size_t)little_endian_get(bytes + AT_SHARDS, 4),
+        .classes = (size_t)little_endian_get(bytes + AT_CLASSES, 4),
+        .samples = (size_t)little_endian_get(bytes + AT_SAMPLES, 8),
+        .pathed = (size_t)little_endian_get(bytes + AT_PATHED, 8),
+    };
+    if (strncmp((const char *)bytes + AT_FORMAT, files->format->name, FORMAT_NAME) != 0)
+        return error_set(err, EXIT_CODE_DATA, "of shards of the format %.16s, and these are %s",
+                         (const char *)bytes + AT_FORMAT, files->format->name);
+    return check_sizes(u, bytes, size, err);
+}
+
+/* Returns the next text, or NULL if none is left. */
+static const char *take_text(struct unpacking *u) {
+    const char *text = u->text;
+    const char *end = u->left > 0 ? memchr(text, '\0', u->left) : NULL;
+    if (end == NULL)
+        return NULL;
+    u->left -= (size_t)(end - text) + 1;
+    u->text = end + 1;
+    return text;
+}
+
+static int check_shards(struct unpacking *u, const struct shard_list *files, struct error *err) {
+    if (u->shards != files->count)
+        return error_set(err, EXIT_CODE_DATA, "of %zu shards, and there are %zu", u->shards,
+                         files->count);
+    for (size_t i = 0; i < files->count; i++) {
+        uint8_t now[SHARD_INDEX_STAMP];
+        const char *name = take_text(u);
+        if (name == NULL)
+            return damaged("a name is missing", err);
+        if (strcmp(name, name_of(files->paths[i])) != 0)
+            return error_set(err, EXIT_CODE_DATA, "it has the shard %.200s in place of %.200s",
+                             name, name_of(files->paths[i]));
+        if (stamp(files->paths[i], now, err) != 0)
+            return -1;
+        if (memcmp(now, u->sections[SECTION_SHARDS] + i * SHARD_INDEX_STAMP, sizeof(now)) != 0)
+            return error_set(err, EXIT_CODE_DATA, "stale: %.200s has changed since", name);
+    }
+    return 0;
+}
+
+static int read_classes(struct shard_rows *rows, struct unpacking *u, struct error *err) {
+    for (size_t i = 0; i < u->classes; i++) {
+        const char *name = take_text(u);
+        int32_t number = -1;
+        if (name == NULL || name[0] == '\0')
+            return damaged("a name is missing", err);
+        if (name_table_number(&rows->classes, name, strlen(name), &number, err) != 0)
+            return -1;
+        if ((size_t)number != i)
+            return damaged("a class twice", err);
+    }
+    return 0;
+}
+
+static int read_row(struct shard_row *row, const uint8_t *bytes, const struct unpacking *u,
+                    struct error *err) {
+    *row = (struct shard_row){
+        .place = {little_endian_get(bytes, 8), (uint32_t)little_endian_get(bytes + 16, 4),
+                  (uint32_t)little_endian_get(bytes + 24, 4)},
+        .id = little_endian_get(bytes + 8, 8),
+        .picture_bytes = little_endian_get(bytes + 20, 4),
+        .class_name = (int32_t)little_endian_get(bytes + 28, 4),
+        .label = (int32_t)little_endian_get(bytes + 32, 4),
+    };
+    if (row->place.shard >= u->shards || row->class_name < -1 ||
+        row->class_name >= (int64_t)u->classes || row->label < SHARD_NO_LABEL)
+        return damaged("a sample of no shard or no class", err);
+    const uint64_t size =
+        little_endian_get(u->sections[SECTION_SHARDS] + row->place.shard * SHARD_INDEX_STAMP, 8);
+    if (row->place.bytes == 0 || row->place.offset > size ||
+        row->place.bytes > size - row->place.offset)
+        return damaged("a sample outside its shard", err);
+    return 0;
+}
+
+static int read_rows(struct shard_rows *rows, struct unpacking *u, struct error *err) {
+    const char *names = u->text;
+    rows->items = malloc((u->samples + 1) * sizeof(*rows->items));
+    if (rows->items == NULL || buf_add(&rows->names, names, u->left, NULL) != 0)
+        return error_no_memory(err, "a list of samples");
+    rows->room = u->samples + 1;
+    for (; rows->count < u->samples; rows->count++) {
+        struct shard_row *row = &rows->items[rows->count];
+        if (read_row(row, u->sections[SECTION_ROWS] + rows->count * SHARD_INDEX_ROW, u, err) != 0)
+            return -1;
+        const char *name = take_text(u);
+        if (name == NULL || name[0] == '\0')
+            return damaged("a name is missing", err);
+        row->name_at = (size_t)(name - names);
+        rows->labelled += row->label != SHARD_NO_LABEL;
+        rows->named += row->class_name >= 0;
+    }
+    rows->pathed = u->pathed;
+    return u->left == 0 ? 0 : damaged("names beyond the last sample's", err);
+}
+
+int shard_index_unpack(struct shard_rows *rows, const void *bytes, size_t size,
+                       const struct shard_list *files, struct error *err) {
+    struct unpacking u = {0};
+    if (read_head(&u, bytes, size, files, err) != 0 || check_shards(&u, files, err) != 0 ||
+        read_classes(rows, &u, err) != 0)
+        return -1;
+    return read_rows(rows, &u, err);
+}
+
+void shard_index_read(struct shard_rows *rows, const struct shard_list *files, bool *ret_used,
+                      struct error *why) {
+    cleanup_buf struct buf bytes = {.max = index_max};
+    char path[4096];
+    struct stat status;
+    *ret_used = false;
+    *why = (struct error){0};
+    if (shard_index_path(files, path, NULL) != 0 || (stat(path, &status) != 0 && errno == ENOENT))
+        return;
+    *ret_used = file_read(path, &bytes, why) == 0;
+    if (*ret_used && shard_index_unpack(rows, bytes.data, bytes.size, files, why) != 0) {
+        *ret_used = false;
+        (void)error_wrap(why, "%s", path);
+    }
+    if (*ret_used)
+        return;
+    shard_rows_done(rows);
+    shard_rows_init(rows);
+}
