@@ -15,3 +15,9 @@ void warnings_add(struct warnings *w, const char *format, ...) {
     (void)vsnprintf(w->text[w->count++], WARNING_SIZE, format, arguments);
     va_end(arguments);
 }
+
+void warnings_join(struct warnings *w, const struct warnings *more) {
+    for (size_t i = 0; i < more->count; i++)
+        warnings_add(w, "%s", more->text[i]);
+    w->dropped += more->dropped;
+}

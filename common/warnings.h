@@ -18,5 +18,7 @@ struct warnings {
 /* W may be NULL: the warning is then discarded. */
 void warnings_add(struct warnings *w, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Adds those of MORE, in their order. */
+void warnings_join(struct warnings *w, const struct warnings *more);
 
 #endif

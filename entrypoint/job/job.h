@@ -59,9 +59,4 @@ int job_resolve(struct job *j, const char *const *arguments, char *const *enviro
  * NULL: there is none. */
 char *job_trainer(void);
 
-/* Returns the slots of a host without a configured number: the hyperparameter's, else one per GPU,
- * else one per core of AWS Neuron devices, else one; without the hyperparameter, at least as many
- * as all requested processes need. ROOT is put before /dev and /sys: "" except in tests. */
-unsigned job_slots(const struct mpi_options *w, size_t hosts, const char *root);
-
 #endif

@@ -336,51 +336,6 @@ static void a_number_of_all_processes_wins(void) {
     ranks_of("{\"sagemaker_mpi_num_processes\":\"0\"}", -1, 0, 0);
 }
 
-static void make_device(const char *root, const char *name) {
-    char path[PATH_MAX];
-    snprintf(path, sizeof(path), "%s/%s/%s", unit_temp_dir(), root, name);
-    CU_ASSERT_EQUAL(file_make_dirs(path, NULL), 0);
-}
-
-/* Two GPUs on one host, three Neuron cores on another one, both on a third. */
-static void ranks_are_as_many_as_accelerators_unless_it_is_said(void) {
-    static const struct {
-        const char *root;
-        struct mpi_options mpi_options;
-        size_t hosts;
-        unsigned slots;
-    } cases[] = {
-        {"bare", {0}, 2, 1},
-        {"gpus", {0}, 2, 2},
-        {"neurons", {0}, 2, 3},
-        {"both", {0}, 2, 2},
-        {"gpus", {.slots = 5}, 2, 5},
-        {"neurons", {.slots = 1}, 2, 1},
-        {"bare", {.ranks = 7}, 2, 4},
-        {"gpus", {.ranks = 7}, 2, 4},
-        {"neurons", {.ranks = 2}, 2, 3},
-        {"gpus", {.slots = 3, .ranks = 7}, 1, 3},
-        {"bare", {.ranks = 100000}, 1, CLUSTER_SLOTS_MAX},
-    };
-    make_device("gpus", "dev/nvidia0");
-    make_device("gpus", "dev/nvidia7");
-    make_device("gpus", "dev/nvidiactl");
-    make_device("both", "dev/nvidia0");
-    make_device("both", "dev/nvidia1");
-    for (int core = 0; core < 3; core++) {
-        char name[96];
-        snprintf(name, sizeof(name), "sys/devices/virtual/neuron_device/neuron%d/neuron_core0",
-                 core);
-        make_device("neurons", name);
-        make_device("both", name);
-    }
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        char root[PATH_MAX];
-        snprintf(root, sizeof(root), "%s/%s", unit_temp_dir(), cases[i].root);
-        CU_ASSERT_EQUAL(job_slots(&cases[i].mpi_options, cases[i].hosts, root), cases[i].slots);
-    }
-}
-
 static void a_host_outside_the_distribution_runs_one_process(void) {
     static const char config[] =
         "{\"current_host\":\"algo-2\",\"hosts\":[\"algo-1\",\"algo-2\",\"algo-3\"],"
@@ -490,7 +445,6 @@ UNIT_SUITE("job.job", UNIT(a_sagemaker_job_is_read_whole),
            UNIT(what_is_passed_on_needs_no_names), UNIT(a_wrong_variable_leaves_the_cluster_known),
            UNIT(wrong_hyperparameters_leave_the_cluster_known),
            UNIT(a_number_of_all_processes_wins),
-           UNIT(ranks_are_as_many_as_accelerators_unless_it_is_said),
            UNIT(a_host_outside_the_distribution_runs_one_process),
            UNIT(a_job_that_is_a_part_is_called_by_its_first_host),
            UNIT(once_per_host_is_one_slot_each), UNIT(ranks_per_host_are_those_of_the_setting),
