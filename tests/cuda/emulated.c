@@ -373,12 +373,12 @@ static int reach(struct backend *backend, int number, struct error *err) {
     return emulated_streams_reach(streams_of_backend(backend), number, err);
 }
 
-static int record_begin(struct backend *backend, struct error *err) {
-    return emulated_streams_record_begin(streams_of_backend(backend), err);
+static int capture_begin(struct backend *backend, struct error *err) {
+    return emulated_streams_capture_begin(streams_of_backend(backend), err);
 }
 
-static int record_end(struct backend *backend, void **ret_recording, struct error *err) {
-    return emulated_streams_record_end(streams_of_backend(backend), ret_recording, err);
+static int capture_end(struct backend *backend, void **ret_recording, struct error *err) {
+    return emulated_streams_capture_end(streams_of_backend(backend), ret_recording, err);
 }
 
 static int replay(struct backend *backend, void *recording, struct error *err) {
@@ -396,10 +396,15 @@ static void forget(struct backend *backend, void *recording) {
     .set_optimizer = set_optimizer, .update = update_weights, .optimizer_state = optimizer_state,  \
     .set_optimizer_state = set_optimizer_state, .squares = squares
 static const struct backend_device at_once = {ENQUEUED};
-static const struct backend_device with_streams = {
-    ENQUEUED,        .select = select_stream,      .event = event,           .wait = wait_for_event,
-    .reach = reach,  .record_begin = record_begin, .record_end = record_end, .replay = replay,
-    .forget = forget};
+static const struct backend_device with_streams = {ENQUEUED,
+                                                   .select = select_stream,
+                                                   .event = event,
+                                                   .wait = wait_for_event,
+                                                   .reach = reach,
+                                                   .capture_begin = capture_begin,
+                                                   .capture_end = capture_end,
+                                                   .replay = replay,
+                                                   .forget = forget};
 
 #define TABLE(device_)                                                                             \
     {                                                                                              \

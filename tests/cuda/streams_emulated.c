@@ -259,7 +259,7 @@ int emulated_streams_sync(struct emulated_streams *l, struct error *err) {
 
 /* --- recordings ------------------------------------------------------------------------------- */
 
-int emulated_streams_record_begin(struct emulated_streams *l, struct error *err) {
+int emulated_streams_capture_begin(struct emulated_streams *l, struct error *err) {
     l->recording = calloc(1, sizeof(*l->recording));
     if (l->recording == NULL)
         return error_no_memory(err, "a recording");
@@ -271,8 +271,8 @@ int emulated_streams_record_begin(struct emulated_streams *l, struct error *err)
     return 0;
 }
 
-int emulated_streams_record_end(struct emulated_streams *l, void **ret_recording,
-                                struct error *err) {
+int emulated_streams_capture_end(struct emulated_streams *l, void **ret_recording,
+                                 struct error *err) {
     struct recording *r = l->recording;
     l->recording = NULL;
     r->end = l->next_event;

@@ -44,9 +44,9 @@ int emulated_streams_wait(struct emulated_streams *l, int number, struct error *
 int emulated_streams_reach(struct emulated_streams *l, int number, struct error *err);
 int emulated_streams_sync(struct emulated_streams *l, struct error *err);
 
-int emulated_streams_record_begin(struct emulated_streams *l, struct error *err);
-int emulated_streams_record_end(struct emulated_streams *l, void **ret_recording,
-                                struct error *err);
+int emulated_streams_capture_begin(struct emulated_streams *l, struct error *err);
+int emulated_streams_capture_end(struct emulated_streams *l, void **ret_recording,
+                                 struct error *err);
 int emulated_streams_replay(struct emulated_streams *l, void *recording, struct error *err);
 void emulated_streams_forget(void *recording);
 

@@ -35,7 +35,7 @@ static void run(const struct training *t, bool recorded, struct training_outcome
     struct backend_device device = *table.device;
     const struct backend_table *own = backend->table;
     if (!recorded) {
-        device.record_begin = NULL;
+        device.capture_begin = NULL;
         table.device = &device;
         backend->table = &table;
     }

@@ -194,10 +194,10 @@ struct backend_device {
     /* Work enqueued between begin and end is recorded instead of run; replay enqueues all of it at
      * once, on the main stream (a CUDA graph). Another stream joins the recording where it waits
      * for an event of it, and must be waited for before the end. Events from before the recording
-     * are unknown inside, and those from inside after it. record_begin may be NULL: the device
+     * are unknown inside, and those from inside after it. capture_begin may be NULL: the device
      * cannot record. `forget` destroys a recording. */
-    int (*record_begin)(struct backend *backend, struct error *err);
-    int (*record_end)(struct backend *backend, void **ret_recording, struct error *err);
+    int (*capture_begin)(struct backend *backend, struct error *err);
+    int (*capture_end)(struct backend *backend, void **ret_recording, struct error *err);
     int (*replay)(struct backend *backend, void *recording, struct error *err);
     void (*forget)(struct backend *backend, void *recording);
 

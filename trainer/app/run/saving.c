@@ -62,7 +62,7 @@ static bool has_memory(const struct saving *s, const struct saving_file *file) {
 }
 
 /* Copies the arrays, so that they may change; false if there is no memory for that. */
-static bool copy(struct saving *s) {
+static bool copy_arrays(struct saving *s) {
     if (!has_memory(s, &s->file) ||
         snapshot_take(&s->snapshot, s->file.arrays, s->file.count, NULL) != 0) {
         if (!s->told)
@@ -78,7 +78,7 @@ static bool copy(struct saving *s) {
 int saving_begin(struct saving *s, const struct saving_file *file, struct error *err) {
     s->file = *file;
     buf_init(&s->file.notes, NOTES_MAX);
-    if (copy(s)) {
+    if (copy_arrays(s)) {
         if ((s->writer.running || writer_open(&s->writer, err) == 0) &&
             writer_submit(&s->writer, write_file, &s->file, err) == 0)
             return 0;

@@ -278,7 +278,7 @@ static int enqueue_step(struct device_stepper *d, struct error *err) {
 }
 
 static bool can_record(struct device_stepper *d) {
-    return d->ops->record_begin != NULL && d->host_gradients == NULL && canvas(d)->warm &&
+    return d->ops->capture_begin != NULL && d->host_gradients == NULL && canvas(d)->warm &&
            !d->s->check_operators && (d->sums == NULL || !d->sums->unrecorded);
 }
 
@@ -302,12 +302,12 @@ static int launch(struct device_stepper *d,
         return replay(d, *recording, err);
     if (!can_record(d))
         return enqueue(d, err);
-    if (d->ops->record_begin(d->backend, err) != 0)
+    if (d->ops->capture_begin(d->backend, err) != 0)
         return -1;
     int result = enqueue(d, err);
     /* Recording must end even if the step could not be enqueued; that first error is the one to
      * report. */
-    if (d->ops->record_end(d->backend, recording, result == 0 ? err : NULL) != 0 || result != 0)
+    if (d->ops->capture_end(d->backend, recording, result == 0 ? err : NULL) != 0 || result != 0)
         return -1;
     return replay(d, *recording, err);
 }

@@ -65,12 +65,12 @@ static void *queue(struct backend *backend) {
 }
 
 /* Thread-local mode: CUDA calls of other threads of this process are not part of the step. */
-static int record_begin(struct backend *backend, struct error *err) {
+static int capture_begin(struct backend *backend, struct error *err) {
     return check(cudaStreamBeginCapture(cuda_of(backend)->stream, cudaStreamCaptureModeThreadLocal),
                  "recording a step", err);
 }
 
-static int record_end(struct backend *backend, void **ret_recording, struct error *err) {
+static int capture_end(struct backend *backend, void **ret_recording, struct error *err) {
     cudaGraph_t graph = NULL;
     cudaGraphExec_t ready = NULL;
     cudaError_t status = cudaStreamEndCapture(cuda_of(backend)->stream, &graph);
@@ -225,8 +225,8 @@ const struct backend_device cuda_queue = {
     .wait = wait_for_event,
     .reach = reach,
     .queue = queue,
-    .record_begin = record_begin,
-    .record_end = record_end,
+    .capture_begin = capture_begin,
+    .capture_end = capture_end,
     .replay = replay,
     .forget = forget,
     .memory_left = memory_left,
