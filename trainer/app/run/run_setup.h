@@ -11,6 +11,7 @@
 #include "trainer/app/run/run_state.h"
 #include "trainer/app/task/task.h"
 #include "trainer/comm/comm.h"
+#include "trainer/data/dataset/loader.h"
 #include "trainer/data/order/sampler.h"
 #include "trainer/optim/schedule.h"
 
@@ -31,9 +32,23 @@ struct run_setup {
     int64_t steps_per_epoch;
 };
 
-/* Epochs done where the run stands at STATE, with a fraction. */
-double run_setup_epoch(const struct run_setup *setup, const struct run_state *state);
-/* Batches of the training set that are ready or in work at once. */
-int run_setup_ring_depth(const struct options *o);
+/* Epochs done where the run stands at STATE, with a fraction; 0 if the run ended before its data
+ * was opened. */
+static inline double run_setup_epoch(const struct run_setup *setup, const struct run_state *state) {
+    if (setup->steps_per_epoch == 0)
+        return 0;
+    double steps = (double)(state->images / state->global_batch);
+    return (double)state->epoch + steps / (double)setup->steps_per_epoch;
+}
+
+enum { RUN_SETUP_RING_LEAST = 4 };
+
+/* Batches of the training set that are ready or in work at once, read ahead of the running step. */
+static inline int run_setup_ring_depth(const struct options *o) {
+    int64_t ahead = 2 * o->accumulate;
+    if (ahead < RUN_SETUP_RING_LEAST)
+        return RUN_SETUP_RING_LEAST;
+    return ahead > LOADER_DEPTH_MAX ? LOADER_DEPTH_MAX : (int)ahead;
+}
 
 #endif

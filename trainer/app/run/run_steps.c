@@ -56,8 +56,18 @@ static int run_micro_batches(struct run_steps *s, struct task_data *data, int64_
     return 0;
 }
 
+static struct step_result result_of(const struct run_steps *s, const struct step_outcome *outcome) {
+    return (struct step_result){.outcome = *outcome,
+                                .data_waited = s->data_waited,
+                                .ranks_waited = s->stepper.waited,
+                                .loss_scale = s->stepper.loss_scale,
+                                .good_steps = s->stepper.good_steps,
+                                .updates = s->stepper.updates};
+}
+
 int run_steps_take(struct run_steps *s, struct task_data *data, const struct step_request *request,
-                   struct step_outcome *ret, struct error *err) {
+                   struct step_result *ret, struct error *err) {
+    struct step_outcome outcome;
     bool missing = s->stepper.gave_up;
     const int64_t begin = timeline_begin(s->stepper.timeline);
     s->stepper.number = request->number;
@@ -70,8 +80,16 @@ int run_steps_take(struct run_steps *s, struct task_data *data, const struct ste
     /* The step is then given up on all ranks. */
     if (missing && host_stepper_give_up(&s->stepper, err) != 0)
         return -1;
-    const int result = host_stepper_finish(&s->stepper, request->rate, ret, err);
+    const int result = host_stepper_finish(&s->stepper, request->rate, &outcome, err);
     timeline_end(s->stepper.timeline, TIMELINE_STEP, begin, request->number);
+    *ret = result_of(s, &outcome);
+    return result;
+}
+
+int run_steps_settle(struct run_steps *s, struct step_result *ret, struct error *err) {
+    struct step_outcome outcome;
+    const int result = host_stepper_settle(&s->stepper, &outcome, err);
+    *ret = result_of(s, &outcome);
     return result;
 }
 

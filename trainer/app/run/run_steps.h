@@ -32,13 +32,26 @@ struct step_request {
     int64_t number; /* of the step, from 1 */
     bool save;      /* this rank finds that a checkpoint is due after the step */
     bool penalty;   /* its outcome is to tell the penalty */
+    bool last;      /* none is to be under way after it */
+};
+
+/* A step, or the one before it on a device that works ahead, as the rest of the run needs it. */
+struct step_result {
+    struct step_outcome outcome; /* as host_stepper_finish has it */
+    int64_t data_waited;         /* waiting for data in the call, ns */
+    int64_t ranks_waited;        /* waiting for other ranks; stepper.waited */
+    /* Of the next step: */
+    float loss_scale; /* of f16's gradients */
+    int good_steps;   /* since it changed */
+    int64_t updates;  /* that changed weights so far */
 };
 
 /* Takes one step over batches of DATA; all ranks together. A rank with unusable data gives
- * the step up on all ranks, and keeps the reason in `failure`. RET is as host_stepper_finish has
- * it. */
+ * the step up on all ranks, and keeps the reason in `failure`. */
 int run_steps_take(struct run_steps *s, struct task_data *data, const struct step_request *request,
-                   struct step_outcome *ret, struct error *err);
+                   struct step_result *ret, struct error *err);
+/* Waits for the step under way on a device, if there is one, and returns its result. */
+int run_steps_settle(struct run_steps *s, struct step_result *ret, struct error *err);
 
 /* Call when no step is under way. */
 void run_steps_stop_loader(struct run_steps *s);

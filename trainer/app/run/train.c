@@ -11,21 +11,13 @@
 #include "trainer/app/run/record.h"
 #include "trainer/app/run/resume.h"
 #include "trainer/app/run/save.h"
+#include "trainer/app/run/step_report.h"
 #include "trainer/app/run/training_run.h"
 #include "trainer/app/step/stop_signal.h"
 #include "trainer/app/weights/nan_check.h"
 #include "trainer/telemetry/run_log.h"
 
 #include <inttypes.h>
-
-/* Seconds until the next mark of progress is due. */
-enum { STEP_PATIENCE = 600 };
-
-/* A first report that is further away than this is announced. */
-enum { PACE_SECONDS = 10 };
-
-/* Steps that are reported whatever --report-every says. */
-enum { FIRST_REPORTS = 2 };
 
 static void *device_memory(void *user, size_t bytes, struct error *err) {
     struct backend *backend = user;
@@ -56,168 +48,107 @@ static int start_loader(struct training_run *job, struct error *err) {
     return loader_start(&load, &job->steps.loader, err);
 }
 
-static void advance(struct training_run *job) {
-    struct run_state *s = &job->state;
+/* Moves the run on by a step that counts. */
+static void advance(struct run_state *s, const struct step_result *result) {
     s->step++;
     s->batches += s->accumulate;
     s->samples += s->global_batch;
     s->images += s->global_batch;
-    job->steps.own_statistics = true;
     if (s->images >= s->epoch_images) {
         s->images = 0;
         s->epoch++;
     }
-}
-
-/* The first two steps are always reported: they show what starting costs, and that it works. */
-static bool report_is_due(const struct training_run *job, int64_t step) {
-    return step <= FIRST_REPORTS || step % job->setup.options->report_every == 0 ||
-           step == job->setup.schedule.total_steps;
-}
-
-static void show_standing(struct training_run *job) {
-    report_standing(&job->reports.report, job->state.step, job->setup.schedule.total_steps,
-                    run_setup_epoch(&job->setup, &job->state));
-}
-
-/* If the first report will take long, logs when to expect it. */
-static void log_pace(const struct training_run *job) {
-    const struct run_state *s = &job->state;
-    int64_t every = job->setup.options->report_every;
-    int64_t left = job->setup.schedule.total_steps - s->step;
-    int64_t until = every - s->step % every < left ? every - s->step % every : left;
-    double seconds = job->reports.report.standing.step_seconds;
-    char report[32];
-    char all[32];
-    if (!job->setup.first || (double)until * seconds < PACE_SECONDS)
-        return;
-    status_duration(report, sizeof(report), (double)until * seconds);
-    status_duration(all, sizeof(all), (double)left * seconds);
-    log_info("the first step took %.1f s: at that speed the first report comes after step %" PRId64
-             " in %s, and all %" PRId64 " steps take %s",
-             seconds, s->step + until, report, left, all);
-}
-
-/* After the first step. */
-static void log_start(struct training_run *job) {
-    char text[START_TIMES_TEXT];
-    start_times_mark(&job->reports.start, START_STEP, clock_now());
-    start_times_text(&job->reports.start, text);
-    if (job->setup.first)
-        log_info("%s", text);
-    log_pace(job);
-}
-
-/* Collective, so that all ranks count the same faults of the data. */
-static int report(struct training_run *job, double penalty, double rate, struct error *err) {
-    struct error excess = {0};
-    if (sample_health_share(job->setup.comm, &job->setup.data.training, job->setup.data.bad_allowed,
-                            &excess) != 0) {
-        if (excess.code != EXIT_CODE_DATA) {
-            *err = excess;
-            return -1;
-        }
-        /* All ranks found more bad files than allowed: this step still counts. */
-        job->steps.failure = excess;
-        job->steps.cannot_go_on = true;
-    }
-    struct report_row row = {
-        .step = job->state.step,
-        .epoch = run_setup_epoch(&job->setup, &job->state),
-        .penalty = penalty,
-        .lr = rate,
-        .bad_files = bad_samples_count(&job->setup.data.training.faults, BAD_SAMPLE_BAD),
-        .damaged_files = bad_samples_count(&job->setup.data.training.faults, BAD_SAMPLE_DAMAGED),
-        .objects_dropped = job->setup.data.training.dropped_all,
-    };
-    return report_row(&job->reports.report, &row, err);
+    (void)snprintf(s->loss_scale, sizeof(s->loss_scale), "%.9g", (double)result->loss_scale);
+    s->good_steps = result->good_steps;
+    s->updates = result->updates;
 }
 
 /* No rank had a usable picture, and all ranks know it: the step counts, and is the last. */
-static void fail_empty_step(struct training_run *job) {
-    (void)error_set(&job->steps.failure, EXIT_CODE_DATA,
+static void fail_empty_step(const struct run_setup *setup, const struct run_state *state,
+                            struct error *ret) {
+    (void)error_set(ret, EXIT_CODE_DATA,
                     "%s: none of the %" PRId64 " pictures of step %" PRId64
                     " can be used (--bad-samples %.64s): there is nothing to learn from; repair "
                     "the files, or give a larger --batch-size",
-                    job->setup.data.training.source.name, job->state.global_batch, job->state.step,
-                    job->setup.options->bad_samples);
-    job->steps.cannot_go_on = true;
+                    setup->data.training.source.name, state->global_batch, state->step,
+                    setup->options->bad_samples);
+}
+
+/* All ranks know FAILURE, code 0 for none: they leave together after the present step. */
+static void end_with(struct run_steps *steps, const struct error *failure) {
+    if (failure->code == 0)
+        return;
+    steps->failure = *failure;
+    steps->cannot_go_on = true;
 }
 
 /* Updates the job for a step that has run. */
-static int account(struct training_run *job, const struct step_outcome *outcome, bool *ret_stop,
+static int account(struct training_run *job, const struct step_result *result, bool *ret_stop,
                    struct error *err) {
-    const double rate = schedule_rate(&job->setup.schedule, job->state.step);
+    const struct step_outcome *outcome = &result->outcome;
+    const int64_t verify = job->setup.options->verify_every;
+    struct error failure = {0};
     *ret_stop = *ret_stop || outcome->stop;
     job->saves.keeping.asked = job->saves.keeping.asked || outcome->save;
     job->steps.cannot_go_on = job->steps.cannot_go_on || outcome->failed;
     if (!outcome->known || !outcome->applied)
         return 0;
-    advance(job);
-    (void)snprintf(job->state.loss_scale, sizeof(job->state.loss_scale), "%.9g",
-                   (double)job->steps.stepper.loss_scale);
-    job->state.good_steps = job->steps.stepper.good_steps;
-    job->state.updates = job->steps.stepper.updates;
+    job->steps.own_statistics = true;
+    advance(&job->state, result);
     if (outcome->empty)
-        fail_empty_step(job);
-    int64_t step = job->state.step;
-    progress_mark(&job->reports.progress, (uint64_t)step, STEP_PATIENCE);
-    report_step(&job->reports.report, outcome->metrics, job->state.global_batch, outcome->skipped);
-    if (report_is_due(job, step) && report(job, outcome->penalty, rate, err) != 0)
+        fail_empty_step(&job->setup, &job->state, &failure);
+    end_with(&job->steps, &failure);
+    if (step_report(&job->reports, &job->setup, &job->state, result, &failure, err) != 0)
         return -1;
-    show_standing(job);
-    int64_t verify = job->setup.options->verify_every;
-    return verify > 0 && step % verify == 0 ? run_steps_verify(&job->steps, job->setup.comm, err)
-                                            : 0;
+    end_with(&job->steps, &failure);
+    return verify > 0 && job->state.step % verify == 0
+               ? run_steps_verify(&job->steps, job->setup.comm, err)
+               : 0;
 }
 
 /* Waits for the step under way on a device. */
 static int settle(struct training_run *job, bool *ret_stop, struct error *err) {
-    struct step_outcome outcome;
-    if (host_stepper_settle(&job->steps.stepper, &outcome, err) != 0)
+    struct step_result result;
+    if (run_steps_settle(&job->steps, &result, err) != 0)
         return error_wrap(err, "step %" PRId64, job->state.step + 1);
-    return account(job, &outcome, ret_stop, err);
+    return account(job, &result, ret_stop, err);
 }
 
-/* Records how much of a step that began at BEGUN was this rank's own work, to find stragglers: of a
- * device only the wait for data is known. */
-static void report_work(struct training_run *job, int64_t begun) {
-    bool device = job->setup.backend->table->device != NULL;
-    int64_t own = device ? job->steps.data_waited : clock_now() - begun - job->steps.stepper.waited;
-    report_wait(&job->reports.report, job->steps.data_waited, job->steps.stepper.waited);
-    progress_work(&job->reports.progress, (uint64_t)own, (uint64_t)job->steps.data_waited);
+/* What the next step is to do, the one after PENDING others. */
+static struct step_request next_request(const struct run_setup *setup,
+                                        const struct run_state *state,
+                                        const struct run_saves *saves, int pending) {
+    const int64_t number = state->step + pending + 1;
+    return (struct step_request){
+        .done = state->step,
+        .save = setup->first && !saving_is_busy(&saves->saving) &&
+                checkpoint_policy_is_time(&saves->keeping),
+        .number = number,
+        .rate = schedule_rate(&setup->schedule, number - 1),
+        .momentum = schedule_momentum(&setup->schedule, number - 1, setup->options->momentum),
+        .penalty = setup->first && step_report_is_due(setup, number),
+        .last = number == setup->schedule.total_steps ||
+                checkpoint_policy_falls_on(&saves->keeping, number) ||
+                state->images + (pending + 1) * state->global_batch >= state->epoch_images,
+    };
 }
 
 /* Takes the next step. At the end of an epoch or of the run, when a checkpoint is due, and after a
  * stop request no step is under way on return. */
 static int step_once(struct training_run *job, bool *ret_stop, struct error *err) {
-    const struct run_state *s = &job->state;
-    const int pending = job->steps.stepper.pending;
-    const int64_t number = s->step + pending + 1;
-    const bool last = number == job->setup.schedule.total_steps ||
-                      checkpoint_policy_falls_on(&job->saves.keeping, number) ||
-                      s->images + (pending + 1) * s->global_batch >= s->epoch_images;
-    const struct step_request request = {
-        .done = s->step,
-        .save = job->setup.first && !saving_is_busy(&job->saves.saving) &&
-                checkpoint_policy_is_time(&job->saves.keeping),
-        .number = number,
-        .rate = schedule_rate(&job->setup.schedule, number - 1),
-        .momentum =
-            schedule_momentum(&job->setup.schedule, number - 1, job->setup.options->momentum),
-        .penalty = job->setup.first && report_is_due(job, number),
-    };
-    struct step_outcome outcome;
-    int64_t begun = clock_now();
+    const struct step_request request =
+        next_request(&job->setup, &job->state, &job->saves, job->steps.stepper.pending);
+    struct step_result result;
+    const int64_t begun = clock_now();
     if (save_poll(job, err) != 0)
         return -1;
-    if (run_steps_take(&job->steps, &job->setup.data, &request, &outcome, err) != 0)
-        return error_wrap(err, "step %" PRId64, s->step + 1);
-    report_work(job, begun);
-    if (account(job, &outcome, ret_stop, err) != 0)
+    if (run_steps_take(&job->steps, &job->setup.data, &request, &result, err) != 0)
+        return error_wrap(err, "step %" PRId64, job->state.step + 1);
+    step_report_work(&job->reports, &job->setup, &result, clock_now() - begun);
+    if (account(job, &result, ret_stop, err) != 0)
         return -1;
     bool ends = *ret_stop || job->saves.keeping.asked || job->steps.cannot_go_on;
-    return last || ends ? settle(job, ret_stop, err) : 0;
+    return request.last || ends ? settle(job, ret_stop, err) : 0;
 }
 
 /* A loss that is not finite may recover while there are steps to come. */
@@ -337,14 +268,14 @@ static int run_steps(struct training_run *job, bool *ret_stop, struct error *err
         return -1;
     report_start(&job->reports.report);
     speed_begin_epoch(&job->reports.report.speed, clock_now(), job->state.images == 0);
-    show_standing(job);
+    step_report_standing(&job->reports, &job->setup, &job->state);
     const int64_t first = job->state.step + 1;
     start_times_mark(&job->reports.start, START_WEIGHTS, clock_now());
     while (job->state.step < job->setup.schedule.total_steps) {
         if (step_once(job, ret_stop, err) != 0)
             return -1;
         if (job->state.step == first)
-            log_start(job);
+            step_report_first(&job->reports, &job->setup, &job->state);
         if (job->steps.cannot_go_on)
             return leave_failed(job, err);
         if (job->state.step == job->setup.schedule.total_steps)

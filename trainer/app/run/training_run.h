@@ -6,27 +6,14 @@
 #define TRAINER_APP_RUN_TRAINING_RUN_H
 
 #include "common/error.h"
-#include "common/system/progress.h"
 #include "trainer/app/run/best_score.h"
 #include "trainer/app/run/checkpoint_policy.h"
-#include "trainer/app/run/eval_artifacts.h"
-#include "trainer/app/run/report.h"
+#include "trainer/app/run/run_reports.h"
 #include "trainer/app/run/run_setup.h"
 #include "trainer/app/run/run_state.h"
 #include "trainer/app/run/run_steps.h"
 #include "trainer/app/run/saving.h"
-#include "trainer/app/run/start_times.h"
-#include "trainer/app/step/run_timeline.h"
 #include "trainer/checkpoint/folder_lock.h"
-
-/* What the run tells, as it goes. */
-struct run_reports {
-    struct report report;
-    struct eval_artifacts artifacts; /* of evaluations, on rank 0 */
-    struct progress progress;
-    struct run_timeline timeline;
-    struct start_times start;
-};
 
 /* What the run keeps in its folders, and when. */
 struct run_saves {
