@@ -147,6 +147,9 @@ static const struct flag FLAGS[] = {
         C, "color", color, "none", T, "none|torchvision:B,C,S,H|mxnet|tf",
         "training: random changes of colour, torchvision's ColorJitter with its four ranges, or "
         "those of AWS's ResNet-50 in MXNet or TensorFlow"),
+    TEXT_OF(C, "blur", blur, "none", T, "none|KERNEL:MIN,MAX",
+            "training: torchvision's GaussianBlur with a kernel of this odd size and a standard "
+            "deviation drawn from this range for each picture"),
     TEXT_OF(C, "mean", mean, "imagenet", T, "imagenet|data|R,G,B",
             "mean of the pixels, which is taken off: ImageNet's, that of up to 10,000 training "
             "pictures, or three numbers, from 0 to 1 or from 0 to 255"),

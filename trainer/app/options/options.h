@@ -80,6 +80,7 @@ struct options {
     int augment;
     double min_area;
     const char *color;
+    const char *blur;
     bool flip;
     int dtype;
     bool zero_gamma;

@@ -31,6 +31,7 @@ static const struct setting RECORDED[] = {
     {"flip", SETTING_RECIPE},
     {"min-area", SETTING_RECIPE},
     {"color", SETTING_RECIPE},
+    {"blur", SETTING_RECIPE},
     {"loss-scale", SETTING_WAY},
     {"loss-scale-growth", SETTING_WAY},
     {"comm", SETTING_MACHINE},

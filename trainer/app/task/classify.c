@@ -94,7 +94,8 @@ static int settle_training(struct task_data *data, const struct task_request *re
     }
     if (o->min_area > 0)
         a->area_min = o->min_area;
-    if (color_parse(o->color, &c->train.color, err) != 0)
+    if (color_parse(o->color, &c->train.color, err) != 0 ||
+        blur_parse(o->blur, &c->train.blur, err) != 0)
         return -1;
     a->flip = o->flip && o->augment != OPTION_AUGMENT_CENTER;
     if (picture_sizes_parse(&c->train.sizes, o->progressive, request->image_size, err) != 0)

@@ -2,15 +2,13 @@
 
 #include "common/str.h"
 #include "trainer/data/color/color_change.h"
+#include "trainer/data/color/color_salt.h"
 #include "trainer/math/random.h"
 
 #include <math.h>
 #include <string.h>
 
 static const double PI = 3.14159265358979323846;
-
-/* Word 3 of the counter; 0 is the geometry's. */
-enum { SALT_CHANGES = 1, SALT_ORDER = SALT_CHANGES + COLOR_CHANGES, SALT_LIGHTING };
 
 enum { WORD_SIZE = 32 };
 
@@ -60,10 +58,6 @@ int color_parse(const char *text, struct color_ranges *ret, struct error *err) {
                : refuse(text, err);
 }
 
-static struct random stream(uint64_t seed, uint32_t epoch, uint64_t sample, int salt) {
-    return random_stream(seed, epoch, (sample & UINT32_MAX) | (uint64_t)salt << 32);
-}
-
 static double draw_factor(const struct color_ranges *color, enum color_change change,
                           struct random *random) {
     const double range = color->range[change], low = 1 - range;
@@ -103,13 +97,13 @@ void color_draw(const struct color_ranges *color, uint64_t seed, uint32_t epoch,
     *ret = (struct color_plan){.set = color->set};
     if (color->set == COLOR_NONE)
         return;
-    struct random order = stream(seed, epoch, sample, SALT_ORDER);
+    struct random order = color_stream(seed, epoch, sample, SALT_ORDER);
     draw_order(color, &order, ret);
     for (int i = 0; i < COLOR_CHANGES; i++) {
-        struct random random = stream(seed, epoch, sample, SALT_CHANGES + i);
+        struct random random = color_stream(seed, epoch, sample, SALT_CHANGES + i);
         ret->factor[i] = draw_factor(color, (enum color_change)i, &random);
     }
-    struct random lighting = stream(seed, epoch, sample, SALT_LIGHTING);
+    struct random lighting = color_stream(seed, epoch, sample, SALT_LIGHTING);
     if (color->lighting > 0)
         draw_lighting(color->lighting, &lighting, ret->offset);
 }

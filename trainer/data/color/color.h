@@ -1,8 +1,7 @@
 /* Changes of colour in training, after the geometry (dataset/augment.h), on the u8 RGB pixels of
  * the crop.
  *
- * The numbers of a picture are drawn from (seed, epoch, sample) alone. Each kind of number has a
- * stream of its own (word 3 of the counter), so one more kind changes no other's numbers.
+ * The numbers of a picture are drawn from (seed, epoch, sample) alone (color_salt.h).
  *
  *     torchvision  ColorJitter on PIL pictures: brightness, contrast, saturation and hue in
  *                  an order drawn for each picture, each rounded as PIL rounds it

@@ -74,6 +74,16 @@ static uint8_t *begin(const struct source *source, const struct batch *batch, in
            (size_t)place * picture_bytes(side_of(l, batch->canvas));
 }
 
+static int change_colors(const struct labelled *l, const struct batch *batch, int place, int side,
+                         uint8_t *pixels, struct error *err) {
+    const uint64_t sample = (uint64_t)batch->samples[place];
+    struct color_plan plan;
+    color_draw(&l->color, l->seed, batch->epoch, sample, &plan);
+    color_render(&plan, pixels, (size_t)side * (size_t)side);
+    const double deviation = blur_draw(&l->blur, l->seed, batch->epoch, sample);
+    return blur_render(&l->blur, deviation, pixels, side, side, err);
+}
+
 static int fill(const struct source *source, void *worker, const struct batch *batch, int place,
                 const char **ret_damage, struct error *err) {
     const struct labelled *l = source->set;
@@ -84,11 +94,7 @@ static int fill(const struct source *source, void *worker, const struct batch *b
                      batch->epoch, pixels, err) != 0)
         return -1;
     *ret_damage = fetcher->damage;
-    const size_t side = (size_t)augment.image_size;
-    struct color_plan plan;
-    color_draw(&l->color, l->seed, batch->epoch, (uint64_t)batch->samples[place], &plan);
-    color_render(&plan, pixels, side * side);
-    return 0;
+    return change_colors(l, batch, place, augment.image_size, pixels, err);
 }
 
 static void clear(const struct source *source, const struct batch *batch, int place) {

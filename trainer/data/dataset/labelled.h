@@ -11,6 +11,7 @@
 #define TRAINER_DATA_DATASET_LABELLED_H
 
 #include "common/error.h"
+#include "trainer/data/color/blur.h"
 #include "trainer/data/color/color.h"
 #include "trainer/data/dataset/augment.h"
 #include "trainer/data/dataset/dataset.h"
@@ -26,6 +27,7 @@ struct labelled {
     const struct dataset *set; /* borrowed */
     struct augment augment;
     struct color_ranges color; /* after the geometry; zeroed: none */
+    struct blur blur;          /* after the colours; zeroed: none */
     uint64_t seed;
     bool keyed;                 /* batches have keys */
     struct picture_sizes sizes; /* below the recipe's side; zeroed: none */
