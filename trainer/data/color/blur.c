@@ -17,7 +17,7 @@ static int refuse(const char *text, struct error *err) {
                      text, BLUR_KERNEL_MAX);
 }
 
-/* Copies the part of TEXT before its first END; returns what is behind it, or NULL. */
+/* Copies the part of TEXT before its first END; returns the rest after it, or NULL. */
 static const char *word_before(const char *text, char end, char ret[WORD_SIZE]) {
     const char *found = strchr(text, end);
     if (found == NULL || found - text >= WORD_SIZE)

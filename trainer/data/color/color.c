@@ -12,6 +12,8 @@ static const double PI = 3.14159265358979323846;
 
 enum { WORD_SIZE = 32 };
 
+_Static_assert(SALT_CHANGES + COLOR_CHANGES == SALT_ORDER, "each change has a stream");
+
 static int refuse(const char *text, struct error *err) {
     return error_set(
         err, EXIT_CODE_USAGE,

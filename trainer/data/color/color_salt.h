@@ -3,13 +3,12 @@
 #ifndef TRAINER_DATA_COLOR_COLOR_SALT_H
 #define TRAINER_DATA_COLOR_COLOR_SALT_H
 
-#include "trainer/data/color/color.h"
 #include "trainer/math/random.h"
 
 /* 0 is the geometry's. */
 enum {
-    SALT_CHANGES = 1,
-    SALT_ORDER = SALT_CHANGES + COLOR_CHANGES,
+    SALT_CHANGES = 1, /* one for each of the four changes of colour */
+    SALT_ORDER = 5,
     SALT_LIGHTING,
     SALT_BLUR,
 };
