@@ -180,7 +180,7 @@ int relaunch_next(struct master *m, struct error *err) {
     (void)json_object_set_new(order, "gone", gone);
     take_seats(m, order);
     (void)json_object_set_new(order, "attempt", json_integer(m->attempt.number));
-    (void)json_object_set_new(order, "course", role_state_course(&m->relaunch.progress));
+    (void)json_object_set_new(order, "course", role_state_progress(&m->relaunch.progress));
     (void)json_object_set_new(order, "goodput", goodput_json(&m->goodput));
     send_hosts(m, order);
     if (role_state_is_on(m->s.role_state)) {

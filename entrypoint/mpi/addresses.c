@@ -27,12 +27,12 @@ static int check_pair(const struct cluster_host *a, const struct cluster_host *b
 }
 
 int addresses_check(const struct cluster *c, const char *kernel_name, struct error *err) {
-    int namesake = addresses_find(c, kernel_name);
-    if (namesake > 0)
+    int other = addresses_find(c, kernel_name);
+    if (other > 0)
         return error_set(err, EXIT_CODE_CONFIG,
                          "the master's kernel host name is \"%s\", which is %s's address: Open MPI "
                          "would take them for one host",
-                         kernel_name, c->hosts[namesake].name.text);
+                         kernel_name, c->hosts[other].name.text);
     for (size_t i = 0; i < c->count; i++) {
         const struct cluster_host *host = &c->hosts[i];
         if (host->gone)

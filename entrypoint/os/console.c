@@ -81,7 +81,7 @@ static void print_dropped(struct console *c) {
     put(c, &c->words, line, (size_t)size);
     c->dropped = 0;
     c->was_full = false;
-    c->told_at = clock_now();
+    c->printed_at = clock_now();
 }
 
 /* The queue to write from next: a partly written line, then our own messages, then lines. A gap
@@ -89,7 +89,8 @@ static void print_dropped(struct console *c) {
 static struct console_queue *next(struct console *c) {
     if (c->lines.begun)
         return &c->lines;
-    if (c->words.bytes.size == 0 && c->dropped > 0 && clock_now() - c->told_at >= notice_interval)
+    if (c->words.bytes.size == 0 && c->dropped > 0 &&
+        clock_now() - c->printed_at >= notice_interval)
         print_dropped(c);
     return c->words.bytes.size > 0 ? &c->words : &c->lines;
 }
@@ -192,7 +193,7 @@ static void ready(void *context, uint32_t events) {
 /* --- interface ------------------------------------------------------------------------------- */
 
 void console_init(struct console *c, struct loop *loop, int fd) {
-    *c = (struct console){.loop = loop, .told_at = clock_now() - notice_interval};
+    *c = (struct console){.loop = loop, .printed_at = clock_now() - notice_interval};
     nonblocking_writer_open(&c->writer, fd);
     c->terminal = terminal_can_rewrite(fd);
     c->colour = terminal_has_colour(fd);

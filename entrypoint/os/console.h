@@ -44,7 +44,7 @@ struct console {
     struct console_queue lines;
     uint64_t dropped; /* since the last line that told of them */
     uint64_t dropped_ever;
-    int64_t told_at;
+    int64_t printed_at;
     bool full;     /* the last write failed by what may pass: a disk without room, say */
     bool was_full; /* since the last line that told of dropped ones */
     bool broken;   /* nobody reads any more */

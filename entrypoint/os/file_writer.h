@@ -19,7 +19,7 @@
 
 struct file_writer_options {
     const char *base;   /* where it is not there, nothing is made */
-    const char *folder; /* in it; both outlive the scribe */
+    const char *folder; /* in it; both outlive the writer */
     size_t queue_max;   /* bytes */
     /* Why lines were not written, at most once a child. */
     void (*said)(void *context, const char *text);

@@ -19,7 +19,7 @@ struct nonblocking_writer {
     bool socket;
 };
 
-/* FD stays the caller's, and open for as long as the outlet is. */
+/* FD stays the caller's, and open for as long as the writer is. */
 void nonblocking_writer_open(struct nonblocking_writer *o, int fd);
 void nonblocking_writer_close(struct nonblocking_writer *o);
 
@@ -31,7 +31,7 @@ ssize_t nonblocking_writer_write(const struct nonblocking_writer *o, const char 
  * a pipe takes undivided, where they fit. */
 size_t nonblocking_writer_piece(const char *bytes, size_t size);
 
-/* Waits until DEADLINE at most for the outlet to take bytes. */
+/* Waits until DEADLINE at most for the writer to take bytes. */
 bool nonblocking_writer_wait(const struct nonblocking_writer *o, int64_t deadline);
 
 /* For code without a loop: writes BYTES to FD within NANOSECONDS; bytes that are not written by

@@ -81,8 +81,8 @@ static void open_house(void) {
     CHECK(executor_open(&s->host, &s->services, &options, NULL) == 0);
     CHECK(boot_timer_open(&w.late, &s->loop, never, NULL, NULL) == 0);
     w.deadline = w.announce = w.lease = (struct timer){.fire = never};
-    w.seeking = (struct find_master){.services = &s->services,
-                                     .turn = {.fire = never}}; /* which has brought the link */
+    w.search = (struct find_master){.services = &s->services,
+                                    .turn = {.fire = never}}; /* which has brought the link */
     (void)atexit(close_house);
 }
 
@@ -111,7 +111,7 @@ static void let_go(void) {
     loop_cancel(&w.s.loop, &w.deadline);
     loop_cancel(&w.s.loop, &w.announce);
     loop_cancel(&w.s.loop, &w.lease);
-    loop_cancel(&w.s.loop, &w.seeking.turn);
+    loop_cancel(&w.s.loop, &w.search.turn);
     if (w.s.sweep.running)
         loop_cancel(&w.s.loop, &w.s.sweep.timer);
     w.s.sweep.running = false;

@@ -59,8 +59,8 @@ static int compare_numbers(int64_t a, int64_t b) {
 }
 
 int checkpoint_place_compare(const struct checkpoint_place *a, const struct checkpoint_place *b) {
-    int course = compare_numbers(a->course, b->course);
-    return course != 0 ? course : compare_numbers(a->samples, b->samples);
+    int lineage = compare_numbers(a->lineage, b->lineage);
+    return lineage != 0 ? lineage : compare_numbers(a->samples, b->samples);
 }
 
 int checkpoint_place_of(const struct safetensors *file, struct checkpoint_place *ret,
@@ -68,12 +68,12 @@ int checkpoint_place_of(const struct safetensors *file, struct checkpoint_place 
     const char *text = safetensors_note(file, CHECKPOINT_STATE);
     cleanup_json json_t *state = NULL;
     int64_t global_batch = -1;
-    struct checkpoint_place place = {.course = 0, .samples = -1, .step = -1};
+    struct checkpoint_place place = {.lineage = 0, .samples = -1, .step = -1};
     if (text == NULL)
         return error_set(err, EXIT_CODE_DATA, "%s: not a checkpoint: it has no state", file->path);
     if (json_parse(text, strlen(text), file->path, &state, err) != 0 ||
         json_member_int(state, file->path, "step", &place.step, err) != 0 ||
-        json_member_int(state, file->path, "course", &place.course, err) != 0 ||
+        json_member_int(state, file->path, "course", &place.lineage, err) != 0 ||
         json_member_int(state, file->path, "samples", &place.samples, err) != 0 ||
         json_member_int(state, file->path, "global_batch", &global_batch, err) != 0) {
         if (err != NULL)
@@ -81,7 +81,7 @@ int checkpoint_place_of(const struct safetensors *file, struct checkpoint_place 
         return -1;
     }
     bool told = place.samples >= 0;
-    if (place.step < 0 || place.course < 0 ||
+    if (place.step < 0 || place.lineage < 0 ||
         (!told &&
          (global_batch < 1 || __builtin_mul_overflow(place.step, global_batch, &place.samples))))
         return error_set(err, EXIT_CODE_DATA, "%s: its state holds no position", file->path);

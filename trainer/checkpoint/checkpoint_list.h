@@ -21,7 +21,7 @@ enum { CHECKPOINT_PATH_MAX = 4096, CHECKPOINT_STEP_MAX = 999999999 };
 
 /* Position of a checkpoint. The first two fields determine the order. */
 struct checkpoint_place {
-    int64_t course;
+    int64_t lineage;
     int64_t samples; /* seen by the optimizer in all */
     int64_t step;    /* in the file's name */
 };

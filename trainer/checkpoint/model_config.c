@@ -83,7 +83,7 @@ static int add_score(json_t *root, const struct model_score *score) {
                                json_pack("{s:s, s:f, s:I, s:I, s:I}", "metric", score->metric,
                                          "value", score->value, "step", (json_int_t)score->step,
                                          "samples", (json_int_t)score->samples, "course",
-                                         (json_int_t)score->course));
+                                         (json_int_t)score->lineage));
 }
 
 int model_config_text(const struct model_config *config, const char *weights, const char *where,
@@ -247,7 +247,7 @@ static int read_score(const json_t *root, const char *path, struct model_score *
     ret->value = json_number_value(json_object_get(score, "value"));
     ret->step = json_integer_value(json_object_get(score, "step"));
     ret->samples = json_integer_value(json_object_get(score, "samples"));
-    ret->course = json_integer_value(json_object_get(score, "course"));
+    ret->lineage = json_integer_value(json_object_get(score, "course"));
     return 0;
 }
 

@@ -31,7 +31,7 @@ enum { MODEL_METRIC_SIZE = 32 };
 struct model_score {
     char metric[MODEL_METRIC_SIZE]; /* "top1"; "": it was not kept as the best */
     double value;
-    int64_t step, samples, course;
+    int64_t step, samples, lineage;
 };
 
 struct model_config {

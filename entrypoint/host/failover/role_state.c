@@ -72,14 +72,14 @@ bool role_state_settle(struct role_state *s, unsigned number, const json_t *orde
 
 /* --- progress of attempts --------------------------------------------------------------------- */
 
-json_t *role_state_course(const struct restart_progress *c) {
+json_t *role_state_progress(const struct restart_progress *c) {
     return json_pack("[I, I]", (json_int_t)(c->best_step & INT64_MAX), (json_int_t)c->fruitless);
 }
 
 void role_state_take_course(struct role_state *s, const json_t *order) {
-    const json_t *course = json_object_get(order, "course");
-    json_int_t best = json_integer_value(json_array_get(course, 0));
-    json_int_t fruitless = json_integer_value(json_array_get(course, 1));
+    const json_t *progress = json_object_get(order, "course");
+    json_int_t best = json_integer_value(json_array_get(progress, 0));
+    json_int_t fruitless = json_integer_value(json_array_get(progress, 1));
     bool good = best >= 0 && fruitless >= 0 && fruitless <= RESTART_FRUITLESS_MAX;
     s->progress = good ? (struct restart_progress){(uint64_t)best, (unsigned)fruitless}
                        : (struct restart_progress){0};

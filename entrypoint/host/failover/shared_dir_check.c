@@ -7,7 +7,7 @@
 static void proved(void *context, const struct error *fault) {
     struct shared_dir_check *p = context;
     json_t *message = message_new(MESSAGE_DIR_PROBED);
-    (void)json_object_set_new(message, "step", json_integer(p->proving.step));
+    (void)json_object_set_new(message, "step", json_integer(p->probe.step));
     (void)json_object_set_new(message, "word", json_string(p->word));
     if (fault != NULL)
         (void)json_object_set_new(message, "fault", json_string_any(fault->text));
@@ -31,7 +31,7 @@ static void take_step(struct shared_dir_check *p, enum shared_dir_probe_step ste
         .done = step == SHARED_DIR_PROBE_REMOVE ? removed : proved,
         .context = p};
     if ((step == SHARED_DIR_PROBE_WRITE && shared_dir_probe_word(p->word, &err) != 0) ||
-        shared_dir_probe_start(&p->proving, p->services, &options, &err) != 0)
+        shared_dir_probe_start(&p->probe, p->services, &options, &err) != 0)
         options.done(p, &err);
 }
 
@@ -45,12 +45,12 @@ void shared_dir_check_step(struct shared_dir_check *p, const json_t *order) {
 }
 
 bool shared_dir_check_end(struct shared_dir_check *p) {
-    bool is_there = p->word[0] != '\0' && p->proving.step != SHARED_DIR_PROBE_REMOVE;
+    bool is_there = p->word[0] != '\0' && p->probe.step != SHARED_DIR_PROBE_REMOVE;
     if (is_there)
         take_step(p, SHARED_DIR_PROBE_REMOVE, p->services->job->cluster.self, "");
     return is_there;
 }
 
 void shared_dir_check_close(struct shared_dir_check *p) {
-    shared_dir_probe_close(&p->proving);
+    shared_dir_probe_close(&p->probe);
 }

@@ -15,7 +15,7 @@ struct shared_dir_check {
     const char *run;                              /* the run ID, once there is one */
     void (*send)(void *context, json_t *message); /* takes the reference */
     void *context;
-    struct shared_dir_probe proving;
+    struct shared_dir_probe probe;
     char word[SHARED_DIR_PROBE_WORD_SIZE]; /* in the file that this host has written */
 };
 

@@ -66,7 +66,7 @@ static void take_refusal(struct worker *w, const json_t *message) {
         w->joined = w->waits = false;
         log_info("%s cannot admit this host yet: %s", master_name(w), why.text);
         reach_again(w);
-        find_master_later(&w->seeking);
+        find_master_later(&w->search);
         return;
     }
     (void)error_wrap(&why, "%s refused this host", master_name(w));
@@ -83,7 +83,7 @@ static void lose_master(struct worker *w, const char *why) {
                                      .waits = w->waits,
                                      .stopping = w->s.host.rank_set.stopping,
                                      .stop_requested = w->stopping,
-                                     .absent = w->seeking.vain};
+                                     .absent = w->search.vain};
     if (master_loss_lives_on(&loss, w->s.role_state, w->s.job, &alone)) {
         log_error("the master, %s, is lost: %s%s", master_name(w), why, alone);
         event_log_put(&w->s.event_log, RECORD_HOST_LOST,
@@ -236,7 +236,7 @@ static void connect_master(struct worker *w) {
     w->dialling = true;
     w->stopping = w->stopping || (w->s.role_state != NULL && w->s.role_state->stopping);
     count_down(w, (w->stopping ? WORKER_STOP_SECONDS : seconds) * CLOCK_SECOND);
-    find_master_start(&w->seeking, &w->s.services, w->s.contexts.tls, &dial_events, w);
+    find_master_start(&w->search, &w->s.services, w->s.contexts.tls, &dial_events, w);
 }
 
 /* If the master closed the link before admitting this host, it may have been restarted. */
@@ -252,7 +252,7 @@ static void closed(void *context, const struct error *why) {
         lose_master(w, why->text);
     } else {
         reach_again(w);
-        find_master_start(&w->seeking, &w->s.services, w->s.contexts.tls, &dial_events, w);
+        find_master_start(&w->search, &w->s.services, w->s.contexts.tls, &dial_events, w);
     }
 }
 
@@ -261,8 +261,8 @@ static void missed(void *context) {
     struct worker *w = context;
     if (w->stopping)
         return;
-    find_master_stop(&w->seeking);
-    lose_master(w, find_master_why(&w->seeking)->text);
+    find_master_stop(&w->search);
+    lose_master(w, find_master_why(&w->search)->text);
 }
 
 /* The link continues over another connection. */
@@ -363,11 +363,11 @@ static void deadline_passed(void *context) {
     struct worker *w = context;
     struct error err = {0};
     if (role_state_is_again(w->s.role_state) && !w->stopping) {
-        find_master_stop(&w->seeking);
+        find_master_stop(&w->search);
         if (w->s.role_state->anew)
             supervisor_lead_anew(&w->s);
         else
-            lose_master(w, find_master_why(&w->seeking)->text);
+            lose_master(w, find_master_why(&w->search)->text);
         return;
     }
     if (w->stopping) {
@@ -377,7 +377,7 @@ static void deadline_passed(void *context) {
     }
     if (conclude_own_fault(w))
         return;
-    const struct error *why = find_master_why(&w->seeking);
+    const struct error *why = find_master_why(&w->search);
     if (role_state_is_on(w->s.role_state)) { /* the first host should be there */
         w->s.role_state->turn = 0;
         role_state_seek(w->s.role_state, w->s.job);
@@ -392,7 +392,7 @@ static void deadline_passed(void *context) {
 static void announce(void *context) {
     struct worker *w = context;
     if (w->link == NULL)
-        log_info("waiting for %s: %s", master_name(w), find_master_why(&w->seeking)->text);
+        log_info("waiting for %s: %s", master_name(w), find_master_why(&w->search)->text);
     else if (w->begun)
         log_info("waiting for %s, which is here and not ready yet", master_name(w));
     loop_after(&w->s.loop, &w->announce, WORKER_ANNOUNCE_SECONDS * CLOCK_SECOND);
@@ -488,7 +488,7 @@ int worker_run(const struct supervisor_options *options, int *ret_code, struct e
     if (supervisor_open(&w.s, options, &role, &w, err) == 0 && open_late(&w, err) == 0)
         result = supervisor_run(&w.s, ret_code, err);
     boot_timer_close(&w.late);
-    find_master_stop(&w.seeking);
+    find_master_stop(&w.search);
     redial_stop(&w.redial);
     link_free(w.link);
     supervisor_close(&w.s);

@@ -16,7 +16,7 @@
 
 struct worker {
     struct supervisor s;
-    struct find_master seeking;
+    struct find_master search;
     struct link *link; /* to the master, once open */
     struct redial redial;
     struct timer deadline;

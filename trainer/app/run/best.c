@@ -24,7 +24,7 @@ int best_take(struct training_run *job, const struct evaluation *e, struct error
     struct model_score score = {.value = as_kept(evaluation_figure(e, metric)),
                                 .step = s->step,
                                 .samples = s->samples,
-                                .course = s->course};
+                                .lineage = s->lineage};
     (void)snprintf(score.metric, sizeof(score.metric), "%s", metric);
     bool finite = false;
     if (!best_is_better(b, &score))

@@ -70,7 +70,7 @@ bool best_is_better(const struct best *b, const struct model_score *score) {
     return is_loss(score->metric) ? score->value < b->score.value : score->value > b->score.value;
 }
 
-void best_resume(struct best *b, int64_t course, int64_t samples) {
+void best_resume(struct best *b, int64_t lineage, int64_t samples) {
     cleanup_model_config struct model_config config = {0};
     cleanup_safetensors struct safetensors file = {0};
     char path[INPUT_PATH_MAX + sizeof("/config.json")];
@@ -86,7 +86,7 @@ void best_resume(struct best *b, int64_t course, int64_t samples) {
     }
     const struct model_score *s = &config.score;
     bool wanted = b->metric[0] == '\0' || strcmp(b->metric, s->metric) == 0;
-    b->known = s->metric[0] != '\0' && wanted && s->course == course && s->samples <= samples;
+    b->known = s->metric[0] != '\0' && wanted && s->lineage == lineage && s->samples <= samples;
     b->score = *s;
     b->epoch = config.epochs;
 }

@@ -33,6 +33,6 @@ bool best_is_better(const struct best *b, const struct model_score *score);
 /* Reads the score of the model in the folder, if it belongs to the lineage that the run continues,
  * at or before the position where it resumes. COURSE and SAMPLES are those of run_state.h. Warns
  * of a model that cannot be read. */
-void best_resume(struct best *b, int64_t course, int64_t samples);
+void best_resume(struct best *b, int64_t lineage, int64_t samples);
 
 #endif

@@ -23,13 +23,13 @@ enum { NOTES_MAX = 64 * 1024 };
 /* The newest checkpoint in the folder must not be newer than those this run will write: if the run
  * does not resume from it, a new lineage begins. */
 static int settle_course(struct run_state *s, const char *checkpoints, struct error *err) {
-    const struct checkpoint_place own = {.course = s->course, .samples = s->samples};
+    const struct checkpoint_place own = {.lineage = s->lineage, .samples = s->samples};
     struct checkpoint_place newest = {0};
     bool found = false;
     if (checkpoint_newest(checkpoints, &newest, &found, err) != 0)
         return -1;
     if (found && checkpoint_place_compare(&own, &newest) < 0)
-        s->course = newest.course + 1;
+        s->lineage = newest.lineage + 1;
     return 0;
 }
 
@@ -423,7 +423,7 @@ static int read_first(struct training_run *job, struct bn_statistics *statistics
         settle_course(&job->state, job->setup.inputs.checkpoints, err) != 0)
         return advise(&job->setup, err);
     if (job->state.step > 0)
-        best_resume(&job->saves.best, job->state.course, job->state.samples);
+        best_resume(&job->saves.best, job->state.lineage, job->state.samples);
     return 0;
 }
 

@@ -34,7 +34,7 @@ static const struct field FIELDS[] = {
     NUMBER(epoch, 0),
     NUMBER(images, 0),
     NUMBER(global_batch, COMPARED),
-    NUMBER(course, LATER),
+    {"course", offsetof(struct run_state, lineage), 0, LATER},
     NUMBER(samples, LATER),
     TEXT(loss_scale, LATER),
     NUMBER(good_steps, LATER),
@@ -328,7 +328,7 @@ void run_state_go_on(struct run_state *now, const struct run_state *before) {
     in_epoch %= epoch_steps;
     now->images = in_epoch * now->global_batch;
     now->step = now->epoch * epoch_steps + in_epoch;
-    now->course = before->course;
+    now->lineage = before->lineage;
     now->samples = before->samples;
     memcpy(now->loss_scale, before->loss_scale, sizeof(now->loss_scale));
     now->good_steps = before->good_steps;

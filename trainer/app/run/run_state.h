@@ -27,7 +27,7 @@ struct run_state {
     int64_t epoch;        /* the epoch that the next step belongs to, from 0 */
     int64_t images;       /* of that epoch that are done, over all ranks */
     int64_t global_batch; /* images a step, over all ranks */
-    int64_t course;       /* * lineage; checkpoint/checkpoint_list.h */
+    int64_t lineage;      /* * "course" in files; checkpoint/checkpoint_list.h */
     int64_t samples;      /* * images that the optimizer has seen in all */
     int64_t batches;      /* * training forward passes that a rank's batch norms have seen */
     char loss_scale[RUN_STATE_TEXT]; /* * of f16's gradients in the next step, 9 digits */

@@ -32,27 +32,27 @@ static bool is_there(const char *path) {
     return lstat(path, &st) == 0;
 }
 
-static const char *state_of(int64_t course, int64_t samples, int64_t step) {
+static const char *state_of(int64_t lineage, int64_t samples, int64_t step) {
     static char state[200];
     snprintf(state, sizeof(state), "{\"course\":%lld,\"samples\":%lld,\"step\":%lld}",
-             (long long)course, (long long)samples, (long long)step);
+             (long long)lineage, (long long)samples, (long long)step);
     return state;
 }
 
-static const struct checkpoint_words *words_of(int64_t course, int64_t samples, int64_t step) {
+static const struct checkpoint_words *words_of(int64_t lineage, int64_t samples, int64_t step) {
     static struct checkpoint_words words;
-    words = (struct checkpoint_words){.state = state_of(course, samples, step)};
+    words = (struct checkpoint_words){.state = state_of(lineage, samples, step)};
     return &words;
 }
 
 static const struct checkpoint_words nothing = {.state = "{}"};
 
 /* One value, which is the step. */
-static void save_at(const char *folder, int64_t course, int64_t samples, int64_t step) {
+static void save_at(const char *folder, int64_t lineage, int64_t samples, int64_t step) {
     float value = (float)step;
     const struct array array = {.name = "w", .type = ARRAY_F32, .data = &value};
     CU_ASSERT_EQUAL_FATAL(checkpoint_save(folder, step, CHECKPOINT_KEEP, &array, 1,
-                                          words_of(course, samples, step), NULL, NULL, &err),
+                                          words_of(lineage, samples, step), NULL, NULL, &err),
                           0);
 }
 
@@ -72,7 +72,7 @@ static int64_t find(const char *folder, struct buf *notes) {
     if (!found)
         return -1;
     CU_ASSERT_STRING_EQUAL(safetensors_note(&file, CHECKPOINT_STATE),
-                           state_of(place.course, place.samples, place.step));
+                           state_of(place.lineage, place.samples, place.step));
     CU_ASSERT_EQUAL(safetensors_read(&file, &array, &err), 0);
     CU_ASSERT_EQUAL(value, (float)place.step);
     return place.step;
@@ -176,7 +176,7 @@ static void a_later_course_is_newer_whatever_came_before(void) {
     CU_ASSERT_EQUAL(find(folder, NULL), 1);
     CU_ASSERT_TRUE(is_there(path_of(folder, "step-000000900.safetensors")));
     CU_ASSERT_EQUAL(checkpoint_newest(folder, &place, &found, &err), 0);
-    CU_ASSERT(found && place.course == 1 && place.samples == 10 && place.step == 1);
+    CU_ASSERT(found && place.lineage == 1 && place.samples == 10 && place.step == 1);
     save_at(folder, 1, 20, 2);
     CU_ASSERT_EQUAL(find(folder, NULL), 2);
     CU_ASSERT_FALSE(is_there(path_of(folder, "step-000000900.safetensors")));
@@ -227,7 +227,7 @@ static void the_first_format_counts_as_the_first_course(void) {
     bool found = false;
     write_version(folder, "step-000000007.safetensors", NULL);
     CU_ASSERT_EQUAL(checkpoint_newest(folder, &place, &found, &err), 0);
-    CU_ASSERT(found && place.course == 0 && place.samples == 28 && place.step == 7);
+    CU_ASSERT(found && place.lineage == 0 && place.samples == 28 && place.step == 7);
     save_at(folder, 0, 32, 1);
     CU_ASSERT_EQUAL(find(folder, NULL), 1);
 }

@@ -50,7 +50,7 @@ static void names_have_nine_digits_and_nothing_more(void) {
 static void the_place_is_what_the_state_tells(void) {
     static const struct {
         const char *state;
-        int64_t course, samples;
+        int64_t lineage, samples;
     } good[] = {
         {"{\"step\":7,\"course\":3,\"samples\":50}", 3, 50},
         {"{\"step\":7,\"samples\":0}", 0, 0},
@@ -64,7 +64,7 @@ static void the_place_is_what_the_state_tells(void) {
         CU_ASSERT_EQUAL_FATAL(checkpoint_list_read(&list, folder, &err), 0);
         CU_ASSERT_EQUAL_FATAL(list.count, 1);
         CU_ASSERT(list.items[0].readable && !list.items[0].newer);
-        CU_ASSERT_EQUAL(list.items[0].place.course, good[i].course);
+        CU_ASSERT_EQUAL(list.items[0].place.lineage, good[i].lineage);
         CU_ASSERT_EQUAL(list.items[0].place.samples, good[i].samples);
         CU_ASSERT_EQUAL(list.items[0].place.step, 7);
     }
@@ -149,10 +149,10 @@ static void the_newest_comes_first_behind_what_cannot_be_placed(void) {
 }
 
 static void places_are_compared_by_course_then_samples(void) {
-    const struct checkpoint_place a = {.course = 1, .samples = 5, .step = 9};
-    const struct checkpoint_place b = {.course = 1, .samples = 6, .step = 1};
-    const struct checkpoint_place c = {.course = 2, .samples = 1, .step = 1};
-    const struct checkpoint_place d = {.course = 1, .samples = 5, .step = 1};
+    const struct checkpoint_place a = {.lineage = 1, .samples = 5, .step = 9};
+    const struct checkpoint_place b = {.lineage = 1, .samples = 6, .step = 1};
+    const struct checkpoint_place c = {.lineage = 2, .samples = 1, .step = 1};
+    const struct checkpoint_place d = {.lineage = 1, .samples = 5, .step = 1};
     CU_ASSERT(checkpoint_place_compare(&a, &b) < 0 && checkpoint_place_compare(&b, &a) > 0);
     CU_ASSERT(checkpoint_place_compare(&b, &c) < 0 && checkpoint_place_compare(&c, &b) > 0);
     CU_ASSERT_EQUAL(checkpoint_place_compare(&a, &d), 0);

@@ -97,10 +97,10 @@ static int settle(struct cuda *cuda, struct conv_choice *choice, struct error *e
 }
 
 static bool time_both(struct cuda *cuda, struct conv_choice *choice) {
-    const struct fusion_baseline *rival = fusion_baseline(choice->pattern);
+    const struct fusion_baseline *baseline = fusion_baseline(choice->pattern);
     struct conv_choice *plain = NULL;
-    if (rival == NULL || settle(cuda, choice, NULL) != 0 ||
-        conv_choice_get(cuda, rival->pattern, choice->type, &choice->conv, &plain, NULL) != 0 ||
+    if (baseline == NULL || settle(cuda, choice, NULL) != 0 ||
+        conv_choice_get(cuda, baseline->pattern, choice->type, &choice->conv, &plain, NULL) != 0 ||
         settle(cuda, plain, NULL) != 0)
         return true;
     const struct conv_times times = {

@@ -9,7 +9,7 @@
  * norm is a pass over the input, written to memory, and so is a join, which also reads the
  * summand. A data gradient is followed by the pass that masks and sums it, which reads everything
  * the mask depends on. */
-static const struct fusion_baseline rivals[DNN_PATTERN_COUNT] = {
+static const struct fusion_baseline baselines[DNN_PATTERN_COUNT] = {
     [DNN_FORWARD_STATS] = {DNN_FORWARD, 0, 1, 1},
     [DNN_NORM_FORWARD_STATS] = {DNN_FORWARD_STATS, 2, 0, 1},
     [DNN_JOIN_FORWARD_STATS] = {DNN_FORWARD_STATS, 3, 0, 1},
@@ -25,7 +25,7 @@ static const struct fusion_baseline rivals[DNN_PATTERN_COUNT] = {
 };
 
 const struct fusion_baseline *fusion_baseline(enum dnn_pattern pattern) {
-    return rivals[pattern].passes > 0 ? &rivals[pattern] : NULL;
+    return baselines[pattern].passes > 0 ? &baselines[pattern] : NULL;
 }
 
 static double input_count(const struct dnn_conv *c) {
@@ -40,11 +40,11 @@ static double output_count(const struct dnn_conv *c) {
 
 bool conv_fusion_pays(enum dnn_pattern pattern, const struct dnn_conv *conv, enum dtype type,
                       const struct conv_times *times) {
-    const struct fusion_baseline *rival = fusion_baseline(pattern);
-    if (rival == NULL || times->bytes_per_ms <= 0)
+    const struct fusion_baseline *baseline = fusion_baseline(pattern);
+    if (baseline == NULL || times->bytes_per_ms <= 0)
         return true;
-    double elements = rival->inputs * input_count(conv) + rival->outputs * output_count(conv);
+    double elements = baseline->inputs * input_count(conv) + baseline->outputs * output_count(conv);
     double passes_ms = elements * (double)dtype_size(type) / times->bytes_per_ms;
     return (double)times->fused_ms <=
-           (double)times->plain_ms + passes_ms + rival->passes * LAUNCH_MS;
+           (double)times->plain_ms + passes_ms + baseline->passes * LAUNCH_MS;
 }

@@ -33,7 +33,7 @@ static struct reaper reaper;
 static SSL_CTX *tls;
 static const struct services services = {
     .loop = &loop, .reaper = &reaper, .job = &job, .role_state = &role_state};
-static struct find_master seeking;
+static struct find_master search;
 static struct listener door;
 static struct link *link_at_door;
 static struct link *link_at_worker;
@@ -52,7 +52,7 @@ static void arrived(void *context, struct link *link, const struct net_address *
     if (!again)
         loop_end(&loop);
     else
-        find_master_later(&seeking);
+        find_master_later(&search);
     again = false;
 }
 
@@ -88,7 +88,7 @@ static void missed(void *context) {
     (void)context;
     missed_count++;
     missed_at = clock_now();
-    find_master_stop(&seeking);
+    find_master_stop(&search);
     loop_end(&loop);
 }
 
@@ -125,8 +125,8 @@ static void set_up(bool failover, unsigned char master_key) {
 }
 
 static void tear_down(void) {
-    find_master_stop(&seeking);
-    seeking = (struct find_master){0};
+    find_master_stop(&search);
+    search = (struct find_master){0};
     link_free(link_at_door);
     link_free(link_at_worker);
     listener_close(&door);
@@ -146,7 +146,7 @@ static void give_up(void *context) {
 static void run_for(int64_t seconds) {
     struct timer timer = {.fire = give_up};
     loop_after(&loop, &timer, seconds * CLOCK_SECOND);
-    find_master_start(&seeking, &services, tls, &events, NULL);
+    find_master_start(&search, &services, tls, &events, NULL);
     CU_ASSERT_EQUAL(loop_run(&loop, NULL), 0);
     loop_cancel(&loop, &timer);
 }
@@ -203,7 +203,7 @@ static void a_host_with_another_key_is_reported(void) {
     role_state_return(&role_state, &job);
     run_for(20);
     CU_ASSERT_EQUAL(told_count, 1);
-    CU_ASSERT_EQUAL(find_master_why(&seeking)->code, EXIT_CODE_KEY_REFUSED);
+    CU_ASSERT_EQUAL(find_master_why(&search)->code, EXIT_CODE_KEY_REFUSED);
     CU_ASSERT_STRING_EQUAL(hosts[0].name.text, "127.0.0.3");
     tear_down();
 }
@@ -222,7 +222,7 @@ static void assert_is_vain(size_t count, bool failover) {
     ASSERT_WITHIN(&lag, 3 * CLOCK_SECOND);
     CU_ASSERT_EQUAL(missed_count, 1);
     CU_ASSERT(missed_at - begun >= FIND_MASTER_ABSENT_SECONDS * CLOCK_SECOND);
-    CU_ASSERT(seeking.vain);
+    CU_ASSERT(search.vain);
     tear_down();
 }
 
@@ -240,7 +240,7 @@ static void where_nobody_can_be_the_master_it_hears_so(void) {
         role_state_return(&role_state, &job);
         run_for(4);
         CU_ASSERT_EQUAL(missed_count, 0);
-        CU_ASSERT_FALSE(seeking.vain);
+        CU_ASSERT_FALSE(search.vain);
         tear_down();
     }
 }

@@ -310,8 +310,8 @@ static void a_join_tells_what_is_known(void) {
     role_state_close(&s);
 }
 
-static void assert_course(const struct restart_progress *c, uint64_t best_step,
-                          unsigned fruitless) {
+static void assert_progress(const struct restart_progress *c, uint64_t best_step,
+                            unsigned fruitless) {
     CU_ASSERT_EQUAL(c->best_step, best_step);
     CU_ASSERT_EQUAL(c->fruitless, fruitless);
 }
@@ -319,18 +319,18 @@ static void assert_course(const struct restart_progress *c, uint64_t best_step,
 static void how_far_attempts_have_come_goes_with_their_orders(void) {
     static const char *const odd[] = {"{}", "{\"course\": 7}", "{\"course\": [-1, 0]}",
                                       "{\"course\": [5, -1]}", "{\"course\": [5, 4]}"};
-    const struct restart_progress course = {.best_step = 1200, .fruitless = 2};
+    const struct restart_progress progress = {.best_step = 1200, .fruitless = 2};
     set_up(2);
-    json_t *order = json_pack("{s:o}", "course", role_state_course(&course));
+    json_t *order = json_pack("{s:o}", "course", role_state_progress(&progress));
     role_state_take_course(&s, order);
     json_decref(order);
-    assert_course(&s.progress, 1200, 2);
+    assert_progress(&s.progress, 1200, 2);
     for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
-        s.progress = course;
+        s.progress = progress;
         order = json_loads(odd[i], 0, NULL);
         role_state_take_course(&s, order);
         json_decref(order);
-        assert_course(&s.progress, 0, 0);
+        assert_progress(&s.progress, 0, 0);
     }
     role_state_close(&s);
 }
@@ -340,12 +340,12 @@ static void an_attempt_that_told_nothing_here_ends_the_row(void) {
     set_up(2);
     s.progress = (struct restart_progress){.best_step = 1200, .fruitless = 1};
     role_state_note_step(&s, 1200);
-    assert_course(&s.progress, 1200, 2);
+    assert_progress(&s.progress, 1200, 2);
     role_state_note_step(&s, 0);
-    assert_course(&s.progress, 1200, 0);
+    assert_progress(&s.progress, 1200, 0);
     role_state_note_step(&s, 7);
     role_state_note_step(&s, 1201);
-    assert_course(&s.progress, 1201, 0);
+    assert_progress(&s.progress, 1201, 0);
     role_state_close(&s);
 }
 

@@ -116,7 +116,7 @@ static void what_is_no_step_is_left_alone(void) {
     order(SHARED_DIR_PROBE_WRITE, -1, "");
     cleanup_json json_t *message = frame_new("prove");
     shared_dir_check_step(&proof, message);
-    CU_ASSERT_EQUAL(proof.proving.child.pid, 0);
+    CU_ASSERT_EQUAL(proof.probe.child.pid, 0);
     CU_ASSERT_STRING_EQUAL(proof.word, "");
     tear_down();
 }

@@ -15,7 +15,7 @@ static struct loop loop;
 static struct reaper reaper;
 static struct job job = {.cluster = {.count = 3}};
 static const struct services services = {.loop = &loop, .reaper = &reaper, .job = &job};
-static struct shared_dir_probe proving;
+static struct shared_dir_probe probe;
 static struct error heard;
 static bool is_good;
 
@@ -40,9 +40,9 @@ static bool step(const char *base, enum shared_dir_probe_step which, size_t of, 
         .run = "00ff", .host = of, .step = which, .word = word, .done = done};
     job.settings.base_dir = base;
     reaping_open(&loop, &reaper);
-    CU_ASSERT_EQUAL_FATAL(shared_dir_probe_start(&proving, &services, &options, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(shared_dir_probe_start(&probe, &services, &options, &err), 0);
     CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
-    shared_dir_probe_close(&proving);
+    shared_dir_probe_close(&probe);
     loop_done(&loop);
     return is_good;
 }
@@ -133,17 +133,17 @@ static void a_child_that_does_not_end_is_not_waited_for(void) {
         .run = "00ff", .step = SHARED_DIR_PROBE_WRITE, .word = "0123456789abcdef", .done = done};
     job.settings.base_dir = new_base();
     CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err), 0);
-    CU_ASSERT_EQUAL_FATAL(shared_dir_probe_start(&proving, &services, &options, &err), 0);
-    pid_t child = proving.child.pid;
+    CU_ASSERT_EQUAL_FATAL(shared_dir_probe_start(&probe, &services, &options, &err), 0);
+    pid_t child = probe.child.pid;
     struct timer patience = {.fire = give_up};
     loop_after(&loop, &patience, 60 * CLOCK_SECOND);
-    loop_at(&loop, &proving.deadline, clock_now());
+    loop_at(&loop, &probe.deadline, clock_now());
     is_good = true;
     heard = (struct error){0};
     CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
     CU_ASSERT_FALSE(is_good);
     ASSERT_CONTAINS(heard.text, "/checkpoints: it did not answer within 10 s");
-    shared_dir_probe_close(&proving);
+    shared_dir_probe_close(&probe);
     loop_done(&loop);
     CU_ASSERT_EQUAL(waitpid(child, NULL, 0), child);
 }

@@ -85,7 +85,7 @@ static void more_is_better_but_of_a_loss(void) {
     CU_ASSERT_FALSE(better(&b, "loss", (double)INFINITY));
 }
 
-/* A model that was kept as the best of course 3, after 800 samples. */
+/* A model that was kept as the best of lineage 3, after 800 samples. */
 static void keep(const char *folder) {
     static char cat[] = "cat", dog[] = "dog", name[] = "resnet20";
     static char *names[] = {cat, dog};

@@ -10,7 +10,7 @@ static const struct run_state sample = {.model = "resnet20",
                                         .epoch = 3,
                                         .images = 960,
                                         .global_batch = 96,
-                                        .course = 2,
+                                        .lineage = 2,
                                         .samples = 11520,
                                         .loss_scale = "1234.56787",
                                         .good_steps = 77,
@@ -58,7 +58,7 @@ static void the_first_format_is_read(void) {
     struct error err = {0};
     CU_ASSERT_EQUAL_FATAL(run_state_parse(&back, first_format, "here", &err), 0);
     CU_ASSERT_STRING_EQUAL(back.run, "");
-    CU_ASSERT(back.course == 0 && back.samples == 536 && back.batches == 67);
+    CU_ASSERT(back.lineage == 0 && back.samples == 536 && back.batches == 67);
     struct run_state now = back;
     now.total_steps = 900;
     (void)snprintf(now.options, sizeof(now.options), "lr=0.1");
@@ -115,7 +115,7 @@ static void expect_place(struct run_state now, struct run_state before, int64_t 
     CU_ASSERT_STRING_EQUAL(now.loss_scale, before.loss_scale);
     CU_ASSERT_EQUAL(now.good_steps, before.good_steps);
     CU_ASSERT_EQUAL(now.batches, before.batches);
-    CU_ASSERT_EQUAL(now.course, before.course);
+    CU_ASSERT_EQUAL(now.lineage, before.lineage);
     CU_ASSERT(now.images < now.epoch_images);
 }
 
@@ -127,7 +127,7 @@ static void a_place_is_found_again_with_other_steps(void) {
     before.step = 2 * 67 + 33;
     before.samples = 668;
     before.batches = 167;
-    before.course = 3;
+    before.lineage = 3;
     expect_place(now, before, 2, 132, 167);
     now.global_batch = 32;
     now.epoch_images = 256;
