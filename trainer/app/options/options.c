@@ -2,6 +2,7 @@
 
 #include "trainer/app/options/flag.h"
 #include "trainer/data/codec/suffix.h"
+#include "trainer/data/order/lanes.h"
 
 #include <stddef.h>
 
@@ -14,6 +15,7 @@ static const char *const logs[] = {"auto", "both", "table", "metrics", NULL};
 static const char *const publishes[] = {"last", "best", NULL};
 static const char *const label_bases[] = {"auto", "0", "1", NULL};
 static const char *const indexes[] = {"auto", "read", "none", NULL};
+static const char *const orders[] = {"uniform", "lanes", NULL};
 static const char *const augments[] = {"auto", "crop", "pad", "center", NULL};
 static const char *const presets[] = {"tv", "d2", "mlperf", NULL};
 static const char *const schedules[] = {"constant",   "step",          "poly2",     "cosine",
@@ -102,6 +104,14 @@ static const struct flag FLAGS[] = {
     CHOICE_OF(C, "index", index, indexes, "auto", T | E,
               "index beside shards, which is read in place of their headers; auto: read it, and "
               "write it where it is missing or stale; none: scan the shards at each start"),
+    CHOICE_OF(C, "order", order, orders, "uniform", T,
+              "order of an epoch's pictures; uniform: any may follow any; lanes: shards are read "
+              "in sequence, each by one host, for media on which that is faster"),
+    INT_OF(C, "lanes", lanes, "64", 1, LANES_MAX, T, "N",
+           "order lanes: parts of a step's images that come from shards of their own; the number "
+           "of ranks must divide it, and it the images of a step"),
+    INT_OF(C, "shuffle-window", shuffle_window, "1024", 1, LANES_WINDOW_MAX, T, "N",
+           "order lanes: pictures that are shuffled together in a lane, and read ahead"),
     INT_OF(C, "synthetic-images", synthetic_images, "1280", 1, 1e8, T, "N",
            "pictures in the synthetic set"),
     INT_OF(C, "synthetic-classes", synthetic_classes, "10", 2, 65536, T | P, "N",

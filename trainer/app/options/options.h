@@ -34,6 +34,7 @@ enum option_publish { OPTION_PUBLISH_LAST, OPTION_PUBLISH_BEST };
 enum option_preset { OPTION_PRESET_TV, OPTION_PRESET_D2, OPTION_PRESET_MLPERF };
 enum option_format { OPTION_JPEG, OPTION_PNG };
 enum option_index { OPTION_INDEX_AUTO, OPTION_INDEX_READ, OPTION_INDEX_NONE };
+enum option_order { OPTION_ORDER_UNIFORM, OPTION_ORDER_LANES };
 enum option_augment {
     OPTION_AUGMENT_AUTO,
     OPTION_AUGMENT_CROP,
@@ -87,6 +88,9 @@ struct options {
     const char *bad_samples;
     int label_base; /* enum shards_base */
     int index;      /* enum option_index */
+    int order;      /* enum option_order */
+    int64_t lanes;
+    int64_t shuffle_window;
     const char *mean;
     const char *std;
     const char *init;

@@ -32,6 +32,7 @@ static int settle_steps(struct run_setup *setup, int64_t *ret_global_batch, stru
         .seed = (uint64_t)o->seed,
         .shuffle = true,
         .groups = setup->data.training.groups,
+        .lanes = setup->data.training.lanes,
     };
     if (sampler_check(&setup->sampler, err) != 0)
         return -1;

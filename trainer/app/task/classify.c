@@ -26,6 +26,7 @@ enum { SMALL_SIDE = 64, LARGE_SIDE = 128 };
 struct classify {
     struct dataset training;
     struct dataset validation;
+    struct shard_sequence order; /* of the training, with lanes */
     struct labelled train;
     struct labelled score;
     struct normalization normalization;
@@ -42,6 +43,7 @@ static int open_predictions(struct task_data *data, void **ret_score, struct err
 
 static void close_data(struct task_data *data) {
     struct classify *c = data->own;
+    shard_sequence_done(&c->order);
     dataset_done(&c->validation);
     dataset_done(&c->training);
     free(c);
@@ -68,6 +70,27 @@ static int open_set(struct dataset *set, const char *folder, const struct task_d
         return open_folder(set, folder, data, request, err);
     int64_t count = (o->synthetic_images + part - 1) / part;
     return dataset_open_synthetic(set, (size_t)count, (size_t)o->synthetic_classes, err);
+}
+
+/* --order lanes */
+static int settle_order(struct task_data *data, const struct task_request *request,
+                        struct error *err) {
+    struct classify *c = data->own;
+    const struct options *o = request->options;
+    if (o->order != OPTION_ORDER_LANES)
+        return 0;
+    if (c->training.kind != DATASET_SHARDS)
+        return error_set(
+            err, EXIT_CODE_USAGE,
+            "--order lanes: %s is not in shards; ringtrain prepare folder makes shards "
+            "of a folder",
+            c->training.root != NULL ? c->training.root : "synthetic");
+    if (shard_sequence_make(&c->order, &c->training, err) != 0)
+        return -1;
+    data->training.lanes = (struct lanes){c->order.samples, c->order.first, c->order.shards,
+                                          (int)o->lanes, (int)o->shuffle_window};
+    c->train.order = &c->order;
+    return 0;
 }
 
 static int settle_training(struct task_data *data, const struct task_request *request,
@@ -98,7 +121,8 @@ static int settle_training(struct task_data *data, const struct task_request *re
         blur_parse(o->blur, &c->train.blur, err) != 0)
         return -1;
     a->flip = o->flip && o->augment != OPTION_AUGMENT_CENTER;
-    if (picture_sizes_parse(&c->train.sizes, o->progressive, request->image_size, err) != 0)
+    if (picture_sizes_parse(&c->train.sizes, o->progressive, request->image_size, err) != 0 ||
+        settle_order(data, request, err) != 0)
         return -1;
     data->training.canvases[0] = (struct canvas){request->image_size, request->image_size};
     data->training.canvas_count = 1 + c->train.sizes.count;

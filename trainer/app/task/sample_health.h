@@ -24,6 +24,7 @@ struct sample_health {
     int64_t dropped_all;          /* the same over all ranks, in the period before */
     int64_t masks_dropped;        /* in this rank's batches, since the beginning */
     struct sampler_groups groups; /* samples by canvas; borrowed */
+    struct lanes lanes;           /* order of the training; borrowed */
     struct canvas {               /* of each group; a single one without groups */
         int height, width;
     } canvases[SAMPLER_GROUPS_MAX];

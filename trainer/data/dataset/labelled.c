@@ -104,6 +104,12 @@ static void clear(const struct source *source, const struct batch *batch, int pl
            picture_bytes(side_of(l, batch->canvas)));
 }
 
+static void ahead(const struct source *source, const struct lanes_piece *piece) {
+    const struct labelled *l = source->set;
+    if (l->order != NULL)
+        shard_sequence_read_ahead(l->order, l->set, piece);
+}
+
 static void sample_name(const struct source *source, size_t sample, char *text, size_t size) {
     const struct labelled *l = source->set;
     dataset_sample_name(l->set, sample, text, size);
@@ -117,6 +123,7 @@ int labelled_source(struct source *ret, struct labelled *labelled, int batch, st
         .fill = fill,
         .clear = clear,
         .canvas = canvas_of,
+        .ahead = ahead,
         .sample_name = sample_name,
     };
     if (augment_check(&labelled->augment, err) != 0)

@@ -1,6 +1,7 @@
 #include "trainer/data/dataset/loader.h"
 
 #include "common/clock.h"
+#include "common/grow.h"
 #include "trainer/data/order/sampler_epoch.h"
 
 #include <limits.h>
@@ -13,10 +14,17 @@
  * advance over them: `handed` (next sample for a worker), `given` (next batch for the consumer)
  * and `released` (first batch still held). A worker may take samples of batch n while n < released
  * + depth, so a slot is never written while the consumer holds it. */
+struct pieces {
+    struct lanes_piece *items; /* owned */
+    size_t count;
+    size_t room;
+};
+
 struct slot {
     struct batch batch;
     char *block;         /* memory of its fields */
     int missing;         /* samples not done yet */
+    struct pieces ahead; /* to be read ahead by the worker of the first sample */
     int failed;          /* place of the first sample that failed, INT_MAX for none */
     struct error *error; /* error of that sample; allocated with the slot */
 };
@@ -70,6 +78,25 @@ static void slot_shape(struct loader *l, struct slot *slot) {
         batch->fields[i] = slot->block + batch->layout->fields[i].offset;
 }
 
+/* Without memory less is read ahead. */
+static void add_piece(void *context, struct lanes_piece piece) {
+    struct pieces *pieces = context;
+    if (grow_array(&pieces->items, &pieces->room, pieces->count + 1, sizeof(*pieces->items),
+                   "reading ahead", NULL) == 0)
+        pieces->items[pieces->count++] = piece;
+}
+
+/* Notes what is to be read ahead when BATCH, the first of its step, begins. */
+static void slot_look_ahead(struct loader *l, struct slot *slot, int64_t number) {
+    const struct loader_options *o = &l->options;
+    const struct batch *batch = &slot->batch;
+    const bool begins = batch->epoch == o->epoch;
+    slot->ahead.count = 0;
+    if (o->sampler.lanes.lanes > 0 && o->source->table->ahead != NULL &&
+        (batch->micro == 0 || number == 0))
+        sampler_epoch_ahead(&l->order, batch->step, begins ? o->step : 0, add_piece, &slot->ahead);
+}
+
 /* Sets the samples of batch NUMBER; its epoch's order must be made. */
 static void slot_begin(struct loader *l, int64_t number) {
     const struct loader_options *o = &l->options;
@@ -87,6 +114,7 @@ static void slot_begin(struct loader *l, int64_t number) {
         batch->samples[i] = sample;
         batch->count += sample != SAMPLER_PADDING;
     }
+    slot_look_ahead(l, slot, number);
     slot->missing = o->sampler.batch;
     slot->failed = INT_MAX;
 }
@@ -147,6 +175,13 @@ static int judge(const struct loader *l, const struct batch *batch, int place,
     return 0;
 }
 
+/* Call without the lock, for place PLACE of SLOT: the first one's worker reads ahead for all. */
+static void read_ahead(const struct loader *l, const struct slot *slot, int place) {
+    const struct source *source = l->options.source;
+    for (size_t i = 0; place == 0 && i < slot->ahead.count; i++)
+        source->table->ahead(source, &slot->ahead.items[i]);
+}
+
 /* Call without the lock: a slot's batch is only read once it has begun, and each place has one
  * worker. */
 static int fill_place(const struct loader *l, void *own, const struct slot *slot, int place,
@@ -195,6 +230,7 @@ static void *worker(void *argument) {
     pthread_mutex_lock(&l->lock);
     while (take_work(l, &slot, &place)) {
         pthread_mutex_unlock(&l->lock);
+        read_ahead(l, slot, place);
         int rc = made == 0 ? fill_place(l, own, slot, place, &err) : -1;
         pthread_mutex_lock(&l->lock);
         if (rc != 0)
@@ -270,6 +306,7 @@ static void slot_done(struct slot *slot, const struct loader_options *o) {
         o->memory.free(o->memory.user, slot->block);
     free(slot->batch.samples);
     free(slot->error);
+    free(slot->ahead.items);
 }
 
 static int slots_make(struct loader *l, struct error *err) {

@@ -2,6 +2,7 @@
 
 #include "common/cleanup.h"
 
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -60,18 +61,38 @@ static void keep(struct shard_store *store, size_t shard, struct shard_file *fil
         atomic_fetch_sub(&store->kept, 1);
 }
 
+/* Sets *RET to the shard. It is OWN, if it was not open. */
+static int find(struct shard_store *store, uint32_t shard, struct shard_file *own,
+                struct shard_file *ret, struct error *err) {
+    *ret = (struct shard_file){.fd = atomic_load(&store->fds[shard]),
+                               .path = store->list.paths[shard],
+                               .size = UINT64_MAX};
+    if (ret->fd != CLOSED)
+        return 0;
+    if (shard_file_open(own, ret->path, err) != 0)
+        return -1;
+    *ret = *own;
+    return 0;
+}
+
+void shard_store_read_ahead(struct shard_store *store, uint32_t shard, uint64_t offset,
+                            uint64_t bytes) {
+    cleanup_shard_file struct shard_file own = SHARD_FILE_CLOSED;
+    struct shard_file file;
+    if (find(store, shard, &own, &file, NULL) != 0)
+        return;
+    (void)posix_fadvise(file.fd, (off_t)offset, (off_t)bytes, POSIX_FADV_WILLNEED);
+    if (own.fd != CLOSED)
+        keep(store, shard, &own);
+}
+
 int shard_store_read(struct shard_store *store, const struct shard_place *place, struct buf *out,
                      struct error *err) {
     const struct format *format = store->list.format;
     cleanup_shard_file struct shard_file own = SHARD_FILE_CLOSED;
-    struct shard_file file = {.fd = atomic_load(&store->fds[place->shard]),
-                              .path = store->list.paths[place->shard],
-                              .size = UINT64_MAX};
-    if (file.fd == CLOSED) {
-        if (shard_file_open(&own, file.path, err) != 0)
-            return -1;
-        file = own;
-    }
+    struct shard_file file;
+    if (find(store, place->shard, &own, &file, err) != 0)
+        return -1;
     int result = format->read(&file, place->offset, place->bytes, out, err);
     if (own.fd != CLOSED)
         keep(store, place->shard, &own);

@@ -37,4 +37,9 @@ const struct shard_list *shard_store_list(const struct shard_store *store);
 int shard_store_read(struct shard_store *store, const struct shard_place *place, struct buf *out,
                      struct error *err);
 
+/* Has the kernel read BYTES from OFFSET on of a shard into its cache, as a hint: does not wait for
+ * it, and does not fail. */
+void shard_store_read_ahead(struct shard_store *store, uint32_t shard, uint64_t offset,
+                            uint64_t bytes);
+
 #endif

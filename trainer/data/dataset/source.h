@@ -7,6 +7,7 @@
 
 #include "common/error.h"
 #include "trainer/data/dataset/batch.h"
+#include "trainer/data/order/lanes.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,6 +49,10 @@ struct source_table {
 
     /* Returns what did not fit into the batch; NULL: everything always fits. */
     struct source_dropped (*dropped)(const struct batch *batch);
+
+    /* Has a part of the set read ahead, as a hint; from any thread. For sources with a sampler that
+     * has lanes; NULL: not at all. */
+    void (*ahead)(const struct source *source, const struct lanes_piece *piece);
 
     const char *inspect; /* the kind of data set for `ringtrain inspect` */
 

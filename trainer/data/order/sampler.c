@@ -1,45 +1,16 @@
 #include "trainer/data/order/sampler.h"
 
-#include "trainer/math/random.h"
+#include "trainer/data/order/permutation.h"
 
 #include <stdio.h>
 
-enum { FEISTEL_ROUNDS = 8 };
-
 /* Permutations of one (seed, epoch) are distinguished by number: that of all samples, that of the
- * batches of all groups, and one for each group's samples. */
-enum { ORDER_OF_SAMPLES, ORDER_OF_BATCHES, ORDER_OF_GROUPS, ORDER_SHIFT = 8 };
-
-/* One pass of the network over two halves of BITS bits each. Philox (math/random.h) is the round
- * function: counter (half, epoch, round and number of the order, mark), key seed. The mark
- * separates these numbers from the streams of samples: their counters end in the high half of a
- * sample's number. */
-static uint64_t feistel(uint64_t value, int bits, const uint32_t key[2], uint32_t epoch,
-                        uint32_t order) {
-    const uint32_t mask = (uint32_t)((UINT64_C(1) << bits) - 1);
-    uint32_t left = (uint32_t)(value >> bits);
-    uint32_t right = (uint32_t)value & mask;
-    for (uint32_t round = 0; round < FEISTEL_ROUNDS; round++) {
-        const uint32_t counter[4] = {right, epoch, round | order << ORDER_SHIFT, UINT32_MAX};
-        uint32_t noise[4];
-        random_philox(counter, key, noise);
-        uint32_t next = left ^ (noise[0] & mask);
-        left = right;
-        right = next;
-    }
-    return (uint64_t)left << bits | right;
-}
+ * batches of all groups, and one for each group's samples. lanes.c has others. */
+enum { ORDER_OF_SAMPLES, ORDER_OF_BATCHES, ORDER_OF_GROUPS };
 
 static size_t permute(uint64_t seed, uint32_t epoch, uint32_t order, size_t count, size_t place) {
-    int bits = 1;
-    while ((UINT64_C(1) << (2 * bits)) < count)
-        bits++;
-    const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
-    uint64_t value = place;
-    do
-        value = feistel(value, bits, key, epoch, order);
-    while (value >= count); /* follows its cycle, which passes through PLACE < COUNT: it ends */
-    return (size_t)value;
+    const struct permutation p = {seed, epoch, order, PERMUTATION_MARK};
+    return permutation_at(&p, count, place);
 }
 
 size_t sampler_permute(uint64_t seed, uint32_t epoch, size_t count, size_t place) {
@@ -57,6 +28,8 @@ static size_t batches_of(const struct sampler *s, size_t count) {
 
 int64_t sampler_steps(const struct sampler *s) {
     size_t steps = 0;
+    if (s->lanes.lanes > 0)
+        return (int64_t)lanes_steps(&s->lanes, (size_t)s->ranks * rank_share(s));
     if (s->groups.count == 0)
         return (int64_t)batches_of(s, s->count);
     for (int i = 0; i < s->groups.count; i++)
@@ -74,6 +47,16 @@ static int check_groups(const struct sampler *s, struct error *err) {
         return error_set(err, EXIT_CODE_INTERNAL, "groups of %zu samples out of %zu", sum,
                          s->count);
     return 0;
+}
+
+static int check_lanes(const struct sampler *s, struct error *err) {
+    const struct lanes *l = &s->lanes;
+    if (l->lanes == 0)
+        return 0;
+    if (!s->shuffle || s->groups.count > 0 || l->window < 1 || l->first[l->shards] != s->count)
+        return error_set(err, EXIT_CODE_INTERNAL, "lanes of %zu samples out of %zu",
+                         l->first[l->shards], s->count);
+    return lanes_check(l, s->ranks, (size_t)s->ranks * rank_share(s), err);
 }
 
 /* No step is possible, because incomplete steps are not taken. */
@@ -99,7 +82,7 @@ int sampler_check(const struct sampler *s, struct error *err) {
                          s->accumulate, s->batch);
     if (s->count == 0)
         return error_set(err, EXIT_CODE_DATA, "the data set is empty");
-    if (check_groups(s, err) != 0)
+    if (check_groups(s, err) != 0 || check_lanes(s, err) != 0)
         return -1;
     if (s->shuffle && sampler_steps(s) == 0)
         return refuse_few(s, err);

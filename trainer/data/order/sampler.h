@@ -16,12 +16,13 @@
  * evaluation group follows group, and each has its own padding. sampler_epoch.h handles samples
  * that change their group from epoch to epoch.
  *
- * The permutation is a Feistel network over the next power of four with cycle walking (Black and
- * Rogaway, Ciphers with Arbitrary Finite Domains, 2002): no memory, any place in constant time. */
+ * With lanes (order/lanes.h) the samples of an epoch are in another order, cut into global batches
+ * and divided among ranks as above. That is handled by sampler_epoch.h, too. */
 #ifndef TRAINER_DATA_ORDER_SAMPLER_H
 #define TRAINER_DATA_ORDER_SAMPLER_H
 
 #include "common/error.h"
+#include "trainer/data/order/lanes.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,6 +52,7 @@ struct sampler {
     uint64_t seed;
     bool shuffle;                 /* true for training */
     struct sampler_groups groups; /* their sizes add up to `count` */
+    struct lanes lanes;           /* for training, without groups */
 };
 
 /* Fails if the sampler is invalid, or the set is smaller than one global batch of training. */
@@ -61,8 +63,8 @@ int64_t sampler_steps(const struct sampler *sampler);
 
 enum { SAMPLER_PADDING = -1 };
 
-/* Returns the sample at place I (0 .. batch-1) of this rank's micro-batch MICRO (0 ..
- * accumulate-1) of step STEP (0 .. steps-1) of EPOCH; SAMPLER_PADDING after the end of an
+/* Without lanes: returns the sample at place I (0 .. batch-1) of this rank's micro-batch MICRO (0
+ * .. accumulate-1) of step STEP (0 .. steps-1) of EPOCH; SAMPLER_PADDING after the end of an
  * evaluation. */
 int64_t sampler_at(const struct sampler *sampler, uint32_t epoch, int64_t step, int micro, int i);
 

@@ -20,6 +20,8 @@ int sampler_epoch_init(struct sampler_epoch *ret, const struct sampler *sampler,
                        struct error *err) {
     const size_t global = global_batch(sampler);
     *ret = (struct sampler_epoch){.sampler = *sampler, .steps = sampler_steps(sampler)};
+    if (sampler->lanes.lanes > 0)
+        return lanes_line_init(&ret->line, &sampler->lanes, err);
     if (sampler->groups.choose == NULL)
         return 0;
     if (!sampler->shuffle)
@@ -40,6 +42,7 @@ void sampler_epoch_done(struct sampler_epoch *e) {
     free(e->groups);
     free(e->own);
     free(e->bins);
+    lanes_line_done(&e->line);
     *e = (struct sampler_epoch){0};
 }
 
@@ -92,31 +95,50 @@ static void regroup(struct sampler_epoch *e, const struct sampler *whole, uint32
 }
 
 bool sampler_epoch_has(const struct sampler_epoch *e, uint32_t epoch) {
-    return e->samples == NULL || (e->is_made && e->epoch == epoch);
+    return (e->samples == NULL && e->line.shards == NULL) || (e->is_made && e->epoch == epoch);
 }
 
-void sampler_epoch_make(struct sampler_epoch *e, uint32_t epoch) {
+static void make_groups(struct sampler_epoch *e, uint32_t epoch) {
     const struct sampler whole = whole_of(&e->sampler);
-    if (sampler_epoch_has(e, epoch))
-        return;
     for (int64_t step = 0; step < e->steps; step++)
         e->own[step] = (uint8_t)sampler_group(&whole, epoch, step);
     for (int own = 0; own < whole.groups.count; own++)
         regroup(e, &whole, epoch, own);
+}
+
+void sampler_epoch_make(struct sampler_epoch *e, uint32_t epoch) {
+    if (sampler_epoch_has(e, epoch))
+        return;
+    if (e->line.shards != NULL)
+        lanes_line_make(&e->line, &e->sampler.lanes, e->sampler.seed, epoch);
+    else
+        make_groups(e, epoch);
     e->epoch = epoch;
     e->is_made = true;
 }
 
 int sampler_epoch_group(const struct sampler_epoch *e, uint32_t epoch, int64_t step) {
+    if (e->line.shards != NULL)
+        return 0;
     return e->samples == NULL ? sampler_group(&e->sampler, epoch, step) : e->groups[step];
 }
 
 int64_t sampler_epoch_at(const struct sampler_epoch *e, uint32_t epoch, int64_t step, int micro,
                          int i) {
     const struct sampler *s = &e->sampler;
-    if (e->samples == NULL)
-        return sampler_at(s, epoch, step, micro, i);
     const size_t share = (size_t)s->accumulate * (size_t)s->batch;
-    return e->samples[(size_t)step * global_batch(s) + (size_t)s->rank * share +
-                      (size_t)micro * (size_t)s->batch + (size_t)i];
+    const size_t place = (size_t)s->rank * share + (size_t)micro * (size_t)s->batch + (size_t)i;
+    if (e->line.shards != NULL)
+        return lanes_at(&s->lanes, &e->line, s->seed, epoch, global_batch(s), (size_t)step, place);
+    return e->samples == NULL ? sampler_at(s, epoch, step, micro, i)
+                              : e->samples[(size_t)step * global_batch(s) + place];
+}
+
+void sampler_epoch_ahead(const struct sampler_epoch *e, int64_t step, int64_t from,
+                         void (*piece)(void *context, struct lanes_piece piece), void *context) {
+    const struct sampler *s = &e->sampler;
+    const int own = s->lanes.lanes / s->ranks;
+    for (int lane = s->rank * own; lane < (s->rank + 1) * own; lane++)
+        lanes_ahead(&s->lanes, &e->line, global_batch(s), lane, (size_t)step, (size_t)from, piece,
+                    context);
 }

@@ -1,5 +1,6 @@
-/* Order of an epoch with groups that are chosen anew each time (sampler_groups.choose): pictures
- * that are scaled to other sizes in each epoch, and so fit other canvases.
+/* Order of an epoch with lanes (order/lanes.h), for which the shards are laid out anew, or with
+ * groups that are chosen anew each time (sampler_groups.choose): pictures that are scaled to other
+ * sizes in each epoch, and so fit other canvases.
  *
  * Each sample has its own group, whatever an epoch chooses for it: that group determines the
  * permutation, the number of steps and the dropped samples, as in sampler.h. The samples of a
@@ -33,6 +34,8 @@ struct sampler_epoch {
     uint8_t *groups;   /* owned; group of each step */
     uint8_t *own;      /* owned; the own group of each step's samples */
     uint32_t *bins;    /* owned; a global batch for each choice */
+
+    struct lanes_line line; /* owned; with lanes */
 };
 
 /* SAMPLER must be checked (sampler_check). */
@@ -48,6 +51,11 @@ void sampler_epoch_make(struct sampler_epoch *e, uint32_t epoch);
 int sampler_epoch_group(const struct sampler_epoch *e, uint32_t epoch, int64_t step);
 int64_t sampler_epoch_at(const struct sampler_epoch *e, uint32_t epoch, int64_t step, int micro,
                          int i);
+
+/* With lanes: reports what this rank is to read ahead when step STEP of the epoch begins. FROM is
+ * the epoch's first step that it takes. */
+void sampler_epoch_ahead(const struct sampler_epoch *e, int64_t step, int64_t from,
+                         void (*piece)(void *context, struct lanes_piece piece), void *context);
 
 #define cleanup_sampler_epoch __attribute__((cleanup(sampler_epoch_done)))
 
