@@ -138,6 +138,8 @@ room(trainer/app/run
     trainer/optim trainer/checkpoint trainer/telemetry trainer/report
         trainer/app/options trainer/app/device trainer/app/task trainer/app/weights trainer/app/step
     LINKS m)
+# Processes that the ranks of a job start: the same program again, on all ranks or on some.
+room(trainer/app/slots USES common/* trainer/comm trainer/app/step)
 room(trainer/app/comm_check/measure USES common/* trainer/comm LINKS Threads::Threads)
 if(TARGET trainer_comm_nccl)
     target_link_libraries(trainer_app_comm_check_measure PUBLIC trainer_comm_nccl)
@@ -146,6 +148,9 @@ endif()
 room(trainer/app/comm_check
     USES common/* trainer/comm trainer/app/options trainer/app/device
     trainer/app/comm_check/measure)
+room(trainer/app/scaling
+    USES common/* trainer/comm trainer/report trainer/app/options trainer/app/device
+    trainer/app/slots LINKS m)
 room(trainer/app/command/output USES common/* trainer/telemetry)
 room(trainer/app/command/coco
     USES common/* trainer/eval trainer/data/coco trainer/data/detect trainer/data/shapes
@@ -168,7 +173,8 @@ room(trainer/app/command
         trainer/telemetry trainer/report trainer/app/options trainer/app/device trainer/app/task
         trainer/app/weights trainer/app/step trainer/app/run
         trainer/app/command/output trainer/app/command/coco trainer/app/command/prepare
-        trainer/app/command/trained trainer/app/comm_check
+        trainer/app/command/trained trainer/app/comm_check trainer/app/slots
+        trainer/app/scaling
     LINKS OpenMP::OpenMP_C m)
 
 # The meaning of every operator is exact: a*b+c is two roundings there.

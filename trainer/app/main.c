@@ -12,6 +12,8 @@
 #include "trainer/app/command/output/output.h"
 #include "trainer/app/device/ranks.h"
 #include "trainer/app/options/near_file.h"
+#include "trainer/app/scaling/command_scaling.h"
+#include "trainer/app/slots/slot_environment.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -56,6 +58,10 @@ static const struct command COMMANDS[] = {
      "write a page about runs: curves, classes, times",
      "ringtrain report /opt/ml/output/data\n"
      "ringtrain report runs/a runs/b --out compared.html\n"},
+    {"scaling", command_scaling, command_scaling_help,
+     "measure a training at several numbers of ranks",
+     "ringtrain scaling --ranks 1,2,4 -- --data pictures --model resnet50\n"
+     "ringmaster train -- ringtrain scaling --prices prices.json -- --data pictures\n"},
     {"version", command_version, NULL, "show what this build includes", "ringtrain version\n"},
     {"man", run_man, NULL, "print the man page, as `man -l -` reads it",
      "ringtrain man | man -l -\n"},
@@ -192,6 +198,8 @@ int main(int argc, char **argv) {
     int code = check_output((closed & 1U << STDOUT_FILENO) != 0, &err);
     if (ranks_terminal(STDERR_FILENO))
         log_set_terminal(STDERR_FILENO);
+    if (code == 0)
+        code = slot_parent_follow(&err);
     if (code == 0)
         code = run(argc, argv, &err);
     if ((code == EXIT_CODE_OK || code == EXIT_CODE_DATA) && output_finish(&err) != 0)

@@ -1,7 +1,7 @@
 #include "trainer/report/line_chart.h"
 
 #include "common/cleanup.h"
-#include "trainer/report/axis.h"
+#include "common/html/axis.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -3,7 +3,7 @@
 #ifndef TRAINER_REPORT_LINE_CHART_H
 #define TRAINER_REPORT_LINE_CHART_H
 
-#include "trainer/report/html.h"
+#include "common/html/html.h"
 #include "trainer/report/run_history.h"
 
 #include <stddef.h>

@@ -1,7 +1,7 @@
 #include "trainer/report/page.h"
 
 #include "common/file/file.h"
-#include "trainer/report/page_style.h"
+#include "common/html/page_style.h"
 #include "trainer/report/section.h"
 
 #include <stdlib.h>

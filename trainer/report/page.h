@@ -6,7 +6,7 @@
 
 #include "common/error.h"
 #include "common/file/output_path.h"
-#include "trainer/report/html.h"
+#include "common/html/html.h"
 #include "trainer/report/run_folder.h"
 
 #include <stddef.h>

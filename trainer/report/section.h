@@ -2,7 +2,7 @@
 #ifndef TRAINER_REPORT_SECTION_H
 #define TRAINER_REPORT_SECTION_H
 
-#include "trainer/report/html.h"
+#include "common/html/html.h"
 #include "trainer/report/run_folder.h"
 
 #include <stddef.h>

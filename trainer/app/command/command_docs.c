@@ -7,6 +7,7 @@
 #include "trainer/app/options/flag.h"
 #include "trainer/app/options/options.h"
 #include "trainer/app/options/recipe.h"
+#include "trainer/app/scaling/command_scaling.h"
 #include "trainer/graph/op.h"
 #include "trainer/models/model.h"
 
@@ -91,6 +92,8 @@ static void print_table(const char *name) {
         print_help_of(command_prepare_help);
     else if (strcmp(name, "report") == 0)
         print_help_of(command_report_help);
+    else if (strcmp(name, "scaling") == 0)
+        print_help_of(command_scaling_help);
     else
         print_help_of(command_draw_help);
 }
@@ -109,6 +112,7 @@ int command_docs(int argc, char *const *argv, struct error *err) {
         {"draw", "docs/reference/ringtrain-tools.md"},
         {"check-comm", "docs/reference/ringtrain-tools.md"},
         {"report", "docs/reference/ringtrain-tools.md"},
+        {"scaling", "docs/reference/ringtrain-tools.md"},
         {"operators", "docs/reference/operators.md"},
     };
     struct nearest nearest = nearest_begin(argc > 0 ? argv[0] : "", argc > 0 ? strlen(argv[0]) : 0);

@@ -105,9 +105,14 @@ int record_flags(const struct run_setup *setup, int64_t step, struct report *rep
                : add_settings(setup, step, report, err);
 }
 
-void record_start(const struct run_setup *setup, const struct run_state *state) {
-    const struct metric_field fields[] = {{"step", (double)state->step},
-                                          {"epoch", run_setup_epoch(setup, state)}};
+void record_start(const struct training_run *job) {
+    const struct run_setup *setup = &job->setup;
+    const struct network *net = &job->steps.net;
+    const struct metric_field fields[] = {
+        {"step", (double)job->state.step},
+        {"epoch", run_setup_epoch(setup, &job->state)},
+        {"sums", net->train[0].program.bucket_count},
+        {"sum_bytes", (double)(net->store.count[STORE_GRADIENTS] * dtype_size(net->store.dtype))}};
     if (setup->first)
         run_log_add("start", fields, sizeof(fields) / sizeof(fields[0]));
 }

@@ -331,7 +331,7 @@ static int run(struct training_run *job, enum exit_code *ret_code, struct error 
         report_begin(&job->reports.report, job->state.step + 1, err) != 0 ||
         record_flags(&job->setup, job->state.step, &job->reports.report, err) != 0)
         return -1;
-    record_start(&job->setup, &job->state);
+    record_start(job);
     if (done) {
         if (job->setup.first)
             log_done(job->setup.schedule.total_steps);

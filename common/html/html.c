@@ -1,4 +1,4 @@
-#include "trainer/report/html.h"
+#include "common/html/html.h"
 
 #include "common/str.h"
 

@@ -1,4 +1,4 @@
-#include "trainer/report/axis.h"
+#include "common/html/axis.h"
 
 #include <math.h>
 #include <stdio.h>

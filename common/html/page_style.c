@@ -1,4 +1,4 @@
-#include "trainer/report/page_style.h"
+#include "common/html/page_style.h"
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
+#include "common/html/axis.h"
 #include "tests/support/unit.h"
-#include "trainer/report/axis.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* Writer of an HTML page: text is escaped, numbers are for people, and the first error stays until
  * html_error is asked. */
-#ifndef TRAINER_REPORT_HTML_H
-#define TRAINER_REPORT_HTML_H
+#ifndef COMMON_HTML_HTML_H
+#define COMMON_HTML_HTML_H
 
 #include "common/buf.h"
 #include "common/error.h"

@@ -1,5 +1,5 @@
+#include "common/html/html.h"
 #include "tests/support/unit.h"
-#include "trainer/report/html.h"
 
 #include <math.h>
 #include <string.h>

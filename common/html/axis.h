@@ -1,6 +1,6 @@
 /* Axis of a chart: round bounds and ticks around data. */
-#ifndef TRAINER_REPORT_AXIS_H
-#define TRAINER_REPORT_AXIS_H
+#ifndef COMMON_HTML_AXIS_H
+#define COMMON_HTML_AXIS_H
 
 #include <stddef.h>
 

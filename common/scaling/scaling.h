@@ -1,0 +1,68 @@
+/* Measurements of one job at several sizes: throughput, efficiency, and what follows from a model
+ * of it (scaling_model.h) and a table of prices (price_table.h) for sizes that were not measured.
+ *
+ * The job is the same at all sizes but for its number of ranks, each of which has the same batch:
+ * weak scaling. A size that failed is a point with the reason. Owned by the caller; no pointers
+ * but PRICES. */
+#ifndef COMMON_SCALING_SCALING_H
+#define COMMON_SCALING_SCALING_H
+
+#include "common/scaling/price_table.h"
+#include "common/scaling/scaling_model.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+    SCALING_POINTS_MAX = 64,
+    SCALING_PROJECTED_MAX = 16,
+    SCALING_TEXT_SIZE = 256,
+    SCALING_RANKS_MAX = 1 << 20,
+};
+
+struct scaling_point {
+    int ranks;
+    int hosts;            /* 0: unknown */
+    double rate;          /* samples a second of all ranks */
+    double exposed;       /* share of a step that waits for other ranks; NaN: unknown */
+    double start_seconds; /* from the launch to the end of the first step; NaN: unknown */
+    char failure[SCALING_TEXT_SIZE]; /* "": none */
+};
+
+struct scaling_study {
+    const char *program;                             /* "ringtrain scaling" */
+    char job[SCALING_TEXT_SIZE];                     /* its command line, for people */
+    char place[SCALING_TEXT_SIZE];                   /* where it ran, for people */
+    char unit[32];                                   /* of rates, "images/s" */
+    double total;                                    /* samples to train on in all; NaN: unknown */
+    double batch;                                    /* samples a rank and step; NaN: unknown */
+    struct scaling_point points[SCALING_POINTS_MAX]; /* by ascending ranks */
+    size_t count;
+    int projected[SCALING_PROJECTED_MAX]; /* ranks, ascending */
+    size_t projected_count;
+    struct scaling_comm comm; /* RANKS 0: not measured */
+    struct scaling_model model;
+    struct scaling_check check;       /* the model on sizes that it was not fitted to */
+    const struct price_table *prices; /* borrowed; NULL: none */
+};
+
+/* Parses "1,2,4" into ascending RET of at most ROOM numbers, 1 .. MOST. Returns the count, -1 with
+ * EXIT_CODE_USAGE. */
+int scaling_parse_sizes(const char *text, int most, int *ret, size_t room, struct error *err);
+
+/* Adds a size and returns it; NULL: there is no room. Sizes ascend. */
+struct scaling_point *scaling_add(struct scaling_study *s, int ranks, int hosts);
+bool scaling_is_measured(const struct scaling_point *p);
+/* Fits the model to all measured points, and checks it. Call it once all are there. */
+void scaling_conclude(struct scaling_study *s);
+
+/* Throughput a rank in relation to that of the smallest measured size, as a share; NaN: unknown. */
+double scaling_efficiency(const struct scaling_study *s, double rate, int ranks);
+/* The seconds of a whole training at RATE with a start of START seconds; NaN: unknown. */
+double scaling_seconds(const struct scaling_study *s, double rate, double start);
+/* What the model says of a size: samples a second. NaN: there is none. */
+double scaling_projected_rate(const struct scaling_study *s, int ranks);
+/* The longest start-up that was measured; NaN: none was. */
+double scaling_start(const struct scaling_study *s);
+
+#endif

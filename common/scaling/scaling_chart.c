@@ -1,0 +1,169 @@
+#include "common/scaling/scaling_chart.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+/* In units of the drawing. */
+enum { WIDTH = 560, HEIGHT = 280, LEFT = 62, RIGHT = 14, TOP = 12, BOTTOM = 40 };
+
+enum { TICKS_MAX = 12 };
+
+struct frame {
+    double x_low, x_high, y_low, y_high; /* logarithms of base 2 and 10, or a share */
+};
+
+static bool is_drawn(const struct scaling_row *r) {
+    return isfinite(r->rate) && r->rate > 0;
+}
+
+static double x_of(const struct frame *f, int ranks) {
+    const double share = (log2(ranks) - f->x_low) / (f->x_high - f->x_low);
+    return LEFT + share * (WIDTH - LEFT - RIGHT);
+}
+
+static double y_of(const struct frame *f, double value) {
+    const double share = (value - f->y_low) / (f->y_high - f->y_low);
+    return HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM);
+}
+
+/* Fits the ranks; returns false if there is nothing to draw. */
+static bool fit_x(struct frame *f, const struct scaling_row *rows, size_t count) {
+    bool any = false;
+    for (size_t i = 0; i < count; i++) {
+        if (!is_drawn(&rows[i]))
+            continue;
+        const double x = log2(rows[i].ranks);
+        f->x_low = any ? fmin(f->x_low, x) : x;
+        f->x_high = any ? fmax(f->x_high, x) : x;
+        any = true;
+    }
+    if (any && f->x_high - f->x_low < 1)
+        f->x_high = f->x_low + 1;
+    return any;
+}
+
+static void put_x_axis(struct html *h, const struct frame *f) {
+    const int first = (int)ceil(f->x_low), last = (int)floor(f->x_high);
+    const int every = (last - first) / TICKS_MAX + 1;
+    for (int power = first; power <= last; power += every) {
+        const double x = x_of(f, 1 << power);
+        html_put(h, "<path class=tick d=\"M%.1f %dv4\"/><text x=%.1f y=%d class=m>%d</text>", x,
+                 HEIGHT - BOTTOM, x, HEIGHT - BOTTOM + 16, 1 << power);
+    }
+    html_put(h, "<path class=axis d=\"M%d %dH%d\"/><text x=%d y=%d class=\"m unit\">ranks</text>",
+             LEFT, HEIGHT - BOTTOM, WIDTH - RIGHT, LEFT + (WIDTH - LEFT - RIGHT) / 2, HEIGHT - 6);
+}
+
+static void put_y_tick(struct html *h, const struct frame *f, double at, const char *label) {
+    const double y = y_of(f, at);
+    html_put(h, "<path class=grid d=\"M%d %.1fH%d\"/><text x=%d y=%.1f class=e>%s</text>", LEFT, y,
+             WIDTH - RIGHT, LEFT - 6, y + 3.5, label);
+}
+
+/* VALUE_OF a row that is drawn. Measured sizes are joined by a line and have filled dots; projected
+ * ones continue it, dashed and with hollow dots. */
+static void put_series(struct html *h, const struct frame *f, const struct scaling_row *rows,
+                       size_t count, double (*value_of)(const struct scaling_row *r),
+                       const char *unit, bool percent) {
+    const struct scaling_row *before = NULL;
+    char text[HTML_NUMBER_SIZE];
+    for (size_t i = 0; i < count; i++) {
+        const struct scaling_row *r = &rows[i];
+        if (!is_drawn(r))
+            continue;
+        if (before != NULL)
+            html_put(h, "<path class=\"line s%d\" d=\"M%.1f %.1fL%.1f %.1f\"%s/>",
+                     r->point != NULL ? 0 : 1, x_of(f, before->ranks), y_of(f, value_of(before)),
+                     x_of(f, r->ranks), y_of(f, value_of(r)),
+                     r->point != NULL ? "" : " stroke-dasharray=\"5 4\"");
+        before = r;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct scaling_row *r = &rows[i];
+        if (!is_drawn(r))
+            continue;
+        html_number(text, percent ? 100 * value_of(r) : r->rate);
+        html_put(h,
+                 "<g class=\"p s%d dots\"><circle cx=%.1f cy=%.1f r=4><title>%d ranks: %s %s%s"
+                 "</title></circle></g>",
+                 r->point != NULL ? 0 : 1, x_of(f, r->ranks), y_of(f, value_of(r)), r->ranks, text,
+                 unit, r->point != NULL ? "" : " (projected)");
+    }
+}
+
+static void open_chart(struct html *h, const char *title) {
+    html_put(h,
+             "<figure class=card><figcaption><b>%s</b></figcaption><svg viewBox=\"0 0 %d %d\" "
+             "role=img aria-label=\"%s over ranks\">",
+             title, WIDTH, HEIGHT, title);
+}
+
+static double log_rate(const struct scaling_row *r) {
+    return log10(r->rate);
+}
+
+static double efficiency(const struct scaling_row *r) {
+    return r->efficiency;
+}
+
+static const struct scaling_row *edge(const struct scaling_row *rows, size_t count, bool last) {
+    const struct scaling_row *found = NULL;
+    for (size_t i = 0; i < count; i++)
+        if (is_drawn(&rows[i]) && (last || found == NULL))
+            found = &rows[i];
+    return found;
+}
+
+void scaling_chart_rate(struct html *h, const struct scaling_study *s,
+                        const struct scaling_row *rows, size_t count) {
+    struct frame f;
+    if (!fit_x(&f, rows, count))
+        return;
+    const struct scaling_row *first = edge(rows, count, false), *last = edge(rows, count, true);
+    const double ideal = first->rate / first->ranks * last->ranks;
+    f.y_low = INFINITY, f.y_high = log10(ideal);
+    for (size_t i = 0; i < count; i++)
+        if (is_drawn(&rows[i])) {
+            f.y_low = fmin(f.y_low, log_rate(&rows[i]));
+            f.y_high = fmax(f.y_high, log_rate(&rows[i]));
+        }
+    f.y_low -= 0.1, f.y_high += 0.1;
+    open_chart(h, "Throughput");
+    for (int power = (int)floor(f.y_low); power <= (int)ceil(f.y_high); power++)
+        for (int digit = 1; digit <= 5; digit += digit == 1 ? 1 : 3) {
+            char text[HTML_NUMBER_SIZE];
+            const double value = digit * pow(10, power), at = log10(value);
+            html_number(text, value);
+            if (at >= f.y_low && at <= f.y_high)
+                put_y_tick(h, &f, at, text);
+        }
+    html_put(h, "<text x=%d y=%d class=unit>", LEFT + 4, TOP + 2);
+    html_text(h, s->unit);
+    html_put(h, "</text>");
+    put_x_axis(h, &f);
+    html_put(h, "<path class=\"line ideal\" d=\"M%.1f %.1fL%.1f %.1f\"/>", x_of(&f, first->ranks),
+             y_of(&f, log_rate(first)), x_of(&f, last->ranks), y_of(&f, log10(ideal)));
+    put_series(h, &f, rows, count, log_rate, s->unit, false);
+    html_put(h, "</svg><p class=note>Grey: each rank as fast as in the smallest size. Dashed: "
+                "projected.</p></figure>");
+}
+
+void scaling_chart_efficiency(struct html *h, const struct scaling_row *rows, size_t count) {
+    struct frame f;
+    if (!fit_x(&f, rows, count))
+        return;
+    f.y_low = 0, f.y_high = 1.1;
+    for (size_t i = 0; i < count; i++)
+        if (is_drawn(&rows[i]))
+            f.y_high = fmax(f.y_high, ceil(10 * rows[i].efficiency) / 10);
+    open_chart(h, "Efficiency");
+    for (int percent = 0; percent <= (int)(100 * f.y_high); percent += 20) {
+        char text[16];
+        (void)snprintf(text, sizeof(text), "%d %%", percent);
+        put_y_tick(h, &f, percent / 100.0, text);
+    }
+    put_x_axis(h, &f);
+    put_series(h, &f, rows, count, efficiency, "%", true);
+    html_put(h, "</svg></figure>");
+}

@@ -1,0 +1,132 @@
+#include "common/html/page_style.h"
+#include "common/scaling/scaling_chart.h"
+#include "common/scaling/scaling_page.h"
+
+#include <math.h>
+
+static void put_duration(struct html *h, double seconds) {
+    char text[SCALING_DURATION_SIZE];
+    scaling_duration(text, seconds);
+    html_put(h, "<td class=n>%s", text);
+}
+
+static void put_percent(struct html *h, double share) {
+    html_put(h, "<td class=n>");
+    html_put_share(h, share, true);
+    if (isfinite(share))
+        html_put(h, " %%");
+}
+
+static void put_row(struct html *h, const struct scaling_row *r) {
+    html_put(h, "<tr><td class=n>%d<td class=n>", r->ranks);
+    if (r->hosts > 0)
+        html_put(h, "%d", r->hosts);
+    else
+        html_put(h, "–");
+    if (r->point != NULL && !scaling_is_measured(r->point)) {
+        html_put(h, "<td colspan=6><span class=bad>failed:</span> ");
+        html_text(h, r->point->failure);
+        html_put(h, "<td></tr>");
+        return;
+    }
+    html_put(h, "<td class=n>");
+    html_put_number(h, r->rate);
+    html_put(h, "<td class=n>");
+    html_put_number(h, r->rate / r->ranks);
+    put_percent(h, r->efficiency);
+    put_percent(h, r->point != NULL ? r->point->exposed : (double)NAN);
+    put_duration(h, r->point != NULL ? r->point->start_seconds : (double)NAN);
+    put_duration(h, r->seconds);
+    html_put(h, "<td>%s</tr>", r->point == NULL ? "projected" : "");
+}
+
+static void put_table(struct html *h, const struct scaling_study *s, const struct scaling_row *rows,
+                      size_t count) {
+    html_put(h, "<section><h2>Sizes</h2><p class=intro>Each rank has the same batch at all sizes. "
+                "Efficiency is the throughput of a rank in relation to that of the smallest size; "
+                "exposed communication, the share of a step that waits for other ranks.</p>"
+                "<div class=scroll><table><thead><tr><th class=n>ranks<th class=n>hosts"
+                "<th class=n>");
+    html_text(h, s->unit);
+    html_put(h, "<th class=n>a rank<th class=n>efficiency<th class=n>exposed<th class=n>start-up"
+                "<th class=n>whole training<th></tr></thead><tbody>");
+    for (size_t i = 0; i < count; i++)
+        put_row(h, &rows[i]);
+    html_put(h, "</tbody></table></div></section>");
+}
+
+static void put_model(struct html *h, const struct scaling_study *s) {
+    cleanup_buf struct buf words;
+    buf_init(&words, 4096);
+    if (s->model.form == SCALING_NO_MODEL || scaling_model_words(s, &words, NULL) != 0)
+        return;
+    html_put(h, "<section><h2>Model</h2><p>");
+    html_text(h, buf_text(&words));
+    html_put(h, "</p></section>");
+}
+
+static void put_machine(struct html *h, const struct price_table *t, const struct price *p,
+                        const struct scaling_row *rows, size_t count) {
+    html_put(h, "<h3>");
+    html_text(h, p->name);
+    html_put(h, "</h3><p class=intro>%d ranks a machine, %.2f ", p->ranks, p->per_hour);
+    html_text(h, t->currency);
+    html_put(h, " an hour</p><div class=scroll><table><thead><tr><th class=n>ranks"
+                "<th class=n>machines<th class=n>whole training<th class=n>");
+    html_text(h, t->currency);
+    html_put(h, "<th></tr></thead><tbody>");
+    for (size_t i = 0; i < count; i++) {
+        if (!isfinite(rows[i].seconds))
+            continue;
+        html_put(h, "<tr><td class=n>%d<td class=n>%d", rows[i].ranks,
+                 price_machines(p, rows[i].ranks));
+        put_duration(h, rows[i].seconds);
+        html_put(h, "<td class=n>%.2f<td>%s</tr>", price_of(p, rows[i].ranks, rows[i].seconds),
+                 rows[i].point == NULL ? "projected" : "");
+    }
+    html_put(h, "</tbody></table></div>");
+}
+
+static void put_prices(struct html *h, const struct scaling_study *s,
+                       const struct scaling_row *rows, size_t count) {
+    const struct price_table *t = s->prices;
+    if (t == NULL || !isfinite(s->total))
+        return;
+    html_put(h, "<section><h2>Time and cost</h2><p class=intro>If a rank there is as fast as one "
+                "here.</p>");
+    for (size_t k = 0; k < t->count; k++)
+        put_machine(h, t, &t->list[k], rows, count);
+    html_put(h, "</section>");
+}
+
+int scaling_html(const struct scaling_study *s, struct buf *out, struct error *err) {
+    struct scaling_row rows[SCALING_ROWS_MAX];
+    const size_t count = scaling_rows(s, rows);
+    cleanup_html struct html h;
+    html_open(&h);
+    html_put(&h,
+             "<!doctype html>\n<!-- %s -->\n<html lang=en><head><meta charset=utf-8>"
+             "<meta name=viewport content=\"width=device-width,initial-scale=1\">"
+             "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; "
+             "style-src 'unsafe-inline'\"><title>Scaling report</title>\n<style>",
+             s->program);
+    for (size_t i = 0; PAGE_STYLE[i] != NULL; i++)
+        html_put(&h, "%s", PAGE_STYLE[i]);
+    html_put(&h, ".ideal{stroke:var(--t5)}</style></head>\n<body><main><h1>Scaling report</h1>"
+                 "<p class=words>");
+    html_text(&h, s->job);
+    html_put(&h, "<br><small>");
+    html_text(&h, s->place);
+    html_put(&h, "</small></p><section><div class=pair>");
+    scaling_chart_rate(&h, s, rows, count);
+    scaling_chart_efficiency(&h, rows, count);
+    html_put(&h, "</div></section>");
+    put_table(&h, s, rows, count);
+    put_model(&h, s);
+    put_prices(&h, s, rows, count);
+    html_put(&h,
+             "<footer>Made by %s. The numbers under the pointer are those of single points."
+             "</footer></main></body></html>\n",
+             s->program);
+    return html_error(&h, err) != 0 ? -1 : buf_add(out, h.out.data, h.out.size, err);
+}

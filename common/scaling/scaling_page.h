@@ -1,0 +1,45 @@
+/* What a study of sizes says (scaling.h), as text, CSV and a page with charts. */
+#ifndef COMMON_SCALING_SCALING_PAGE_H
+#define COMMON_SCALING_SCALING_PAGE_H
+
+#include "common/buf.h"
+#include "common/error.h"
+#include "common/file/output_path.h"
+#include "common/scaling/scaling.h"
+
+#include <stddef.h>
+
+#define SCALING_TEXT_NAME "scaling.txt"
+#define SCALING_CSV_NAME "scaling.csv"
+#define SCALING_HTML_NAME "scaling.html"
+
+/* A row of the table: a measured size, or one that the model projects to. */
+struct scaling_row {
+    int ranks;
+    int hosts;                         /* 0: unknown */
+    const struct scaling_point *point; /* NULL: projected */
+    double rate, efficiency, seconds;  /* NaN: unknown */
+};
+
+enum { SCALING_ROWS_MAX = SCALING_POINTS_MAX + SCALING_PROJECTED_MAX };
+
+/* Writes the rows to RET and returns how many there are. */
+size_t scaling_rows(const struct scaling_study *s, struct scaling_row ret[SCALING_ROWS_MAX]);
+/* Appends what the model is, and how far it was off on sizes that it had not seen; "" without a
+ * model. */
+int scaling_model_words(const struct scaling_study *s, struct buf *out, struct error *err);
+
+int scaling_text(const struct scaling_study *s, struct buf *out, struct error *err);
+/* One row a size; columns are named in the first line. */
+int scaling_csv(const struct scaling_study *s, struct buf *out, struct error *err);
+/* A page of its own, without script, font or network. */
+int scaling_html(const struct scaling_study *s, struct buf *out, struct error *err);
+
+/* Writes all three into FOLDER, which exists. */
+int scaling_write(const struct scaling_study *s, const char *folder, struct error *err);
+
+/* "12.3 s", "1 h 05 min"; "-" for NaN. */
+enum { SCALING_DURATION_SIZE = 32 };
+void scaling_duration(char ret[SCALING_DURATION_SIZE], double seconds);
+
+#endif

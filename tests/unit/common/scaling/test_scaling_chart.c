@@ -1,0 +1,41 @@
+#include "common/scaling/scaling_chart.h"
+#include "tests/unit/common/scaling/study.h"
+
+static size_t count_of(const struct html *h, const char *words) {
+    size_t count = 0;
+    for (const char *at = buf_text(&h->out); (at = strstr(at, words)) != NULL; at++)
+        count++;
+    return count;
+}
+
+static void sizes_that_were_measured_or_projected_are_drawn(void) {
+    struct scaling_study s;
+    struct scaling_row rows[SCALING_ROWS_MAX];
+    cleanup_html struct html h;
+    html_open(&h);
+    fill(&s);
+    const size_t count = scaling_rows(&s, rows);
+    CU_ASSERT_EQUAL(count, 5);
+    scaling_chart_rate(&h, &s, rows, count);
+    /* Three measured sizes and one projected; the ideal is a line without points. */
+    CU_ASSERT_EQUAL(count_of(&h, "<circle"), 4);
+    CU_ASSERT_EQUAL(count_of(&h, "(projected)"), 1);
+    CU_ASSERT_EQUAL(count_of(&h, "stroke-dasharray"), 1);
+    CU_ASSERT_EQUAL(count_of(&h, "ideal"), 1);
+    scaling_chart_efficiency(&h, rows, count);
+    CU_ASSERT_EQUAL(count_of(&h, "4 ranks: 80 %"), 1);
+    CU_ASSERT_EQUAL(count_of(&h, "nan"), 0);
+}
+
+static void nothing_measured_is_no_chart(void) {
+    struct scaling_study s = {.unit = "images/s"};
+    struct scaling_row rows[SCALING_ROWS_MAX];
+    cleanup_html struct html h;
+    html_open(&h);
+    (void)scaling_add(&s, 1, 1);
+    scaling_chart_rate(&h, &s, rows, scaling_rows(&s, rows));
+    CU_ASSERT_EQUAL(h.out.size, 0);
+}
+
+UNIT_SUITE("common.scaling.scaling_chart", UNIT(sizes_that_were_measured_or_projected_are_drawn),
+           UNIT(nothing_measured_is_no_chart))

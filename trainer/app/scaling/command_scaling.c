@@ -1,0 +1,282 @@
+#include "trainer/app/scaling/command_scaling.h"
+
+#include "common/file/file.h"
+#include "common/log/log.h"
+#include "common/scaling/scaling_page.h"
+#include "common/str.h"
+#include "common/text/wrap.h"
+#include "trainer/app/device/cpus.h"
+#include "trainer/app/device/ranks.h"
+#include "trainer/app/options/flag.h"
+#include "trainer/app/scaling/scaling_run.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SCALING = 1, TEXT_MAX = 1 << 20 };
+
+struct scaling_flags {
+    const char *ranks, *project, *prices, *out;
+    int64_t steps, images;
+    double limit;
+    bool comm;
+};
+
+#define FIELD(name) offsetof(struct scaling_flags, name)
+
+static const struct flag FLAGS[] = {
+    {.name = "ranks",
+     .type = FLAG_TEXT,
+     .offset = FIELD(ranks),
+     .commands = SCALING,
+     .value = "N,N,...",
+     .help = "numbers of ranks, ascending; default: 1, 2, 4 and so on up to all ranks of the job. "
+             "Without a launcher so many processes are started on this machine"},
+    {.name = "steps",
+     .type = FLAG_INT,
+     .offset = FIELD(steps),
+     .standard = "60",
+     .min = SCALING_JOB_ROWS,
+     .max = 1e6,
+     .commands = SCALING,
+     .value = "N",
+     .help = "steps of each size, rounded up to a multiple of six; the first sixth is warm-up"},
+    {.name = "limit",
+     .type = FLAG_REAL,
+     .offset = FIELD(limit),
+     .standard = "1800",
+     .min = 1,
+     .max = 1e6,
+     .commands = SCALING,
+     .value = "SECONDS",
+     .help = "a size that is not done after so long has failed"},
+    {.name = "images",
+     .type = FLAG_INT,
+     .offset = FIELD(images),
+     .standard = "0",
+     .min = 0,
+     .max = 1e15,
+     .commands = SCALING,
+     .value = "N",
+     .help = "images of the whole training (0: --epochs times those of the data)"},
+    {.name = "project",
+     .type = FLAG_TEXT,
+     .offset = FIELD(project),
+     .standard = "256,1024",
+     .commands = SCALING,
+     .value = "N,N,...|none",
+     .help = "numbers of ranks that a model of the measurements is applied to"},
+    {.name = "check-comm",
+     .type = FLAG_BOOL,
+     .offset = FIELD(comm),
+     .standard = "true",
+     .commands = SCALING,
+     .value = "true|false",
+     .help = "also measure all-reduces at each size, for that model"},
+    {.name = "prices",
+     .type = FLAG_TEXT,
+     .offset = FIELD(prices),
+     .commands = SCALING,
+     .value = "FILE",
+     .help = "prices of machines, as JSON: adds cost to each size"},
+    {.name = "out",
+     .type = FLAG_TEXT,
+     .offset = FIELD(out),
+     .standard = "scaling",
+     .commands = SCALING,
+     .value = "DIR",
+     .help = "folder for " SCALING_TEXT_NAME ", " SCALING_CSV_NAME ", " SCALING_HTML_NAME
+             " and the logs of all sizes"},
+};
+
+enum { FLAG_COUNT = sizeof(FLAGS) / sizeof(FLAGS[0]) };
+
+struct scaling_request {
+    struct scaling_flags flags;
+    struct scaling_job job;
+    struct price_table prices;
+    int sizes[SCALING_POINTS_MAX];
+    size_t count;
+    struct scaling_study study;
+};
+
+/* Splits at the first "--". */
+static int parse(struct scaling_request *r, int argc, char *const *argv, struct error *err) {
+    int own = 0;
+    while (own < argc && strcmp(argv[own], "--") != 0)
+        own++;
+    if (flags_parse(FLAGS, FLAG_COUNT, SCALING, own, argv, &r->flags, err) != 0)
+        return -1;
+    if (own + 1 >= argc)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "the job is missing: ringtrain scaling [--FLAG VALUE]... -- FLAGS, those "
+                         "of ringtrain train");
+    const int rows = SCALING_JOB_ROWS;
+    r->job = (struct scaling_job){.flags = argv + own + 1,
+                                  .count = argc - own - 1,
+                                  .steps = (int)((r->flags.steps + rows - 1) / rows) * rows};
+    return scaling_job_check(&r->job, err);
+}
+
+/* Powers of two below MOST, and MOST. */
+static size_t default_sizes(int most, int ret[SCALING_POINTS_MAX]) {
+    size_t count = 0;
+    for (int n = 1; n < most && n > 0; n *= 2)
+        ret[count++] = n;
+    ret[count++] = most;
+    return count;
+}
+
+static int settle_sizes(struct scaling_request *r, int ranks, struct error *err) {
+    const bool alone = ranks == 1;
+    const char *text = r->flags.ranks;
+    if (text == NULL && alone)
+        return error_set(
+            err, EXIT_CODE_USAGE,
+            "--ranks is missing: this process is the only rank; give --ranks 1,2,4 for "
+            "processes on this machine, or start it with ringmaster on all hosts");
+    if (text == NULL) {
+        r->count = default_sizes(ranks, r->sizes);
+        return 0;
+    }
+    const int count =
+        scaling_parse_sizes(text, alone ? SLOTS_MAX : ranks, r->sizes, SCALING_POINTS_MAX, err);
+    if (count < 0)
+        return error_wrap(err, "--ranks");
+    r->count = (size_t)count;
+    return 0;
+}
+
+static int settle_projected(struct scaling_request *r, struct error *err) {
+    const char *text = r->flags.project;
+    if (strcmp(text, "none") == 0)
+        return 0;
+    const int count = scaling_parse_sizes(text, SCALING_RANKS_MAX, r->study.projected,
+                                          SCALING_PROJECTED_MAX, err);
+    if (count < 0)
+        return error_wrap(err, "--project");
+    r->study.projected_count = (size_t)count;
+    return 0;
+}
+
+/* What can be wrong is found before anything runs. */
+static int settle(struct scaling_request *r, struct comm *comm, struct error *err) {
+    struct scaling_study *s = &r->study;
+    *s =
+        (struct scaling_study){.program = "ringtrain scaling",
+                               .unit = "images/s",
+                               .total = r->flags.images > 0 ? (double)r->flags.images : (double)NAN,
+                               .batch = (double)NAN};
+    scaling_job_text(&r->job, s->job, sizeof(s->job));
+    if (settle_sizes(r, comm_size(comm), err) != 0 || settle_projected(r, err) != 0)
+        return -1;
+    if (comm_rank(comm) != 0)
+        return 0;
+    if (r->flags.prices != NULL) {
+        if (price_table_read(&r->prices, r->flags.prices, err) != 0)
+            return error_wrap(err, "--prices");
+        s->prices = &r->prices;
+    }
+    return file_make_dirs(r->flags.out, err) != 0 ? error_wrap(err, "--out") : 0;
+}
+
+static int print(const struct scaling_study *s, const char *folder, struct error *err) {
+    cleanup_buf struct buf text;
+    buf_init(&text, TEXT_MAX);
+    if (scaling_write(s, folder, err) != 0 || scaling_text(s, &text, err) != 0)
+        return -1;
+    if (fputs(buf_text(&text), stdout) < 0 || fflush(stdout) != 0)
+        return error_set_errno(err, EXIT_CODE_CONFIG, "writing to standard output");
+    log_info("scaling report in %s: " SCALING_HTML_NAME ", " SCALING_CSV_NAME
+             ", " SCALING_TEXT_NAME,
+             folder);
+    return 0;
+}
+
+/* Threads of a rank when all slots are used. */
+static int find_threads(const struct slots *s, struct error *err) {
+    struct cpus cpus;
+    if (cpus_find(&cpus, s->comm, err) != 0)
+        return -1;
+    if (s->own_count > 1)
+        cpus.sharers = s->own_count;
+    return cpus_threads(&cpus, s->count,
+                        s->own_count > 1 ? s->own_count : comm_local_size(s->comm));
+}
+
+/* Rank 0. */
+static int lead(struct scaling_request *r, struct slots *s, struct error *err) {
+    struct scaling_run run = {.slots = s,
+                              .job = &r->job,
+                              .folder = r->flags.out,
+                              .limit = r->flags.limit,
+                              .comm = r->flags.comm,
+                              .study = &r->study};
+    struct scaling_study *study = &r->study;
+    const int hosts = slots_hosts(s, 0, s->count);
+    (void)snprintf(study->place, sizeof(study->place),
+                   "%d host%s, %d thread%s a rank, %d steps of each size", hosts, STR_PLURAL(hosts),
+                   r->job.threads, STR_PLURAL(r->job.threads), r->job.steps);
+    const int result = scaling_run_all(&run, r->sizes, r->count, err);
+    if (result != 0 && study->count == 0)
+        return -1;
+    scaling_conclude(study);
+    if (print(study, r->flags.out, result == 0 ? err : NULL) != 0 || result != 0)
+        return -1;
+    for (size_t i = 0; i < study->count; i++)
+        if (scaling_is_measured(&study->points[i]))
+            return 0;
+    return error_set(err, EXIT_CODE_DATA, "no size was measured; the first failed: %.200s",
+                     study->points[0].failure);
+}
+
+static int run(struct scaling_request *r, struct comm *comm, struct error *err) {
+    cleanup_slots struct slots s = {0};
+    if (settle(r, comm, err) != 0)
+        return -1;
+    const int most = r->sizes[r->count - 1];
+    if (slots_open(&s, comm, comm_size(comm) == 1 ? most : 1, err) != 0)
+        return -1;
+    r->job.threads = find_threads(&s, err);
+    if (r->job.threads < 1)
+        return -1;
+    if (comm_rank(comm) > 0)
+        return slots_serve(&s, err);
+    const int result = lead(r, &s, err);
+    /* The other ranks leave in any case: the report is what failed, or was stopped. */
+    return slots_leave(&s, result == 0 ? err : NULL) != 0 ? -1 : result;
+}
+
+int command_scaling(int argc, char *const *argv, struct error *err) {
+    struct scaling_request *r = calloc(1, sizeof(*r));
+    struct comm *comm = NULL;
+    if (r == NULL)
+        return error_no_memory(err, "a study");
+    int result = parse(r, argc, argv, err);
+    if (result == 0)
+        result = ranks_open(OPTION_COMM_AUTO, &comm, err);
+    if (result == 0) {
+        result = run(r, comm, err);
+        if (result == 0 || (err != NULL && err->code == EXIT_CODE_STOPPED))
+            comm_close(comm);
+        else
+            comm_abort(comm);
+    }
+    free(r);
+    return result;
+}
+
+void command_scaling_help(FILE *out, int argc, char *const *argv) {
+    (void)argc, (void)argv;
+    wrap_printf(
+        out,
+        "usage: ringtrain scaling [--FLAG VALUE]... -- FLAGS\n\nTrains with FLAGS, those of "
+        "ringtrain train, at several numbers of ranks, one after another, for a few steps each, "
+        "and writes a report: images a second, efficiency, exposed communication, start-up, the "
+        "time of the whole training, and with --prices its cost, also for numbers of ranks that a "
+        "model projects to. Started with ringmaster on all hosts it uses their ranks. A size that "
+        "fails is a row that says so.\n\n");
+    flags_print(out, FLAGS, FLAG_COUNT, SCALING, 0, NULL);
+}

@@ -1,0 +1,64 @@
+#include "trainer/app/scaling/scaling_job.h"
+
+#include "common/file/file.h"
+#include "trainer/app/options/flag.h"
+#include "trainer/app/options/options.h"
+
+#include <limits.h>
+#include <stdio.h>
+
+/* Set for each size. */
+static const char *const OWN[] = {
+    "steps",  "report-every", "log-dir", "model-dir", "checkpoint-dir", "tensorboard-dir",
+    "resume", "log",          "out",     "timeline",  "progressive",    NULL};
+
+int scaling_job_check(const struct scaling_job *job, struct error *err) {
+    struct options options;
+    size_t count = 0;
+    const struct flag *flags = options_flags(&count);
+    if (options_parse(&options, COMMAND_TRAIN, job->count, job->flags, err) != 0)
+        return -1;
+    for (size_t i = 0; OWN[i] != NULL; i++)
+        if (flags_given(flags, count, COMMAND_TRAIN, OWN[i], job->count, job->flags) != NULL)
+            return error_set(err, EXIT_CODE_USAGE,
+                             "--%s: a scaling report sets it for each size itself; leave it out%s",
+                             OWN[i],
+                             i == 0 ? ", and give --steps before the `--` for the length of a "
+                                      "measurement"
+                                    : "");
+    return 0;
+}
+
+static int add_flags(const struct scaling_job *job, const char *folder, struct argv *ret,
+                     struct error *err) {
+    size_t count = 0;
+    const struct flag *flags = options_flags(&count);
+    static const char *const rest[] = {"--resume", "none", "--validation", "none", "--log",
+                                       "metrics",  NULL};
+    if (argv_add_all(ret, (const char *const *)job->flags, err) != 0 ||
+        argv_add_all(ret, rest, err) != 0 || argv_printf(ret, err, "--steps=%d", job->steps) != 0 ||
+        argv_printf(ret, err, "--report-every=%d", job->steps / SCALING_JOB_ROWS) != 0 ||
+        argv_printf(ret, err, "--log-dir=%s", folder) != 0 ||
+        argv_printf(ret, err, "--model-dir=%s/model", folder) != 0 ||
+        argv_printf(ret, err, "--checkpoint-dir=%s/checkpoints", folder) != 0)
+        return -1;
+    /* A rank has the same cores at all sizes. */
+    return flags_given(flags, count, COMMAND_TRAIN, "threads", job->count, job->flags) != NULL
+               ? 0
+               : argv_printf(ret, err, "--threads=%d", job->threads);
+}
+
+int scaling_job_argv(const struct scaling_job *job, const char *folder, struct argv *ret,
+                     struct error *err) {
+    char program[PATH_MAX];
+    return file_self(program, sizeof(program), err) != 0 || argv_add(ret, program, err) != 0 ||
+                   argv_add(ret, "train", err) != 0
+               ? -1
+               : add_flags(job, folder, ret, err);
+}
+
+void scaling_job_text(const struct scaling_job *job, char *ret, size_t size) {
+    size_t used = (size_t)snprintf(ret, size, "ringtrain train");
+    for (int i = 0; i < job->count && used < size; i++)
+        used += (size_t)snprintf(ret + used, size - used, " %s", job->flags[i]);
+}

@@ -1,0 +1,158 @@
+#include "trainer/app/scaling/scaling_run.h"
+
+#include "common/argv.h"
+#include "common/clock.h"
+#include "common/file/file.h"
+#include "common/log/log.h"
+#include "common/scaling/comm_reading.h"
+#include "common/str.h"
+#include "trainer/app/slots/slot_log.h"
+#include "trainer/report/run_figures.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* A check of connections ends by itself before that (comm_findings.h). */
+static const double CHECK_LIMIT = 120;
+
+enum { LAST_WORDS = 160 };
+
+static int stopped(struct error *err) {
+    return error_set(err, EXIT_CODE_STOPPED, "stopped on request");
+}
+
+/* Runs ARGV on SIZE slots until all its ranks have ended, for LIMIT seconds at most. Why it failed
+ * is written to FAILURE, "" if it did not. */
+static int run_job(struct scaling_run *r, int size, const char *folder, const struct argv *argv,
+                   double limit, char failure[SCALING_TEXT_SIZE], struct error *err) {
+    struct slots *s = r->slots;
+    char name[64], words[LAST_WORDS];
+    bool late = false;
+    int64_t began = clock_now();
+    (void)snprintf(name, sizeof(name), "scaling %d %lld", size, (long long)began);
+    failure[0] = '\0';
+    const struct slot_job job = {0, size, folder, name, (const char *const *)argv->items};
+    if (slots_start(s, &job, err) != 0)
+        return -1;
+    while (slots_running(s, 0, size)) {
+        if (slots_round(s, err) != 0)
+            return -1;
+        bool ends = slots_stopping(s);
+        for (int i = 0; i < size; i++)
+            ends = ends || (s->reports[i].state == SLOT_ENDED && s->reports[i].code != 0);
+        late = late || (double)(clock_now() - began) / (double)CLOCK_SECOND > limit;
+        if ((ends || late) && slots_end(s, 0, size, err) != 0)
+            return -1;
+    }
+    int rank = 0;
+    const int code = slots_code(s, 0, size, &rank);
+    if (slots_stopping(s))
+        return stopped(err);
+    slot_log_last(folder, rank, words, sizeof(words));
+    if (late)
+        (void)snprintf(failure, SCALING_TEXT_SIZE, "not done after %.0f s (--limit)", limit);
+    else if (code != 0)
+        (void)snprintf(failure, SCALING_TEXT_SIZE, "rank %d ended with %d%s%s", rank, code,
+                       words[0] != '\0' ? ": " : "", words);
+    return 0;
+}
+
+static void take_figures(struct scaling_run *r, struct scaling_point *p, const char *folder,
+                         double began) {
+    struct run_figures f;
+    struct error why = {0};
+    struct scaling_study *study = r->study;
+    if (run_figures_read(&f, folder, r->job->steps / SCALING_JOB_ROWS, NULL, &why) != 0) {
+        (void)snprintf(p->failure, sizeof(p->failure), "%.200s", why.text);
+        return;
+    }
+    if (!(f.rate > 0)) {
+        (void)snprintf(p->failure, sizeof(p->failure), "it told no throughput");
+        return;
+    }
+    p->rate = f.rate;
+    p->exposed = p->ranks > 1 ? f.exposed : (double)NAN;
+    p->start_seconds = f.first_step - began;
+    study->batch = f.global_batch / f.ranks;
+    if (!isfinite(study->total))
+        study->total = f.epochs * f.images;
+    study->comm.buckets = f.sums;
+    study->comm.bytes = f.sum_bytes;
+    r->on_gpu = f.on_gpu;
+}
+
+/* An earlier report's would be read as this one's. */
+static void forget(const char *folder) {
+    char path[PATH_MAX];
+    static const char *const names[] = {"run.jsonl", "run.log", "rank-0.log"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (snprintf(path, sizeof(path), "%s/%s", folder, names[i]) < (int)sizeof(path))
+            (void)unlink(path);
+}
+
+static int measure(struct scaling_run *r, struct scaling_point *p, const char *folder,
+                   struct error *err) {
+    cleanup_argv struct argv argv = {0};
+    forget(folder);
+    const double began = (double)clock_wall() / (double)CLOCK_SECOND;
+    if (scaling_job_argv(r->job, folder, &argv, err) != 0 ||
+        run_job(r, p->ranks, folder, &argv, r->limit, p->failure, err) != 0)
+        return -1;
+    if (p->failure[0] == '\0')
+        take_figures(r, p, folder, began);
+    if (p->failure[0] != '\0')
+        log_warning("%d rank%s: failed: %s", p->ranks, STR_PLURAL(p->ranks), p->failure);
+    else
+        log_info("%d rank%s on %d host%s: %.1f images/s", p->ranks, STR_PLURAL(p->ranks), p->hosts,
+                 STR_PLURAL(p->hosts), p->rate);
+    return 0;
+}
+
+/* The all-reduces of this size; without them the model has fewer. */
+static int measure_comm(struct scaling_run *r, int ranks, const char *above, struct error *err) {
+    cleanup_argv struct argv argv = {0};
+    char folder[PATH_MAX], path[PATH_MAX], program[PATH_MAX], failure[SCALING_TEXT_SIZE];
+    struct error why = {0};
+    if (snprintf(folder, sizeof(folder), "%s/check-comm", above) >= (int)sizeof(folder) ||
+        snprintf(path, sizeof(path), "%.4000s/rank-0.log", folder) >= (int)sizeof(path))
+        return error_set(err, EXIT_CODE_CONFIG, "%.64s...: path too long", above);
+    forget(folder);
+    if (file_self(program, sizeof(program), err) != 0 || argv_add(&argv, program, err) != 0 ||
+        argv_add(&argv, "check-comm", err) != 0 || argv_add(&argv, "--json=true", err) != 0 ||
+        argv_add(&argv, r->on_gpu ? "--comm=nccl" : "--comm=mpi", err) != 0 ||
+        run_job(r, ranks, folder, &argv, CHECK_LIMIT, failure, err) != 0)
+        return -1;
+    const int count = failure[0] != '\0'
+                          ? -1
+                          : comm_reading_read(path, r->reduces + r->reduce_count,
+                                              SCALING_REDUCES_MAX - r->reduce_count, &why);
+    if (count >= 0)
+        r->reduce_count += (size_t)count;
+    else
+        log_warning("the all-reduces of %d ranks are not measured: %s", ranks,
+                    failure[0] != '\0' ? failure : why.text);
+    return 0;
+}
+
+int scaling_run_all(struct scaling_run *r, const int *sizes, size_t count, struct error *err) {
+    for (size_t i = 0; i < count; i++) {
+        char folder[PATH_MAX];
+        struct scaling_point *p =
+            scaling_add(r->study, sizes[i], slots_hosts(r->slots, 0, sizes[i]));
+        if (p == NULL || snprintf(folder, sizeof(folder), "%s/ranks-%d", r->folder, sizes[i]) >=
+                             (int)sizeof(folder))
+            return error_set(err, EXIT_CODE_CONFIG, "%.64s...: path too long", r->folder);
+        if (measure(r, p, folder, err) != 0) {
+            r->study->count--;
+            return -1;
+        }
+        if (r->comm && sizes[i] > 1 && p->failure[0] == '\0' &&
+            measure_comm(r, sizes[i], folder, err) != 0)
+            return -1;
+    }
+    if (r->reduce_count > 0)
+        (void)scaling_comm_fit(&r->study->comm, r->reduces, r->reduce_count);
+    return 0;
+}
