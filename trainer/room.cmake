@@ -80,6 +80,8 @@ room(trainer/data/shapes USES common/* trainer/math trainer/data/codec trainer/e
 room(trainer/optim USES common/* trainer/math LINKS OpenMP::OpenMP_C m)
 # Loops over whole arenas: -O2 of GCC 12 leaves them scalar.
 target_compile_options(trainer_optim PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O3>)
+# The optimizer divided over ranks.
+room(trainer/shard USES common/* trainer/math trainer/optim trainer/comm)
 room(trainer/checkpoint USES common/* LINKS OpenMP::OpenMP_C Threads::Threads)
 room(trainer/telemetry USES common/* LINKS m)
 # Pages about runs, from the files that telemetry writes.
@@ -128,8 +130,8 @@ room(trainer/app/weights
 room(trainer/app/step
     USES common/* trainer/graph trainer/math trainer/graph/fuse
     trainer/graph/program trainer/comm trainer/models trainer/data/codec trainer/data/dataset
-    trainer/data/order trainer/optim trainer/telemetry trainer/app/options trainer/app/device
-    trainer/app/task
+    trainer/data/order trainer/optim trainer/shard trainer/telemetry trainer/app/options
+    trainer/app/device trainer/app/task
     LINKS m)
 room(trainer/app/run
     USES common/* trainer/graph trainer/math trainer/graph/fuse

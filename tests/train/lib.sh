@@ -108,6 +108,36 @@ launch() {
     timeout -k 60 400 mpirun $mpi --mca orte_tmpdir_base "$work" -np "$in_all" sh -c "$recorded" - "$work" "$patience" "$@" </dev/null
 }
 
+# For ranks that meet over TCP: nothing is left of a launcher that runs the test.
+without_launcher() { unset OMPI_COMM_WORLD_SIZE TORCHELASTIC_RUN_ID TORCHELASTIC_RESTART_COUNT 2>/dev/null || :; }
+port=$((20000 + $$ % 20000))
+# rank_of RANK SIZE COMMAND...: as this rank of so many, all on this machine.
+rank_of() {
+    rank=$1 size=$2
+    shift 2
+    env RANK="$rank" WORLD_SIZE="$size" LOCAL_RANK="$rank" LOCAL_WORLD_SIZE="$size" \
+        MASTER_ADDR=127.0.0.1 MASTER_PORT="$port" timeout 300 "$@"
+}
+# together SIZE NAME COMMAND...: all ranks at once; the codes of all of them are 0.
+together() {
+    size=$1 name=$2
+    shift 2
+    checks=$((checks + 1))
+    port=$((port + 1))
+    rank=1
+    pids=
+    while [ "$rank" -lt "$size" ]; do
+        rank_of "$rank" "$size" "$@" >"$work/$name.$rank" 2>&1 &
+        pids="$pids $!"
+        rank=$((rank + 1))
+    done
+    bad=0
+    rank_of 0 "$size" "$@" >"$work/$name.out" 2>&1 || bad=1
+    for pid in $pids; do
+        wait "$pid" || bad=1
+    done
+    [ "$bad" = 0 ] || { cat "$work/$name".*; fail "$name"; }
+}
 # left: "COUNT CODE" of the ranks that have left their code.
 left() {
     cat "$work"/code.* 2>/dev/null | sort | uniq -c | tr -s ' ' | sed 's/^ //'

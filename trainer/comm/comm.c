@@ -40,6 +40,10 @@ void comm_observe(struct comm *c, struct comm_observer observer) {
     c->observer = observer;
 }
 
+void comm_be_patient(struct comm *c, int seconds) {
+    c->patience = seconds;
+}
+
 int comm_sum_start(struct comm *c, void *values, size_t count, enum comm_type type,
                    uint64_t *ret_ticket, struct error *err) {
     return c->driver->sum_start(c, values, count, type, ret_ticket, err);
@@ -54,6 +58,16 @@ int comm_sum(struct comm *c, void *values, size_t count, enum comm_type type, st
     if (comm_sum_start(c, values, count, type, &ticket, err) != 0)
         return -1;
     return comm_wait(c, ticket, err);
+}
+
+int comm_share_sum_start(struct comm *c, float *values, const struct comm_shares *shares,
+                         uint64_t *ret_ticket, struct error *err) {
+    return c->driver->shares_start(c, WORK_SHARE_SUM, values, shares, ret_ticket, err);
+}
+
+int comm_share_spread_start(struct comm *c, float *values, const struct comm_shares *shares,
+                            uint64_t *ret_ticket, struct error *err) {
+    return c->driver->shares_start(c, WORK_SHARE_SPREAD, values, shares, ret_ticket, err);
 }
 
 int comm_broadcast(struct comm *c, void *bytes, size_t size, int root, struct error *err) {

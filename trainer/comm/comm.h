@@ -53,10 +53,24 @@ int comm_wait(struct comm *c, uint64_t ticket, struct error *err);
 /* Starts a sum and waits for it. */
 int comm_sum(struct comm *c, void *values, size_t count, enum comm_type type, struct error *err);
 
+/* Starts a sum of f32 of which each rank gets its share: that is then the sum of the values of the
+ * first `workers` ranks, added in their order, and the rest of VALUES is as it was. SHARES are the
+ * same on all ranks and live until the sum is finished. Wait with comm_wait. */
+int comm_share_sum_start(struct comm *c, float *values, const struct comm_shares *shares,
+                         uint64_t *ret_ticket, struct error *err);
+/* The way back: each of the first `workers` ranks gets the shares of all. */
+int comm_share_spread_start(struct comm *c, float *values, const struct comm_shares *shares,
+                            uint64_t *ret_ticket, struct error *err);
+
 int comm_broadcast(struct comm *c, void *bytes, size_t size, int root, struct error *err);
 /* ALL gets SIZE bytes of each rank, in rank order. */
 int comm_gather(struct comm *c, const void *bytes, size_t size, void *all, struct error *err);
 int comm_barrier(struct comm *c, struct error *err);
+
+/* For a rank that waits for what others do in their own time: how long a call may wait, instead of
+ * COMM_DEADLINE_SECONDS. A rank that is gone is still noticed at once. Call while no work is under
+ * way. */
+void comm_be_patient(struct comm *c, int seconds);
 
 /* Call while no work is under way. DONE NULL: none. Communicators without a thread tell nothing. */
 void comm_observe(struct comm *c, struct comm_observer observer);

@@ -17,6 +17,8 @@ struct comm_driver {
     void (*abort)(struct comm *c);
     int (*sum_start)(struct comm *c, void *values, size_t count, enum comm_type type,
                      uint64_t *ret_ticket, struct error *err);
+    int (*shares_start)(struct comm *c, enum work_kind kind, float *values,
+                        const struct comm_shares *shares, uint64_t *ret_ticket, struct error *err);
     int (*wait)(struct comm *c, uint64_t ticket, struct error *err);
     int (*broadcast)(struct comm *c, void *bytes, size_t size, int root, struct error *err);
     int (*gather)(struct comm *c, const void *bytes, size_t size, void *all, struct error *err);
@@ -30,6 +32,7 @@ struct comm {
     int size;
     int local_rank;
     int local_size;
+    int patience; /* seconds; 0: COMM_DEADLINE_SECONDS */
     struct comm_observer observer;
 };
 

@@ -11,9 +11,8 @@ enum { END_DEADLINE_SECONDS = 60 };
 
 /* Call before the work counts as finished: the observer may change afterwards. */
 static void notify(const struct comm_observer *observer, const struct work *work, int64_t begun) {
-    const size_t width = work->kind != WORK_SUM   ? 1
-                         : work->type == COMM_F32 ? sizeof(float)
-                                                  : sizeof(double);
+    const bool sum = work->kind == WORK_SUM || work->shares != NULL;
+    const size_t width = !sum ? 1 : work->type == COMM_F32 ? sizeof(float) : sizeof(double);
     if (observer->done != NULL)
         observer->done(observer->user, work->kind, begun, clock_now(), work->count * width);
 }
@@ -49,16 +48,20 @@ static int64_t deadline_in(int seconds) {
     return clock_now() + seconds * CLOCK_SECOND;
 }
 
+int64_t comm_thread_deadline(const struct comm_thread *t) {
+    const int patience = t->base.patience;
+    return deadline_in(patience > 0 ? patience : COMM_DEADLINE_SECONDS);
+}
+
 static int post(struct comm *c, struct work *work, uint64_t *ret_ticket, struct error *err) {
     struct comm_thread *t = (struct comm_thread *)c;
     work->among = t;
-    return work_queue_post(&t->world->queue, work, deadline_in(COMM_DEADLINE_SECONDS), ret_ticket,
-                           err);
+    return work_queue_post(&t->world->queue, work, comm_thread_deadline(t), ret_ticket, err);
 }
 
 static int thread_wait(struct comm *c, uint64_t ticket, struct error *err) {
     struct comm_thread *t = (struct comm_thread *)c;
-    return work_queue_wait(&t->world->queue, ticket, deadline_in(COMM_DEADLINE_SECONDS), err);
+    return work_queue_wait(&t->world->queue, ticket, comm_thread_deadline(t), err);
 }
 
 static int post_and_wait(struct comm *c, struct work *work, struct error *err) {
@@ -71,6 +74,17 @@ static int post_and_wait(struct comm *c, struct work *work, struct error *err) {
 static int thread_sum_start(struct comm *c, void *values, size_t count, enum comm_type type,
                             uint64_t *ret_ticket, struct error *err) {
     struct work work = {.kind = WORK_SUM, .data = values, .count = count, .type = type};
+    return post(c, &work, ret_ticket, err);
+}
+
+static int thread_shares_start(struct comm *c, enum work_kind kind, float *values,
+                               const struct comm_shares *shares, uint64_t *ret_ticket,
+                               struct error *err) {
+    struct work work = {.kind = kind,
+                        .data = values,
+                        .count = shares->bounds[c->size] - shares->bounds[0],
+                        .type = COMM_F32,
+                        .shares = shares};
     return post(c, &work, ret_ticket, err);
 }
 
@@ -163,6 +177,7 @@ int comm_thread_open(struct comm_thread *t, const struct comm_thread_works *work
         .close = thread_close,
         .abort = thread_abort,
         .sum_start = thread_sum_start,
+        .shares_start = thread_shares_start,
         .wait = thread_wait,
         .broadcast = thread_broadcast,
         .gather = thread_gather,

@@ -37,6 +37,9 @@ struct comm_thread {
     pthread_t thread;
 };
 
+/* By when a call of T that waits from now on has to end (clock.h). */
+int64_t comm_thread_deadline(const struct comm_thread *t);
+
 /* Starts the thread and waits until all ranks are there. T is zeroed memory from malloc, and now
  * belongs to the communicator: comm_close frees it, and so does a failure, unless the thread may
  * still use it. */

@@ -1,4 +1,4 @@
-/* Types of the values that ranks sum. */
+/* Types of the values that ranks sum, and how they divide them. */
 #ifndef TRAINER_COMM_COMM_TYPE_H
 #define TRAINER_COMM_COMM_TYPE_H
 
@@ -8,6 +8,8 @@
 /* Kinds of work with other ranks. */
 enum work_kind {
     WORK_SUM,
+    WORK_SHARE_SUM,    /* of which each rank gets its share */
+    WORK_SHARE_SPREAD, /* of all shares to all */
     WORK_BROADCAST,
     WORK_GATHER,
     WORK_BARRIER,
@@ -16,6 +18,13 @@ enum work_kind {
 };
 
 enum comm_type { COMM_F32, COMM_F64 };
+
+/* Division of values: rank R owns the elements from bounds[R] up to bounds[R + 1]. The first
+ * WORKERS ranks add theirs up and get what is spread; those after them only own. */
+struct comm_shares {
+    const size_t *bounds; /* borrowed; [ranks + 1], ascending */
+    int workers;
+};
 
 /* Hears of each work that the communicator's thread has done, on that thread: when, and how many
  * bytes of a rank. */

@@ -19,6 +19,7 @@ struct work {
     const void *input; /* gather: this rank's bytes */
     size_t count;      /* elements of a sum, else bytes */
     enum comm_type type;
+    const struct comm_shares *shares;
     int root; /* of a broadcast; a split's group */
 };
 

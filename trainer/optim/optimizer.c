@@ -78,6 +78,12 @@ void optimizer_accumulate(float *to, const float *from, size_t count) {
         to[i] += from[i];
 }
 
+void optimizer_divide(float *values, float by, size_t count) {
+#pragma omp parallel for simd schedule(static) if (count >= PARALLEL_LEAST)
+    for (size_t i = 0; i < count; i++)
+        values[i] /= by;
+}
+
 bool optimizer_finite(const float *values, size_t count) {
     const uint32_t exponent = 0x7f800000; /* all ones in NaN and infinity */
     uint32_t bad = 0;
@@ -118,7 +124,7 @@ static double measured_sum_of_piece(const struct optimizer_step *step, const flo
     return all;
 }
 
-float optimizer_tensor_factor(const struct optimizer_step *step, const float *weight,
+double optimizer_measured_sum(const struct optimizer_step *step, const float *weight,
                               const float *gradient, size_t count) {
     double sums[SQUARE_PIECES], all = 0;
 #pragma omp parallel for schedule(static) if (count >= PARALLEL_LEAST)
@@ -128,7 +134,17 @@ float optimizer_tensor_factor(const struct optimizer_step *step, const float *we
     }
     for (size_t piece = 0; piece < SQUARE_PIECES; piece++)
         all += sums[piece];
-    return optimizer_factor(step, optimizer_square_sum(weight, count), all);
+    return all;
+}
+
+float optimizer_tensor_factor(const struct optimizer_step *step, const float *weight,
+                              const float *gradient, size_t count) {
+    return optimizer_factor(step, optimizer_square_sum(weight, count),
+                            optimizer_measured_sum(step, weight, gradient, count));
+}
+
+struct optimizer_state optimizer_state_at(struct optimizer_state state, size_t first) {
+    return at(state, first);
 }
 
 /* Fixed pieces, added in order: the same bits with any number of threads. */

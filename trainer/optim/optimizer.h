@@ -36,8 +36,17 @@ void optimizer_update_slice(const struct optimizer_step *step, const struct opti
 float optimizer_tensor_factor(const struct optimizer_step *step, const float *weight,
                               const float *gradient, size_t count);
 
+/* Returns the sum of squares of what that factor measures (optimizer_measured), in double. */
+double optimizer_measured_sum(const struct optimizer_step *step, const float *weight,
+                              const float *gradient, size_t count);
+/* Returns STATE from element FIRST on. */
+struct optimizer_state optimizer_state_at(struct optimizer_state state, size_t first);
+
 /* TO[i] += FROM[i]: gradients of micro-batches. */
 void optimizer_accumulate(float *to, const float *from, size_t count);
+
+/* Divides each of VALUES: the mean of ranks. */
+void optimizer_divide(float *values, float by, size_t count);
 
 /* Returns true if each of VALUES is finite. */
 bool optimizer_finite(const float *values, size_t count);

@@ -129,6 +129,8 @@ struct options {
     int fusion; /* enum fusion, or OPTION_FUSION_AUTO */
     int convs;  /* enum option_convs */
     int comm;
+    int strategy; /* enum strategy_kind */
+    int64_t sync_every;
     bool check_operators;
     bool tune;
     const char *device;             /* for a plan: a simulated GPU; NULL: one of this host's */

@@ -35,6 +35,8 @@ static const struct setting RECORDED[] = {
     {"loss-scale", SETTING_WAY},
     {"loss-scale-growth", SETTING_WAY},
     {"comm", SETTING_MACHINE},
+    {"strategy", SETTING_WAY},
+    {"sync-every", SETTING_WAY},
     {"milestones", SETTING_RECIPE},
     {"milestone-factor", SETTING_RECIPE},
     {"warmup-steps", SETTING_RECIPE},

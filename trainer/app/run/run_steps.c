@@ -114,7 +114,8 @@ int run_steps_verify(struct run_steps *s, struct comm *comm, struct error *err) 
     uint64_t hash = STR_HASH_START;
     for (size_t i = 0; i < sizeof(arenas) / sizeof(arenas[0]); i++) {
         void *values = NULL;
-        if (store_is_kept(arenas[i]) && store->count[arenas[i]] == 0)
+        if ((store_is_kept(arenas[i]) && store->count[arenas[i]] == 0) ||
+            !host_stepper_agrees(&s->stepper, arenas[i]))
             continue;
         if (run_steps_pull(s, arenas[i], &values, err) != 0)
             return -1;

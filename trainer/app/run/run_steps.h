@@ -58,7 +58,8 @@ void run_steps_stop_loader(struct run_steps *s);
 
 /* store_pull for the case that the all-reduce of a running step waits for another rank. */
 int run_steps_pull(struct run_steps *s, enum store_arena arena, void **ret, struct error *err);
-/* Fails with the hosts' names if parameters or momentum differ between ranks. */
+/* Fails with the hosts' names if values that the strategy keeps equal on all ranks, parameters or
+ * what the optimizer keeps, differ. */
 int run_steps_verify(struct run_steps *s, struct comm *comm, struct error *err);
 
 #endif

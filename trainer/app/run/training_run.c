@@ -196,6 +196,8 @@ static int open_network(struct training_run *job, struct error *err) {
         .device_sum = job->steps.sums,
         .check_operators = o->check_operators,
         .loss_scale = o->dtype == OPTION_F16 ? (float)o->loss_scale : 1,
+        .strategy = (enum strategy_kind)o->strategy,
+        .sync_every = (int)o->sync_every,
     };
     return host_stepper_open(&job->steps.stepper, &job->steps.net, job->setup.comm, &step, err);
 }

@@ -2,13 +2,19 @@
 
 #include "common/clock.h"
 #include "trainer/app/step/device_stepper.h"
+#include "trainer/app/step/strategy.h"
 #include "trainer/telemetry/timeline.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static float *gradients(const struct stepper *s) {
-    return s->net->store.arena[STORE_GRADIENTS];
+static int open_on_device(struct stepper *s, enum strategy_kind strategy, struct error *err) {
+    if (strategy != STRATEGY_ALLREDUCE)
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "--strategy %s: a GPU's gradients are summed by allreduce alone; leave "
+                         "--strategy out, or train on processors (--backend cpu)",
+                         STRATEGY_NAMES[strategy]);
+    return device_stepper_open(&s->device, s, err);
 }
 
 int host_stepper_open(struct stepper *s, struct network *net, struct comm *comm,
@@ -21,6 +27,8 @@ int host_stepper_open(struct stepper *s, struct network *net, struct comm *comm,
                           .decay_all = o->decay_all,
                           .decay_biases = o->decay_biases,
                           .device_sum = o->device_sum,
+                          .strategy = strategy_of(o->strategy),
+                          .sync_every = o->sync_every,
                           .check_operators = o->check_operators,
                           .loss_scale = o->loss_scale > 0 ? o->loss_scale : 1};
     s->rule.step.scale = 1.0F / ((float)comm_size(comm) * (float)o->accumulate);
@@ -28,7 +36,7 @@ int host_stepper_open(struct stepper *s, struct network *net, struct comm *comm,
         0)
         return -1;
     if (net->backend->table->device != NULL)
-        return device_stepper_open(&s->device, s, err);
+        return open_on_device(s, o->strategy, err);
     s->states = malloc((s->net->store.count[STORE_STATE] + 1) * sizeof(float));
     if (s->states == NULL)
         return error_no_memory(err, "running statistics before a step");
@@ -37,10 +45,12 @@ int host_stepper_open(struct stepper *s, struct network *net, struct comm *comm,
         if (s->sum == NULL)
             return error_no_memory(err, "gradients of micro-batches");
     }
-    return 0;
+    return s->strategy->open != NULL ? s->strategy->open(s, err) : 0;
 }
 
 void host_stepper_done(struct stepper *s) {
+    if (s->strategy != NULL && s->strategy->done != NULL)
+        s->strategy->done(s);
     device_stepper_close(s->device);
     s->device = NULL;
     free(s->sum);
@@ -52,7 +62,7 @@ void host_stepper_done(struct stepper *s) {
 }
 
 static void put_flags(struct stepper *s) {
-    float *flags = gradients(s) + s->net->store.flags;
+    float *flags = step_gradients(s) + s->net->store.flags;
     step_say(s, flags);
     flags[FLAG_VOID] = s->void_step ? 1 : 0;
     for (int i = 0, flag; (flag = step_flag_of(s->net->model, i)) >= 0; i++)
@@ -60,12 +70,9 @@ static void put_flags(struct stepper *s) {
 }
 
 static int send_bucket(struct stepper *s, int index, struct error *err) {
-    const struct program *program = &s->pass->program;
-    const struct bucket *bucket = &program->buckets[index];
-    if (index == program->bucket_count - 1)
+    if (index == s->pass->program.bucket_count - 1)
         put_flags(s);
-    return comm_sum_start(s->comm, gradients(s) + bucket->first, bucket->count, COMM_F32,
-                          &s->ticket, err);
+    return s->strategy->bucket(s, index, err);
 }
 
 /* Adds the metrics of the micro-batch after its forward pass. */
@@ -82,7 +89,7 @@ static int on_bucket(void *user, int index, struct error *err) {
     struct stepper *s = user;
     const struct program *program = &s->pass->program;
     const struct bucket *bucket = &program->buckets[index];
-    float *slice = gradients(s) + bucket->first;
+    float *slice = step_gradients(s) + bucket->first;
     bool last_bucket = index == program->bucket_count - 1;
     if (last_bucket && add_metrics(s, err) != 0)
         return -1;
@@ -165,7 +172,7 @@ int host_stepper_give_up(struct stepper *s, struct error *err) {
     if (s->device != NULL)
         return device_stepper_give_up(s->device, err);
     size_t count = s->net->store.count[STORE_GRADIENTS];
-    memset(gradients(s), 0, count * sizeof(float));
+    memset(step_gradients(s), 0, count * sizeof(float));
     if (s->sum != NULL)
         memset(s->sum, 0, count * sizeof(float));
     s->void_step = true;
@@ -175,51 +182,18 @@ int host_stepper_give_up(struct stepper *s, struct error *err) {
     return 0;
 }
 
-/* Adjacent parameters of one group are updated in one call, unless each has its own factor: the
- * padding between them is zero and stays zero. */
-static void apply(struct stepper *s) {
-    const struct store *store = &s->net->store;
-    const struct optimizer_arenas arenas = {.weights = store->arena[STORE_PARAMETERS],
-                                            .gradients = gradients(s),
-                                            .state = {.momentum = store->arena[STORE_MOMENTUM],
-                                                      .second = store->arena[STORE_SECOND],
-                                                      .average = store->arena[STORE_AVERAGE]}};
-    struct optimizer_step step = optimizer_at(s->rule.step, s->updates);
-    if (s->rule.clip_norm > 0)
-        step.scale *= optimizer_clip(&s->rule, step.scale,
-                                     optimizer_square_sum(gradients(s), store->trained));
-    for (int i = 0, next; i < store->slot_count; i = next) {
-        const struct store_slot *slot = &store->slots[i], *last = slot;
-        next = i + 1;
-        if (!slot->trained)
-            continue;
-        const struct optimizer_group *group = &s->rule.groups[s->group_of[i]];
-        for (; !group->adapts && next < store->slot_count && store->slots[next].trained &&
-               s->group_of[next] == s->group_of[i];
-             next++)
-            last = &store->slots[next];
-        optimizer_update_slice(&step, group, &arenas, slot->first,
-                               last->first + last->count - slot->first);
-    }
-}
-
 static int finish_on_host(struct stepper *s, struct step_outcome *ret, struct error *err) {
-    bool states_kept = s->states_kept;
-    int64_t begun = clock_now();
-    if (comm_wait(s->comm, s->ticket, err) != 0)
+    bool states_kept = s->states_kept, finite = false;
+    s->waited = 0;
+    if (s->strategy->meet(s, &finite, err) != 0)
         return error_wrap(err, "summing gradients");
-    s->waited = clock_now() - begun;
-    timeline_end(s->timeline, TIMELINE_RANKS, begun, s->number);
     s->states_kept = false;
     memset(s->metrics, 0, sizeof(s->metrics));
     s->void_step = false;
-    /* The loss is one of the flags after the gradients. */
     const struct backend_optimizer_state state = {
-        .finite = optimizer_finite(gradients(s), s->net->store.count[STORE_GRADIENTS]),
-        .loss_scale = 1,
-        .updates = s->updates};
-    if (step_read_outcome(s, gradients(s) + s->net->store.flags, &state, (double)s->rule.step.rate,
-                          ret, err) != 0)
+        .finite = finite, .loss_scale = 1, .updates = s->updates};
+    if (step_read_outcome(s, step_gradients(s) + s->net->store.flags, &state,
+                          (double)s->rule.step.rate, ret, err) != 0)
         return -1;
     if (s->penalty && ret->skipped && step_penalty(s, &ret->penalty, err) != 0)
         return -1;
@@ -229,7 +203,8 @@ static int finish_on_host(struct stepper *s, struct step_outcome *ret, struct er
     }
     s->updates++;
     const int64_t updating = timeline_begin(s->timeline);
-    apply(s);
+    if (s->strategy->update(s, err) != 0)
+        return error_wrap(err, "new weights");
     store_changed(&s->net->store);
     timeline_end(s->timeline, TIMELINE_OPTIMIZER, updating, s->number);
     return s->penalty ? step_penalty(s, &ret->penalty, err) : 0;
@@ -252,4 +227,12 @@ int host_stepper_finish(struct stepper *s, double rate, struct step_outcome *ret
 int host_stepper_settle(struct stepper *s, struct step_outcome *ret, struct error *err) {
     *ret = (struct step_outcome){0};
     return s->device != NULL ? device_stepper_settle(s->device, ret, err) : 0;
+}
+
+int host_stepper_collect(struct stepper *s, struct error *err) {
+    return s->strategy->collect != NULL ? s->strategy->collect(s, err) : 0;
+}
+
+bool host_stepper_agrees(const struct stepper *s, enum store_arena arena) {
+    return s->strategy->agrees(s, arena);
 }

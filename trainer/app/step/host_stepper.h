@@ -1,10 +1,11 @@
 /* One optimizer step over all ranks: forward and backward of micro-batches, gradient buckets
- * all-reduced while backward goes on, then SGD. step.h defines the semantics; this is the host's
- * implementation, and the choice between it and device_stepper.h. */
+ * summed while backward goes on, then the optimizer. step.h defines the semantics; this is the
+ * host's implementation, and the choice between it and device_stepper.h. */
 #ifndef TRAINER_APP_STEP_HOST_STEPPER_H
 #define TRAINER_APP_STEP_HOST_STEPPER_H
 
 #include "trainer/app/step/step.h"
+#include "trainer/app/step/strategy.h"
 #include "trainer/data/dataset/loader.h"
 
 struct host_stepper_options {
@@ -19,6 +20,8 @@ struct host_stepper_options {
     struct device_sum *device_sum; /* comm/device_sum.h; borrowed, NULL if the host all-reduces */
     bool check_operators;
     float loss_scale; /* that the backend was opened with; 0: 1 */
+    enum strategy_kind strategy;
+    int sync_every; /* steps between two means of local-sgd */
 };
 /* NET must have a training pass. */
 int host_stepper_open(struct stepper *s, struct network *net, struct comm *comm,
@@ -36,6 +39,12 @@ int host_stepper_give_up(struct stepper *s, struct error *err);
  * of a step at the same time. */
 int host_stepper_finish(struct stepper *s, double rate, struct step_outcome *ret,
                         struct error *err);
+
+/* Collective, with no step under way: brings together what the strategy has divided or let differ
+ * between ranks (strategy_row.h). Call before weights are saved or scored. */
+int host_stepper_collect(struct stepper *s, struct error *err);
+/* Returns true if ARENA has the same values on all ranks now. */
+bool host_stepper_agrees(const struct stepper *s, enum store_arena arena);
 
 /* Waits for a pending step and returns its outcome. */
 int host_stepper_settle(struct stepper *s, struct step_outcome *ret, struct error *err);

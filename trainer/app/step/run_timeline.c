@@ -11,10 +11,14 @@
 
 /* On the thread that works with other ranks. */
 static void take_work(void *user, enum work_kind work, int64_t begin, int64_t end, size_t bytes) {
-    static const enum timeline_kind kinds[] = {
-        [WORK_SUM] = TIMELINE_SUM,       [WORK_BROADCAST] = TIMELINE_BROADCAST,
-        [WORK_GATHER] = TIMELINE_GATHER, [WORK_BARRIER] = TIMELINE_BARRIER,
-        [WORK_SPLIT] = TIMELINE_BARRIER, [WORK_RELEASE] = TIMELINE_BARRIER};
+    static const enum timeline_kind kinds[] = {[WORK_SUM] = TIMELINE_SUM,
+                                               [WORK_SHARE_SUM] = TIMELINE_SUM,
+                                               [WORK_SHARE_SPREAD] = TIMELINE_GATHER,
+                                               [WORK_BROADCAST] = TIMELINE_BROADCAST,
+                                               [WORK_GATHER] = TIMELINE_GATHER,
+                                               [WORK_BARRIER] = TIMELINE_BARRIER,
+                                               [WORK_SPLIT] = TIMELINE_BARRIER,
+                                               [WORK_RELEASE] = TIMELINE_BARRIER};
     struct run_timeline *t = user;
     const struct timeline_span span = {begin, end, (int64_t)bytes, kinds[work]};
     timeline_add(&t->works, &span);

@@ -15,6 +15,10 @@ int step_flag_of(const struct model *model, int number) {
                                       : FLAG_MORE + number - (METRIC_SAMPLES + 1);
 }
 
+float *step_gradients(const struct stepper *s) {
+    return s->net->store.arena[STORE_GRADIENTS];
+}
+
 void step_say(const struct stepper *s, float flags[STORE_FLAGS]) {
     memset(flags, 0, STORE_FLAGS * sizeof(*flags));
     flags[FLAG_STOP] = stop_signal_requested() ? 1 : 0;

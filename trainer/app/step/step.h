@@ -10,7 +10,10 @@
  * data, or because its data failed. If any rank gives a step up, or the loss or a reduced gradient
  * is not finite, the step changes nothing on any rank: neither weights nor momentum nor running
  * statistics. A step that is not finite still counts, as skipped. STEP_BAD_MAX of those in a row
- * are an error, except those that lowered a growing loss scale. */
+ * are an error, except those that lowered a growing loss scale.
+ *
+ * What is summed when, and which rank updates what, is the strategy's (strategy_row.h); this is
+ * what all of them keep to. */
 #ifndef TRAINER_APP_STEP_STEP_H
 #define TRAINER_APP_STEP_STEP_H
 
@@ -31,6 +34,8 @@ enum { STEP_BAD_MAX = 20 };
 struct device_stepper; /* device_stepper.h */
 struct timeline;       /* telemetry/timeline.h */
 struct device_sum;
+struct strategy; /* strategy_row.h */
+struct shards;   /* shard/shards.h */
 
 struct stepper {
     struct network *net;
@@ -66,10 +71,18 @@ struct stepper {
     struct timeline *timeline; /* borrowed; NULL: none */
     int64_t number;            /* of the step, for the timeline */
     int64_t backward_at;       /* its backward pass began then; 0: not yet */
-    uint64_t ticket;           /* of the all-reduce of the last bucket started */
+    uint64_t ticket;           /* of what was started last with other ranks */
     int pending;               /* steps with an unknown outcome: 0 or, on a device, 1 */
     int64_t waited; /* waiting for other ranks in the last step beyond its own work, ns; -1: a
                      * device waits by itself */
+
+    const struct strategy *strategy;
+    struct shards *shards; /* owned; NULL: the optimizer is not divided */
+    bool gathered;         /* the arenas have state that other ranks own */
+    double squares;        /* of all gradients of this step, if they are clipped */
+    int sync_every;        /* steps of local-sgd between two means */
+    int apart;             /* steps since the last one */
+    float unfit;           /* ranks on which gradients are not finite, where those are not summed */
 
     struct device_stepper *device; /* owned; takes the steps if the backend is a device */
 };
@@ -96,6 +109,8 @@ unsigned step_keeps(enum optimizer_kind kind, bool average);
 /* Fills the parameter groups: those with the common learning rate, then those of biases at
  * BIAS_RATE times it, each with and without DECAY. Finds the group of each parameter. */
 int step_make_groups(struct stepper *s, float decay, float bias_rate, struct error *err);
+/* Returns the gradients; on a host. */
+float *step_gradients(const struct stepper *s);
 /* Sets the FLAGS that this rank knows before a step is computed; the others become 0. */
 void step_say(const struct stepper *s, float flags[STORE_FLAGS]);
 /* Interprets the reduced FLAGS and the result of the update, for a step taken at RATE. Call in the

@@ -3,6 +3,7 @@
 #include "common/clock.h"
 #include "trainer/comm/comm.h"
 #include "trainer/comm/comm_thread.h"
+#include "trainer/comm/shares.h"
 
 #include <mpi.h>
 #include <stdlib.h>
@@ -20,6 +21,9 @@ static const int64_t NAP_MOST = 250000;
 struct mpi_comm {
     struct comm_thread thread; /* must be first: the two are cast into each other */
     MPI_Comm handle;
+    struct comm_part *parts; /* owned; of sums in shares, one a rank; NULL before the first */
+    MPI_Request *requests;   /* owned; two a rank */
+    struct shares_memory shares;
 };
 
 static int mpi_error(struct error *err, const char *what, int code) {
@@ -90,6 +94,49 @@ static int gather(MPI_Comm among, const struct work *work, struct error *err) {
     return code == MPI_SUCCESS ? 0 : mpi_error(err, "gather", code);
 }
 
+/* Moves the parts of all ranks side by side. */
+static int exchange_parts(void *user, struct error *err) {
+    struct mpi_comm *m = user;
+    int count = 0, code = MPI_SUCCESS;
+    for (int i = 0; i < m->thread.base.size && code == MPI_SUCCESS; i++) {
+        struct comm_part *part = &m->parts[i];
+        if (part->in_size > 0)
+            code = MPI_Irecv(part->in, (int)part->in_size, MPI_BYTE, i, 0, m->handle,
+                             &m->requests[count++]);
+        if (part->out_size > 0 && code == MPI_SUCCESS)
+            code = MPI_Isend(part->out, (int)part->out_size, MPI_BYTE, i, 0, m->handle,
+                             &m->requests[count++]);
+        *part = (struct comm_part){0};
+    }
+    if (code == MPI_SUCCESS)
+        code = MPI_Waitall(count, m->requests, MPI_STATUSES_IGNORE);
+    return code == MPI_SUCCESS ? 0 : mpi_error(err, "sum in shares", code);
+}
+
+static int share(struct mpi_comm *m, const struct work *work, struct error *err) {
+    const size_t ranks = (size_t)m->thread.base.size;
+    if (m->parts == NULL)
+        m->parts = calloc(ranks, sizeof(*m->parts));
+    if (m->requests == NULL)
+        m->requests = calloc(2 * ranks, sizeof(MPI_Request));
+    if (m->parts == NULL || m->requests == NULL)
+        return error_no_memory(err, "sums in shares");
+    const struct shares_exchange x = {.rank = m->thread.base.rank,
+                                      .ranks = m->thread.base.size,
+                                      .parts = m->parts,
+                                      .run = exchange_parts,
+                                      .user = m,
+                                      .memory = &m->shares};
+    return work->kind == WORK_SHARE_SUM ? shares_sum(&x, work->data, work->shares, err)
+                                        : shares_spread(&x, work->data, work->shares, err);
+}
+
+static void drop_shares(struct mpi_comm *m) {
+    free(m->parts);
+    free((void *)m->requests);
+    shares_memory_done(&m->shares);
+}
+
 /* Fills in what the library knows of M's communicator. */
 static int describe(struct mpi_comm *m, struct error *err) {
     struct comm *c = &m->thread.base;
@@ -123,6 +170,9 @@ static int mpi_perform(struct comm_thread *t, const struct work *work, struct er
     switch (work->kind) {
     case WORK_SUM:
         return sum(m->handle, work, err);
+    case WORK_SHARE_SUM:
+    case WORK_SHARE_SPREAD:
+        return share(m, work, err);
     case WORK_BROADCAST:
         return broadcast(m->handle, work, err);
     case WORK_GATHER:
@@ -130,6 +180,7 @@ static int mpi_perform(struct comm_thread *t, const struct work *work, struct er
     case WORK_SPLIT:
         return split(m, work, err);
     case WORK_RELEASE:
+        drop_shares(m);
         (void)MPI_Comm_free(&m->handle);
         break;
     case WORK_BARRIER:
@@ -152,7 +203,7 @@ static int mpi_begin(struct comm_thread *t, struct error *err) {
 }
 
 static void mpi_end(struct comm_thread *t, bool failed) {
-    (void)t;
+    drop_shares((struct mpi_comm *)t);
     if (!failed)
         (void)MPI_Finalize();
 }

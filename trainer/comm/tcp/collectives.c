@@ -1,6 +1,6 @@
 #include "trainer/comm/tcp/collectives.h"
 
-#include "trainer/comm/tcp/ordered_sum.h"
+#include "trainer/comm/ordered_sum.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +19,7 @@ int collectives_init(struct collectives *c, const struct mesh *mesh, struct erro
 
 void collectives_done(struct collectives *c) {
     exchange_done(&c->exchange);
+    shares_memory_done(&c->shares);
     free(c->scratch);
     free(c->pieces);
     *c = (struct collectives){0};
@@ -29,13 +30,13 @@ static size_t width_of(enum comm_type type) {
 }
 
 /* Where rank RANK's share of COUNT things begins. */
-static size_t share(size_t count, int rank, int ranks) {
+static size_t share_at(size_t count, int rank, int ranks) {
     size_t each = count / (size_t)ranks, rest = count % (size_t)ranks;
     return each * (size_t)rank + ((size_t)rank < rest ? (size_t)rank : rest);
 }
 
 static size_t share_size(size_t count, int rank, int ranks) {
-    return share(count, rank + 1, ranks) - share(count, rank, ranks);
+    return share_at(count, rank + 1, ranks) - share_at(count, rank, ranks);
 }
 
 /* Makes room for SIZE bytes of each rank. */
@@ -87,15 +88,15 @@ static int sum_whole(struct collectives *c, char *values, size_t count, enum com
 static int spread(struct collectives *c, char *values, size_t count, size_t width, int root,
                   int64_t deadline, struct error *err) {
     const struct mesh *mesh = c->exchange.mesh;
-    const size_t own = share(count, mesh->rank, mesh->size) * width;
+    const size_t own = share_at(count, mesh->rank, mesh->size) * width;
     for (int i = 0; i < mesh->size; i++) {
-        struct exchange_part *part = &c->exchange.parts[i];
+        struct comm_part *part = &c->exchange.parts[i];
         if (i != root) {
             part->out = values + own;
             part->out_size = share_size(count, mesh->rank, mesh->size) * width;
         }
         if (mesh->rank != root) {
-            part->in = values + share(count, i, mesh->size) * width;
+            part->in = values + share_at(count, i, mesh->size) * width;
             part->in_size = share_size(count, i, mesh->size) * width;
         }
     }
@@ -108,12 +109,12 @@ static int sum_shares(struct collectives *c, char *values, size_t count, enum co
     const struct mesh *mesh = c->exchange.mesh;
     const size_t width = width_of(type);
     const size_t own_count = share_size(count, mesh->rank, mesh->size);
-    char *own = values + share(count, mesh->rank, mesh->size) * width;
+    char *own = values + share_at(count, mesh->rank, mesh->size) * width;
     if (need_scratch(c, (count / (size_t)mesh->size + 1) * width, err) != 0)
         return -1;
     ask_pieces(c, own, own_count * width);
     for (int i = 0; i < mesh->size; i++) {
-        c->exchange.parts[i].out = values + share(count, i, mesh->size) * width;
+        c->exchange.parts[i].out = values + share_at(count, i, mesh->size) * width;
         c->exchange.parts[i].out_size = share_size(count, i, mesh->size) * width;
     }
     if (exchange_run(&c->exchange, head, deadline, err) != 0)
@@ -151,13 +152,13 @@ static int broadcast(struct collectives *c, const struct work *work,
     char *bytes = work->data;
     if (mesh->rank == work->root) {
         for (int i = 0; i < mesh->size; i++) {
-            c->exchange.parts[i].out = whole ? bytes : bytes + share(work->count, i, mesh->size);
+            c->exchange.parts[i].out = whole ? bytes : bytes + share_at(work->count, i, mesh->size);
             c->exchange.parts[i].out_size =
                 whole ? work->count : share_size(work->count, i, mesh->size);
         }
     } else {
-        struct exchange_part *from = &c->exchange.parts[work->root];
-        from->in = whole ? bytes : bytes + share(work->count, mesh->rank, mesh->size);
+        struct comm_part *from = &c->exchange.parts[work->root];
+        from->in = whole ? bytes : bytes + share_at(work->count, mesh->rank, mesh->size);
         from->in_size = whole ? work->count : share_size(work->count, mesh->rank, mesh->size);
     }
     if (exchange_run(&c->exchange, head, deadline, err) != 0)
@@ -169,7 +170,7 @@ static int gather(struct collectives *c, const struct work *work, const struct e
                   int64_t deadline, struct error *err) {
     const struct mesh *mesh = c->exchange.mesh;
     for (int i = 0; i < mesh->size; i++)
-        c->exchange.parts[i] = (struct exchange_part){
+        c->exchange.parts[i] = (struct comm_part){
             .out = work->input,
             .out_size = work->count,
             .in = (char *)work->data + (size_t)i * work->count,
@@ -177,6 +178,33 @@ static int gather(struct collectives *c, const struct work *work, const struct e
         };
     memmove((char *)work->data + (size_t)mesh->rank * work->count, work->input, work->count);
     return exchange_run(&c->exchange, head, deadline, err);
+}
+
+/* One of the works in shares, under way. */
+struct share_work {
+    struct collectives *c;
+    const struct exchange_head *head; /* of its first exchange; NULL after that */
+    int64_t deadline;
+};
+
+static int exchange_shares(void *user, struct error *err) {
+    struct share_work *s = user;
+    const struct exchange_head *head = s->head;
+    s->head = NULL;
+    return exchange_run(&s->c->exchange, head, s->deadline, err);
+}
+
+static int share(struct collectives *c, const struct work *work, const struct exchange_head *head,
+                 int64_t deadline, struct error *err) {
+    struct share_work s = {c, head, deadline};
+    const struct shares_exchange x = {.rank = c->exchange.mesh->rank,
+                                      .ranks = c->exchange.mesh->size,
+                                      .parts = c->exchange.parts,
+                                      .run = exchange_shares,
+                                      .user = &s,
+                                      .memory = &c->shares};
+    return work->kind == WORK_SHARE_SUM ? shares_sum(&x, work->data, work->shares, err)
+                                        : shares_spread(&x, work->data, work->shares, err);
 }
 
 int collectives_perform(struct collectives *c, const struct work *work, int64_t deadline,
@@ -189,6 +217,9 @@ int collectives_perform(struct collectives *c, const struct work *work, int64_t 
     switch (work->kind) {
     case WORK_SUM:
         return sum(c, work, &head, deadline, err);
+    case WORK_SHARE_SUM:
+    case WORK_SHARE_SPREAD:
+        return share(c, work, &head, deadline, err);
     case WORK_BROADCAST:
         return broadcast(c, work, &head, deadline, err);
     case WORK_GATHER:

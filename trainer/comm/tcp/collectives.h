@@ -4,7 +4,7 @@
  * whole: one step. Else each rank owns a share of a segment: it gets that share of all others, adds
  * up, and sends the result to all; two steps in which each rank sends 2 (N - 1) / N of the bytes,
  * as little as a ring (Patarasu and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
- * workstations", 2009). Segments bound the memory. */
+ * workstations", 2009). Segments bound the memory. Sums in shares are those of shares.h. */
 #ifndef TRAINER_COMM_TCP_COLLECTIVES_H
 #define TRAINER_COMM_TCP_COLLECTIVES_H
 
@@ -23,6 +23,7 @@ struct collectives {
     void *scratch;   /* owned; what comes in before it is added */
     size_t scratch_bytes;
     const void **pieces; /* owned; one a rank */
+    struct shares_memory shares;
 };
 
 /* MESH has to outlive it. */

@@ -66,7 +66,7 @@ static int split(struct tcp_comm *c, const struct work *work, int64_t deadline, 
 }
 
 static int carry_out(struct tcp_comm *c, const struct work *work, struct error *err) {
-    int64_t deadline = clock_now() + COMM_DEADLINE_SECONDS * CLOCK_SECOND;
+    const int64_t deadline = comm_thread_deadline(&c->thread);
     if (work->kind == WORK_SPLIT)
         return split(c, work, deadline, err);
     if (work->kind == WORK_RELEASE) {

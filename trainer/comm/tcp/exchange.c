@@ -68,7 +68,7 @@ static int pieces(void *head, size_t head_size, void *part, size_t part_size, si
 
 /* Sends what the socket takes. Returns 1 once all is sent, 0 if it takes no more now. */
 static int send_some(struct moving *m, int rank, struct error *err) {
-    const struct exchange_part *part = &m->x->parts[rank];
+    const struct comm_part *part = &m->x->parts[rank];
     struct exchange_state *s = &m->x->states[rank];
     struct iovec left[2];
     for (int i = 0; i < TURNS_MAX; i++) {
@@ -104,7 +104,7 @@ static int check_head(const struct moving *m, int rank, struct error *err) {
 
 /* Receives what is there. Returns 1 once all is here, 0 if more has to come. */
 static int receive_some(struct moving *m, int rank, struct error *err) {
-    const struct exchange_part *part = &m->x->parts[rank];
+    const struct comm_part *part = &m->x->parts[rank];
     struct exchange_state *s = &m->x->states[rank];
     struct iovec left[2];
     for (int i = 0; i < TURNS_MAX; i++) {

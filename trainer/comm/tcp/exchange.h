@@ -6,19 +6,12 @@
 #define TRAINER_COMM_TCP_EXCHANGE_H
 
 #include "common/error.h"
+#include "trainer/comm/shares.h"
 #include "trainer/comm/tcp/mesh.h"
 
 #include <poll.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* What goes to a rank and what is awaited of it. */
-struct exchange_part {
-    const void *out;
-    size_t out_size;
-    void *in;
-    size_t in_size;
-};
 
 /* First in a collective's first exchange: ranks that make different calls are told so instead of
  * getting each other's bytes. */
@@ -30,7 +23,7 @@ struct exchange_head {
 
 struct rank_exchange {
     const struct mesh *mesh;
-    struct exchange_part *parts; /* owned; one a rank, its own is not looked at */
+    struct comm_part *parts; /* owned; one a rank, its own is not looked at */
     struct exchange_state *states;
     struct pollfd *polls;
 };

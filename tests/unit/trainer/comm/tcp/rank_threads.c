@@ -46,3 +46,12 @@ int rank_threads_run(struct rank_thread *ranks, int count) {
     }
     return ok;
 }
+
+int rank_threads_all(int count, bool (*play)(struct comm *c, void *context), void *context) {
+    struct rank_thread ranks[RANK_THREADS_MAX] = {0};
+    const uint16_t port = rank_threads_port();
+    for (int i = 0; i < count; i++)
+        ranks[i] = (struct rank_thread){
+            .plan = rank_threads_plan(i, count, port), .play = play, .context = context};
+    return rank_threads_run(ranks, count);
+}

@@ -23,5 +23,7 @@ struct comm_tcp_plan rank_threads_plan(int rank, int size, uint16_t port);
 /* Runs all ranks side by side, rank 0 last: each joins, plays, and closes. Returns how many did all
  * of that. */
 int rank_threads_run(struct rank_thread *ranks, int count);
+/* The same for COUNT ranks that all play PLAY with CONTEXT. */
+int rank_threads_all(int count, bool (*play)(struct comm *c, void *context), void *context);
 
 #endif

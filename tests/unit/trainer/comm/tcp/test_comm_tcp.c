@@ -1,20 +1,11 @@
 #include "tests/support/unit.h"
 #include "tests/unit/trainer/comm/tcp/rank_threads.h"
+#include "trainer/comm/ordered_sum.h"
+#include "trainer/comm/shares.h"
 #include "trainer/comm/tcp/collectives.h"
-#include "trainer/comm/tcp/ordered_sum.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Runs PLAY on COUNT ranks. */
-static int all(int count, bool (*play)(struct comm *c, void *context), void *context) {
-    struct rank_thread ranks[RANK_THREADS_MAX] = {0};
-    const uint16_t port = rank_threads_port();
-    for (int i = 0; i < count; i++)
-        ranks[i] = (struct rank_thread){
-            .plan = rank_threads_plan(i, count, port), .play = play, .context = context};
-    return rank_threads_run(ranks, count);
-}
 
 static float value_of(int rank, size_t i) {
     return (float)((i * 2654435761u + (size_t)rank * 40503u) % 100003) * 1e-3f / (float)(rank + 1);
@@ -65,10 +56,64 @@ static bool sum_all_sizes(struct comm *c, void *context) {
 }
 
 static void sums_have_the_bits_of_a_sum_in_order(void) {
-    CU_ASSERT_EQUAL(all(2, sum_all_sizes, NULL), 2);
-    CU_ASSERT_EQUAL(all(3, sum_all_sizes, NULL), 3);
-    CU_ASSERT_EQUAL(all(5, sum_all_sizes, NULL), 5);
-    CU_ASSERT_EQUAL(all(RANK_THREADS_MAX, sum_all_sizes, NULL), RANK_THREADS_MAX);
+    CU_ASSERT_EQUAL(rank_threads_all(2, sum_all_sizes, NULL), 2);
+    CU_ASSERT_EQUAL(rank_threads_all(3, sum_all_sizes, NULL), 3);
+    CU_ASSERT_EQUAL(rank_threads_all(5, sum_all_sizes, NULL), 5);
+    CU_ASSERT_EQUAL(rank_threads_all(RANK_THREADS_MAX, sum_all_sizes, NULL), RANK_THREADS_MAX);
+}
+
+/* Shares of COUNT elements, the first of them empty where servers own all. */
+static struct comm_shares shares_of(size_t count, int ranks, int workers, bool serve,
+                                    size_t bounds[RANK_THREADS_MAX + 1]) {
+    const int first = serve ? workers : 0;
+    for (int i = 0; i <= ranks; i++)
+        bounds[i] = 3 + (i <= first ? 0 : count * (size_t)(i - first) / (size_t)(ranks - first));
+    return (struct comm_shares){bounds, workers};
+}
+
+/* Each owner gets the sum of the workers' values, and nothing else is touched; then the workers get
+ * all of it. */
+static bool shares_right(struct comm *c, size_t count, int workers, bool serve) {
+    const int ranks = comm_size(c), rank = comm_rank(c);
+    size_t bounds[RANK_THREADS_MAX + 1];
+    const struct comm_shares shares = shares_of(count, ranks, workers, serve, bounds);
+    const size_t all = count + 6, bytes = all * sizeof(float);
+    float *values = malloc(2 * bytes), *expected = values + all;
+    uint64_t ticket = 0;
+    for (size_t i = 0; i < all; i++)
+        values[i] = value_of(rank, i);
+    bool ok = comm_share_sum_start(c, values, &shares, &ticket, NULL) == 0 &&
+              comm_wait(c, ticket, NULL) == 0;
+    for (size_t i = 0; i < all; i++) {
+        expected[i] = value_of(0, i);
+        for (int k = 1; k < workers; k++)
+            expected[i] += value_of(k, i);
+        const bool own = i >= bounds[rank] && i < bounds[rank + 1];
+        ok = ok && values[i] == (own ? expected[i] : value_of(rank, i));
+    }
+    ok = ok && comm_share_spread_start(c, values, &shares, &ticket, NULL) == 0 &&
+         comm_wait(c, ticket, NULL) == 0;
+    for (size_t i = bounds[0]; ok && rank < workers && i < bounds[ranks]; i++)
+        ok = values[i] == expected[i];
+    free(values);
+    return ok;
+}
+
+static bool share_all_sizes(struct comm *c, void *context) {
+    static const size_t counts[] = {0, 1, 5, 1000, 70001, SHARES_ROUND_BYTES / 4 + 77};
+    (void)context;
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+        if (!shares_right(c, counts[i], comm_size(c), false) ||
+            !shares_right(c, counts[i], comm_size(c) - 1, true) ||
+            !shares_right(c, counts[i], 1, false))
+            return false;
+    return true;
+}
+
+static void shares_of_a_sum_are_those_of_a_sum_in_order(void) {
+    CU_ASSERT_EQUAL(rank_threads_all(2, share_all_sizes, NULL), 2);
+    CU_ASSERT_EQUAL(rank_threads_all(3, share_all_sizes, NULL), 3);
+    CU_ASSERT_EQUAL(rank_threads_all(6, share_all_sizes, NULL), 6);
 }
 
 static bool several_at_once(struct comm *c, void *context) {
@@ -90,7 +135,7 @@ static bool several_at_once(struct comm *c, void *context) {
 }
 
 static void sums_travel_while_others_are_started(void) {
-    CU_ASSERT_EQUAL(all(4, several_at_once, NULL), 4);
+    CU_ASSERT_EQUAL(rank_threads_all(4, several_at_once, NULL), 4);
 }
 
 static bool broadcasts(struct comm *c, void *context) {
@@ -128,10 +173,10 @@ static bool gathers(struct comm *c, void *context) {
 }
 
 static void broadcasts_and_gathers_reach_all(void) {
-    CU_ASSERT_EQUAL(all(2, broadcasts, NULL), 2);
-    CU_ASSERT_EQUAL(all(4, broadcasts, NULL), 4);
-    CU_ASSERT_EQUAL(all(2, gathers, NULL), 2);
-    CU_ASSERT_EQUAL(all(5, gathers, NULL), 5);
+    CU_ASSERT_EQUAL(rank_threads_all(2, broadcasts, NULL), 2);
+    CU_ASSERT_EQUAL(rank_threads_all(4, broadcasts, NULL), 4);
+    CU_ASSERT_EQUAL(rank_threads_all(2, gathers, NULL), 2);
+    CU_ASSERT_EQUAL(rank_threads_all(5, gathers, NULL), 5);
 }
 
 /* Ranks 0, 2 and 4 form a group, 1 and 3 another, and 5 none. */
@@ -154,7 +199,7 @@ static bool groups(struct comm *c, void *context) {
 }
 
 static void groups_of_ranks_talk_over_the_same_connections(void) {
-    CU_ASSERT_EQUAL(all(6, groups, NULL), 6);
+    CU_ASSERT_EQUAL(rank_threads_all(6, groups, NULL), 6);
 }
 
 /* Rank 1 leaves; the others' call says so, and so does each call after it. */
@@ -170,7 +215,7 @@ static bool one_leaves(struct comm *c, void *context) {
 }
 
 static void a_rank_that_leaves_is_named(void) {
-    CU_ASSERT_EQUAL(all(3, one_leaves, NULL), 3);
+    CU_ASSERT_EQUAL(rank_threads_all(3, one_leaves, NULL), 3);
 }
 
 static bool other_calls(struct comm *c, void *context) {
@@ -182,10 +227,11 @@ static bool other_calls(struct comm *c, void *context) {
 }
 
 static void ranks_that_make_different_calls_are_reported(void) {
-    CU_ASSERT_EQUAL(all(2, other_calls, NULL), 2);
+    CU_ASSERT_EQUAL(rank_threads_all(2, other_calls, NULL), 2);
 }
 
 UNIT_SUITE("comm.tcp.comm_tcp", UNIT(sums_have_the_bits_of_a_sum_in_order),
+           UNIT(shares_of_a_sum_are_those_of_a_sum_in_order),
            UNIT(sums_travel_while_others_are_started), UNIT(broadcasts_and_gathers_reach_all),
            UNIT(groups_of_ranks_talk_over_the_same_connections), UNIT(a_rank_that_leaves_is_named),
            UNIT(ranks_that_make_different_calls_are_reported))

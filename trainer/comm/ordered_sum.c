@@ -1,4 +1,4 @@
-#include "trainer/comm/tcp/ordered_sum.h"
+#include "trainer/comm/ordered_sum.h"
 
 #include <string.h>
 

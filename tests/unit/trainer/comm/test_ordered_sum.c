@@ -1,5 +1,5 @@
 #include "tests/support/unit.h"
-#include "trainer/comm/tcp/ordered_sum.h"
+#include "trainer/comm/ordered_sum.h"
 
 enum { COUNT = 5000, RANKS = 4 };
 

@@ -1,0 +1,26 @@
+/* Gradients are summed over all ranks, bucket by bucket while the backward pass goes on, and each
+ * rank makes the same update. */
+#include "trainer/app/step/strategy_row.h"
+
+static int bucket(struct stepper *s, int index, struct error *err) {
+    const struct bucket *b = &s->pass->program.buckets[index];
+    return comm_sum_start(s->comm, step_gradients(s) + b->first, b->count, COMM_F32, &s->ticket,
+                          err);
+}
+
+static int meet(struct stepper *s, bool *ret_finite, struct error *err) {
+    if (strategy_wait(s, s->comm, s->ticket, err) != 0)
+        return -1;
+    /* The loss is one of the flags after the gradients. */
+    *ret_finite = optimizer_finite(step_gradients(s), s->net->store.count[STORE_GRADIENTS]);
+    return 0;
+}
+
+static int update(struct stepper *s, struct error *err) {
+    (void)err;
+    strategy_apply(s);
+    return 0;
+}
+
+const struct strategy STRATEGY_ALLREDUCE_ROW = {
+    .bucket = bucket, .meet = meet, .update = update, .agrees = strategy_always_agrees};

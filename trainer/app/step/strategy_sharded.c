@@ -1,0 +1,138 @@
+/* The optimizer is divided over the ranks (shard/shards.h). */
+#include "trainer/app/step/strategy_row.h"
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "trainer/shard/shards.h"
+#include "trainer/telemetry/timeline.h"
+
+#include <stdlib.h>
+
+/* The buckets of the gradients, without what is not trained and the flags. Canvases have the same
+ * ones. */
+static void list_buckets(const struct stepper *s, size_t *begins) {
+    const struct program *program = &s->pass->program;
+    const size_t end = s->net->store.trained;
+    for (int i = 0; i < program->bucket_count; i++)
+        begins[i] = program->buckets[i].first < end ? program->buckets[i].first : end;
+    begins[program->bucket_count] = end;
+}
+
+static int list_tensors(const struct stepper *s, struct shard_tensor *list) {
+    const struct store *store = &s->net->store;
+    int count = 0;
+    for (int i = 0; i < store->slot_count; i++)
+        if (store->slots[i].trained)
+            list[count++] =
+                (struct shard_tensor){store->slots[i].first, store->slots[i].count, s->group_of[i]};
+    return count;
+}
+
+static int open_shards(struct stepper *s, struct error *err) {
+    const int buckets = s->pass->program.bucket_count;
+    cleanup_free size_t *begins = calloc((size_t)buckets + 1, sizeof(*begins));
+    cleanup_free struct shard_tensor *tensors =
+        calloc((size_t)s->net->store.slot_count + 1, sizeof(*tensors));
+    s->shards = calloc(1, sizeof(*s->shards));
+    if (begins == NULL || tensors == NULL || s->shards == NULL)
+        return error_no_memory(err, "shares of the optimizer");
+    list_buckets(s, begins);
+    const struct shard_layout layout = {.buckets = begins,
+                                        .bucket_count = buckets,
+                                        .tensors = tensors,
+                                        .tensor_count = list_tensors(s, tensors)};
+    s->gathered = true;
+    return shards_open(s->shards, s->comm, comm_size(s->comm), &layout, err);
+}
+
+static void close_shards(struct stepper *s) {
+    if (s->shards != NULL)
+        shards_done(s->shards);
+    free(s->shards);
+    s->shards = NULL;
+}
+
+static int bucket(struct stepper *s, int index, struct error *err) {
+    float *flags = step_gradients(s) + s->net->store.flags;
+    if (shards_sum_start(s->shards, index, step_gradients(s), &s->ticket, err) != 0)
+        return -1;
+    return index < s->pass->program.bucket_count - 1
+               ? 0
+               : comm_sum_start(s->comm, flags, STORE_FLAGS, COMM_F32, &s->ticket, err);
+}
+
+/* Adds the time since BEGUN to that of waiting. */
+static void add_wait(struct stepper *s, int64_t begun) {
+    s->waited += clock_now() - begun;
+    timeline_end(s->timeline, TIMELINE_RANKS, begun, s->number);
+}
+
+static int meet(struct stepper *s, bool *ret_finite, struct error *err) {
+    const float *flags = step_gradients(s) + s->net->store.flags;
+    if (strategy_wait(s, s->comm, s->ticket, err) != 0)
+        return -1;
+    const bool finite = strategy_flags_finite(s);
+    struct shard_verdict v = {
+        .hold = finite && !(flags[FLAG_VOID] > 0) && flags[FLAG_IMAGES] > 0 ? 0 : 1,
+        .rate = (double)s->rule.step.rate,
+        .momentum = (double)s->rule.step.momentum,
+        .update = (double)(s->updates + 1)};
+    shards_look(s->shards, step_gradients(s), s->rule.clip_norm > 0, &v);
+    const int64_t begun = clock_now();
+    if (shards_judge(s->shards, &v, err) != 0)
+        return -1;
+    add_wait(s, begun);
+    *ret_finite = finite && !(v.bad > 0);
+    s->squares = v.squares;
+    return 0;
+}
+
+static void forget_others(struct stepper *s) {
+    const struct store *store = &s->net->store;
+    if (!s->gathered)
+        return;
+    shards_forget(s->shards, store->arena[STORE_MOMENTUM]);
+    shards_forget(s->shards, store->arena[STORE_SECOND]);
+    s->gathered = false;
+}
+
+static int update(struct stepper *s, struct error *err) {
+    const struct optimizer_arenas arenas = strategy_arenas(s);
+    const struct shard_verdict v = {.squares = s->squares,
+                                    .rate = (double)s->rule.step.rate,
+                                    .momentum = (double)s->rule.step.momentum,
+                                    .update = (double)s->updates};
+    forget_others(s);
+    if (shards_update(s->shards, &s->rule, &v, &arenas, err) != 0)
+        return -1;
+    const int64_t begun = clock_now();
+    if (shards_spread(s->shards, arenas.weights, s->shards->workers, err) != 0)
+        return -1;
+    add_wait(s, begun);
+    return 0;
+}
+
+static int collect(struct stepper *s, struct error *err) {
+    void *const *arena = s->net->store.arena;
+    s->gathered = true;
+    if ((arena[STORE_MOMENTUM] != NULL &&
+         shards_spread(s->shards, arena[STORE_MOMENTUM], 1, err) != 0) ||
+        (arena[STORE_SECOND] != NULL && shards_spread(s->shards, arena[STORE_SECOND], 1, err) != 0))
+        return -1;
+    return arena[STORE_AVERAGE] == NULL
+               ? 0
+               : shards_spread(s->shards, arena[STORE_AVERAGE], s->shards->workers, err);
+}
+
+static bool agrees(const struct stepper *s, enum store_arena arena) {
+    (void)s;
+    return !store_is_kept(arena);
+}
+
+const struct strategy STRATEGY_SHARDED_ROW = {.open = open_shards,
+                                              .done = close_shards,
+                                              .bucket = bucket,
+                                              .meet = meet,
+                                              .update = update,
+                                              .collect = collect,
+                                              .agrees = agrees};
