@@ -214,6 +214,8 @@ foreach(app_room device step run command command/output command/coco command/tra
     comm_check comm_check/measure slots scaling)
     room_tests(trainer/app/${app_room} ALONE report)
 endforeach()
+target_sources(unit_app_device PRIVATE
+    ${CMAKE_SOURCE_DIR}/tests/unit/trainer/comm/tcp/rank_threads.c)
 target_link_options(unit_checkpoint_safetensors_read PRIVATE -Wl,--wrap=pread)
 target_link_options(unit_checkpoint_folder_lock PRIVATE -Wl,--wrap=flock)
 target_link_options(unit_checkpoint_full_disk PRIVATE -Wl,--wrap=write,--wrap=unlink)

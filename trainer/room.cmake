@@ -174,9 +174,9 @@ room(trainer/app/command
     trainer/data/shapes trainer/data/prepare trainer/eval trainer/checkpoint
         trainer/telemetry trainer/report trainer/app/options trainer/app/device trainer/app/task
         trainer/app/weights trainer/app/step trainer/app/run
-        trainer/app/command/output trainer/app/command/coco trainer/app/command/prepare
-        trainer/app/command/trained trainer/app/comm_check trainer/app/slots
-        trainer/app/scaling
+        trainer/shard trainer/app/command/output trainer/app/command/coco
+        trainer/app/command/prepare trainer/app/command/trained trainer/app/comm_check
+        trainer/app/slots trainer/app/scaling
     LINKS OpenMP::OpenMP_C m)
 
 # The meaning of every operator is exact: a*b+c is two roundings there.

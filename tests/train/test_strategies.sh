@@ -34,6 +34,12 @@ as_allreduce 3 sharded
 as_allreduce 4 sharded --optimizer adagrad
 grep -q 'comm_wait=' "$work/sharded4.out" || fail "waiting for other ranks is not told"
 
+echo "ps-sync: workers leave the bits of allreduce over them alone"
+learn 3 ps2 --steps 8 --optimizer adamw --lr 0.001 --ema 0.9 --accumulate 2 --strategy ps-sync --servers 1
+same_weights "$(at all2 8)" "$(at ps2 8)" exact ""
+learn 5 ps3 --steps 8 --strategy ps-sync --servers 2 --verify-every 3
+same_weights "$(at all3 8)" "$(at ps3 8)" exact ""
+
 echo "sharded, with norms: but for the last bits"
 learn 3 norms --steps 2 --optimizer lars --clip-norm 0.5
 learn 3 sharded.norms --steps 2 --optimizer lars --clip-norm 0.5 --strategy sharded
@@ -46,6 +52,15 @@ if can_mpirun; then
         --optimizer adamw --lr 0.001 --ema 0.9 --accumulate 2 --checkpoint-dir "$work/mpi" --strategy sharded \
         >"$work/mpi.out" 2>&1 || { cat "$work/mpi.out"; fail "over MPI"; }
     same_weights "$(at all2 8)" "$(at mpi 8)" exact ""
+fi
+
+echo "ps-sync over MPI: the same bits, and all end with one code"
+if can_mpirun; then
+    # shellcheck disable=SC2086
+    ranks 3 "$ringtrain" train $common --data "$data" --validation none --model-dir "$work/mpi.ps.model" --steps 8 \
+        --optimizer adamw --lr 0.001 --ema 0.9 --accumulate 2 --checkpoint-dir "$work/mpi.ps" --strategy ps-sync \
+        --servers 1 >"$work/mpi.out" 2>&1 || { cat "$work/mpi.out"; fail "ps-sync over MPI"; }
+    same_weights "$(at all2 8)" "$(at mpi.ps 8)" exact ""
 fi
 
 echo "local-sgd with a mean after each step: allreduce but for rounding"
@@ -63,14 +78,18 @@ goes_on() {
     from=$1 to=$2 strategy=$3
     shift 3
     mkdir "$work/$to" && cp "$(at "$from" 6)" "$work/$to/" || fail "no checkpoint of step 6"
-    learn 3 "$to" --strategy "$strategy" "$@"
+    learn "$with" "$to" --strategy "$strategy" "$@"
     grep -q 'step-000000006' "$work/$to.out" || fail "$to does not go on from step 6"
     same_weights "$(at "$from" "$last")" "$(at "$to" "$last")" exact ""
 }
 echo "a checkpoint is continued by another strategy"
-last=8
+last=8 with=3
 goes_on sharded3 from.sharded allreduce --steps 8
 goes_on all3 from.allreduce sharded --steps 8
+goes_on ps3 from.ps allreduce --steps 8
+with=4
+goes_on all3 to.ps ps-sync --steps 8 --servers 1
+with=3
 last=10
 goes_on local from.local local-sgd --steps 10 --sync-every 4
 
@@ -79,3 +98,7 @@ code 64 "$ringtrain" train --data "$data" --strategy gossip
 says 'allreduce'
 code 64 "$ringtrain" train --data "$data" --strategy local-sgd --sync-every 0
 says '--sync-every'
+code 64 "$ringtrain" train --data "$data" --strategy ps-sync
+says 'give --servers N'
+code 65 "$ringtrain" train --data "$data" --strategy ps-sync --servers 1
+says 'at least one has to train'

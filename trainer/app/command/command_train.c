@@ -1,8 +1,10 @@
 #include "common/str.h"
 #include "common/text/wrap.h"
 #include "trainer/app/command/command.h"
+#include "trainer/app/command/serve_parameters.h"
 #include "trainer/app/device/device.h"
 #include "trainer/app/device/ranks.h"
+#include "trainer/app/device/roles.h"
 #include "trainer/app/device/wait_policy.h"
 #include "trainer/app/options/options.h"
 #include "trainer/app/options/recipe.h"
@@ -50,6 +52,19 @@ static int print_recipe(int argc, char *const *argv, struct error *err) {
                : error_set_errno(err, EXIT_CODE_CONFIG, "writing to standard output");
 }
 
+/* What this rank does in its role. */
+static int take_part(const struct options *o, struct comm *comm, enum exit_code *ret_code,
+                     struct error *err) {
+    struct roles roles;
+    if (roles_open(&roles, o, comm, err) != 0)
+        return -1;
+    if ((roles.serves ? serve_parameters(o, &roles, ret_code, err)
+                      : train(o, &roles, ret_code, err)) != 0)
+        return -1;
+    roles_done(&roles);
+    return 0;
+}
+
 int command_train(int argc, char *const *argv, struct error *err) {
     struct options options;
     if (wants_recipe(argc, argv))
@@ -62,7 +77,7 @@ int command_train(int argc, char *const *argv, struct error *err) {
     if (ranks_open(options.comm, &comm, err) != 0)
         return -1;
     if (same_command(comm, argc, argv, err) != 0 || device_settle(&options, comm, err) != 0 ||
-        train(&options, comm, &code, err) != 0) {
+        take_part(&options, comm, &code, err) != 0) {
         comm_abort(comm);
         return -1;
     }

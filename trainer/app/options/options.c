@@ -11,8 +11,7 @@ static const char *const backends[] = {"auto", "ref", "cpu", "cuda", NULL};
 static const char *const convs[] = {"auto", "direct", "winograd", NULL};
 static const char *const owns[] = {"auto", "off", "on", NULL};
 static const char *const comms[] = {"auto", "mpi", "nccl", "tcp", NULL};
-/* In the order of enum strategy_kind. */
-static const char *const strategies[] = {"allreduce", "sharded", "local-sgd", NULL};
+static const char *const strategies[] = {"allreduce", "sharded", "local-sgd", "ps-sync", NULL};
 static const char *const logs[] = {"auto", "both", "table", "metrics", NULL};
 static const char *const publishes[] = {"last", "best", NULL};
 static const char *const label_bases[] = {"auto", "0", "1", NULL};
@@ -258,13 +257,19 @@ static const struct flag FLAGS[] = {
         "comm", comm, comms, "auto", T | E | R,
         "how ranks are connected; auto: by MPI if mpirun has started them, else by TCP, and GPUs "
         "by NCCL. With mpi and tcp gradients go through host memory, and ranks may share a GPU"),
-    CHOICE("strategy", strategy, strategies, "allreduce", T,
-           "how ranks learn together; allreduce: all gradients are summed, and each rank makes the "
-           "same update; sharded: the optimizer and its state are divided over the ranks; "
-           "local-sgd: each rank learns by itself, and takes the mean of all now and then. On "
-           "processors; GPUs have allreduce"),
+    CHOICE(
+        "strategy", strategy, strategies, "allreduce", T,
+        "how ranks learn together; allreduce: all gradients are summed, and each rank makes the "
+        "same update; sharded: the optimizer and its state are divided over the ranks; "
+        "local-sgd: each rank learns by itself, and takes the mean of all now and then; ps-sync: "
+        "ranks that do nothing else keep the parameters and update them. On "
+        "processors; GPUs have allreduce"),
     INT("sync-every", sync_every, "8", 1, 1000000, T, "N",
         "local-sgd: steps from one mean of all ranks' weights to the next"),
+    INT("servers", servers, "0", 0, 511, T, "N",
+        "ps-sync: the last N ranks keep the parameters; the others train"),
+    INT("server-hosts", server_hosts, "0", 0, 511, T, "N",
+        "ps-sync: instead, all ranks of the last N hosts"),
     BOOL("check-operators", check_operators, "false", T,
          "cuda: run operators one by one and wait for each, so that an error of the GPU names its "
          "operator; slow"),
@@ -383,6 +388,10 @@ const char *options_preset_name(int preset) {
 
 const char *options_optimizer_name(int optimizer) {
     return optimizers[optimizer];
+}
+
+const char *options_strategy_name(enum option_strategy strategy) {
+    return strategies[strategy];
 }
 
 int options_json(struct buf *out, unsigned command, const struct options *o, struct error *err) {

@@ -29,6 +29,13 @@ enum option_backend {
 enum { OPTION_FUSION_AUTO = FUSION_CONV + 1 }; /* follows the values of enum fusion */
 enum option_convs { OPTION_CONVS_AUTO, OPTION_CONVS_DIRECT, OPTION_CONVS_WINOGRAD };
 enum option_comm { OPTION_COMM_AUTO, OPTION_COMM_MPI, OPTION_COMM_NCCL, OPTION_COMM_TCP };
+enum option_strategy {
+    OPTION_ALLREDUCE,
+    OPTION_SHARDED,
+    OPTION_LOCAL_SGD,
+    OPTION_PS_SYNC,
+    OPTION_STRATEGIES
+};
 enum option_log { OPTION_LOG_AUTO, OPTION_LOG_BOTH, OPTION_LOG_TABLE, OPTION_LOG_METRICS };
 enum option_publish { OPTION_PUBLISH_LAST, OPTION_PUBLISH_BEST };
 enum option_preset { OPTION_PRESET_TV, OPTION_PRESET_D2, OPTION_PRESET_MLPERF };
@@ -129,8 +136,10 @@ struct options {
     int fusion; /* enum fusion, or OPTION_FUSION_AUTO */
     int convs;  /* enum option_convs */
     int comm;
-    int strategy; /* enum strategy_kind */
+    int strategy; /* enum option_strategy */
     int64_t sync_every;
+    int64_t servers;
+    int64_t server_hosts;
     bool check_operators;
     bool tune;
     const char *device;             /* for a plan: a simulated GPU; NULL: one of this host's */
@@ -179,6 +188,7 @@ const struct flag *options_flags(size_t *ret_count);
 const char *options_preset_name(int preset);
 /* Returns the name of OPTIMIZER, an enum optimizer_kind. */
 const char *options_optimizer_name(int optimizer);
+const char *options_strategy_name(enum option_strategy strategy);
 
 /* Parses the flags of COMMAND (one bit) in ARGV. They override those of --recipe, which override
  * those of --preset, then those of --optimizer and of the network, then the defaults. A flag or

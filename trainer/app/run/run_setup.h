@@ -21,7 +21,8 @@
 struct run_setup {
     const struct options *options; /* borrowed */
     struct inputs inputs;
-    struct comm *comm; /* borrowed */
+    struct comm *comm; /* borrowed; the ranks that train */
+    struct comm *all;  /* borrowed; and parameter servers, if there are some */
     bool first;        /* this is rank 0 */
     struct threads threads;
     struct backend *backend; /* owned */

@@ -339,6 +339,7 @@ static int run(struct training_run *job, enum exit_code *ret_code, struct error 
         return -1;
     }
     *ret_code = stopped ? EXIT_CODE_STOPPED : EXIT_CODE_OK;
+    job->steps.stepper.exit_code = (int)*ret_code;
     if (stopped) {
         closing_log_stop(job);
         return training_run_leave(job, err);
@@ -358,13 +359,15 @@ static int run(struct training_run *job, enum exit_code *ret_code, struct error 
     return training_run_leave(job, err);
 }
 
-int train(const struct options *o, struct comm *comm, enum exit_code *ret_code, struct error *err) {
+int train(const struct options *o, const struct roles *roles, enum exit_code *ret_code,
+          struct error *err) {
     struct training_run job = {0};
+    struct comm *comm = roles->own;
     if (comm_rank(comm) == 0)
         run_log_begin();
     if (ranks_alone(comm))
         stop_signal_answer_and_leave("stopped before the first step");
-    if (stop_signal_listen(err) == 0 && training_run_open(&job, o, comm, err) == 0 &&
+    if (stop_signal_listen(err) == 0 && training_run_open(&job, o, roles, err) == 0 &&
         save_check(&job, err) == 0 && record_begin(&job.setup, &job.state, err) == 0 &&
         resume_job(&job, err) == 0 && run(&job, ret_code, err) == 0) {
         record_end(&job, *ret_code);

@@ -5,11 +5,12 @@
 
 #include "common/error.h"
 #include "common/exit_code.h"
+#include "trainer/app/device/roles.h"
 #include "trainer/app/options/options.h"
-#include "trainer/comm/comm.h"
 
-/* *RET_CODE is EXIT_CODE_OK, or EXIT_CODE_STOPPED if a stop was requested before the end and a
- * checkpoint was saved. */
-int train(const struct options *o, struct comm *comm, enum exit_code *ret_code, struct error *err);
+/* For ranks that train. *RET_CODE is EXIT_CODE_OK, or EXIT_CODE_STOPPED if a stop was requested
+ * before the end and a checkpoint was saved. */
+int train(const struct options *o, const struct roles *roles, enum exit_code *ret_code,
+          struct error *err);
 
 #endif

@@ -196,8 +196,9 @@ static int open_network(struct training_run *job, struct error *err) {
         .device_sum = job->steps.sums,
         .check_operators = o->check_operators,
         .loss_scale = o->dtype == OPTION_F16 ? (float)o->loss_scale : 1,
-        .strategy = (enum strategy_kind)o->strategy,
+        .strategy = (enum option_strategy)o->strategy,
         .sync_every = (int)o->sync_every,
+        .all = job->setup.all,
     };
     return host_stepper_open(&job->steps.stepper, &job->steps.net, job->setup.comm, &step, err);
 }
@@ -296,10 +297,11 @@ static int check_flags(const struct run_setup *setup, struct error *err) {
                : pretrained_check(setup->options, setup->inputs.checkpoints, err);
 }
 
-int training_run_open(struct training_run *job, const struct options *o, struct comm *comm,
+int training_run_open(struct training_run *job, const struct options *o, const struct roles *roles,
                       struct error *err) {
-    *job =
-        (struct training_run){.setup = {.options = o, .comm = comm, .first = comm_rank(comm) == 0}};
+    struct comm *comm = roles->own;
+    *job = (struct training_run){
+        .setup = {.options = o, .comm = comm, .all = roles->all, .first = comm_rank(comm) == 0}};
     job->reports.report.events = (struct tfevents)TFEVENTS_CLOSED;
     start_times_begin(&job->reports.start, clock_now());
     const struct model *model = model_need(o->model, err);

@@ -6,6 +6,7 @@
 #define TRAINER_APP_RUN_TRAINING_RUN_H
 
 #include "common/error.h"
+#include "trainer/app/device/roles.h"
 #include "trainer/app/run/best_score.h"
 #include "trainer/app/run/checkpoint_policy.h"
 #include "trainer/app/run/run_reports.h"
@@ -34,8 +35,8 @@ struct training_run {
     struct run_saves saves;
 };
 
-/* COMM is borrowed, so that the caller can notify the other ranks if this fails. */
-int training_run_open(struct training_run *job, const struct options *o, struct comm *comm,
+/* ROLES are borrowed, so that the caller can notify the other ranks if this fails. */
+int training_run_open(struct training_run *job, const struct options *o, const struct roles *roles,
                       struct error *err);
 void training_run_done(struct training_run *job);
 /* Call instead of training_run_done after an error. The thread that communicates with other ranks

@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int open_on_device(struct stepper *s, enum strategy_kind strategy, struct error *err) {
-    if (strategy != STRATEGY_ALLREDUCE)
+static int open_on_device(struct stepper *s, enum option_strategy strategy, struct error *err) {
+    if (strategy != OPTION_ALLREDUCE)
         return error_set(err, EXIT_CODE_CONFIG,
                          "--strategy %s: a GPU's gradients are summed by allreduce alone; leave "
                          "--strategy out, or train on processors (--backend cpu)",
-                         STRATEGY_NAMES[strategy]);
+                         options_strategy_name(strategy));
     return device_stepper_open(&s->device, s, err);
 }
 
@@ -29,6 +29,7 @@ int host_stepper_open(struct stepper *s, struct network *net, struct comm *comm,
                           .device_sum = o->device_sum,
                           .strategy = strategy_of(o->strategy),
                           .sync_every = o->sync_every,
+                          .all = o->all != NULL ? o->all : comm,
                           .check_operators = o->check_operators,
                           .loss_scale = o->loss_scale > 0 ? o->loss_scale : 1};
     s->rule.step.scale = 1.0F / ((float)comm_size(comm) * (float)o->accumulate);

@@ -20,8 +20,9 @@ struct host_stepper_options {
     struct device_sum *device_sum; /* comm/device_sum.h; borrowed, NULL if the host all-reduces */
     bool check_operators;
     float loss_scale; /* that the backend was opened with; 0: 1 */
-    enum strategy_kind strategy;
-    int sync_every; /* steps between two means of local-sgd */
+    enum option_strategy strategy;
+    struct comm *all; /* borrowed; the ranks with parameter servers, NULL: there are none */
+    int sync_every;   /* steps between two means of local-sgd */
 };
 /* NET must have a training pass. */
 int host_stepper_open(struct stepper *s, struct network *net, struct comm *comm,

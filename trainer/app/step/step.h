@@ -78,6 +78,10 @@ struct stepper {
 
     const struct strategy *strategy;
     struct shards *shards; /* owned; NULL: the optimizer is not divided */
+    struct comm *all;      /* borrowed; ranks with a share: `comm`, or its ranks and servers */
+    bool dealt;            /* servers have what they keep */
+    float order;           /* to them, on its way */
+    int exit_code;         /* of the run, for them; set it before host_stepper_done */
     bool gathered;         /* the arenas have state that other ranks own */
     double squares;        /* of all gradients of this step, if they are clipped */
     int sync_every;        /* steps of local-sgd between two means */

@@ -1,17 +1,12 @@
 #include "trainer/app/step/strategy.h"
 
-const char *const STRATEGY_NAMES[STRATEGY_KINDS + 1] = {
-    [STRATEGY_ALLREDUCE] = "allreduce",
-    [STRATEGY_SHARDED] = "sharded",
-    [STRATEGY_LOCAL_SGD] = "local-sgd",
+static const struct strategy *const ROWS[OPTION_STRATEGIES] = {
+    [OPTION_ALLREDUCE] = &STRATEGY_ALLREDUCE_ROW,
+    [OPTION_SHARDED] = &STRATEGY_SHARDED_ROW,
+    [OPTION_LOCAL_SGD] = &STRATEGY_LOCAL_SGD_ROW,
+    [OPTION_PS_SYNC] = &STRATEGY_SHARDED_ROW,
 };
 
-static const struct strategy *const ROWS[STRATEGY_KINDS] = {
-    [STRATEGY_ALLREDUCE] = &STRATEGY_ALLREDUCE_ROW,
-    [STRATEGY_SHARDED] = &STRATEGY_SHARDED_ROW,
-    [STRATEGY_LOCAL_SGD] = &STRATEGY_LOCAL_SGD_ROW,
-};
-
-const struct strategy *strategy_of(enum strategy_kind kind) {
+const struct strategy *strategy_of(enum option_strategy kind) {
     return ROWS[kind];
 }

@@ -11,6 +11,7 @@
 #define TRAINER_APP_STEP_STRATEGY_ROW_H
 
 #include "common/error.h"
+#include "trainer/app/options/options.h"
 #include "trainer/app/step/step.h"
 
 #include <stdbool.h>

@@ -1,9 +1,10 @@
-/* The optimizer is divided over the ranks (shard/shards.h). */
+/* The optimizer is divided over the ranks, or over those that do nothing else (sharded and ps-sync;
+ * trainer/shard/). */
 #include "trainer/app/step/strategy_row.h"
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "trainer/shard/shards.h"
+#include "trainer/shard/shard_server.h"
 #include "trainer/telemetry/timeline.h"
 
 #include <stdlib.h>
@@ -28,6 +29,18 @@ static int list_tensors(const struct stepper *s, struct shard_tensor *list) {
     return count;
 }
 
+static const enum store_arena ARENAS[SHARD_ARENAS] = {[SHARD_WEIGHTS] = STORE_PARAMETERS,
+                                                      [SHARD_MOMENTUM] = STORE_MOMENTUM,
+                                                      [SHARD_SECOND] = STORE_SECOND,
+                                                      [SHARD_AVERAGE] = STORE_AVERAGE};
+
+static int tell_servers(struct stepper *s, const struct shard_layout *layout, struct error *err) {
+    struct shard_service service = {.rule = s->rule, .count = s->net->store.trained};
+    for (int i = 0; i < SHARD_ARENAS; i++)
+        service.keeps[i] = s->net->store.arena[ARENAS[i]] != NULL;
+    return shard_server_tell(s->all, layout, &service, err);
+}
+
 static int open_shards(struct stepper *s, struct error *err) {
     const int buckets = s->pass->program.bucket_count;
     cleanup_free size_t *begins = calloc((size_t)buckets + 1, sizeof(*begins));
@@ -42,18 +55,45 @@ static int open_shards(struct stepper *s, struct error *err) {
                                         .tensors = tensors,
                                         .tensor_count = list_tensors(s, tensors)};
     s->gathered = true;
-    return shards_open(s->shards, s->comm, comm_size(s->comm), &layout, err);
+    return shards_open(s->shards, s->all, comm_size(s->comm), &layout, err) != 0 ? -1
+           : s->shards->serves ? tell_servers(s, &layout, err)
+                               : 0;
 }
 
 static void close_shards(struct stepper *s) {
+    struct error ignored;
+    if (s->shards != NULL && s->shards->serves &&
+        shard_server_order(s->shards, SHARD_END, s->exit_code, &s->order, &ignored) == 0)
+        (void)comm_barrier(s->comm, &ignored);
     if (s->shards != NULL)
         shards_done(s->shards);
     free(s->shards);
     s->shards = NULL;
 }
 
+/* Gives servers what they keep from now on. */
+static int deal(struct stepper *s, struct error *err) {
+    for (int i = 0; i < SHARD_ARENAS; i++) {
+        float *values = s->net->store.arena[ARENAS[i]];
+        if (values != NULL && (shard_server_order(s->shards, SHARD_DEAL, i, &s->order, err) != 0 ||
+                               shards_deal(s->shards, values, err) != 0))
+            return -1;
+    }
+    s->dealt = true;
+    return 0;
+}
+
+/* Tells servers that a step comes. */
+static int announce_step(struct stepper *s, struct error *err) {
+    if (!s->dealt && deal(s, err) != 0)
+        return -1;
+    return shard_server_order(s->shards, SHARD_STEP, 0, &s->order, err);
+}
+
 static int bucket(struct stepper *s, int index, struct error *err) {
     float *flags = step_gradients(s) + s->net->store.flags;
+    if (index == 0 && s->shards->serves && announce_step(s, err) != 0)
+        return -1;
     if (shards_sum_start(s->shards, index, step_gradients(s), &s->ticket, err) != 0)
         return -1;
     return index < s->pass->program.bucket_count - 1
@@ -112,16 +152,25 @@ static int update(struct stepper *s, struct error *err) {
     return 0;
 }
 
-static int collect(struct stepper *s, struct error *err) {
-    void *const *arena = s->net->store.arena;
-    s->gathered = true;
-    if ((arena[STORE_MOMENTUM] != NULL &&
-         shards_spread(s->shards, arena[STORE_MOMENTUM], 1, err) != 0) ||
-        (arena[STORE_SECOND] != NULL && shards_spread(s->shards, arena[STORE_SECOND], 1, err) != 0))
+/* The first READERS ranks get ARENA from its owners. */
+static int gather(struct stepper *s, enum shard_arena arena, int readers, struct error *err) {
+    float *values = s->net->store.arena[ARENAS[arena]];
+    if (values == NULL)
+        return 0;
+    if (s->shards->serves &&
+        shard_server_order(s->shards, readers == 1 ? SHARD_GATHER : SHARD_SPREAD, (int)arena,
+                           &s->order, err) != 0)
         return -1;
-    return arena[STORE_AVERAGE] == NULL
-               ? 0
-               : shards_spread(s->shards, arena[STORE_AVERAGE], s->shards->workers, err);
+    return shards_spread(s->shards, values, readers, err);
+}
+
+static int collect(struct stepper *s, struct error *err) {
+    if (s->shards->serves && !s->dealt) /* all have what they have loaded */
+        return 0;
+    s->gathered = true;
+    return gather(s, SHARD_MOMENTUM, 1, err) != 0 || gather(s, SHARD_SECOND, 1, err) != 0
+               ? -1
+               : gather(s, SHARD_AVERAGE, s->shards->workers, err);
 }
 
 static bool agrees(const struct stepper *s, enum store_arena arena) {

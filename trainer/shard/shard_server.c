@@ -1,0 +1,158 @@
+#include "trainer/shard/shard_server.h"
+
+#include "common/cleanup.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A day: workers may evaluate and write checkpoints for hours between two orders. */
+enum { PATIENCE_SECONDS = 24 * 3600 };
+
+/* An order and its argument in one float, exactly. */
+enum { ORDER_STEP = 1024 };
+
+struct counts {
+    int32_t buckets, tensors;
+};
+
+static int pass_on(struct comm *comm, void *bytes, size_t size, struct error *err) {
+    return comm_broadcast(comm, bytes, size, 0, err);
+}
+
+int shard_server_tell(struct comm *comm, const struct shard_layout *layout,
+                      const struct shard_service *service, struct error *err) {
+    struct counts counts = {layout->bucket_count, layout->tensor_count};
+    struct shard_service told = *service;
+    const size_t bounds = ((size_t)counts.buckets + 1) * sizeof(*layout->buckets);
+    const size_t tensors = (size_t)counts.tensors * sizeof(*layout->tensors);
+    /* Workers have it all, but take part in the broadcasts. */
+    cleanup_free size_t *buckets = malloc(bounds);
+    cleanup_free struct shard_tensor *list = malloc(tensors + 1);
+    if (buckets == NULL || list == NULL)
+        return error_no_memory(err, "shares of the optimizer");
+    memcpy(buckets, layout->buckets, bounds);
+    memcpy(list, layout->tensors, tensors);
+    if (pass_on(comm, &counts, sizeof(counts), err) != 0 ||
+        pass_on(comm, &told, sizeof(told), err) != 0 || pass_on(comm, buckets, bounds, err) != 0 ||
+        pass_on(comm, list, tensors, err) != 0)
+        return error_wrap(err, "telling the servers what to keep");
+    return 0;
+}
+
+int shard_server_order(struct shards *s, enum shard_order order, int argument, float *sent,
+                       struct error *err) {
+    uint64_t ticket = 0;
+    *sent = comm_rank(s->comm) == 0 ? (float)((int)order * ORDER_STEP + argument) : 0;
+    return comm_sum_start(s->comm, sent, 1, COMM_F32, &ticket, err);
+}
+
+struct server {
+    struct shards shards;
+    struct shard_service service;
+    float *gradients;           /* owned, as are those: only the pages of own shares are touched */
+    float *arena[SHARD_ARENAS]; /* NULL: the optimizer has none */
+};
+
+static void server_done(struct server *server) {
+    for (int i = 0; i < SHARD_ARENAS; i++)
+        free(server->arena[i]);
+    free(server->gradients);
+    shards_done(&server->shards);
+}
+
+static int take_layout(struct server *server, struct comm *comm, int workers, struct error *err) {
+    struct counts counts = {0};
+    if (pass_on(comm, &counts, sizeof(counts), err) != 0 ||
+        pass_on(comm, &server->service, sizeof(server->service), err) != 0)
+        return -1;
+    const size_t bounds = (size_t)counts.buckets + 1, tensors = (size_t)counts.tensors;
+    cleanup_free size_t *buckets = calloc(bounds, sizeof(*buckets));
+    cleanup_free struct shard_tensor *list = calloc(tensors + 1, sizeof(*list));
+    if (buckets == NULL || list == NULL)
+        return error_no_memory(err, "shares of the optimizer");
+    if (pass_on(comm, buckets, bounds * sizeof(*buckets), err) != 0 ||
+        pass_on(comm, list, tensors * sizeof(*list), err) != 0)
+        return -1;
+    const struct shard_layout layout = {buckets, counts.buckets, list, counts.tensors};
+    return shards_open(&server->shards, comm, workers, &layout, err);
+}
+
+static int open_server(struct server *server, struct comm *comm, int workers, struct error *err) {
+    if (take_layout(server, comm, workers, err) != 0)
+        return error_wrap(err, "what this server is to keep");
+    bool there = (server->gradients = calloc(server->service.count, sizeof(float))) != NULL;
+    for (int i = 0; i < SHARD_ARENAS; i++)
+        if (server->service.keeps[i])
+            there =
+                (server->arena[i] = calloc(server->service.count, sizeof(float))) != NULL && there;
+    return there ? 0 : error_no_memory(err, "parameters of a server");
+}
+
+static int serve_step(struct server *server, uint64_t *ret_updates, struct error *err) {
+    struct shards *s = &server->shards;
+    struct shard_verdict v = {0};
+    uint64_t ticket = 0;
+    for (int32_t b = 0; b < s->bucket_count; b++)
+        if (shards_sum_start(s, b, server->gradients, &ticket, err) != 0)
+            return -1;
+    if (comm_wait(s->comm, ticket, err) != 0)
+        return -1;
+    shards_look(s, server->gradients, server->service.rule.clip_norm > 0, &v);
+    if (shards_judge(s, &v, err) != 0)
+        return -1;
+    if (v.bad > 0 || v.hold > 0)
+        return 0;
+    *ret_updates = (uint64_t)v.update;
+    const struct optimizer_arenas arenas = {.weights = server->arena[SHARD_WEIGHTS],
+                                            .gradients = server->gradients,
+                                            .state = {.momentum = server->arena[SHARD_MOMENTUM],
+                                                      .second = server->arena[SHARD_SECOND],
+                                                      .average = server->arena[SHARD_AVERAGE]}};
+    return shards_update(s, &server->service.rule, &v, &arenas, err) != 0
+               ? -1
+               : shards_spread(s, arenas.weights, s->workers, err);
+}
+
+static int serve_arena(struct server *server, int order, int arena, struct error *err) {
+    struct shards *s = &server->shards;
+    if (arena >= SHARD_ARENAS || server->arena[arena] == NULL)
+        return error_set(err, EXIT_CODE_INTERNAL, "an order for what this server does not keep");
+    return order == SHARD_DEAL ? shards_deal(s, server->arena[arena], err)
+                               : shards_spread(s, server->arena[arena],
+                                               order == SHARD_GATHER ? 1 : s->workers, err);
+}
+
+static int serve(struct server *server, const struct shard_listener *listener, int *ret_code,
+                 struct error *err) {
+    uint64_t updates = 0;
+    for (;;) {
+        float order = 0;
+        if (comm_sum(server->shards.comm, &order, 1, COMM_F32, err) != 0)
+            return -1;
+        const int kind = (int)order / ORDER_STEP, argument = (int)order % ORDER_STEP;
+        if (kind == SHARD_END) {
+            *ret_code = argument;
+            return 0;
+        }
+        if (kind != SHARD_STEP) {
+            if (serve_arena(server, kind, argument, err) != 0)
+                return -1;
+            continue;
+        }
+        if (serve_step(server, &updates, err) != 0)
+            return -1;
+        listener->stepped(listener->user, updates);
+    }
+}
+
+int shard_server_run(struct comm *comm, int workers, const struct shard_listener *listener,
+                     int *ret_code, struct error *err) {
+    struct server server = {0};
+    comm_be_patient(comm, PATIENCE_SECONDS);
+    int result = open_server(&server, comm, workers, err);
+    if (result == 0)
+        result = serve(&server, listener, ret_code, err);
+    if (result == 0) /* else a sum may still be under way */
+        server_done(&server);
+    return result;
+}

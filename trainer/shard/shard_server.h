@@ -1,0 +1,49 @@
+/* Parameter servers: ranks that own all shares between them and do nothing else (Li et al.,
+ * "Scaling distributed machine learning with the parameter server", OSDI 2014, in its synchronous
+ * form). They need neither data nor network: rank 0 tells them what to keep, and orders what comes
+ * next.
+ *
+ * An order is a sum to which rank 0 alone adds, so that no worker has to wait for it. */
+#ifndef TRAINER_SHARD_SHARD_SERVER_H
+#define TRAINER_SHARD_SHARD_SERVER_H
+
+#include "common/error.h"
+#include "trainer/shard/shards.h"
+
+enum shard_arena { SHARD_WEIGHTS, SHARD_MOMENTUM, SHARD_SECOND, SHARD_AVERAGE, SHARD_ARENAS };
+
+enum shard_order {
+    SHARD_STEP = 1, /* sums of all buckets, judgement, update */
+    SHARD_DEAL,     /* of the arena that the order names */
+    SHARD_GATHER,   /* the same, to rank 0 */
+    SHARD_SPREAD,   /* the same, to all workers */
+    SHARD_END       /* with the exit code that it names */
+};
+
+/* What a server keeps; sent from rank 0 to ranks of the same program. */
+struct shard_service {
+    struct optimizer_rule rule;
+    uint64_t count;              /* elements of an arena */
+    int32_t keeps[SHARD_ARENAS]; /* the optimizer has it */
+};
+
+/* Collective, for workers: tells the servers LAYOUT and SERVICE. */
+int shard_server_tell(struct comm *comm, const struct shard_layout *layout,
+                      const struct shard_service *service, struct error *err);
+/* For workers: begins the next ORDER, with its ARGUMENT, in memory SENT that has to live until a
+ * later work of this communicator has been waited for. */
+int shard_server_order(struct shards *s, enum shard_order order, int argument, float *sent,
+                       struct error *err);
+
+/* Hears of each step a server has taken: the number of updates so far. */
+struct shard_listener {
+    void (*stepped)(void *user, uint64_t updates);
+    void *user;
+};
+
+/* For servers, the ranks after the first WORKERS: serves until the order to end, which names
+ * *RET_CODE. */
+int shard_server_run(struct comm *comm, int workers, const struct shard_listener *listener,
+                     int *ret_code, struct error *err);
+
+#endif
