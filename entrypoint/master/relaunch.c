@@ -34,10 +34,10 @@ void relaunch_clear(struct master *m) {
     loop_after(&m->s.loop, &m->relaunch.deadline, CLEAR_SECONDS * CLOCK_SECOND);
 }
 
-/* With failover nothing may run twice: a lost host may have heard this master until a moment ago,
- * and ends by itself. */
+/* Nothing may run twice: a lost host may have heard this master until a moment ago, and ends by
+ * itself. */
 static int64_t rest_of_fence(const struct master *m) {
-    return role_state_is_on(m->s.role_state) ? m->lease.fence - clock_boot() : 0;
+    return m->lease.fence - clock_boot();
 }
 
 static bool is_late(const struct member *b) {

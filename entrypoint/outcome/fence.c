@@ -11,6 +11,10 @@ int64_t fence_of_host(int64_t at, int64_t lease, bool exited) {
     return exited ? at + dying : at + lease + ending;
 }
 
+int64_t fence_without_failover(int64_t at, int64_t beat, bool silent) {
+    return at + (silent ? FENCE_UNANSWERED_BEATS * beat : 0) + FENCE_KILL_SECONDS * CLOCK_SECOND;
+}
+
 /* A missing host may have heard the master until its lease was over, and ends one lease later. If
  * none is missing, all have seen the end of the master's process, or its lease ends by itself. */
 int64_t fence_of_master(const struct fence_master *f) {

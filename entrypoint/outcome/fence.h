@@ -18,11 +18,21 @@ enum {
     FENCE_ENDING_SECONDS = 4, /* for a host that has noticed to end what runs on it */
     /* The kernel closes the files of PID 1 before it kills the other processes of the container. */
     FENCE_EXIT_SECONDS = 1,
+    FENCE_UNANSWERED_BEATS = 2, /* that a host may hear after its last word has arrived */
+    FENCE_KILL_SECONDS =
+        1, /* for a host without failover to end its ranks: SIGTERM, then SIGKILL */
 };
 
 /* Returns the fence of a host that its master lost AT. LEASE is how long a silent host goes on.
  * EXITED: PID 1 of its container has ended. */
 int64_t fence_of_host(int64_t at, int64_t lease, bool exited);
+
+/* The same in a job without failover, which one master leads from begin to end. SILENT: it was lost
+ * for its silence, a lease after its last word. It ends what runs on it a lease after the last
+ * heartbeat that it heard, which may be two later than the last that it could answer, BEAT apart:
+ * TCP sends nothing after what the other side does not acknowledge. One that loses its link ends
+ * its ranks at once. */
+int64_t fence_without_failover(int64_t at, int64_t beat, bool silent);
 
 /* What the hosts of a lost master know that have come to the next one. */
 struct fence_master {

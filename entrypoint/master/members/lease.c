@@ -157,9 +157,17 @@ void lease_greet(struct member *b) {
     master_send(b->master, b->index, beat_now());
 }
 
+static int64_t fence_of(const struct member *b) {
+    const struct master *m = b->master;
+    const int64_t beat = settings_beat(&m->s.job->settings, m->s.job->cluster.count);
+    if (role_state_is_on(m->s.role_state))
+        return fence_of_host(clock_boot(), lease_of(m), b->exited);
+    return fence_without_failover(clock_boot(), beat, clock_now() - b->heard >= lease_of(m));
+}
+
 void lease_lose(struct member *b, const char *why) {
     struct master *m = b->master;
-    const int64_t fence = fence_of_host(clock_boot(), lease_of(m), b->exited);
+    const int64_t fence = fence_of(b);
     b->lost = true;
     b->exited = false;
     m->lease.fence = fence > m->lease.fence ? fence : m->lease.fence;

@@ -182,8 +182,7 @@ struct master {
         struct timer look;
         bool doubts;           /* a second check follows; queued messages are read first */
         struct boot_timer out; /* with failover: then this master may act no longer */
-        int64_t fence;         /* with failover: before, something of a lost host may still run,
-                                  clock_boot() */
+        int64_t fence;         /* before, something of a lost host may still run, clock_boot() */
         int64_t asked; /* when all hosts were asked, for lease_is_sure(), clock_boot(); 0: they were
                           not */
     } lease;

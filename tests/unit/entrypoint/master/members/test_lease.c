@@ -345,6 +345,23 @@ static void a_lost_host_has_its_fence(void) {
     close_out();
 }
 
+/* Half a second between heartbeats. */
+static void without_failover_it_has_time_to_notice_and_to_end(void) {
+    open_out(4);
+    role_state.on = false;
+    members[1].heard = members[2].heard = members[3].heard = clock_now();
+    lease_lose(&members[1], "its link has closed");
+    CU_ASSERT_EQUAL(m.lease.fence, clock_boot() + CLOCK_SECOND);
+    members[2].heard -= 10 * CLOCK_SECOND;
+    lease_lose(&members[2], "silence");
+    CU_ASSERT_EQUAL(m.lease.fence, clock_boot() + 2 * CLOCK_SECOND);
+    held_clock_pass(CLOCK_SECOND / 2);
+    lease_lose(&members[3], "its link has closed");
+    CU_ASSERT_EQUAL(m.lease.fence, clock_boot() + 3 * CLOCK_SECOND / 2);
+    role_state.on = true;
+    close_out();
+}
+
 static void a_master_that_loses_hosts_is_out_at_once(void) {
     open_out(3);
     members[1].last_ack = members[2].last_ack = clock_boot();
@@ -439,6 +456,7 @@ UNIT_SUITE("master.lease", UNIT(a_lost_spare_has_no_fence),
            UNIT(a_good_end_is_sure_while_all_hosts_have_answered_lately),
            UNIT(who_has_not_answered_lately_is_asked),
            UNIT(a_master_is_out_when_the_last_answer_is_too_old), UNIT(a_lost_host_has_its_fence),
+           UNIT(without_failover_it_has_time_to_notice_and_to_end),
            UNIT(a_master_that_loses_hosts_is_out_at_once),
            UNIT(answers_are_read_before_a_host_is_lost),
            UNIT(a_host_is_silent_for_as_long_as_was_asked_for),
