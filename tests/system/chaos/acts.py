@@ -170,6 +170,7 @@ ACTS = {
     "stop-mpirun": (stop_role("mpirun"), continue_role),
     "stop-rank": (stop_role("rank"), continue_role),
     "cut": (begin_cut, end_cut),
+    "success-alone": (begin_cut, end_cut),
     "part": (begin_part, end_part),
     "mute": (begin_rules, end_rules),
     "deafen": (begin_rules, end_rules),

@@ -7,7 +7,7 @@ before it is up to half a second old, and the connection has to be dialled again
 BEAT = 1500
 JOINS = 2000
 STANDS = {"stop-first", "freeze"}
-CUTS = {"cut", "mute", "deafen", "mute-control", "deafen-control", "lossy"}
+CUTS = {"cut", "success-alone", "mute", "deafen", "mute-control", "deafen-control", "lossy"}
 KILLS = {"kill-container", "kill-first", "anew"}
 STRIKES = {"kill-rank", "kill-shim", "kill-daemon", "kill-mpirun"}
 LIMITS = {"few-files", "few-processes", "little-memory"}
@@ -118,6 +118,19 @@ class Effects:
             return True
         return any(end > since - 2000 for end in ends)
 
+    def goes_on_without(self):
+        """Whether a first host that has lost others may go on without them."""
+        return bool(self.settings.get("SHRINK") or self.settings.get("SPARES"))
+
+    def outlive(self):
+        """Hosts with ranks that may live into the next attempt. Without failover, those that are paused, and those of which
+        packets get through now and then; a host that is cut off has ended them."""
+        if self.settings.get("FAILOVER"):
+            return set(self.stood)
+        lossy = {fault["host"] for fault in self.faults if fault["kind"] == "lossy"}
+        everyone = set(range(1, self.count + 1))
+        return everyone if 1 in lossy | self.stood | self.unsure else lossy | self.stood | self.unsure | self.limited
+
     # --- what may come of it ---
     def program_codes(self):
         program = self.plan["program"]
@@ -160,7 +173,8 @@ class Effects:
             return False
         if not losses:
             return True
-        if not self.settings.get("SHRINK") or self.before_the_begin():
+        has_spares = len(losses) <= self.settings.get("SPARES", 0)
+        if not (self.settings.get("SHRINK") or has_spares) or self.before_the_begin():
             return False
         if 1 in losses and not self.settings.get("FAILOVER"):
             return False

@@ -28,7 +28,10 @@ def without_host(plan, host):
             fault["hosts"] = [other - (other > host) for other in fault["hosts"]]
     who = plan["program"]["who"]
     plan["program"]["who"] = min(max(0, who - (who >= first)), sum(plan["slots"]) - 1)
-    return plan if len(plan["slots"]) >= 2 else None
+    if len(plan["slots"]) - plan["settings"].get("SPARES", 0) < 2:
+        return None
+    plan["program"]["who"] %= plans.ranks_of(plan)
+    return plan
 
 
 def with_good_program(plan):
@@ -42,7 +45,7 @@ def with_one_rank_each(plan):
     if max(plan["slots"]) == 1:
         return None
     plan["slots"] = [1] * len(plan["slots"])
-    plan["program"]["who"] %= len(plan["slots"])
+    plan["program"]["who"] %= plans.ranks_of(plan)
     return plan
 
 
@@ -53,6 +56,7 @@ def without_setting(plan, name):
         plan["settings"][name] = 0
         plan["settings"].pop("SHRINK", None)
         plan["settings"].pop("FAILOVER", None)
+        plan["settings"].pop("SPARES", None)
         return plan
     del plan["settings"][name]
     if name == "SHRINK":
@@ -65,7 +69,8 @@ def smaller(plan):
     steps = [lambda p, i=i: without_fault(p, i) for i in range(len(plan["faults"]))]
     steps += [lambda p, host=host: without_host(p, host) for host in range(len(plan["slots"]), 0, -1)]
     steps += [with_good_program, with_one_rank_each]
-    steps += [lambda p, name=name: without_setting(p, name) for name in ("RESTARTS", "FAILOVER", "SHRINK", "LOGS", "EVENTS")]
+    steps += [lambda p, name=name: without_setting(p, name) for name in ("RESTARTS", "FAILOVER", "SHRINK", "SPARES", "LAUNCHER",
+                                                                                "LOGS", "EVENTS")]
     for step in steps:
         made = step(copy.deepcopy(plan))
         if made is not None:

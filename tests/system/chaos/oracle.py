@@ -5,6 +5,7 @@ it as lost (effects.py); untouched hosts are held to all rules, the others to fe
 yields (name, words), in RULES, and a history in test_oracle.py that breaks it."""
 
 from effects import LIMITS, Effects
+from plan import ranks_of
 
 STORY_MOST = 1024
 TOGETHER_MS = 15000
@@ -67,10 +68,10 @@ class Case:
 def hung(case):
     """A program that never ends waits for a stop. With SHRINK the job goes on without a host that was stopped while it was cut
     off from the first one."""
-    effects, settings = case.effects, case.plan["settings"]
+    effects = case.effects
     stops = {fault["host"] for fault in effects.faults if fault["kind"] in ("term", "term-twice")}
     lost = {host for host in stops if host != 1 and effects.apart & {1, host} and str(host) not in case.history["hung"]}
-    if case.plan["program"]["kind"] in ("hang", "stubborn") and settings.get("SHRINK") and stops and stops == lost:
+    if case.plan["program"]["kind"] in ("hang", "stubborn") and effects.goes_on_without() and stops and stops == lost:
         return
     for host, processes in case.history["hung"].items():
         yield "hung", f"algo-{host} has not ended after {case.history['took'] // 1000} s: {processes[:4]}"
@@ -90,7 +91,7 @@ def codes_differ(case):
 def success_alone(case):
     """A success that untouched hosts have not heard of. With SHRINK, a first host that was cut off for too long goes on with
     the hosts that are left, and those lost to it end with 73."""
-    if case.plan["settings"].get("SHRINK") and 1 in case.effects.apart and set(case.codes.values()) == {73}:
+    if case.effects.goes_on_without() and 1 in case.effects.apart and set(case.codes.values()) == {73}:
         return
     if 0 in case.codes.values() or not any(case.codes.values()) or case.effects.leader_torn(case.end, stood=False):
         return
@@ -121,7 +122,7 @@ def stop_is_unheard(case):
     first = min(stops)
     others = [fault["begun"] for fault in faults if fault["kind"] not in ("term", "term-twice")]
     running = [mark for mark in case.marks if mark["begin"] < first and (not mark["end"] or mark["end"] > first + 500)]
-    if len(running) < sum(case.plan["slots"]) or any(begun < first + 3000 for begun in others):
+    if len(running) < ranks_of(case.plan) or any(begun < first + 3000 for begun in others):
         return
     for host, code in case.codes.items():
         if code != 143:
@@ -173,7 +174,7 @@ def code_without_cause(case):
 def overlaps(case):
     """An attempt of the same run that lives into the next one, or two runs at once."""
     effects = case.effects
-    excused = effects.stood if case.plan["settings"].get("FAILOVER") else effects.touched() | effects.stood
+    excused = effects.outlive()
     all_marks = case.history["marks"]
     for mark in all_marks:
         for next_mark in case.marks:

@@ -164,7 +164,7 @@ class Round:
         if when == "launched":
             return bool(marks)
         if when == "running":
-            return len([mark for mark in marks if mark["attempt"] == 1]) >= sum(self.plan["slots"])
+            return len([mark for mark in marks if mark["attempt"] == 1]) >= plans.ranks_of(self.plan)
         if when == "again":
             return any(mark["attempt"] > 1 for mark in marks)
         return any(mark["end"] for mark in marks)

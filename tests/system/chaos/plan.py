@@ -82,6 +82,8 @@ KINDS = {
     "anew": (4, brief, "the container of {host} is killed and started anew {length} s later", {}),
     "late": (3, outage, "{host} is started {length} s late", {}),
     "junk": (3, outage, "strangers send junk to the control port of {host} for {length} s", {}),
+    # Drawn by itself (draw_more).
+    "success-alone": (0, outage, "{host} is cut off for {length} s, in which its first rank succeeds", {}),
 }
 # Those that are so from the host's start on.
 FROM_START = {"slow-log", "few-files", "few-processes", "little-memory", "late"}
@@ -100,6 +102,11 @@ PROGRAMS = {
     "daemon": (8, (0, 9, 11)),
     "tidy": (6, (0, 11)),
 }
+
+
+def ranks_of(plan):
+    """How many ranks there are: the last hosts are spares."""
+    return sum(plan["slots"][:len(plan["slots"]) - plan["settings"].get("SPARES", 0)])
 
 
 def weighted(draw, table):
@@ -182,7 +189,24 @@ def draw_plan(seed):
     if plan["program"]["kind"] in ("hang", "stubborn"):
         plan["faults"].append({"kind": "term", "host": draw.randint(1, count), "when": "running",
                                "delay": round(draw.uniform(1, 12), 1)})
+    draw_more(seed, plan)
     return plan
+
+
+def draw_more(seed, plan):
+    """What plans have had since seeds were first noted, from numbers of its own so that those seeds draw the rest as ever."""
+    draw, settings, program = random.Random(f"more {seed}"), plan["settings"], plan["program"]
+    if draw.random() < 0.45:
+        settings["LAUNCHER"] = "direct"
+    if settings["RESTARTS"] and len(plan["slots"]) > 2 and draw.random() < 0.35:
+        settings["SPARES"] = draw.choice((1, 1, 2)) if len(plan["slots"]) > 4 else 1
+        program["who"] %= ranks_of(plan)
+    if draw.random() < 0.12:
+        host = draw.randint(1, len(plan["slots"]) - settings.get("SPARES", 0))
+        ends = program["seconds"] + program["stagger"] * sum(plan["slots"][:host - 1])
+        plan["faults"].append({"kind": "success-alone", "host": host, "when": "running",
+                               "delay": round(max(0.0, ends - draw.uniform(0.1, 0.8)), 2),
+                               "length": round(outage(draw, plan), 1)})
 
 
 def fault_text(fault):

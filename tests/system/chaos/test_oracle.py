@@ -68,6 +68,13 @@ class GoodHistories(unittest.TestCase):
     def keeps_all(self, told):
         self.assertEqual(oracle.judge(told), [])
 
+    def test_a_spare_takes_a_lost_hosts_place(self):
+        told = with_fault(history(RESTARTS=2, SPARES=1), "kill-first", 2, 3000)
+        told["hosts"]["2"] = [life(137, killed=True)]
+        told["marks"] = [mark(1, rank, BEGAN, 3000, None, world=2) for rank in range(2)]
+        told["marks"] += [mark(2, 0, 6000, END, world=2), mark(2, 1, 6000, END, world=2, host=3)]
+        self.keeps_all(told)
+
     def test_all_end_well(self):
         self.keeps_all(history())
 
@@ -222,6 +229,28 @@ class BadHistories(unittest.TestCase):
             [mark(2, rank, 15000, 20000, world=2) for rank in range(2)]
         self.breaks("two-attempts", ended(told, h3=73))
 
+    def test_two_attempts_at_once_on_a_host_cut_off_without_failover(self):
+        told = self.outlived("cut")
+        self.breaks("two-attempts", told)
+        self.assertEqual(oracle.judge(self.outlived("lossy", percent=50)), [])
+        self.assertEqual(oracle.judge(self.outlived("freeze")), [])
+
+    def outlived(self, kind, **more):
+        told = with_fault(history(RESTARTS=2, SHRINK=1, LAUNCHER="direct"), kind, 3, 2000, 22000, **more)
+        told["marks"] = [mark(1, rank, BEGAN, 15001, None) for rank in range(HOSTS)] + \
+            [mark(2, rank, 15000, 20000, world=2) for rank in range(2)]
+        return ended(told, h3=73)
+
+    def test_a_success_alone_while_its_host_is_cut_off(self):
+        told = with_fault(ended(history(), h2=73, h3=73), "success-alone", 1, 8500, 9500)
+        self.breaks("success-alone", told)
+
+    def test_a_spare_that_takes_no_place(self):
+        told = with_fault(ended(history(RESTARTS=2, SPARES=1), h1=73, h3=73), "kill-first", 2, 3000)
+        told["hosts"]["2"] = [life(137, killed=True)]
+        told["marks"] = [mark(1, rank, BEGAN, 3000, None, world=2) for rank in range(2)]
+        self.breaks("good-job-failed", told)
+
     def test_two_runs(self):
         told = history()
         told["marks"] += [mark(1, rank, BEGAN + 100, END, run="s") for rank in range(HOSTS)]
@@ -306,13 +335,21 @@ class Plans(unittest.TestCase):
         drawn = {fault["kind"] for seed in range(1000) for fault in plans.draw_plan(seed)["faults"]}
         self.assertEqual(drawn, set(plans.KINDS))
 
+    def test_both_launchers_and_spares_are_drawn(self):
+        drawn = [plans.draw_plan(seed) for seed in range(300)]
+        self.assertEqual({plan["settings"].get("LAUNCHER") for plan in drawn}, {None, "direct"})
+        self.assertEqual({plan["settings"].get("SPARES") for plan in drawn}, {None, 1, 2})
+        for plan in drawn:
+            self.assertLess(plan["program"]["who"], plans.ranks_of(plan))
+            self.assertGreater(len(plan["slots"]), 1 + plan["settings"].get("SPARES", 0))
+
     def test_smaller_plans_are_smaller_and_complete(self):
         for seed in range(100):
             plan = plans.draw_plan(seed)
             before = copy.deepcopy(plan)
             for less in minimise.smaller(plan):
                 self.assertNotEqual(less, plan)
-                self.assertLess(less["program"]["who"], sum(less["slots"]))
+                self.assertLess(less["program"]["who"], plans.ranks_of(less))
                 for fault in less["faults"]:
                     self.assertLessEqual(max(fault.get("hosts", [fault["host"]])), len(less["slots"]))
                 plans.plan_text(less)
