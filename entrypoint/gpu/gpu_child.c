@@ -104,6 +104,16 @@ static json_t *busy_json(const struct gpu_states *states) {
     return list;
 }
 
+static json_t *dead_json(const struct gpu_states *states) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < states->count; i++) {
+        char text[TEXT_SIZE];
+        if (gpu_state_is_dead(&states->devices[i], text, sizeof(text)))
+            (void)json_array_append_new(list, json_string_any(text));
+    }
+    return list;
+}
+
 static bool any_is_busy(const struct gpu_states *states) {
     for (size_t i = 0; i < states->count; i++)
         if (is_busy(&states->devices[i]))
@@ -122,9 +132,9 @@ json_t *gpu_child_memory(char *const *environment) {
             return fault_json(&err);
         int64_t now = clock_now();
         if (!any_is_busy(&states) || now >= deadline)
-            return json_pack("{s:I, s:o}", "waited",
+            return json_pack("{s:I, s:o, s:o}", "waited",
                              (json_int_t)((now - begun) / CLOCK_MILLISECOND), "busy",
-                             busy_json(&states));
+                             busy_json(&states), "dead", dead_json(&states));
         (void)poll(NULL, 0, ASK_AGAIN_MS);
     }
 }

@@ -3,6 +3,7 @@
 #include "common/json/json.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 static const struct field {
     const char *name;
@@ -23,6 +24,23 @@ void gpu_state_init(struct gpu_state *g) {
     *g = (struct gpu_state){.process_count = 0};
     for (size_t i = 0; i < FIELDS; i++)
         *(int64_t *)(void *)((char *)g + fields[i].offset) = -1;
+}
+
+bool gpu_state_is_dead(const struct gpu_state *g, char *ret, size_t size) {
+    const char *wrong = NULL;
+    const char *act = "reset the GPU";
+    if (g->lost) {
+        wrong = "does not answer the driver";
+        act = "restart the machine";
+    } else if (g->remap_failed > 0) {
+        wrong = "has no spare row for a bad one in its memory";
+        act = "replace it";
+    } else if (g->uncorrected > 0 && g->remap_pending != 0) {
+        wrong = "has an error in its memory that could not be corrected";
+    }
+    if (wrong != NULL)
+        (void)snprintf(ret, size, "GPU %s %s: %s", g->bus, wrong, act);
+    return wrong != NULL;
 }
 
 static json_t *processes_json(const struct gpu_state *g) {

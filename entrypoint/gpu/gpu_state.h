@@ -4,6 +4,7 @@
 #define ENTRYPOINT_GPU_GPU_STATE_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,7 @@ struct gpu_process {
 struct gpu_state {
     char bus[GPU_STATE_BUS_SIZE];     /* "00000000:41:00.0" */
     char fault[GPU_STATE_FAULT_SIZE]; /* the GPU does not answer; "": it does */
+    bool lost;                        /* the driver says that it is, or wants it reset */
     int64_t memory_mib;               /* all of it */
     int64_t used_mib;                 /* by programs, without what the driver keeps for itself */
     int64_t ecc;                      /* 1: errors of the memory are corrected */
@@ -52,6 +54,11 @@ struct gpu_states {
 
 /* Sets all that is not known. */
 void gpu_state_init(struct gpu_state *g);
+
+/* Returns true if no program should use the GPU again before something is done: it is lost, has no
+ * spare row left for a bad one, or has an error of its memory that waits for a reset (or may, where
+ * the GPU does not replace rows). Describes it: "GPU 00000000:42:00.0 ...: restart the machine". */
+bool gpu_state_is_dead(const struct gpu_state *g, char *ret, size_t size);
 
 /* {source, devices: [{bus, fault, memory_mib, ...}]}; what is not known is left out. */
 json_t *gpu_states_json(const struct gpu_states *states);

@@ -10,6 +10,8 @@
 enum {
     NVML_SUCCESS = 0,
     NVML_TIMEOUT = 10,
+    NVML_GPU_IS_LOST = 15,
+    NVML_RESET_REQUIRED = 16,
     NVML_ENABLED = 1,
     NVML_UNCORRECTED = 1,
     NVML_VOLATILE = 0,
@@ -218,6 +220,7 @@ static void read_device(const struct nvml *n, unsigned index, struct gpu_state *
     if (code == NVML_SUCCESS)
         code = n->pci(d, &pci);
     if (code != NVML_SUCCESS) {
+        g->lost = code == NVML_GPU_IS_LOST || code == NVML_RESET_REQUIRED;
         (void)snprintf(g->fault, sizeof(g->fault), "NVML returned %d for it", code);
         return;
     }

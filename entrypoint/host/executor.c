@@ -203,7 +203,7 @@ static void cleared(void *context, size_t left) {
     if (fault.code != 0)
         send_cleared(h, fault.text);
     else
-        resource_wait_await(&h->resource_wait, h->services, vacant, h);
+        resource_wait_await(&h->resource_wait, h->services, &h->rank_set, vacant, h);
 }
 
 void executor_end_attempt(struct executor *h, unsigned next) {

@@ -10,14 +10,21 @@
 enum { MEMORY_SECONDS = GPU_CHILD_MEMORY_SECONDS + 3, TOLD_MS = 100 };
 
 static void end_if_ready(struct resource_wait *w) {
-    if (!w->waits_for_ports && !w->waits_for_memory)
-        w->done(w->context, w->failure.code != 0 ? &w->failure : NULL);
+    if (w->waits_for_ports || w->waits_for_memory)
+        return;
+    if (w->ranks != NULL && resource_wait_unfit(w) == NULL)
+        (void)xid_watch_is_dead(&w->ranks->xids, &w->ranks->kernel, &w->failure);
+    w->done(w->context, w->failure.code != 0 ? &w->failure : NULL);
+}
+
+const struct error *resource_wait_unfit(const struct resource_wait *w) {
+    return w->failure.code == EXIT_CODE_DEVICE ? &w->failure : NULL;
 }
 
 static void ports_free(void *context, const struct error *failure) {
     struct resource_wait *w = context;
     w->waits_for_ports = false;
-    if (failure != NULL)
+    if (failure != NULL && resource_wait_unfit(w) == NULL)
         w->failure = *failure;
     end_if_ready(w);
 }
@@ -33,6 +40,9 @@ static void memory_free(void *context, const json_t *found) {
             log_warning("memory is in use after %d s: %s; the next attempt begins all the same",
                         GPU_CHILD_MEMORY_SECONDS, json_string_value(text));
     }
+    text = json_array_get(json_object_get(found, "dead"), 0);
+    if (json_is_string(text))
+        (void)error_set(&w->failure, EXIT_CODE_DEVICE, "%.200s", json_string_value(text));
     if (fault != NULL)
         log_warning("whether the GPUs' memory is free is not known: %s", fault);
     else if (waited > TOLD_MS && i == 0)
@@ -59,9 +69,11 @@ static void await_memory(struct resource_wait *w, const struct services *service
 }
 
 void resource_wait_await(struct resource_wait *w, const struct services *services,
+                         struct rank_set *ranks,
                          void (*done)(void *context, const struct error *failure), void *context) {
     resource_wait_cancel(w);
-    *w = (struct resource_wait){.waits_for_ports = true, .done = done, .context = context};
+    *w = (struct resource_wait){
+        .waits_for_ports = true, .ranks = ranks, .done = done, .context = context};
     await_memory(w, services);
     port_wait_await(&w->ports, services, PORT_WAIT_AGAIN_SECONDS, ports_free, w);
 }

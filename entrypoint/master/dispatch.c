@@ -96,6 +96,7 @@ static void decide(struct master *m, struct restart_decision *ret) {
                                         .attempt = m->phase == PHASE_RUNNING ? a->number : 0,
                                         .hosts_left = master_hosts_left(m) + rejoin_count(m),
                                         .host_lost = a->loss_count > 0,
+                                        .followed = role_state_is_on(m->s.role_state),
                                         .step = attempt_step(a),
                                         .before = m->relaunch.progress,
                                         .stop_host = stopped ? (int)a->stop_host : -1};

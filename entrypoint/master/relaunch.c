@@ -19,6 +19,8 @@ static struct restart_facts facts(const struct master *m, unsigned attempt) {
                                   .attempt = attempt,
                                   .hosts_left = master_hosts_left(m),
                                   .host_lost = true,
+                                  .followed = role_state_is_on(m->s.role_state),
+                                  .between = true,
                                   .stop_host = -1};
 }
 
@@ -102,7 +104,15 @@ void relaunch_cleared(struct member *b, const json_t *message) {
     go_on_if_ready(m);
 }
 
-/* The job cannot do without the master itself. */
+/* This host is not fit for another attempt and leaves. The others lose it, and follow another one.
+ */
+static void hand_over(struct master *m, const char *why) {
+    (void)error_set(&m->fault, EXIT_CODE_DEVICE, "%s; this host leaves the job to the others", why);
+    m->fault_host = 0;
+    master_raise(m, EVENT_UNFIT);
+}
+
+/* Without failover the job cannot do without the master itself. */
 void relaunch_decide_on_loss(struct member *b, const char *why) {
     struct master *m = b->master;
     struct error err = {0};
@@ -111,6 +121,10 @@ void relaunch_decide_on_loss(struct member *b, const char *why) {
     restart_decide(&m->s.job->settings, &about, &decision);
     if (b->index > 0 && decision.again) {
         go_on_if_ready(m);
+        return;
+    }
+    if (b->index == 0 && decision.again && about.followed) {
+        hand_over(m, why);
         return;
     }
     (void)error_set(&err, EXIT_CODE_HOST_LOST, "lost between two attempts: %s", why);

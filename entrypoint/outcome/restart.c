@@ -29,6 +29,55 @@ static bool is_short(const struct restart_facts *f) {
            (f->cluster->spares == 0 || f->hosts_left < f->cluster->count - f->cluster->spares);
 }
 
+/* Explains why hosts that are lost end the job; "" if they do not. */
+static void explain_shortness(const struct settings *settings, const struct restart_facts *f,
+                              char why[RESTART_WHY_SIZE]) {
+    why[0] = '\0';
+    if (!is_short(f))
+        return;
+    if (f->cluster->spares > 0 && !settings->shrink)
+        (void)snprintf(why, RESTART_WHY_SIZE,
+                       "no restart, as no spare is left for a lost host and RINGMASTER_SHRINK is "
+                       "not 1");
+    else if (!settings->shrink)
+        (void)snprintf(why, RESTART_WHY_SIZE,
+                       "no restart without a lost host unless RINGMASTER_SHRINK is 1");
+    else if ((int64_t)f->hosts_left < settings->min_hosts)
+        (void)snprintf(why, RESTART_WHY_SIZE,
+                       "no restart with %zu host%s, RINGMASTER_MIN_HOSTS is %" PRId64,
+                       f->hosts_left, STR_PLURAL(f->hosts_left), settings->min_hosts);
+}
+
+/* Finds the GPU that cannot be used any more and explains why its host ends the job by leaving it;
+ * "" if it does not. Returns false if there is no such GPU. */
+static bool has_dead_gpu(const struct settings *settings, const struct restart_facts *f,
+                         char why[RESTART_WHY_SIZE]) {
+    char bus[XID_BUS_SIZE];
+    char of[HOST_NAME_SIZE + 8] = "";
+    char gpu[XID_TEXT_SIZE];
+    char rest[RESTART_WHY_SIZE];
+    struct restart_facts left = *f;
+    const int host = f->verdict->host;
+    const struct xid_row *xid = xid_in_vain(f->verdict->evidence, bus);
+    why[0] = '\0';
+    if (xid == NULL || f->between)
+        return xid != NULL;
+    left.host_lost = true;
+    left.hosts_left -= left.hosts_left > 0;
+    explain_shortness(settings, &left, rest);
+    if (left.hosts_left == 0 || (host <= 0 && !f->followed))
+        (void)snprintf(rest, sizeof(rest), "%s",
+                       left.hosts_left == 0
+                           ? "there is no other host"
+                           : "the first host can leave only with RINGMASTER_FAILOVER=1");
+    if (host >= 0 && (size_t)host < f->cluster->count)
+        (void)snprintf(of, sizeof(of), " of %s", f->cluster->hosts[host].name.text);
+    xid_describe(xid, bus, of, gpu, sizeof(gpu));
+    if (rest[0] != '\0')
+        (void)snprintf(why, RESTART_WHY_SIZE, "no restart, as %s; %.96s", gpu, rest);
+    return true;
+}
+
 static bool follows(const struct settings *settings, const struct restart_facts *f,
                     char why[RESTART_WHY_SIZE]) {
     why[0] = '\0';
@@ -37,27 +86,14 @@ static bool follows(const struct settings *settings, const struct restart_facts 
     bool stopped = f->verdict->code == EXIT_CODE_STOPPED && !f->verdict->transient;
     if ((int64_t)f->attempt > settings->restarts || stopped)
         return false;
-    const struct xid_row *xid = xid_in_vain(f->verdict->evidence);
+    bool dead_gpu = has_dead_gpu(settings, f, why);
     bool wanted =
         f->verdict->rank >= 0 && settings_has_code(settings->restart_codes, f->verdict->code);
-    if (!f->verdict->transient && !wanted)
+    if (!f->verdict->transient && !wanted && !dead_gpu)
         (void)snprintf(why, RESTART_WHY_SIZE, "no restart after this kind of failure");
-    else if (xid != NULL)
-        (void)snprintf(why, RESTART_WHY_SIZE,
-                       "no restart, as the GPU cannot be used before this is done: %s (Xid %d)",
-                       xid_action_text(xid->action), xid->number);
-    else if (is_short(f) && f->cluster->spares > 0 && !settings->shrink)
-        (void)snprintf(why, RESTART_WHY_SIZE,
-                       "no restart, as no spare is left for a lost host and RINGMASTER_SHRINK is "
-                       "not 1");
-    else if (is_short(f) && !settings->shrink)
-        (void)snprintf(why, RESTART_WHY_SIZE,
-                       "no restart without a lost host unless RINGMASTER_SHRINK is 1");
-    else if (is_short(f) && (int64_t)f->hosts_left < settings->min_hosts)
-        (void)snprintf(why, RESTART_WHY_SIZE,
-                       "no restart with %zu host%s, RINGMASTER_MIN_HOSTS is %" PRId64,
-                       f->hosts_left, STR_PLURAL(f->hosts_left), settings->min_hosts);
-    else if (is_in_vain(f))
+    if (why[0] == '\0')
+        explain_shortness(settings, f, why);
+    if (why[0] == '\0' && is_in_vain(f))
         (void)snprintf(why, RESTART_WHY_SIZE,
                        "no restart, as %d attempts in a row got no further than step %" PRIu64,
                        RESTART_FRUITLESS_MAX, f->before.best_step);

@@ -1,6 +1,9 @@
 /* Decision after a failed attempt: another one and the pause before it, or the end of the job and
  * its text.
  *
+ * A host that failed because of a GPU which cannot be used before it is reset or the machine is
+ * restarted (xid.h) leaves the job: another attempt follows only if the job can go on without it.
+ *
  * Pure, from the verdict, the number of spares and the settings RINGMASTER_RESTARTS,
  * _RESTART_CODES, _SHRINK and _MIN_HOSTS. */
 #ifndef ENTRYPOINT_OUTCOME_RESTART_H
@@ -31,6 +34,9 @@ struct restart_facts {
     unsigned attempt;              /* its number, from 1; 0: none had begun */
     size_t hosts_left;             /* that are not lost, spares included */
     bool host_lost;                /* since that attempt began */
+    bool followed;                 /* another host may lead the job in place of the first one */
+    bool between;  /* the attempt has been judged: a host with a GPU that cannot be used has said so
+                      itself, and is lost */
     uint64_t step; /* the furthest that a rank of the attempt reported; 0: none did */
     struct restart_progress before; /* of the attempts before it */
     int stop_host;                  /* the host of a stop that did not end it; -1: none */

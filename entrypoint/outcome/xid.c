@@ -3,7 +3,6 @@
 #include "common/str.h"
 
 #include <limits.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,25 +38,36 @@ static bool asks_for_recovery(const char *line) {
 }
 
 /* The row of a line "NVRM: Xid (PCI:0000:41:00): 79, ..."; NULL if it is none. */
-static const struct xid_row *row_of(const char *line) {
+static const struct xid_row *row_of(const char *line, char ret_bus[XID_BUS_SIZE]) {
+    static const char front[] = "Xid (";
+    static const char bus[] = "PCI:";
     char digits[8];
     int64_t number = 0;
-    const char *at = strstr(line, "Xid (");
+    const char *at = strstr(line, front);
     const char *end = at != NULL ? strstr(at, "): ") : NULL;
     if (end == NULL)
         return NULL;
+    at += strlen(front);
+    at += str_starts_with(at, bus) ? strlen(bus) : 0;
+    (void)snprintf(ret_bus, XID_BUS_SIZE, "%.*s", (int)(end - at), at);
     end += sizeof("): ") - 1;
     (void)snprintf(digits, sizeof(digits), "%.*s", (int)strspn(end, "0123456789"), end);
     return str_parse_int(digits, 0, INT_MAX, &number, NULL) == 0 ? xid_find((int)number) : NULL;
 }
 
-const struct xid_row *xid_in_vain(const char *evidence) {
+const struct xid_row *xid_in_vain(const char *evidence, char ret_bus[XID_BUS_SIZE]) {
     char line[512];
     for (const char *at = evidence; *at != '\0'; at += strcspn(at, "\n"), at += *at == '\n') {
         (void)snprintf(line, sizeof(line), "%.*s", (int)strcspn(at, "\n"), at);
-        const struct xid_row *row = row_of(line);
+        const struct xid_row *row = row_of(line, ret_bus);
         if (row != NULL && (row->action == XID_TEXT ? asks_for_recovery(line) : !row->again))
             return row;
     }
     return NULL;
+}
+
+void xid_describe(const struct xid_row *row, const char *bus, const char *of, char *ret,
+                  size_t size) {
+    (void)snprintf(ret, size, "GPU %s%.64s cannot be used before this is done: %s (Xid %d, %s)",
+                   bus, of, xid_action_text(row->action), row->number, row->name);
 }

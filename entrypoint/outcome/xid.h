@@ -4,6 +4,9 @@
 #define ENTRYPOINT_OUTCOME_XID_H
 
 #include <stdbool.h>
+#include <stddef.h>
+
+enum { XID_BUS_SIZE = 32, XID_TEXT_SIZE = 192 };
 
 enum xid_action {
     XID_WATCH,   /* start the program again, or go on */
@@ -28,8 +31,13 @@ const struct xid_row *xid_find(int number);
 const char *xid_action_text(enum xid_action action);
 
 /* Returns the first row among the lines of EVIDENCE, the kernel's or NVML's, after which another
- * attempt on that GPU is in vain; NULL: there is none. What Xid 154 asks for counts as the line
- * says. */
-const struct xid_row *xid_in_vain(const char *evidence);
+ * attempt on that GPU is in vain, with the GPU's address on the bus; NULL: there is none. What Xid
+ * 154 asks for counts as the line says. */
+const struct xid_row *xid_in_vain(const char *evidence, char ret_bus[XID_BUS_SIZE]);
+
+/* Describes ROW of the GPU at BUS: "GPU 0000:42:00 cannot be used before this is done: restart the
+ * machine (Xid 79)". OF is put after the GPU's name: " of algo-2", or "". */
+void xid_describe(const struct xid_row *row, const char *bus, const char *of, char *ret,
+                  size_t size);
 
 #endif

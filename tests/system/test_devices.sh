@@ -103,10 +103,79 @@ an_xid_ends_the_job() {
     with_gpus 1 xid=79 -e RINGMASTER_RESTARTS=3 -- train --once-per-host -- sh -c 'sleep 3; kill -KILL $$'
     all_end 60 137 1 || return
     check "it is named" says 1 'NVRM: Xid (PCI:0000:42:00): 79, told by NVML'
-    check "no restart" says 1 'no restart, as the GPU cannot be used before this is done: restart the machine (Xid 79)'
+    check "no restart" says 1 'no restart, as GPU 0000:42:00 of algo-1 cannot be used before this is done: restart the machine (Xid 79'
+    check "the reason" says 1 'there is no other host'
+}
+
+# What runs in a job of which one host has a GPU that goes: SECONDS for the ranks of the first attempt, the one on that
+# host dies; those of the next return at once, and say how many they are.
+dying_on() {
+    echo "[ \$RINGMASTER_ATTEMPT = 1 ] || { echo again with \$WORLD_SIZE; exit 0; }
+        sleep 3; [ \$SM_CURRENT_HOST != algo-$1 ] || kill -KILL \$\$; exec sleep 60"
+}
+
+# A GPU that the driver gives up takes its host out of the job, whatever tells of it, and the others go on.
+a_host_with_a_dead_gpu_leaves() {
+    for sign in xid=79 lost sick; do
+        ring 2
+        with_gpus 1 well -e RINGMASTER_RESTARTS=2 -e RINGMASTER_SHRINK=1 -- train --once-per-host -- sh -c "$(dying_on 2)"
+        with_gpus 2 "$sign" -e RINGMASTER_RESTARTS=2 -e RINGMASTER_SHRINK=1 -- train --once-per-host -- sh -c "$(dying_on 2)"
+        all_end 90 0 1 || return
+        check "the sick host ends" hosts wait 30 2
+        check "its code" equal "$(hosts code 2)" 72
+        case $sign in
+        xid=79) words='GPU 0000:42:00 cannot be used before this is done: restart the machine (Xid 79, xid-off-the-bus)' ;;
+        lost) words='GPU number 1 does not answer the driver: restart the machine' ;;
+        sick) words='GPU 00000000:41:00.0 has an error in its memory that could not be corrected: reset the GPU' ;;
+        esac
+        check "the first host tells why" holds "$(hosts log 1)" "algo-2 is lost: $words"
+        check "the event names it" grep -q '"why":"GPU ' "$(hosts opt 1)/output/data/events-algo-1.jsonl"
+        all_name "$words; this host leaves the job" 2
+        check "the other goes on alone" says 1 'again with 1'
+    done
+}
+
+# A spare takes its place, with as many ranks as before.
+a_spare_takes_the_place_of_a_dead_gpus_host() {
+    ring 3
+    with_gpus 2 xid=95 -e RINGMASTER_RESTARTS=2 -e RINGMASTER_SPARES=1 -- train --once-per-host -- sh -c "$(dying_on 2)"
+    for host in 1 3; do
+        with_gpus "$host" well -e RINGMASTER_RESTARTS=2 -e RINGMASTER_SPARES=1 -- train --once-per-host -- sh -c "$(dying_on 2)"
+    done
+    all_end 90 0 1 3 || return
+    check "the sick host ends" hosts wait 30 2
+    check "its code" equal "$(hosts code 2)" 72
+    check "all ranks are there" says 3 'again with 2'
+}
+
+# The first host leaves only where another may lead.
+the_first_host_has_a_dead_gpu() {
+    for failover in 0 1; do
+        ring 3
+        mkdir -m 1777 "$share/checkpoints"
+        for host in 1 2 3; do
+            word=well
+            [ "$host" != 1 ] || word=xid=79
+            with_gpus "$host" "$word" -e RINGMASTER_RESTARTS=2 -e RINGMASTER_SHRINK=1 -e "RINGMASTER_FAILOVER=$failover" \
+                -e RINGMASTER_DEAD_SECONDS=5 -e "RINGMASTER_CHECKPOINTS=file://$share/checkpoints" \
+                -- train --once-per-host -- sh -c "$(dying_on 1)"
+        done
+        if [ "$failover" = 0 ]; then
+            all_end 90 137 $everyone || return
+            all_name 'GPU 0000:42:00 of algo-1 cannot be used before this is done: restart the machine (Xid 79' $everyone
+            all_name 'the first host can leave only with RINGMASTER_FAILOVER=1' $everyone
+            continue
+        fi
+        all_end 120 0 2 3 || return
+        check "the sick host ends" hosts wait 30 1
+        check "its code" equal "$(hosts code 1)" 72
+        all_name 'this host leaves the job to the others' 1
+        check "the others go on" says 2 'again with 2'
+    done
 }
 
 CASES=${CASES:-a_plugin_is_really_loaded a_plugin_is_a_row_of_the_check gpus_are_checked
-    no_library_ends_the_check memory_is_waited_for an_xid_ends_the_job}
+    no_library_ends_the_check memory_is_waited_for an_xid_ends_the_job
+    a_host_with_a_dead_gpu_leaves a_spare_takes_the_place_of_a_dead_gpus_host the_first_host_has_a_dead_gpu}
 run_cases
 finish

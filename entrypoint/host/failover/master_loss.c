@@ -14,7 +14,7 @@ bool master_loss_lives_on(const struct master_loss *l, struct role_state *s, con
     bool returns = role_state_may_return(s, job) && begun && !in_vain && !l->stop_requested;
     if (l->joined && !l->ordered && !l->waits && !role_state_is_again(s))
         *why = "; the job had not begun here";
-    if (l->stopping || !(follows || returns))
+    if (l->unfit != NULL || l->stopping || !(follows || returns))
         return false;
     s->back = !follows;
     s->stopping = s->stopping || l->stop_requested; /* its next master has not heard of it */
@@ -24,7 +24,9 @@ bool master_loss_lives_on(const struct master_loss *l, struct role_state *s, con
 void master_loss_error(const struct master_loss *l, const struct role_state *s,
                        const struct job *job, const char *last, const char *why,
                        struct error *ret) {
-    if (l->absent)
+    if (l->unfit != NULL) /* the master has heard that, and goes on without this host */
+        (void)error_set(ret, EXIT_CODE_DEVICE, "%s; this host leaves the job", l->unfit->text);
+    else if (l->absent)
         (void)error_set(ret, EXIT_CODE_HOST_LOST,
                         "the master is lost, and nothing listens at its address any more: %s",
                         last);

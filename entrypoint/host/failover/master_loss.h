@@ -8,13 +8,14 @@
 
 /* State of the worker until then. */
 struct master_loss {
-    bool begun;          /* everything that the job needs was here */
-    bool joined;         /* the master had admitted it */
-    bool ordered;        /* the job had begun */
-    bool waits;          /* it waited for an attempt that would readmit it */
-    bool stopping;       /* the master had ordered the ranks to stop */
-    bool absent;         /* it asked to be readmitted, and no host is there */
-    bool stop_requested; /* by a signal to this host: a master that follows has to be told */
+    bool begun;                /* everything that the job needs was here */
+    bool joined;               /* the master had admitted it */
+    bool ordered;              /* the job had begun */
+    bool waits;                /* it waited for an attempt that would readmit it */
+    bool stopping;             /* the master had ordered the ranks to stop */
+    bool absent;               /* it asked to be readmitted, and no host is there */
+    bool stop_requested;       /* by a signal to this host: a master that follows has to be told */
+    const struct error *unfit; /* why this host takes part in no other attempt; NULL: it may */
 };
 
 /* Returns true if another role begins, and sets in S whether this host asks to be readmitted in it.

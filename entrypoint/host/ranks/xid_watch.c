@@ -5,6 +5,7 @@
 #include "common/log/log.h"
 #include "common/str.h"
 #include "entrypoint/job/machine/accelerators.h"
+#include "entrypoint/outcome/xid.h"
 
 #include <limits.h>
 #include <signal.h>
@@ -56,6 +57,20 @@ void xid_watch_start(struct xid_watch *w, const struct services *services, struc
 void xid_watch_drain(struct xid_watch *w) {
     if (w->kernel != NULL && w->task.running)
         pipe_reader_drain(&w->task.out);
+}
+
+bool xid_watch_is_dead(struct xid_watch *w, struct kmsg *kernel, struct error *ret) {
+    char lines[KMSG_LINES * KMSG_LINE_SIZE];
+    char bus[XID_BUS_SIZE];
+    char text[XID_TEXT_SIZE];
+    xid_watch_drain(w);
+    kmsg_read(kernel, false, false, lines, sizeof(lines));
+    const struct xid_row *row = xid_in_vain(lines, bus);
+    if (row == NULL)
+        return false;
+    xid_describe(row, bus, "", text, sizeof(text));
+    (void)error_set(ret, EXIT_CODE_DEVICE, "%s", text);
+    return true;
 }
 
 void xid_watch_close(struct xid_watch *w) {

@@ -7,6 +7,8 @@
 #include "entrypoint/host/services/services.h"
 #include "entrypoint/os/subprocess.h"
 
+#include <stdbool.h>
+
 struct xid_watch {
     struct kmsg *kernel; /* takes the lines; NULL: never started */
     struct subprocess task;
@@ -17,6 +19,9 @@ struct xid_watch {
 void xid_watch_start(struct xid_watch *w, const struct services *services, struct kmsg *kernel);
 /* Takes the lines that are there now: for when a rank has ended. */
 void xid_watch_drain(struct xid_watch *w);
+/* Returns true if a line that KERNEL or the child has since the attempt began is about a GPU which
+ * cannot be used before something is done (outcome/xid.h), and describes it in an error. */
+bool xid_watch_is_dead(struct xid_watch *w, struct kmsg *kernel, struct error *ret);
 /* Kills the child. W may be zeroed. */
 void xid_watch_close(struct xid_watch *w);
 

@@ -83,7 +83,8 @@ static void lose_master(struct worker *w, const char *why) {
                                      .waits = w->waits,
                                      .stopping = w->s.host.rank_set.stopping,
                                      .stop_requested = w->stopping,
-                                     .absent = w->search.vain};
+                                     .absent = w->search.vain,
+                                     .unfit = resource_wait_unfit(&w->s.host.resource_wait)};
     if (master_loss_lives_on(&loss, w->s.role_state, w->s.job, &alone)) {
         log_error("the master, %s, is lost: %s%s", master_name(w), why, alone);
         event_log_put(&w->s.event_log, RECORD_HOST_LOST,
@@ -95,7 +96,7 @@ static void lose_master(struct worker *w, const char *why) {
     }
     master_loss_error(&loss, w->s.role_state, w->s.job, why, alone, &err);
     w->s.at_once = role_state_is_on(w->s.role_state);
-    supervisor_conclude_error(&w->s, &err, 0);
+    supervisor_conclude_error(&w->s, &err, loss.unfit ? (int)w->s.job->cluster.self : 0);
 }
 
 static void take_run(struct worker *w, const json_t *welcome) {

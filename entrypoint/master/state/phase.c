@@ -29,6 +29,7 @@
  *   - At the end of the budget shims are released with the SIGKILL: mpirun would wait for them.
  *   - A host that is lost during the cleanup after an attempt ends the job only if the rules of
  *     restarts say so. A host that is alive but not ready counts as lost and is disconnected.
+ *     With failover that goes for this host, too: it leaves, and the others lose their master.
  *   - A spare runs nothing, so its loss changes nothing but who may take a lost host's place.
  *   - While hosts upload, nothing else is awaited. A stop shortens the time for it; a second one,
  * or one after a stop that ended the job, leaves no time.
@@ -169,6 +170,7 @@ static const struct phase_row rows[] = {
      GUARD_NONE,
      {DO_MARK_LOST, DO_DECIDE_ON_LOSS, DO_DISCONNECT},
      CLEARING},
+    {CLEARING, EVENT_UNFIT, GUARD_NONE, {DO_DISCONNECT_ALL, DO_SET_VERDICT, DO_CONCLUDE}, JUDGED},
     {CLEARING, EVENT_CLEANUP_DONE, GUARD_FAILOVER, {DO_NEXT_ATTEMPT}, RUNNING},
     {CLEARING, EVENT_CLEANUP_DONE, GUARD_NONE, {DO_NEXT_ATTEMPT, DO_LAUNCH}, RUNNING},
     {CLEARING, EVENT_HOST_REJOINED, GUARD_NONE, {DO_READMIT}, CLEARING},
@@ -202,30 +204,31 @@ _Static_assert(EVENT_COUNT <= 64, "a mask has a bit for each event");
 static const uint64_t ignored[PHASE_COUNT] = {
     [JOINING] = ON(EXAMINED) | ON(ALL_STARTED) | ON(FAILURE) | ON(MPIRUN_ENDED) | ON(ALL_HEARD) |
                 ON(COLLECT_DEADLINE) | ON(ALL_ANSWERED) | ON(HOLD_SPENT) | ON(BUDGET_SPENT) |
-                ON(CLEANUP_FAILED) | ON(CLEANUP_DONE) | ON(DIR_SHARED) | ON(PEER_ARRIVED) |
-                ON(QUORUM_REACHED) | ON(VIEW_ACCEPTED) | ON(HOST_REJOINED) | ON(QUORUM_LOST) |
-                ON(TRY_AGAIN) | ON(UPLOADED) | ON(UPLOAD_DEADLINE),
+                ON(CLEANUP_FAILED) | ON(UNFIT) | ON(CLEANUP_DONE) | ON(DIR_SHARED) |
+                ON(PEER_ARRIVED) | ON(QUORUM_REACHED) | ON(VIEW_ACCEPTED) | ON(HOST_REJOINED) |
+                ON(QUORUM_LOST) | ON(TRY_AGAIN) | ON(UPLOADED) | ON(UPLOAD_DEADLINE),
     [EXAMINING] = ON(ALL_JOINED) | ON(READY_DEADLINE) | ON(ALL_STARTED) | ON(FAILURE) |
                   ON(MPIRUN_ENDED) | ON(ALL_HEARD) | ON(COLLECT_DEADLINE) | ON(ALL_ANSWERED) |
-                  ON(HOLD_SPENT) | ON(BUDGET_SPENT) | ON(CLEANUP_FAILED) | ON(CLEANUP_DONE) |
-                  ON(DIR_SHARED) | ON(PEER_ARRIVED) | ON(QUORUM_REACHED) | ON(VIEW_ACCEPTED) |
-                  ON(HOST_REJOINED) | ON(LED_ELSEWHERE) | ON(QUORUM_LOST) | ON(TRY_AGAIN) |
-                  ON(UPLOADED) | ON(UPLOAD_DEADLINE),
+                  ON(HOLD_SPENT) | ON(BUDGET_SPENT) | ON(CLEANUP_FAILED) | ON(UNFIT) |
+                  ON(CLEANUP_DONE) | ON(DIR_SHARED) | ON(PEER_ARRIVED) | ON(QUORUM_REACHED) |
+                  ON(VIEW_ACCEPTED) | ON(HOST_REJOINED) | ON(LED_ELSEWHERE) | ON(QUORUM_LOST) |
+                  ON(TRY_AGAIN) | ON(UPLOADED) | ON(UPLOAD_DEADLINE),
     [PROBING] = ON(ALL_JOINED) | ON(DUPLICATE_NAME) | ON(READY_DEADLINE) | ON(EXAMINED) |
                 ON(ALL_STARTED) | ON(FAILURE) | ON(MPIRUN_ENDED) | ON(ALL_HEARD) |
                 ON(COLLECT_DEADLINE) | ON(ALL_ANSWERED) | ON(HOLD_SPENT) | ON(BUDGET_SPENT) |
-                ON(CLEANUP_FAILED) | ON(CLEANUP_DONE) | ON(PEER_ARRIVED) | ON(QUORUM_REACHED) |
-                ON(VIEW_ACCEPTED) | ON(HOST_REJOINED) | ON(LED_ELSEWHERE) | ON(QUORUM_LOST) |
-                ON(TRY_AGAIN) | ON(UPLOADED) | ON(UPLOAD_DEADLINE),
+                ON(CLEANUP_FAILED) | ON(UNFIT) | ON(CLEANUP_DONE) | ON(PEER_ARRIVED) |
+                ON(QUORUM_REACHED) | ON(VIEW_ACCEPTED) | ON(HOST_REJOINED) | ON(LED_ELSEWHERE) |
+                ON(QUORUM_LOST) | ON(TRY_AGAIN) | ON(UPLOADED) | ON(UPLOAD_DEADLINE),
     [GATHERING] = ON(ALL_JOINED) | ON(DUPLICATE_NAME) | ON(READY_DEADLINE) | ON(EXAMINED) |
                   ON(ALL_STARTED) | ON(FAILURE) | ON(MPIRUN_ENDED) | ON(ALL_HEARD) |
                   ON(COLLECT_DEADLINE) | ON(ALL_ANSWERED) | ON(HOLD_SPENT) | ON(BUDGET_SPENT) |
-                  ON(CLEANUP_FAILED) | ON(CLEANUP_DONE) | ON(DIR_SHARED) | ON(VIEW_ACCEPTED) |
-                  ON(LED_ELSEWHERE) | ON(TRY_AGAIN) | ON(UPLOADED) | ON(UPLOAD_DEADLINE),
+                  ON(CLEANUP_FAILED) | ON(UNFIT) | ON(CLEANUP_DONE) | ON(DIR_SHARED) |
+                  ON(VIEW_ACCEPTED) | ON(LED_ELSEWHERE) | ON(TRY_AGAIN) | ON(UPLOADED) |
+                  ON(UPLOAD_DEADLINE),
     [RUNNING] = ON(ALL_JOINED) | ON(DUPLICATE_NAME) | ON(READY_DEADLINE) | ON(EXAMINED) |
-                ON(CLEANUP_FAILED) | ON(CLEANUP_DONE) | ON(DIR_SHARED) | ON(PEER_ARRIVED) |
-                ON(QUORUM_REACHED) | ON(HOST_REJOINED) | ON(LED_ELSEWHERE) | ON(UPLOADED) |
-                ON(UPLOAD_DEADLINE),
+                ON(CLEANUP_FAILED) | ON(UNFIT) | ON(CLEANUP_DONE) | ON(DIR_SHARED) |
+                ON(PEER_ARRIVED) | ON(QUORUM_REACHED) | ON(HOST_REJOINED) | ON(LED_ELSEWHERE) |
+                ON(UPLOADED) | ON(UPLOAD_DEADLINE),
     [CLEARING] = ON(ALL_JOINED) | ON(DUPLICATE_NAME) | ON(READY_DEADLINE) | ON(EXAMINED) |
                  ON(ALL_STARTED) | ON(FAILURE) | ON(MPIRUN_ENDED) | ON(ALL_HEARD) |
                  ON(COLLECT_DEADLINE) | ON(ALL_ANSWERED) | ON(HOLD_SPENT) | ON(BUDGET_SPENT) |
@@ -234,16 +237,16 @@ static const uint64_t ignored[PHASE_COUNT] = {
     [UPLOADING] = ON(ALL_JOINED) | ON(DUPLICATE_NAME) | ON(READY_DEADLINE) | ON(EXAMINED) |
                   ON(LAUNCH_FAILED) | ON(ALL_STARTED) | ON(FAILURE) | ON(MPIRUN_ENDED) |
                   ON(ALL_HEARD) | ON(COLLECT_DEADLINE) | ON(HOLD_SPENT) | ON(BUDGET_SPENT) |
-                  ON(CLEANUP_FAILED) | ON(CLEANUP_DONE) | ON(DIR_SHARED) | ON(PEER_ARRIVED) |
-                  ON(QUORUM_REACHED) | ON(VIEW_ACCEPTED) | ON(HOST_REJOINED) | ON(LED_ELSEWHERE) |
-                  ON(TRY_AGAIN) | ON(ENDED),
+                  ON(CLEANUP_FAILED) | ON(UNFIT) | ON(CLEANUP_DONE) | ON(DIR_SHARED) |
+                  ON(PEER_ARRIVED) | ON(QUORUM_REACHED) | ON(VIEW_ACCEPTED) | ON(HOST_REJOINED) |
+                  ON(LED_ELSEWHERE) | ON(TRY_AGAIN) | ON(ENDED),
     [JUDGED] = ON(ALL_JOINED) | ON(DUPLICATE_NAME) | ON(READY_DEADLINE) | ON(EXAMINED) |
                ON(LAUNCH_FAILED) | ON(ALL_STARTED) | ON(FAILURE) | ON(MPIRUN_ENDED) |
                ON(ALL_HEARD) | ON(COLLECT_DEADLINE) | ON(ALL_ANSWERED) | ON(STOP) | ON(STOP_AGAIN) |
-               ON(HOLD_SPENT) | ON(BUDGET_SPENT) | ON(CLEANUP_FAILED) | ON(CLEANUP_DONE) |
-               ON(DIR_SHARED) | ON(PEER_ARRIVED) | ON(QUORUM_REACHED) | ON(VIEW_ACCEPTED) |
-               ON(HOST_REJOINED) | ON(LED_ELSEWHERE) | ON(QUORUM_LOST) | ON(TRY_AGAIN) | ON(ENDED) |
-               ON(UPLOADED) | ON(UPLOAD_DEADLINE),
+               ON(HOLD_SPENT) | ON(BUDGET_SPENT) | ON(CLEANUP_FAILED) | ON(UNFIT) |
+               ON(CLEANUP_DONE) | ON(DIR_SHARED) | ON(PEER_ARRIVED) | ON(QUORUM_REACHED) |
+               ON(VIEW_ACCEPTED) | ON(HOST_REJOINED) | ON(LED_ELSEWHERE) | ON(QUORUM_LOST) |
+               ON(TRY_AGAIN) | ON(ENDED) | ON(UPLOADED) | ON(UPLOAD_DEADLINE),
 };
 
 /* Rows that phase_find() returns for ignored events. */
@@ -279,6 +282,7 @@ static const char *const events[EVENT_COUNT] = {
     [EVENT_HOLD_SPENT] = "the time to start is over",
     [EVENT_BUDGET_SPENT] = "the time to stop is over",
     [EVENT_CLEANUP_FAILED] = "a host did not get ready",
+    [EVENT_UNFIT] = "this host did not get ready, another may lead",
     [EVENT_CLEANUP_DONE] = "all hosts are ready",
     [EVENT_DIR_SHARED] = "all hosts share the directory",
     [EVENT_PEER_ARRIVED] = "one more host has connected",

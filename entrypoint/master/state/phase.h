@@ -41,6 +41,7 @@ enum phase_event {
     EVENT_HOLD_SPENT, /* a stop waited for ranks that did not start in time */
     EVENT_BUDGET_SPENT,
     EVENT_CLEANUP_FAILED, /* a host did not get ready for the next attempt */
+    EVENT_UNFIT,          /* this host did not, and another one may lead the job */
     EVENT_CLEANUP_DONE,   /* all hosts are ready for it, and the pause is over */
     EVENT_DIR_SHARED,     /* all hosts share the checkpoint directory */
     EVENT_PEER_ARRIVED,   /* after a failover: one more host has connected */

@@ -22,4 +22,30 @@ static void what_is_not_known_is_left_out(void) {
                                  "\"memory_mib\":6}]},{\"bus\":\"\",\"fault\":\"gone\"}]}");
 }
 
-UNIT_SUITE("gpu.gpu_state", UNIT(what_is_not_known_is_left_out))
+/* What the driver says of a GPU that no program should use again, and what only wants a look. */
+static void some_gpus_are_dead(void) {
+    char text[128] = "";
+    struct gpu_state g;
+    gpu_state_init(&g);
+    memcpy(g.bus, "A", 2);
+    CU_ASSERT_FALSE(gpu_state_is_dead(&g, text, sizeof(text)));
+    memcpy(g.fault, "not permitted", 14);
+    g.remap_pending = 1;
+    CU_ASSERT_FALSE(gpu_state_is_dead(&g, text, sizeof(text)));
+    g.uncorrected = 3;
+    CU_ASSERT(gpu_state_is_dead(&g, text, sizeof(text)));
+    CU_ASSERT_STRING_EQUAL(
+        text, "GPU A has an error in its memory that could not be corrected: reset the GPU");
+    g.remap_pending = 0; /* the row has been replaced */
+    CU_ASSERT_FALSE(gpu_state_is_dead(&g, text, sizeof(text)));
+    g.remap_pending = -1;
+    CU_ASSERT(gpu_state_is_dead(&g, text, sizeof(text)));
+    g.remap_failed = 1;
+    CU_ASSERT(gpu_state_is_dead(&g, text, sizeof(text)));
+    CU_ASSERT_STRING_EQUAL(text, "GPU A has no spare row for a bad one in its memory: replace it");
+    g.lost = true;
+    CU_ASSERT(gpu_state_is_dead(&g, text, sizeof(text)));
+    CU_ASSERT_STRING_EQUAL(text, "GPU A does not answer the driver: restart the machine");
+}
+
+UNIT_SUITE("gpu.gpu_state", UNIT(what_is_not_known_is_left_out), UNIT(some_gpus_are_dead))

@@ -19,9 +19,9 @@ static void what_is_free_is_reported_at_once(void) {
     const struct services services = {.loop = &loop, .job = &job};
     CU_ASSERT_EQUAL_FATAL(loop_init(&loop, NULL), 0);
     told = 0;
-    resource_wait_await(&wait, &services, done, NULL);
+    resource_wait_await(&wait, &services, NULL, done, NULL);
     CU_ASSERT_EQUAL(told, 1);
-    resource_wait_await(&wait, &services, done, NULL);
+    resource_wait_await(&wait, &services, NULL, done, NULL);
     CU_ASSERT_EQUAL(told, 2);
     resource_wait_cancel(&wait);
     resource_wait_cancel(&(struct resource_wait){0});

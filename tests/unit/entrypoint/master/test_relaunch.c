@@ -192,6 +192,8 @@ static struct {
     struct member members[3];
     struct master m;
     int all_clear;
+    unsigned handed_over;
+    unsigned ended;
     int unfit[3];
     char why[128];
 } between;
@@ -199,6 +201,8 @@ static struct {
 static void note_between(struct master *m, const struct raised *raised) {
     (void)m;
     between.all_clear += raised->event == EVENT_CLEANUP_DONE;
+    between.handed_over += raised->event == EVENT_UNFIT;
+    between.ended += raised->event == EVENT_ENDED;
     if (raised->event == EVENT_CLEANUP_FAILED) {
         between.unfit[raised->member->index]++;
         (void)snprintf(between.why, sizeof(between.why), "%s", raised->why);
@@ -344,6 +348,28 @@ static void the_end_of_a_lost_host_is_waited_for(void) {
         }
 }
 
+/* Its own GPU cannot be used. Where another host may lead, this one leaves before the verdict. */
+static void an_unfit_first_host_leaves_the_job_to_another(void) {
+    for (int followed = 0; followed < 2; followed++) {
+        begin_clearing(followed != 0, false);
+        between.job.settings.restarts = 2;
+        between.job.settings.shrink = true;
+        between.m.failed = (struct verdict){.code = 137, .transient = true, .rank = 0};
+        between.members[0].lost = true; /* as the row of the table has it */
+        relaunch_decide_on_loss(&between.members[0], "GPU A is gone");
+        CU_ASSERT_EQUAL(between.handed_over, (unsigned)followed);
+        CU_ASSERT_EQUAL(between.ended, (unsigned)!followed);
+        if (followed) {
+            CU_ASSERT_EQUAL((int)between.m.fault.code, EXIT_CODE_DEVICE);
+            CU_ASSERT_STRING_EQUAL(between.m.fault.text,
+                                   "GPU A is gone; this host leaves the job to the others");
+        } else {
+            ASSERT_CONTAINS(between.m.verdict.text, "lost between two attempts: GPU A is gone");
+        }
+        end_clearing();
+    }
+}
+
 static void nothing_is_waited_for_where_no_host_is_lost(void) {
     begin_clearing(false, false);
     for (size_t i = 0; i < 3; i++)
@@ -363,5 +389,6 @@ STAGE_SUITE("master.relaunch", UNIT(a_crash_is_tried_again_until_it_goes_well),
             UNIT(who_says_that_it_cannot_be_ready_is_unfit),
             UNIT(the_end_of_a_lost_host_is_waited_for),
             UNIT(nothing_is_waited_for_where_no_host_is_lost),
+            UNIT(an_unfit_first_host_leaves_the_job_to_another),
             UNIT(an_attempts_order_says_how_far_those_before_came),
             UNIT(what_a_program_removed_is_made_again), UNIT(what_cannot_be_made_again_is_reported))

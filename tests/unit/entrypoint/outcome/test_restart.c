@@ -179,27 +179,90 @@ static void a_spare_makes_up_for_a_lost_host(void) {
     CU_ASSERT(again(s, f));
 }
 
-/* A GPU that is gone is gone for the next attempt, too. */
-static void what_an_xid_asks_for_comes_before_a_restart(void) {
-    static const struct {
-        const char *evidence, *why;
-    } cases[] = {
-        {"kernel: NVRM: Xid (PCI:0000:41:00): 79, GPU has fallen off the bus.",
-         "no restart, as the GPU cannot be used before this is done: restart the machine (Xid 79)"},
-        {"kernel: NVRM: Xid (PCI:0000:41:00): 31, pid=7", ""},
-        {"", ""},
-    };
-    const struct settings two = {.restarts = 2};
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct verdict v = crash;
-        (void)snprintf(v.evidence, sizeof(v.evidence), "%s", cases[i].evidence);
-        CU_ASSERT_EQUAL(again(two, about(&v, 1)), cases[i].why[0] == '\0');
-        CU_ASSERT_STRING_EQUAL(decision.why, cases[i].why);
-    }
+static const char gone[] = "kernel: NVRM: Xid (PCI:0000:41:00): 79, GPU has fallen off the bus.";
+#define GONE                                                                                       \
+    "no restart, as GPU 0000:41:00 of algo-2 cannot be used before this is done: restart the "     \
+    "machine (Xid 79, xid-off-the-bus)"
+
+static struct restart_facts on_second(const struct verdict *v, size_t hosts_left) {
+    struct restart_facts f = about(v, 1);
+    f.hosts_left = hosts_left;
+    return f;
+}
+
+/* A GPU that is gone is gone for the next attempt, too: its host leaves, or the job ends. */
+static void a_host_whose_gpu_is_gone_leaves(void) {
+    struct settings s = {.restarts = 2, .shrink = true, .min_hosts = 1};
+    struct verdict v = crash;
+    v.host = 1;
+    (void)snprintf(v.evidence, sizeof(v.evidence), "%s", gone);
+    CU_ASSERT(again(s, on_second(&v, 2)));
+    s.min_hosts = 2;
+    CU_ASSERT_FALSE(again(s, on_second(&v, 2)));
+    CU_ASSERT_STRING_EQUAL(decision.why,
+                           GONE "; no restart with 1 host, RINGMASTER_MIN_HOSTS is 2");
+    CU_ASSERT(again(s, on_second(&v, 3)));
+    s.shrink = false;
+    CU_ASSERT_FALSE(again(s, on_second(&v, 3)));
+    CU_ASSERT_STRING_EQUAL(decision.why,
+                           GONE "; no restart without a lost host unless RINGMASTER_SHRINK is 1");
+    CU_ASSERT_FALSE(again(s, on_second(&v, 1)));
+    CU_ASSERT_STRING_EQUAL(decision.why, GONE "; there is no other host");
+    /* What the program made of it does not matter. */
+    v.code = 1;
+    v.transient = false;
+    s.shrink = true;
+    CU_ASSERT(again(s, on_second(&v, 3)));
+    struct restart_facts f = on_second(&v, 2);
+    f.host_lost = f.between = true; /* it has left */
+    CU_ASSERT(again(s, f));
+    f.hosts_left = 1;
+    CU_ASSERT_FALSE(again(s, f));
+    CU_ASSERT_STRING_EQUAL(decision.why, "no restart with 1 host, RINGMASTER_MIN_HOSTS is 2");
+    CU_ASSERT_FALSE(again((struct settings){.shrink = true}, on_second(&v, 3)));
+}
+
+static void a_spare_takes_its_place(void) {
+    struct cluster_host three[] = {{.name = {"algo-1"}}, {.name = {"algo-2"}}, {.spare = true}};
+    const struct cluster with_spare = {.hosts = three, .count = 3, .spares = 1};
+    const struct settings s = {.restarts = 2};
+    struct verdict v = crash;
+    v.host = 1;
+    (void)snprintf(v.evidence, sizeof(v.evidence), "%s", gone);
+    struct restart_facts f = on_second(&v, 3);
+    f.cluster = &with_spare;
+    CU_ASSERT(again(s, f));
+    f.hosts_left = 2; /* the spare is lost */
+    CU_ASSERT_FALSE(again(s, f));
+    ASSERT_CONTAINS(decision.why, "(Xid 79, xid-off-the-bus); no restart, as no spare is left");
+}
+
+static void the_first_host_leaves_only_where_another_may_lead(void) {
+    const struct settings s = {.restarts = 2, .shrink = true, .min_hosts = 1};
+    struct verdict v = crash;
+    v.host = 0;
+    (void)snprintf(v.evidence, sizeof(v.evidence), "%s", gone);
+    struct restart_facts f = on_second(&v, 3);
+    CU_ASSERT_FALSE(again(s, f));
+    ASSERT_CONTAINS(decision.why, "GPU 0000:41:00 of algo-1 cannot be used");
+    ASSERT_CONTAINS(decision.why, "the first host can leave only with RINGMASTER_FAILOVER=1");
+    f.followed = true;
+    CU_ASSERT(again(s, f));
+}
+
+static void xids_that_pass_by_change_nothing(void) {
+    struct verdict v = crash;
+    (void)snprintf(v.evidence, sizeof(v.evidence), "kernel: NVRM: Xid (PCI:0000:41:00): 31, pid=7");
+    CU_ASSERT(again((struct settings){.restarts = 2}, on_second(&v, 1)));
+    v.transient = false;
+    CU_ASSERT_FALSE(again((struct settings){.restarts = 2}, on_second(&v, 1)));
+    CU_ASSERT_STRING_EQUAL(decision.why, "no restart after this kind of failure");
 }
 
 UNIT_SUITE("outcome.restart", UNIT(restarts_are_counted), UNIT(a_spare_makes_up_for_a_lost_host),
-           UNIT(what_an_xid_asks_for_comes_before_a_restart),
+           UNIT(a_host_whose_gpu_is_gone_leaves), UNIT(a_spare_takes_its_place),
+           UNIT(the_first_host_leaves_only_where_another_may_lead),
+           UNIT(xids_that_pass_by_change_nothing),
            UNIT(exit_codes_that_are_listed_are_worth_a_restart),
            UNIT(without_progress_there_is_an_end),
            UNIT(before_the_first_attempt_nothing_is_reported_of_attempts),

@@ -25,18 +25,33 @@ static void every_row_is_explained_and_has_an_action(void) {
     CU_ASSERT_PTR_NULL(xid_find(1));
 }
 
+static char bus[XID_BUS_SIZE];
+
 static int vain(const char *evidence) {
-    const struct xid_row *row = xid_in_vain(evidence);
+    const struct xid_row *row = xid_in_vain(evidence, bus);
     return row != NULL ? row->number : 0;
 }
 
 static void a_gpu_that_is_gone_makes_attempts_vain(void) {
     CU_ASSERT_EQUAL(vain(""), 0);
     CU_ASSERT_EQUAL(vain("kernel: NVRM: Xid (PCI:0000:41:00): 79, GPU has fallen"), 79);
+    CU_ASSERT_STRING_EQUAL(bus, "0000:41:00");
     CU_ASSERT_EQUAL(vain("kernel: NVRM: Xid (PCI:0000:41:00): 13, pid=1\n"
                          "kernel: NVRM: Xid (PCI:0000:41:00): 119, Timeout"),
                     119);
     CU_ASSERT_EQUAL(vain("nvml: NVRM: Xid (PCI:0000:41:00): 95"), 95);
+}
+
+static void the_gpu_and_what_to_do_are_told(void) {
+    char text[XID_TEXT_SIZE];
+    xid_describe(xid_find(79), "0000:42:00", " of algo-2", text, sizeof(text));
+    CU_ASSERT_STRING_EQUAL(text, "GPU 0000:42:00 of algo-2 cannot be used before this is done: "
+                                 "restart the machine (Xid 79, xid-off-the-bus)");
+    char cut[8];
+    xid_describe(xid_find(79), "0000:42:00", "", cut, sizeof(cut));
+    CU_ASSERT_STRING_EQUAL(cut, "GPU 000");
+    CU_ASSERT_EQUAL(vain("Xid (PCI:0123456789012345678901234567890123456789): 79, x"), 79);
+    CU_ASSERT_EQUAL(strlen(bus), XID_BUS_SIZE - 1);
 }
 
 static void other_lines_are_none(void) {
@@ -61,4 +76,4 @@ static void xid_154_says_itself_what_it_asks_for(void) {
 
 UNIT_SUITE("outcome.xid", UNIT(every_row_is_explained_and_has_an_action),
            UNIT(a_gpu_that_is_gone_makes_attempts_vain), UNIT(other_lines_are_none),
-           UNIT(xid_154_says_itself_what_it_asks_for))
+           UNIT(the_gpu_and_what_to_do_are_told), UNIT(xid_154_says_itself_what_it_asks_for))

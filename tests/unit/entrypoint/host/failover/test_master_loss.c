@@ -47,6 +47,23 @@ static void else_it_asks_to_be_taken_back(void) {
     role_state_close(&s);
 }
 
+/* Its master has heard why, and goes on without it. */
+static void unfit_for_another_attempt_it_leaves(void) {
+    for (int failover = 0; failover < 2; failover++) {
+        struct error unfit = {0};
+        struct error err = {0};
+        struct master_loss loss = at_work;
+        (void)error_set(&unfit, EXIT_CODE_DEVICE, "GPU A is gone");
+        loss.unfit = &unfit;
+        set_up(failover != 0);
+        CU_ASSERT_FALSE(lives_on(loss));
+        master_loss_error(&loss, &s, &job, "its link has closed", "", &err);
+        CU_ASSERT_EQUAL((int)err.code, EXIT_CODE_DEVICE);
+        CU_ASSERT_STRING_EQUAL(err.text, "GPU A is gone; this host leaves the job");
+        role_state_close(&s);
+    }
+}
+
 /* It has no part in an attempt, and others may have followed the master whom it had before. */
 static void who_waits_follows_nobody(void) {
     set_up(true);
@@ -174,8 +191,8 @@ static void who_finds_nobody_there_says_so(void) {
 }
 
 UNIT_SUITE("host.master_loss", UNIT(it_follows_the_next_host_where_it_may),
-           UNIT(else_it_asks_to_be_taken_back), UNIT(who_waits_follows_nobody),
-           UNIT(without_a_job_that_has_begun_it_leaves),
+           UNIT(unfit_for_another_attempt_it_leaves), UNIT(else_it_asks_to_be_taken_back),
+           UNIT(who_waits_follows_nobody), UNIT(without_a_job_that_has_begun_it_leaves),
            UNIT(before_the_first_attempt_it_leaves_at_once),
            UNIT(a_host_whose_ranks_were_ordered_to_stop_leaves),
            UNIT(a_stop_request_follows_to_the_next_master),

@@ -101,8 +101,9 @@ static void what_a_job_leaves_is_uploaded_before_its_verdict(void) {
         for (unsigned event = 0; event < EVENT_COUNT; event++) {
             const struct phase_row *without = row_of(from[i], event, GUARD_NONE);
             const struct phase_row *with = row_of(from[i], event, GUARD_TARGETS);
-            if (event == EVENT_QUORUM_LOST) { /* the others may upload by now */
-                CU_ASSERT_EQUAL(with->next, PHASE_JUDGED);
+            const bool others_upload = event == EVENT_QUORUM_LOST || event == EVENT_UNFIT;
+            if (others_upload) { /* by now, or when their job ends */
+                CU_ASSERT_EQUAL(with->next == PHASE_JUDGED, without->next == PHASE_JUDGED);
                 continue;
             }
             CU_ASSERT_EQUAL(without->next == PHASE_JUDGED, with->next == PHASE_UPLOADING);
@@ -228,7 +229,8 @@ static void who_comes_to_a_host_that_gives_way_is_sent_on(void) {
                 CU_ASSERT_EQUAL(does(row, DO_REDIRECT), does(row, DO_REJOIN) || fetches);
                 CU_ASSERT_EQUAL(does(row, DO_DISCONNECT_ALL),
                                 does(row, DO_REJOIN) ||
-                                    (event == EVENT_DUPLICATE_NAME && does(row, DO_SET_VERDICT)));
+                                    ((event == EVENT_DUPLICATE_NAME || event == EVENT_UNFIT) &&
+                                     does(row, DO_SET_VERDICT)));
             }
     CU_ASSERT_EQUAL(row_of(PHASE_JOINING, EVENT_DUPLICATE_NAME, GUARD_NONE)->actions[0],
                     DO_DISCONNECT_ALL);
