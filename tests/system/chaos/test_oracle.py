@@ -237,12 +237,12 @@ class BadHistories(unittest.TestCase):
 
     def outlived(self, kind, **more):
         told = with_fault(history(RESTARTS=2, SHRINK=1, LAUNCHER="direct"), kind, 3, 2000, 22000, **more)
-        told["marks"] = [mark(1, rank, BEGAN, 15001, None) for rank in range(HOSTS)] + \
+        told["marks"] = [mark(1, rank, BEGAN, 15001 if rank == 2 else 12000, None) for rank in range(HOSTS)] + \
             [mark(2, rank, 15000, 20000, world=2) for rank in range(2)]
         return ended(told, h3=73)
 
     def test_a_success_alone_while_its_host_is_cut_off(self):
-        told = with_fault(ended(history(), h2=73, h3=73), "success-alone", 1, 8500, 9500)
+        told = with_fault(ended(history(), h1=73, h3=73), "success-alone", 2, 8500, 30000)
         self.breaks("success-alone", told)
 
     def test_a_spare_that_takes_no_place(self):
