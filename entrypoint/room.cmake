@@ -51,8 +51,8 @@ room(entrypoint/direct USES common/* entrypoint/os entrypoint/job/cluster entryp
 # What a driver says of GPUs, for children alone.
 room(entrypoint/gpu USES common/* entrypoint/os entrypoint/job LINKS ${CMAKE_DL_LIBS})
 # What is gathered of ranks that hang or fail.
-room(entrypoint/evidence USES common/* entrypoint/os entrypoint/job/machine entrypoint/job/cluster
-    entrypoint/job)
+room(entrypoint/evidence USES common/* entrypoint/os entrypoint/gpu entrypoint/job/machine
+    entrypoint/job/cluster entrypoint/job)
 # One container, from the ground up: what programs do; what a host leaves for people and machines, what it
 # is, what it fetches and sends, its ranks, what outlives its master; its supervisor; and a worker.
 room(entrypoint/host/monitor USES common/* entrypoint/os)

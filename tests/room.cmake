@@ -118,10 +118,10 @@ if(TARGET entrypoint)
         room_tests(entrypoint/host/${host_room} ALONE output_lock failure_writer transfer_process device_probe USES
             entrypoint_master WAITS)
     endforeach()
-    # A stand-in for NVML, whole and without some functions.
+    # A stand-in for NVML, whole, without some functions, and with one that hangs.
     room_tests(entrypoint/gpu WAITS)
     set(nvml ${CMAKE_BINARY_DIR}/tests/nvml)
-    foreach(standin . without_rows without_init)
+    foreach(standin . without_rows without_init hanging)
         string(TOUPPER STANDIN_${standin} lacking)
         string(REPLACE . whole standin_name nvml_${standin})
         add_library(${standin_name} MODULE tests/support/nvml.c)

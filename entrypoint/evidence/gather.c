@@ -16,10 +16,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Tasks at one time: more would only wait for each other. */
 enum { RUNNING_MAX = 8, DESCRIPTOR_MAX = 1 << 20 };
+
+/* SIGTERM has come: the job ends, and its supervisor kills what is still there half a second later.
+ */
+static volatile sig_atomic_t is_asked_to_end;
+static const int64_t last_time = 2 * CLOCK_SECOND / 5;
+static const int64_t last_time_of_host = CLOCK_SECOND / 10;
 
 struct gathering {
     const struct gather_order *order;
@@ -28,6 +35,8 @@ struct gathering {
     int folder;
     size_t room;
     int64_t deadline;
+    bool told; /* where the ranks are */
+    bool is_hurried;
 };
 
 static void gathering_done(struct gathering *g) {
@@ -78,24 +87,6 @@ static nfds_t start_some(struct gathering *g, struct pollfd *fds, struct gather_
     return running;
 }
 
-static void run_all(struct gathering *g) {
-    struct pollfd fds[RUNNING_MAX];
-    struct gather_task *polled[RUNNING_MAX];
-    int64_t first = 0;
-    for (nfds_t running; (running = start_some(g, fds, polled, &first)) > 0;) {
-        (void)poll(fds, running, clock_left_ms(first));
-        const int64_t now = clock_now();
-        for (nfds_t i = 0; i < running; i++) {
-            if (fds[i].revents != 0)
-                gather_task_read(polled[i], g->folder, &g->room);
-            if (polled[i]->out >= 0 && now >= polled[i]->subject.deadline)
-                gather_task_expire(polled[i], g->folder, &g->room);
-        }
-        if (now >= g->deadline)
-            return;
-    }
-}
-
 /* --- findings --------------------------------------------------------------------------------- */
 
 static const struct gather_task *find_task(const struct gathering *g, const char *row,
@@ -132,15 +123,26 @@ static int print_rank(const struct gathering *g, const struct gather_rank *r, FI
                  out, err);
 }
 
-static int print_findings(const struct gathering *g, int64_t begun, FILE *out, struct error *err) {
+static bool ranks_are_read(const struct gathering *g) {
+    for (size_t i = 0; i < g->count; i++)
+        if (g->tasks[i].row->of == EVIDENCE_OF_RANK && (!g->tasks[i].begun || g->tasks[i].out >= 0))
+            return false;
+    return true;
+}
+
+/* Prints where the ranks are, once: what their host still gathers may take longer. */
+static int print_ranks(struct gathering *g, FILE *out, struct error *err) {
+    for (size_t i = 0; i < g->order->rank_count && !g->told; i++)
+        if (print_rank(g, &g->order->ranks[i], out, err) != 0)
+            return -1;
+    g->told = true;
+    return fflush(out) == 0 ? 0 : error_set_errno(err, EXIT_CODE_INTERNAL, "standard output");
+}
+
+static int print_total(const struct gathering *g, int64_t begun, FILE *out, struct error *err) {
     json_int_t files = 0;
     json_int_t bytes = 0;
     json_t *late = json_array();
-    for (size_t i = 0; i < g->order->rank_count; i++)
-        if (print_rank(g, &g->order->ranks[i], out, err) != 0) {
-            json_decref(late);
-            return -1;
-        }
     for (size_t i = 0; i < g->count; i++) {
         const struct gather_task *t = &g->tasks[i];
         files += t->bytes > 0;
@@ -151,6 +153,64 @@ static int print_findings(const struct gathering *g, int64_t begun, FILE *out, s
     return print(json_pack("{s:I, s:I, s:I, s:o}", "files", files, "bytes", bytes, "milliseconds",
                            (json_int_t)((clock_now() - begun) / CLOCK_MILLISECOND), "late", late),
                  out, err);
+}
+
+/* --- all ------------------------------------------------------------------------------------- */
+
+static void read_some(struct gathering *g, const struct pollfd *fds, struct gather_task **polled,
+                      nfds_t running) {
+    const int64_t now = clock_now();
+    for (nfds_t i = 0; i < running; i++) {
+        if (fds[i].revents != 0)
+            gather_task_read(polled[i], g->folder, &g->room);
+        if (polled[i]->out >= 0 && now >= polled[i]->subject.deadline)
+            gather_task_expire(polled[i], g->folder, &g->room);
+    }
+}
+
+static int64_t earlier(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* A driver of the host that hangs holds up nothing then. */
+static void hurry(struct gathering *g) {
+    const int64_t now = clock_now();
+    g->is_hurried = true;
+    g->deadline = earlier(g->deadline, now + last_time);
+    for (size_t i = 0; i < g->count; i++) {
+        struct gather_task *t = &g->tasks[i];
+        t->subject.deadline =
+            earlier(t->subject.deadline,
+                    now + (t->row->of == EVIDENCE_OF_RANK ? last_time : last_time_of_host));
+    }
+}
+
+/* A signal between two looks interrupts the wait, in which alone it is let through. */
+static void wait_for_some(struct pollfd *fds, nfds_t running, int64_t deadline) {
+    const int64_t ms = clock_left_ms(deadline);
+    const struct timespec most = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * CLOCK_MILLISECOND};
+    sigset_t none;
+    (void)sigemptyset(&none);
+    if (ppoll(fds, running, &most, &none) < 0)
+        for (nfds_t i = 0; i < running; i++)
+            fds[i].revents = 0;
+}
+
+static int run_all(struct gathering *g, FILE *out, struct error *err) {
+    struct pollfd fds[RUNNING_MAX];
+    struct gather_task *polled[RUNNING_MAX];
+    int64_t first = 0;
+    for (nfds_t running; (running = start_some(g, fds, polled, &first)) > 0;) {
+        if (ranks_are_read(g) && print_ranks(g, out, err) != 0)
+            return -1;
+        wait_for_some(fds, running, first);
+        if (is_asked_to_end != 0 && !g->is_hurried)
+            hurry(g);
+        read_some(g, fds, polled, running);
+        if (clock_now() >= g->deadline)
+            break;
+    }
+    return print_ranks(g, out, err);
 }
 
 int gather_all(const struct gather_order *order, FILE *out, struct error *err) {
@@ -164,12 +224,25 @@ int gather_all(const struct gather_order *order, FILE *out, struct error *err) {
         g.folder = open(order->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (g.folder < 0 && err != NULL && err->code == 0)
         (void)error_set_errno(err, EXIT_CODE_CONFIG, "%s", order->folder);
-    if (g.folder >= 0 && list_tasks(&g, err) == 0) {
-        run_all(&g);
-        result = print_findings(&g, begun, out, err);
-    }
+    if (g.folder >= 0 && list_tasks(&g, err) == 0 && run_all(&g, out, err) == 0)
+        result = print_total(&g, begun, out, err);
     gathering_done(&g);
     return result;
+}
+
+static void end_soon(int number) {
+    (void)number;
+    is_asked_to_end = 1;
+}
+
+/* Programs that are ended get SIGTERM, and this one too: what it has so far is worth keeping. */
+static void take_signals(void) {
+    const struct sigaction action = {.sa_handler = end_soon};
+    sigset_t set;
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGTERM);
+    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
 }
 
 int gather_run(const char *const *words, struct error *err) {
@@ -179,8 +252,7 @@ int gather_run(const char *const *words, struct error *err) {
         fd = -1;
     if (gather_order_read((int)fd, &order, err) != 0)
         return -1;
-    /* Programs that are ended get SIGTERM, and this one too: it has its own deadline. */
-    (void)signal(SIGTERM, SIG_IGN);
+    take_signals();
     cleanup_file FILE *out = fdopen(dup(STDOUT_FILENO), "w");
     if (out == NULL)
         return error_set_errno(err, EXIT_CODE_INTERNAL, "standard output");

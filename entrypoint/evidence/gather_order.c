@@ -19,11 +19,12 @@ int gather_order_make(const struct gather_order *o, struct error *err) {
         (void)json_array_append_new(ranks, json_pack("[I, I, o]", (json_int_t)o->ranks[i].rank,
                                                      (json_int_t)o->ranks[i].shim,
                                                      json_string_any(o->ranks[i].lines)));
-    cleanup_json json_t *order = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:I, s:i, s:b, s:O}", "folder", json_string_any(o->folder),
-        "host", json_string_any(o->host), "recorder", json_string_any(o->recorder), "fifo",
-        json_string_any(o->fifo), "ras", json_string_any(o->ras), "milliseconds",
-        (json_int_t)o->milliseconds, "signal", o->signal, "quick", (int)o->quick, "ranks", ranks);
+    cleanup_json json_t *order =
+        json_pack("{s:o, s:o, s:o, s:o, s:o, s:I, s:i, s:b, s:b, s:O}", "folder",
+                  json_string_any(o->folder), "host", json_string_any(o->host), "recorder",
+                  json_string_any(o->recorder), "fifo", json_string_any(o->fifo), "ras",
+                  json_string_any(o->ras), "milliseconds", (json_int_t)o->milliseconds, "signal",
+                  o->signal, "quick", (int)o->quick, "gpus", (int)o->gpus, "ranks", ranks);
     cleanup_free char *text = order != NULL ? json_dumps(order, JSON_COMPACT) : NULL;
     if (text == NULL)
         return error_no_memory(err, "an order for evidence");
@@ -69,6 +70,7 @@ static int parse(const json_t *order, struct gather_order *ret, struct error *er
         json_member_int(order, "the order", "milliseconds", &ret->milliseconds, err) != 0 ||
         json_member_int(order, "the order", "signal", &number, err) != 0 ||
         json_member_bool(order, "the order", "quick", &ret->quick, err) != 0 ||
+        json_member_bool(order, "the order", "gpus", &ret->gpus, err) != 0 ||
         json_member_array(order, "the order", "ranks", &ranks, err) != 0)
         return -1;
     if (ret->folder[0] != '/' || ret->host[0] == '\0' || strchr(ret->host, '/') != NULL)

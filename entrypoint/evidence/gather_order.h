@@ -35,7 +35,8 @@ struct gather_order {
     char ras[GATHER_ORDER_NAME_SIZE];      /* address of NCCL RAS; "": not asked by this host */
     int64_t milliseconds;                  /* for everything */
     int signal;                            /* for processes that have a handler for it; 0: none */
-    bool quick;                            /* only rows that take less than a second */
+    bool quick;                            /* only rows of ranks that are about to be ended */
+    bool gpus;                             /* the host has some */
     struct gather_rank ranks[GATHER_ORDER_RANKS_MAX];
     size_t rank_count;
 };

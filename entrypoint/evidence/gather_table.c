@@ -8,10 +8,12 @@
 #include "entrypoint/evidence/ras_answer.h"
 #include "entrypoint/evidence/ras_client.h"
 #include "entrypoint/evidence/thread_states.h"
+#include "entrypoint/gpu/gpu_snapshot.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { STATES_SIZE = 60 * 1024, KIB = 1024, MIB = 1024 * 1024 };
 
@@ -62,6 +64,11 @@ static int gather_host(const struct evidence_subject *s) {
     return host_state_print("");
 }
 
+static int gather_gpus(const struct evidence_subject *s) {
+    /* The rest is for what is written after nvidia-smi has been killed. */
+    return gpu_snapshot_print(environ, s->deadline - clock_now() - CLOCK_SECOND / 4, stdout);
+}
+
 /* One process a host answers for the whole job. */
 static int gather_ras(const struct evidence_subject *s) {
     struct error err = {0};
@@ -84,6 +91,10 @@ static bool has_recorder(const struct gather_order *order) {
 
 static bool has_ras(const struct gather_order *order) {
     return order->ras[0] != '\0';
+}
+
+static bool has_gpus(const struct gather_order *order) {
+    return order->gpus;
 }
 
 static bool has_signal(const struct gather_order *order) {
@@ -111,6 +122,11 @@ const struct evidence_row evidence_rows[] = {
      EVIDENCE_OF_JOB, false, 8000, 8 * MIB, gather_ras, has_ras},
     {"host", "HOST-state.txt", "memory, shared memory, load and pressure of the host",
      EVIDENCE_OF_HOST, true, 1000, 256 * KIB, gather_host, NULL},
+    {"gpus", "HOST-gpus.txt",
+     "each GPU by NVML, else nvidia-smi: utilization, memory and which processes use it, clocks "
+     "and "
+     "what limits them, errors, remapped rows, PCIe, NVLinks",
+     EVIDENCE_OF_HOST, true, 5000, 256 * KIB, gather_gpus, has_gpus},
 };
 
 size_t evidence_row_count(void) {

@@ -25,13 +25,13 @@ struct evidence_subject {
 };
 
 struct evidence_row {
-    const char *name;    /* lower case, for messages */
-    const char *file;    /* its name; HOST and RANK are replaced */
-    const char *what;    /* for the page */
-    enum evidence_of of; /* each rank, one a host, or one a job */
-    bool quick;          /* gathered of ranks that are about to be ended, too */
-    int64_t milliseconds;
-    size_t most; /* bytes; the rest is cut */
+    const char *name;     /* lower case, for messages */
+    const char *file;     /* its name; HOST and RANK are replaced */
+    const char *what;     /* for the page */
+    enum evidence_of of;  /* each rank, one a host, or one a job */
+    bool quick;           /* gathered of ranks that are about to be ended, too */
+    int64_t milliseconds; /* or less, where the order has less */
+    size_t most;          /* bytes; the rest is cut */
     /* Writes to standard output. Returns the process's exit code: 0, or 1 if there is nothing to
      * gather here. NULL wherever the row is about nothing on this host. */
     int (*gather)(const struct evidence_subject *subject);

@@ -47,7 +47,16 @@ void gather_task_done(struct gather_task *t) {
     buf_done(&t->kept);
 }
 
+/* SIGTERM is for the parent, which ends its rows itself. */
+static void ignore_the_end(void) {
+    sigset_t none;
+    (void)signal(SIGTERM, SIG_IGN);
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
 static _Noreturn void run(const struct gather_task *t, int out, pid_t parent) {
+    ignore_the_end();
     (void)setpgid(0, 0);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent || dup2(out, STDOUT_FILENO) < 0)

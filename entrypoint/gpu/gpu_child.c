@@ -22,7 +22,7 @@ int gpu_child_read(char *const *environment, struct gpu_states *ret, struct erro
         nvml_close(n);
         return result;
     }
-    if (smi_read(environment, GPU_CHILD_SMI_MS * CLOCK_MILLISECOND, ret, &no_smi) == 0)
+    if (smi_read(environment, GPU_CHILD_SMI_MS * CLOCK_MILLISECOND, false, ret, &no_smi) == 0)
         return 0;
     return error_set(err, EXIT_CODE_DEVICE, "%.120s; %.120s", no_nvml.text, no_smi.text);
 }

@@ -2,20 +2,41 @@
 
 #include "common/json/json.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
 static const struct field {
     const char *name;
     size_t offset;
+    bool is_checked; /* it is a part of the JSON */
 } fields[] = {
-#define FIELD(name)                                                                                \
-    { #name, offsetof(struct gpu_state, name) }
-    FIELD(memory_mib),  FIELD(used_mib),        FIELD(ecc),
-    FIELD(uncorrected), FIELD(remap_pending),   FIELD(remap_failed),
-    FIELD(clocks),      FIELD(pcie_generation), FIELD(pcie_generation_max),
-    FIELD(pcie_width),  FIELD(pcie_width_max),  FIELD(links),
-    FIELD(links_up),
+#define FIELD(name, is_checked)                                                                    \
+    { #name, offsetof(struct gpu_state, name), is_checked }
+    FIELD(memory_mib, true),
+    FIELD(used_mib, true),
+    FIELD(ecc, true),
+    FIELD(uncorrected, true),
+    FIELD(remap_pending, true),
+    FIELD(remap_failed, true),
+    FIELD(clocks, true),
+    FIELD(pcie_generation, true),
+    FIELD(pcie_generation_max, true),
+    FIELD(pcie_width, true),
+    FIELD(pcie_width_max, true),
+    FIELD(links, true),
+    FIELD(links_up, true),
+    FIELD(utilization, false),
+    FIELD(memory_utilization, false),
+    FIELD(sm_mhz, false),
+    FIELD(sm_mhz_max, false),
+    FIELD(memory_mhz, false),
+    FIELD(celsius, false),
+    FIELD(watts, false),
+    FIELD(corrected, false),
+    FIELD(rows_corrected, false),
+    FIELD(rows_uncorrected, false),
+    FIELD(pcie_replays, false),
 #undef FIELD
 };
 enum { FIELDS = sizeof(fields) / sizeof(fields[0]) };
@@ -59,7 +80,7 @@ static json_t *state_json(const struct gpu_state *g) {
         (void)json_object_set_new(object, "fault", json_string_any(g->fault));
     for (size_t i = 0; i < FIELDS; i++) {
         int64_t value = *(const int64_t *)(const void *)((const char *)g + fields[i].offset);
-        if (value >= 0)
+        if (value >= 0 && fields[i].is_checked)
             (void)json_object_set_new(object, fields[i].name, json_integer(value));
     }
     if (g->process_count > 0)

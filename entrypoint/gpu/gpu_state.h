@@ -13,6 +13,7 @@ enum {
     GPU_STATE_PROCESSES_MAX = 16,
     GPU_STATE_BUS_SIZE = 32,
     GPU_STATE_FAULT_SIZE = 128,
+    GPU_STATE_NAME_SIZE = 96,
 };
 
 struct gpu_process {
@@ -23,17 +24,26 @@ struct gpu_process {
 struct gpu_state {
     char bus[GPU_STATE_BUS_SIZE];     /* "00000000:41:00.0" */
     char fault[GPU_STATE_FAULT_SIZE]; /* the GPU does not answer; "": it does */
-    bool lost;                        /* the driver says that it is, or wants it reset */
-    int64_t memory_mib;               /* all of it */
-    int64_t used_mib;                 /* by programs, without what the driver keeps for itself */
-    int64_t ecc;                      /* 1: errors of the memory are corrected */
-    int64_t uncorrected;              /* errors since the driver was loaded */
-    int64_t remap_pending;            /* 1: a row waits for a reset to be replaced */
-    int64_t remap_failed;             /* 1: a bad row could not be replaced */
-    int64_t clocks;                   /* reasons for lower clocks, bits as in GPU_CLOCKS_... */
+    char name[GPU_STATE_NAME_SIZE];   /* "NVIDIA H100 80GB HBM3"; "": not known */
+    char uuid[GPU_STATE_NAME_SIZE];
+    bool lost;             /* the driver says that it is, or wants it reset */
+    int64_t memory_mib;    /* all of it */
+    int64_t used_mib;      /* by programs, without what the driver keeps for itself */
+    int64_t ecc;           /* 1: errors of the memory are corrected */
+    int64_t uncorrected;   /* errors since the driver was loaded */
+    int64_t remap_pending; /* 1: a row waits for a reset to be replaced */
+    int64_t remap_failed;  /* 1: a bad row could not be replaced */
+    int64_t clocks;        /* reasons for lower clocks, bits as in GPU_CLOCKS_... */
     int64_t pcie_generation, pcie_generation_max;
     int64_t pcie_width, pcie_width_max;
     int64_t links, links_up; /* NVLinks that the GPU has, and those that are up */
+    int64_t utilization;     /* per cent of the last moment in which a kernel ran */
+    int64_t memory_utilization;
+    int64_t sm_mhz, sm_mhz_max, memory_mhz;
+    int64_t celsius, watts;
+    int64_t corrected;                        /* errors since the driver was loaded */
+    int64_t rows_corrected, rows_uncorrected; /* remapped rows, by the kind of their errors */
+    int64_t pcie_replays;
     struct gpu_process processes[GPU_STATE_PROCESSES_MAX];
     size_t process_count;
 };
@@ -60,7 +70,8 @@ void gpu_state_init(struct gpu_state *g);
  * the GPU does not replace rows). Describes it: "GPU 00000000:42:00.0 ...: restart the machine". */
 bool gpu_state_is_dead(const struct gpu_state *g, char *ret, size_t size);
 
-/* {source, devices: [{bus, fault, memory_mib, ...}]}; what is not known is left out. */
+/* {source, devices: [{bus, fault, memory_mib, ...}]}, what `ringmaster check` has a row for; what
+ * is not known is left out. */
 json_t *gpu_states_json(const struct gpu_states *states);
 
 #endif

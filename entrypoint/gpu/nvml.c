@@ -13,9 +13,13 @@ enum {
     NVML_GPU_IS_LOST = 15,
     NVML_RESET_REQUIRED = 16,
     NVML_ENABLED = 1,
+    NVML_CORRECTED = 0,
     NVML_UNCORRECTED = 1,
     NVML_VOLATILE = 0,
     NVML_LINKS_MAX = 18,
+    NVML_CLOCK_SM = 1,
+    NVML_CLOCK_MEMORY = 2,
+    NVML_SENSOR = 0,
 };
 static const unsigned long long event_xid = 0x8;
 static const unsigned long long mib = 1024ULL * 1024;
@@ -39,6 +43,9 @@ struct nvml_process {
     unsigned pid;
     unsigned long long used;
     unsigned gpu_instance, compute_instance;
+};
+struct nvml_utilization {
+    unsigned gpu, memory;
 };
 struct nvml_event {
     nvml_device_ref device;
@@ -75,6 +82,17 @@ struct nvml_event {
     FUNCTION(pcie_width_max, "nvmlDeviceGetMaxPcieLinkWidth", false,                               \
              (nvml_device_ref, unsigned *))                                                        \
     FUNCTION(link, "nvmlDeviceGetNvLinkState", false, (nvml_device_ref, unsigned, unsigned *))     \
+    FUNCTION(name, "nvmlDeviceGetName", false, (nvml_device_ref, char *, unsigned))                \
+    FUNCTION(uuid, "nvmlDeviceGetUUID", false, (nvml_device_ref, char *, unsigned))                \
+    FUNCTION(utilization, "nvmlDeviceGetUtilizationRates", false,                                  \
+             (nvml_device_ref, struct nvml_utilization *))                                         \
+    FUNCTION(clock, "nvmlDeviceGetClockInfo", false, (nvml_device_ref, unsigned, unsigned *))      \
+    FUNCTION(clock_max, "nvmlDeviceGetMaxClockInfo", false,                                        \
+             (nvml_device_ref, unsigned, unsigned *))                                              \
+    FUNCTION(temperature, "nvmlDeviceGetTemperature", false,                                       \
+             (nvml_device_ref, unsigned, unsigned *))                                              \
+    FUNCTION(power, "nvmlDeviceGetPowerUsage", false, (nvml_device_ref, unsigned *))               \
+    FUNCTION(pcie_replays, "nvmlDeviceGetPcieReplayCounter", false, (nvml_device_ref, unsigned *)) \
     FUNCTION(set_create, "nvmlEventSetCreate", false, (nvml_set_ref *))                            \
     FUNCTION(set_add, "nvmlDeviceRegisterEvents", false,                                           \
              (nvml_device_ref, unsigned long long, nvml_set_ref))                                  \
@@ -178,10 +196,15 @@ static void read_errors(const struct nvml *n, nvml_device_ref d, struct gpu_stat
     if (n->ecc_errors != NULL &&
         n->ecc_errors(d, NVML_UNCORRECTED, NVML_VOLATILE, &errors) == NVML_SUCCESS)
         g->uncorrected = (int64_t)(errors & INT64_MAX);
+    if (n->ecc_errors != NULL &&
+        n->ecc_errors(d, NVML_CORRECTED, NVML_VOLATILE, &errors) == NVML_SUCCESS)
+        g->corrected = (int64_t)(errors & INT64_MAX);
     if (n->remapped != NULL &&
         n->remapped(d, &corrected, &uncorrected, &pending, &failed) == NVML_SUCCESS) {
         g->remap_pending = pending != 0;
         g->remap_failed = failed != 0;
+        g->rows_corrected = corrected;
+        g->rows_uncorrected = uncorrected;
     }
 }
 
@@ -191,6 +214,12 @@ static void read_clocks(const struct nvml *n, nvml_device_ref d, struct gpu_stat
         n->clocks != NULL ? n->clocks : n->clocks_before;
     if (ask != NULL && ask(d, &reasons) == NVML_SUCCESS)
         g->clocks = (int64_t)(reasons & INT64_MAX);
+}
+
+static int64_t ask_of(int (*ask)(nvml_device_ref, unsigned, unsigned *), nvml_device_ref d,
+                      unsigned kind) {
+    unsigned value = 0;
+    return ask != NULL && ask(d, kind, &value) == NVML_SUCCESS ? (int64_t)value : -1;
 }
 
 static int64_t ask_number(int (*ask)(nvml_device_ref, unsigned *), nvml_device_ref d) {
@@ -211,7 +240,28 @@ static void read_links(const struct nvml *n, nvml_device_ref d, struct gpu_state
     }
 }
 
-static void read_device(const struct nvml *n, unsigned index, struct gpu_state *g) {
+/* What it is and what it does: `ringmaster check` has no row for these. */
+static void read_details(const struct nvml *n, nvml_device_ref d, struct gpu_state *g) {
+    struct nvml_utilization used = {.gpu = 0};
+    if (n->name == NULL || n->name(d, g->name, sizeof(g->name)) != NVML_SUCCESS)
+        g->name[0] = '\0';
+    if (n->uuid == NULL || n->uuid(d, g->uuid, sizeof(g->uuid)) != NVML_SUCCESS)
+        g->uuid[0] = '\0';
+    if (n->utilization != NULL && n->utilization(d, &used) == NVML_SUCCESS) {
+        g->utilization = used.gpu;
+        g->memory_utilization = used.memory;
+    }
+    g->sm_mhz = ask_of(n->clock, d, NVML_CLOCK_SM);
+    g->sm_mhz_max = ask_of(n->clock_max, d, NVML_CLOCK_SM);
+    g->memory_mhz = ask_of(n->clock, d, NVML_CLOCK_MEMORY);
+    g->celsius = ask_of(n->temperature, d, NVML_SENSOR);
+    const int64_t milliwatts = ask_number(n->power, d);
+    g->watts = milliwatts >= 0 ? milliwatts / 1000 : -1;
+    g->pcie_replays = ask_number(n->pcie_replays, d);
+}
+
+void nvml_read_one(const struct nvml *n, size_t number, struct gpu_state *g) {
+    const unsigned index = (unsigned)number;
     nvml_device_ref d = NULL;
     struct nvml_pci pci = {.domain = 0};
     gpu_state_init(g);
@@ -234,17 +284,24 @@ static void read_device(const struct nvml *n, unsigned index, struct gpu_state *
     g->pcie_width = ask_number(n->pcie_width, d);
     g->pcie_width_max = ask_number(n->pcie_width_max, d);
     read_links(n, d, g);
+    read_details(n, d, g);
 }
 
-int nvml_read(const struct nvml *n, struct gpu_states *ret, struct error *err) {
+int nvml_count(const struct nvml *n, size_t *ret, struct error *err) {
     unsigned count = 0;
     int code = n->count(&count);
     if (code != NVML_SUCCESS)
         return error_set(err, EXIT_CODE_DEVICE, "nvmlDeviceGetCount_v2 returned %d", code);
+    *ret = count < GPU_STATE_MAX ? count : GPU_STATE_MAX;
+    return 0;
+}
+
+int nvml_read(const struct nvml *n, struct gpu_states *ret, struct error *err) {
+    if (nvml_count(n, &ret->count, err) != 0)
+        return -1;
     ret->source = "NVML";
-    ret->count = count < GPU_STATE_MAX ? count : GPU_STATE_MAX;
-    for (unsigned i = 0; i < ret->count; i++)
-        read_device(n, i, &ret->devices[i]);
+    for (size_t i = 0; i < ret->count; i++)
+        nvml_read_one(n, i, &ret->devices[i]);
     return 0;
 }
 

@@ -21,7 +21,11 @@ struct nvml; /* owned by the caller of nvml_open() */
 struct nvml *nvml_open(struct error *err);
 void nvml_close(struct nvml *n);
 
-/* Reads the state of all GPUs. One that does not answer has a fault. */
+/* Counts the GPUs, at most GPU_STATE_MAX of them. */
+int nvml_count(const struct nvml *n, size_t *ret, struct error *err);
+/* Reads the state of the GPU of that number, from 0. One that does not answer has a fault. */
+void nvml_read_one(const struct nvml *n, size_t number, struct gpu_state *g);
+/* Reads the state of all GPUs. */
 int nvml_read(const struct nvml *n, struct gpu_states *ret, struct error *err);
 
 /* --- Xids ------------------------------------------------------------------------------------ */

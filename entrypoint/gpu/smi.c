@@ -19,8 +19,12 @@ static const char gpus_query[] =
     "ecc.errors.uncorrected.volatile.total,clocks_throttle_reasons.active,pcie.link.gen.current,"
     "pcie.link.gen.max,pcie.link.width.current,pcie.link.width.max";
 static const char rows_query[] =
-    "--query-remapped-rows=gpu_bus_id,remapped_rows.pending,remapped_rows.failure";
+    "--query-remapped-rows=gpu_bus_id,remapped_rows.pending,remapped_rows.failure,"
+    "remapped_rows.correctable,remapped_rows.uncorrectable";
 static const char processes_query[] = "--query-compute-apps=gpu_bus_id,pid,used_memory";
+static const char details_query[] =
+    "--query-gpu=pci.bus_id,name,uuid,utilization.gpu,utilization.memory,clocks.sm,clocks.max.sm,"
+    "clocks.mem,temperature.gpu,power.draw";
 
 /* --- tables ---------------------------------------------------------------------------------- */
 
@@ -96,11 +100,13 @@ void smi_parse_rows(const char *text, struct gpu_states *ret) {
     struct cells c;
     while (*text != '\0') {
         split(&text, &c);
-        struct gpu_state *g = c.count == 3 ? find(ret, c.text[0]) : NULL;
+        struct gpu_state *g = c.count == 5 ? find(ret, c.text[0]) : NULL;
         if (g == NULL)
             continue;
         g->remap_pending = switch_of(c.text[1]);
         g->remap_failed = switch_of(c.text[2]);
+        g->rows_corrected = number_of(c.text[3]);
+        g->rows_uncorrected = number_of(c.text[4]);
     }
 }
 
@@ -113,6 +119,26 @@ void smi_parse_processes(const char *text, struct gpu_states *ret) {
             continue;
         g->processes[g->process_count++] =
             (struct gpu_process){.pid = number_of(c.text[1]), .memory_mib = number_of(c.text[2])};
+    }
+}
+
+void smi_parse_details(const char *text, struct gpu_states *ret) {
+    struct cells c;
+    while (*text != '\0') {
+        split(&text, &c);
+        struct gpu_state *g = c.count == CELLS_MAX ? find(ret, c.text[0]) : NULL;
+        if (g == NULL)
+            continue;
+        (void)snprintf(g->name, sizeof(g->name), "%s", c.text[1]);
+        (void)snprintf(g->uuid, sizeof(g->uuid), "%s", c.text[2]);
+        g->utilization = number_of(c.text[3]);
+        g->memory_utilization = number_of(c.text[4]);
+        g->sm_mhz = number_of(c.text[5]);
+        g->sm_mhz_max = number_of(c.text[6]);
+        g->memory_mhz = number_of(c.text[7]);
+        g->celsius = number_of(c.text[8]);
+        c.text[9][strcspn(c.text[9], ".")] = '\0';
+        g->watts = number_of(c.text[9]);
     }
 }
 
@@ -137,15 +163,17 @@ static int ask(const char *program, const char *query, char *const *environment,
 }
 
 /* Only the first table must be there: an older version lacks the others. */
-int smi_read(char *const *environment, int64_t limit, struct gpu_states *ret, struct error *err) {
+int smi_read(char *const *environment, int64_t limit, bool details, struct gpu_states *ret,
+             struct error *err) {
     static void (*const parse[])(const char *, struct gpu_states *) = {
-        smi_parse_gpus, smi_parse_rows, smi_parse_processes};
-    const char *const queries[] = {gpus_query, rows_query, processes_query};
+        smi_parse_gpus, smi_parse_rows, smi_parse_processes, smi_parse_details};
+    const char *const queries[] = {gpus_query, rows_query, processes_query, details_query};
+    const size_t tables = sizeof(queries) / sizeof(queries[0]) - (details ? 0 : 1);
     const int64_t deadline = clock_now() + limit;
     cleanup_free char *program = NULL;
     if (user_program_find("nvidia-smi", env_get(environment, "PATH"), &program, NULL) != 0)
         return error_set(err, EXIT_CODE_DEVICE, "no nvidia-smi in PATH");
-    for (size_t i = 0; i < sizeof(queries) / sizeof(queries[0]); i++) {
+    for (size_t i = 0; i < tables; i++) {
         struct program_reply heard = {.code = -1};
         buf_init(&heard.words, WORDS_MAX);
         int asked = ask(program, queries[i], environment, deadline, &heard, i == 0 ? err : NULL);

@@ -6,15 +6,19 @@
 #include "common/error.h"
 #include "entrypoint/gpu/gpu_state.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/* Runs it, as PATH in ENVIRONMENT finds it, for LIMIT (ns) at most. Blocks. */
-int smi_read(char *const *environment, int64_t limit, struct gpu_states *ret, struct error *err);
+/* Runs it, as PATH in ENVIRONMENT finds it, for LIMIT (ns) at most; a last time for DETAILS: what a
+ * GPU is and does. Blocks. */
+int smi_read(char *const *environment, int64_t limit, bool details, struct gpu_states *ret,
+             struct error *err);
 
-/* Parse its tables, of CSV without heads and units: of GPUs, which makes RET, and of remapped rows
- * and processes, which add to it. Lines that are none are passed over. */
+/* Parse its tables, of CSV without heads and units: of GPUs, which makes RET, and of remapped rows,
+ * processes and details, which add to it. Lines that are none are passed over. */
 void smi_parse_gpus(const char *text, struct gpu_states *ret);
 void smi_parse_rows(const char *text, struct gpu_states *ret);
 void smi_parse_processes(const char *text, struct gpu_states *ret);
+void smi_parse_details(const char *text, struct gpu_states *ret);
 
 #endif

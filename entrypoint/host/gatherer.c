@@ -22,6 +22,8 @@
 /* The child has its own deadline: this one is for a child that does not keep it. */
 static const int64_t grace = CLOCK_SECOND;
 
+enum { LATE_SIZE = 256 };
+
 static void folder_of(const struct gatherer *g, char *ret, size_t size) {
     (void)snprintf(ret, size, "%s/output/data/evidence-%u", g->services->job->settings.base_dir,
                    g->rank_set->attempt);
@@ -32,8 +34,9 @@ static void answer(struct gatherer *g, const char *fault) {
     (void)json_object_set_new(message, "number", json_integer(g->number));
     if (g->total != NULL)
         (void)json_object_update(message, g->total);
-    if (g->ranks != NULL)
+    if (g->ranks != NULL && g->told != g->number)
         (void)json_object_set(message, "ranks", g->ranks);
+    g->told = g->number;
     if (fault != NULL)
         (void)json_object_set_new(message, "fault", json_string_any(fault));
     g->send(g->context, message);
@@ -52,9 +55,11 @@ static void take_line(void *context, const char *line, size_t size) {
     if (size == 0 || line[0] != '{' ||
         json_parse(line, size, "what was gathered", &object, NULL) != 0)
         return;
-    if (json_object_get(object, "rank") != NULL)
+    if (json_object_get(object, "rank") != NULL) {
         (void)json_array_append(g->ranks, object);
-    else if (json_object_get(object, "files") != NULL)
+        if (json_array_size(g->ranks) == g->expected)
+            answer(g, NULL);
+    } else if (json_object_get(object, "files") != NULL)
         (void)json_object_update(g->total, object);
 }
 
@@ -64,15 +69,30 @@ static void drop_line(void *context, const char *line, size_t size) {
     (void)size;
 }
 
+/* Lists the rows that were ended at their limit, "; not in time: gpus", or nothing. */
+static void list_late(const struct gatherer *g, char ret[LATE_SIZE]) {
+    const json_t *late = json_object_get(g->total, "late");
+    ret[0] = '\0';
+    for (size_t i = 0; i < json_array_size(late); i++) {
+        const char *name = json_string_value(json_array_get(late, i));
+        const size_t used = strlen(ret);
+        if (name != NULL && strstr(ret, name) == NULL)
+            (void)snprintf(ret + used, LATE_SIZE - used, "%s%.32s",
+                           i == 0 ? "; not in time: " : ", ", name);
+    }
+}
+
 static void say(const struct gatherer *g) {
     char folder[PATH_MAX];
+    char late[LATE_SIZE];
     json_int_t files = json_integer_value(json_object_get(g->total, "files"));
     json_int_t bytes = json_integer_value(json_object_get(g->total, "bytes"));
     json_int_t milliseconds = json_integer_value(json_object_get(g->total, "milliseconds"));
     folder_of(g, folder, sizeof(folder));
-    log_info("evidence: %lld file%s, %lld KiB in %s after %lld.%lld s", (long long)files,
+    list_late(g, late);
+    log_info("evidence: %lld file%s, %lld KiB in %s after %lld.%lld s%s", (long long)files,
              STR_PLURAL(files), (long long)((bytes + 1023) / 1024), folder,
-             (long long)(milliseconds / 1000), (long long)(milliseconds % 1000 / 100));
+             (long long)(milliseconds / 1000), (long long)(milliseconds % 1000 / 100), late);
 }
 
 static void ended(void *context, int code) {
@@ -90,7 +110,7 @@ static void ended(void *context, int code) {
     forget(g);
 }
 
-static int make_order(const struct gatherer *g, const json_t *order, struct error *err) {
+static int make_order(struct gatherer *g, const json_t *order, struct error *err) {
     const struct job *job = g->services->job;
     static struct gather_order o; /* too large for the stack */
     o = (struct gather_order){.milliseconds = GATHER_ORDER_SECONDS * 1000,
@@ -105,10 +125,12 @@ static int make_order(const struct gatherer *g, const json_t *order, struct erro
     environment_recorder(g->services, &recorder);
     (void)snprintf(o.recorder, sizeof(o.recorder), "%s", recorder.file);
     (void)snprintf(o.fifo, sizeof(o.fifo), "%s", recorder.fifo);
-    const char *ras = ras_client_address(g->services->environment, accelerators_gpus("/dev") > 0);
+    o.gpus = accelerators_gpus("/dev") > 0;
+    const char *ras = ras_client_address(g->services->environment, o.gpus);
     if (ras != NULL && json_is_true(json_object_get(order, "job")))
         (void)snprintf(o.ras, sizeof(o.ras), "%s", ras);
     o.rank_count = rank_stillness_list(g->rank_set, o.ranks, GATHER_ORDER_RANKS_MAX);
+    g->expected = o.quick ? o.rank_count : 0;
     return gather_order_make(&o, err);
 }
 
@@ -150,6 +172,7 @@ void gatherer_start(struct gatherer *g, const json_t *order) {
     if (g->task.running)
         return;
     forget(g);
+    g->told = -1;
     g->ranks = json_array();
     g->total = json_object();
     if (start(g, order, &err) == 0)

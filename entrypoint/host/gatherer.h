@@ -1,6 +1,6 @@
 /* Evidence of this host's ranks, gathered by a child (evidence/gather.h) when the master asks for
- * it
- * (`gather`): the answer, `gathered`, says where each rank is.
+ * it (`gather`): the answer, `gathered`, says where each rank is. A quick order is answered as soon
+ * as that is known, and a second time at the end.
  *
  * Files lie in BASE/output/data/evidence-ATTEMPT. Nothing here waits for them. */
 #ifndef ENTRYPOINT_HOST_GATHERER_H
@@ -21,8 +21,10 @@ struct gatherer {
     void (*send)(void *context, json_t *message); /* to the master; takes the reference */
     void *context;
     struct subprocess task;
-    int64_t number; /* of the master's order */
-    json_t *ranks;  /* owned; findings so far */
+    int64_t number;  /* of the master's order */
+    size_t expected; /* ranks that are read; 0: all is told at the end */
+    int64_t told;    /* number of the order whose ranks are told */
+    json_t *ranks;   /* owned; findings so far */
     json_t *total;
 };
 

@@ -97,13 +97,21 @@ void standing_fail(struct master *m) {
         master_raise(m, EVENT_FAILURE);
 }
 
+static bool has_ranks(const struct attempt *a, size_t host) {
+    for (size_t i = 0; i < a->ranks; i++)
+        if (a->rank_host[i] == host)
+            return true;
+    return false;
+}
+
+/* The host of the rank that has failed is asked, too: its memory and its GPUs may be why. */
 void standing_crashed(struct master *m) {
     const struct attempt *a = &m->attempt;
     if (!m->s.job->settings.evidence || m->standing.ranks != NULL || a->stalled != 0)
         return; /* or it has been gathered already */
     m->standing.crash = ++m->standing.number;
     for (size_t i = 0; i < a->hosts; i++)
-        if (attempt_misses(a, i) && !a->lost[i])
+        if (has_ranks(a, i) && !a->lost[i])
             master_send(m, i,
                         message_with(MESSAGE_GATHER,
                                      json_pack("{s:I, s:b, s:b, s:I}", "number",

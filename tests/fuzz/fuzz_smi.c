@@ -18,6 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     smi_parse_gpus(text, &states);
     smi_parse_rows(text, &states);
     smi_parse_processes(text, &states);
+    smi_parse_details(text, &states);
     CHECK(states.count <= GPU_STATE_MAX);
     for (size_t i = 0; i < states.count; i++) {
         CHECK(states.devices[i].process_count <= GPU_STATE_PROCESSES_MAX);

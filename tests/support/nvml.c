@@ -5,8 +5,8 @@
  *   frees=FILE       busy while FILE is there, which once=FILE removes itself
  *   xid=N            one event of that number, and then none
  *
- * Built without some functions, too: STANDIN_WITHOUT_ROWS, STANDIN_WITHOUT_INIT. The declarations
- * are those of nvml.h in CUDA 13. */
+ * Built without some functions, too: STANDIN_WITHOUT_ROWS, STANDIN_WITHOUT_INIT; and with one that
+ * hangs for the second GPU, STANDIN_HANGING. The declarations are those of nvml.h in CUDA 13. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +36,9 @@ typedef struct {
     unsigned gpuInstanceId, computeInstanceId;
 } nvmlProcessInfo_t;
 typedef struct {
+    unsigned gpu, memory;
+} nvmlUtilization_t;
+typedef struct {
     nvmlDevice_t device;
     unsigned long long eventType, eventData;
     unsigned gpuInstanceId, computeInstanceId;
@@ -60,6 +63,14 @@ int nvmlDeviceGetMaxPcieLinkGeneration(nvmlDevice_t device, unsigned *value);
 int nvmlDeviceGetCurrPcieLinkWidth(nvmlDevice_t device, unsigned *value);
 int nvmlDeviceGetMaxPcieLinkWidth(nvmlDevice_t device, unsigned *value);
 int nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned link, unsigned *active);
+int nvmlDeviceGetName(nvmlDevice_t device, char *name, unsigned length);
+int nvmlDeviceGetUUID(nvmlDevice_t device, char *uuid, unsigned length);
+int nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilization_t *utilization);
+int nvmlDeviceGetClockInfo(nvmlDevice_t device, unsigned type, unsigned *clock);
+int nvmlDeviceGetMaxClockInfo(nvmlDevice_t device, unsigned type, unsigned *clock);
+int nvmlDeviceGetTemperature(nvmlDevice_t device, unsigned sensor, unsigned *temperature);
+int nvmlDeviceGetPowerUsage(nvmlDevice_t device, unsigned *power);
+int nvmlDeviceGetPcieReplayCounter(nvmlDevice_t device, unsigned *value);
 int nvmlEventSetCreate(nvmlEventSet_t *set);
 int nvmlDeviceRegisterEvents(nvmlDevice_t device, unsigned long long types, nvmlEventSet_t set);
 int nvmlEventSetWait_v2(nvmlEventSet_t set, nvmlEventData_t *data, unsigned ms);
@@ -143,14 +154,15 @@ int nvmlDeviceGetEccMode(nvmlDevice_t device, unsigned *current, unsigned *pendi
 int nvmlDeviceGetTotalEccErrors(nvmlDevice_t device, unsigned type, unsigned counter,
                                 unsigned long long *count) {
     (void)device;
-    *count = type == 1 && counter == 0 && says("sick") != NULL ? 3 : 0;
+    *count = says("sick") == NULL || counter != 0 ? 0 : type == 1 ? 3 : 7;
     return OK;
 }
 
 #ifndef STANDIN_WITHOUT_ROWS
 int nvmlDeviceGetRemappedRows(nvmlDevice_t device, unsigned *corrected, unsigned *uncorrected,
                               unsigned *pending, unsigned *failed) {
-    *corrected = *uncorrected = 0;
+    *corrected = 0;
+    *uncorrected = says("sick") != NULL && device->number == 0 ? 2 : 0;
     *pending = says("sick") != NULL;
     *failed = says("sick") != NULL && device->number == 1;
     return OK;
@@ -189,6 +201,54 @@ int nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned link, unsigned *activ
     if (link >= 4)
         return NOT_SUPPORTED;
     *active = says("sick") == NULL || device->number == 0 || link > 0;
+    return OK;
+}
+
+int nvmlDeviceGetName(nvmlDevice_t device, char *name, unsigned length) {
+    (void)device;
+    (void)snprintf(name, length, "NVIDIA Stand-in 80GB");
+    return OK;
+}
+
+int nvmlDeviceGetUUID(nvmlDevice_t device, char *uuid, unsigned length) {
+    (void)snprintf(uuid, length, "GPU-0000000%u", device->number);
+    return OK;
+}
+
+int nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilization_t *utilization) {
+#ifdef STANDIN_HANGING
+    while (device->number == 1)
+        (void)pause();
+#endif
+    *utilization = (nvmlUtilization_t){.gpu = 100 - device->number, .memory = 40};
+    return OK;
+}
+
+int nvmlDeviceGetClockInfo(nvmlDevice_t device, unsigned type, unsigned *clock) {
+    (void)device;
+    *clock = type == 1 ? 1755 : 2619;
+    return type == 1 || type == 2 ? OK : NOT_SUPPORTED;
+}
+
+int nvmlDeviceGetMaxClockInfo(nvmlDevice_t device, unsigned type, unsigned *clock) {
+    (void)device;
+    *clock = 1980;
+    return type == 1 ? OK : NOT_SUPPORTED;
+}
+
+int nvmlDeviceGetTemperature(nvmlDevice_t device, unsigned sensor, unsigned *temperature) {
+    *temperature = 60 + device->number;
+    return sensor == 0 ? OK : NOT_SUPPORTED;
+}
+
+int nvmlDeviceGetPowerUsage(nvmlDevice_t device, unsigned *power) {
+    (void)device;
+    *power = 651700;
+    return OK;
+}
+
+int nvmlDeviceGetPcieReplayCounter(nvmlDevice_t device, unsigned *value) {
+    *value = device->number == 1 && says("sick") != NULL ? 12 : 0;
     return OK;
 }
 

@@ -174,8 +174,52 @@ the_first_host_has_a_dead_gpu() {
     done
 }
 
+# What GPUs did is in the evidence of a crash, and a driver that hangs holds up neither its end nor what is told of ranks.
+gpu_evidence() { echo "$(hosts opt "$1")/output/data/evidence-1/algo-$1-gpus.txt"; }
+with_evidence() {
+    for host in $everyone; do
+        folder=$nvml
+        [ "$host" != 2 ] || folder=$nvml/hanging
+        hosts start "$host" -p "$gpus" -e "LD_LIBRARY_PATH=$folder" -e RINGMASTER_LAUNCHER=direct -- \
+            train --once-per-host -- sh -c "$1"
+    done
+    for host in $everyone; do check "host $host runs" wait_for "$PATIENCE" says "$host" '] begun' || return; done
+}
+gpus_are_told_of() {
+    for host in 1 3; do
+        check "host $host: both GPUs" grep -q 'bus: 00000000:42:00.0' "$(gpu_evidence "$host")"
+        check "host $host: utilization" grep -q 'utilization: kernels 99 %, memory 40 %' "$(gpu_evidence "$host")"
+    done
+    check "host 2: the first GPU" grep -q 'bus: 00000000:41:00.0' "$(gpu_evidence 2)"
+    check "host 2: the one that hangs" equal "$(tail -n 1 "$(gpu_evidence 2)")" '== GPU 2 of 2'
+}
+gpus_are_in_the_evidence_of_a_crash() {
+    ring 3
+    # shellcheck disable=SC2016  # for the ranks
+    with_evidence 'echo begun; until [ -e '"$share"'/crash ]; do sleep 0.1; done; [ $RANK != 2 ] || kill -s SEGV $$; exec sleep 1000'
+    fault_begins
+    : >"$share/crash"
+    all_end 60 139 $everyone || return
+    within "$FAILURE_MS" $everyone
+    all_name 'rank 1 on algo-2 (waiting in ' $everyone
+    gpus_are_told_of
+}
+gpus_are_in_the_evidence_of_a_hang() {
+    ring 3
+    # shellcheck disable=SC2016  # for the ranks
+    with_evidence 'echo begun; [ $RANK != 0 ] || kill -s STOP $$; exec sleep 1000'
+    fault_begins
+    said_within 20000 1 'warning algo-1: the job stands still: 2 of 3 ranks are alike, .*; rank 0 on algo-1 is elsewhere'
+    check "what came too late is said" says 2 'evidence: .*; not in time: gpus'
+    gpus_are_told_of
+    sed 's/^/  /' "$(gpu_evidence 1)"
+    kill -s TERM "$(hosts pid 1)"
+    all_end "$PATIENCE" 143 $everyone
+}
+
 CASES=${CASES:-a_plugin_is_really_loaded a_plugin_is_a_row_of_the_check gpus_are_checked
     no_library_ends_the_check memory_is_waited_for an_xid_ends_the_job
-    a_host_with_a_dead_gpu_leaves a_spare_takes_the_place_of_a_dead_gpus_host the_first_host_has_a_dead_gpu}
+    a_host_with_a_dead_gpu_leaves a_spare_takes_the_place_of_a_dead_gpus_host the_first_host_has_a_dead_gpu
+    gpus_are_in_the_evidence_of_a_crash gpus_are_in_the_evidence_of_a_hang}
 run_cases
 finish

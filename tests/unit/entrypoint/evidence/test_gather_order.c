@@ -17,6 +17,7 @@ static void what_is_made_is_read(void) {
                              .milliseconds = 1500,
                              .signal = SIGUSR2,
                              .quick = true,
+                             .gpus = true,
                              .ranks = {{3, 71}, {4, 72}},
                              .rank_count = 2};
     struct gather_order back;
@@ -32,6 +33,7 @@ static void what_is_made_is_read(void) {
     CU_ASSERT_EQUAL(back.milliseconds, 1500);
     CU_ASSERT_EQUAL(back.signal, SIGUSR2);
     CU_ASSERT_TRUE(back.quick);
+    CU_ASSERT_TRUE(back.gpus);
     CU_ASSERT_EQUAL(back.rank_count, 2);
     CU_ASSERT_EQUAL(back.ranks[1].rank, 4);
     CU_ASSERT_EQUAL(back.ranks[1].shim, 72);

@@ -29,10 +29,19 @@ static void tables_are_read(void) {
     CU_ASSERT_EQUAL(states.devices[1].ecc, 0);
     CU_ASSERT_EQUAL(states.devices[1].uncorrected, -1);
     CU_ASSERT_EQUAL(states.devices[1].clocks, -1);
-    smi_parse_rows("00000000:42:00.0, Yes, No\n00000000:99:00.0, Yes, Yes\n", &states);
+    smi_parse_rows("00000000:42:00.0, Yes, No, 3, 0\n00000000:99:00.0, Yes, Yes, 0, 0\n", &states);
     CU_ASSERT_EQUAL(states.devices[0].remap_pending, -1);
     CU_ASSERT_EQUAL(states.devices[1].remap_pending, 1);
     CU_ASSERT_EQUAL(states.devices[1].remap_failed, 0);
+    CU_ASSERT_EQUAL(states.devices[1].rows_corrected, 3);
+    smi_parse_details("00000000:42:00.0, NVIDIA H100, GPU-7, 98, [N/A], 1, 2, 3, 4, 651.72\n"
+                      "00000000:42:00.0, cut\n",
+                      &states);
+    CU_ASSERT_STRING_EQUAL(states.devices[1].name, "NVIDIA H100");
+    CU_ASSERT_STRING_EQUAL(states.devices[1].uuid, "GPU-7");
+    CU_ASSERT_EQUAL(states.devices[1].utilization, 98);
+    CU_ASSERT_EQUAL(states.devices[1].memory_utilization, -1);
+    CU_ASSERT_EQUAL(states.devices[1].watts, 651);
     smi_parse_processes("00000000:42:00.0, 77, 500\n00000000:42:00.0, x, 1\n", &states);
     CU_ASSERT_EQUAL_FATAL(states.devices[1].process_count, 1);
     CU_ASSERT_EQUAL(states.devices[1].processes[0].pid, 77);
@@ -60,7 +69,7 @@ static int read_with(const char *script, int64_t limit, struct error *err) {
     (void)snprintf(path, sizeof(path), "%s/nvidia-smi", unit_temp_dir());
     (void)snprintf(variable, sizeof(variable), "PATH=%s:/bin:/usr/bin", unit_temp_dir());
     CU_ASSERT_EQUAL(file_publish(path, script, strlen(script), 0755, NULL), 0);
-    return smi_read(environment, limit, &states, err);
+    return smi_read(environment, limit, false, &states, err);
 }
 
 static void the_program_is_asked(void) {
