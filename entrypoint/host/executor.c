@@ -8,6 +8,7 @@
 #include "entrypoint/host/agent_link.h"
 #include "entrypoint/host/observe/metric_matcher.h"
 #include "entrypoint/host/ranks/environment.h"
+#include "entrypoint/host/ranks/rank_owners.h"
 #include "entrypoint/job/cluster/seats.h"
 #include "entrypoint/job/machine/nic_environment.h"
 #include "entrypoint/mpi/addresses.h"
@@ -395,6 +396,9 @@ static void obey(struct executor *h, enum message kind, const json_t *order) {
         break;
     case MESSAGE_GATHER:
         gatherer_start(&h->gatherer, order);
+        break;
+    case MESSAGE_PROCESSES:
+        tell(h, rank_owners_answer(&h->rank_set, order));
         break;
     case MESSAGE_UPLOAD:
         upload(h, order);

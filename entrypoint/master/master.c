@@ -19,6 +19,7 @@
 #include "entrypoint/master/pmi_exchange.h"
 #include "entrypoint/master/preflight/preflight.h"
 #include "entrypoint/master/ras_child.h"
+#include "entrypoint/master/ras_finding.h"
 #include "entrypoint/master/relaunch.h"
 #include "entrypoint/master/reports.h"
 #include "entrypoint/master/standing.h"
@@ -74,6 +75,9 @@ static void hear_running(struct member *b, enum message kind, const json_t *mess
         break;
     case MESSAGE_GATHERED:
         standing_gathered(b, message);
+        break;
+    case MESSAGE_OWNERS:
+        ras_finding_told(b, message);
         break;
     case MESSAGE_DAEMON:
         launch_daemon_ended(b, message);

@@ -12,6 +12,10 @@
     slow       a byte a second
     endless    an answer without an end
     later      equal until FOLDER/hang is there, then stuck
+    part       of a communicator of two ranks the second has started one AllReduce less
+
+A process is called by what FOLDER/process-RANK has, "PID HOST", where that file is there: for part
+of ranks 1 and 3.
 """
 import json
 import os
@@ -25,8 +29,17 @@ folder = sys.argv[3] if len(sys.argv) > 3 else ""
 asked = 0
 
 
-def rank(number, count):
-    return {"rank": number, "host": f"127.0.0.{number + 1}", "pid": 1000 + number, "cuda_dev": number,
+def process(number):
+    try:
+        with open(f"{folder}/process-{number}", encoding="ascii") as told:
+            pid, host = told.read().split()
+            return {"host": host, "pid": int(pid)}
+    except OSError:
+        return {"host": f"127.0.0.{number + 1}", "pid": 1000 + number}
+
+
+def rank(number, count, of=None):
+    return {"rank": number, **process(of if of is not None else number), "cuda_dev": number,
             "nvml_dev": number, "status": {"init_state": 0, "async_error": 0, "finalize_called": False,
                                            "destroy_flag": False, "abort_flag": False},
             "collective_counts": {"Broadcast": 3, "Reduce": 0, "AllGather": 0, "ReduceScatter": 0,
@@ -35,13 +48,19 @@ def rank(number, count):
 
 def answer(kind):
     ahead = 41 + (asked if kind == "moving" else 0)
+    if kind == "part":
+        return report(2, [rank(0, 41, of=1), rank(1, 40, of=3)], [])
     late = {"stuck": [2], "moving": [2]}.get(kind, [])
     missing = [3] if kind == "dead" else []
     ranks = [rank(i, ahead - (i in late)) for i in range(4) if i not in missing]
     absent = [{"rank": i, "host": f"127.0.0.{i + 1}", "pid": 1000 + i, "cuda_dev": i, "nvml_dev": i,
                "status": {"unresponsive": True, "considered_dead": False}} for i in missing]
+    return report(4, ranks, absent)
+
+
+def report(size, ranks, absent):
     return json.dumps({"nccl_version": "2.29.1", "communicators_count": 1, "communicators": [
-        {"hash": "0xae94423cfbb2ef4a", "secondary_hash": "0x1:0x2", "size": 4, "ranks_count": len(ranks),
+        {"hash": "0xae94423cfbb2ef4a", "secondary_hash": "0x1:0x2", "size": size, "ranks_count": len(ranks),
          "missing_ranks_count": len(absent), "ranks": ranks, "missing_ranks": absent}],
         "ras": {"collection_time_sec": 0.0, "timeouts_count": 0}}, indent=2) + "\n"
 

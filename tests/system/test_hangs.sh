@@ -85,6 +85,7 @@ ask_nccl() {
     ring 4
     start_all -e RINGMASTER_LAUNCHER=direct -e NCCL_RAS_ADDR=127.0.0.1:28028 -e "TEST_SHARE=$share" -e "TEST_TOP=$top" -e "TEST_MODE=$1" -- \
         train -- sh -c '
+        [ "$TEST_MODE" != part ] || echo "$$ $(hostname)" >"$TEST_SHARE/process-$RANK"
         [ $RANK != 0 ] || python3 "$TEST_TOP/tests/support/ras_server.py" 28028 "$TEST_MODE" "$TEST_SHARE" &
         until [ -e "$TEST_SHARE/enough" ]; do echo working; sleep 0.5; done
         kill $! 2>/dev/null; exit 0'
@@ -104,6 +105,14 @@ nccl_names_the_rank_that_has_not_come() {
         check "what NCCL says is kept" wait_for "$PATIENCE" [ -s "$(evidence 1)/algo-1-nccl-ras.txt" ]
         enough
     done
+}
+# A communicator numbers its ranks itself: the job's own number is told, by the process.
+nccl_names_a_rank_by_the_number_of_the_job() {
+    ask_nccl part || return
+    fault_begins
+    said_within "$NAMED_MS" 1 "warning algo-1: the job stands still: NCCL's AllReduce number 41 of communicator .* waits for 1 of 2 ranks: rank 3 on algo-4\$"
+    hosts log 1 | grep 'stands still: ' | sed 's/^/  /'
+    enough
 }
 nccl_names_ranks_that_do_not_answer() {
     ask_nccl dead || return
@@ -164,7 +173,8 @@ without_evidence_nothing_is_gathered() {
 }
 
 CASES=${CASES:-a_rank_left_out_of_an_allreduce_is_named a_deadlocked_python_program_is_named a_stopped_rank_is_named
-    a_hang_ends_where_the_user_says nccl_names_the_rank_that_has_not_come nccl_names_ranks_that_do_not_answer
+    a_hang_ends_where_the_user_says nccl_names_the_rank_that_has_not_come nccl_names_a_rank_by_the_number_of_the_job
+    nccl_names_ranks_that_do_not_answer
     nothing_else_that_nccl_says_is_a_finding a_crash_leaves_evidence_of_the_others a_signal_of_choice_reaches_handlers_alone without_evidence_nothing_is_gathered}
 run_cases
 finish

@@ -16,6 +16,7 @@
 #include "common/net_address.h"
 #include "common/run_id.h"
 #include "entrypoint/direct/pmi_space.h"
+#include "entrypoint/evidence/ras_answer.h"
 #include "entrypoint/evidence/standstill.h"
 #include "entrypoint/evidence/stuck.h"
 #include "entrypoint/host/preflight/host_info.h"
@@ -201,6 +202,12 @@ struct master {
         bool fails;               /* the answer ends the attempt */
         bool is_told;             /* NCCL says what stands still (ras_child.h) */
         struct subprocess ras;    /* asks it */
+        /* What it says, while hosts are asked for the ranks of its processes (ras_finding.h). */
+        json_t *ras_found; /* owned; NULL: nothing is asked about */
+        struct timer ras_deadline;
+        int64_t ras_number;                   /* of the last question */
+        size_t ras_waiting;                   /* hosts that have not answered it */
+        int64_t ras_ranks[RAS_PROCESSES_MAX]; /* of its processes; -1: not known */
     } standing;
     struct {
         enum shared_dir_probe_step step;

@@ -1,5 +1,8 @@
 #include "entrypoint/master/ras_child.h"
 
+#include "common/cleanup.h"
+#include "common/json/json.h"
+#include "entrypoint/master/ras_finding.h"
 #include "entrypoint/master/standing.h"
 #include "tests/support/unit.h"
 
@@ -54,14 +57,22 @@ static void say(const char *line) {
     ras_child_line(&m, line, strlen(line));
 }
 
+/* The answer of the second host, which knows its processes or does not. */
+static void answer(const char *owners) {
+    cleanup_json json_t *message = json_loads(owners, 0, NULL);
+    ras_finding_told(&members[1], message);
+}
+
 static void a_stuck_operation_is_named_once(void) {
     begin();
     say("{\"communicator\":\"0xae\",\"operation\":\"AllReduce\",\"size\":4,\"ahead\":41,\"count\":"
         "1,"
         "\"seconds\":10,\"late\":[[3,103,\"10.0.0.2\"]]}\n");
+    CU_ASSERT_STRING_EQUAL(m.attempt.stuck, ""); /* the host is asked whose process that is */
+    answer("{\"number\":1,\"owners\":[[103,3]]}");
     CU_ASSERT_STRING_EQUAL(
         m.attempt.stuck, "NCCL's AllReduce number 41 of communicator 0xae waits for 1 of 4 ranks: "
-                         "rank 3 on algo-2 (process 103)");
+                         "rank 3 on algo-2");
     CU_ASSERT_EQUAL(m.standing.rank, 3);
     CU_ASSERT_PTR_NOT_NULL(m.standing.ranks); /* evidence is gathered */
     CU_ASSERT_EQUAL(raised[EVENT_FAILURE], 0);
@@ -76,10 +87,11 @@ static void a_stuck_operation_is_named_once(void) {
 static void it_may_go_on(void) {
     begin();
     say("{\"communicator\":\"0xae\",\"operation\":\"\",\"size\":2,\"count\":2,\"seconds\":12,"
-        "\"late\":[[0,7,\"elsewhere\"],[1,8,\"algo-1\"]]}\n");
+        "\"late\":[[0,7,\"elsewhere\"],[1,8,\"10.0.0.2\"]]}\n");
+    answer("{\"number\":1,\"owners\":[]}");
     CU_ASSERT_STRING_EQUAL(m.attempt.stuck,
                            "NCCL hears nothing of 2 of 2 ranks of communicator 0xae: its rank 0 on "
-                           "elsewhere (process 7), its rank 1 on algo-1 (process 8)");
+                           "elsewhere (process 7), its rank 1 on algo-2 (process 8)");
     CU_ASSERT_EQUAL(m.standing.rank, -1); /* ranks of a part of the job have other numbers */
     say("{}\n");
     CU_ASSERT_STRING_EQUAL(m.attempt.stuck, "");
