@@ -85,26 +85,27 @@ static int print(const struct member *b, bool with_text, char *text, size_t size
                     mark[0] != '\0' ? ")" : "");
 }
 
-/* Writes as many names as fit. */
+/* Writes as many names as fit, and how many do not. */
 static size_t names(const struct master *m, bool (*is)(const struct member *b), bool with_text,
                     char text[FETCH_WAIT_NAMES_MAX]) {
-    enum { MORE = 5 }; /* " ..." */
+    enum { MORE = 32, ROOM = FETCH_WAIT_NAMES_MAX - MORE };
     size_t used = 0;
     size_t count = 0;
+    size_t more = 0;
     text[0] = '\0';
     for (size_t i = 0; i < m->s.job->cluster.count; i++) {
         const struct member *b = &m->members[i];
         if (!is(b))
             continue;
         count++;
-        if (used >= FETCH_WAIT_NAMES_MAX - MORE)
-            continue;
         char one[HOST_NAME_SIZE + FETCH_PROGRESS_TEXT_SIZE + 8];
         int size = print(b, with_text, one, sizeof(one));
-        bool fits = used + (size_t)size < FETCH_WAIT_NAMES_MAX - MORE;
-        (void)snprintf(text + used, FETCH_WAIT_NAMES_MAX - used, "%s", fits ? one : " ...");
-        used = fits ? used + (size_t)size : FETCH_WAIT_NAMES_MAX;
+        more += more > 0 || used + (size_t)size >= ROOM;
+        if (more == 0)
+            used += (size_t)snprintf(text + used, ROOM - used, "%s", one);
     }
+    if (more > 0)
+        (void)snprintf(text + used, MORE, " and %zu more", more);
     return count;
 }
 

@@ -97,6 +97,24 @@ struct member {
     uint16_t examine_port; /* in a check, the port for measurements; 0: none */
 };
 
+/* Lookup of the names of missing hosts (name_lookup.h). */
+enum { NAME_LOOKUP_BESIDE = 16 };
+struct name_lookup_slot {
+    struct name_lookup *turn;
+    struct resolve resolve;
+    size_t host; /* that is looked up; 0: none */
+};
+struct name_lookup {
+    struct master *master;
+    struct name_lookup_slot slots[NAME_LOOKUP_BESIDE];
+    bool begun;                           /* a turn is under way */
+    size_t next;                          /* host of the next lookup */
+    size_t running;                       /* lookups */
+    size_t unresolved;                    /* names that were found not to resolve in this turn */
+    char names[8 * (HOST_NAME_SIZE + 2)]; /* the first of them */
+    int64_t deadline;                     /* no lookup starts after it, clock_now() */
+};
+
 /* An event, and the host that it concerns. */
 struct raised {
     enum phase_event event;
@@ -154,11 +172,7 @@ struct master {
         const struct link_events *events; /* of members */
     } accept;
     struct duplicate_name duplicate_name;
-    struct {
-        struct resolve resolve;
-        size_t host; /* that is looked up; 0: none */
-        size_t left; /* lookups of this turn */
-    } name_lookup;
+    struct name_lookup name_lookup;
     struct {
         bool begun; /* this host has everything that it needs, or a fault: others are admitted */
         size_t count;
