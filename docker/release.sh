@@ -7,6 +7,7 @@
 #   ringmaster-VERSION-linux-ARCH.tar.gz     the static launcher, man page, completion, licences
 #   ringmaster_VERSION_ARCH.deb              the same as a package without dependencies
 #   ringmaster_launcher-VERSION-...whl       the same for `pip install`
+#   ringmaster_sagemaker-VERSION-...whl      the package for SageMaker's SDK (sdk/)
 # and ringmaster-VERSION-manifests.tar.gz (Kubernetes, Kubeflow, Grafana) and SHA256SUMS.
 # The same commit gives the same bytes: times are those of SOURCE_DATE_EPOCH, or of the last commit.
 # RELEASE_ARCHES lists the processors: "x86_64 aarch64" by default.
@@ -86,7 +87,7 @@ EOF
 }
 
 wheel() {
-    python3 "$top/docker/release/wheel.py" "$version" "$static/bin/ringmaster" "$work/licences" \
+    PYTHONDONTWRITEBYTECODE=1 python3 "$top/docker/release/wheel.py" "$version" "$static/bin/ringmaster" "$work/licences" \
         "manylinux_2_17_$1.manylinux2014_$1.musllinux_1_1_$1" "$work/out" >/dev/null
 }
 
@@ -113,6 +114,9 @@ mkdir "$work/$manifests"
 cp -R "$top/examples/kubernetes" "$top/examples/grafana" "$work/$manifests/"
 chmod -R u=rwX,go=rX "$work/$manifests"
 pack "$manifests"
+
+PYTHONDONTWRITEBYTECODE=1 python3 "$top/docker/release/sdk_wheel.py" "$version" "$top/sdk" "$top/LICENSE" \
+    "$work/out" >/dev/null
 
 (cd "$work/out" && sha256sum -- * >SHA256SUMS)
 rm -rf "$out"

@@ -398,7 +398,7 @@ static void obey(struct executor *h, enum message kind, const json_t *order) {
         gatherer_start(&h->gatherer, order);
         break;
     case MESSAGE_PROCESSES:
-        tell(h, rank_owners_answer(&h->rank_set, order));
+        send_message(h, rank_owners_answer(&h->rank_set, order));
         break;
     case MESSAGE_UPLOAD:
         upload(h, order);

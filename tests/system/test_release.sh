@@ -56,11 +56,22 @@ for arch in $arches; do
     done
 done
 
+sdk=ringmaster_sagemaker-$version-py3-none-any.whl
+check "the SDK's package has its sum" grep -q " $sdk\$" "$work/one/SHA256SUMS"
+mkdir "$work/sdk"
+python3 -m zipfile -e "$work/one/$sdk" "$work/sdk"
+check "it is what lies in sdk" diff -r -x __pycache__ sdk/ringmaster_sagemaker "$work/sdk/ringmaster_sagemaker"
+check "it says which SDK it is for" grep -qx "Requires-Dist: $(sed -n 's/^dependencies = \["\(.*\)"\]/\1/p' sdk/pyproject.toml)" \
+    "$work/sdk/ringmaster_sagemaker-$version.dist-info/METADATA"
+
 python3 -m venv "$work/venv"
 check "pip takes the wheel" says "$work/venv/bin/pip" install --quiet --no-index \
     "$work"/one/ringmaster_launcher-"$version"-*_x86_64.whl
 check "ringmaster is on its PATH" says "$work/venv/bin/ringmaster" --version
 check "as that version" said "^ringmaster $version\$"
+check "pip takes the SDK's package" says "$work/venv/bin/pip" install --quiet --no-index --no-deps "$work/one/$sdk"
+check "it is there as that version" says "$work/venv/bin/pip" show ringmaster-sagemaker
+check "by pip, too" said "^Version: $version\$"
 job() {
     env -i PATH="$work/venv/bin:/usr/bin:/bin" SAGEMAKER_BASE_DIR="$work/ml" "$work/venv/bin/train" -- "$@" \
         >"$work/said" 2>&1
