@@ -130,8 +130,10 @@ static int open_host(struct supervisor *s, struct error *err) {
     listener_set_room(&s->local.listener, capacity_pending(&s->job->cluster));
     if (executor_open(&s->host, &s->services, &options, err) != 0)
         return -1;
-    if (!s->check)
-        progress_line_open(&s->progress_line, &s->services, &s->host.rank_set);
+    if (s->check)
+        return 0;
+    progress_line_open(&s->progress_line, &s->services, &s->host.rank_set);
+    trainer_status_open(&s->trainer_status, &s->services, &s->host.rank_set);
     return 0;
 }
 
@@ -369,6 +371,7 @@ void supervisor_close(struct supervisor *s) {
     mpi_install_done(&s->tools);
     failure_writer_close(&s->failure);
     progress_line_close(&s->progress_line);
+    trainer_status_close(&s->trainer_status);
     executor_done(&s->host);
     event_log_close(&s->event_log);
     int64_t deadline = clock_now() + FLUSH_SECONDS * CLOCK_SECOND;

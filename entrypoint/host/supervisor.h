@@ -19,6 +19,7 @@
 #include "entrypoint/host/provision/input_download.h"
 #include "entrypoint/host/provision/output_upload.h"
 #include "entrypoint/host/provision/pip_install.h"
+#include "entrypoint/host/provision/trainer_status.h"
 #include "entrypoint/host/ranks/progress_line.h"
 #include "entrypoint/host/services/services.h"
 #include "entrypoint/host/tls_contexts.h"
@@ -87,6 +88,7 @@ struct supervisor {
     struct mpi_setup mpi_setup;
     struct executor host;
     struct progress_line progress_line;
+    struct trainer_status trainer_status;
     struct tls_contexts contexts;
     struct role_state *role_state; /* NULL: none */
     struct port_wait port_wait;    /* for ports that the lost master's attempt held */

@@ -105,6 +105,7 @@ void supervisor_conclude(struct supervisor *s, const struct verdict *verdict) {
     output_upload_drop(&s->uploading);
     failure_writer_conclude(&s->failure, verdict);
     metrics_exporter_conclude(&s->metrics_exporter, verdict->code);
+    trainer_status_conclude(&s->trainer_status, verdict->code);
     /* A host that has followed a lost master does not know the lines before that. */
     metric_matcher_conclude(&s->host.metrics, &s->event_log,
                             cluster_is_master(&s->job->cluster) &&

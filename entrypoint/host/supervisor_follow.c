@@ -57,6 +57,7 @@ void supervisor_follow(struct supervisor *s) {
     output_upload_close(&s->uploading);
     process_tree_keep(&s->sweep, 0);
     metrics_exporter_stop(&s->metrics_exporter);
+    trainer_status_close(&s->trainer_status);
     event_log_rest(&s->event_log);
     process_tree_spare(&s->sweep, event_log_child(&s->event_log), 0);
     process_tree_start(&s->sweep, &s->loop, &s->reaper, 0, give_up, swept, s);

@@ -77,7 +77,7 @@ static void hear_running(struct member *b, enum message kind, const json_t *mess
         standing_gathered(b, message);
         break;
     case MESSAGE_OWNERS:
-        ras_finding_told(b, message);
+        ras_finding_answered(b, message);
         break;
     case MESSAGE_DAEMON:
         launch_daemon_ended(b, message);

@@ -167,7 +167,7 @@ static void take_owner(const struct member *b, int64_t pid, int64_t rank) {
     }
 }
 
-void ras_finding_told(struct member *b, const json_t *message) {
+void ras_finding_answered(struct member *b, const json_t *message) {
     struct master *m = b->master;
     const json_t *owners = json_object_get(message, "owners");
     if (m->standing.ras_found == NULL || number(message, "number") != m->standing.ras_number)

@@ -16,7 +16,7 @@
  * one is asked about it does nothing. */
 void ras_finding_take(struct master *m, json_t *found);
 /* Handles the answer of a host. */
-void ras_finding_told(struct member *b, const json_t *message);
+void ras_finding_answered(struct member *b, const json_t *message);
 /* Forgets a finding that is asked about. */
 void ras_finding_drop(struct master *m);
 

@@ -74,10 +74,12 @@ static int parse(struct download_order *w, struct error *err) {
     json_t *environment = NULL;
     json_t *uploads = NULL;
     json_t *door = NULL;
+    json_t *status = NULL;
     if (json_member_array(w->root, where, "tasks", &tasks, err) != 0 ||
         json_member_array(w->root, where, "uploads", &uploads, err) != 0 ||
         json_member_array(w->root, where, "environment", &environment, err) != 0 ||
         json_member_object(w->root, where, "door", &door, err) != 0 ||
+        json_member_object(w->root, where, "status", &status, err) != 0 ||
         json_member_int(w->root, where, "seconds", &w->seconds, err) != 0)
         return -1;
     if (json_array_size(tasks) > DOWNLOAD_ORDER_TASKS_MAX || w->seconds < 1 ||
@@ -85,6 +87,7 @@ static int parse(struct download_order *w, struct error *err) {
         return error_set(err, EXIT_CODE_INTERNAL, "%s has too many tasks, or no time", where);
     w->uploads = uploads;
     w->door = door;
+    w->status = status;
     for (; w->count < json_array_size(tasks); w->count++)
         if (parse_task(json_array_get(tasks, w->count), &w->tasks[w->count], err) != 0)
             return -1;

@@ -9,6 +9,7 @@
 #include "common/system/standard_streams.h"
 #include "common/text/redact.h"
 #include "entrypoint/transfer/download_order.h"
+#include "entrypoint/transfer/status_order.h"
 #include "entrypoint/transfer/upload_order.h"
 
 #include <archive.h>
@@ -66,6 +67,19 @@ static int upload(const struct download_order *work, struct error *err) {
     return result;
 }
 
+static int report_status(const struct download_order *work, struct error *err) {
+    struct status_order order;
+    return status_order_parse(work->status, &order, err) == 0
+               ? status_order_run(&order, work->seconds, err)
+               : -1;
+}
+
+static int carry_out(const struct download_order *work, struct error *err) {
+    if (work->status != NULL)
+        return report_status(work, err);
+    return work->uploads != NULL ? upload(work, err) : download_order_run(work, say, mark, err);
+}
+
 static int run(const char *descriptor, struct error *err) {
     struct buf order = {0};
     struct download_order work = {0};
@@ -76,8 +90,7 @@ static int run(const char *descriptor, struct error *err) {
         explicit_bzero(order.data, order.capacity);
     buf_done(&order);
     if (result == 0)
-        result =
-            work.uploads != NULL ? upload(&work, err) : download_order_run(&work, say, mark, err);
+        result = carry_out(&work, err);
     download_order_done(&work);
     return result;
 }

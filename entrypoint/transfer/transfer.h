@@ -1,4 +1,5 @@
-/* ringmaster-transfer DESCRIPTOR: fetches a job's inputs, or uploads its results.
+/* ringmaster-transfer DESCRIPTOR: fetches a job's inputs, uploads its results, or reports its
+ * status.
  *
  * It runs as a child of the container's first process, which thereby needs no libcurl and waits for
  * no disk. Its order and credentials arrive in sealed memory at that descriptor; a command line or

@@ -3,11 +3,19 @@
 #include "common/text/redact.h"
 #include "entrypoint/transfer/download_order.h"
 #include "entrypoint/transfer/s3/address.h"
+#include "entrypoint/transfer/status_order.h"
 #include "entrypoint/transfer/upload_order.h"
 #include "tests/fuzz/check.h"
 
 #include <stdint.h>
 #include <string.h>
+
+static void check_status(const struct download_order *w) {
+    struct status_order status;
+    if (status_order_parse(w->status, &status, NULL) == 0)
+        CHECK(status.url[0] != '\0' && status.token[0] != '\0' &&
+              strlen(status.body) <= STATUS_ORDER_BODY_MAX);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -39,6 +47,13 @@ static void check_uploads(const struct download_order *w) {
     upload_order_done(&out);
 }
 
+static void check_status(const struct download_order *w) {
+    struct status_order status;
+    if (status_order_parse(w->status, &status, NULL) == 0)
+        CHECK(status.url[0] != '\0' && status.token[0] != '\0' &&
+              strlen(status.body) <= STATUS_ORDER_BODY_MAX);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct download_order w;
     struct error err = {0};
@@ -49,6 +64,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             check_task(&w.tasks[i]);
         if (w.uploads != NULL)
             check_uploads(&w);
+        if (w.status != NULL)
+            check_status(&w);
         download_order_done(&w);
     } else {
         CHECK(err.text[0] != '\0');

@@ -15,6 +15,8 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import certificates
+
 BIN, FOLDER = sys.argv[1:3]
 FILES = {"small": b"small", "large": hashlib.sha256(b"large").digest() * (65 << 15)}
 ASKED = []
@@ -53,25 +55,6 @@ class Server(BaseHTTPRequestHandler):
 
     def do_HEAD(self):
         self.reply(False)
-
-
-def openssl(*words):
-    subprocess.run(["openssl", *words], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=FOLDER)
-
-
-def authority(name):
-    openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
-            "-keyout", f"{name}.key", "-out", f"{name}.pem", "-subj", f"/CN={name}")
-
-
-def certificate(name, host, days):
-    """Signed by the authority `own`."""
-    with open(f"{FOLDER}/{name}.ext", "w", encoding="ascii") as file:
-        file.write(f"subjectAltName=DNS:{host}")
-    openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", f"{name}.key",
-            "-out", f"{name}.csr", "-subj", f"/CN={host}")
-    openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "own.pem", "-CAkey", "own.key", "-CAcreateserial",
-            "-extfile", f"{name}.ext", "-days", str(days), "-out", f"{name}.pem")
 
 
 def serve(name=None):
@@ -125,11 +108,11 @@ def refused(what, url, bundle, expected):
 
 ThreadingHTTPServer.daemon_threads = True
 ThreadingHTTPServer.handle_error = lambda *_: None  # who does not trust us leaves
-authority("own")
-authority("other")
-certificate("good", "localhost", 2)
-certificate("expired", "localhost", -1)
-certificate("elsewhere", "elsewhere.example", 2)
+for name in "own", "other":
+    certificates.authority(FOLDER, name)
+certificates.certificate(FOLDER, "good", "localhost", 2)
+certificates.certificate(FOLDER, "expired", "localhost", -1)
+certificates.certificate(FOLDER, "elsewhere", "elsewhere.example", 2)
 PLAIN = serve()
 GOOD = serve("good")
 

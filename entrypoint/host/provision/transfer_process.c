@@ -83,13 +83,16 @@ int transfer_process_start(struct subprocess *t, const struct services *services
         return -1;
     (void)snprintf(prefix, sizeof(prefix), "[%s %s] ",
                    services->job->cluster.hosts[services->job->cluster.self].name.text, o->verb);
-    const struct subprocess_options options = {.prefix = prefix,
-                                               .line = o->line,
-                                               .mark = o->mark,
-                                               .ended = o->ended,
-                                               .context = o->context,
-                                               .keep = {order, o->listener},
-                                               .hold = {SIGUSR1, SIGUSR2}};
+    struct subprocess_options options = {.prefix = prefix,
+                                         .line = o->line,
+                                         .mark = o->mark,
+                                         .ended = o->ended,
+                                         .context = o->context,
+                                         .limit = o->limit,
+                                         .keep = {order, o->listener},
+                                         .hold = {SIGUSR1, SIGUSR2}};
+    if (o->ends_itself)
+        options.hold[0] = SIGTERM;
     return subprocess_start(t, services->loop, services->reaper, &argv, &environment, &options,
                             err);
 }

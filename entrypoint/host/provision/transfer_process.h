@@ -12,6 +12,8 @@
 #include "entrypoint/os/subprocess.h"
 
 #include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 /* Appends the words that start the program: its path, or this program's and a command if both are
  * one file. An error if this build has none. */
@@ -29,6 +31,8 @@ struct transfer_process_options {
     void (*mark)(void *context, const char *line, size_t size);
     void (*ended)(void *context, int code);
     void *context;
+    int64_t limit;    /* ns; then it is killed; 0: none */
+    bool ends_itself; /* SIGTERM, which all get at a job's end, does not end it */
 };
 
 int transfer_process_start(struct subprocess *t, const struct services *services,

@@ -9,10 +9,16 @@
 
 static const int64_t pause_between = CLOCK_SECOND / 2;
 
-/* Seconds that the rest takes at the pace so far; -1: unknown yet. */
-static double seconds_left(const struct progress_pace *pace, const struct progress_state *state,
-                           int64_t now) {
-    if (state->total <= state->step || state->step <= pace->from || now <= pace->begun_at)
+double progress_pace_left(struct progress_pace *pace, const struct progress_state *state,
+                          int64_t now) {
+    if (state->marks == 0)
+        return -1;
+    if (pace->begun_at == 0 || state->step < pace->step)
+        *pace = (struct progress_pace){.from = state->step, .begun_at = now};
+    pace->step = state->step;
+    if (state->total > 0 && state->step >= state->total)
+        return 0;
+    if (state->total == 0 || state->step <= pace->from || now <= pace->begun_at)
         return -1;
     return (double)(now - pace->begun_at) / (double)CLOCK_SECOND *
            (double)(state->total - state->step) / (double)(state->step - pace->from);
@@ -26,15 +32,12 @@ void progress_line_text(struct progress_pace *pace, const struct progress_state 
     *ret_fraction = -1;
     if (state->marks == 0)
         return;
-    if (pace->begun_at == 0 || state->step < pace->step)
-        *pace = (struct progress_pace){.from = state->step, .begun_at = now};
-    pace->step = state->step;
+    double seconds = progress_pace_left(pace, state, now);
     if (state->total > 0) {
         *ret_fraction = (double)state->step / (double)state->total;
         (void)snprintf(total, sizeof(total), "/%" PRIu64, state->total);
     }
-    double seconds = seconds_left(pace, state, now);
-    if (seconds >= 0) {
+    if (seconds > 0) {
         status_duration(time, sizeof(time), seconds);
         (void)snprintf(left, sizeof(left), "  %s left", time);
     }

@@ -25,6 +25,11 @@ struct progress_pace {
     int64_t begun_at;
 };
 
+/* Returns the seconds that the rest takes at the pace so far; below 0: not known yet. Updates PACE.
+ */
+double progress_pace_left(struct progress_pace *pace, const struct progress_state *state,
+                          int64_t now);
+
 /* Writes the text without its bar; "" before the first mark. *RET_FRACTION is the part that is
  * done; -1 if the program has not told how many steps there are. RANKS: of the whole job. */
 void progress_line_text(struct progress_pace *pace, const struct progress_state *state,

@@ -71,10 +71,19 @@ uint64_t rank_set_step(const struct rank_set *c) {
 }
 
 struct progress_state rank_set_progress(const struct rank_set *c) {
+    return find_furthest(c, false);
+}
+
+struct progress_state rank_set_progress_last(const struct rank_set *c) {
+    return find_furthest(c, true);
+}
+
+static struct progress_state find_furthest(const struct rank_set *c, bool ended_too) {
     struct progress_state furthest = {0};
     for (const struct rank_slot *s = c->seats; s != NULL; s = s->next) {
         struct progress_state state = progress_read(&s->progress);
-        if (!s->reported && state.marks > 0 && (furthest.marks == 0 || state.step > furthest.step))
+        if ((ended_too || !s->reported) && state.marks > 0 &&
+            (furthest.marks == 0 || state.step > furthest.step))
             furthest = state;
     }
     return furthest;

@@ -102,6 +102,8 @@ uint64_t rank_set_step(const struct rank_set *c);
 /* Returns the state of the rank that is furthest among those that run and report progress; zeros if
  * none does. */
 struct progress_state rank_set_progress(const struct rank_set *c);
+/* The same of ranks that have ended, too, until the next attempt. */
+struct progress_state rank_set_progress_last(const struct rank_set *c);
 /* Lets a shim that has reported exit. */
 void rank_set_release(struct rank_set *c, unsigned rank);
 /* Hands on what the master says of PMI (rank_pmi.h): KIND is MESSAGE_PAIRS with PAIRS, or

@@ -60,7 +60,7 @@ static void say(const char *line) {
 /* The answer of the second host, which knows its processes or does not. */
 static void answer(const char *owners) {
     cleanup_json json_t *message = json_loads(owners, 0, NULL);
-    ras_finding_told(&members[1], message);
+    ras_finding_answered(&members[1], message);
 }
 
 static void a_stuck_operation_is_named_once(void) {

@@ -67,7 +67,7 @@ static void find(const char *text) {
 
 static void answer(size_t host, const char *text) {
     cleanup_json json_t *message = json_loads(text, 0, NULL);
-    ras_finding_told(&members[host], message);
+    ras_finding_answered(&members[host], message);
 }
 
 static void end_loop(void *context) {
