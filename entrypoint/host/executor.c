@@ -8,7 +8,6 @@
 #include "entrypoint/host/agent_link.h"
 #include "entrypoint/host/observe/metric_matcher.h"
 #include "entrypoint/host/ranks/environment.h"
-#include "entrypoint/host/ranks/rank_owners.h"
 #include "entrypoint/job/cluster/seats.h"
 #include "entrypoint/job/machine/nic_environment.h"
 #include "entrypoint/mpi/addresses.h"
@@ -16,7 +15,6 @@
 #include "entrypoint/os/run_as.h"
 #include "entrypoint/wire/message.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -395,10 +393,8 @@ static void obey(struct executor *h, enum message kind, const json_t *order) {
         rank_set_kill(&h->rank_set);
         break;
     case MESSAGE_GATHER:
-        gatherer_start(&h->gatherer, order);
-        break;
     case MESSAGE_PROCESSES:
-        send_message(h, rank_owners_answer(&h->rank_set, order));
+        gatherer_start(&h->gatherer, order);
         break;
     case MESSAGE_UPLOAD:
         upload(h, order);

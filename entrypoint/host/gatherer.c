@@ -10,6 +10,7 @@
 #include "entrypoint/evidence/gather_order.h"
 #include "entrypoint/evidence/ras_client.h"
 #include "entrypoint/host/ranks/environment.h"
+#include "entrypoint/host/ranks/rank_owners.h"
 #include "entrypoint/host/ranks/rank_stillness.h"
 #include "entrypoint/job/machine/accelerators.h"
 #include "entrypoint/wire/message.h"
@@ -168,6 +169,10 @@ static int start(struct gatherer *g, const json_t *order, struct error *err) {
 
 void gatherer_start(struct gatherer *g, const json_t *order) {
     struct error err = {0};
+    if (message_kind(order) == MESSAGE_PROCESSES) {
+        g->send(g->context, rank_owners_answer(g->rank_set, order));
+        return;
+    }
     g->number = json_integer_value(json_object_get(order, "number"));
     if (g->task.running)
         return;

@@ -13,7 +13,7 @@ enum { SILENCE_SECONDS = 5, ANSWER_MAX = 64 * 1024 };
 /* For people: an address may have a part that is none of theirs. */
 static const char name[] = "the server of KUBEFLOW_TRAINER_SERVER_URL";
 
-struct report {
+struct status_report {
     const struct status_order *order;
     const char *token;
 };
@@ -39,7 +39,7 @@ int status_order_parse(const json_t *status, struct status_order *ret, struct er
 }
 
 static int prepare(void *context, struct request *ret, struct error *err) {
-    const struct report *r = context;
+    const struct status_report *r = context;
     ret->method = "POST";
     ret->body = r->order->body;
     ret->size = (int64_t)strlen(r->order->body);
@@ -65,7 +65,7 @@ static int read_token(const char *path, struct buf *ret, struct error *err) {
 }
 
 int status_order_run(const struct status_order *o, int64_t seconds, struct error *err) {
-    struct report r = {.order = o};
+    struct status_report r = {.order = o};
     struct answer answer;
     cleanup_buf struct buf token;
     cleanup_buf struct buf body;

@@ -47,13 +47,6 @@ static void check_uploads(const struct download_order *w) {
     upload_order_done(&out);
 }
 
-static void check_status(const struct download_order *w) {
-    struct status_order status;
-    if (status_order_parse(w->status, &status, NULL) == 0)
-        CHECK(status.url[0] != '\0' && status.token[0] != '\0' &&
-              strlen(status.body) <= STATUS_ORDER_BODY_MAX);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct download_order w;
     struct error err = {0};
