@@ -129,6 +129,24 @@ nothing_else_that_nccl_says_is_a_finding() {
     done
 }
 
+# PyTorch, unchanged, of three hosts: its packages come from PyPI, so in sh tests/run.sh long alone.
+a_rank_left_out_of_ddp_over_gloo_is_named() {
+    has_tool || { skip_case "neither gdb nor eu-stack here"; return; }
+    venv=$top/build/guests
+    VENV_SECONDS=${VENV_SECONDS:-3000} sh "$top/tests/venv.sh" guests torch lightning accelerate transformers mpi4py ||
+        { skip_case "no way to PyTorch's packages"; return; }
+    ring 3
+    start_all -e RINGMASTER_LAUNCHER=direct -e RINGMASTER_EVIDENCE_SIGNAL=1 -e OMP_NUM_THREADS=1 -e USER=guest -e HOME=/opt/ml/home \
+        -e "PATH=$venv/bin:/usr/bin:/bin" -e PYTHONDONTWRITEBYTECODE=1 -- train -- python3 "$system/guests/hang_ddp.py" "$share" 1
+    for host in $everyone; do check "host $host learns" wait_for 240 says "$host" 'step 11: all have met' || return; done
+    fault_begins
+    : >"$share/hang"
+    named '2 of 3 ranks wait in all_reduce (gloo); rank 1 on algo-2 has not come: it is '
+    check "Python's own stack says where" wait_for "$PATIENCE" says 2 'rank 1\] .*in left_out'
+    check "and where the others wait" wait_for "$PATIENCE" says 1 'rank 0\] .*in backward'
+    stop_it
+}
+
 # Handlers of the program print to its log; processes without one go on.
 a_signal_of_choice_reaches_handlers_alone() {
     ring 2
@@ -176,5 +194,6 @@ CASES=${CASES:-a_rank_left_out_of_an_allreduce_is_named a_deadlocked_python_prog
     a_hang_ends_where_the_user_says nccl_names_the_rank_that_has_not_come nccl_names_a_rank_by_the_number_of_the_job
     nccl_names_ranks_that_do_not_answer
     nothing_else_that_nccl_says_is_a_finding a_crash_leaves_evidence_of_the_others a_signal_of_choice_reaches_handlers_alone without_evidence_nothing_is_gathered}
+[ -z "${RINGMASTER_LONG:-}" ] || CASES="$CASES a_rank_left_out_of_ddp_over_gloo_is_named"
 run_cases
 finish
