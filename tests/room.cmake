@@ -210,7 +210,7 @@ room_tests(trainer/app/options USES trainer_optim trainer_app_run)
 room_tests(trainer/app/task
     ALONE detect detect_batches detect_data detect_predictions sample_health task USES trainer_data_shapes)
 room_tests(trainer/app/weights USES trainer_backend_ref)
-foreach(app_room device step run command command/output command/coco command/trained
+foreach(app_room device step board run command command/output command/coco command/trained
     comm_check comm_check/measure slots scaling)
     room_tests(trainer/app/${app_room} ALONE report)
 endforeach()

@@ -133,12 +133,17 @@ room(trainer/app/step
     trainer/data/order trainer/optim trainer/shard trainer/telemetry trainer/app/options
     trainer/app/device trainer/app/task
     LINKS m)
+room(trainer/app/board
+    USES common/* trainer/graph trainer/math trainer/graph/program trainer/telemetry
+    trainer/comm trainer/models trainer/data/codec trainer/data/dataset trainer/data/order
+    trainer/checkpoint trainer/app/options trainer/app/task)
 room(trainer/app/run
     USES common/* trainer/graph trainer/math trainer/graph/fuse
     trainer/graph/program trainer/comm trainer/models trainer/data/codec trainer/data/dataset
     trainer/data/order
     trainer/optim trainer/checkpoint trainer/telemetry trainer/report
         trainer/app/options trainer/app/device trainer/app/task trainer/app/weights trainer/app/step
+        trainer/app/board
     LINKS m)
 # Processes that the ranks of a job start: the same program again, on all ranks or on some.
 room(trainer/app/slots USES common/* trainer/comm trainer/app/step)
@@ -166,14 +171,15 @@ room(trainer/app/command/prepare
 room(trainer/app/command/trained
     USES common/* trainer/comm trainer/data/dataset trainer/data/order trainer/checkpoint
     trainer/app/options
-    trainer/app/device trainer/app/task trainer/app/weights trainer/app/step trainer/app/run)
+    trainer/app/device trainer/app/task trainer/app/weights trainer/app/step trainer/app/board
+    trainer/app/run)
 room(trainer/app/command
     USES common/* trainer/graph trainer/math trainer/comm trainer/models
     trainer/data/codec trainer/data/dataset trainer/data/order trainer/data/coco
     trainer/data/detect trainer/data/draw
     trainer/data/shapes trainer/data/prepare trainer/eval trainer/checkpoint
         trainer/telemetry trainer/report trainer/app/options trainer/app/device trainer/app/task
-        trainer/app/weights trainer/app/step trainer/app/run
+        trainer/app/weights trainer/app/step trainer/app/board trainer/app/run
         trainer/shard trainer/app/command/output trainer/app/command/coco
         trainer/app/command/prepare trainer/app/command/trained trainer/app/comm_check
         trainer/app/slots trainer/app/scaling

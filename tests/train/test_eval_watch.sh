@@ -118,13 +118,13 @@ set_dir=$data
 beside classes
 [ "$(evaluations "$work/watch.out" | head -n 1 | sed 's/epoch=[^ ]* //')" != "$(scores "$work/watch.out")" ] ||
     fail "the first checkpoint has the scores of the last"
-steps_told classes eval/top1
+steps_told classes top1
 
 echo "a detector, and what it found"
 flags="--model maskrcnn_tiny --batch-size 2 --threads 1 --data-threads 1 --epochs 3 --warmup-steps 0 --lr 0.001"
 set_dir=$work/set
 beside objects --batch-size 2 --out "$work/found" --pictures 1 --score-threshold 0
-steps_told objects eval/bbox_mAP
+steps_told objects bbox_mAP
 [ -f "$work/found/detections.json" ] || fail "no detections"
 sed -n 's/.*scoring .*\(step-[0-9]*\)\.safetensors$/\1/p' "$work/watch.err" | sort >"$work/wanted"
 find "$work/found/pictures" -name '*.jpg' | sed 's|.*/\(step-[0-9]*\)-[0-9]*\.jpg|\1|' | sort >"$work/told"
@@ -139,7 +139,7 @@ for time in 1 2; do
     sleep 1 # files are named after the second
     code 0 "$ringtrain" eval --watch "$work/classes" --data "$data" --threads 1 --tensorboard-dir "$work/late"
     "$python" "$(dirname "$0")/tfevents.py" "$work/late/watch" >"$work/steps" || fail "no events"
-    grep -qx "eval/loss 20 30" "$work/steps" || fail "after another watch ($time), in TensorBoard: $(cat "$work/steps")"
+    grep -qx "loss 20 30" "$work/steps" || fail "after another watch ($time), in TensorBoard: $(cat "$work/steps")"
 done
 if can_mpirun; then
     echo "two ranks"

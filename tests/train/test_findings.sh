@@ -15,10 +15,10 @@ train shown --out "$work/found" --tensorboard-dir "$work/events" --pictures 3
 same_weights "$work/plain/step-000000002.safetensors" "$work/shown/step-000000002.safetensors" exact ""
 [ "$(scores "$work/shown.out")" = "$(scores "$work/plain.out")" ] || fail "other scores"
 [ "$(find "$work/found/pictures" -name 'step-000000002-*.jpg' | wc -l)" = 3 ] || fail "not three pictures"
-grep -qa 'pictures/' "$work"/events/events.out.tfevents.* || fail "no pictures among the events"
-grep -qa '_hparams_/session_start_info' "$work"/events/events.out.tfevents.* || fail "no settings among the events"
+grep -qa 'pictures/' "$work"/events/eval/events.out.tfevents.* || fail "no pictures among the events"
+grep -qa '_hparams_/session_start_info' "$work"/events/train/events.out.tfevents.* || fail "no settings among the events"
 for scalar in loss loss_classifier loss_box_reg loss_mask loss_objectness loss_rpn_box_reg label_accuracy foreground_regions; do
-    [ "$(grep -oa "train/${scalar}[^a-z_]" "$work"/events/events.out.tfevents.* | wc -l)" = 2 ] || fail "not two values of train/$scalar among the events"
+    [ "$(LC_ALL=C grep -oa "[^a-z_-]${scalar}[^a-z_-]" "$work"/events/train/events.out.tfevents.* | wc -l)" = 2 ] || fail "not two values of $scalar among the events"
 done
 # As fractions with six digits; areas of masks are the masks', as in the metric line.
 code 0 "$ringtrain" eval --coco "$set_dir/annotations/instances_val.json" --results "$work/found/detections.json" \

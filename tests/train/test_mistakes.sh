@@ -21,7 +21,7 @@ code 0 "$ringtrain" train $common --data "$data" --steps 2 --seed 5 --checkpoint
 is "$(pictures "$work/out1")" "step-000000002-1.jpg step-000000002-2.jpg step-000000002-3.jpg "
 for place in 1 2 3; do
     checks=$((checks + 1))
-    grep -qa "pictures/$place" "$work"/events/events.out.tfevents.* || fail "no picture $place among the events"
+    grep -qa "pictures/$place" "$work"/events/eval/events.out.tfevents.* || fail "no picture $place among the events"
 done
 
 code 0 "$ringtrain" eval --model-dir "$work/model" --data "$data" --out "$work/out2" --threads 1 --data-threads 1 --pictures 64

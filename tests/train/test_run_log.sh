@@ -69,10 +69,10 @@ tail -n 1 "$work/out" | grep -q '^eval ' || fail "the metric line is not the las
 echo "TensorBoard gets the flags as a text, of each run at its first step"
 # shellcheck disable=SC2086
 code 0 env -u SM_OUTPUT_DATA_DIR $train --epochs 1 --lr 0.03 --model-dir "$work/mt" --checkpoint-dir "$work/ct" --tensorboard-dir "$work/events"
-grep -qa '| --lr | 0.03 |' "$work"/events/events* || fail "no flags in TensorBoard"
+grep -qa '| --lr | 0.03 |' "$work"/events/train/events* || fail "no flags in TensorBoard"
 if command -v python3 >/dev/null; then
     python3 "$(dirname "$0")/tfevents.py" "$work/events" >"$work/steps" || fail "no events"
-    grep -qx 'flags 0' "$work/steps" || fail "the text is not at step 0: $(cat "$work/steps")"
+    grep -qx 'train/flags 0' "$work/steps" || fail "the text is not at step 0: $(cat "$work/steps")"
 fi
 
 echo "the next run appends; one that fails says with which code"

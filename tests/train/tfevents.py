@@ -1,6 +1,6 @@
-"""Reads TensorBoard's event files of a folder as TensorBoard does: file by file, record by record; a
-session log with status START drops what came before of its step and later ones. Prints a line for each
-scalar: its tag and its steps.
+"""Reads TensorBoard's event files of a folder, and of the runs in its subfolders, as TensorBoard does: file by file, record by
+record; a session log with status START drops what came before of its step and later ones. Prints a line for each value: its
+run, its tag and its steps.
 
     python3 tests/train/tfevents.py FOLDER
 """
@@ -51,9 +51,11 @@ def records(path):
         at += 16 + size
 
 
-def main(folder):
+def read(folder, prefix):
     scalars = {}
     for name in sorted(os.listdir(folder)):
+        if os.path.isdir(os.path.join(folder, name)):
+            continue
         for record in records(os.path.join(folder, name)):
             event = list(fields(record))
             step = dict(event).get(STEP, 0)
@@ -66,7 +68,10 @@ def main(folder):
                         tag = dict(fields(entry))[1].decode()
                         scalars.setdefault(tag, []).append(step)
     for tag, steps in sorted(scalars.items()):
-        print(tag, *steps)
+        print(prefix + tag, *steps)
 
 
-main(sys.argv[1])
+read(sys.argv[1], "")
+for run in sorted(os.listdir(sys.argv[1])):
+    if os.path.isdir(os.path.join(sys.argv[1], run)):
+        read(os.path.join(sys.argv[1], run), run + "/")

@@ -204,7 +204,7 @@ static int add_setting(struct buf *start, const struct tfevents_setting *setting
                : protobuf_add_message(start, START_SETTING, &entry, err);
 }
 
-int tfevents_add_settings(struct tfevents *events, int64_t wall, int64_t step,
+int tfevents_add_settings(struct tfevents *events, int64_t wall, int64_t step, const char *group,
                           const struct tfevents_setting *settings, size_t count,
                           struct error *err) {
     cleanup_buf struct buf start = {.max = TFEVENTS_TEXT_MAX};
@@ -216,12 +216,65 @@ int tfevents_add_settings(struct tfevents *events, int64_t wall, int64_t step,
     for (size_t i = 0; i < count; i++)
         if (add_setting(&start, &settings[i], err) != 0)
             return -1;
-    return protobuf_add_double(&start, START_TIME, (double)wall / (double)CLOCK_SECOND, err) != 0 ||
+    return protobuf_add_text(&start, START_GROUP, group, err) != 0 ||
+                   protobuf_add_double(&start, START_TIME, (double)wall / (double)CLOCK_SECOND,
+                                       err) != 0 ||
                    protobuf_add_message(&content, HPARAMS_START, &start, err) != 0 ||
                    protobuf_add_text(&value, VALUE_TAG, HPARAMS_TAG, err) != 0 ||
                    add_plugin(&value, "hparams", &content, err) != 0
                ? -1
                : write_value(events->fd, wall, step, &value, err);
+}
+
+/* Appends COUNT doubles as one packed field. */
+static int add_doubles(struct buf *out, uint32_t number, const double *values, size_t count,
+                       struct error *err) {
+    cleanup_buf struct buf packed = {.max = count * sizeof(*values)};
+    for (size_t i = 0; i < count; i++) {
+        uint8_t bytes[sizeof(*values)];
+        uint64_t bits = 0;
+        memcpy(&bits, &values[i], sizeof(bits));
+        for (size_t k = 0; k < sizeof(bytes); k++)
+            bytes[k] = (uint8_t)(bits >> (8 * k));
+        if (buf_add(&packed, bytes, sizeof(bytes), err) != 0)
+            return -1;
+    }
+    return protobuf_add_message(out, number, &packed, err);
+}
+
+static int add_histogram(struct buf *value, const struct histogram *h, struct error *err) {
+    double limits[HISTOGRAM_BINS], counts[HISTOGRAM_BINS];
+    const size_t count = histogram_bins(h, limits, counts);
+    cleanup_buf struct buf out = {.max = 2 * sizeof(limits) + AROUND};
+    return protobuf_add_double(&out, HISTOGRAM_MIN, h->min, err) != 0 ||
+                   protobuf_add_double(&out, HISTOGRAM_MAX, h->max, err) != 0 ||
+                   protobuf_add_double(&out, HISTOGRAM_COUNT, (double)h->count, err) != 0 ||
+                   protobuf_add_double(&out, HISTOGRAM_SUM, h->sum, err) != 0 ||
+                   protobuf_add_double(&out, HISTOGRAM_SQUARES, h->squares, err) != 0 ||
+                   add_doubles(&out, HISTOGRAM_LIMITS, limits, count, err) != 0 ||
+                   add_doubles(&out, HISTOGRAM_COUNTS, counts, count, err) != 0
+               ? -1
+               : protobuf_add_message(value, VALUE_HISTOGRAM, &out, err);
+}
+
+int tfevents_add_histogram(struct tfevents *events, int64_t wall, int64_t step, const char *tag,
+                           const struct histogram *histogram, struct error *err) {
+    cleanup_buf struct buf value = {.max = 2 * HISTOGRAM_BINS * sizeof(double) + 2 * AROUND};
+    return check_tag(tag, err) != 0 || protobuf_add_text(&value, VALUE_TAG, tag, err) != 0 ||
+                   add_histogram(&value, histogram, err) != 0
+               ? -1
+               : write_value(events->fd, wall, step, &value, err);
+}
+
+int tfevents_add_graph(struct tfevents *events, int64_t wall, const struct buf *graph,
+                       struct error *err) {
+    cleanup_buf struct buf event = {.max = graph->size + AROUND};
+    if (graph->size > TFEVENTS_GRAPH_MAX)
+        return error_set(err, EXIT_CODE_INTERNAL, "a graph of %zu bytes is too large", graph->size);
+    return begin_event(&event, wall, 0, err) != 0 ||
+                   protobuf_add_message(&event, EVENT_GRAPH, graph, err) != 0
+               ? -1
+               : write_record(events->fd, &event, err);
 }
 
 void tfevents_done(struct tfevents *events) {

@@ -1,4 +1,5 @@
-/* Writer of TensorBoard event files (scalars, pictures, texts, settings), without TensorFlow.
+/* Writer of TensorBoard event files (scalars, pictures, texts, settings, histograms, a graph),
+ * without TensorFlow.
  *
  * A file is a sequence of records: u64 length, masked CRC32C of the length, data, masked CRC32C of
  * the data. The data is an Event message in protobuf's wire format
@@ -9,13 +10,16 @@
 #ifndef TRAINER_TELEMETRY_TFEVENTS_H
 #define TRAINER_TELEMETRY_TFEVENTS_H
 
+#include "common/buf.h"
 #include "common/error.h"
+#include "trainer/telemetry/histogram.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
 enum { TFEVENTS_TAG_MAX = 128, TFEVENTS_SCALARS_MAX = 64, TFEVENTS_PICTURE_MAX = 1 << 26 };
 enum { TFEVENTS_TEXT_MAX = 1 << 20, TFEVENTS_SETTINGS_MAX = 128 };
+enum { TFEVENTS_GRAPH_MAX = 1 << 24 };
 
 /* Maximum number of bytes of the scalars of one event, each a value of tag and float. */
 enum { TFEVENTS_SCALARS_BYTES_MAX = TFEVENTS_SCALARS_MAX * (TFEVENTS_TAG_MAX + 16) };
@@ -61,9 +65,15 @@ struct tfevents_setting {
     const char *name;
     const char *text; /* stored as a number, or as a truth value, if it is one */
 };
-/* Adds the settings of the run that has its scalars in the same folder. */
-int tfevents_add_settings(struct tfevents *events, int64_t wall, int64_t step,
+/* Adds the settings of the run that has its scalars in the same folder. Runs with the same GROUP
+ * are one row of the table. */
+int tfevents_add_settings(struct tfevents *events, int64_t wall, int64_t step, const char *group,
                           const struct tfevents_setting *settings, size_t count, struct error *err);
+int tfevents_add_histogram(struct tfevents *events, int64_t wall, int64_t step, const char *tag,
+                           const struct histogram *histogram, struct error *err);
+/* Adds a GraphDef (graph_def.h) of at most TFEVENTS_GRAPH_MAX bytes. */
+int tfevents_add_graph(struct tfevents *events, int64_t wall, const struct buf *graph,
+                       struct error *err);
 void tfevents_done(struct tfevents *events);
 
 #endif

@@ -10,6 +10,7 @@ enum {
     EVENT_WALL_TIME = 1,    /* double, seconds since 1970 */
     EVENT_STEP = 2,         /* int64 */
     EVENT_FILE_VERSION = 3, /* string */
+    EVENT_GRAPH = 4,        /* bytes: a GraphDef (graph_def.h) */
     EVENT_SUMMARY = 5,      /* Summary */
     EVENT_SESSION = 7,      /* SessionLog */
     SESSION_STATUS = 1,     /* enum */
@@ -18,6 +19,7 @@ enum {
     VALUE_TAG = 1,       /* string */
     VALUE_SIMPLE = 2,    /* float */
     VALUE_IMAGE = 4,     /* Summary.Image */
+    VALUE_HISTOGRAM = 5, /* HistogramProto */
     VALUE_TENSOR = 8,    /* TensorProto */
     VALUE_METADATA = 9,  /* SummaryMetadata */
     METADATA_PLUGIN = 1, /* SummaryMetadata.PluginData */
@@ -25,6 +27,7 @@ enum {
     PLUGIN_CONTENT = 2,  /* bytes */
     HPARAMS_START = 3,   /* SessionStartInfo of HParamsPluginData */
     START_SETTING = 1,   /* an entry of map<string, Value>, repeated */
+    START_GROUP = 4,     /* string: sessions of one group are one row */
     START_TIME = 5,      /* double, seconds since 1970 */
     ENTRY_KEY = 1,       /* string */
     ENTRY_VALUE = 2,     /* google.protobuf.Value */
@@ -42,6 +45,13 @@ enum {
     IMAGE_COLORSPACE = 3, /* int32: channels */
     IMAGE_BYTES = 4,      /* bytes */
     COLORSPACE_RGB = 3,
+    HISTOGRAM_MIN = 1, /* double, like all of them */
+    HISTOGRAM_MAX = 2,
+    HISTOGRAM_COUNT = 3,
+    HISTOGRAM_SUM = 4,
+    HISTOGRAM_SQUARES = 5,
+    HISTOGRAM_LIMITS = 6, /* packed */
+    HISTOGRAM_COUNTS = 7, /* packed */
 };
 
 #endif

@@ -86,8 +86,7 @@ static int run(struct scoring *s, struct error *err) {
             return -1;
         e.tally = &s->tally;
     }
-    if (report_open(&s->report, first ? stdout : NULL, OPTION_LOG_AUTO, t->model, "", err) != 0)
-        return -1;
+    report_open(&s->report, first ? stdout : NULL, OPTION_LOG_AUTO, t->model);
     if (evaluate(&t->net, t->comm, &t->data, &e, &result, err) != 0)
         return -1;
     if (result.stopped)
@@ -120,7 +119,7 @@ int command_eval(int argc, char *const *argv, struct error *err) {
                     .argc = argc,
                     .argv = argv,
                     .comm = comm},
-        .report = {.events = TFEVENTS_CLOSED},
+        .report = {.board = BOARD_CLOSED},
     };
     int result = device_settle(&options, comm, err);
     if (result == 0)

@@ -353,6 +353,8 @@ static const struct flag FLAGS[] = {
     TEXT("resume", resume, "auto", T, "auto|none|PATH",
          "start from the newest valid checkpoint, from scratch, or from this checkpoint"),
     INT("report-every", report_every, "20", 1, 1e9, T, "N", "steps between two reports"),
+    INT("histograms", histograms, "0", 0, 1e9, T, "N",
+        "steps between two histograms of all weights and gradients for TensorBoard (0: none)"),
     INT("eval-every", eval_every, "1", 0, 1e6, T, "N",
         "epochs between two evaluations (0: at the end alone)"),
     INT("verify-every", verify_every, "0", 0, 1e9, T, "N",

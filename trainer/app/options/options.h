@@ -175,6 +175,7 @@ struct options {
     const char *keep_best;
     const char *log_dir;
     const char *timeline;
+    int64_t histograms;
     int publish; /* enum option_publish */
 };
 

@@ -90,7 +90,7 @@ static int add_settings(const struct run_setup *setup, int64_t step, struct repo
         *equals = '\0';
         list[count++] = (struct tfevents_setting){word, equals + 1};
     }
-    return report_settings(report, step, list, count, err);
+    return board_settings(&report->board, step, list, count, err);
 }
 
 int record_flags(const struct run_setup *setup, int64_t step, struct report *report,
@@ -100,7 +100,7 @@ int record_flags(const struct run_setup *setup, int64_t step, struct report *rep
     if (!setup->first)
         return 0;
     return options_table(&text, COMMAND_TRAIN, setup->options, err) != 0 ||
-                   report_text(report, step, "flags", buf_text(&text), err) != 0
+                   board_text(&report->board, step, "flags", buf_text(&text), err) != 0
                ? -1
                : add_settings(setup, step, report, err);
 }

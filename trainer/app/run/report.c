@@ -9,7 +9,6 @@
 #include "trainer/app/task/tasks.h"
 #include "trainer/telemetry/report_line.h"
 #include "trainer/telemetry/run_log.h"
-#include "trainer/telemetry/tfevents_read.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -19,20 +18,16 @@
 
 enum { LINE_MAX_SIZE = 1024, TEXT_MAX_SIZE = 8192, TABLE_MAX_SIZE = 256 * 1024 };
 
-/* Scalars of a row in addition to the metrics of its steps, scalars of one call, longest name. */
-enum { ROW_EVENTS = 7, EVENTS_MAX = 32, EVENT_NAME_SIZE = 64 };
+/* Scalars of a row in addition to the metrics of its steps, and of one event. */
+enum { ROW_EVENTS = 7, EVENTS_MAX = BOARD_SCALARS_MAX };
 
 _Static_assert(MODEL_METRICS_MAX + (int)ROW_EVENTS <= (int)EVENTS_MAX, "room for steps");
 _Static_assert((int)EVALUATION_FIGURES_MAX <= (int)EVENTS_MAX, "room for evaluations");
 
-/* The group of an evaluation's scalars. */
-#define EVALUATION "eval"
-
 /* Weight of the last step in the smoothed time of a step. */
 static const double newest = 0.1;
 
-int report_open(struct report *r, FILE *out, int log, const struct model *model, const char *events,
-                struct error *err) {
+void report_open(struct report *r, FILE *out, int log, const struct model *model) {
     if (log == OPTION_LOG_AUTO)
         log = out != NULL && ranks_terminal(fileno(out)) ? OPTION_LOG_TABLE : OPTION_LOG_BOTH;
     *r = (struct report){
@@ -42,51 +37,17 @@ int report_open(struct report *r, FILE *out, int log, const struct model *model,
         .dropped = task_of(model->task)->dropped,
         .table = log != OPTION_LOG_METRICS,
         .metrics = log != OPTION_LOG_TABLE,
-        .events = TFEVENTS_CLOSED,
+        .board = BOARD_CLOSED,
         .opened_at = clock_now(),
     };
-    if (out == NULL)
-        return 0;
-    status_line_open(&r->line, STDERR_FILENO);
-    if (events[0] == '\0')
-        return 0;
-    char host[64] = "";
-    (void)gethostname(host, sizeof(host) - 1);
-    return tfevents_open(&r->events, events, host, clock_wall(), err);
+    if (out != NULL)
+        status_line_open(&r->line, STDERR_FILENO);
 }
 
 void report_done(struct report *r) {
     status_line_close(&r->line);
-    tfevents_done(&r->events);
+    board_done(&r->board);
     eval_table_done(&r->evaluations);
-}
-
-int report_end_again(struct report *r, const char *events, int64_t step, struct error *err) {
-    bool held = false;
-    if (r->events.fd < 0)
-        return 0;
-    if (tfevents_holds(events, step, EVALUATION "/", &held, err) != 0)
-        return -1;
-    if (held)
-        tfevents_done(&r->events);
-    return 0;
-}
-
-int report_begin(struct report *r, int64_t step, struct error *err) {
-    return r->events.fd >= 0 ? tfevents_start(&r->events, clock_wall(), step, err) : 0;
-}
-
-int report_text(struct report *r, int64_t step, const char *tag, const char *text,
-                struct error *err) {
-    return r->events.fd >= 0 ? tfevents_add_text(&r->events, clock_wall(), step, tag, text, err)
-                             : 0;
-}
-
-int report_settings(struct report *r, int64_t step, const struct tfevents_setting *settings,
-                    size_t count, struct error *err) {
-    return r->events.fd >= 0
-               ? tfevents_add_settings(&r->events, clock_wall(), step, settings, count, err)
-               : 0;
 }
 
 void report_start(struct report *r) {
@@ -220,19 +181,6 @@ static int collect(struct report *r, struct metric_field told[MODEL_METRICS_MAX]
     return count;
 }
 
-static int add_events(struct report *r, int64_t step, const char *group,
-                      const struct metric_field *fields, int count, struct error *err) {
-    struct tfevents_scalar scalars[EVENTS_MAX];
-    char names[EVENTS_MAX][EVENT_NAME_SIZE];
-    if (r->events.fd < 0)
-        return 0;
-    for (int i = 0; i < count; i++) {
-        (void)snprintf(names[i], EVENT_NAME_SIZE, "%s/%s", group, fields[i].name);
-        scalars[i] = (struct tfevents_scalar){names[i], fields[i].value};
-    }
-    return tfevents_add(&r->events, clock_wall(), step, scalars, (size_t)count, err);
-}
-
 static void keep_numbers(const struct report *r, const char *kind, int64_t step, double epoch,
                          const struct metric_field *fields, int count) {
     struct metric_field all[EVENTS_MAX + 2 + REPORT_TIMES] = {{"step", (double)step},
@@ -284,7 +232,7 @@ int report_row(struct report *r, const struct report_row *at, struct error *err)
     memcpy(told + count, rest, sizeof(rest));
     count += (int)(sizeof(rest) / sizeof(rest[0])) - (several ? 0 : 1);
     keep_numbers(r, "train", at->step, at->epoch, told, count);
-    return add_events(r, at->step, "train", told, count, err);
+    return board_scalars(&r->board.steps, at->step, told, count, err);
 }
 
 int report_print(struct report *r, const char *text, struct error *err) {
@@ -337,7 +285,7 @@ int report_evaluation(struct report *r, const struct report_weights *of, const s
         return -1;
     keep_numbers(r, "eval", of->step, of->epoch, e->figures, e->count);
     struct metric_field curves[EVENTS_MAX];
-    return add_events(r, of->step, EVALUATION, curves, defined_figures(e, curves), err);
+    return board_scalars(&r->board.evaluations, of->step, curves, defined_figures(e, curves), err);
 }
 
 /* "epoch 3: 41 s, 812.5 images/s; 0.8 s of checkpoints, 3.2 s of evaluation" */

@@ -6,12 +6,12 @@
 
 #include "common/buf.h"
 #include "common/error.h"
+#include "trainer/app/board/board.h"
 #include "trainer/app/run/eval_table.h"
 #include "trainer/app/task/task.h"
 #include "trainer/models/model.h"
 #include "trainer/telemetry/speed.h"
 #include "trainer/telemetry/status_text.h"
-#include "trainer/telemetry/tfevents.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,7 +23,7 @@ struct report {
     bool table;
     bool metrics;
     bool header; /* the table's head has been printed */
-    struct tfevents events;
+    struct board board;
     struct speed speed;
     const struct model *model; /* borrowed: names the metrics */
     int metric_count;          /* of steps: the first of the model's list */
@@ -46,27 +46,10 @@ struct report {
     bool ranks_unknown; /* a device waits for other ranks by itself */
 };
 
-/* LOG is enum option_log. EVENTS is a folder, "" for none. OUT NULL: silent. The report must not
- * move until report_done. */
-int report_open(struct report *r, FILE *out, int log, const struct model *model, const char *events,
-                struct error *err);
+/* LOG is enum option_log. OUT NULL: silent. Its board is closed: open it afterwards. The report
+ * must not move until report_done. */
+void report_open(struct report *r, FILE *out, int log, const struct model *model);
 void report_done(struct report *r);
-
-/* Of a run that had come to its end at STEP before: an evaluation of STEP that is in the folder
- * EVENTS already is not written there again. */
-int report_end_again(struct report *r, const char *events, int64_t step, struct error *err);
-
-/* STEP is the next step. Hides TensorBoard events that an earlier run wrote for it and later
- * steps. */
-int report_begin(struct report *r, int64_t step, struct error *err);
-
-/* Adds a text to the TensorBoard events, as Markdown. */
-int report_text(struct report *r, int64_t step, const char *tag, const char *text,
-                struct error *err);
-
-/* Adds the run's settings to the TensorBoard events, for its table of runs. */
-int report_settings(struct report *r, int64_t step, const struct tfevents_setting *settings,
-                    size_t count, struct error *err);
 
 /* Call when training begins, or continues after something else: starts the clock for the speed. */
 void report_start(struct report *r);

@@ -105,6 +105,19 @@ int run_steps_pull(struct run_steps *s, enum store_arena arena, void **ret, stru
     return device_sum_check(s->sums, err) != 0 ? -1 : result;
 }
 
+int run_steps_gradients(struct run_steps *s, float loss_scale, const float **ret, float *ret_scale,
+                        struct error *err) {
+    struct store *store = &s->net.store;
+    const bool sums = comm_size(s->stepper.comm) > 1 || s->stepper.accumulate > 1;
+    void *values = NULL;
+    if ((sums ? store_pull_sums(store, &values, err)
+              : run_steps_pull(s, STORE_GRADIENTS, &values, err)) != 0)
+        return -1;
+    *ret = values;
+    *ret_scale = s->stepper.rule.step.scale / loss_scale;
+    return 0;
+}
+
 int run_steps_verify(struct run_steps *s, struct comm *comm, struct error *err) {
     static const enum store_arena arenas[] = {STORE_PARAMETERS, STORE_MOMENTUM, STORE_SECOND,
                                               STORE_AVERAGE, STORE_CONSTANTS};

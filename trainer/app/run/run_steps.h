@@ -58,6 +58,10 @@ void run_steps_stop_loader(struct run_steps *s);
 
 /* store_pull for the case that the all-reduce of a running step waits for another rank. */
 int run_steps_pull(struct run_steps *s, enum store_arena arena, void **ret, struct error *err);
+/* The gradients of the last step in RET, in host memory, as sums over ranks and micro-batches: each
+ * times *RET_SCALE is the mean. Call when no step is under way; LOSS_SCALE is the step's. */
+int run_steps_gradients(struct run_steps *s, float loss_scale, const float **ret, float *ret_scale,
+                        struct error *err);
 /* Fails with the hosts' names if values that the strategy keeps equal on all ranks, parameters or
  * what the optimizer keeps, differ. */
 int run_steps_verify(struct run_steps *s, struct comm *comm, struct error *err);

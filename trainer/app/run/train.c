@@ -3,6 +3,8 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/log/log.h"
+#include "trainer/app/board/board_batch.h"
+#include "trainer/app/board/board_histograms.h"
 #include "trainer/app/device/ranks.h"
 #include "trainer/app/run/best.h"
 #include "trainer/app/run/bn_statistics.h"
@@ -114,6 +116,11 @@ static int settle(struct training_run *job, bool *ret_stop, struct error *err) {
     return account(job, &result, ret_stop, err);
 }
 
+static bool histograms_are_due(const struct run_setup *setup, int64_t step) {
+    const int64_t every = setup->options->histograms;
+    return every > 0 && step % every == 0;
+}
+
 /* What the next step is to do, the one after PENDING others. */
 static struct step_request next_request(const struct run_setup *setup,
                                         const struct run_state *state,
@@ -127,10 +134,32 @@ static struct step_request next_request(const struct run_setup *setup,
         .rate = schedule_rate(&setup->schedule, number - 1),
         .momentum = schedule_momentum(&setup->schedule, number - 1, setup->options->momentum),
         .penalty = setup->first && step_report_is_due(setup, number),
-        .last = number == setup->schedule.total_steps ||
+        .last = histograms_are_due(setup, number) || number == setup->schedule.total_steps ||
                 checkpoint_policy_falls_on(&saves->keeping, number) ||
                 state->images + (pending + 1) * state->global_batch >= state->epoch_images,
     };
+}
+
+/* Training does not depend on what TensorBoard shows of its first batch. */
+static void show_batch(struct training_run *job) {
+    struct error why = {0};
+    if (board_batch(&job->reports.report.board, job->state.step, &job->setup.data, job->steps.held,
+                    (size_t)job->setup.options->pictures, &why) != 0)
+        log_warning("the first batch is not shown in TensorBoard: %s", why.text);
+}
+
+/* After a step with LOSS_SCALE, when none is under way. */
+static int add_histograms(struct training_run *job, float loss_scale, struct error *err) {
+    const float *gradients = NULL;
+    void *weights = NULL;
+    float scale = 1;
+    if (!board_is_open(&job->reports.report.board))
+        return 0;
+    return run_steps_pull(&job->steps, STORE_PARAMETERS, &weights, err) != 0 ||
+                   run_steps_gradients(&job->steps, loss_scale, &gradients, &scale, err) != 0
+               ? -1
+               : board_histograms(&job->reports.report.board, job->state.step,
+                                  &job->steps.net.store, weights, gradients, scale, err);
 }
 
 /* Takes the next step. At the end of an epoch or of the run, when a checkpoint is due, and after a
@@ -148,7 +177,12 @@ static int step_once(struct training_run *job, bool *ret_stop, struct error *err
     if (account(job, &result, ret_stop, err) != 0)
         return -1;
     bool ends = *ret_stop || job->saves.keeping.asked || job->steps.cannot_go_on;
-    return request.last || ends ? settle(job, ret_stop, err) : 0;
+    const float loss_scale = job->steps.stepper.loss_scale;
+    if ((request.last || ends) && settle(job, ret_stop, err) != 0)
+        return -1;
+    return histograms_are_due(&job->setup, request.number) && job->state.step == request.number
+               ? add_histograms(job, loss_scale, err)
+               : 0;
 }
 
 /* A loss that is not finite may recover while there are steps to come. */
@@ -274,8 +308,10 @@ static int run_steps(struct training_run *job, bool *ret_stop, struct error *err
     while (job->state.step < job->setup.schedule.total_steps) {
         if (step_once(job, ret_stop, err) != 0)
             return -1;
-        if (job->state.step == first)
+        if (job->state.step == first) {
             step_report_first(&job->reports, &job->setup, &job->state);
+            show_batch(job);
+        }
         if (job->steps.cannot_go_on)
             return leave_failed(job, err);
         if (job->state.step == job->setup.schedule.total_steps)
@@ -326,9 +362,9 @@ static void log_done(int64_t steps) {
 static int run(struct training_run *job, enum exit_code *ret_code, struct error *err) {
     bool stopped = false;
     const bool done = job->state.step >= job->setup.schedule.total_steps;
-    if ((done && report_end_again(&job->reports.report, job->setup.inputs.events, job->state.step,
-                                  err) != 0) ||
-        report_begin(&job->reports.report, job->state.step + 1, err) != 0 ||
+    if ((done && board_end_again(&job->reports.report.board, job->setup.inputs.events,
+                                 job->state.step, err) != 0) ||
+        board_begin(&job->reports.report.board, job->state.step + 1, err) != 0 ||
         record_flags(&job->setup, job->state.step, &job->reports.report, err) != 0)
         return -1;
     record_start(job);

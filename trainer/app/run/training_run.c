@@ -5,6 +5,7 @@
 #include "common/log/log.h"
 #include "common/run_id.h"
 #include "common/str.h"
+#include "trainer/app/board/board_graph.h"
 #include "trainer/app/device/device.h"
 #include "trainer/app/device/ranks.h"
 #include "trainer/app/run/evaluate.h"
@@ -153,7 +154,7 @@ static struct optimizer_step optimizer_of(const struct options *o) {
                                    .average = (float)o->ema};
 }
 
-static int open_network(struct training_run *job, struct error *err) {
+static struct network_options network_of(const struct training_run *job) {
     const struct options *o = job->setup.options;
     struct network_options n = {
         .model = o->model,
@@ -170,13 +171,19 @@ static int open_network(struct training_run *job, struct error *err) {
         .mean = job->setup.data.mean != NULL ? job->setup.data.mean : MODEL_MEAN,
         .std = job->setup.data.std != NULL ? job->setup.data.std : MODEL_STD,
     };
+    evaluate_canvases(&n, &job->setup.data);
+    return n;
+}
+
+static int open_network(struct training_run *job, struct error *err) {
+    const struct options *o = job->setup.options;
+    struct network_options n = network_of(job);
     struct room room = {.comm = job->setup.comm,
                         .data = &job->setup.data,
                         .network = &n,
                         .threads = &job->setup.threads,
                         .depth = run_setup_ring_depth(o)};
     n.memory = (struct compile_memory){room_check, &room};
-    evaluate_canvases(&n, &job->setup.data);
     if (device_open(&job->setup.backend, o, job->setup.threads.compute, job->setup.comm, true,
                     err) != 0)
         return -1;
@@ -297,12 +304,33 @@ static int check_flags(const struct run_setup *setup, struct error *err) {
                : pretrained_check(setup->options, setup->inputs.checkpoints, err);
 }
 
+/* What there is to tell once the network is there; its graph goes to TensorBoard. */
+static int open_report(struct training_run *job, struct error *err) {
+    struct report *report = &job->reports.report;
+    struct graph graph = {0};
+    report_open(report, job->setup.first ? stdout : NULL, job->setup.options->log,
+                job->setup.request.model);
+    report->several = comm_size(job->setup.comm) > 1;
+    if (!job->setup.first)
+        return 0;
+    if (board_open(&report->board, job->setup.inputs.events, job->setup.inputs.scored, err) != 0)
+        return -1;
+    if (!board_is_open(&report->board))
+        return 0;
+    const struct network_options n = network_of(job);
+    const int result = network_describe(&graph, &job->steps.net, &n, err) != 0
+                           ? -1
+                           : board_graph(&report->board, &graph, err);
+    graph_done(&graph);
+    return result;
+}
+
 int training_run_open(struct training_run *job, const struct options *o, const struct roles *roles,
                       struct error *err) {
     struct comm *comm = roles->own;
     *job = (struct training_run){
         .setup = {.options = o, .comm = comm, .all = roles->all, .first = comm_rank(comm) == 0}};
-    job->reports.report.events = (struct tfevents)TFEVENTS_CLOSED;
+    job->reports.report.board = (struct board)BOARD_CLOSED;
     start_times_begin(&job->reports.start, clock_now());
     const struct model *model = model_need(o->model, err);
     if (model == NULL)
@@ -329,20 +357,17 @@ int training_run_open(struct training_run *job, const struct options *o, const s
         return -1;
     start_times_mark(&job->reports.start, START_NETWORK, clock_now());
     progress_total(&job->reports.progress, (uint64_t)job->setup.schedule.total_steps);
-    job->reports.artifacts = (struct eval_artifacts){.folder = job->setup.inputs.out,
-                                                     .events = &job->reports.report.events,
-                                                     .pictures = (size_t)o->pictures,
-                                                     .seed = (uint64_t)o->seed,
-                                                     .least_score = o->score_threshold};
+    job->reports.artifacts =
+        (struct eval_artifacts){.folder = job->setup.inputs.out,
+                                .events = &job->reports.report.board.evaluations,
+                                .pictures = (size_t)o->pictures,
+                                .seed = (uint64_t)o->seed,
+                                .least_score = o->score_threshold};
     if (run_timeline_open(&job->reports.timeline, o->timeline, comm, err) != 0)
         return -1;
     if (o->timeline != NULL)
         job->steps.stepper.timeline = &job->reports.timeline.steps;
-    if (report_open(&job->reports.report, job->setup.first ? stdout : NULL, o->log, model,
-                    job->setup.inputs.events, err) != 0)
-        return -1;
-    job->reports.report.several = comm_size(comm) > 1;
-    return 0;
+    return open_report(job, err);
 }
 
 void training_run_done(struct training_run *job) {

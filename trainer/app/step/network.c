@@ -133,6 +133,16 @@ int network_open(struct network *net, struct backend *backend, const struct netw
     return 0;
 }
 
+int network_describe(struct graph *ret, const struct network *net, const struct network_options *o,
+                     struct error *err) {
+    const struct network_canvas only = {o->image_size, o->image_size};
+    struct pass pass = {0};
+    const int result =
+        pass_build(&pass, net, o, o->canvas_count > 0 ? o->canvases[0] : only, true, err);
+    *ret = pass.graph;
+    return result;
+}
+
 int network_check_side(const struct model *model, int side, struct error *err) {
     struct graph graph = {0};
     struct model_options options = {

@@ -74,6 +74,11 @@ void network_done(struct network *net);
 int network_open(struct network *net, struct backend *backend, const struct network_options *o,
                  bool training, struct error *err);
 
+/* Builds the training pass of the first canvas in RET, forward alone and as the model describes it:
+ * not compiled. Call graph_done on RET in any case. */
+int network_describe(struct graph *ret, const struct network *net, const struct network_options *o,
+                     struct error *err);
+
 /* Fails if MODEL cannot take pictures with that side. Needs no data and compiles nothing. */
 int network_check_side(const struct model *model, int side, struct error *err);
 

@@ -5,6 +5,7 @@
 #include "trainer/data/codec/jpeg.h"
 #include "trainer/data/codec/resize.h"
 #include "trainer/data/dataset/fetch.h"
+#include "trainer/data/dataset/labelled.h"
 #include "trainer/data/draw/draw_names.h"
 #include "trainer/data/draw/label.h"
 
@@ -15,6 +16,9 @@
 
 /* The long side of a picture as it is shown, and pixels a dot of the letters. */
 enum { SIDE = 320, DOT = 2, QUALITY = 90 };
+
+/* Pictures of a batch below this side are enlarged, each pixel to a square. */
+enum { BATCH_SIDE = 128 };
 
 static const struct color RIGHT = {{70, 200, 90}};
 static const struct color WRONG = {{240, 80, 70}};
@@ -119,4 +123,46 @@ int class_pictures(const struct dataset *set, char *const *names, const struct c
     image_done(&m.shown);
     buf_done(&m.encoded);
     return result;
+}
+
+/* Copies the picture at PIXELS below TOP rows, each pixel ZOOM times. */
+static void enlarge(struct image *to, int top, const uint8_t *pixels, int side, int zoom) {
+    for (int y = 0; y < side * zoom; y++)
+        for (int x = 0; x < side * zoom; x++)
+            memcpy(image_pixel(to, x, top + y),
+                   pixels +
+                       ((size_t)(y / zoom) * (size_t)side + (size_t)(x / zoom)) * IMAGE_CHANNELS,
+                   IMAGE_CHANNELS);
+}
+
+static int show_place(const struct batch *batch, int place, int side, const char *name,
+                      const struct task_show *show, struct error *err) {
+    cleanup_image struct image shown = {0};
+    cleanup_buf struct buf encoded = {.max = JPEG_BYTES_MAX};
+    const int zoom = side < BATCH_SIDE ? BATCH_SIDE / side : 1;
+    const struct label_size plate = label_measure(NULL, name, 1);
+    const size_t bytes = (size_t)side * (size_t)side * IMAGE_CHANNELS;
+    if (image_resize(&shown, side * zoom, side * zoom + plate.height, err) != 0)
+        return -1;
+    memset(shown.pixels, 0, (size_t)shown.width * (size_t)plate.height * IMAGE_CHANNELS);
+    enlarge(&shown, plate.height,
+            (const uint8_t *)batch->fields[LABELLED_IMAGE] + (size_t)place * bytes, side, zoom);
+    label_paint(&shown, 0, 0, NULL, name, RIGHT, 1);
+    if (jpeg_encode(&shown, QUALITY, &encoded, err) != 0)
+        return -1;
+    const struct task_picture picture = {.id = place + 1,
+                                         .height = shown.height,
+                                         .width = shown.width,
+                                         .bytes = encoded.data,
+                                         .size = encoded.size};
+    return show->take(show->user, &picture, err);
+}
+
+int class_pictures_batch(const struct batch *batch, int side, char *const *names,
+                         const struct task_show *show, struct error *err) {
+    const int32_t *labels = batch->fields[LABELLED_LABEL];
+    for (int i = 0; i < batch->count && (size_t)i < show->count; i++)
+        if (show_place(batch, i, side, names[labels[i]], show, err) != 0)
+            return -1;
+    return 0;
 }

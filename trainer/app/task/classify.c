@@ -375,6 +375,12 @@ static int show_mistakes(const struct task_data *data, const struct class_tally 
     return class_pictures(&c->validation, data->class_names, tally, show, err);
 }
 
+static int show_batch(const struct task_data *data, const struct batch *batch,
+                      const struct task_show *show, struct error *err) {
+    return class_pictures_batch(batch, data->training.canvases[batch->canvas].width,
+                                data->class_names, show, err);
+}
+
 const struct task TASK_CLASSIFY = {
     .open = open_data,
     .close = close_data,
@@ -383,6 +389,7 @@ const struct task TASK_CLASSIFY = {
     .score_batch = class_predictions_batch,
     .score_close = class_predictions_close,
     .mistakes_show = show_mistakes,
+    .batch_show = show_batch,
     .predictions_check = class_predictions_check,
     .predictions_write = class_predictions_write,
     .figure = evaluation_name,

@@ -1,5 +1,6 @@
 /* Object detection: a COCO data set. */
 #include "trainer/app/task/detect_data.h"
+#include "trainer/app/task/detect_pictures.h"
 #include "trainer/app/task/detect_predictions.h"
 #include "trainer/app/task/detect_rules_io.h"
 #include "trainer/app/task/detect_score.h"
@@ -28,6 +29,7 @@ const struct task TASK_DETECT = {
     .score_classes = detect_score_classes,
     .score_write = detect_score_write,
     .score_show = detect_score_show,
+    .batch_show = detect_pictures_batch,
     .predictions_check = detect_predictions_check,
     .predictions_write = detect_score_predictions,
     .figure = detect_figure,

@@ -4,11 +4,16 @@
 #include "common/log/log.h"
 #include "trainer/data/codec/jpeg.h"
 #include "trainer/data/codec/picture.h"
+#include "trainer/data/codec/resize.h"
+#include "trainer/data/draw/canvas.h"
+#include "trainer/data/draw/label.h"
 #include "trainer/data/draw/painter.h"
+#include "trainer/math/image_size.h"
 #include "trainer/math/random.h"
 
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { QUALITY = 90 };
 
@@ -118,4 +123,95 @@ int detect_pictures(struct detect_data *d, const struct coco_results *found,
         result = show_one(&s, chosen[i].sample, err);
     showing_done(&s);
     return result;
+}
+
+/* Values of a batch's field, or NULL. */
+static const void *field_of(const struct batch *batch, const char *name) {
+    const int field = batch_layout_find(batch->layout, name);
+    return field >= 0 ? batch->fields[field] : NULL;
+}
+
+static void mirror(struct image *image) {
+    for (int y = 0; y < image->height; y++)
+        for (int x = 0; x < image->width / 2; x++) {
+            uint8_t kept[IMAGE_CHANNELS];
+            uint8_t *left = image_pixel(image, x, y);
+            uint8_t *right = image_pixel(image, image->width - 1 - x, y);
+            memcpy(kept, left, sizeof(kept));
+            memcpy(left, right, sizeof(kept));
+            memcpy(right, kept, sizeof(kept));
+        }
+}
+
+/* What is painted of one place of a batch. */
+struct place {
+    int32_t size[IMAGE_SIZE_FIELDS];
+    uint8_t *pixels; /* borrowed, as stored in the batch */
+    const float *boxes;
+    const int32_t *labels;
+    int objects;
+};
+
+static struct place place_of(const struct batch *batch, int i, size_t places) {
+    const struct batch_layout *layout = batch->layout;
+    const size_t image_bytes = layout->fields[batch_layout_find(layout, "image")].bytes / places;
+    const size_t slots =
+        layout->fields[batch_layout_find(layout, "gt_label")].bytes / places / sizeof(int32_t);
+    const size_t at = (size_t)i;
+    struct place p = {
+        .pixels = (uint8_t *)(uintptr_t)field_of(batch, "image") + at * image_bytes,
+        .boxes = (const float *)field_of(batch, "gt_box") + at * slots * 4,
+        .labels = (const int32_t *)field_of(batch, "gt_label") + at * slots,
+        .objects = ((const int32_t *)field_of(batch, "gt_count"))[i],
+    };
+    memcpy(p.size, (const int32_t *)field_of(batch, "image_size") + at * IMAGE_SIZE_FIELDS,
+           sizeof(p.size));
+    return p;
+}
+
+static void paint_objects(struct image *image, const struct place *p, char *const *names) {
+    for (int k = 0; k < p->objects; k++) {
+        const float *b = p->boxes + (size_t)k * 4;
+        const double box[4] = {(double)b[0], (double)b[1], (double)(b[2] - b[0]),
+                               (double)(b[3] - b[1])};
+        const struct color color = color_of((uint32_t)k);
+        canvas_box(image, box, color, 2);
+        const char *name = names[p->labels[k] - 1];
+        const int top = (int)b[1] - label_measure(NULL, name, 1).height;
+        label_paint(image, (int)b[0], top > 0 ? top : 0, NULL, name, color, 1);
+    }
+}
+
+static int show_place(const struct task_data *data, const struct place *p, int number,
+                      const struct task_show *show, struct error *err) {
+    cleanup_resizer struct resizer resizer = {0};
+    cleanup_image struct image shown = {0};
+    cleanup_buf struct buf encoded = {.max = JPEG_BYTES_MAX};
+    const struct image stored = {.pixels = p->pixels,
+                                 .width = p->size[IMAGE_SIZE_SOURCE_W],
+                                 .height = p->size[IMAGE_SIZE_SOURCE_H]};
+    if (resize_whole(&resizer, &stored, p->size[IMAGE_SIZE_W], p->size[IMAGE_SIZE_H], &shown,
+                     err) != 0)
+        return -1;
+    if (p->size[IMAGE_SIZE_FLIP])
+        mirror(&shown);
+    paint_objects(&shown, p, data->class_names);
+    if (jpeg_encode(&shown, QUALITY, &encoded, err) != 0)
+        return -1;
+    const struct task_picture picture = {.id = number,
+                                         .height = shown.height,
+                                         .width = shown.width,
+                                         .bytes = encoded.data,
+                                         .size = encoded.size};
+    return show->take(show->user, &picture, err);
+}
+
+int detect_pictures_batch(const struct task_data *data, const struct batch *batch,
+                          const struct task_show *show, struct error *err) {
+    for (int i = 0; i < batch->count && (size_t)i < show->count; i++) {
+        const struct place p = place_of(batch, i, (size_t)data->training.source.batch);
+        if (p.size[IMAGE_SIZE_VALID] && show_place(data, &p, i + 1, show, err) != 0)
+            return -1;
+    }
+    return 0;
 }

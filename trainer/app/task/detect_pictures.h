@@ -1,4 +1,5 @@
-/* Sample pictures of a scored set, with ground truth on the left and predictions on the right. */
+/* Sample pictures of a scored set, with ground truth on the left and predictions on the right, and
+ * those of a batch of the training set. */
 #ifndef TRAINER_APP_TASK_DETECT_PICTURES_H
 #define TRAINER_APP_TASK_DETECT_PICTURES_H
 
@@ -10,5 +11,9 @@
  * the set's order. A picture that cannot be read or drawn is warned of and left out. */
 int detect_pictures(struct detect_data *d, const struct coco_results *found,
                     const struct task_show *show, struct error *err);
+
+/* batch_show of struct task: resized and mirrored, with the boxes of the objects. */
+int detect_pictures_batch(const struct task_data *data, const struct batch *batch,
+                          const struct task_show *show, struct error *err);
 
 #endif

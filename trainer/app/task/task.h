@@ -132,6 +132,11 @@ struct task {
     int (*mistakes_show)(const struct task_data *data, const struct class_tally *tally,
                          const struct task_show *show, struct error *err);
 
+    /* The first pictures of a batch of the training set as the network gets them, with their
+     * labels; their ids count from 1. SHOW->seed and least_score have no effect. */
+    int (*batch_show)(const struct task_data *data, const struct batch *batch,
+                      const struct task_show *show, struct error *err);
+
     /* Predictions for pictures without labels: score_open and score_batch gather them, and instead
      * of score_end they are written to HOW->folder, which exists. predictions_check tests before
      * the work that they can be written, without damaging existing files. */

@@ -284,7 +284,8 @@ int store_write(struct store *store, const struct store_slot *slot, enum store_a
                                           slot->count * dtype_size(store->dtype), err);
 }
 
-int store_pull(struct store *store, enum store_arena arena, void **ret_values, struct error *err) {
+/* Copies ARENA as it is from a device. */
+static int pull(struct store *store, enum store_arena arena, void **ret_values, struct error *err) {
     const struct backend_table *table = store->backend->table;
     if (table->device == NULL || store->arena[arena] == NULL) {
         *ret_values = store->arena[arena];
@@ -295,10 +296,18 @@ int store_pull(struct store *store, enum store_arena arena, void **ret_values, s
     if (store->mirror[arena] == NULL)
         return error_no_memory(err, "a copy of the parameters");
     *ret_values = store->mirror[arena];
-    if (arena == STORE_GRADIENTS && store_widen_gradients(store, err) != 0)
-        return -1;
     return table->copy_out(store->backend, store->mirror[arena], store->arena[arena],
                            arena_bytes(store, arena), err);
+}
+
+int store_pull(struct store *store, enum store_arena arena, void **ret_values, struct error *err) {
+    return arena == STORE_GRADIENTS && store_widen_gradients(store, err) != 0
+               ? -1
+               : pull(store, arena, ret_values, err);
+}
+
+int store_pull_sums(struct store *store, void **ret_values, struct error *err) {
+    return pull(store, STORE_GRADIENTS, ret_values, err);
 }
 
 int store_push(struct store *store, enum store_arena arena, struct error *err) {

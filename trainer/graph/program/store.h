@@ -100,6 +100,9 @@ int store_write(struct store *store, const struct store_slot *slot, enum store_a
  * copy, which belongs to the store and is valid until the next call for this arena. store_push
  * writes a changed copy back. */
 int store_pull(struct store *store, enum store_arena arena, void **ret_values, struct error *err);
+/* The same for STORE_GRADIENTS after a step that has summed them there, of ranks or micro-batches:
+ * half-precision ones are one part of the sum, and are not looked at. */
+int store_pull_sums(struct store *store, void **ret_values, struct error *err);
 int store_push(struct store *store, enum store_arena arena, struct error *err);
 /* Returns true if ARENA is one that the optimizer keeps beside the parameters. */
 bool store_is_kept(enum store_arena arena);

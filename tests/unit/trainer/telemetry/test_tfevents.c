@@ -159,19 +159,20 @@ static void a_text_is_written_byte_for_byte(void) {
 static void settings_are_written_byte_for_byte(void) {
     static const uint8_t event[] = {
         0x09, 0,    0,    0x20, 0x40, 0xfc, 0x54, 0xd9, 0x41, 0x10, 7, /* step */
-        0x2a, 110,                                                     /* summary */
-        0x0a, 108,                                                     /* value */
+        0x2a, 113,                                                     /* summary */
+        0x0a, 111,                                                     /* value */
         0x0a, 28,   '_',  'h',  'p',  'a',  'r',  'a',  'm',  's',  '_',  '/', 's',  'e', 's',
         's',  'i',  'o',  'n',  '_',  's',  't',  'a',  'r',  't',  '_',  'i', 'n',  'f', 'o',
-        0x4a, 76,                                            /* metadata */
-        0x0a, 74,                                            /* plugin */
+        0x4a, 79,                                            /* metadata */
+        0x0a, 77,                                            /* plugin */
         0x0a, 7,    'h',  'p',  'a',  'r',  'a',  'm',  's', /* name */
-        0x12, 63,                                            /* content */
-        0x1a, 61,                                            /* start of a session */
+        0x12, 66,                                            /* content */
+        0x1a, 64,                                            /* start of a session */
         0x0a, 15,   0x0a, 2,    'l',  'r',  0x12, 9,    0x11, 0,    0,    0,   0,    0,   0,
         0xe0, 0x3f, 0x0a, 10,   0x0a, 4,    'f',  'l',  'i',  'p',  0x12, 2,   0x20, 1, /* true */
         0x0a, 21,   0x0a, 8,    's',  'c',  'h',  'e',  'd',  'u',  'l',  'e', 0x12, 9,   0x1a,
         7,    's',  't',  'e',  'p',  ' ',  '1',  'e', /* no number */
+        0x22, 1,    'g',                               /* group */
         0x29, 0,    0,    0x20, 0x40, 0xfc, 0x54, 0xd9, 0x41};
     static const struct tfevents_setting settings[] = {
         {"lr", "0.5"}, {"flip", "true"}, {"schedule", "step 1e"}};
@@ -179,15 +180,64 @@ static void settings_are_written_byte_for_byte(void) {
     struct error err = {0};
     cleanup_buf struct buf bytes;
     CU_ASSERT_EQUAL_FATAL(tfevents_open(&events, folder_of("settings"), "algo-1", wall, NULL), 0);
-    CU_ASSERT_EQUAL(tfevents_add_settings(&events, wall, 7, settings, 3, NULL), 0);
+    CU_ASSERT_EQUAL(tfevents_add_settings(&events, wall, 7, "g", settings, 3, NULL), 0);
     CU_ASSERT_EQUAL(
-        tfevents_add_settings(&events, wall, 7, settings, TFEVENTS_SETTINGS_MAX + 1, &err), -1);
+        tfevents_add_settings(&events, wall, 7, "g", settings, TFEVENTS_SETTINGS_MAX + 1, &err),
+        -1);
     ASSERT_CONTAINS(err.text, "at most 128");
     tfevents_done(&events);
     read_events("settings", &bytes);
     const char *second = bytes.data + 16 + 24;
     CU_ASSERT_EQUAL_FATAL(bytes.size, 16 + 24 + 16 + sizeof(event));
     CU_ASSERT_EQUAL(u32_at(second), sizeof(event));
+    CU_ASSERT_EQUAL(memcmp(second + 12, event, sizeof(event)), 0);
+}
+
+static void a_histogram_is_written_byte_for_byte(void) {
+    static const uint8_t event[] = {
+        0x09, 0,  0,   0x20, 0x40, 0xfc, 0x54, 0xd9, 0x41, 0x10, 7,    /* step */
+        0x2a, 88,                                                      /* summary */
+        0x0a, 86,                                                      /* value */
+        0x0a, 1,  'h',                                                 /* tag */
+        0x2a, 81,                                                      /* histogram */
+        0x09, 0,  0,   0,    0,    0,    0,    0xf0, 0x3f,             /* least, 1 */
+        0x11, 0,  0,   0,    0,    0,    0,    0xf0, 0x3f,             /* most, 1 */
+        0x19, 0,  0,   0,    0,    0,    0,    0x08, 0x40,             /* 3 of them */
+        0x21, 0,  0,   0,    0,    0,    0,    0x08, 0x40,             /* sum, 3 */
+        0x29, 0,  0,   0,    0,    0,    0,    0x08, 0x40,             /* sum of squares, 3 */
+        0x32, 16, 0,   0,    0,    0,    0,    0,    0xf0, 0x3f,       /* below 1: none */
+        0,    0,  0,   0,    0,    0,    0xf2, 0x3f, 0x3a, 16,   0, 0, /* below 1.125: 3 */
+        0,    0,  0,   0,    0,    0,    0,    0,    0,    0,    0, 0, 0x08, 0x40};
+    static const float ones[] = {1, 1, 1};
+    struct tfevents events = TFEVENTS_CLOSED;
+    struct histogram h = {0};
+    cleanup_buf struct buf bytes;
+    histogram_add(&h, ones, 3, 1, 1);
+    CU_ASSERT_EQUAL_FATAL(tfevents_open(&events, folder_of("histogram"), "algo-1", wall, NULL), 0);
+    CU_ASSERT_EQUAL(tfevents_add_histogram(&events, wall, 7, "h", &h, NULL), 0);
+    tfevents_done(&events);
+    read_events("histogram", &bytes);
+    const char *second = bytes.data + 16 + 24;
+    CU_ASSERT_EQUAL_FATAL(bytes.size, 16 + 24 + 16 + sizeof(event));
+    CU_ASSERT_EQUAL(memcmp(second + 12, event, sizeof(event)), 0);
+}
+
+static void a_graph_is_written_byte_for_byte(void) {
+    static const uint8_t event[] = {0x09, 0,    0, 0x20, 0x40, 0xfc, 0x54, 0xd9,
+                                    0x41, 0x10, 0, 0x22, 3,    'a',  'b',  'c'};
+    struct tfevents events = TFEVENTS_CLOSED;
+    struct error err = {0};
+    cleanup_buf struct buf bytes;
+    char text[] = "abc";
+    struct buf graph = {.data = text, .size = 3};
+    CU_ASSERT_EQUAL_FATAL(tfevents_open(&events, folder_of("graph"), "algo-1", wall, NULL), 0);
+    CU_ASSERT_EQUAL(tfevents_add_graph(&events, wall, &graph, NULL), 0);
+    graph.size = TFEVENTS_GRAPH_MAX + 1;
+    CU_ASSERT_EQUAL(tfevents_add_graph(&events, wall, &graph, &err), -1);
+    tfevents_done(&events);
+    read_events("graph", &bytes);
+    const char *second = bytes.data + 16 + 24;
+    CU_ASSERT_EQUAL_FATAL(bytes.size, 16 + 24 + 16 + sizeof(event));
     CU_ASSERT_EQUAL(memcmp(second + 12, event, sizeof(event)), 0);
 }
 
@@ -254,7 +304,8 @@ static void a_folder_that_cannot_be_made_is_named(void) {
 UNIT_SUITE("telemetry.tfevents", UNIT(a_scalar_is_written_byte_for_byte),
            UNIT(a_start_is_a_session_log_byte_for_byte), UNIT(a_picture_is_written_byte_for_byte),
            UNIT(pictures_that_cannot_be_are_refused), UNIT(a_text_is_written_byte_for_byte),
-           UNIT(settings_are_written_byte_for_byte), UNIT(a_text_too_long_is_refused),
+           UNIT(settings_are_written_byte_for_byte), UNIT(a_histogram_is_written_byte_for_byte),
+           UNIT(a_graph_is_written_byte_for_byte), UNIT(a_text_too_long_is_refused),
            UNIT(the_most_scalars_with_the_longest_tags_fit),
            UNIT(a_closed_file_is_given_back_and_one_that_is_full_is_reported),
            UNIT(a_folder_that_cannot_be_made_is_named))

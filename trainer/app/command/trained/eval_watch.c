@@ -131,7 +131,6 @@ static int describe(const struct model_config *config, const char *where, char *
 static int open_all(struct watching *w, struct error *err) {
     struct trained *t = w->trained;
     const char *folder = t->options->watch;
-    char events[INPUT_PATH_MAX + sizeof("/watch")] = "";
     if (trained_check(t, folder, err) != 0)
         return -1;
     if (t->model->task == MODEL_CLASSIFY && t->options->out != NULL)
@@ -141,10 +140,9 @@ static int open_all(struct watching *w, struct error *err) {
     if (trained_open_data(t, NULL, err) != 0 || trained_artifacts(t, w->artifacts, err) != 0 ||
         trained_open_network(t, err) != 0)
         return -1;
-    if (t->inputs.events[0] != '\0')
-        (void)snprintf(events, sizeof(events), "%s/watch", t->inputs.events);
-    w->artifacts->events = &w->report->events;
-    return report_open(w->report, w->first ? stdout : NULL, OPTION_LOG_AUTO, t->model, events, err);
+    w->artifacts->events = &w->report->board.evaluations;
+    report_open(w->report, w->first ? stdout : NULL, OPTION_LOG_AUTO, t->model);
+    return w->first ? board_open_watch(&w->report->board, t->inputs.events, err) : 0;
 }
 
 /* TEXT describes the network: opens the first one; later ones must be the same. */
@@ -195,7 +193,7 @@ static int take(struct watching *w, const struct safetensors *file, const struct
 static int begin_events(struct watching *w, const struct turn *turn, struct error *err) {
     const bool again = turn->step <= w->told || w->told < 0;
     w->told = turn->step;
-    return again ? report_begin(w->report, turn->step, err) : 0;
+    return again ? board_begin(&w->report->board, turn->step, err) : 0;
 }
 
 static int score(struct watching *w, const struct turn *turn, bool *ret_stopped,

@@ -310,7 +310,7 @@ static void people_get_a_table_and_curves(void) {
     ASSERT_CONTAINS(out, "Step");
     ASSERT_CONTAINS(out, "FinLoss");
     CU_ASSERT_EQUAL(count(out, "train step="), 2);
-    DIR *dir = opendir(in_folder("@/t", folder));
+    DIR *dir = opendir(in_folder("@/t/train", folder));
     CU_ASSERT_PTR_NOT_NULL_FATAL(dir);
     for (const struct dirent *item = readdir(dir); item != NULL; item = readdir(dir))
         events += strstr(item->d_name, "tfevents") != NULL;
