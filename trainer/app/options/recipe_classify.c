@@ -31,12 +31,26 @@ const struct recipe_source recipe_goyal_sources[] = {
 /* The AWS samples of 2018 for 8 to 64 GPUs (aws-samples/deep-learning-models, MXNet:
  * train_resnet50_imagenet.sh, train_imagenet.py). */
 const struct model_setting recipe_aws_2018[] = {
-    {"model", "resnet50"},      {"epochs", "90"},       {"batch-size", "256"},
-    {"dtype", "f16"},           {"loss-scale", "1024"}, {"lr", "0.1"},
-    {"lr-batch", "256"},        {"schedule", "poly2"},  {"warmup-epochs", "10"},
-    {"warmup-lr", "0.001"},     {"momentum", "0.9"},    {"nesterov", "true"},
-    {"weight-decay", "0.0001"}, {"decay-all", "true"},  {"zero-gamma", "true"},
-    {"min-area", "0.08"},       {"color", "mxnet"},     {NULL, NULL},
+    {"model", "resnet50"},
+    {"epochs", "90"},
+    {"batch-size", "256"},
+    {"dtype", "f16"},
+    {"loss-scale", "1024"},
+    {"lr", "0.1"},
+    {"lr-batch", "256"},
+    {"schedule", "poly2"},
+    {"warmup-epochs", "10"},
+    {"warmup-lr", "0.001"},
+    {"momentum", "0.9"},
+    {"nesterov", "true"},
+    {"weight-decay", "0.0001"},
+    {"decay-all", "true"},
+    {"zero-gamma", "true"},
+    {"min-area", "0.08"},
+    {"color", "mxnet"},
+    {"mean", "123.68,116.779,103.939"},
+    {"std", "58.393,57.12,57.375"},
+    {NULL, NULL},
 };
 const struct recipe_source recipe_aws_2018_sources[] = {
     {"batch-size", "train_resnet50_imagenet.sh"},
@@ -45,6 +59,8 @@ const struct recipe_source recipe_aws_2018_sources[] = {
     {"warmup-lr", "train_imagenet.py: from 0.001 whatever the peak"},
     {"decay-all", "MXNet's decays all; TensorFlow's of the same samples not the norms"},
     {"color", "train_imagenet.py: jitter 0.4, lighting 0.1"},
+    {"mean", "train_imagenet.py: mean_rgb"},
+    {"std", "train_imagenet.py: std_rgb"},
     {NULL, NULL},
 };
 
@@ -69,6 +85,8 @@ const struct model_setting recipe_aws_dlami_256[] = {
     {"decay-all", "false"},
     {"zero-gamma", "true"},
     {"color", "tf"},
+    {"mean", "121,115,100"},
+    {"std", "70,68,71"},
     {NULL, NULL},
 };
 const struct recipe_source recipe_aws_dlami_256_sources[] = {
@@ -79,6 +97,8 @@ const struct recipe_source recipe_aws_dlami_256_sources[] = {
     {"loss-scale", "train_more_aug.sh"},
     {"decay-all", "train_imagenet_resnet_hvd.py: not the norms"},
     {"color", "train_more_aug.sh"},
+    {"mean", "train_imagenet_resnet_hvd.py: imagenet_mean"},
+    {"std", "train_imagenet_resnet_hvd.py: imagenet_std"},
     {NULL, NULL},
 };
 

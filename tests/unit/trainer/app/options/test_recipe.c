@@ -15,6 +15,22 @@ static void a_recipe_says_what_it_sets(void) {
     CU_ASSERT_PTR_NULL(recipe_value(recipe, "epoch"));
 }
 
+/* As their scripts have them, in values from 0 to 255. */
+static void the_samples_of_aws_bring_their_normalization(void) {
+    static const char *const expected[][3] = {
+        {"aws-2018", "123.68,116.779,103.939", "58.393,57.12,57.375"},
+        {"aws-dlami-256", "121,115,100", "70,68,71"},
+    };
+    for (int i = 0; i < 2; i++) {
+        struct options options;
+        const char *const words[] = {"--recipe", expected[i][0]};
+        CU_ASSERT_EQUAL_FATAL(
+            options_parse(&options, COMMAND_TRAIN, 2, (char *const *)(uintptr_t)words, NULL), 0);
+        CU_ASSERT_STRING_EQUAL(options.mean, expected[i][1]);
+        CU_ASSERT_STRING_EQUAL(options.std, expected[i][2]);
+    }
+}
+
 /* All of them, as a command line takes them: every flag is there and takes its value. */
 static void every_recipe_can_be_run(void) {
     char *text = NULL;
@@ -37,4 +53,5 @@ static void every_recipe_can_be_run(void) {
     free(text);
 }
 
-UNIT_SUITE("app.recipe", UNIT(a_recipe_says_what_it_sets), UNIT(every_recipe_can_be_run))
+UNIT_SUITE("app.recipe", UNIT(a_recipe_says_what_it_sets),
+           UNIT(the_samples_of_aws_bring_their_normalization), UNIT(every_recipe_can_be_run))
