@@ -23,9 +23,8 @@ struct histogram {
 void histogram_add(struct histogram *h, const float *values, size_t count, size_t stride,
                    float scale);
 
-/* Fills the upper limit and the count of each bin from the first to the last with a value, and the
- * empty one below them, whose limit is where the first begins. Returns how many, 0 without
- * values. */
+/* Fills the upper limit and the count of each bin from the first to the last with a value, and
+ * before them an empty one that ends where the first begins. Returns how many, 0 without values. */
 size_t histogram_bins(const struct histogram *h, double limits[HISTOGRAM_BINS],
                       double counts[HISTOGRAM_BINS]);
 

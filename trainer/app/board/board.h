@@ -1,6 +1,6 @@
-/* What TensorBoard gets of a training: event files of two runs, FOLDER/train and FOLDER/eval, whose
- * scalars have the same names ("loss"), so that TensorBoard shows them in one chart. `ringtrain
- * eval --watch` writes FOLDER/watch. Rank 0 has it; on other ranks it is closed, and a closed one
+/* Event files of a training for TensorBoard: two runs, FOLDER/train and FOLDER/eval, with the same
+ * names of scalars ("loss"), so that TensorBoard shows them in one chart. `ringtrain eval --watch`
+ * writes FOLDER/watch. Rank 0 has it; on other ranks it is closed, and a closed one
  * takes everything and writes nothing.
  *
  * Files of earlier versions lie in FOLDER itself, with "train/loss" and "eval/loss" in one run;
