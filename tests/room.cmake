@@ -210,7 +210,7 @@ room_tests(trainer/app/options USES trainer_optim trainer_app_run)
 room_tests(trainer/app/task
     ALONE detect detect_batches detect_data detect_predictions sample_health task USES trainer_data_shapes)
 room_tests(trainer/app/weights USES trainer_backend_ref)
-foreach(app_room device step board run command command/output command/coco command/trained
+foreach(app_room device normalize step board run command command/output command/coco command/trained
     comm_check comm_check/measure slots scaling)
     room_tests(trainer/app/${app_room} ALONE report)
 endforeach()
@@ -387,7 +387,7 @@ foreach(source IN LISTS fuzz_sources)
     target_include_directories(${target} PRIVATE ${TEST_INCLUDES})
     target_link_libraries(${target} PRIVATE entrypoint trainer_data_dataset trainer_data_coco
         trainer_data_format trainer_data_archive trainer_data_detect trainer_checkpoint trainer_eval
-        trainer_report
+        trainer_report trainer_telemetry trainer_app_run
         common_log ringmaster_flags)
     if(TARGET entrypoint_transfer)
         target_link_libraries(${target} PRIVATE entrypoint_transfer PkgConfig::curl)
@@ -406,6 +406,10 @@ if(TARGET entrypoint AND NOT RINGMASTER_FUZZ)
         ${CMAKE_BINARY_DIR}/tests)
     set_tests_properties(fuzz_frames PROPERTIES LABELS unit TIMEOUT 120)
 endif()
+
+# Every reader of the trainer has one, or a reason.
+add_test(NAME fuzz_readers COMMAND sh ${CMAKE_SOURCE_DIR}/tests/fuzz/readers.sh)
+set_tests_properties(fuzz_readers PROPERTIES LABELS unit TIMEOUT 120)
 
 # A disk that stalls, a clock that is set, one that runs fast, a training that is held, and what nobody should load, for
 # the system tests.
