@@ -1,6 +1,7 @@
 #!/bin/sh
 # Whether docs/internals/fuzzing.md names, with a target or a reason, each source of the trainer that reads files or sockets, and
 # names no source and no target that is not there.
+# shellcheck disable=SC2016  # code spans of the page
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 page=docs/internals/fuzzing.md
