@@ -387,8 +387,11 @@ foreach(source IN LISTS fuzz_sources)
     target_include_directories(${target} PRIVATE ${TEST_INCLUDES})
     target_link_libraries(${target} PRIVATE entrypoint trainer_data_dataset trainer_data_coco
         trainer_data_format trainer_data_archive trainer_data_detect trainer_checkpoint trainer_eval
-        trainer_report trainer_telemetry trainer_app_run
+        trainer_report trainer_telemetry
         common_log ringmaster_flags)
+    if(name STREQUAL "run_state")
+        target_link_libraries(${target} PRIVATE trainer_app_run)
+    endif()
     if(TARGET entrypoint_transfer)
         target_link_libraries(${target} PRIVATE entrypoint_transfer PkgConfig::curl)
     endif()
