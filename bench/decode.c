@@ -2,6 +2,8 @@
  *
  *     bench_decode SET THREADS        class folders or shards, read into memory first
  *     bench_decode --make FOLDER      writes sample pictures of 500 x 500 pixels
+ *     bench_decode --crops SET        one figure: random crops, resampled, a core
+ *     bench_decode --loader SET N     one figure: the loader's, on N threads
  *
  * Each row repeats the set until SECONDS have passed; the figure is processor time of the one
  * thread, so that neighbours on the machine do not count, and wall time for the loader. */
@@ -69,7 +71,8 @@ static int decode_crop(struct fetcher *f, const struct picture *p, const struct 
 
 enum row { ROW_WHOLE, ROW_CROP, ROW_TRAIN, ROW_EVAL };
 
-static int run_row(const char *title, enum row row, const struct picture *pictures, size_t count,
+/* Sets *RET to images a second of processor time. */
+static int rate_of(enum row row, const struct picture *pictures, size_t count, double *ret,
                    struct error *err) {
     static uint8_t pixels[SIDE * SIDE * IMAGE_CHANNELS];
     cleanup_fetcher struct fetcher f;
@@ -91,11 +94,21 @@ static int run_row(const char *title, enum row row, const struct picture *pictur
             if (rc != 0)
                 return -1;
         }
-    printf("%-44s %8.0f images/s a core\n", title, (double)done / (thread_seconds() - begin));
+    *ret = (double)done / (thread_seconds() - begin);
     return 0;
 }
 
-static int run_loader(const struct dataset *set, int threads, struct error *err) {
+static int run_row(const char *title, enum row row, const struct picture *pictures, size_t count,
+                   struct error *err) {
+    double rate = 0;
+    if (rate_of(row, pictures, count, &rate, err) != 0)
+        return -1;
+    printf("%-44s %8.0f images/s a core\n", title, rate);
+    return 0;
+}
+
+/* Sets *RET to images a second of wall time. */
+static int loader_rate(const struct dataset *set, int threads, double *ret, struct error *err) {
     struct labelled recipe = {.set = set, .seed = 1};
     struct source source;
     augment_defaults_train(&recipe.augment, SIDE);
@@ -123,11 +136,38 @@ static int run_loader(const struct dataset *set, int threads, struct error *err)
         images += batch->count;
         loader_release(loader, batch);
     }
-    char title[64];
-    snprintf(title, sizeof(title), "loader, %d threads, files from the page cache", threads);
-    printf("%-44s %8.0f images/s\n", title,
-           (double)images * CLOCK_SECOND / (double)(clock_now() - begin));
+    *ret = (double)images * CLOCK_SECOND / (double)(clock_now() - begin);
     return 0;
+}
+
+static int run_loader(const struct dataset *set, int threads, struct error *err) {
+    char title[64];
+    double rate = 0;
+    if (loader_rate(set, threads, &rate, err) != 0)
+        return -1;
+    snprintf(title, sizeof(title), "loader, %d threads, files from the page cache", threads);
+    printf("%-44s %8.0f images/s\n", title, rate);
+    return 0;
+}
+
+/* Prints one figure, for scripts that compare. THREADS 0: crops; else the loader. */
+static int run_one(const char *folder, int threads, struct error *err) {
+    cleanup_dataset struct dataset set = {0};
+    double rate = 0;
+    if (dataset_open(&set, folder, 0, err) != 0)
+        return -1;
+    struct picture *pictures = calloc(set.count, sizeof(*pictures));
+    if (pictures == NULL)
+        return error_no_memory(err, "pictures");
+    int rc = threads > 0                      ? loader_rate(&set, threads, &rate, err)
+             : load(&set, pictures, err) == 0 ? rate_of(ROW_TRAIN, pictures, set.count, &rate, err)
+                                              : -1;
+    if (rc == 0)
+        printf("%.1f\n", rate);
+    for (size_t i = 0; i < set.count; i++)
+        free(pictures[i].bytes);
+    free(pictures);
+    return rc;
 }
 
 static int run(const char *folder, int threads, struct error *err) {
@@ -170,8 +210,14 @@ int main(int argc, char **argv) {
         options.validation = 8;
         return prepare_shapes(&options, &err) == 0 ? 0 : fail(&err);
     }
+    if (argc == 3 && strcmp(argv[1], "--crops") == 0)
+        return run_one(argv[2], 0, &err) == 0 ? 0 : fail(&err);
+    if (argc == 4 && strcmp(argv[1], "--loader") == 0 && atoi(argv[3]) > 0)
+        return run_one(argv[2], atoi(argv[3]), &err) == 0 ? 0 : fail(&err);
     if (argc != 3 || atoi(argv[2]) < 1) {
-        fprintf(stderr, "usage: bench_decode SET THREADS | --make FOLDER\n");
+        fprintf(stderr,
+                "usage: bench_decode SET THREADS | --make FOLDER | --crops SET | --loader SET "
+                "THREADS\n");
         return EXIT_CODE_USAGE;
     }
     return run(argv[1], atoi(argv[2]), &err) == 0 ? 0 : fail(&err);
