@@ -30,9 +30,10 @@ def pillow():
 def torchvision():
     import numpy
     import torch
-    from torchvision import io as tvio, transforms
+    from torchvision import io as tvio
+    from torchvision.transforms import v2
     torch.set_num_threads(1)
-    crop = transforms.RandomResizedCrop(SIDE, antialias=True)
+    crop = v2.RandomResizedCrop(SIDE, antialias=True)  # on bytes, without floats
 
     def one(data):
         return crop(tvio.decode_jpeg(torch.from_numpy(numpy.frombuffer(data, numpy.uint8).copy()), tvio.ImageReadMode.RGB))
