@@ -116,12 +116,15 @@ room(trainer/app/normalize
     trainer/data/order
     trainer/app/options
     LINKS Threads::Threads m)
+room(trainer/app/hosts
+    USES common/* trainer/math trainer/comm trainer/data/codec trainer/data/color
+    trainer/data/format trainer/data/dataset trainer/data/order)
 room(trainer/app/task
     USES common/* trainer/graph trainer/math trainer/comm trainer/models
     trainer/data/codec trainer/data/dataset trainer/data/order trainer/eval trainer/data/coco
     trainer/data/detect
     trainer/data/draw trainer/checkpoint
-        trainer/app/options trainer/app/device trainer/app/normalize
+        trainer/app/hosts trainer/app/options trainer/app/device trainer/app/normalize
     LINKS m)
 room(trainer/app/weights
     USES common/* trainer/graph trainer/math trainer/graph/program trainer/comm
@@ -142,8 +145,8 @@ room(trainer/app/run
     trainer/graph/program trainer/comm trainer/models trainer/data/codec trainer/data/dataset
     trainer/data/order
     trainer/optim trainer/checkpoint trainer/telemetry trainer/report
-        trainer/app/options trainer/app/device trainer/app/task trainer/app/weights trainer/app/step
-        trainer/app/board
+        trainer/app/hosts trainer/app/options trainer/app/device trainer/app/task
+        trainer/app/weights trainer/app/step trainer/app/board
     LINKS m)
 # Processes that the ranks of a job start: the same program again, on all ranks or on some.
 room(trainer/app/slots USES common/* trainer/comm trainer/app/step)

@@ -41,8 +41,8 @@ int normalization_parse(const char *option, const char *text, double ret[3], str
 /* The pictures that one rank looks at, divided among threads. */
 struct looking {
     const struct dataset *set;
-    size_t count; /* pictures of all ranks */
-    size_t ranks;
+    struct dataset_part part; /* all of the set, if it is not divided */
+    size_t count;             /* pictures of all ranks that have the part */
     atomic_size_t next;
     pthread_mutex_t lock; /* for the rest */
     struct pixel_statistics all;
@@ -55,8 +55,8 @@ static void *look(void *context) {
     struct error why = {0};
     struct pixel_statistics own = {0};
     if (fetcher_init(&fetcher, &why) == 0)
-        for (size_t i; (i = atomic_fetch_add(&l->next, l->ranks)) < l->count;) {
-            const size_t sample = sampler_permute(0, 0, l->set->count, i);
+        for (size_t i; (i = atomic_fetch_add(&l->next, (size_t)l->part.ranks)) < l->count;) {
+            const size_t sample = l->part.first + sampler_permute(0, 0, l->part.count, i);
             if (dataset_read(l->set, sample, &fetcher.encoded, &why) == 0 &&
                 fetch_whole(&fetcher, (const uint8_t *)fetcher.encoded.data, fetcher.encoded.size,
                             &why) == 0)
@@ -90,17 +90,23 @@ static int look_at_all(struct looking *l, int threads, struct error *err) {
 static const double deviation_least = 1e-3;
 
 static int of_data(const struct options *o, struct comm *comm, const struct dataset *set,
-                   struct normalization *ret, struct error *err) {
+                   const struct dataset_part *part, struct normalization *ret, struct error *err) {
     const int64_t wanted = o->data_threads;
     const int threads = wanted > 0 ? (int)wanted : cpus_affinity();
-    struct looking l = {.set = set, .ranks = (size_t)comm_size(comm)};
+    const struct dataset_part all = {
+        .parts = 1, .count = set->count, .ranks = comm_size(comm), .rank = comm_rank(comm)};
+    struct looking l = {.set = set, .part = part->parts > 0 ? *part : all};
     double values[PIXEL_STATISTICS_VALUES];
     if (set->kind == DATASET_SYNTHETIC)
         return error_set(err, EXIT_CODE_USAGE, "--mean data: the synthetic set has no pictures");
-    l.count = set->count < NORMALIZATION_PICTURES ? set->count : NORMALIZATION_PICTURES;
-    atomic_init(&l.next, (size_t)comm_rank(comm));
+    const size_t wanted_pictures = NORMALIZATION_PICTURES / (size_t)l.part.parts + 1;
+    l.count = l.part.count < wanted_pictures ? l.part.count : wanted_pictures;
+    if (part->parts == 0 && l.count > NORMALIZATION_PICTURES)
+        l.count = NORMALIZATION_PICTURES;
+    atomic_init(&l.next, (size_t)l.part.rank);
     if (comm_rank(comm) == 0)
-        log_info("--mean data: looking at %zu of %zu pictures", l.count, set->count);
+        log_info("--mean data: looking at %zu of %zu pictures%s", l.count, l.part.count,
+                 part->parts > 0 ? " of each part" : "");
     if (look_at_all(&l, threads < THREADS_MAX ? threads : THREADS_MAX, err) != 0)
         return -1;
     memcpy(values, &l.all, sizeof(values));
@@ -138,13 +144,14 @@ static int of_numbers(const struct options *o, struct normalization *ret, struct
 }
 
 int normalization_find(const struct options *o, struct comm *comm, const struct dataset *set,
-                       struct normalization *ret, struct error *err) {
+                       const struct dataset_part *part, struct normalization *ret,
+                       struct error *err) {
     const bool words = is_word(o->mean) && strcmp(o->std, "auto") == 0;
     memcpy(ret->mean, MODEL_MEAN, sizeof(ret->mean));
     memcpy(ret->std, MODEL_STD, sizeof(ret->std));
     if (words && strcmp(o->mean, "imagenet") == 0)
         return 0;
-    if ((words ? of_data(o, comm, set, ret, err) : of_numbers(o, ret, err)) != 0)
+    if ((words ? of_data(o, comm, set, part, ret, err) : of_numbers(o, ret, err)) != 0)
         return -1;
     if (comm_rank(comm) == 0)
         log_info("pictures are normalized by --mean %.4f,%.4f,%.4f --std %.4f,%.4f,%.4f",

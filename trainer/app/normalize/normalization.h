@@ -6,6 +6,7 @@
 #include "trainer/app/options/options.h"
 #include "trainer/comm/comm.h"
 #include "trainer/data/dataset/dataset.h"
+#include "trainer/data/dataset/dataset_part.h"
 
 enum { NORMALIZATION_PICTURES = 10000 }; /* that --mean data looks at, at most */
 
@@ -21,6 +22,7 @@ int normalization_parse(const char *option, const char *text, double ret[3], str
 /* Collective. As --mean and --std say; for `data`, of the pictures of SET, a sample of them that
  * is the same for every number of ranks. */
 int normalization_find(const struct options *options, struct comm *comm, const struct dataset *set,
-                       struct normalization *ret, struct error *err);
+                       const struct dataset_part *part, struct normalization *ret,
+                       struct error *err);
 
 #endif

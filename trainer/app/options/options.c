@@ -17,6 +17,7 @@ static const char *const publishes[] = {"last", "best", NULL};
 static const char *const label_bases[] = {"auto", "0", "1", NULL};
 static const char *const indexes[] = {"auto", "read", "none", NULL};
 static const char *const orders[] = {"uniform", "lanes", NULL};
+static const char *const shardeds[] = {"auto", "true", "false", NULL};
 static const char *const augments[] = {"auto", "crop", "pad", "center", NULL};
 static const char *const presets[] = {"tv", "d2", "mlperf", NULL};
 static const char *const schedules[] = {"constant",   "step",          "poly2",     "cosine",
@@ -105,6 +106,9 @@ static const struct flag FLAGS[] = {
     CHOICE_OF(C, "index", index, indexes, "auto", T | E,
               "index beside shards, which is read in place of their headers; auto: read it, and "
               "write it where it is missing or stale; none: scan the shards at each start"),
+    CHOICE_OF(C, "sharded", sharded, shardeds, "auto", T,
+              "whether the training data is divided among hosts, so that each trains on its own "
+              "part; auto: as the channel's S3DistributionType says"),
     CHOICE_OF(C, "order", order, orders, "uniform", T,
               "order of an epoch's pictures; uniform: any may follow any; lanes: shards are read "
               "in sequence, each by one host, for media on which that is faster"),

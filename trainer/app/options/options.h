@@ -42,6 +42,7 @@ enum option_preset { OPTION_PRESET_TV, OPTION_PRESET_D2, OPTION_PRESET_MLPERF };
 enum option_format { OPTION_JPEG, OPTION_PNG };
 enum option_index { OPTION_INDEX_AUTO, OPTION_INDEX_READ, OPTION_INDEX_NONE };
 enum option_order { OPTION_ORDER_UNIFORM, OPTION_ORDER_LANES };
+enum option_sharded { OPTION_SHARDED_AUTO, OPTION_SHARDED_TRUE, OPTION_SHARDED_FALSE };
 enum option_augment {
     OPTION_AUGMENT_AUTO,
     OPTION_AUGMENT_CROP,
@@ -95,6 +96,7 @@ struct options {
     const char *bad_samples;
     int label_base; /* enum shards_base */
     int index;      /* enum option_index */
+    int sharded;    /* enum option_sharded */
     int order;      /* enum option_order */
     int64_t lanes;
     int64_t shuffle_window;

@@ -8,6 +8,7 @@
 #include "trainer/app/board/board_graph.h"
 #include "trainer/app/device/device.h"
 #include "trainer/app/device/ranks.h"
+#include "trainer/app/hosts/data_parts.h"
 #include "trainer/app/run/evaluate.h"
 #include "trainer/app/run/learning_rate.h"
 #include "trainer/app/step/room.h"
@@ -20,6 +21,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* A part is permuted by itself, and divided among the ranks that have it. */
+static void set_part(struct sampler *s, const struct dataset_part *part) {
+    s->count = part->count;
+    s->ranks = part->ranks;
+    s->rank = part->rank;
+    s->part.first = part->first;
+}
 
 /* Derives the sampler, the number of steps and the learning rate from data and ranks. */
 static int settle_steps(struct run_setup *setup, int64_t *ret_global_batch, struct error *err) {
@@ -35,10 +44,19 @@ static int settle_steps(struct run_setup *setup, int64_t *ret_global_batch, stru
         .groups = setup->data.training.groups,
         .lanes = setup->data.training.lanes,
     };
+    const struct dataset_part *part = &setup->data.training.part;
+    const int64_t global_batch = comm_size(setup->comm) * o->batch_size * o->accumulate;
+    if (part->parts > 0)
+        set_part(&setup->sampler, part);
     if (sampler_check(&setup->sampler, err) != 0)
         return -1;
     setup->steps_per_epoch = sampler_steps(&setup->sampler);
-    int64_t global_batch = comm_size(setup->comm) * o->batch_size * o->accumulate;
+    if (part->parts > 0 &&
+        data_parts_steps(setup->comm, setup->steps_per_epoch, global_batch,
+                         setup->data.training.source.count, &setup->steps_per_epoch, err) != 0)
+        return -1;
+    if (part->parts > 0)
+        setup->sampler.part.steps = setup->steps_per_epoch;
     *ret_global_batch = global_batch;
     return learning_rate_settle(&setup->schedule, o, setup->steps_per_epoch, global_batch, err);
 }
@@ -78,7 +96,7 @@ static int left_out_text(struct buf *out, const struct run_setup *setup, int64_t
                          struct error *err) {
     const int64_t images = (int64_t)setup->data.training.source.count;
     const int64_t left_out = images - setup->steps_per_epoch * global_batch;
-    if (setup->sampler.groups.count > 0 || left_out == 0)
+    if (setup->sampler.groups.count > 0 || setup->sampler.part.steps > 0 || left_out == 0)
         return 0;
     return buf_printf(out, err,
                       "%" PRId64 " images: %" PRId64 " are left out of each pass (incomplete last "

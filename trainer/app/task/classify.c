@@ -3,6 +3,7 @@
 #include "common/log/log.h"
 #include "common/str.h"
 #include "trainer/app/device/ranks.h"
+#include "trainer/app/hosts/data_parts.h"
 #include "trainer/app/normalize/normalization.h"
 #include "trainer/app/task/class_pictures.h"
 #include "trainer/app/task/class_predictions.h"
@@ -240,6 +241,36 @@ static int open_validation(struct task_data *data, const struct task_request *re
     return place_classes(&c->validation, what, &all, request, err);
 }
 
+/* --sharded: joins the parts of all hosts. */
+static int join_parts(struct task_data *data, const struct task_request *request,
+                      struct error *err) {
+    struct classify *c = data->own;
+    const struct options *o = request->options;
+    const bool declared =
+        !request->inputs->synthetic && data_parts_declared(request->inputs->training);
+    if (request->inputs->synthetic || comm_size(request->comm) == 1 ||
+        o->sharded == OPTION_SHARDED_FALSE || (o->sharded == OPTION_SHARDED_AUTO && !declared))
+        return 0;
+    if (o->val_split > 0)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "--val-split: the training data is divided among hosts; give evaluation "
+                         "data that each host has as a whole, or --validation none");
+    if (o->order == OPTION_ORDER_LANES)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "--order lanes: the training data is divided among hosts, each of which "
+                         "reads its own part already; leave --order out");
+    return data_parts_join(&data->training.part, &c->training, request->comm, err);
+}
+
+/* Adds to ERR what to do if each host was meant to have its own part. */
+static int suggest_parts(const struct task_request *request, struct error *err) {
+    struct error why = *err;
+    if (why.code != EXIT_CODE_DATA || request->options->sharded == OPTION_SHARDED_TRUE)
+        return -1;
+    return error_set(err, why.code, "%.700s; --sharded true trains each host on what it has",
+                     why.text);
+}
+
 static int open_training(struct task_data *data, const struct task_request *request,
                          struct error *err) {
     struct classify *c = data->own;
@@ -247,17 +278,19 @@ static int open_training(struct task_data *data, const struct task_request *requ
     if (open_set(&c->training, in->synthetic ? NULL : in->training, data, request, 1, err) != 0)
         return error_wrap(err, "training data");
     warn_of_small(request, &c->training);
+    if (join_parts(data, request, err) != 0)
+        return -1;
     if (!in->synthetic && check_count(&c->training, err) != 0)
         return -1;
     if (request->options->val_split > 0 && hold_out(c, request, err) != 0)
         return -1;
     if (agree(request, &data->training, "the training data", &c->training, err) != 0)
-        return -1;
+        return suggest_parts(request, err);
     data->class_names = c->training.class_names;
     data->classes = c->training.classes;
     data->hash = c->training.hash;
-    if (normalization_find(request->options, request->comm, &c->training, &c->normalization, err) !=
-        0)
+    if (normalization_find(request->options, request->comm, &c->training, &data->training.part,
+                           &c->normalization, err) != 0)
         return -1;
     data->mean = c->normalization.mean;
     data->std = c->normalization.std;

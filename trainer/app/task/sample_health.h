@@ -9,6 +9,7 @@
 #include "trainer/data/dataset/bad_samples.h"
 #include "trainer/data/dataset/batch.h"
 #include "trainer/data/dataset/dataset.h"
+#include "trainer/data/dataset/dataset_part.h"
 #include "trainer/data/dataset/source.h"
 #include "trainer/data/order/sampler.h"
 
@@ -25,6 +26,7 @@ struct sample_health {
     int64_t masks_dropped;        /* in this rank's batches, since the beginning */
     struct sampler_groups groups; /* samples by canvas; borrowed */
     struct lanes lanes;           /* order of the training; borrowed */
+    struct dataset_part part;     /* of the training, as this rank has it */
     struct canvas {               /* of each group; a single one without groups */
         int height, width;
     } canvases[SAMPLER_GROUPS_MAX];

@@ -143,6 +143,47 @@ int dataset_place_classes(struct dataset *set, char *const *names, size_t count,
     return 0;
 }
 
+/* Moves COUNT items of SIZE bytes to place FIRST of TOTAL, which are zero else. */
+static int embed(void *items, size_t size, size_t count, size_t first, size_t total,
+                 struct error *err) {
+    void *old = *(void **)items;
+    char *all = calloc(total + 1, size);
+    if (all == NULL)
+        return error_no_memory(err, "the samples of all parts");
+    memcpy(all + first * size, old, count * size);
+    free(old);
+    *(void **)items = all;
+    return 0;
+}
+
+int dataset_embed(struct dataset *set, size_t first, size_t total, struct error *err) {
+    static const char other[] = "(a sample of another part)";
+    if (total > DATASET_SAMPLES_MAX)
+        return error_set(err, EXIT_CODE_DATA, "%zu pictures in all parts; at most %d are allowed",
+                         total, DATASET_SAMPLES_MAX);
+    /* The names of this part follow the one of all others. */
+    size_t size = 0;
+    for (size_t i = 0; i < set->count; i++) {
+        const size_t end = set->name_at[i] + strlen(set->names + set->name_at[i]) + 1;
+        size = end > size ? end : size;
+        set->name_at[i] += sizeof(other);
+    }
+    char *names = malloc(sizeof(other) + size);
+    if (names == NULL)
+        return error_no_memory(err, "the samples of all parts");
+    memcpy(names, other, sizeof(other));
+    memcpy(names + sizeof(other), set->names, size);
+    free(set->names);
+    set->names = names;
+    if (embed(&set->labels, sizeof(*set->labels), set->count, first, total, err) != 0 ||
+        embed(&set->name_at, sizeof(*set->name_at), set->count, first, total, err) != 0 ||
+        (set->places != NULL &&
+         embed(&set->places, sizeof(*set->places), set->count, first, total, err) != 0))
+        return -1;
+    set->count = total;
+    return 0;
+}
+
 static int list_files(struct dataset *set, char *const *paths, struct error *err) {
     size_t size = 0;
     for (size_t i = 0; i < set->count; i++)

@@ -79,6 +79,10 @@ int dataset_open_as(struct dataset *set, const char *path, const struct shards_r
 int dataset_place_classes(struct dataset *set, char *const *names, size_t count, const int32_t *map,
                           struct error *err);
 
+/* Makes the set a part of one of TOTAL samples, in which its first sample has the number FIRST. The
+ * samples of other parts have the class 0, and cannot be read. */
+int dataset_embed(struct dataset *set, size_t first, size_t total, struct error *err);
+
 /* Opens COUNT files by their paths, all of one class named "". */
 int dataset_open_files(struct dataset *set, char *const *paths, size_t count, struct error *err);
 

@@ -255,7 +255,9 @@ static int check_options(const struct loader_options *o, struct error *err) {
     if (o->depth < 2 || o->depth > LOADER_DEPTH_MAX)
         return error_set(err, EXIT_CODE_USAGE, "%d batches ahead; expected 2 to %d", o->depth,
                          LOADER_DEPTH_MAX);
-    if (o->sampler.count != o->source->count || o->sampler.batch != o->source->batch)
+    const bool part =
+        o->sampler.part.steps > 0 && o->sampler.part.first + o->sampler.count <= o->source->count;
+    if ((o->sampler.count != o->source->count && !part) || o->sampler.batch != o->source->batch)
         return error_set(
             err, EXIT_CODE_INTERNAL,
             "the sampler is for %zu pictures in batches of %d, the source has %zu in batches of %d",

@@ -30,8 +30,10 @@ int64_t sampler_steps(const struct sampler *s) {
     size_t steps = 0;
     if (s->lanes.lanes > 0)
         return (int64_t)lanes_steps(&s->lanes, (size_t)s->ranks * rank_share(s));
-    if (s->groups.count == 0)
-        return (int64_t)batches_of(s, s->count);
+    if (s->groups.count == 0) {
+        const int64_t all = (int64_t)batches_of(s, s->count);
+        return s->part.steps > 0 && s->part.steps < all ? s->part.steps : all;
+    }
     for (int i = 0; i < s->groups.count; i++)
         steps += batches_of(s, s->groups.sizes[i]);
     return (int64_t)steps;
@@ -126,5 +128,5 @@ int64_t sampler_at(const struct sampler *s, uint32_t epoch, int64_t step, int mi
     uint32_t order = grouped ? ORDER_OF_GROUPS + (uint32_t)at.group : ORDER_OF_SAMPLES;
     if (s->shuffle)
         place = permute(s->seed, epoch, order, at.size, place);
-    return grouped ? s->groups.samples[at.first + place] : (int64_t)place;
+    return grouped ? s->groups.samples[at.first + place] : (int64_t)(s->part.first + place);
 }

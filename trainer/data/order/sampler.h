@@ -43,8 +43,14 @@ struct sampler_groups {
     const void *user; /* borrowed */
 };
 
+/* A rank's part of a set that is divided among hosts. Zeroed: all of the set. */
+struct sampler_part {
+    size_t first;  /* number of the part's first sample; the part has `count` */
+    int64_t steps; /* of an epoch, at most: as many as the smallest part has; 0: no limit */
+};
+
 struct sampler {
-    size_t count;   /* samples of the set */
+    size_t count;   /* samples of the set, or of its part */
     int ranks;      /* at least 1 */
     int rank;       /* 0 .. ranks-1 */
     int batch;      /* samples of one micro-batch of one rank */
@@ -53,6 +59,7 @@ struct sampler {
     bool shuffle;                 /* true for training */
     struct sampler_groups groups; /* their sizes add up to `count` */
     struct lanes lanes;           /* for training, without groups */
+    struct sampler_part part;     /* for training, without groups and lanes */
 };
 
 /* Fails if the sampler is invalid, or the set is smaller than one global batch of training. */

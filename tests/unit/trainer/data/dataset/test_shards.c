@@ -213,10 +213,40 @@ static void samples_without_any_class_are_refused(void) {
     ASSERT_CONTAINS(err.text, "1.jpg: no class; expected KEY.cls");
 }
 
+/* As a host's part of a set that is divided among hosts. */
+static void a_part_keeps_its_samples_among_others(void) {
+    static const char *const kinds[] = {"pictures", "tar"};
+    make_folder();
+    make_shards(&FORMAT_TAR, "tar");
+    for (size_t k = 0; k < 2; k++) {
+        cleanup_dataset struct dataset alone = {0}, part = {0};
+        cleanup_buf struct buf x = {0}, y = {0};
+        char name[600], other[600];
+        CU_ASSERT_EQUAL_FATAL(dataset_open(&alone, shards_path(kinds[k]), 0, NULL), 0);
+        CU_ASSERT_EQUAL_FATAL(dataset_open(&part, shards_path(kinds[k]), 0, NULL), 0);
+        CU_ASSERT_EQUAL_FATAL(dataset_embed(&part, 100, 200, NULL), 0);
+        CU_ASSERT_EQUAL(part.count, 200);
+        for (size_t i = 0; i < alone.count; i++) {
+            CU_ASSERT_EQUAL(part.labels[100 + i], alone.labels[i]);
+            CU_ASSERT_EQUAL(dataset_read(&alone, i, &x, NULL), 0);
+            CU_ASSERT_EQUAL(dataset_read(&part, 100 + i, &y, NULL), 0);
+            CU_ASSERT_STRING_EQUAL(buf_text(&x), buf_text(&y));
+            dataset_sample_name(&alone, i, name, sizeof(name));
+            dataset_sample_name(&part, 100 + i, other, sizeof(other));
+            CU_ASSERT_STRING_EQUAL(name, other);
+        }
+        for (size_t i = 0; i < 200; i += 199) {
+            dataset_sample_name(&part, i, other, sizeof(other));
+            ASSERT_CONTAINS(other, "(a sample of another part)");
+            CU_ASSERT_EQUAL(part.labels[i], 0);
+        }
+    }
+}
+
 UNIT_SUITE("data.dataset.shards", UNIT(a_set_is_the_same_in_a_folder_and_in_shards),
            UNIT(records_without_names_are_ordered_by_number),
            UNIT(labels_that_count_from_1_are_noticed),
            UNIT(a_given_base_goes_before_what_is_noticed),
            UNIT(bad_records_are_refused_or_left_out),
            UNIT(what_is_held_out_is_read_from_the_shards),
-           UNIT(samples_without_any_class_are_refused))
+           UNIT(samples_without_any_class_are_refused), UNIT(a_part_keeps_its_samples_among_others))

@@ -304,6 +304,27 @@ static void groups_that_do_not_add_up_are_refused(void) {
     CU_ASSERT_EQUAL(sampler_check(&s, &err), 0);
 }
 
+/* Two parts of one set: each is permuted by itself, and both have the steps of the smaller one. */
+static void parts_of_a_set_have_equal_steps(void) {
+    static const size_t counts[] = {103, 61};
+    uint8_t seen[164] = {0};
+    for (int part = 0; part < 2; part++) {
+        struct sampler s = training;
+        s.count = counts[part];
+        s.part = (struct sampler_part){part == 0 ? 0 : counts[0], 2};
+        CU_ASSERT_EQUAL(sampler_steps(&s), 2);
+        CU_ASSERT_EQUAL(sampler_check(&s, NULL), 0);
+        for (int64_t step = 0; step < 2; step++)
+            for (int micro = 0; micro < 6; micro++)
+                for (int i = 0; i < 4; i++) {
+                    const int64_t sample = sampler_at(&s, 1, step, micro, i);
+                    CU_ASSERT_FATAL(sample >= (int64_t)s.part.first &&
+                                    sample < (int64_t)(s.part.first + s.count));
+                    CU_ASSERT_EQUAL(seen[sample]++, 0);
+                }
+    }
+}
+
 UNIT_SUITE("data.sampler", UNIT(an_epoch_is_a_permutation),
            UNIT(seeds_and_epochs_give_other_orders), UNIT(the_order_is_the_same_in_every_build),
            UNIT(all_places_are_equally_likely), UNIT(neighbours_do_not_stay_neighbours),
@@ -314,4 +335,4 @@ UNIT_SUITE("data.sampler", UNIT(an_epoch_is_a_permutation),
            UNIT(groups_mix_over_an_epoch_and_epochs_differ),
            UNIT(ranks_share_the_same_batches_of_groups),
            UNIT(evaluation_sees_every_sample_of_every_group_once),
-           UNIT(groups_that_do_not_add_up_are_refused))
+           UNIT(groups_that_do_not_add_up_are_refused), UNIT(parts_of_a_set_have_equal_steps))
