@@ -11,4 +11,6 @@ room(common/text USES common)
 room(common/html USES common LINKS m)
 # Throughput over numbers of ranks, and what follows from it.
 room(common/scaling USES common common/file common/json common/html LINKS m)
+# Plans of trials, their results, and which of them go on.
+room(common/trials USES common common/file common/json common/html LINKS m)
 room(common/log USES common common/file common/system common/json common/text)

@@ -22,7 +22,7 @@ function(without_memory target)
 endfunction()
 
 room_tests(common USES common_log)
-foreach(common_room binary file system json text html scaling log)
+foreach(common_room binary file system json text html scaling trials log)
     room_tests(common/${common_room} ALONE file USES common_log)
 endforeach()
 room_tests(common FROM unit/support NAME unit_support ALONE lag_turn)
@@ -211,7 +211,7 @@ room_tests(trainer/app/task
     ALONE detect detect_batches detect_data detect_predictions sample_health task USES trainer_data_shapes)
 room_tests(trainer/app/weights USES trainer_backend_ref)
 foreach(app_room device normalize step board run command command/output command/coco command/trained
-    comm_check comm_check/measure slots scaling)
+    comm_check comm_check/measure slots scaling trials)
     room_tests(trainer/app/${app_room} ALONE report)
 endforeach()
 target_sources(unit_app_device PRIVATE

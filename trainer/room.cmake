@@ -149,7 +149,7 @@ room(trainer/app/run
         trainer/app/weights trainer/app/step trainer/app/board
     LINKS m)
 # Processes that the ranks of a job start: the same program again, on all ranks or on some.
-room(trainer/app/slots USES common/* trainer/comm trainer/app/step)
+room(trainer/app/slots USES common/* trainer/comm trainer/app/device trainer/app/step)
 room(trainer/app/comm_check/measure USES common/* trainer/comm LINKS Threads::Threads)
 if(TARGET trainer_comm_nccl)
     target_link_libraries(trainer_app_comm_check_measure PUBLIC trainer_comm_nccl)
@@ -161,6 +161,9 @@ room(trainer/app/comm_check
 room(trainer/app/scaling
     USES common/* trainer/comm trainer/report trainer/app/options trainer/app/device
     trainer/app/slots LINKS m)
+room(trainer/app/trials
+    USES common/* trainer/comm trainer/report trainer/checkpoint trainer/app/options
+    trainer/app/device trainer/app/slots LINKS m)
 room(trainer/app/command/output USES common/* trainer/telemetry)
 room(trainer/app/command/coco
     USES common/* trainer/eval trainer/data/coco trainer/data/detect trainer/data/shapes
@@ -185,7 +188,7 @@ room(trainer/app/command
         trainer/app/weights trainer/app/step trainer/app/board trainer/app/run
         trainer/shard trainer/app/command/output trainer/app/command/coco
         trainer/app/command/prepare trainer/app/command/trained trainer/app/comm_check
-        trainer/app/slots trainer/app/scaling
+        trainer/app/slots trainer/app/scaling trainer/app/trials
     LINKS OpenMP::OpenMP_C m)
 
 # The meaning of every operator is exact: a*b+c is two roundings there.

@@ -3,6 +3,10 @@ add_executable(weights_compare ${CMAKE_CURRENT_LIST_DIR}/weights_compare.c)
 set_target_properties(weights_compare PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 target_link_libraries(weights_compare PRIVATE trainer_checkpoint m ringmaster_flags)
 
+add_executable(halving_keep ${CMAKE_CURRENT_LIST_DIR}/halving_keep.c)
+set_target_properties(halving_keep PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+target_link_libraries(halving_keep PRIVATE common_trials ringmaster_flags)
+
 file(GLOB train_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/test_*.sh)
 foreach(script IN LISTS train_tests)
     get_filename_component(stem ${script} NAME_WE)

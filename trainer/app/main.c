@@ -14,6 +14,7 @@
 #include "trainer/app/options/near_file.h"
 #include "trainer/app/scaling/command_scaling.h"
 #include "trainer/app/slots/slot_environment.h"
+#include "trainer/app/trials/command_trials.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -62,6 +63,9 @@ static const struct command COMMANDS[] = {
      "measure a training at several numbers of ranks",
      "ringtrain scaling --ranks 1,2,4 -- --data pictures --model resnet50\n"
      "ringmaster train -- ringtrain scaling --prices prices.json -- --data pictures\n"},
+    {"trials", command_trials, command_trials_help, "train many configurations and rank them",
+     "ringtrain trials plan.json --slots 2\n"
+     "ringmaster train -- ringtrain trials plan.json --then-train true\n"},
     {"version", command_version, NULL, "show what this build includes", "ringtrain version\n"},
     {"man", run_man, NULL, "print the man page, as `man -l -` reads it",
      "ringtrain man | man -l -\n"},

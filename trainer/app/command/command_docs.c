@@ -8,6 +8,7 @@
 #include "trainer/app/options/options.h"
 #include "trainer/app/options/recipe.h"
 #include "trainer/app/scaling/command_scaling.h"
+#include "trainer/app/trials/command_trials.h"
 #include "trainer/graph/op.h"
 #include "trainer/models/model.h"
 
@@ -94,6 +95,8 @@ static void print_table(const char *name) {
         print_help_of(command_report_help);
     else if (strcmp(name, "scaling") == 0)
         print_help_of(command_scaling_help);
+    else if (strcmp(name, "trials") == 0)
+        print_help_of(command_trials_help);
     else
         print_help_of(command_draw_help);
 }
@@ -113,6 +116,7 @@ int command_docs(int argc, char *const *argv, struct error *err) {
         {"check-comm", "docs/reference/ringtrain-tools.md"},
         {"report", "docs/reference/ringtrain-tools.md"},
         {"scaling", "docs/reference/ringtrain-tools.md"},
+        {"trials", "docs/reference/ringtrain-tools.md"},
         {"operators", "docs/reference/operators.md"},
     };
     struct nearest nearest = nearest_begin(argc > 0 ? argv[0] : "", argc > 0 ? strlen(argv[0]) : 0);

@@ -66,8 +66,9 @@ enum { C = MODEL_CLASSIFY, D = MODEL_DETECT };
 
 static const struct flag FLAGS[] = {
     TEXT("model", model, OPTIONS_MODEL, T | P, "NAME", "network, see below"),
-    TEXT("recipe", recipe, NULL, T, "NAME",
-         "a named set of flags, see below; flags on the command line override it"),
+    TEXT("recipe", recipe, NULL, T, "NAME|FILE",
+         "a named set of flags, see below, or a file with a flag a line; flags on the command line "
+         "override it"),
     TEXT_OF(
         C, "data", data, NULL, E, "DIR",
         "folder of class folders, or a folder that holds val/; without it SageMaker's channels"),

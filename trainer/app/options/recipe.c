@@ -1,6 +1,7 @@
 #include "trainer/app/options/recipe.h"
 
 #include "common/text/nearest.h"
+#include "trainer/app/options/recipe_file.h"
 
 #include <string.h>
 
@@ -155,7 +156,21 @@ static const struct recipe RECIPES[] = {
 enum { SOURCE_COLUMN = 32 };
 enum { RECIPE_COUNT = sizeof(RECIPES) / sizeof(RECIPES[0]) };
 
+/* Returns the recipe in the file PATH; it stays until another one is read. */
+static const struct recipe *read_file(const char *path, struct error *err) {
+    static struct recipe recipe;
+    const struct model_setting *settings = recipe_file_read(path, err);
+    recipe = (struct recipe){.name = path,
+                             .tasks = MODEL_CLASSIFY | MODEL_DETECT,
+                             .help = "a file",
+                             .source = path,
+                             .settings = settings};
+    return settings != NULL ? &recipe : NULL;
+}
+
 const struct recipe *recipe_need(const char *name, struct error *err) {
+    if (recipe_file_is(name))
+        return read_file(name, err);
     char names[512] = "";
     for (size_t i = 0, used = 0; i < RECIPE_COUNT; i++) {
         if (strcmp(RECIPES[i].name, name) == 0)

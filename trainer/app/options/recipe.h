@@ -19,7 +19,8 @@ struct recipe {
     const struct recipe_source *sources;  /* NULL: none */
 };
 
-/* Returns the recipe NAME, or NULL with an error (EXIT_CODE_USAGE) that lists the known ones. */
+/* Returns the recipe NAME, or that in a file (recipe_file.h); NULL with an error (EXIT_CODE_USAGE)
+ * that lists the known ones. */
 const struct recipe *recipe_need(const char *name, struct error *err);
 /* Returns the recipe's value for FLAG, or NULL. */
 const char *recipe_value(const struct recipe *recipe, const char *flag);

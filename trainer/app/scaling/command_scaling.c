@@ -5,10 +5,10 @@
 #include "common/scaling/scaling_page.h"
 #include "common/str.h"
 #include "common/text/wrap.h"
-#include "trainer/app/device/cpus.h"
 #include "trainer/app/device/ranks.h"
 #include "trainer/app/options/flag.h"
 #include "trainer/app/scaling/scaling_run.h"
+#include "trainer/app/slots/slot_threads.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -195,17 +195,6 @@ static int print(const struct scaling_study *s, const char *folder, struct error
     return 0;
 }
 
-/* Threads of a rank when all slots are used. */
-static int find_threads(const struct slots *s, struct error *err) {
-    struct cpus cpus;
-    if (cpus_find(&cpus, s->comm, err) != 0)
-        return -1;
-    if (s->own_count > 1)
-        cpus.sharers = s->own_count;
-    return cpus_threads(&cpus, s->count,
-                        s->own_count > 1 ? s->own_count : comm_local_size(s->comm));
-}
-
 /* Rank 0. */
 static int lead(struct scaling_request *r, struct slots *s, struct error *err) {
     struct scaling_run run = {.slots = s,
@@ -239,7 +228,7 @@ static int run(struct scaling_request *r, struct comm *comm, struct error *err) 
     const int most = r->sizes[r->count - 1];
     if (slots_open(&s, comm, comm_size(comm) == 1 ? most : 1, err) != 0)
         return -1;
-    r->job.threads = find_threads(&s, err);
+    r->job.threads = slot_threads(&s, err);
     if (r->job.threads < 1)
         return -1;
     if (comm_rank(comm) > 0)

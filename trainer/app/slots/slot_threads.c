@@ -1,0 +1,13 @@
+#include "trainer/app/slots/slot_threads.h"
+
+#include "trainer/app/device/cpus.h"
+
+int slot_threads(const struct slots *s, struct error *err) {
+    struct cpus cpus;
+    int local = comm_local_size(s->comm);
+    if (cpus_find(&cpus, s->comm, err) != 0)
+        return -1;
+    if (s->own_count > 1)
+        cpus.sharers = local = s->own_count;
+    return cpus_threads(&cpus, s->count, local);
+}

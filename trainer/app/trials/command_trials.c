@@ -1,0 +1,217 @@
+#include "trainer/app/trials/command_trials.h"
+
+#include "common/file/file.h"
+#include "common/log/log.h"
+#include "common/str.h"
+#include "common/text/wrap.h"
+#include "common/trials/trials_page.h"
+#include "trainer/app/device/ranks.h"
+#include "trainer/app/options/flag.h"
+#include "trainer/app/slots/slot_threads.h"
+#include "trainer/app/trials/trials_job.h"
+#include "trainer/app/trials/trials_run.h"
+#include "trainer/checkpoint/folder_lock.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+
+enum { TRIALS = 1, TEXT_MAX = 32 * 1024 * 1024 };
+
+struct trials_flags {
+    const char *out;
+    int64_t slots;
+    bool then_train;
+};
+
+#define FIELD(name) offsetof(struct trials_flags, name)
+
+static const struct flag FLAGS[] = {
+    {.name = "out",
+     .type = FLAG_TEXT,
+     .offset = FIELD(out),
+     .standard = "trials",
+     .commands = TRIALS,
+     .value = "DIR",
+     .help = "folder for the results, and the logs and models of all trials; trials that have a "
+             "result there are not run again"},
+    {.name = "slots",
+     .type = FLAG_INT,
+     .offset = FIELD(slots),
+     .standard = "1",
+     .min = 1,
+     .max = 256,
+     .commands = TRIALS,
+     .value = "N",
+     .help = "trials at the same time on this machine, without a launcher; with one its ranks "
+             "decide"},
+    {.name = "then-train",
+     .type = FLAG_BOOL,
+     .offset = FIELD(then_train),
+     .standard = "false",
+     .commands = TRIALS,
+     .value = "true|false",
+     .help = "afterwards train the best configuration on all ranks"},
+};
+
+enum { FLAG_COUNT = sizeof(FLAGS) / sizeof(FLAGS[0]) };
+
+struct trials_request {
+    struct trials_flags flags;
+    const char *file;
+    struct trials_plan plan;
+    struct trials_state state;
+};
+
+static int parse(struct trials_request *r, int argc, char *const *argv, struct error *err) {
+    int flag_count = 0, word_count = 0;
+    char **own = calloc(2 * (size_t)argc + 1, sizeof(*own));
+    if (own == NULL)
+        return error_no_memory(err, "arguments");
+    char **words = own + argc;
+    flags_split(argc, argv, own, &flag_count, words, &word_count);
+    int result = flags_parse(FLAGS, FLAG_COUNT, TRIALS, flag_count, own, &r->flags, err);
+    if (result == 0 && word_count != 1)
+        result =
+            error_set(err, EXIT_CODE_USAGE,
+                      "usage: ringtrain trials FILE [--FLAG VALUE]...; FILE is a plan as JSON");
+    r->file = word_count > 0 ? words[0] : NULL;
+    free(own);
+    return result;
+}
+
+/* What can be wrong is found before the first trial. */
+static int read_plan(struct trials_request *r, struct error *err) {
+    if (trials_plan_read(&r->plan, r->file, err) != 0)
+        return -1;
+    if (trials_job_check(&r->plan, err) != 0)
+        return error_wrap(err, "%s", r->file);
+    return file_make_dirs(r->flags.out, err) != 0 ? error_wrap(err, "--out") : 0;
+}
+
+static int print(const struct trials_request *r, struct error *err) {
+    cleanup_buf struct buf text;
+    buf_init(&text, TEXT_MAX);
+    if (trials_write(&r->state, "ringtrain trials", r->flags.out, err) != 0 ||
+        trials_text(&r->state, &text, err) != 0)
+        return -1;
+    if (fputs(buf_text(&text), stdout) < 0 || fflush(stdout) != 0)
+        return error_set_errno(err, EXIT_CODE_CONFIG, "writing to standard output");
+    log_info("results in %s: " TRIALS_HTML_NAME ", " TRIALS_TEXT_NAME ", " TRIALS_STATE_NAME,
+             r->flags.out);
+    return 0;
+}
+
+/* Rank 0. */
+static int lead(struct trials_request *r, struct slots *s, int threads, struct error *err) {
+    struct trials_run run = {.slots = s,
+                             .state = &r->state,
+                             .folder = r->flags.out,
+                             .threads = threads,
+                             .slice_count = s->count / r->plan.ranks};
+    if (run.slice_count < 1)
+        return error_set(err, EXIT_CODE_CONFIG, "%s: \"ranks\" is %d, but there are %d", r->file,
+                         r->plan.ranks, s->count);
+    run.slices = calloc((size_t)run.slice_count, sizeof(*run.slices));
+    if (run.slices == NULL)
+        return error_no_memory(err, "slices");
+    log_info("%zu configurations, %d at a time on %d rank%s each", r->plan.count, run.slice_count,
+             r->plan.ranks, STR_PLURAL(r->plan.ranks));
+    int result = trials_run_all(&run, err);
+    const int best = trials_state_best(&r->state);
+    if (result == 0)
+        result = print(r, err);
+    if (result == 0 && best < 0)
+        result = error_set(err, EXIT_CODE_DATA, "all trials failed; the first: %s",
+                           trials_why(&r->state, 0));
+    if (result == 0)
+        log_info("trial %d is best: ringtrain train --recipe %s/" TRIALS_RECIPE_NAME, best,
+                 r->flags.out);
+    if (result == 0 && r->flags.then_train)
+        result = trials_run_best(&run, (size_t)best, err);
+    free(run.slices);
+    return result;
+}
+
+static int run_slots(struct trials_request *r, struct comm *comm, struct error *err) {
+    cleanup_slots struct slots s = {0};
+    const bool first = comm_rank(comm) == 0;
+    const int own = comm_size(comm) > 1 ? 1 : (int)r->flags.slots * r->plan.ranks;
+    if (slots_open(&s, comm, own, err) != 0)
+        return -1;
+    const int threads = slot_threads(&s, err);
+    if (threads < 1)
+        return -1;
+    s.read = trials_run_read;
+    s.context = r->plan.metric;
+    if (!first)
+        return slots_serve(&s, err);
+    const int result = lead(r, &s, threads, err);
+    return slots_leave(&s, result == 0 ? err : NULL) != 0 ? -1 : result;
+}
+
+/* All ranks know the metric, which the first rank of a slice looks for. */
+static int share_metric(struct trials_request *r, struct comm *comm, struct error *err) {
+    return comm_broadcast(comm, r->plan.metric, sizeof(r->plan.metric), 0, err);
+}
+
+static int lock_folder(const struct trials_request *r, struct folder_lock *lock,
+                       struct error *err) {
+    char holder[FOLDER_LOCK_TEXT];
+    bool taken = false;
+    if (folder_lock_take(lock, r->flags.out, "ringtrain trials", holder, &taken, err) != 0)
+        return -1;
+    return taken ? 0
+                 : error_set(err, EXIT_CODE_CONFIG, "%s: other trials write there: %s",
+                             r->flags.out, holder);
+}
+
+static int run(struct trials_request *r, struct comm *comm, struct error *err) {
+    struct folder_lock lock = {0};
+    if (comm_rank(comm) > 0)
+        return share_metric(r, comm, err) != 0 ? -1 : run_slots(r, comm, err);
+    if (read_plan(r, err) != 0 || lock_folder(r, &lock, err) != 0)
+        return -1;
+    int result = trials_state_open(&r->state, &r->plan, err);
+    if (result == 0)
+        result = trials_state_read(&r->state, r->flags.out, err);
+    if (result == 0)
+        result = share_metric(r, comm, err);
+    if (result == 0)
+        result = run_slots(r, comm, err);
+    folder_lock_done(&lock);
+    return result;
+}
+
+int command_trials(int argc, char *const *argv, struct error *err) {
+    struct trials_request *r = calloc(1, sizeof(*r));
+    struct comm *comm = NULL;
+    if (r == NULL)
+        return error_no_memory(err, "trials");
+    int result = parse(r, argc, argv, err);
+    if (result == 0)
+        result = ranks_open(OPTION_COMM_AUTO, &comm, err);
+    if (result == 0) {
+        result = run(r, comm, err);
+        if (result == 0 || (err != NULL && err->code == EXIT_CODE_STOPPED))
+            comm_close(comm);
+        else
+            comm_abort(comm);
+    }
+    trials_state_done(&r->state);
+    trials_plan_done(&r->plan);
+    free(r);
+    return result;
+}
+
+void command_trials_help(FILE *out, int argc, char *const *argv) {
+    (void)argc, (void)argv;
+    wrap_printf(
+        out,
+        "usage: ringtrain trials FILE [--FLAG VALUE]...\n\nTrains the configurations of the plan "
+        "FILE, a grid or random draws, with successive halving if it says so, each in a process of "
+        "its own, and ranks them by a metric. Started with ringmaster on all hosts, each of its "
+        "ranks takes a trial, or so many together as the plan says. A trial that crashes, hangs or "
+        "becomes NaN costs only itself. The best configuration is a recipe: ringtrain train "
+        "--recipe DIR/" TRIALS_RECIPE_NAME ".\n\n");
+    flags_print(out, FLAGS, FLAG_COUNT, TRIALS, 0, NULL);
+}
