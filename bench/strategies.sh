@@ -1,0 +1,52 @@
+#!/bin/sh
+# Ways for ranks to learn together (--strategy), alternating, on this machine's loopback: images a
+# second and the share of the time in which rank 0 waited for others, medians of three runs.
+# ps-sync has one server more than there are ranks that train.
+#
+#   RINGMASTER_BIN=build/release/bin sh bench/strategies.sh [RANKS...]
+#
+# STEPS=20 MODEL=resnet18 SIDE=64 BATCH=8: what each run trains, on synthetic pictures.
+set -eu
+ringtrain=${RINGMASTER_BIN:?names the folder of the programs}/ringtrain
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+port=$((21000 + $$ % 20000))
+unset OMPI_COMM_WORLD_SIZE TORCHELASTIC_RUN_ID 2>/dev/null || :
+
+# one NAME SIZE FLAGS...: a training over TCP; what its log says at the end is added to $work/NAME.
+one() {
+    name=$1 size=$2
+    shift 2
+    port=$((port + 1))
+    rank=$size
+    pids=
+    while [ "$rank" -gt 0 ]; do
+        rank=$((rank - 1))
+        env RANK="$rank" WORLD_SIZE="$size" LOCAL_RANK="$rank" LOCAL_WORLD_SIZE="$size" \
+            MASTER_ADDR=127.0.0.1 MASTER_PORT="$port" timeout 600 "$ringtrain" train --data synthetic \
+            --model "${MODEL:-resnet18}" --image-size "${SIDE:-64}" --batch-size "${BATCH:-8}" --threads 1 \
+            --data-threads 1 --steps "${STEPS:-20}" --validation none --checkpoint-every 10h \
+            --model-dir "$work/model" --checkpoint-dir "$work/checkpoints" --resume none "$@" >"$work/out.$rank" 2>&1 &
+        pids="$pids $!"
+    done
+    for pid in $pids; do
+        wait "$pid" || { cat "$work"/out.*; exit 1; }
+    done
+    sed -n 's/.*of training, \([0-9.]*\) % of it waiting for other ranks, \([0-9.]*\) images.*/\2 \1/p' \
+        "$work/out.0" >>"$work/$name"
+}
+# middle FILE COLUMN
+middle() { cut -d' ' -f"$2" "$1" | sort -n | sed -n 2p; }
+
+[ $# -gt 0 ] || set -- 2 4
+for ranks in "$@"; do
+    for _ in 1 2 3; do
+        one "allreduce.$ranks" "$ranks"
+        one "sharded.$ranks" "$ranks" --strategy sharded
+        one "ps-sync.$ranks" $((ranks + 1)) --strategy ps-sync --servers 1
+        one "local-sgd.$ranks" "$ranks" --strategy local-sgd
+    done
+    for strategy in allreduce sharded ps-sync local-sgd; do
+        echo "$ranks ranks, $strategy: $(middle "$work/$strategy.$ranks" 1) images/s, $(middle "$work/$strategy.$ranks" 2) % waiting"
+    done
+done
