@@ -1,5 +1,5 @@
 /* Our side of bench/resnet_cuda.sh: training steps of a ResNet on the cuda backend, as `ringtrain
- * train` takes them (step/host_stepper.h): pictures from host memory, one recorded graph, SGD.
+ * train` takes them (step/stepper.h): pictures from host memory, one recorded graph, SGD.
  *
  *     bench_gpu_step step MODEL f32|bf16|f16 FUSION BATCH SIZE SECONDS
  *         images/s over rounds of a few steps for about SECONDS: best round and median
@@ -14,8 +14,8 @@
  * Status 77: no device. */
 #include "common/clock.h"
 #include "common/str.h"
-#include "trainer/app/step/host_stepper.h"
 #include "trainer/app/step/network.h"
+#include "trainer/app/step/stepper.h"
 #include "trainer/backend/cuda/cuda.h"
 #include "trainer/data/dataset/labelled.h"
 #include "trainer/graph/rules/op_table.h"
@@ -95,7 +95,7 @@ static int prepare(struct bench *b, struct error *err) {
                                 .mean = MODEL_MEAN,
                                 .std = MODEL_STD,
                                 .one_stream = b->one_stream};
-    struct host_stepper_options how = {
+    struct stepper_options how = {
         .accumulate = 1,
         .optimizer = {.momentum = 0.9F, .weight_decay = 1e-4F, .nesterov = 1},
         .decay_all = true};
@@ -103,7 +103,7 @@ static int prepare(struct bench *b, struct error *err) {
     if (comm_self_open(&b->comm, err) != 0 || cuda_open(&b->backend, &options, err) != 0 ||
         network_open(&b->net, b->backend, &n, true, err) != 0 ||
         store_start(&b->net.store, 1, err) != 0 ||
-        host_stepper_open(&b->stepper, &b->net, b->comm, &how, err) != 0)
+        stepper_open(&b->stepper, &b->net, b->comm, &how, err) != 0)
         return -1;
     b->open_seconds = seconds_since(start);
     return fill_batch(b, err);
@@ -113,8 +113,8 @@ static int run_steps(struct bench *b, int count, double *ret_seconds, struct err
     int64_t start = clock_now();
     for (int i = 0; i < count; i++) {
         struct step_outcome outcome;
-        if (host_stepper_micro(&b->stepper, &b->batch, err) != 0 ||
-            host_stepper_finish(&b->stepper, 0.01, &outcome, err) != 0)
+        if (stepper_micro(&b->stepper, &b->batch, err) != 0 ||
+            stepper_finish(&b->stepper, 0.01, &outcome, err) != 0)
             return -1;
     }
     if (b->backend->table->sync(b->backend, err) != 0)
@@ -258,7 +258,7 @@ static void close_bench(struct bench *b) {
             if (b->batch.fields[i] != NULL)
                 device->host_free(b->backend, b->batch.fields[i]);
     }
-    host_stepper_done(&b->stepper);
+    stepper_done(&b->stepper);
     network_done(&b->net);
     backend_close(b->backend);
     comm_close(b->comm);

@@ -5,7 +5,7 @@
  * the same of the device's own numbers. */
 #include "tests/cuda/emulated.h"
 #include "tests/support/unit.h"
-#include "trainer/app/step/host_stepper.h"
+#include "trainer/app/step/stepper.h"
 #include "trainer/backend/ref/ref.h"
 #include "trainer/comm/comm.h"
 #include "trainer/math/image_size.h"
@@ -137,12 +137,12 @@ static int open_world(struct world *w, const struct training *t, struct backend 
                     .mask_bytes = POOL,
                     .frozen_norms = t->frozen},
     };
-    struct host_stepper_options how = {.accumulate = 1,
-                                       .optimizer = {.momentum = 0.9F, .weight_decay = 1e-4F}};
+    struct stepper_options how = {.accumulate = 1,
+                                  .optimizer = {.momentum = 0.9F, .weight_decay = 1e-4F}};
     if (comm_self_open(&w->alone, err) != 0 || network_open(&w->net, backend, &o, true, err) != 0 ||
         store_start(&w->net.store, 7, err) != 0)
         return -1;
-    return host_stepper_open(&w->stepper, &w->net, w->alone, &how, err);
+    return stepper_open(&w->stepper, &w->net, w->alone, &how, err);
 }
 
 struct trained {
@@ -168,13 +168,13 @@ static int take_step(struct world *w, int step, bool last, struct trained *ret, 
     struct step_outcome outcome = {.known = false};
     fill(&places[step % 2], step);
     put_all(&batch, &layout, &places[step % 2]);
-    if (host_stepper_micro(&w->stepper, &batch, err) != 0 ||
-        host_stepper_finish(&w->stepper, 0.01, &outcome, err) != 0)
+    if (stepper_micro(&w->stepper, &batch, err) != 0 ||
+        stepper_finish(&w->stepper, 0.01, &outcome, err) != 0)
         return -1;
     keep(ret, &outcome);
     if (!last || w->stepper.pending == 0)
         return 0;
-    if (host_stepper_settle(&w->stepper, &outcome, err) != 0)
+    if (stepper_settle(&w->stepper, &outcome, err) != 0)
         return -1;
     keep(ret, &outcome);
     return 0;
@@ -225,7 +225,7 @@ static void train(const struct training *t, struct backend *backend, struct trai
         printf("%s\n", err.text);
     CU_ASSERT_EQUAL_FATAL(result, 0);
     CU_ASSERT_EQUAL(ret->told, t->steps);
-    host_stepper_done(&w.stepper);
+    stepper_done(&w.stepper);
     network_done(&w.net);
     comm_close(w.alone);
     backend_close(backend);

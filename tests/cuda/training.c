@@ -1,7 +1,7 @@
 #include "tests/cuda/training.h"
 
 #include "tests/support/unit.h"
-#include "trainer/app/step/host_stepper.h"
+#include "trainer/app/step/stepper.h"
 #include "trainer/data/dataset/labelled.h"
 
 #include <math.h>
@@ -38,26 +38,26 @@ static int open_world(struct world *w, struct backend *backend, const struct tra
                                 .fusion = t->fusion,
                                 .keeps = step_keeps(t->kind, t->averages),
                                 .label_smoothing = 0.1};
-    struct host_stepper_options how = {.accumulate = t->accumulate,
-                                       .optimizer = {.kind = (int)t->kind,
-                                                     .momentum = 0.9F,
-                                                     .weight_decay = 1e-3F,
-                                                     .nesterov = 1,
-                                                     .trust = 0.01F,
-                                                     .second = 0.99F,
-                                                     .epsilon = 1e-3F,
-                                                     .average = t->averages ? 0.5F : 0},
-                                       .decay_all = t->decay_all,
-                                       .device_sum = t->sums,
-                                       .check_operators = t->check_operators};
+    struct stepper_options how = {.accumulate = t->accumulate,
+                                  .optimizer = {.kind = (int)t->kind,
+                                                .momentum = 0.9F,
+                                                .weight_decay = 1e-3F,
+                                                .nesterov = 1,
+                                                .trust = 0.01F,
+                                                .second = 0.99F,
+                                                .epsilon = 1e-3F,
+                                                .average = t->averages ? 0.5F : 0},
+                                  .decay_all = t->decay_all,
+                                  .device_sum = t->sums,
+                                  .check_operators = t->check_operators};
     if (comm_self_open(&w->alone, err) != 0 || network_open(&w->net, backend, &o, true, err) != 0 ||
         store_start(&w->net.store, 7, err) != 0)
         return -1;
-    return host_stepper_open(&w->stepper, &w->net, t->comm != NULL ? t->comm : w->alone, &how, err);
+    return stepper_open(&w->stepper, &w->net, t->comm != NULL ? t->comm : w->alone, &how, err);
 }
 
 static void close_world(struct world *w) {
-    host_stepper_done(&w->stepper);
+    stepper_done(&w->stepper);
     network_done(&w->net);
     comm_close(w->alone);
 }
@@ -89,7 +89,7 @@ static int feed(struct world *w, const struct training *t, int step, int micro, 
     }
     if (is_bad(t, step))
         weights[0] = INFINITY;
-    return host_stepper_micro(&w->stepper, &batch, err);
+    return stepper_micro(&w->stepper, &batch, err);
 }
 
 static bool is_skipped(const struct training *t, int step) {
@@ -113,7 +113,7 @@ static void keep_outcome(const struct training *t, const struct step_outcome *ou
 static int settle(struct world *w, const struct training *t, struct training_outcome *ret,
                   struct error *err) {
     struct step_outcome outcome;
-    if (host_stepper_settle(&w->stepper, &outcome, err) != 0)
+    if (stepper_settle(&w->stepper, &outcome, err) != 0)
         return -1;
     keep_outcome(t, &outcome, ret);
     CU_ASSERT_EQUAL(w->stepper.pending, 0);
@@ -127,10 +127,10 @@ static int take_step(struct world *w, const struct training *t, int step,
     for (int micro = 0; micro < t->accumulate && !gives_up; micro++)
         if (feed(w, t, step, micro, err) != 0)
             return -1;
-    if (gives_up && host_stepper_give_up(&w->stepper, err) != 0)
+    if (gives_up && stepper_give_up(&w->stepper, err) != 0)
         return -1;
     w->stepper.penalty = true;
-    if (host_stepper_finish(&w->stepper, t->rate, &outcome, err) != 0)
+    if (stepper_finish(&w->stepper, t->rate, &outcome, err) != 0)
         return -1;
     keep_outcome(t, &outcome, ret);
     CU_ASSERT_EQUAL(ret->told + w->stepper.pending, step + 1);

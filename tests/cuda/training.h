@@ -1,4 +1,4 @@
-/* A few optimizer steps of a small ResNet-20 by step/host_stepper.h on any backend. Asserts (CUnit)
+/* A few optimizer steps of a small ResNet-20 by step/stepper.h on any backend. Asserts (CUnit)
  * that everything worked. */
 #ifndef TESTS_CUDA_TRAINING_H
 #define TESTS_CUDA_TRAINING_H

@@ -6,7 +6,7 @@
  * norm, that norm is f64's own rounding and torch's f32 is 1e9 of it away: three times that is an
  * absolute bound, and resnet_torch.py sees to it that it is below 1e-3 of the layer's gradient. */
 #include "tests/golden/golden.h"
-#include "trainer/app/step/host_stepper.h"
+#include "trainer/app/step/stepper.h"
 #include "trainer/backend/ref/ref.h"
 #include "trainer/data/dataset/labelled.h"
 #ifdef RINGMASTER_HAVE_CPU
@@ -127,20 +127,20 @@ static void open_run(struct run *r, const char *model, struct backend *backend,
                                 .fusion = fusion,
                                 .mean = MODEL_MEAN,
                                 .std = MODEL_STD};
-    struct host_stepper_options how = {.accumulate = 1,
-                                       .optimizer = {.momentum = (float)g->momentum,
-                                                     .weight_decay = (float)g->decay,
-                                                     .nesterov = 1},
-                                       .decay_all = true};
+    struct stepper_options how = {.accumulate = 1,
+                                  .optimizer = {.momentum = (float)g->momentum,
+                                                .weight_decay = (float)g->decay,
+                                                .nesterov = 1},
+                                  .decay_all = true};
     CU_ASSERT_EQUAL_FATAL(comm_self_open(&r->comm, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(network_open(&r->net, backend, &o, true, NULL), 0);
     fill_store(r);
     fill_batch(r);
-    CU_ASSERT_EQUAL_FATAL(host_stepper_open(&r->stepper, &r->net, r->comm, &how, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(stepper_open(&r->stepper, &r->net, r->comm, &how, NULL), 0);
 }
 
 static void close_run(struct run *r) {
-    host_stepper_done(&r->stepper);
+    stepper_done(&r->stepper);
     network_done(&r->net);
     comm_close(r->comm);
     backend_close(r->backend);
@@ -205,10 +205,10 @@ static void check_model(const char *model, struct backend *backend, enum fusion 
     const int steps = steps_of(&r.golden);
     for (int step = 0; step < steps; step++) {
         struct step_outcome outcome;
-        CU_ASSERT_EQUAL_FATAL(host_stepper_micro(&r.stepper, &r.batch, NULL), 0);
+        CU_ASSERT_EQUAL_FATAL(stepper_micro(&r.stepper, &r.batch, NULL), 0);
         if (step == 0)
             check_first_step(&r);
-        CU_ASSERT_EQUAL_FATAL(host_stepper_finish(&r.stepper, r.golden.rate, &outcome, NULL), 0);
+        CU_ASSERT_EQUAL_FATAL(stepper_finish(&r.stepper, r.golden.rate, &outcome, NULL), 0);
         CU_ASSERT(outcome.applied);
         losses[step] = (float)outcome.loss;
     }

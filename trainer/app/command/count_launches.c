@@ -2,7 +2,7 @@
 
 #include "common/cleanup.h"
 #include "trainer/app/device/launches.h"
-#include "trainer/app/step/host_stepper.h"
+#include "trainer/app/step/stepper.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,9 +40,7 @@ static int fill_batch(struct batch *batch, struct batch_layout *layout, const st
 
 static int take_step(struct stepper *stepper, const struct batch *batch, struct error *err) {
     struct step_outcome outcome;
-    return host_stepper_micro(stepper, batch, err) != 0
-               ? -1
-               : host_stepper_finish(stepper, 0, &outcome, err);
+    return stepper_micro(stepper, batch, err) != 0 ? -1 : stepper_finish(stepper, 0, &outcome, err);
 }
 
 static int print_step(struct stepper *stepper, const struct batch *batch, struct buf *out,
@@ -65,14 +63,14 @@ int count_launches(struct network *net, int canvas, struct comm *comm, struct bu
     struct batch batch = {.canvas = canvas};
     struct batch_layout layout = {0};
     cleanup_free char *memory = NULL;
-    const struct host_stepper_options options = {
+    const struct stepper_options options = {
         .accumulate = 1, .optimizer = {.momentum = 0.9F, .weight_decay = 1e-4F}, .decay_all = true};
     if (print_kinds(&net->train[canvas].program, out, err) != 0 ||
         fill_batch(&batch, &layout, &net->train[canvas], &memory, err) != 0)
         return -1;
-    int result = host_stepper_open(&stepper, net, comm, &options, err);
+    int result = stepper_open(&stepper, net, comm, &options, err);
     if (result == 0)
         result = print_step(&stepper, &batch, out, err);
-    host_stepper_done(&stepper);
+    stepper_done(&stepper);
     return result;
 }

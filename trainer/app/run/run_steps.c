@@ -46,7 +46,7 @@ static int run_micro_batches(struct run_steps *s, struct task_data *data, int64_
             return 0;
         }
         sample_health_count(&data->training, batch);
-        int result = host_stepper_micro(&s->stepper, batch, err);
+        int result = stepper_micro(&s->stepper, batch, err);
         if (s->held != NULL)
             loader_release(s->loader, s->held);
         s->held = batch;
@@ -78,9 +78,9 @@ int run_steps_take(struct run_steps *s, struct task_data *data, const struct ste
     if (!missing && run_micro_batches(s, data, request->done, &missing, err) != 0)
         return -1;
     /* The step is then given up on all ranks. */
-    if (missing && host_stepper_give_up(&s->stepper, err) != 0)
+    if (missing && stepper_give_up(&s->stepper, err) != 0)
         return -1;
-    const int result = host_stepper_finish(&s->stepper, request->rate, &outcome, err);
+    const int result = stepper_finish(&s->stepper, request->rate, &outcome, err);
     timeline_end(s->stepper.timeline, TIMELINE_STEP, begin, request->number);
     *ret = result_of(s, &outcome);
     return result;
@@ -88,7 +88,7 @@ int run_steps_take(struct run_steps *s, struct task_data *data, const struct ste
 
 int run_steps_settle(struct run_steps *s, struct step_result *ret, struct error *err) {
     struct step_outcome outcome;
-    const int result = host_stepper_settle(&s->stepper, &outcome, err);
+    const int result = stepper_settle(&s->stepper, &outcome, err);
     *ret = result_of(s, &outcome);
     return result;
 }
@@ -128,7 +128,7 @@ int run_steps_verify(struct run_steps *s, struct comm *comm, struct error *err) 
     for (size_t i = 0; i < sizeof(arenas) / sizeof(arenas[0]); i++) {
         void *values = NULL;
         if ((store_is_kept(arenas[i]) && store->count[arenas[i]] == 0) ||
-            !host_stepper_agrees(&s->stepper, arenas[i]))
+            !stepper_agrees(&s->stepper, arenas[i]))
             continue;
         if (run_steps_pull(s, arenas[i], &values, err) != 0)
             return -1;

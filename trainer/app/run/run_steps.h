@@ -1,12 +1,12 @@
 /* What optimizer steps work on: the network, its stepper, and the loader that feeds them.
  *
- * A step may be under way on a device when run_steps_take returns (host_stepper.h). */
+ * A step may be under way on a device when run_steps_take returns (stepper.h). */
 #ifndef TRAINER_APP_RUN_RUN_STEPS_H
 #define TRAINER_APP_RUN_RUN_STEPS_H
 
 #include "common/error.h"
-#include "trainer/app/step/host_stepper.h"
 #include "trainer/app/step/network.h"
+#include "trainer/app/step/stepper.h"
 #include "trainer/app/task/task.h"
 #include "trainer/comm/comm.h"
 #include "trainer/data/dataset/loader.h"
@@ -37,7 +37,7 @@ struct step_request {
 
 /* A step, or the one before it on a device that works ahead, as the rest of the run needs it. */
 struct step_result {
-    struct step_outcome outcome; /* as host_stepper_finish has it */
+    struct step_outcome outcome; /* as stepper_finish has it */
     int64_t data_waited;         /* waiting for data in the call, ns */
     int64_t ranks_waited;        /* waiting for other ranks; stepper.waited */
     /* Of the next step: */

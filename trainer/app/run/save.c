@@ -190,7 +190,7 @@ int save_checkpoint(struct training_run *job, struct error *err) {
     const int64_t begun = clock_now();
     k->saved_at = 0;
     progress_mark(&job->reports.progress, (uint64_t)job->state.step, SAVE_PATIENCE);
-    if (host_stepper_collect(&job->steps.stepper, err) != 0)
+    if (stepper_collect(&job->steps.stepper, err) != 0)
         return error_wrap(err, "collecting what a checkpoint holds");
     if (job->state.images == 0 && bn_statistics_average(&job->steps, job->setup.comm, err) != 0)
         return -1;

@@ -211,7 +211,7 @@ static int open_network(struct training_run *job, struct error *err) {
                         job->steps.net.store.arena[STORE_GRADIENTS],
                         job->steps.net.store.count[STORE_GRADIENTS] * sizeof(float), err) != 0)
         return -1;
-    struct host_stepper_options step = {
+    struct stepper_options step = {
         .accumulate = (int)o->accumulate,
         .optimizer = optimizer_of(o),
         .decay_all = o->decay_all,
@@ -225,7 +225,7 @@ static int open_network(struct training_run *job, struct error *err) {
         .sync_every = (int)o->sync_every,
         .all = job->setup.all,
     };
-    return host_stepper_open(&job->steps.stepper, &job->steps.net, job->setup.comm, &step, err);
+    return stepper_open(&job->steps.stepper, &job->steps.net, job->setup.comm, &step, err);
 }
 
 /* Copies the end of PATH, in whole characters of UTF-8. */
@@ -399,7 +399,7 @@ void training_run_done(struct training_run *job) {
      * does not finish, its memory stays until the process ends. */
     if (device_sum_close(job->steps.sums) != 0)
         return;
-    host_stepper_done(&job->steps.stepper);
+    stepper_done(&job->steps.stepper);
     run_steps_stop_loader(&job->steps);
     network_done(&job->steps.net);
     backend_close(job->setup.backend);
@@ -424,6 +424,6 @@ int training_run_leave(struct training_run *job, struct error *err) {
     /* No rank leaves while rank 0 still writes: the launcher would end it. */
     if (comm_barrier(job->setup.comm, err) != 0)
         return -1;
-    host_stepper_done(&job->steps.stepper);
+    stepper_done(&job->steps.stepper);
     return device_sum_finish(job->steps.sums, err);
 }

@@ -21,7 +21,7 @@ void device_stepper_close(struct device_stepper *d);
 
 int device_stepper_micro(struct device_stepper *d, const struct batch *batch, struct error *err);
 int device_stepper_give_up(struct device_stepper *d, struct error *err);
-/* Returns the outcome of the step before; see host_stepper_finish. */
+/* Returns the outcome of the step before; see stepper_finish. */
 int device_stepper_finish(struct device_stepper *d, struct step_outcome *ret, struct error *err);
 int device_stepper_settle(struct device_stepper *d, struct step_outcome *ret, struct error *err);
 

@@ -58,7 +58,7 @@ struct stepper {
     bool last_micro;
     bool void_step;
     bool gave_up;     /* some step was given up: so must be those launched before that was known */
-    bool failed;      /* set it before host_stepper_give_up if this rank cannot go on */
+    bool failed;      /* set it before stepper_give_up if this rank cannot go on */
     bool save;        /* set it before a step's first micro-batch if a checkpoint is due after the
                        * step */
     float loss_scale; /* after the last step with a known outcome; 1: no loss scale */
@@ -66,7 +66,7 @@ struct stepper {
     int64_t updates;  /* that changed weights, of those with a known outcome */
     int bad_steps;    /* in a row, not counting those that lowered the loss scale */
     bool was_finite;  /* some step was finite */
-    bool penalty;     /* set it before host_stepper_finish if that step's outcome shall include the
+    bool penalty;     /* set it before stepper_finish if that step's outcome shall include the
                        * penalty */
     struct timeline *timeline; /* borrowed; NULL: none */
     int64_t number;            /* of the step, for the timeline */

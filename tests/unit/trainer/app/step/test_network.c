@@ -1,5 +1,5 @@
 #include "tests/support/unit.h"
-#include "trainer/app/step/host_stepper.h"
+#include "trainer/app/step/stepper.h"
 #include "trainer/backend/ref/ref.h"
 #include "trainer/data/dataset/labelled.h"
 
@@ -26,18 +26,18 @@ static void open_world(struct world *w, int a, int b) {
                                 .dtype = DTYPE_F32,
                                 .mean = mean,
                                 .std = mean};
-    struct host_stepper_options how = {
+    struct stepper_options how = {
         .accumulate = 1, .optimizer = {.momentum = 0.9F}, .decay_all = true};
     memset(w, 0, sizeof(*w));
     CU_ASSERT_EQUAL_FATAL(ref_open(&w->backend, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(comm_self_open(&w->self, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(network_open(&w->net, w->backend, &o, true, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(store_start(&w->net.store, 5, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(host_stepper_open(&w->stepper, &w->net, w->self, &how, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(stepper_open(&w->stepper, &w->net, w->self, &how, NULL), 0);
 }
 
 static void close_world(struct world *w) {
-    host_stepper_done(&w->stepper);
+    stepper_done(&w->stepper);
     network_done(&w->net);
     comm_close(w->self);
     backend_close(w->backend);
@@ -59,8 +59,8 @@ static const struct batch *make_batch(int side, int canvas) {
 
 static double take_step(struct world *w, int side, int canvas) {
     struct step_outcome outcome;
-    CU_ASSERT_EQUAL(host_stepper_micro(&w->stepper, make_batch(side, canvas), NULL), 0);
-    CU_ASSERT_EQUAL(host_stepper_finish(&w->stepper, 0.1, &outcome, NULL), 0);
+    CU_ASSERT_EQUAL(stepper_micro(&w->stepper, make_batch(side, canvas), NULL), 0);
+    CU_ASSERT_EQUAL(stepper_finish(&w->stepper, 0.1, &outcome, NULL), 0);
     return outcome.loss;
 }
 
@@ -88,19 +88,19 @@ static void a_canvas_that_is_none_and_another_size_are_refused(void) {
     struct world w;
     struct error err = {0};
     open_world(&w, 8, LARGEST);
-    CU_ASSERT_EQUAL(host_stepper_micro(&w.stepper, make_batch(8, 2), &err), -1);
+    CU_ASSERT_EQUAL(stepper_micro(&w.stepper, make_batch(8, 2), &err), -1);
     ASSERT_CONTAINS(err.text, "a batch has canvas 2, but the network has 2 canvases");
-    CU_ASSERT_EQUAL(host_stepper_micro(&w.stepper, make_batch(8, -1), &err), -1);
-    CU_ASSERT_EQUAL(host_stepper_micro(&w.stepper, make_batch(8, 1), &err), -1);
+    CU_ASSERT_EQUAL(stepper_micro(&w.stepper, make_batch(8, -1), &err), -1);
+    CU_ASSERT_EQUAL(stepper_micro(&w.stepper, make_batch(8, 1), &err), -1);
     ASSERT_CONTAINS(err.text, "takes image of 864 bytes, but a batch has 384");
     struct batch odd = *make_batch(8, 0);
     struct batch_layout layout = *odd.layout;
     odd.layout = &layout;
     layout.fields[1].bytes = 99;
-    CU_ASSERT_EQUAL(host_stepper_micro(&w.stepper, &odd, &err), -1);
+    CU_ASSERT_EQUAL(stepper_micro(&w.stepper, &odd, &err), -1);
     ASSERT_CONTAINS(err.text, "takes label of 8 bytes, but a batch has 99");
     layout.count = 1;
-    CU_ASSERT_EQUAL(host_stepper_micro(&w.stepper, &odd, &err), -1);
+    CU_ASSERT_EQUAL(stepper_micro(&w.stepper, &odd, &err), -1);
     ASSERT_CONTAINS(err.text, "takes label of 8 bytes, but a batch has 0");
     close_world(&w);
 }

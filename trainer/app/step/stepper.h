@@ -1,14 +1,14 @@
 /* One optimizer step over all ranks: forward and backward of micro-batches, gradient buckets
  * summed while backward goes on, then the optimizer. step.h defines the semantics; this is the
  * host's implementation, and the choice between it and device_stepper.h. */
-#ifndef TRAINER_APP_STEP_HOST_STEPPER_H
-#define TRAINER_APP_STEP_HOST_STEPPER_H
+#ifndef TRAINER_APP_STEP_STEPPER_H
+#define TRAINER_APP_STEP_STEPPER_H
 
 #include "trainer/app/step/step.h"
 #include "trainer/app/step/strategy.h"
 #include "trainer/data/dataset/loader.h"
 
-struct host_stepper_options {
+struct stepper_options {
     int accumulate;
     struct optimizer_step optimizer;
     bool decay_all;                /* weight decay applies to all parameters; else only to weights
@@ -25,29 +25,28 @@ struct host_stepper_options {
     int sync_every;   /* steps between two means of local-sgd */
 };
 /* NET must have a training pass. */
-int host_stepper_open(struct stepper *s, struct network *net, struct comm *comm,
-                      const struct host_stepper_options *options, struct error *err);
-void host_stepper_done(struct stepper *s);
+int stepper_open(struct stepper *s, struct network *net, struct comm *comm,
+                 const struct stepper_options *options, struct error *err);
+void stepper_done(struct stepper *s);
 
 /* Runs forward and backward of one micro-batch, 0 .. accumulate - 1; the last one starts the
  * all-reduce. On a device BATCH must lie in host_alloc memory and stay unchanged until the next
  * call for a micro-batch has returned. */
-int host_stepper_micro(struct stepper *s, const struct batch *batch, struct error *err);
+int stepper_micro(struct stepper *s, const struct batch *batch, struct error *err);
 /* Gives the step up: call it instead of the remaining micro-batches. */
-int host_stepper_give_up(struct stepper *s, struct error *err);
+int stepper_give_up(struct stepper *s, struct error *err);
 /* Takes the step with learning rate RATE and returns an outcome. A device then still works on this
  * step, and the outcome is that of the step before, or unknown if there was none. All ranks learn
  * of a step at the same time. */
-int host_stepper_finish(struct stepper *s, double rate, struct step_outcome *ret,
-                        struct error *err);
+int stepper_finish(struct stepper *s, double rate, struct step_outcome *ret, struct error *err);
 
 /* Collective, with no step under way: brings together what the strategy has divided or let differ
  * between ranks (strategy_row.h). Call before weights are saved or scored. */
-int host_stepper_collect(struct stepper *s, struct error *err);
+int stepper_collect(struct stepper *s, struct error *err);
 /* Returns true if ARENA has the same values on all ranks now. */
-bool host_stepper_agrees(const struct stepper *s, enum store_arena arena);
+bool stepper_agrees(const struct stepper *s, enum store_arena arena);
 
 /* Waits for a pending step and returns its outcome. */
-int host_stepper_settle(struct stepper *s, struct step_outcome *ret, struct error *err);
+int stepper_settle(struct stepper *s, struct step_outcome *ret, struct error *err);
 
 #endif

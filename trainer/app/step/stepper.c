@@ -1,4 +1,4 @@
-#include "trainer/app/step/host_stepper.h"
+#include "trainer/app/step/stepper.h"
 
 #include "common/clock.h"
 #include "trainer/app/step/device_stepper.h"
@@ -17,8 +17,8 @@ static int open_on_device(struct stepper *s, enum option_strategy strategy, stru
     return device_stepper_open(&s->device, s, err);
 }
 
-int host_stepper_open(struct stepper *s, struct network *net, struct comm *comm,
-                      const struct host_stepper_options *o, struct error *err) {
+int stepper_open(struct stepper *s, struct network *net, struct comm *comm,
+                 const struct stepper_options *o, struct error *err) {
     *s = (struct stepper){.net = net,
                           .pass = &net->train[0],
                           .comm = comm,
@@ -49,7 +49,7 @@ int host_stepper_open(struct stepper *s, struct network *net, struct comm *comm,
     return s->strategy->open != NULL ? s->strategy->open(s, err) : 0;
 }
 
-void host_stepper_done(struct stepper *s) {
+void stepper_done(struct stepper *s) {
     if (s->strategy != NULL && s->strategy->done != NULL)
         s->strategy->done(s);
     device_stepper_close(s->device);
@@ -152,7 +152,7 @@ static int launch(struct stepper *s, const struct batch *batch, struct error *er
     return result;
 }
 
-int host_stepper_micro(struct stepper *s, const struct batch *batch, struct error *err) {
+int stepper_micro(struct stepper *s, const struct batch *batch, struct error *err) {
     struct program_hooks hooks = {.user = s, .bucket_ready = on_bucket};
     struct pass *pass = network_pass(s->net, s->net->train, batch, err);
     if (pass == NULL)
@@ -168,7 +168,7 @@ int host_stepper_micro(struct stepper *s, const struct batch *batch, struct erro
                                          : program_run(&pass->program, &hooks, err);
 }
 
-int host_stepper_give_up(struct stepper *s, struct error *err) {
+int stepper_give_up(struct stepper *s, struct error *err) {
     s->gave_up = true;
     if (s->device != NULL)
         return device_stepper_give_up(s->device, err);
@@ -211,8 +211,7 @@ static int finish_on_host(struct stepper *s, struct step_outcome *ret, struct er
     return s->penalty ? step_penalty(s, &ret->penalty, err) : 0;
 }
 
-int host_stepper_finish(struct stepper *s, double rate, struct step_outcome *ret,
-                        struct error *err) {
+int stepper_finish(struct stepper *s, double rate, struct step_outcome *ret, struct error *err) {
     *ret = (struct step_outcome){0};
     s->rule.step.rate = (float)rate;
     const int64_t begin = timeline_begin(s->timeline);
@@ -225,15 +224,15 @@ int host_stepper_finish(struct stepper *s, double rate, struct step_outcome *ret
     return result;
 }
 
-int host_stepper_settle(struct stepper *s, struct step_outcome *ret, struct error *err) {
+int stepper_settle(struct stepper *s, struct step_outcome *ret, struct error *err) {
     *ret = (struct step_outcome){0};
     return s->device != NULL ? device_stepper_settle(s->device, ret, err) : 0;
 }
 
-int host_stepper_collect(struct stepper *s, struct error *err) {
+int stepper_collect(struct stepper *s, struct error *err) {
     return s->strategy->collect != NULL ? s->strategy->collect(s, err) : 0;
 }
 
-bool host_stepper_agrees(const struct stepper *s, enum store_arena arena) {
+bool stepper_agrees(const struct stepper *s, enum store_arena arena) {
     return s->strategy->agrees(s, arena);
 }

@@ -1,5 +1,5 @@
 #include "tests/support/unit.h"
-#include "trainer/app/step/host_stepper.h"
+#include "trainer/app/step/stepper.h"
 #include "trainer/backend/ref/ref.h"
 #include "trainer/comm/comm.h"
 #include "trainer/comm/comm_driver.h"
@@ -58,7 +58,7 @@ static void open_world(struct world *w, struct comm *comm, int accumulate) {
                                 .dtype = DTYPE_F32,
                                 .mean = mean,
                                 .std = mean};
-    struct host_stepper_options how = {
+    struct stepper_options how = {
         .accumulate = accumulate,
         .optimizer = {.momentum = 0.9F, .weight_decay = 1e-3F, .nesterov = 1},
         .decay_all = true};
@@ -66,11 +66,11 @@ static void open_world(struct world *w, struct comm *comm, int accumulate) {
     CU_ASSERT_EQUAL_FATAL(ref_open(&w->backend, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(network_open(&w->net, w->backend, &o, true, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(store_start(&w->net.store, 5, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(host_stepper_open(&w->stepper, &w->net, comm, &how, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(stepper_open(&w->stepper, &w->net, comm, &how, NULL), 0);
 }
 
 static void close_world(struct world *w) {
-    host_stepper_done(&w->stepper);
+    stepper_done(&w->stepper);
     network_done(&w->net);
     backend_close(w->backend);
 }
@@ -111,9 +111,9 @@ static void two_ranks_do_the_additions_of_two_micro_batches(void) {
     struct world one;
     struct step_outcome alone;
     open_world(&one, self, 2);
-    CU_ASSERT_EQUAL(host_stepper_micro(&one.stepper, make_batch(0, 0), NULL), 0);
-    CU_ASSERT_EQUAL(host_stepper_micro(&one.stepper, make_batch(1, 1), NULL), 0);
-    CU_ASSERT_EQUAL(host_stepper_finish(&one.stepper, 0.1, &alone, NULL), 0);
+    CU_ASSERT_EQUAL(stepper_micro(&one.stepper, make_batch(0, 0), NULL), 0);
+    CU_ASSERT_EQUAL(stepper_micro(&one.stepper, make_batch(1, 1), NULL), 0);
+    CU_ASSERT_EQUAL(stepper_finish(&one.stepper, 0.1, &alone, NULL), 0);
     CU_ASSERT(alone.applied && !alone.stop);
 
     struct pretended two = {.base = {.driver = &pretending, .size = 2, .rank = 1}};
@@ -121,7 +121,7 @@ static void two_ranks_do_the_additions_of_two_micro_batches(void) {
     CU_ASSERT_PTR_NOT_NULL_FATAL(two.other);
     struct world rank;
     open_world(&rank, &two.base, 1);
-    CU_ASSERT_EQUAL(host_stepper_micro(&rank.stepper, make_batch(1, 0), NULL), 0);
+    CU_ASSERT_EQUAL(stepper_micro(&rank.stepper, make_batch(1, 0), NULL), 0);
     close_world(&rank);
 
     two.base.rank = 0;
@@ -129,9 +129,9 @@ static void two_ranks_do_the_additions_of_two_micro_batches(void) {
     two.at = 0;
     struct step_outcome together;
     open_world(&rank, &two.base, 1);
-    CU_ASSERT_EQUAL(host_stepper_micro(&rank.stepper, make_batch(0, 0), NULL), 0);
+    CU_ASSERT_EQUAL(stepper_micro(&rank.stepper, make_batch(0, 0), NULL), 0);
     CU_ASSERT_EQUAL(two.at, rank.net.store.count[STORE_GRADIENTS]);
-    CU_ASSERT_EQUAL(host_stepper_finish(&rank.stepper, 0.1, &together, NULL), 0);
+    CU_ASSERT_EQUAL(stepper_finish(&rank.stepper, 0.1, &together, NULL), 0);
     CU_ASSERT(same(&rank, STORE_PARAMETERS, one.net.store.arena[STORE_PARAMETERS]));
     CU_ASSERT(same(&rank, STORE_MOMENTUM, one.net.store.arena[STORE_MOMENTUM]));
     CU_ASSERT_EQUAL(together.loss, alone.loss);
@@ -150,10 +150,10 @@ static void a_step_given_up_changes_nothing_and_leaves_nothing_behind(void) {
     open_world(&w, self, 2);
     float *before = copy_of(&w, STORE_PARAMETERS);
     float *states = copy_of(&w, STORE_STATE);
-    CU_ASSERT_EQUAL(host_stepper_micro(&w.stepper, make_batch(2, 0), NULL), 0);
+    CU_ASSERT_EQUAL(stepper_micro(&w.stepper, make_batch(2, 0), NULL), 0);
     CU_ASSERT_FALSE(same(&w, STORE_STATE, states));
-    CU_ASSERT_EQUAL(host_stepper_give_up(&w.stepper, NULL), 0);
-    CU_ASSERT_EQUAL(host_stepper_finish(&w.stepper, 0.1, &outcome, NULL), 0);
+    CU_ASSERT_EQUAL(stepper_give_up(&w.stepper, NULL), 0);
+    CU_ASSERT_EQUAL(stepper_finish(&w.stepper, 0.1, &outcome, NULL), 0);
     CU_ASSERT_FALSE(outcome.applied);
     CU_ASSERT(same(&w, STORE_PARAMETERS, before));
     CU_ASSERT(same(&w, STORE_STATE, states));
@@ -161,9 +161,9 @@ static void a_step_given_up_changes_nothing_and_leaves_nothing_behind(void) {
     open_world(&fresh, self, 2);
     struct world *both[] = {&w, &fresh};
     for (int i = 0; i < 2; i++) {
-        CU_ASSERT_EQUAL(host_stepper_micro(&both[i]->stepper, make_batch(0, 0), NULL), 0);
-        CU_ASSERT_EQUAL(host_stepper_micro(&both[i]->stepper, make_batch(1, 1), NULL), 0);
-        CU_ASSERT_EQUAL(host_stepper_finish(&both[i]->stepper, 0.1, &outcome, NULL), 0);
+        CU_ASSERT_EQUAL(stepper_micro(&both[i]->stepper, make_batch(0, 0), NULL), 0);
+        CU_ASSERT_EQUAL(stepper_micro(&both[i]->stepper, make_batch(1, 1), NULL), 0);
+        CU_ASSERT_EQUAL(stepper_finish(&both[i]->stepper, 0.1, &outcome, NULL), 0);
         CU_ASSERT(outcome.applied);
     }
     CU_ASSERT(same(&w, STORE_PARAMETERS, fresh.net.store.arena[STORE_PARAMETERS]));
@@ -190,16 +190,16 @@ static void wishes_ride_along_for_one_step(void) {
         two.at = 0;
         flags[FLAG_SAVE] = others[i] ? 1 : 0;
         w.stepper.save = own[i];
-        CU_ASSERT_EQUAL(host_stepper_micro(&w.stepper, make_batch(i, 0), NULL), 0);
-        CU_ASSERT_EQUAL(host_stepper_finish(&w.stepper, 0.1, &outcome, NULL), 0);
+        CU_ASSERT_EQUAL(stepper_micro(&w.stepper, make_batch(i, 0), NULL), 0);
+        CU_ASSERT_EQUAL(stepper_finish(&w.stepper, 0.1, &outcome, NULL), 0);
         CU_ASSERT_EQUAL(outcome.save, own[i] || others[i]);
         CU_ASSERT(outcome.applied && !outcome.failed);
     }
     two.at = 0;
     flags[FLAG_FAILED] = 1;
     flags[FLAG_VOID] = 1;
-    CU_ASSERT_EQUAL(host_stepper_micro(&w.stepper, make_batch(0, 0), NULL), 0);
-    CU_ASSERT_EQUAL(host_stepper_finish(&w.stepper, 0.1, &outcome, NULL), 0);
+    CU_ASSERT_EQUAL(stepper_micro(&w.stepper, make_batch(0, 0), NULL), 0);
+    CU_ASSERT_EQUAL(stepper_finish(&w.stepper, 0.1, &outcome, NULL), 0);
     CU_ASSERT(outcome.failed && !outcome.applied && !outcome.stop);
     close_world(&w);
     free(two.other);
@@ -212,8 +212,8 @@ static int bad_step(struct world *w, const char *name, struct step_outcome *ret,
     float before = *value;
     *value = NAN;
     store_changed(&w->net.store);
-    CU_ASSERT_EQUAL(host_stepper_micro(&w->stepper, make_batch(0, 0), NULL), 0);
-    int result = host_stepper_finish(&w->stepper, 0.1, ret, err);
+    CU_ASSERT_EQUAL(stepper_micro(&w->stepper, make_batch(0, 0), NULL), 0);
+    int result = stepper_finish(&w->stepper, 0.1, ret, err);
     *value = before;
     store_changed(&w->net.store);
     return result;
@@ -221,8 +221,8 @@ static int bad_step(struct world *w, const char *name, struct step_outcome *ret,
 
 static void good_step(struct world *w) {
     struct step_outcome outcome;
-    CU_ASSERT_EQUAL(host_stepper_micro(&w->stepper, make_batch(1, 0), NULL), 0);
-    CU_ASSERT_EQUAL(host_stepper_finish(&w->stepper, 0.1, &outcome, NULL), 0);
+    CU_ASSERT_EQUAL(stepper_micro(&w->stepper, make_batch(1, 0), NULL), 0);
+    CU_ASSERT_EQUAL(stepper_finish(&w->stepper, 0.1, &outcome, NULL), 0);
     CU_ASSERT(outcome.applied && !outcome.skipped);
 }
 
@@ -261,8 +261,8 @@ static void a_gradient_that_is_not_finite_is_seen_in_the_sum(void) {
     CU_ASSERT_PTR_NOT_NULL_FATAL(two.other);
     two.other[store_find(&w.net.store, "layer2.0.conv1.weight")->first + 5] = -INFINITY;
     float *before = copy_of(&w, STORE_PARAMETERS), *states = copy_of(&w, STORE_STATE);
-    CU_ASSERT_EQUAL(host_stepper_micro(&w.stepper, make_batch(0, 0), NULL), 0);
-    CU_ASSERT_EQUAL(host_stepper_finish(&w.stepper, 0.1, &outcome, NULL), 0);
+    CU_ASSERT_EQUAL(stepper_micro(&w.stepper, make_batch(0, 0), NULL), 0);
+    CU_ASSERT_EQUAL(stepper_finish(&w.stepper, 0.1, &outcome, NULL), 0);
     CU_ASSERT(outcome.skipped && isfinite(outcome.loss));
     CU_ASSERT(same(&w, STORE_PARAMETERS, before));
     CU_ASSERT(same(&w, STORE_STATE, states));
@@ -408,13 +408,13 @@ static void decay_counts_in_the_penalty(void) {
     struct step_outcome outcome;
     for (int i = 0; i < 2; i++) {
         w.stepper.penalty = i == 0;
-        CU_ASSERT_EQUAL(host_stepper_micro(&w.stepper, make_batch(0, 0), NULL), 0);
-        CU_ASSERT_EQUAL(host_stepper_finish(&w.stepper, 0.1, &outcome, NULL), 0);
+        CU_ASSERT_EQUAL(stepper_micro(&w.stepper, make_batch(0, 0), NULL), 0);
+        CU_ASSERT_EQUAL(stepper_finish(&w.stepper, 0.1, &outcome, NULL), 0);
         CU_ASSERT_EQUAL(step_penalty(&w.stepper, &weights, NULL), 0);
         CU_ASSERT_EQUAL(outcome.penalty, i == 0 ? weights : 0);
         CU_ASSERT(outcome.known && w.stepper.pending == 0);
     }
-    CU_ASSERT_EQUAL(host_stepper_settle(&w.stepper, &outcome, NULL), 0);
+    CU_ASSERT_EQUAL(stepper_settle(&w.stepper, &outcome, NULL), 0);
     CU_ASSERT_FALSE(outcome.known);
     close_world(&w);
 }
@@ -465,9 +465,9 @@ static void a_step_is_as_long_as_the_norm_allows(void) {
         w.stepper.rule.step.nesterov = 0;
         w.stepper.rule.clip_norm = i == 0 ? 0 : (float)moved[0] * (i == 1 ? 0.25F : 4);
         float *before = copy_of(&w, STORE_PARAMETERS);
-        CU_ASSERT_EQUAL(host_stepper_micro(&w.stepper, make_batch(0, 0), NULL), 0);
-        CU_ASSERT_EQUAL(host_stepper_micro(&w.stepper, make_batch(0, 1), NULL), 0);
-        CU_ASSERT_EQUAL(host_stepper_finish(&w.stepper, 1, &outcome, NULL), 0);
+        CU_ASSERT_EQUAL(stepper_micro(&w.stepper, make_batch(0, 0), NULL), 0);
+        CU_ASSERT_EQUAL(stepper_micro(&w.stepper, make_batch(0, 1), NULL), 0);
+        CU_ASSERT_EQUAL(stepper_finish(&w.stepper, 1, &outcome, NULL), 0);
         const float *now = w.net.store.arena[STORE_PARAMETERS];
         double squares = 0;
         for (size_t k = 0; k < w.net.store.trained; k++)
@@ -481,7 +481,7 @@ static void a_step_is_as_long_as_the_norm_allows(void) {
     CU_ASSERT_EQUAL(moved[2], moved[0]);
 }
 
-UNIT_SUITE("app.host_stepper", UNIT(two_ranks_do_the_additions_of_two_micro_batches),
+UNIT_SUITE("app.stepper", UNIT(two_ranks_do_the_additions_of_two_micro_batches),
            UNIT(a_step_given_up_changes_nothing_and_leaves_nothing_behind),
            UNIT(wishes_ride_along_for_one_step), UNIT(a_step_that_is_not_finite_changes_nothing),
            UNIT(a_gradient_that_is_not_finite_is_seen_in_the_sum),
