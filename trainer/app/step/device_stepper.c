@@ -4,6 +4,7 @@
 #include "trainer/app/step/input_staging.h"
 #include "trainer/app/step/tensor_norms.h"
 #include "trainer/comm/device_sum.h"
+#include "trainer/telemetry/timeline.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -111,11 +112,11 @@ static int open_states(struct device_stepper *d, struct error *err) {
     return d->states == NULL ? -1 : 0;
 }
 
-int device_stepper_open(struct device_stepper **ret, struct stepper *stepper, struct error *err) {
+static int device_open(struct stepper *stepper, struct error *err) {
     struct device_stepper *d = calloc(1, sizeof(*d));
     if (d == NULL)
         return error_no_memory(err, "the device's step");
-    *ret = d;
+    stepper->device = d;
     d->s = stepper;
     d->backend = stepper->net->backend;
     d->ops = d->backend->table->device;
@@ -144,7 +145,8 @@ int device_stepper_open(struct device_stepper **ret, struct stepper *stepper, st
     return 0;
 }
 
-void device_stepper_close(struct device_stepper *d) {
+static void device_close(struct stepper *stepper) {
+    struct device_stepper *d = stepper->device;
     if (d == NULL)
         return;
     /* After a failure a step may still be under way. */
@@ -168,6 +170,7 @@ void device_stepper_close(struct device_stepper *d) {
     if (d->mail != NULL)
         d->ops->host_free(d->backend, d->mail);
     free(d);
+    stepper->device = NULL;
 }
 
 /* Writes the flags of this step: those of the host, then those from the device's metrics. With
@@ -323,13 +326,14 @@ static int keep_states(struct device_stepper *d, struct error *err) {
                         err);
 }
 
-int device_stepper_micro(struct device_stepper *d, const struct batch *batch, struct error *err) {
+static int launch_micro(struct device_stepper *d, const struct batch *batch, struct error *err) {
     if (keep_states(d, err) != 0 || input_staging_put(&d->feed, d->s->pass, batch, err) != 0)
         return -1;
     return d->s->last_micro ? 0 : launch(d, run_program, err);
 }
 
-int device_stepper_give_up(struct device_stepper *d, struct error *err) {
+static int device_give_up(struct stepper *stepper, struct error *err) {
+    struct device_stepper *d = stepper->device;
     d->void_step = true;
     d->s->last_micro = true;
     /* The memory of its inputs may have been reused by another program. */
@@ -377,7 +381,7 @@ static int read_outcome(struct device_stepper *d, struct step_outcome *ret, stru
     return 0;
 }
 
-int device_stepper_finish(struct device_stepper *d, struct step_outcome *ret, struct error *err) {
+static int run_step(struct device_stepper *d, struct step_outcome *ret, struct error *err) {
     int turn = (int)(d->steps % STEPS_AHEAD);
     struct mail *mail = &d->mail[turn];
     d->launched[turn] =
@@ -394,6 +398,28 @@ int device_stepper_finish(struct device_stepper *d, struct step_outcome *ret, st
     return ahead ? 0 : read_outcome(d, ret, err);
 }
 
-int device_stepper_settle(struct device_stepper *d, struct step_outcome *ret, struct error *err) {
-    return d->s->pending == 0 ? 0 : read_outcome(d, ret, err);
+static int device_micro(struct stepper *s, const struct batch *batch, struct error *err) {
+    const int64_t begin = timeline_begin(s->timeline);
+    const int result = launch_micro(s->device, batch, err);
+    timeline_end(s->timeline, TIMELINE_LAUNCH, begin, s->number);
+    return result;
 }
+
+/* Returns the outcome of the step before. */
+static int device_finish(struct stepper *s, struct step_outcome *ret, struct error *err) {
+    const int64_t begin = timeline_begin(s->timeline);
+    const int result = run_step(s->device, ret, err);
+    timeline_end(s->timeline, TIMELINE_DEVICE, begin, s->number);
+    return result;
+}
+
+static int device_settle(struct stepper *s, struct step_outcome *ret, struct error *err) {
+    return s->pending == 0 ? 0 : read_outcome(s->device, ret, err);
+}
+
+const struct stepper_table DEVICE_STEPPER = {.open = device_open,
+                                             .close = device_close,
+                                             .take_micro = device_micro,
+                                             .give_step_up = device_give_up,
+                                             .finish_step = device_finish,
+                                             .settle_step = device_settle};

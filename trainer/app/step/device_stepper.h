@@ -13,16 +13,7 @@
 #define TRAINER_APP_STEP_DEVICE_STEPPER_H
 
 #include "trainer/app/step/step.h"
-#include "trainer/data/dataset/loader.h"
 
-/* STEPPER is borrowed and must outlive *RET. */
-int device_stepper_open(struct device_stepper **ret, struct stepper *stepper, struct error *err);
-void device_stepper_close(struct device_stepper *d);
-
-int device_stepper_micro(struct device_stepper *d, const struct batch *batch, struct error *err);
-int device_stepper_give_up(struct device_stepper *d, struct error *err);
-/* Returns the outcome of the step before; see stepper_finish. */
-int device_stepper_finish(struct device_stepper *d, struct step_outcome *ret, struct error *err);
-int device_stepper_settle(struct device_stepper *d, struct step_outcome *ret, struct error *err);
+extern const struct stepper_table DEVICE_STEPPER;
 
 #endif

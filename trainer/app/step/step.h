@@ -37,7 +37,24 @@ struct device_sum;
 struct strategy; /* strategy_row.h */
 struct shards;   /* shard/shards.h */
 
+struct stepper;
+struct step_outcome;
+
+/* Functions of an implementation of steps, that of a host (host_stepper.h) or of a device
+ * (device_stepper.h); stepper.h has what they do. */
+struct stepper_table {
+    int (*open)(struct stepper *s, struct error *err);
+    void (*close)(struct stepper *s); /* after a failed open, too */
+    /* The pass of the micro-batch is s->pass. */
+    int (*take_micro)(struct stepper *s, const struct batch *batch, struct error *err);
+    int (*give_step_up)(struct stepper *s, struct error *err);
+    int (*finish_step)(struct stepper *s, struct step_outcome *ret, struct error *err);
+    /* NULL: no step is under way after finish_step. */
+    int (*settle_step)(struct stepper *s, struct step_outcome *ret, struct error *err);
+};
+
 struct stepper {
+    const struct stepper_table *table;
     struct network *net;
     struct pass *pass; /* of the last micro-batch; of the first canvas before any */
     struct comm *comm;
@@ -81,7 +98,7 @@ struct stepper {
     struct comm *all;      /* borrowed; ranks with a share: `comm`, or its ranks and servers */
     bool dealt;            /* servers have what they keep */
     float order;           /* to them, on its way */
-    int exit_code;         /* of the run, for them; set it before host_stepper_done */
+    int exit_code;         /* of the run, for them; set it before stepper_done */
     bool gathered;         /* the arenas have state that other ranks own */
     double squares;        /* of all gradients of this step, if they are clipped */
     int sync_every;        /* steps of local-sgd between two means */

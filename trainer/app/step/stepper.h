@@ -1,6 +1,6 @@
 /* One optimizer step over all ranks: forward and backward of micro-batches, gradient buckets
- * summed while backward goes on, then the optimizer. step.h defines the semantics; this is the
- * host's implementation, and the choice between it and device_stepper.h. */
+ * summed while backward goes on, then the optimizer. step.h defines the semantics; the network's
+ * backend decides between host_stepper.h and device_stepper.h. */
 #ifndef TRAINER_APP_STEP_STEPPER_H
 #define TRAINER_APP_STEP_STEPPER_H
 

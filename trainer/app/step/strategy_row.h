@@ -1,5 +1,5 @@
 /* A way for ranks to learn together: what happens between the gradients of a step and its new
- * weights. host_stepper.h calls it in this order:
+ * weights. stepper.h calls it in this order:
  *
  *     bucket   for each gradient bucket in turn, as it becomes complete; with the last one the
  *              flags of step.h have been put after the gradients
