@@ -34,6 +34,9 @@ distribution() {
 
 # What labels in pictures are written with.
 labels="libfreetype6 fonts-dejavu-core"
+# What predictions are served with.
+serve="libmicrohttpd12"
+serve_t64="libmicrohttpd12t64"
 # What sources and targets are read and written with; certificates, as a base image has none.
 sources_dev="libcurl4-openssl-dev libarchive-dev libexpat1-dev"
 sources="libcurl4 libarchive13 libexpat1 ca-certificates"
@@ -42,21 +45,21 @@ sources_t64="libcurl4t64 libarchive13t64 libexpat1 ca-certificates"
 names() {
     case $1:$2 in
     build:debian-13*) echo "gcc libc6-dev cmake make ninja-build pkg-config libjansson-dev libssl-dev libpcre2-dev" "$sources_dev" \
-        "libjpeg62-turbo-dev libpng-dev libfreetype-dev libopenmpi-dev libdnnl-dev" ;;
+        "libjpeg62-turbo-dev libpng-dev libfreetype-dev libmicrohttpd-dev libopenmpi-dev libdnnl-dev" ;;
     build:ubuntu-*) echo "gcc libc6-dev cmake make ninja-build pkg-config libjansson-dev libssl-dev libpcre2-dev" "$sources_dev" \
-        "libjpeg-turbo8-dev libpng-dev libfreetype-dev libopenmpi-dev" ;;
+        "libjpeg-turbo8-dev libpng-dev libfreetype-dev libmicrohttpd-dev libopenmpi-dev" ;;
     build:*) echo "gcc libc6-dev cmake make ninja-build pkg-config libjansson-dev libssl-dev libpcre2-dev" "$sources_dev" \
-        "libjpeg62-turbo-dev libpng-dev libfreetype-dev libopenmpi-dev" ;;
+        "libjpeg62-turbo-dev libpng-dev libfreetype-dev libmicrohttpd-dev libopenmpi-dev" ;;
     cuda:*) echo "g++" ;;
     fetch:debian-13*) ;;
     fetch:*) echo "python3-pip ca-certificates" ;;
     static:*) echo "cmake ninja-build make perl pkg-config patch dpkg-dev xz-utils python3-pip ca-certificates" \
         "$([ "${2#debian}" = "$2" ] || echo debian-archive-keyring)" ;;
     test:*) echo "libcunit1-dev ccache debootstrap python3-venv codespell fonts-dejavu-core iproute2 iptables util-linux procps strace" ;;
-    run:debian-13*) echo "libjansson4 libssl3t64 libpcre2-8-0 libjpeg62-turbo libpng16-16t64 libgomp1 libstdc++6 libdnnl3" "$labels" "$sources_t64" ;;
-    run:ubuntu-24*) echo "libjansson4 libssl3t64 libpcre2-8-0 libjpeg-turbo8 libpng16-16t64 libgomp1 libstdc++6" "$labels" "$sources_t64" ;;
-    run:ubuntu-*) echo "libjansson4 libssl3 libpcre2-8-0 libjpeg-turbo8 libpng16-16 libgomp1 libstdc++6" "$labels" "$sources" ;;
-    run:*) echo "libjansson4 libssl3 libpcre2-8-0 libjpeg62-turbo libpng16-16 libgomp1 libstdc++6" "$labels" "$sources" ;;
+    run:debian-13*) echo "libjansson4 libssl3t64 libpcre2-8-0 libjpeg62-turbo libpng16-16t64 libgomp1 libstdc++6 libdnnl3" "$labels" "$serve_t64" "$sources_t64" ;;
+    run:ubuntu-24*) echo "libjansson4 libssl3t64 libpcre2-8-0 libjpeg-turbo8 libpng16-16t64 libgomp1 libstdc++6" "$labels" "$serve_t64" "$sources_t64" ;;
+    run:ubuntu-*) echo "libjansson4 libssl3 libpcre2-8-0 libjpeg-turbo8 libpng16-16 libgomp1 libstdc++6" "$labels" "$serve" "$sources" ;;
+    run:*) echo "libjansson4 libssl3 libpcre2-8-0 libjpeg62-turbo libpng16-16 libgomp1 libstdc++6" "$labels" "$serve" "$sources" ;;
     mpi:*) echo "openmpi-bin" ;;
     engine:*) echo "docker.io mmdebstrap debian-archive-keyring iptables iproute2 ca-certificates" ;;
     compose:*) echo "docker-compose" ;;

@@ -73,7 +73,8 @@ draws() {
     return 1
 }
 
-all_off="-DRINGMASTER_ONEDNN=OFF -DRINGMASTER_MPI=OFF -DRINGMASTER_CUDA=OFF -DRINGMASTER_FREETYPE=OFF"
+all_off="-DRINGMASTER_ONEDNN=OFF -DRINGMASTER_MPI=OFF -DRINGMASTER_CUDA=OFF -DRINGMASTER_FREETYPE=OFF
+-DRINGMASTER_SERVE=OFF"
 
 # fetches NAME ON|OFF CODE SOURCE TEXT: a job of one host with a channel from SOURCE ends with CODE and
 # says TEXT.
@@ -100,7 +101,10 @@ only=$*
 
 # shellcheck disable=SC2086  # words
 row nothing ref $all_off -- 'backend cpu: not in this build' "$no_cuda" \
-    'MPI: not in this build' 'no NCCL in this build' 'labels in pictures: ASCII only'
+    'MPI: not in this build' 'no NCCL in this build' 'labels in pictures: ASCII only' 'serving: not in this build'
+# shellcheck disable=SC2086  # words
+row serve ref $all_off -DRINGMASTER_SERVE=ON -- 'backend cpu: not in this build' \
+    'serving: libmicrohttpd '
 # shellcheck disable=SC2086  # words
 row freetype ref $all_off -DRINGMASTER_FREETYPE=ON -- 'backend cpu: not in this build' \
     'labels in pictures: FreeType 2'

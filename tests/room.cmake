@@ -211,7 +211,7 @@ room_tests(trainer/app/task
     ALONE detect detect_batches detect_data detect_predictions sample_health task USES trainer_data_shapes)
 room_tests(trainer/app/weights USES trainer_backend_ref)
 foreach(app_room device normalize step board run command command/output command/coco command/trained
-    comm_check comm_check/measure slots scaling trials)
+    serve serve/request serve/http comm_check comm_check/measure slots scaling trials)
     room_tests(trainer/app/${app_room} ALONE report)
 endforeach()
 target_sources(unit_app_device PRIVATE
@@ -387,7 +387,7 @@ foreach(source IN LISTS fuzz_sources)
     target_include_directories(${target} PRIVATE ${TEST_INCLUDES})
     target_link_libraries(${target} PRIVATE entrypoint trainer_data_dataset trainer_data_coco
         trainer_data_format trainer_data_archive trainer_data_detect trainer_checkpoint trainer_eval
-        trainer_report trainer_telemetry
+        trainer_report trainer_telemetry trainer_app_serve_request
         common_log ringmaster_flags)
     if(name STREQUAL "run_state")
         target_link_libraries(${target} PRIVATE trainer_app_run)

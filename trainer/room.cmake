@@ -1,6 +1,7 @@
 # The trainer's rooms, from the bottom up. Arrows go one way; what a room may include is what it
 # USES. Only backend/cpu sees oneDNN, only backend/cuda and comm/nccl see CUDA, only comm/mpi sees
-# MPI, only data/codec sees libjpeg and libpng, only data/draw sees FreeType.
+# MPI, only data/codec sees libjpeg and libpng, only data/draw sees FreeType, only app/serve/http
+# sees libmicrohttpd.
 pkg_check_modules(turbojpeg IMPORTED_TARGET libturbojpeg)
 find_package(JPEG)
 find_package(PNG REQUIRED)
@@ -16,6 +17,17 @@ if(RINGMASTER_FREETYPE)
     pkg_check_modules(freetype2 IMPORTED_TARGET freetype2)
 endif()
 part_settle(FREETYPE "${freetype2_FOUND}" "libfreetype-dev")
+part(SERVE AUTO "serving predictions over HTTP")
+if(RINGMASTER_SERVE)
+    pkg_check_modules(microhttpd IMPORTED_TARGET libmicrohttpd>=0.9.71)
+endif()
+part_settle(SERVE "${microhttpd_FOUND}" "libmicrohttpd-dev")
+set(serve_http_out http_server.c)
+set(serve_http_library)
+if(RINGMASTER_HAVE_SERVE)
+    set(serve_http_out http_absent.c)
+    set(serve_http_library PkgConfig::microhttpd)
+endif()
 set(draw_fonts_out fonts.c)
 set(draw_fonts_library)
 if(RINGMASTER_HAVE_FREETYPE)
@@ -150,6 +162,17 @@ room(trainer/app/run
     LINKS m)
 # Processes that the ranks of a job start: the same program again, on all ranks or on some.
 room(trainer/app/slots USES common/* trainer/comm trainer/app/device trainer/app/step)
+room(trainer/app/serve/request USES common/*)
+room(trainer/app/serve
+    USES common/* trainer/graph trainer/math trainer/graph/fuse trainer/graph/program
+    trainer/comm trainer/models trainer/eval trainer/data/codec trainer/data/dataset
+    trainer/data/order trainer/data/coco trainer/data/detect trainer/checkpoint
+        trainer/app/options trainer/app/device trainer/app/task trainer/app/step
+    trainer/app/serve/request
+    LINKS Threads::Threads m)
+room(trainer/app/serve/http USES common/* trainer/app/serve trainer/app/serve/request
+    LINKS Threads::Threads ${serve_http_library}
+    EXCLUDE ${serve_http_out})
 room(trainer/app/comm_check/measure USES common/* trainer/comm LINKS Threads::Threads)
 if(TARGET trainer_comm_nccl)
     target_link_libraries(trainer_app_comm_check_measure PUBLIC trainer_comm_nccl)
@@ -189,6 +212,7 @@ room(trainer/app/command
         trainer/shard trainer/app/command/output trainer/app/command/coco
         trainer/app/command/prepare trainer/app/command/trained trainer/app/comm_check
         trainer/app/slots trainer/app/scaling trainer/app/trials
+        trainer/app/serve trainer/app/serve/request trainer/app/serve/http
     LINKS OpenMP::OpenMP_C m)
 
 # The meaning of every operator is exact: a*b+c is two roundings there.

@@ -29,7 +29,7 @@ enum {
     SLOTS_MAX = 512
 };
 
-static const struct network_canvas canvases[CANVASES] = {{64, 64}, {64, 96}};
+static const struct network_canvas canvases[CANVASES] = {{64, 64, 0}, {64, 96, 0}};
 
 struct places {
     uint8_t image[BATCH][IMAGE];

@@ -42,6 +42,9 @@ static const struct command COMMANDS[] = {
      "ringtrain eval --watch checkpoints --data pictures\n"},
     {"predict", command_predict, command_predict_help, "predict classes or objects in pictures",
      "ringtrain predict --model-dir model --out predictions cat.jpg photos/\n"},
+    {"serve", command_serve, command_serve_help, "answer requests for predictions over HTTP",
+     "ringtrain serve --model-dir model\n"
+     "ringtrain serve --model-dir model --listen 127.0.0.1 --port 8000\n"},
     {"prepare", command_prepare, command_prepare_help,
      "write sample data, shards, or sets from their archives",
      "ringtrain prepare shapes sample\n"

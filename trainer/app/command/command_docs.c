@@ -79,6 +79,8 @@ static void print_table(const char *name) {
         print_flags(COMMAND_EVAL);
     else if (strcmp(name, "predict") == 0)
         print_flags(COMMAND_PREDICT);
+    else if (strcmp(name, "serve") == 0)
+        print_flags(COMMAND_SERVE);
     else if (strcmp(name, "models") == 0)
         print_models();
     else if (strcmp(name, "recipes") == 0)
@@ -110,6 +112,7 @@ int command_docs(int argc, char *const *argv, struct error *err) {
         {"recipes", "docs/reference/ringtrain-train.md"},
         {"eval", "docs/reference/ringtrain-eval.md"},
         {"predict", "docs/reference/ringtrain-predict.md"},
+        {"serve", "docs/reference/ringtrain-serve.md"},
         {"inspect", "docs/reference/ringtrain-tools.md"},
         {"prepare", "docs/reference/ringtrain-tools.md"},
         {"draw", "docs/reference/ringtrain-tools.md"},

@@ -26,7 +26,8 @@ static int fill_canvases(struct network_options *n, const struct options *o, str
     if (bucket_plan_parse(&plan, given ? o->canvases : UNSEEN_CANVAS, err) != 0)
         return error_wrap(err, "--canvases");
     for (int i = 0; i < plan.count; i++)
-        n->canvases[i] = (struct network_canvas){plan.canvases[i].height, plan.canvases[i].width};
+        n->canvases[i] = (struct network_canvas){.height = plan.canvases[i].height,
+                                                 .width = plan.canvases[i].width};
     n->canvas_count = plan.count;
     return 0;
 }

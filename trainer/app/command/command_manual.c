@@ -55,7 +55,8 @@ int command_manual(struct buf *ret, struct error *err) {
         roff_text(ret, "Every flag takes a value; '-' and '_' are the same in names.", err) != 0 ||
         add_flags(ret, "FLAGS OF TRAIN", COMMAND_TRAIN, err) != 0 ||
         add_flags(ret, "FLAGS OF EVAL", COMMAND_EVAL, err) != 0 ||
-        add_flags(ret, "FLAGS OF PREDICT", COMMAND_PREDICT, err) != 0)
+        add_flags(ret, "FLAGS OF PREDICT", COMMAND_PREDICT, err) != 0 ||
+        add_flags(ret, "FLAGS OF SERVE", COMMAND_SERVE, err) != 0)
         return -1;
     if (roff_section(ret, "MODELS", err) != 0 ||
         roff_text(ret, model_names(MODEL_CLASSIFY | MODEL_DETECT), err) != 0 ||

@@ -1,5 +1,6 @@
 #include "trainer/app/command/command.h"
 #include "trainer/app/device/device.h"
+#include "trainer/app/serve/http/http_server.h"
 #include "trainer/data/draw/fonts.h"
 #ifdef RINGMASTER_HAVE_MPI
 #include "trainer/comm/mpi/comm_mpi.h"
@@ -19,5 +20,7 @@ int command_version(int argc, char *const *argv, struct error *err) {
     const char *fonts = fonts_library();
     printf("labels in pictures: %s\n",
            fonts != NULL ? fonts : "ASCII only, no FreeType in this build");
+    const char *server = http_server_library();
+    printf("serving: %s\n", server != NULL ? server : "not in this build");
     return 0;
 }

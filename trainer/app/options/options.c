@@ -27,8 +27,14 @@ static const char *const optimizers[] = {"sgd", "lars", "larc", "adamw", "adagra
 static const char *const formats[] = {"jpeg", "png", NULL};
 static const char *const fusions[] = {"none", "norm", "all", "conv", "auto", NULL};
 
-enum { T = COMMAND_TRAIN, E = COMMAND_EVAL, P = COMMAND_PLAN, R = COMMAND_PREDICT };
-enum { ALL = T | E | P | R };
+enum {
+    T = COMMAND_TRAIN,
+    E = COMMAND_EVAL,
+    P = COMMAND_PLAN,
+    R = COMMAND_PREDICT,
+    S = COMMAND_SERVE,
+    ALL = T | E | P | R | S,
+};
 
 enum { C = MODEL_CLASSIFY, D = MODEL_DETECT };
 
@@ -125,13 +131,13 @@ static const struct flag FLAGS[] = {
     INT("epochs", epochs, "90", 1, 1e6, T, "N", "passes over the data"),
     INT("steps", steps, "0", 0, 999999999, T, "N",
         "stop after this many steps; the schedule ends there too (0: epochs decide)"),
-    INT("batch-size", batch_size, "32", 1, 65536, ALL, "N",
+    INT("batch-size", batch_size, "32", 1, 65536, T | E | P | R, "N",
         "images per rank and batch; the last batch of an evaluation may have fewer"),
     INT("accumulate", accumulate, "1", 1, 65536, T, "N",
         "batches that a rank accumulates gradients of for one step"),
     INT_OF(C, "image-size", image_size, "0", 0, 4096, T | P, "N",
            "side of the network's input in pixels (0: the model's own, 224 or 32)"),
-    INT_OF(C, "resize", resize, "0", 0, 16384, T | E | R, "N",
+    INT_OF(C, "resize", resize, "0", 0, 16384, T | E | R | S, "N",
            "evaluation: short side before the centre crop (0: 8/7 of the image size)"),
     CHOICE_OF(D, "preset", preset, presets, "tv", T | P,
               "variant of Mask R-CNN: torchvision's, detectron2's or MLPerf's"),
@@ -254,7 +260,7 @@ static const struct flag FLAGS[] = {
     CHOICE("fusion", fusion, fusions, "auto", ALL,
            "which operators are fused where the backend can; auto: conv on CPUs and on measured "
            "GPUs, else all"),
-    CHOICE("convs", convs, convs, "auto", T | E | R,
+    CHOICE("convs", convs, convs, "auto", T | E | R | S,
            "cpu: convolution algorithm; auto: the fastest one by measured rules; direct: without "
            "Winograd, which rounds differently from plain sums; winograd: use it wherever possible "
            "(f32, 3x3, stride 1)"),
@@ -296,7 +302,7 @@ static const struct flag FLAGS[] = {
         "cuda: in f32, products may round their inputs to 10 bits of mantissa (TF32 tensor cores)"),
     BOOL("deterministic", deterministic, "false", ALL,
          "cuda: use only deterministic kernels, the same bits in every run, chosen without timing"),
-    TEXT("plan-cache", plan_cache, NULL, T | E | R, "FILE",
+    TEXT("plan-cache", plan_cache, NULL, T | E | R | S, "FILE",
          "cuda: file that stores the results of tuning for later runs"),
     REAL("loss-scale", loss_scale, "1024", 1, 65536, T, "X",
          "f16: loss scale: gradients are multiplied by this, and divided by it in the optimizer"),
@@ -304,11 +310,11 @@ static const struct flag FLAGS[] = {
         "f16: double the scale after this many good steps, halve it after a bad one (0: fixed)"),
     INT("threads", threads, "0", 0, 4096, ALL, "N",
         "compute threads of a rank (0: its share of the cores)"),
-    INT("data-threads", data_threads, "0", 0, 256, T | E | R, "N",
+    INT("data-threads", data_threads, "0", 0, 256, T | E | R | S, "N",
         "threads that decode pictures (0: as many as half the compute threads)"),
     TEXT("model-dir", model_dir, NULL, T, "DIR",
          "folder for the finished model; default /opt/ml/model, else ./model"),
-    TEXT("model-dir", model_dir, NULL, E | R, "DIR",
+    TEXT("model-dir", model_dir, NULL, E | R | S, "DIR",
          "folder of the trained model; default /opt/ml/model, else ./model"),
     TEXT("watch", watch, NULL, E, "DIR",
          "instead of --model-dir: score each checkpoint that a training writes to this folder, "
@@ -350,11 +356,36 @@ static const struct flag FLAGS[] = {
     REAL_OF(D, "score-threshold", score_threshold, "0.5", 0, 1, R, "X",
             "least score that is reported and drawn; a network reports nothing below its "
             "box_score_thresh (config.json)"),
-    INT_OF(C, "top", top, "5", 1, 1000, R, "N",
+    INT_OF(C, "top", top, "5", 1, 1000, R | S, "N",
            "number of classes reported per picture, the most probable ones"),
     CHOICE_OF(D, "format", format, formats, "jpeg", R, "file format of annotated pictures"),
     TEXT_OF(D, "font", font, NULL, R, "FILE",
             "a font (TTF, OTF, TTC) for labels, tried before the system's"),
+    REAL_OF(D, "score-threshold", score_threshold, "0.5", 0, 1, S, "X",
+            "least score that is reported; a network reports nothing below its box_score_thresh "
+            "(config.json)"),
+    TEXT("listen", listen, "0.0.0.0", S, "ADDRESS",
+         "IPv4 or IPv6 address to listen on; 127.0.0.1 for this host alone"),
+    INT("port", port, "0", 0, 65535, S, "N",
+        "port to listen on (0: $SAGEMAKER_BIND_TO_PORT, else 8080)"),
+    INT_OF(C, "max-batch", max_batch, "16", 1, 64, S, "N",
+           "pictures that are computed at once, at most; the network is compiled for batches of 1, "
+           "4, 16 and this"),
+    REAL_OF(C, "batch-delay", batch_delay, "2", 0, 1000, S, "MS",
+            "longest wait of a picture for others of its batch, while others may arrive"),
+    INT("queue", queue, "0", 0, 65536, S, "N",
+        "pictures that may wait; more are refused with status 503 (0: 256, of a network that "
+        "detects 32)"),
+    INT("max-body", max_body, "25", 1, 1024, S, "MIB",
+        "size of a request, at most; all requests in memory together may have 16 times this"),
+    INT("connections", connections, "512", 1, 65536, S, "N", "open connections at most"),
+    INT("idle-seconds", idle_seconds, "30", 1, 3600, S, "N",
+        "time that a connection may be without a request"),
+    INT("receive-seconds", receive_seconds, "60", 1, 3600, S, "N",
+        "time that a request may take to arrive, and its answer to be taken"),
+    INT("stop-seconds", stop_seconds, "25", 0, 3600, S, "N",
+        "time after SIGTERM in which requests that were begun are answered"),
+    BOOL("access-log", access_log, "true", S, "log a line for each request for predictions"),
     TEXT("resume", resume, "auto", T, "auto|none|PATH",
          "start from the newest valid checkpoint, from scratch, or from this checkpoint"),
     INT("report-every", report_every, "20", 1, 1e9, T, "N", "steps between two reports"),

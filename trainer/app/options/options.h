@@ -1,5 +1,5 @@
-/* Flags of `ringtrain train`, `eval`, `predict` and `inspect plan`: one table (options.c), one
- * struct.
+/* Flags of `ringtrain train`, `eval`, `predict`, `serve` and `inspect plan`: one table (options.c),
+ * one struct.
  *
  * The help text in the table documents each flag. A number that is 0 although 0 makes no sense
  * means "choose automatically". */
@@ -16,7 +16,13 @@
 #include <stdio.h>
 
 /* Commands that share the table, as bits. */
-enum { COMMAND_TRAIN = 1, COMMAND_EVAL = 2, COMMAND_PLAN = 4, COMMAND_PREDICT = 8 };
+enum {
+    COMMAND_TRAIN = 1,
+    COMMAND_EVAL = 2,
+    COMMAND_PLAN = 4,
+    COMMAND_PREDICT = 8,
+    COMMAND_SERVE = 16,
+};
 
 /* In the order of the choices in the table. */
 enum option_dtype { OPTION_F32, OPTION_BF16, OPTION_F16 };
@@ -179,6 +185,18 @@ struct options {
     const char *timeline;
     int64_t histograms;
     int publish; /* enum option_publish */
+
+    const char *listen;
+    int64_t port; /* 0: the platform's, else 8080 */
+    int64_t max_batch;
+    double batch_delay; /* milliseconds */
+    int64_t queue;      /* pictures; 0: the task's own */
+    int64_t max_body;   /* MiB */
+    int64_t connections;
+    int64_t idle_seconds;
+    int64_t receive_seconds;
+    int64_t stop_seconds;
+    bool access_log;
 };
 
 /* The network without --model. */

@@ -26,18 +26,6 @@ struct scoring {
     double totals[TOTALS];
 };
 
-static size_t output_bytes(void *user, const char *name) {
-    const struct pass *pass = user;
-    int tensor = graph_find(&pass->graph, name);
-    return tensor == TENSOR_NONE ? 0 : tensor_bytes(&pass->graph.tensors[tensor]);
-}
-
-static int read_output(void *user, const char *name, void *ret_values, size_t bytes,
-                       struct error *err) {
-    struct pass *pass = user;
-    return program_read(&pass->program, name, ret_values, bytes, err);
-}
-
 static int score_one(struct scoring *s, const struct batch *batch, struct error *err) {
     struct pass *pass = network_pass(s->net, s->net->eval, batch, err);
     float metrics[MODEL_METRICS_MAX];
@@ -45,7 +33,7 @@ static int score_one(struct scoring *s, const struct batch *batch, struct error 
         program_run(&pass->program, NULL, err) != 0 || pass_metrics(pass, metrics, err) != 0)
         return -1;
     int64_t images = 0;
-    struct task_outputs outputs = {metrics, output_bytes, read_output, pass};
+    const struct task_outputs outputs = pass_outputs(pass, metrics);
     if (s->tally != NULL && class_tally_add(s->tally, batch, &outputs, err) != 0)
         return -1;
     int result = score_batch(&s->score, batch, &outputs, &images, err);
@@ -177,8 +165,8 @@ void evaluate_canvases(struct network_options *ret, const struct task_data *data
         data->training.canvas_count > 0 ? &data->training : &data->validation;
     ret->canvas_count = samples->canvas_count;
     for (int i = 0; i < samples->canvas_count; i++)
-        ret->canvases[i] =
-            (struct network_canvas){samples->canvases[i].height, samples->canvases[i].width};
+        ret->canvases[i] = (struct network_canvas){.height = samples->canvases[i].height,
+                                                   .width = samples->canvases[i].width};
 }
 
 int evaluate(struct network *net, struct comm *comm, struct task_data *data,

@@ -72,7 +72,7 @@ static int check_norms(const struct graph *graph, int batch, struct error *err) 
 static int pass_build(struct pass *pass, const struct network *net, const struct network_options *o,
                       struct network_canvas canvas, bool training, struct error *err) {
     struct model_options options = {
-        .batch = o->batch,
+        .batch = canvas.batch > 0 ? canvas.batch : o->batch,
         .height = canvas.height,
         .width = canvas.width,
         .classes = o->classes,
@@ -90,10 +90,25 @@ static int pass_build(struct pass *pass, const struct network *net, const struct
     }
     pass->model = net->model;
     if (net->model->build(&pass->graph, net->model, &options, err) != 0 ||
-        find_ends(pass, err) != 0 || check_norms(&pass->graph, o->batch, err) != 0)
+        find_ends(pass, err) != 0 || check_norms(&pass->graph, options.batch, err) != 0)
         return error_wrap(err, "%s at %dx%d px", o->model, canvas.height, canvas.width);
     if (o->keeps != 0)
         pass->graph.keeps = o->keeps;
+    return 0;
+}
+
+/* Compiles all programs, in memory that they share or each in its own. */
+static int compile(struct network *net, struct program *const *programs,
+                   struct graph *const *graphs, int count, const struct network_options *o,
+                   struct error *err) {
+    const struct compile_options options = {
+        .fusion = o->fusion, .one_stream = o->one_stream, .memory = o->memory};
+    if (!o->apart)
+        return programs_compile(programs, graphs, count, &net->memory, &net->store, net->backend,
+                                &options, err);
+    for (int i = 0; i < count; i++)
+        if (program_compile(programs[i], graphs[i], &net->store, net->backend, &options, err) != 0)
+            return -1;
     return 0;
 }
 
@@ -102,7 +117,8 @@ int network_open(struct network *net, struct backend *backend, const struct netw
     *net = (struct network){.backend = backend, .model = model_need(o->model, err)};
     if (net->model == NULL)
         return -1;
-    struct network_canvas canvases[NETWORK_CANVASES_MAX] = {{o->image_size, o->image_size}};
+    struct network_canvas canvases[NETWORK_CANVASES_MAX] = {
+        {.height = o->image_size, .width = o->image_size}};
     if (o->canvas_count > NETWORK_CANVASES_MAX)
         return error_set(err, EXIT_CODE_INTERNAL, "more than %d canvases", NETWORK_CANVASES_MAX);
     if (o->canvas_count > 0)
@@ -121,10 +137,7 @@ int network_open(struct network *net, struct backend *backend, const struct netw
             graphs[count] = &pass->graph;
         }
     }
-    struct compile_options compile = {
-        .fusion = o->fusion, .one_stream = o->one_stream, .memory = o->memory};
-    if (programs_compile(programs, graphs, count, &net->memory, &net->store, net->backend, &compile,
-                         err) != 0)
+    if (compile(net, programs, graphs, count, o, err) != 0)
         return error_wrap(err, "%s", o->model);
     for (int i = 0; i < net->canvases; i++) {
         place_inputs(&net->train[i]);
@@ -187,6 +200,22 @@ int pass_feed(struct pass *pass, const struct batch *batch, struct error *err) {
             return -1;
     }
     return 0;
+}
+
+static size_t output_bytes(void *user, const char *name) {
+    const struct pass *pass = user;
+    int tensor = graph_find(&pass->graph, name);
+    return tensor == TENSOR_NONE ? 0 : tensor_bytes(&pass->graph.tensors[tensor]);
+}
+
+static int read_output(void *user, const char *name, void *ret_values, size_t bytes,
+                       struct error *err) {
+    struct pass *pass = user;
+    return program_read(&pass->program, name, ret_values, bytes, err);
+}
+
+struct task_outputs pass_outputs(struct pass *pass, const float *metrics) {
+    return (struct task_outputs){metrics, output_bytes, read_output, pass};
 }
 
 int pass_metrics(struct pass *pass, float ret_metrics[MODEL_METRICS_MAX], struct error *err) {

@@ -2,11 +2,12 @@
  *
  * One store of parameters is shared by a program for each canvas (a size of the input), one for
  * evaluation and, if the network is trained, one for training. The programs run in turn and share
- * their memory. */
+ * their memory, unless they are kept apart. */
 #ifndef TRAINER_APP_STEP_NETWORK_H
 #define TRAINER_APP_STEP_NETWORK_H
 
 #include "common/error.h"
+#include "trainer/app/task/task.h"
 #include "trainer/data/dataset/batch.h"
 #include "trainer/graph/backend.h"
 #include "trainer/graph/fuse/fuse.h"
@@ -17,6 +18,7 @@ enum { NETWORK_CANVASES_MAX = 8 };
 
 struct network_canvas {
     int height, width; /* pixels */
+    int batch;         /* 0: that of the options */
 };
 
 struct network_options {
@@ -35,6 +37,8 @@ struct network_options {
     double dropout;         /* in training only */
     const double *mean;     /* of pixels in 0..1, RGB */
     const double *std;
+    bool apart;                   /* each pass has memory of its own: its weights stay packed
+                                   * while others run */
     bool one_stream;              /* compile_options */
     struct compile_memory memory; /* the same */
 };
@@ -92,6 +96,8 @@ const void *pass_values(const struct pass *pass, int input, const struct batch *
                         struct error *err);
 /* Makes BATCH the input of the next run of PASS. */
 int pass_feed(struct pass *pass, const struct batch *batch, struct error *err);
+/* Returns the outputs of the last run; METRICS is borrowed. */
+struct task_outputs pass_outputs(struct pass *pass, const float *metrics);
 /* Returns the metrics of the last run, in the order of the model's list. */
 int pass_metrics(struct pass *pass, float ret_metrics[MODEL_METRICS_MAX], struct error *err);
 

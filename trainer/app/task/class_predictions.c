@@ -7,9 +7,9 @@
 #include "common/str.h"
 #include "trainer/app/task/score.h"
 #include "trainer/data/dataset/labelled.h"
+#include "trainer/eval/class_guesses.h"
 
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,68 +86,9 @@ int class_predictions_check(const struct task_data *data, const struct task_pred
     return path_of(how, path, err) != 0 ? -1 : output_path_check(path, &KIND, "--out", err);
 }
 
-/* Converts text of any bytes to JSON's UTF-8. */
-static json_t *text_json(const char *text) {
-    cleanup_buf struct buf clean = {.max = 3 * PATH_MAX + 1};
-    json_t *value = json_string(text);
-    if (value == NULL && str_add_utf8(&clean, text, strlen(text), NULL) == 0)
-        value = json_string(buf_text(&clean));
-    return value;
-}
-
-/* Orders CLASSES logits; NaN comes last. */
-static bool goes_before(const float *logits, size_t a, size_t b) {
-    if (isnan(logits[a]) || isnan(logits[b]))
-        return !isnan(logits[a]);
-    return logits[a] > logits[b];
-}
-
-struct guess {
-    size_t class;
-    double probability; /* not finite if the logits are not */
-};
-
-/* Finds the MOST best classes, among equals the first, in BEST. Returns their number. */
-static size_t find_best(const struct class_predictions *g, const float *logits, size_t most,
-                        struct guess *best) {
-    const size_t classes = g->config->classes;
-    double sum = 0;
-    size_t count = 0;
-    for (size_t c = 0; c < classes; c++) {
-        size_t at = count;
-        while (at > 0 && goes_before(logits, c, best[at - 1].class))
-            at--;
-        if (at == most)
-            continue;
-        count += count < most;
-        memmove(best + at + 1, best + at, (count - 1 - at) * sizeof(*best));
-        best[at].class = c;
-    }
-    for (size_t c = 0; c < classes && count > 0; c++)
-        sum += exp((double)logits[c] - (double)logits[best[0].class]);
-    for (size_t i = 0; i < count; i++)
-        best[i].probability =
-            exp((double)logits[best[i].class] - (double)logits[best[0].class]) / sum;
-    return count;
-}
-
-static json_t *best_json(const struct class_predictions *g, const struct guess *best,
-                         size_t count) {
-    json_t *list = json_array();
-    for (size_t i = 0; i < count; i++) {
-        double p = best[i].probability;
-        (void)json_array_append_new(list,
-                                    json_pack("{s:o, s:I, s:o}", "name",
-                                              text_json(g->config->class_names[best[i].class]),
-                                              "index", (json_int_t)best[i].class, "probability",
-                                              isfinite(p) ? json_real(p) : json_null()));
-    }
-    return list;
-}
-
 /* Prints "PATH  rose 67 %, tulip 25 %": the best class, and others that are not negligible. */
 static void print_best(const struct class_predictions *g, const char *path,
-                       const struct guess *best, size_t count) {
+                       const struct class_guess *best, size_t count) {
     printf("%s ", path);
     for (size_t i = 0; i < count && i < SHOWN; i++)
         if (i == 0 || best[i].probability >= LEAST_SHOWN)
@@ -159,13 +100,15 @@ static void print_best(const struct class_predictions *g, const char *path,
 static int add_picture(const struct class_predictions *g, size_t sample, size_t most,
                        struct buf *out, bool first, struct error *err) {
     char name[PATH_MAX];
-    cleanup_free struct guess *best = calloc(most + 1, sizeof(*best));
+    cleanup_free struct class_guess *best = calloc(most + 1, sizeof(*best));
     if (best == NULL)
         return error_no_memory(err, "predictions");
-    size_t count = find_best(g, g->logits + sample * g->config->classes, most, best);
+    size_t count =
+        class_guesses_find(g->logits + sample * g->config->classes, g->config->classes, most, best);
     dataset_sample_name(g->set, sample, name, sizeof(name));
     cleanup_json json_t *picture =
-        json_pack("{s:o, s:o}", "file_name", text_json(name), "classes", best_json(g, best, count));
+        json_pack("{s:o, s:o}", "file_name", json_string_any(name), "classes",
+                  class_guesses_json(g->config->class_names, best, count));
     cleanup_free char *text = picture != NULL ? json_shortest(picture, JSON_COMPACT) : NULL;
     if (text == NULL)
         return error_no_memory(err, "predictions");

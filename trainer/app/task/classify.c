@@ -133,21 +133,17 @@ static int settle_training(struct task_data *data, const struct task_request *re
     return labelled_source(&data->training.source, &c->train, (int)o->batch_size, err);
 }
 
-/* Returns the short side before the centre crop. */
-static int resize_side(const struct task_request *request) {
-    struct augment crop;
-    augment_defaults_eval(&crop, request->image_size);
-    if (request->options->resize > 0)
-        return (int)request->options->resize;
-    return request->trained != NULL ? request->trained->resize_side : crop.resize_side;
+/* Returns how pictures are prepared for an evaluation. */
+static struct augment crop_of(const struct task_request *request) {
+    return augment_center_crop(request->image_size, (int)request->options->resize,
+                               request->trained != NULL ? request->trained->resize_side : 0);
 }
 
 static int settle_validation(struct task_data *data, const struct task_request *request,
                              struct error *err) {
     struct classify *c = data->own;
     c->score.set = &c->validation;
-    augment_defaults_eval(&c->score.augment, request->image_size);
-    c->score.augment.resize_side = resize_side(request);
+    c->score.augment = crop_of(request);
     data->validation.canvases[0] = (struct canvas){request->image_size, request->image_size};
     data->validation.canvas_count = 1;
     /* A batch is computed as a whole, however few pictures are in it. */
@@ -379,7 +375,7 @@ static void describe(const struct task_data *data, const struct task_request *re
     ret->class_names = (char **)(uintptr_t)data->class_names;
     ret->classes = data->classes;
     ret->image_size = request->image_size;
-    ret->resize_side = resize_side(request);
+    ret->resize_side = crop_of(request).resize_side;
     memcpy(ret->mean, data->mean != NULL ? data->mean : MODEL_MEAN, sizeof(ret->mean));
     memcpy(ret->std, data->std != NULL ? data->std : MODEL_STD, sizeof(ret->std));
 }

@@ -31,6 +31,14 @@ void augment_defaults_eval(struct augment *augment, int image_size) {
     augment->flip = false;
 }
 
+struct augment augment_center_crop(int image_size, int given, int trained) {
+    struct augment crop;
+    augment_defaults_eval(&crop, image_size);
+    if (given > 0 || trained > 0)
+        crop.resize_side = given > 0 ? given : trained;
+    return crop;
+}
+
 int augment_check(const struct augment *augment, struct error *err) {
     if (augment->image_size < 1 || augment->image_size > SIDE_MAX)
         return error_set(err, EXIT_CODE_USAGE, "image_size is %d; expected 1 to %d",

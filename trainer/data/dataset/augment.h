@@ -41,6 +41,9 @@ void augment_defaults_train(struct augment *augment, int image_size);
 /* Centre crop; short side 8/7 of image_size (256 for 224, 128 for 112), or image_size itself at 40
  * pixels and below. */
 void augment_defaults_eval(struct augment *augment, int image_size);
+/* Centre crop with a short side of GIVEN before it; 0: of TRAINED, that of a trained network; both
+ * 0: the default. */
+struct augment augment_center_crop(int image_size, int given, int trained);
 
 /* Fails if the recipe is invalid; the error names the field. */
 int augment_check(const struct augment *augment, struct error *err);

@@ -1,0 +1,171 @@
+#include "trainer/app/serve/request/request_form.h"
+
+#include "common/json/json_stream.h"
+#include "trainer/app/serve/request/base64.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* Returns the length of the media type at TEXT, without parameters and blanks. */
+static size_t type_length(const char *text) {
+    return strcspn(text, "; \t,");
+}
+
+static bool type_is(const char *text, const char *type) {
+    const size_t length = type_length(text);
+    return length == strlen(type) && strncasecmp(text, type, length) == 0;
+}
+
+enum request_content request_content_of(const char *type) {
+    static const char *const pictures[] = {"image/jpeg", "image/jpg", "image/png",
+                                           "application/x-image", "application/octet-stream"};
+    if (type == NULL)
+        return REQUEST_UNKNOWN;
+    type += strspn(type, " \t");
+    for (size_t i = 0; i < sizeof(pictures) / sizeof(pictures[0]); i++)
+        if (type_is(type, pictures[i]))
+            return REQUEST_PICTURE;
+    return type_is(type, "application/json") ? REQUEST_JSON : REQUEST_UNKNOWN;
+}
+
+/* Returns true if one of the parameters up to END is NAME=VALUE. */
+static bool has_parameter(const char *at, const char *end, const char *text) {
+    const size_t length = strlen(text);
+    while (at < end) {
+        at += strcspn(at, ";");
+        if (at >= end)
+            return false;
+        at++;
+        at += strspn(at, " \t");
+        if (at + length <= end && strncasecmp(at, text, length) == 0 &&
+            (at + length == end || strchr("; \t", at[length]) != NULL))
+            return true;
+    }
+    return false;
+}
+
+bool request_accepts_json(const char *accept, bool *ret_masks) {
+    bool suits = accept == NULL || accept[strspn(accept, " \t")] == '\0';
+    *ret_masks = false;
+    while (accept != NULL && *accept != '\0') {
+        accept += strspn(accept, " \t,");
+        const char *end = accept + strcspn(accept, ",");
+        const bool refused = has_parameter(accept, end, "q=0");
+        if (!refused && (type_is(accept, "application/json") || type_is(accept, "*/*") ||
+                         type_is(accept, "application/*"))) {
+            suits = true;
+            *ret_masks |= has_parameter(accept, end, "masks=true");
+        }
+        accept = end;
+    }
+    return suits;
+}
+
+/* --- JSON ------------------------------------------------------------------------------------- */
+
+struct instances {
+    const struct request_pictures *pictures;
+    struct buf text;  /* a string without its escapes */
+    struct buf bytes; /* of a picture */
+    size_t count;
+};
+
+static int take_text(struct instances *in, const struct json_text *text, struct error *err) {
+    struct json_text plain = *text;
+    if (text->escaped) {
+        in->text.size = 0;
+        if (json_text_add(text, &in->text, err) != 0)
+            return -1;
+        plain = (struct json_text){in->text.data, in->text.size, false};
+    }
+    in->bytes.size = 0;
+    if (base64_add(&in->bytes, plain.bytes, plain.size, err) != 0)
+        return -1;
+    return in->pictures->take(in->pictures->user, in->count, (const uint8_t *)buf_text(&in->bytes),
+                              in->bytes.size, err);
+}
+
+static int read_instance(struct instances *in, struct json_stream *s, struct error *err) {
+    struct json_text key, text;
+    bool found = false;
+    int more;
+    if (json_stream_object(s, err) != 0)
+        return -1;
+    while ((more = json_stream_key(s, &key, err)) == 1) {
+        if (!json_text_is(&key, "b64")) {
+            if (json_stream_skip(s, err) != 0)
+                return -1;
+            continue;
+        }
+        if (found)
+            return error_set(err, EXIT_CODE_DATA, "\"b64\" is there twice");
+        found = true;
+        if (json_stream_text(s, &text, err) != 0 || take_text(in, &text, err) != 0)
+            return -1;
+    }
+    if (more == 0 && !found)
+        return error_set(err, EXIT_CODE_DATA,
+                         "no \"b64\"; expected {\"b64\": \"a picture in base64\"}");
+    return more;
+}
+
+static int read_instances(struct instances *in, struct json_stream *s, struct error *err) {
+    int more;
+    if (json_stream_array(s, err) != 0)
+        return error_wrap(err, "\"instances\"");
+    while ((more = json_stream_item(s, err)) == 1) {
+        if (in->count == REQUEST_INSTANCES_MAX)
+            return error_set(err, EXIT_CODE_DATA,
+                             "more than %d instances in a request; send them in several",
+                             REQUEST_INSTANCES_MAX);
+        if (read_instance(in, s, err) != 0)
+            return error_wrap(err, "instance %zu", in->count);
+        in->count++;
+    }
+    return more;
+}
+
+static int read_object(struct instances *in, struct json_stream *s, struct error *err) {
+    struct json_text key;
+    bool found = false;
+    int more;
+    if (json_stream_object(s, err) != 0)
+        return -1;
+    while ((more = json_stream_key(s, &key, err)) == 1) {
+        const bool wanted = json_text_is(&key, "instances");
+        if (wanted && found)
+            return error_set(err, EXIT_CODE_DATA, "\"instances\" is there twice");
+        found |= wanted;
+        if ((wanted ? read_instances(in, s, err) : json_stream_skip(s, err)) != 0)
+            return -1;
+    }
+    if (more != 0 || json_stream_finish(s, err) != 0)
+        return -1;
+    return in->count > 0
+               ? 0
+               : error_set(err, EXIT_CODE_DATA,
+                           "%s; expected {\"instances\": [{\"b64\": \"a picture in base64\"}]}",
+                           found ? "\"instances\" is empty" : "no \"instances\"");
+}
+
+static int read_json(const struct buf *body, const struct request_pictures *pictures,
+                     struct error *err) {
+    struct instances in = {.pictures = pictures};
+    cleanup_json_stream struct json_stream s;
+    buf_init(&in.text, body->size + 1);
+    buf_init(&in.bytes, body->size + 1);
+    json_stream_memory(&s, buf_text(body), body->size);
+    const int result = read_object(&in, &s, err);
+    buf_done(&in.text);
+    buf_done(&in.bytes);
+    return result;
+}
+
+int request_read(enum request_content content, const struct buf *body,
+                 const struct request_pictures *pictures, struct error *err) {
+    if (body->size == 0)
+        return error_set(err, EXIT_CODE_DATA, "the body is empty; expected a picture");
+    if (content == REQUEST_JSON)
+        return read_json(body, pictures, err);
+    return pictures->take(pictures->user, 0, (const uint8_t *)body->data, body->size, err);
+}

@@ -1,0 +1,24 @@
+/* The most probable classes of a picture, from the logits of a classification network: softmax in
+ * f64, best first. */
+#ifndef TRAINER_EVAL_CLASS_GUESSES_H
+#define TRAINER_EVAL_CLASS_GUESSES_H
+
+#include "common/json/json.h"
+
+#include <stddef.h>
+
+struct class_guess {
+    size_t class;
+    double probability; /* not finite if the logits are not */
+};
+
+/* Finds the MOST best of CLASSES, among equals the first, in BEST, which has MOST + 1 places.
+ * Returns their number. */
+size_t class_guesses_find(const float *logits, size_t classes, size_t most,
+                          struct class_guess *best);
+
+/* Returns [{"name": NAMES[i], "index": i, "probability": P}, ...]; a probability that is not finite
+ * is null. */
+json_t *class_guesses_json(char *const *names, const struct class_guess *best, size_t count);
+
+#endif
