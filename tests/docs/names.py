@@ -27,7 +27,7 @@ INNER = {"RINGMASTER_ATTEMPT", "RINGMASTER_RUN_ID", "RINGMASTER_PROGRESS", "RING
 source = git("grep", "-hoE", "RINGMASTER_[A-Z0-9_]+", "--", "docker", "tests", "bench", "cmake", "Dockerfile", "CMakeLists.txt", "trainer/room.cmake", "trainer/backend", "entrypoint/room.cmake")
 scripts = set(source.split()) - variables
 flags = set()
-for command in ("train", "eval", "predict"):
+for command in ("train", "eval", "predict", "serve"):
     flags |= set(re.findall(FLAG, table("ringtrain", command)))
 for command in ("inspect", "prepare", "draw", "report", "scaling", "trials", "eval"):
     flags |= set(re.findall(FLAG, help_of(command)))
@@ -36,7 +36,7 @@ flags |= set(re.findall(FLAG, table("ringmaster", "commands")))
 FOREIGN = set(re.sub(r"(?m)^#.*", "", (TOP / "tests/docs/foreign_flags.txt").read_text()).split())
 
 # Flags of each command, for command lines in blocks of shell. `train` alone is ringtrain's.
-of = {command: set(re.findall(FLAG, table("ringtrain", command))) for command in ("train", "eval", "predict")}
+of = {command: set(re.findall(FLAG, table("ringtrain", command))) for command in ("train", "eval", "predict", "serve")}
 of["eval"] |= set(re.findall(FLAG, help_of("eval")))
 of["train"].add("once-per-host")
 of |= {command: set(re.findall(FLAG, help_of(command))) for command in ("inspect", "prepare", "draw", "report", "scaling", "trials")}
