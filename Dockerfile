@@ -80,6 +80,7 @@ RUN ldconfig && mkdir -p /usr/local/share/doc/ringmaster && \
 CMD ["train"]
 ARG RINGMASTER_VERSION=unknown
 ARG RINGMASTER_REVISION=unknown
+LABEL com.amazonaws.sagemaker.capabilities.accept-bind-to-port=true
 LABEL org.opencontainers.image.title="ringmaster" \
     org.opencontainers.image.description="turns a set of identical containers into one MPI training job" \
     org.opencontainers.image.licenses="Apache-2.0" \

@@ -186,6 +186,7 @@ room_tests(trainer/models USES trainer_graph_program trainer_backend_ref)
 foreach(trainer_room math comm optim eval telemetry report)
     room_tests(trainer/${trainer_room})
 endforeach()
+room_tests(trainer/export USES trainer_graph_build)
 room_tests(trainer/checkpoint
     ALONE checkpoint_watch folder_lock full_disk safetensors_read snapshot)
 without_memory(unit_checkpoint_snapshot)

@@ -95,6 +95,8 @@ target_compile_options(trainer_optim PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O3>)
 # The optimizer divided over ranks.
 room(trainer/shard USES common/* trainer/math trainer/optim trainer/comm)
 room(trainer/checkpoint USES common/* LINKS OpenMP::OpenMP_C Threads::Threads)
+# Networks in other programs' forms.
+room(trainer/export USES common/* trainer/graph trainer/math trainer/checkpoint)
 room(trainer/telemetry USES common/* LINKS m)
 # Pages about runs, from the files that telemetry writes.
 room(trainer/report USES common/* LINKS m)
@@ -212,7 +214,7 @@ room(trainer/app/command
         trainer/shard trainer/app/command/output trainer/app/command/coco
         trainer/app/command/prepare trainer/app/command/trained trainer/app/comm_check
         trainer/app/slots trainer/app/scaling trainer/app/trials
-        trainer/app/serve trainer/app/serve/request trainer/app/serve/http
+        trainer/app/serve trainer/app/serve/request trainer/app/serve/http trainer/export
     LINKS OpenMP::OpenMP_C m)
 
 # The meaning of every operator is exact: a*b+c is two roundings there.
@@ -242,4 +244,11 @@ if(EXISTS ${CMAKE_CURRENT_LIST_DIR}/app/main.c)
     add_executable(ringtrain ${CMAKE_CURRENT_LIST_DIR}/app/main.c)
     target_link_libraries(ringtrain PRIVATE trainer_app_command ringmaster_flags)
     install(TARGETS ringtrain COMPONENT trainer)
+    # A container of a hosting service starts it as `serve`.
+    add_custom_command(TARGET ringtrain POST_BUILD
+        COMMAND ${CMAKE_COMMAND} -E create_symlink ringtrain serve
+        WORKING_DIRECTORY $<TARGET_FILE_DIR:ringtrain>
+        VERBATIM)
+    install(CODE "file(CREATE_LINK ringtrain \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/bin/serve SYMBOLIC)"
+        COMPONENT trainer)
 endif()

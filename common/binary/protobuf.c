@@ -99,11 +99,13 @@ int protobuf_add_varint(struct buf *out, uint32_t number, uint64_t value, struct
     return add_tag(out, number, PROTOBUF_VARINT, err) != 0 ? -1 : add_varint(out, value, err);
 }
 
+int protobuf_add_length(struct buf *out, uint32_t number, uint64_t size, struct error *err) {
+    return add_tag(out, number, PROTOBUF_BYTES, err) != 0 ? -1 : add_varint(out, size, err);
+}
+
 int protobuf_add_bytes(struct buf *out, uint32_t number, const void *bytes, size_t size,
                        struct error *err) {
-    return add_tag(out, number, PROTOBUF_BYTES, err) != 0 || add_varint(out, size, err) != 0
-               ? -1
-               : buf_add(out, bytes, size, err);
+    return protobuf_add_length(out, number, size, err) != 0 ? -1 : buf_add(out, bytes, size, err);
 }
 
 int protobuf_add_message(struct buf *out, uint32_t number, const struct buf *message,

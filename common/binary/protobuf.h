@@ -42,6 +42,8 @@ int protobuf_varint(struct protobuf_view *view, uint64_t *ret, struct error *err
 int protobuf_add_varint(struct buf *out, uint32_t number, uint64_t value, struct error *err);
 int protobuf_add_bytes(struct buf *out, uint32_t number, const void *bytes, size_t size,
                        struct error *err);
+/* Appends the beginning of such a field: its SIZE bytes have to follow. */
+int protobuf_add_length(struct buf *out, uint32_t number, uint64_t size, struct error *err);
 int protobuf_add_text(struct buf *out, uint32_t number, const char *text, struct error *err);
 int protobuf_add_message(struct buf *out, uint32_t number, const struct buf *message,
                          struct error *err);

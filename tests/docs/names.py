@@ -29,7 +29,7 @@ scripts = set(source.split()) - variables
 flags = set()
 for command in ("train", "eval", "predict", "serve"):
     flags |= set(re.findall(FLAG, table("ringtrain", command)))
-for command in ("inspect", "prepare", "draw", "report", "scaling", "trials", "eval"):
+for command in ("inspect", "prepare", "draw", "report", "scaling", "trials", "export", "eval"):
     flags |= set(re.findall(FLAG, help_of(command)))
 flags |= set(re.findall(FLAG, table("ringmaster", "commands")))
 # Of other programs, by the one that has them.
@@ -39,7 +39,7 @@ FOREIGN = set(re.sub(r"(?m)^#.*", "", (TOP / "tests/docs/foreign_flags.txt").rea
 of = {command: set(re.findall(FLAG, table("ringtrain", command))) for command in ("train", "eval", "predict", "serve")}
 of["eval"] |= set(re.findall(FLAG, help_of("eval")))
 of["train"].add("once-per-host")
-of |= {command: set(re.findall(FLAG, help_of(command))) for command in ("inspect", "prepare", "draw", "report", "scaling", "trials")}
+of |= {command: set(re.findall(FLAG, help_of(command))) for command in ("inspect", "prepare", "draw", "report", "scaling", "trials", "export")}
 lines = 0
 for page in pages():
     for block in page.blocks:

@@ -23,6 +23,10 @@ for label in title description licenses version revision; do
     text=$(docker image inspect --format "{{index .Config.Labels \"org.opencontainers.image.$label\"}}" "$image")
     [ -n "$text" ] && [ "$text" != unknown ] || { echo "FAILED: no label $label"; failed=1; }
 done
+# A hosting service starts it as `serve`, on a port of its choice.
+docker run --rm --network none "$image" serve --help | grep -q 'POST /invocations' || { echo "FAILED: no serve"; failed=1; }
+text=$(docker image inspect --format '{{index .Config.Labels "com.amazonaws.sagemaker.capabilities.accept-bind-to-port"}}' "$image")
+[ "$text" = true ] || { echo "FAILED: no label for the port"; failed=1; }
 # The list of contents is there, of this image.
 list=/usr/local/share/doc/ringmaster/sbom.spdx.json
 for what in '"name":"ringmaster"' '"name":"openmpi-bin"' '"name":"libjansson4"' /usr/local/bin/ringtrain; do

@@ -75,6 +75,13 @@ asks slow 2
 kill -TERM "$server"
 ended 0
 
+echo "under the name that a hosting service calls"
+SAGEMAKER_BIND_TO_PORT=$port "$bin/serve" --model-dir "$work/model" --threads 1 2>"$work/log" &
+server=$!
+asks wait
+kill -TERM "$server"
+ended 0
+
 echo "what cannot be served"
 code 66 "$ringtrain" serve --model-dir "$work/nothing"
 says "nothing"

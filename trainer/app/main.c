@@ -18,6 +18,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -45,6 +46,8 @@ static const struct command COMMANDS[] = {
     {"serve", command_serve, command_serve_help, "answer requests for predictions over HTTP",
      "ringtrain serve --model-dir model\n"
      "ringtrain serve --model-dir model --listen 127.0.0.1 --port 8000\n"},
+    {"export", command_export, command_export_help, "write a network as ONNX",
+     "ringtrain export --model-dir model --onnx model.onnx\n"},
     {"prepare", command_prepare, command_prepare_help,
      "write sample data, shards, or sets from their archives",
      "ringtrain prepare shapes sample\n"
@@ -199,8 +202,28 @@ static int check_output(bool closed, struct error *err) {
                                "open it, or redirect it to /dev/null");
 }
 
-int main(int argc, char **argv) {
+/* A hosting service starts its container as `serve`, a link to this program: then that is the
+ * command, and all words are its. *RET_ARGV has room for two words more than ARGC. */
+static int add_command(int argc, char **argv, char **ret_argv) {
+    static char serve[] = "serve";
+    const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
+    const bool serves = argc > 0 && strcmp(slash != NULL ? slash + 1 : argv[0], serve) == 0;
+    int count = 0;
+    for (int i = 0; i < argc; i++) {
+        ret_argv[count++] = argv[i];
+        if (i == 0 && serves)
+            ret_argv[count++] = serve;
+    }
+    ret_argv[count] = NULL;
+    return count;
+}
+
+int main(int given, char **words) {
     struct error err = {0};
+    cleanup_free char **argv = calloc((size_t)given + 2, sizeof(*argv));
+    if (argv == NULL)
+        return EXIT_CODE_CONFIG;
+    const int argc = add_command(given, words, argv);
     unsigned closed = standard_streams_fill();
     int code = check_output((closed & 1U << STDOUT_FILENO) != 0, &err);
     if (ranks_terminal(STDERR_FILENO))

@@ -13,6 +13,7 @@ int command_train(int argc, char *const *argv, struct error *err);
 int command_eval(int argc, char *const *argv, struct error *err);
 int command_predict(int argc, char *const *argv, struct error *err);
 int command_serve(int argc, char *const *argv, struct error *err);
+int command_export(int argc, char *const *argv, struct error *err);
 int command_prepare(int argc, char *const *argv, struct error *err);
 int command_inspect(int argc, char *const *argv, struct error *err);
 /* `inspect --cuda`. */
@@ -31,6 +32,7 @@ void command_train_help(FILE *out, int argc, char *const *argv);
 void command_eval_help(FILE *out, int argc, char *const *argv);
 void command_predict_help(FILE *out, int argc, char *const *argv);
 void command_serve_help(FILE *out, int argc, char *const *argv);
+void command_export_help(FILE *out, int argc, char *const *argv);
 void command_prepare_help(FILE *out, int argc, char *const *argv);
 void command_inspect_help(FILE *out, int argc, char *const *argv);
 void command_draw_help(FILE *out, int argc, char *const *argv);

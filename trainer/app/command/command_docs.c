@@ -91,6 +91,8 @@ static void print_table(const char *name) {
         print_help_of(command_inspect_help);
     else if (strcmp(name, "check-comm") == 0)
         print_help_of(command_check_comm_help);
+    else if (strcmp(name, "export") == 0)
+        print_help_of(command_export_help);
     else if (strcmp(name, "prepare") == 0)
         print_help_of(command_prepare_help);
     else if (strcmp(name, "report") == 0)
@@ -114,6 +116,7 @@ int command_docs(int argc, char *const *argv, struct error *err) {
         {"predict", "docs/reference/ringtrain-predict.md"},
         {"serve", "docs/reference/ringtrain-serve.md"},
         {"inspect", "docs/reference/ringtrain-tools.md"},
+        {"export", "docs/reference/ringtrain-tools.md"},
         {"prepare", "docs/reference/ringtrain-tools.md"},
         {"draw", "docs/reference/ringtrain-tools.md"},
         {"check-comm", "docs/reference/ringtrain-tools.md"},

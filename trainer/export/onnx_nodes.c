@@ -1,0 +1,297 @@
+#include "trainer/export/onnx_nodes.h"
+
+#include "common/binary/protobuf.h"
+#include "trainer/export/onnx_fields.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { NODE_MAX = 64 * 1024, NODE_INPUTS_MAX = 6 };
+
+void onnx_value_name(const struct graph *graph, int tensor, char ret[ONNX_NAME_SIZE]) {
+    const struct tensor *t = &graph->tensors[tensor];
+    switch (t->role) {
+    case TENSOR_OUTPUT:
+    case TENSOR_PARAMETER:
+    case TENSOR_STATE:
+    case TENSOR_CONSTANT:
+        (void)snprintf(ret, ONNX_NAME_SIZE, "%s", t->name);
+        break;
+    default:
+        (void)snprintf(ret, ONNX_NAME_SIZE, "value_%d", tensor);
+    }
+}
+
+/* --- attributes ------------------------------------------------------------------------------- */
+
+static int begin_attribute(struct buf *a, const char *name, enum onnx_attribute_type type,
+                           struct error *err) {
+    buf_init(a, NODE_MAX);
+    return protobuf_add_text(a, ONNX_ATTRIBUTE_NAME, name, err) != 0
+               ? -1
+               : protobuf_add_varint(a, ONNX_ATTRIBUTE_TYPE, type, err);
+}
+
+static int add_int(struct buf *node, const char *name, int value, struct error *err) {
+    cleanup_buf struct buf a;
+    return begin_attribute(&a, name, ONNX_TYPE_INT, err) != 0 ||
+                   protobuf_add_varint(&a, ONNX_ATTRIBUTE_I, (uint64_t)value, err) != 0
+               ? -1
+               : protobuf_add_message(node, ONNX_NODE_ATTRIBUTE, &a, err);
+}
+
+static int add_float(struct buf *node, const char *name, double value, struct error *err) {
+    cleanup_buf struct buf a;
+    return begin_attribute(&a, name, ONNX_TYPE_FLOAT, err) != 0 ||
+                   protobuf_add_float(&a, ONNX_ATTRIBUTE_F, (float)value, err) != 0
+               ? -1
+               : protobuf_add_message(node, ONNX_NODE_ATTRIBUTE, &a, err);
+}
+
+static int add_ints(struct buf *node, const char *name, const int *values, int count,
+                    struct error *err) {
+    cleanup_buf struct buf a;
+    if (begin_attribute(&a, name, ONNX_TYPE_INTS, err) != 0)
+        return -1;
+    for (int i = 0; i < count; i++)
+        if (protobuf_add_varint(&a, ONNX_ATTRIBUTE_INTS, (uint64_t)values[i], err) != 0)
+            return -1;
+    return protobuf_add_message(node, ONNX_NODE_ATTRIBUTE, &a, err);
+}
+
+static int add_window(struct buf *node, const struct op_window *w, struct error *err) {
+    const int kernel[] = {w->kernel, w->kernel}, strides[] = {w->stride, w->stride};
+    const int pads[] = {w->pad, w->pad, w->pad, w->pad};
+    return add_ints(node, "kernel_shape", kernel, 2, err) != 0 ||
+                   add_ints(node, "strides", strides, 2, err) != 0 ||
+                   add_ints(node, "pads", pads, 4, err) != 0
+               ? -1
+               : 0;
+}
+
+/* --- nodes ------------------------------------------------------------------------------------ */
+
+/* Begins a node; INPUTS ends with NULL. */
+static int begin_node(struct onnx_nodes *n, struct buf *node, const char *type,
+                      const char *const *inputs, const char *output, struct error *err) {
+    char name[32];
+    (void)snprintf(name, sizeof(name), "node_%d", n->count++);
+    buf_init(node, NODE_MAX);
+    for (int i = 0; inputs[i] != NULL; i++)
+        if (protobuf_add_text(node, ONNX_NODE_INPUT, inputs[i], err) != 0)
+            return -1;
+    return protobuf_add_text(node, ONNX_NODE_OUTPUT, output, err) != 0 ||
+                   protobuf_add_text(node, ONNX_NODE_NAME, name, err) != 0 ||
+                   protobuf_add_text(node, ONNX_NODE_OP_TYPE, type, err) != 0
+               ? -1
+               : 0;
+}
+
+static int end_node(struct onnx_nodes *n, const struct buf *node, struct error *err) {
+    return protobuf_add_message(n->out, ONNX_GRAPH_NODE, node, err);
+}
+
+/* A node without attributes. */
+static int add_plain(struct onnx_nodes *n, const char *type, const char *const *inputs,
+                     const char *output, struct error *err) {
+    cleanup_buf struct buf node;
+    return begin_node(n, &node, type, inputs, output, err) != 0 ? -1 : end_node(n, &node, err);
+}
+
+static int add_flatten(struct onnx_nodes *n, const char *input, const char *output,
+                       struct error *err) {
+    cleanup_buf struct buf node;
+    return begin_node(n, &node, "Flatten", (const char *const[]){input, NULL}, output, err) != 0 ||
+                   add_int(&node, "axis", 1, err) != 0
+               ? -1
+               : end_node(n, &node, err);
+}
+
+/* Names of an operator's tensors. */
+struct names {
+    char inputs[NODE_INPUTS_MAX][ONNX_NAME_SIZE];
+    const char *list[NODE_INPUTS_MAX + 1]; /* of the first `count` inputs, then NULL */
+    char output[ONNX_NAME_SIZE], between[ONNX_NAME_SIZE + 8];
+};
+
+static void name_all(struct onnx_nodes *n, const struct op *op, int count, struct names *ret) {
+    for (int i = 0; i < count; i++) {
+        onnx_value_name(n->graph, op->inputs[i], ret->inputs[i]);
+        ret->list[i] = ret->inputs[i];
+        n->used[op->inputs[i]] = true;
+    }
+    ret->list[count] = NULL;
+    onnx_value_name(n->graph, op->outputs[0], ret->output);
+    (void)snprintf(ret->between, sizeof(ret->between), "%s_before", ret->output);
+}
+
+/* Ends with a ReLU, if the operator has one, what was put into names.between. */
+static int add_relu(struct onnx_nodes *n, const struct names *names, bool relu, struct error *err) {
+    return relu ? add_plain(n, "Relu", (const char *const[]){names->between, NULL}, names->output,
+                            err)
+                : 0;
+}
+
+static const char *target(const struct names *names, bool relu) {
+    return relu ? names->between : names->output;
+}
+
+static int add_normalize(struct onnx_nodes *n, const struct op *op, struct error *err) {
+    static const char *const steps[] = {"image_f32", "image_nchw", "image_unit", "image_centered"};
+    struct names names;
+    const float full = 255;
+    float mean[3], std[3];
+    name_all(n, op, 0, &names);
+    if (!n->bytes)
+        return add_plain(n, "Identity", (const char *const[]){ONNX_INPUT, NULL}, names.output, err);
+    memcpy(mean, op->attr.mean, sizeof(mean));
+    memcpy(std, op->attr.std, sizeof(std));
+    cleanup_buf struct buf cast = {0};
+    cleanup_buf struct buf transpose = {0};
+    if (onnx_constant_add(n->out, "image_full", &full, 1, 0, err) != 0 ||
+        onnx_constant_add(n->out, "image_mean", mean, 3, 4, err) != 0 ||
+        onnx_constant_add(n->out, "image_std", std, 3, 4, err) != 0 ||
+        begin_node(n, &cast, "Cast", (const char *const[]){ONNX_IMAGE, NULL}, steps[0], err) != 0 ||
+        add_int(&cast, "to", ONNX_F32, err) != 0 || end_node(n, &cast, err) != 0 ||
+        begin_node(n, &transpose, "Transpose", (const char *const[]){steps[0], NULL}, steps[1],
+                   err) != 0 ||
+        add_ints(&transpose, "perm", (const int[]){0, 3, 1, 2}, 4, err) != 0 ||
+        end_node(n, &transpose, err) != 0)
+        return -1;
+    return add_plain(n, "Div", (const char *const[]){steps[1], "image_full", NULL}, steps[2],
+                     err) != 0 ||
+                   add_plain(n, "Sub", (const char *const[]){steps[2], "image_mean", NULL},
+                             steps[3], err) != 0
+               ? -1
+               : add_plain(n, "Div", (const char *const[]){steps[3], "image_std", NULL},
+                           names.output, err);
+}
+
+/* Returns the operator that adds a bias to what the convolution OP makes, right after it; NULL:
+ * none does. */
+static const struct op *bias_after(const struct onnx_nodes *n, const struct op *op) {
+    const struct op *next = op + 1;
+    return next < n->graph->ops + n->graph->op_count && next->kind == OP_BIAS &&
+                   next->inputs[0] == op->outputs[0]
+               ? next
+               : NULL;
+}
+
+/* A bias is the third input of the node. */
+static int add_conv(struct onnx_nodes *n, const struct op *op, struct error *err) {
+    const struct op *bias = bias_after(n, op);
+    struct names names, after;
+    cleanup_buf struct buf node = {0};
+    name_all(n, op, 2, &names);
+    if (bias == NULL)
+        return begin_node(n, &node, "Conv", names.list, names.output, err) != 0 ||
+                       add_window(&node, &op->attr.window, err) != 0
+                   ? -1
+                   : end_node(n, &node, err);
+    name_all(n, bias, 2, &after);
+    const char *const inputs[] = {names.inputs[0], names.inputs[1], after.inputs[1], NULL};
+    return begin_node(n, &node, "Conv", inputs, target(&after, bias->attr.relu), err) != 0 ||
+                   add_window(&node, &op->attr.window, err) != 0 || end_node(n, &node, err) != 0
+               ? -1
+               : add_relu(n, &after, bias->attr.relu, err);
+}
+
+/* Nothing is left to do for the bias of a convolution. */
+static int add_bias(struct onnx_nodes *n, const struct op *op, struct error *err) {
+    const bool first = op == n->graph->ops;
+    return !first && op[-1].kind == OP_CONV2D && bias_after(n, op - 1) == op
+               ? 0
+               : error_set(err, EXIT_CODE_INTERNAL, "%s: a bias without a convolution", op->name);
+}
+
+static int add_norm(struct onnx_nodes *n, const struct op *op, struct error *err) {
+    struct names names;
+    cleanup_buf struct buf node = {0};
+    if (op->attr.form != NORM_PLAIN)
+        return error_set(err, EXIT_CODE_INTERNAL, "a norm that was fused");
+    name_all(n, op, NORM_VARIANCE + 1, &names);
+    return begin_node(n, &node, "BatchNormalization", names.list, names.output, err) != 0 ||
+                   add_float(&node, "epsilon", op->attr.epsilon, err) != 0
+               ? -1
+               : end_node(n, &node, err);
+}
+
+static int add_pool(struct onnx_nodes *n, const struct op *op, struct error *err) {
+    struct names names;
+    cleanup_buf struct buf node = {0};
+    name_all(n, op, 1, &names);
+    return begin_node(n, &node, "MaxPool", names.list, names.output, err) != 0 ||
+                   add_window(&node, &op->attr.window, err) != 0
+               ? -1
+               : end_node(n, &node, err);
+}
+
+static int add_average(struct onnx_nodes *n, const struct op *op, struct error *err) {
+    struct names names;
+    name_all(n, op, 1, &names);
+    return add_plain(n, "GlobalAveragePool", names.list, names.between, err) != 0
+               ? -1
+               : add_flatten(n, names.between, names.output, err);
+}
+
+static int add_linear(struct onnx_nodes *n, const struct op *op, struct error *err) {
+    struct names names;
+    char flat[ONNX_NAME_SIZE + 8];
+    cleanup_buf struct buf node = {0};
+    name_all(n, op, 3, &names);
+    (void)snprintf(flat, sizeof(flat), "%s_flat", names.output);
+    if (n->graph->tensors[op->inputs[0]].shape.rank > 2) {
+        if (add_flatten(n, names.inputs[0], flat, err) != 0)
+            return -1;
+        names.list[0] = flat;
+    }
+    return begin_node(n, &node, "Gemm", names.list, target(&names, op->attr.relu), err) != 0 ||
+                   add_int(&node, "transB", 1, err) != 0 || end_node(n, &node, err) != 0
+               ? -1
+               : add_relu(n, &names, op->attr.relu, err);
+}
+
+static int add_rectified(struct onnx_nodes *n, const struct op *op, struct error *err) {
+    struct names names;
+    name_all(n, op, 1, &names);
+    return add_plain(n, "Relu", names.list, names.output, err);
+}
+
+static int add_sum(struct onnx_nodes *n, const struct op *op, struct error *err) {
+    struct names names;
+    name_all(n, op, 2, &names);
+    return add_plain(n, "Add", names.list, names.output, err);
+}
+
+static const struct {
+    enum op_kind kind;
+    int (*add)(struct onnx_nodes *n, const struct op *op, struct error *err);
+} ROWS[] = {
+    {OP_IMAGE_NORMALIZE, add_normalize},
+    {OP_CONV2D, add_conv},
+    {OP_BIAS, add_bias},
+    {OP_BATCH_NORM_INFERENCE, add_norm},
+    {OP_RELU, add_rectified},
+    {OP_ADD, add_sum},
+    {OP_MAX_POOL, add_pool},
+    {OP_GLOBAL_AVG_POOL, add_average},
+    {OP_LINEAR, add_linear},
+};
+
+static int add_op(struct onnx_nodes *n, const struct op *op, struct error *err) {
+    for (size_t i = 0; i < sizeof(ROWS) / sizeof(ROWS[0]); i++)
+        if (ROWS[i].kind == op->kind)
+            return ROWS[i].add(n, op, err);
+    return error_set(err, EXIT_CODE_USAGE, "%s: no such operator in the export to ONNX",
+                     op_name(op->kind));
+}
+
+int onnx_nodes_add(struct onnx_nodes *n, struct error *err) {
+    for (int i = 0; i < n->graph->op_count; i++) {
+        const struct op *op = &n->graph->ops[i];
+        /* The loss is for evaluations. */
+        if (op->kind != OP_SOFTMAX_CROSS_ENTROPY && add_op(n, op, err) != 0)
+            return -1;
+    }
+    return 0;
+}
