@@ -98,6 +98,8 @@ code 64 "$ringtrain" train --data "$data" --strategy gossip
 says 'allreduce'
 code 64 "$ringtrain" train --data "$data" --strategy local-sgd --sync-every 0
 says '--sync-every'
+code 64 "$ringtrain" train --data "$data" --strategy local-sgd --histograms 5
+says 'no rank has the sum of all gradients'
 code 64 "$ringtrain" train --data "$data" --strategy ps-sync
 says 'give --servers N'
 code 65 "$ringtrain" train --data "$data" --strategy ps-sync --servers 1

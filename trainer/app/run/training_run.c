@@ -311,6 +311,12 @@ static int check_sizes(const struct task_request *request, struct error *err) {
  * long. */
 static int check_flags(const struct run_setup *setup, struct error *err) {
     const struct task_request *request = &setup->request;
+    const struct options *o = setup->options;
+    if (o->histograms > 0 && o->strategy != OPTION_ALLREDUCE)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "--histograms with --strategy %s: no rank has the sum of all gradients; "
+                         "leave one of them out",
+                         options_strategy_name((enum option_strategy)o->strategy));
     if (request->model->task == MODEL_CLASSIFY &&
         (network_check_side(request->model, request->image_size, err) != 0 ||
          check_sizes(request, err) != 0))
