@@ -148,7 +148,7 @@ int network_open(struct network *net, struct backend *backend, const struct netw
 
 int network_describe(struct graph *ret, const struct network *net, const struct network_options *o,
                      struct error *err) {
-    const struct network_canvas only = {o->image_size, o->image_size};
+    const struct network_canvas only = {.height = o->image_size, .width = o->image_size};
     struct pass pass = {0};
     const int result =
         pass_build(&pass, net, o, o->canvas_count > 0 ? o->canvases[0] : only, true, err);

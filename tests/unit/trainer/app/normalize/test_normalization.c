@@ -26,9 +26,10 @@ static void put(const char *folder, const char *name, const unsigned char color[
 static int find(const char *mean, const char *std, const struct dataset *set,
                 struct normalization *ret, struct error *err) {
     const struct options o = {.mean = mean, .std = std, .data_threads = 2};
+    const struct dataset_part whole = {0};
     struct comm *self = NULL;
     CU_ASSERT_EQUAL_FATAL(comm_self_open(&self, NULL), 0);
-    const int result = normalization_find(&o, self, set, ret, err);
+    const int result = normalization_find(&o, self, set, &whole, ret, err);
     comm_close(self);
     return result;
 }
