@@ -93,10 +93,10 @@ static void put_rows(struct html *h, const struct trials_state *s, const size_t 
 int trials_html(const struct trials_state *s, const char *program, struct buf *out,
                 struct error *err) {
     cleanup_free size_t *ranking = calloc(s->plan->count, sizeof(*ranking));
-    cleanup_html struct html h;
     if (ranking == NULL)
         return error_no_memory(err, "a ranking");
     trials_state_ranking(s, ranking);
+    cleanup_html struct html h;
     html_open(&h);
     html_put(&h,
              "<!doctype html>\n<!-- %s -->\n<html lang=en><head><meta charset=utf-8>"

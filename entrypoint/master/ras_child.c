@@ -73,6 +73,7 @@ void ras_child_begin(struct master *m) {
 }
 
 void ras_child_end(struct master *m) {
+    ras_finding_drop(m);
     if (m->standing.ras.loop == NULL)
         return;
     subprocess_signal(&m->standing.ras, SIGKILL);

@@ -6,7 +6,6 @@
 #include "entrypoint/evidence/gather_order.h"
 #include "entrypoint/evidence/stuck.h"
 #include "entrypoint/host/ranks/rank_stillness.h"
-#include "entrypoint/master/ras_finding.h"
 #include "entrypoint/wire/message.h"
 
 #include <stdio.h>
@@ -273,7 +272,6 @@ static void look(void *context) {
 
 void standing_reset(struct master *m) {
     forget(m);
-    ras_finding_drop(m);
     m->standing.rule = (struct standstill){0};
     m->standing.rank = STANDING_NOBODY;
     m->standing.fails = m->standing.is_told = false;
@@ -294,5 +292,4 @@ void standing_open(struct master *m) {
 void standing_close(struct master *m) {
     loop_cancel(&m->s.loop, &m->standing.look);
     forget(m);
-    ras_finding_drop(m);
 }

@@ -1,6 +1,7 @@
 #include "trainer/export/onnx_nodes.h"
 
 #include "common/binary/protobuf.h"
+#include "trainer/export/onnx_constant.h"
 #include "trainer/export/onnx_fields.h"
 
 #include <stdio.h>

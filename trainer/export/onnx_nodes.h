@@ -28,8 +28,4 @@ void onnx_value_name(const struct graph *graph, int tensor, char ret[ONNX_NAME_S
 /* Appends the nodes of all operators up to the logits. */
 int onnx_nodes_add(struct onnx_nodes *nodes, struct error *err);
 
-/* Appends a scalar or a vector of COUNT f32 as an initializer. DIMS 0: a scalar. */
-int onnx_constant_add(struct buf *out, const char *name, const float *values, int count, int dims,
-                      struct error *err);
-
 #endif

@@ -46,21 +46,22 @@ int shard_server_order(struct shards *s, enum shard_order order, int argument, f
     return comm_sum_start(s->comm, sent, 1, COMM_F32, &ticket, err);
 }
 
-struct server {
+struct shard_server {
     struct shards shards;
     struct shard_service service;
     float *gradients;           /* owned, as are those: only the pages of own shares are touched */
     float *arena[SHARD_ARENAS]; /* NULL: the optimizer has none */
 };
 
-static void server_done(struct server *server) {
+static void server_done(struct shard_server *server) {
     for (int i = 0; i < SHARD_ARENAS; i++)
         free(server->arena[i]);
     free(server->gradients);
     shards_done(&server->shards);
 }
 
-static int take_layout(struct server *server, struct comm *comm, int workers, struct error *err) {
+static int take_layout(struct shard_server *server, struct comm *comm, int workers,
+                       struct error *err) {
     struct counts counts = {0};
     if (pass_on(comm, &counts, sizeof(counts), err) != 0 ||
         pass_on(comm, &server->service, sizeof(server->service), err) != 0)
@@ -77,7 +78,8 @@ static int take_layout(struct server *server, struct comm *comm, int workers, st
     return shards_open(&server->shards, comm, workers, &layout, err);
 }
 
-static int open_server(struct server *server, struct comm *comm, int workers, struct error *err) {
+static int open_server(struct shard_server *server, struct comm *comm, int workers,
+                       struct error *err) {
     if (take_layout(server, comm, workers, err) != 0)
         return error_wrap(err, "what this server is to keep");
     bool there = (server->gradients = calloc(server->service.count, sizeof(float))) != NULL;
@@ -88,7 +90,7 @@ static int open_server(struct server *server, struct comm *comm, int workers, st
     return there ? 0 : error_no_memory(err, "parameters of a server");
 }
 
-static int serve_step(struct server *server, uint64_t *ret_updates, struct error *err) {
+static int serve_step(struct shard_server *server, uint64_t *ret_updates, struct error *err) {
     struct shards *s = &server->shards;
     struct shard_verdict v = {0};
     uint64_t ticket = 0;
@@ -113,7 +115,7 @@ static int serve_step(struct server *server, uint64_t *ret_updates, struct error
                : shards_spread(s, arenas.weights, s->workers, err);
 }
 
-static int serve_arena(struct server *server, int order, int arena, struct error *err) {
+static int serve_arena(struct shard_server *server, int order, int arena, struct error *err) {
     struct shards *s = &server->shards;
     if (arena >= SHARD_ARENAS || server->arena[arena] == NULL)
         return error_set(err, EXIT_CODE_INTERNAL, "an order for what this server does not keep");
@@ -122,7 +124,7 @@ static int serve_arena(struct server *server, int order, int arena, struct error
                                                order == SHARD_GATHER ? 1 : s->workers, err);
 }
 
-static int serve(struct server *server, const struct shard_listener *listener, int *ret_code,
+static int serve(struct shard_server *server, const struct shard_listener *listener, int *ret_code,
                  struct error *err) {
     uint64_t updates = 0;
     for (;;) {
@@ -147,7 +149,7 @@ static int serve(struct server *server, const struct shard_listener *listener, i
 
 int shard_server_run(struct comm *comm, int workers, const struct shard_listener *listener,
                      int *ret_code, struct error *err) {
-    struct server server = {0};
+    struct shard_server server = {0};
     comm_be_patient(comm, PATIENCE_SECONDS);
     int result = open_server(&server, comm, workers, err);
     if (result == 0)

@@ -53,6 +53,7 @@ static void begin(void) {
 }
 
 static void end(void) {
+    ras_finding_drop(&m);
     standing_close(&m);
     message_queue_done(&m.to_self);
     attempt_done(&m.attempt);
@@ -146,7 +147,7 @@ static void answers_that_cannot_be_are_not_believed(void) {
 static void an_attempt_that_is_over_is_forgotten(void) {
     begin();
     find(part);
-    standing_reset(&m);
+    ras_finding_drop(&m);
     CU_ASSERT_PTR_NULL(m.standing.ras_found);
     CU_ASSERT_FALSE(m.standing.ras_deadline.active);
     answer(1, "{\"number\":1,\"owners\":[[72,3]]}");
