@@ -2,6 +2,7 @@
 #include "trainer/app/run/save.h"
 
 #include "tests/support/unit.h"
+#include "trainer/app/step/strategy.h"
 #include "trainer/backend/ref/ref.h"
 #include "trainer/graph/build/build.h"
 
@@ -51,6 +52,7 @@ static void a_state_that_is_too_long_for_a_checkpoint_is_an_error(void) {
     struct backend *backend = NULL;
     memset(name, 1, BYTES);
     build(&graph, &job.steps.net.store, &backend);
+    job.steps.stepper.strategy = strategy_of(OPTION_ALLREDUCE); /* as an opened one has it */
     CU_ASSERT_EQUAL(save_checkpoint(&job, &err), -1);
     ASSERT_CONTAINS(err.text, "saving a checkpoint: ");
     CU_ASSERT_EQUAL(job.saves.keeping.saved_step, 4);
