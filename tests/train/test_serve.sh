@@ -40,7 +40,10 @@ ended() {
 }
 
 stop_server() {
+    left=$?
     [ -z "$server" ] || kill "$server" 2>/dev/null || true
+    set +e
+    (exit "$left")
     finish
 }
 trap stop_server EXIT
