@@ -49,7 +49,7 @@ void unit_register(struct unit_suite *suite);
 int unit_main(const char *title, const struct unit_case *cases, size_t count);
 
 /* A hook that main calls before any suite, for tests that start their own program again in another
- * role. It returns that role's status, or -1 where the arguments are not for it. One a program. */
+ * role. It returns that role's status, or -1 where the arguments are not for it. */
 #define UNIT_ROLE(function)                                                                        \
     __attribute__((constructor)) static void unit_register_role_here(void) {                       \
         unit_register_role(function);                                                              \

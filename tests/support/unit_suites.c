@@ -10,7 +10,9 @@
 enum { STATUS_USAGE = 2, STATUS_SKIPPED = 77 };
 
 static struct unit_suite *first_suite; /* in the order of their files */
-static unit_role started_role;
+enum { ROLES_MAX = 16 };
+static unit_role roles[ROLES_MAX];
+static size_t role_count;
 
 void unit_register(struct unit_suite *suite) {
     struct unit_suite **at = &first_suite;
@@ -21,7 +23,9 @@ void unit_register(struct unit_suite *suite) {
 }
 
 void unit_register_role(unit_role role) {
-    started_role = role;
+    if (role_count == ROLES_MAX)
+        abort();
+    roles[role_count++] = role;
 }
 
 /* A suite is called as its file without .c: test_buf. */
@@ -78,9 +82,11 @@ static int run_all(void) {
 }
 
 int main(int argc, char **argv) {
-    const int code = started_role != NULL ? started_role(argc, argv) : -1;
-    if (code >= 0)
-        return code;
+    for (size_t i = 0; i < role_count; i++) {
+        const int code = roles[i](argc, argv);
+        if (code >= 0)
+            return code;
+    }
     if (argc > 3) {
         (void)fprintf(stderr, "usage: %s [SUITE [CASE]]\n", argv[0]);
         return STATUS_USAGE;
