@@ -15,7 +15,7 @@ if [ -x /bin/bash ]; then
         got=$(/bin/bash -c '. "$1"; program=$2; shift 2; COMP_WORDS=("$program" "$@"); COMP_CWORD=$#; _ringtrain "$program"; echo "${COMPREPLY[*]}"' - "$work/completion" "$ringtrain" "$@")
     }
     offered e
-    [ "$got" = eval ] || fail "commands: $got"
+    [ "$got" = "eval export" ] || fail "commands: $got"
     offered train --chec
     [ "$got" = "--checkpoint-dir --checkpoint-every" ] || fail "flags: $got"
     offered train --model resnet1
