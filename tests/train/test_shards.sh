@@ -70,7 +70,7 @@ code 0 "$ringtrain" train $common --data "$work/in-tar" --steps 2 --checkpoint-d
 ! grep -q 'their index' "$work/err" || fail "an index was read although it was not to be"
 cp -r "$work/in-tar" "$work/stale"
 cp "$work/in-tar/train-00000-of-00003.tar" "$work/stale/train-00001-of-00003.tar"
-code 0 "$ringtrain" train $common --data "$work/stale" --steps 2 --checkpoint-dir "$work/i.c" --model-dir "$work/i" --index read
+code 0 "$ringtrain" train $common --data "$work/stale" --steps 2 --checkpoint-dir "$work/stale.c" --model-dir "$work/stale.m" --index read
 prints 'stale/train.rtix: stale: train-00001-of-00003.tar has changed since; the shards are scanned'
 cp "$work/in-tar/train-00001-of-00003.tar" "$work/stale"
 printf 'x' | dd of="$work/stale/train.rtix" bs=1 seek=200 conv=notrunc 2>/dev/null
