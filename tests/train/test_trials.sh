@@ -11,12 +11,7 @@ flags='"data": "shapes", "model": "resnet20", "batch-size": 8, "threads": 1, "da
 # child TRIAL: the process of that trial, once it has told a step.
 child() {
     heard "$1/run.jsonl" '"kind":"train"' || fail "$1 does not train"
-    for process in /proc/[0-9]*; do
-        { tr '\0' ' ' <"$process/cmdline" | grep -q -e "--log-dir=$1 "; } 2>/dev/null || continue
-        echo "${process#/proc/}"
-        return
-    done
-    fail "no process of $1"
+    pgrep -n -f -- "--log-dir=$1( |\$)" || fail "no process of $1"
 }
 # outcomes FOLDER: how many trials ended how.
 outcomes() {
@@ -57,7 +52,7 @@ says 'another plan'
 
 echo "a killed run goes on with what is missing"
 cat >four.json <<END
-{"flags": {$flags, "epochs": 4}, "metric": "loss", "goal": "min", "grid": {"lr": [0.01, 0.02, 0.03]}}
+{"flags": {$flags, "epochs": 16}, "metric": "loss", "goal": "min", "grid": {"lr": [0.01, 0.02, 0.03]}}
 END
 "$ringtrain" trials four.json --out four >four.out 2>&1 &
 pid=$!
