@@ -9,6 +9,7 @@
 #include "entrypoint/master/preflight/preflight.h"
 #include "entrypoint/master/ras_finding.h"
 #include "entrypoint/master/relaunch.h"
+#include "entrypoint/master/ras_child.h"
 #include "entrypoint/master/standing.h"
 #include "entrypoint/master/uploads.h"
 #include "tests/fuzz/check.h"
@@ -75,6 +76,7 @@ static void close_master(void) {
     shared_dir_close(&m);
     relaunch_close(&m);
     uploads_close(&m);
+    ras_child_end(&m);
     standing_close(&m);
     loop_cancel(&m.s.loop, &m.collect.deadline);
     loop_cancel(&m.s.loop, &m.collect.end);
