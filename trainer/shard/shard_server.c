@@ -147,14 +147,24 @@ static int serve(struct shard_server *server, const struct shard_listener *liste
     }
 }
 
+/* What a run that failed has kept. A sum may still be under way in it, so it stays until the
+ * process ends; one process is one server. */
+static struct shard_server *failed_server;
+
 int shard_server_run(struct comm *comm, int workers, const struct shard_listener *listener,
                      int *ret_code, struct error *err) {
-    struct shard_server server = {0};
+    struct shard_server *server = calloc(1, sizeof(*server));
+    if (server == NULL)
+        return error_no_memory(err, "a server of parameters");
     comm_be_patient(comm, PATIENCE_SECONDS);
-    int result = open_server(&server, comm, workers, err);
+    int result = open_server(server, comm, workers, err);
     if (result == 0)
-        result = serve(&server, listener, ret_code, err);
-    if (result == 0) /* else a sum may still be under way */
-        server_done(&server);
-    return result;
+        result = serve(server, listener, ret_code, err);
+    if (result != 0) {
+        failed_server = server;
+        return result;
+    }
+    server_done(server);
+    free(server);
+    return 0;
 }
