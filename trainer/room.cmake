@@ -71,9 +71,10 @@ room(trainer/data/format USES common/* trainer/data/codec LINKS m)
 # Archives as data sets are published: only this room sees zlib.
 room(trainer/data/archive USES common/* trainer/data/format LINKS ZLIB::ZLIB)
 room(trainer/data/color USES common/* trainer/math LINKS m)
+room(trainer/data/cache USES common/* trainer/data/codec)
 room(trainer/data/order USES common/* trainer/math)
 room(trainer/data/dataset
-    USES common/* trainer/math trainer/data/codec trainer/data/color trainer/data/format
+    USES common/* trainer/math trainer/data/cache trainer/data/codec trainer/data/color trainer/data/format
     trainer/data/order
     LINKS Threads::Threads m)
 # The outlines of annotations are eval's masks.
@@ -132,7 +133,8 @@ room(trainer/app/normalize
     LINKS Threads::Threads m)
 room(trainer/app/hosts
     USES common/* trainer/math trainer/comm trainer/data/codec trainer/data/color
-    trainer/data/format trainer/data/dataset trainer/data/order)
+    trainer/data/format trainer/data/dataset trainer/data/cache trainer/data/order
+    trainer/app/device)
 room(trainer/app/task
     USES common/* trainer/graph trainer/math trainer/comm trainer/models
     trainer/data/codec trainer/data/dataset trainer/data/order trainer/eval trainer/data/coco

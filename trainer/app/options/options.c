@@ -116,6 +116,12 @@ static const struct flag FLAGS[] = {
     CHOICE_OF(C, "sharded", sharded, shardeds, "auto", T,
               "whether the training data is divided among hosts, so that each trains on its own "
               "part; auto: as the channel's S3DistributionType says"),
+    TEXT_OF(C, "cache", cache, "none", T, "none|ram|FILE",
+            "keep decoded training pictures in memory or in a file on a local disk, for the ranks "
+            "of a host together; a file serves later runs, too"),
+    INT_OF(C, "cache-side", cache_side, "0", 0, 16384, T, "N",
+           "cache: pictures are kept with this short side, if they are larger, and training sees "
+           "these (0: as they are)"),
     CHOICE_OF(C, "order", order, orders, "uniform", T,
               "order of an epoch's pictures; uniform: any may follow any; lanes: shards are read "
               "in sequence, each by one host, for media on which that is faster"),

@@ -102,8 +102,10 @@ struct options {
     const char *bad_samples;
     int label_base; /* enum shards_base */
     int index;      /* enum option_index */
-    int sharded;    /* enum option_sharded */
-    int order;      /* enum option_order */
+    const char *cache;
+    int64_t cache_side;
+    int sharded; /* enum option_sharded */
+    int order;   /* enum option_order */
     int64_t lanes;
     int64_t shuffle_window;
     const char *mean;

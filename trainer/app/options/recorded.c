@@ -62,6 +62,7 @@ static const struct setting RECORDED[] = {
     {"short-low", SETTING_RECIPE},
     {"short-step", SETTING_RECIPE},
     {"order", SETTING_WAY},
+    {"cache-side", SETTING_RECIPE},
     {"lanes", SETTING_WAY},
     {"shuffle-window", SETTING_WAY},
     {"bad-samples", SETTING_WAY},

@@ -4,6 +4,7 @@
 #include "common/str.h"
 #include "trainer/app/device/ranks.h"
 #include "trainer/app/hosts/data_parts.h"
+#include "trainer/app/hosts/training_cache.h"
 #include "trainer/app/normalize/normalization.h"
 #include "trainer/app/task/class_pictures.h"
 #include "trainer/app/task/class_predictions.h"
@@ -47,6 +48,7 @@ static void close_data(struct task_data *data) {
     shard_sequence_done(&c->order);
     dataset_done(&c->validation);
     dataset_done(&c->training);
+    picture_cache_done(c->train.kept.cache);
     free(c);
 }
 
@@ -94,6 +96,22 @@ static int settle_order(struct task_data *data, const struct task_request *reque
     return 0;
 }
 
+/* --cache */
+static int settle_cache(struct task_data *data, const struct task_request *request,
+                        struct error *err) {
+    struct classify *c = data->own;
+    const struct options *o = request->options;
+    if (strcmp(o->cache, "none") == 0)
+        return o->cache_side == 0 ? 0
+                                  : error_set(err, EXIT_CODE_USAGE,
+                                              "--cache-side: there is no cache; give --cache ram "
+                                              "or --cache FILE");
+    if (c->training.kind == DATASET_SYNTHETIC)
+        return error_set(err, EXIT_CODE_USAGE, "--cache: the synthetic set has no pictures");
+    return training_cache_open(&c->train.kept, o->cache, (int)o->cache_side, &c->training,
+                               &data->training.part, request->comm, err);
+}
+
 static int settle_training(struct task_data *data, const struct task_request *request,
                            struct error *err) {
     struct classify *c = data->own;
@@ -123,7 +141,7 @@ static int settle_training(struct task_data *data, const struct task_request *re
         return -1;
     a->flip = o->flip && o->augment != OPTION_AUGMENT_CENTER;
     if (picture_sizes_parse(&c->train.sizes, o->progressive, request->image_size, err) != 0 ||
-        settle_order(data, request, err) != 0)
+        settle_order(data, request, err) != 0 || settle_cache(data, request, err) != 0)
         return -1;
     data->training.canvases[0] = (struct canvas){request->image_size, request->image_size};
     data->training.canvas_count = 1 + c->train.sizes.count;

@@ -157,3 +157,11 @@ int resize_whole(struct resizer *resizer, const struct image *in, int width, int
     };
     return resize_window(resizer, in, &map, out->pixels, err);
 }
+
+int resize_short_side(struct resizer *resizer, const struct image *in, int side, struct image *out,
+                      struct error *err) {
+    const int least = in->width < in->height ? in->width : in->height;
+    const int width = (int)((int64_t)in->width * side / least);
+    const int height = (int)((int64_t)in->height * side / least);
+    return resize_whole(resizer, in, width, height, out, err);
+}

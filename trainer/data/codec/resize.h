@@ -43,6 +43,10 @@ int resize_window(struct resizer *resizer, const struct image *in, const struct 
 int resize_whole(struct resizer *resizer, const struct image *in, int width, int height,
                  struct image *out, struct error *err);
 
+/* Scales IN so that its short side becomes SIDE. */
+int resize_short_side(struct resizer *resizer, const struct image *in, int side, struct image *out,
+                      struct error *err);
+
 #define cleanup_resizer __attribute__((cleanup(resizer_done)))
 
 #endif

@@ -16,6 +16,7 @@ void fetcher_done(struct fetcher *fetcher) {
     jpeg_decoder_done(&fetcher->decoder);
     resizer_done(&fetcher->resizer);
     image_done(&fetcher->picture);
+    image_done(&fetcher->small);
     buf_done(&fetcher->encoded);
 }
 
@@ -141,4 +142,51 @@ int fetch_sample(struct fetcher *fetcher, const struct dataset *set, size_t samp
     char name[PATH_MAX];
     dataset_sample_name(set, sample, name, sizeof(name));
     return error_wrap(err, "%s", name);
+}
+
+/* Replaces the decoded picture by one of the side that is kept, if it is larger. */
+static int scale_down(struct fetcher *fetcher, int side, struct error *err) {
+    const struct image whole = fetcher->picture;
+    if (side == 0 || whole.width <= side || whole.height <= side)
+        return 0;
+    if (resize_short_side(&fetcher->resizer, &whole, side, &fetcher->small, err) != 0)
+        return -1;
+    fetcher->picture = fetcher->small;
+    fetcher->small = whole;
+    return 0;
+}
+
+int fetch_kept(struct fetcher *fetcher, const struct dataset *set, size_t sample,
+               const struct fetch_cache *kept, struct error *err) {
+    char name[PATH_MAX];
+    fetcher->damage = NULL;
+    fetcher->whole = true;
+    if (kept->cache != NULL && picture_cache_get(kept->cache, sample, &fetcher->picture))
+        return 0;
+    if (dataset_read(set, sample, &fetcher->encoded, err) != 0)
+        return -1; /* the error already names the file */
+    if (fetch_whole(fetcher, (const uint8_t *)fetcher->encoded.data, fetcher->encoded.size, err) !=
+            0 ||
+        scale_down(fetcher, kept->side, err) != 0) {
+        dataset_sample_name(set, sample, name, sizeof(name));
+        return error_wrap(err, "%s", name);
+    }
+    fetcher->whole = true;
+    /* Damage is told of each time it is met. */
+    if (kept->cache != NULL && fetcher->damage == NULL)
+        picture_cache_put(kept->cache, sample, &fetcher->picture);
+    return 0;
+}
+
+int fetch_sample_kept(struct fetcher *fetcher, const struct dataset *set, size_t sample,
+                      const struct fetch_cache *kept, const struct augment *augment, uint64_t seed,
+                      uint32_t epoch, uint8_t *pixels, struct error *err) {
+    struct augment_plan plan;
+    if (!kept->on || set->kind == DATASET_SYNTHETIC)
+        return fetch_sample(fetcher, set, sample, augment, seed, epoch, pixels, err);
+    if (fetch_kept(fetcher, set, sample, kept, err) != 0)
+        return -1;
+    augment_draw(augment, fetcher->picture.width, fetcher->picture.height, seed, epoch, sample,
+                 &plan);
+    return render(fetcher, &plan, augment->image_size, pixels, err);
 }

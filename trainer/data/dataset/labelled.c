@@ -90,8 +90,8 @@ static int fill(const struct source *source, void *worker, const struct batch *b
     struct fetcher *fetcher = worker;
     const struct augment augment = augment_of(l, batch->canvas);
     uint8_t *pixels = begin(source, batch, place, 1);
-    if (fetch_sample(fetcher, l->set, (size_t)batch->samples[place], &augment, l->seed,
-                     batch->epoch, pixels, err) != 0)
+    if (fetch_sample_kept(fetcher, l->set, (size_t)batch->samples[place], &l->kept, &augment,
+                          l->seed, batch->epoch, pixels, err) != 0)
         return -1;
     *ret_damage = fetcher->damage;
     return change_colors(l, batch, place, augment.image_size, pixels, err);

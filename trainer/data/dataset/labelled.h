@@ -15,6 +15,7 @@
 #include "trainer/data/color/color.h"
 #include "trainer/data/dataset/augment.h"
 #include "trainer/data/dataset/dataset.h"
+#include "trainer/data/dataset/fetch.h"
 #include "trainer/data/dataset/shard_sequence.h"
 #include "trainer/data/dataset/source.h"
 #include "trainer/data/order/picture_sizes.h"
@@ -30,8 +31,9 @@ struct labelled {
     struct color_ranges color; /* after the geometry; zeroed: none */
     struct blur blur;          /* after the colours; zeroed: none */
     uint64_t seed;
-    bool keyed;                         /* batches have keys */
-    struct picture_sizes sizes;         /* below the recipe's side; zeroed: none */
+    bool keyed;                 /* batches have keys */
+    struct picture_sizes sizes; /* below the recipe's side; zeroed: none */
+    struct fetch_cache kept;    /* borrows its cache; zeroed: pictures are decoded each time */
     const struct shard_sequence *order; /* borrowed; NULL: nothing is read ahead */
     /* Of each canvas; made by labelled_source. */
     struct batch_layout layouts[PICTURE_SIZES_MAX + 1];

@@ -23,15 +23,6 @@ void picture_maker_done(struct picture_maker *maker) {
     buf_done(&maker->encoded);
 }
 
-/* Scales the decoded picture so that its short side is SIDE. */
-static int scale(struct picture_maker *m, int side, struct error *err) {
-    const struct image *in = &m->fetcher.picture;
-    const int least = in->width < in->height ? in->width : in->height;
-    const int width = (int)((int64_t)in->width * side / least);
-    const int height = (int)((int64_t)in->height * side / least);
-    return resize_whole(&m->resizer, in, width, height, &m->small, err);
-}
-
 /* Replaces the picture by a smaller one, if it is larger than asked for, or by its pixels. */
 static int convert(struct picture_maker *m, const struct shard_set_options *o,
                    const struct buf **ret_bytes, struct error *err) {
@@ -41,7 +32,7 @@ static int convert(struct picture_maker *m, const struct shard_set_options *o,
     const bool large = o->resize > 0 && image->width > o->resize && image->height > o->resize;
     if (!large && !o->raw)
         return 0;
-    if (large && scale(m, o->resize, err) != 0)
+    if (large && resize_short_side(&m->resizer, image, o->resize, &m->small, err) != 0)
         return -1;
     image = large ? &m->small : image;
     buf_consume(&m->encoded, m->encoded.size);

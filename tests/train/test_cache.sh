@@ -1,0 +1,65 @@
+#!/bin/sh
+# --cache: the same training bit for bit as without one, from memory, from a file, and from the file of an earlier run, by one
+# rank and two; what cannot be is refused before the training begins.
+# shellcheck disable=SC2154,SC2086  # variables of lib.sh; lists
+set -eu
+. "$(dirname "$0")/lib.sh"
+make_data 160 40
+
+# train NAME FLAGS...
+train() {
+    name=$1
+    shift
+    code 0 "$ringtrain" train $common --data "$data" --validation none --steps 50 --epochs 3 --seed 3 \
+        --model-dir "$work/$name" --checkpoint-dir "$work/$name.checkpoints" "$@"
+}
+
+echo "pictures from a cache train the model that they train without one"
+train plain
+train ram --cache ram
+prints '[-]-cache ram: 160 decoded pictures take about 0.00 GB on each host; 0 are there already'
+same_model plain ram
+train file --cache "$work/pictures" --data-threads 3
+same_model plain file
+train again --cache "$work/pictures"
+prints '; 160 are there already'
+same_model plain again
+
+echo "pictures that are kept smaller are those that prepare makes"
+train small --cache "$work/pictures" --cache-side 36
+prints '; 0 are there already'
+code 0 "$ringtrain" prepare folder "$data" "$work/raw" --resize 36 --raw true
+code 0 "$ringtrain" train $common --data "$work/raw" --validation none --steps 50 --epochs 3 --seed 3 \
+    --model-dir "$work/prepared" --checkpoint-dir "$work/prepared.checkpoints"
+same_model small prepared
+code 65 "$ringtrain" train $common --data "$data" --validation none --steps 60 --epochs 3 --seed 3 --cache ram \
+    --model-dir "$work/small" --checkpoint-dir "$work/small.checkpoints" --cache-side 40
+says 'cache-side 40 (was 36)'
+
+if can_mpirun; then
+    echo "two ranks share a cache"
+    for cache in none ram "$work/shared"; do
+        name=two-$(basename "$cache")
+        ranks 2 "$ringtrain" train $common --data "$data" --validation none --steps 25 --epochs 3 --seed 3 --cache "$cache" \
+            --model-dir "$work/$name" --checkpoint-dir "$work/$name.checkpoints" >"$work/out" 2>"$work/err" ||
+            { cat "$work/err"; fail "$name"; }
+        ! grep -q 'decodes its pictures each time' "$work/err" || fail "$cache: a rank goes without"
+        same_model two-none "$name"
+    done
+fi
+
+echo "what cannot be"
+refused() {
+    wanted=$1 words=$2
+    shift 2
+    code "$wanted" timeout 60 "$ringtrain" train $common --data "$data" --steps 2 --resume none --checkpoint-dir "$work/c" \
+        --model-dir "$work/m" "$@"
+    says "$words"
+}
+refused 65 "--cache $work/none/file: No such file or directory" --cache "$work/none/file"
+cp "$0" "$work/text"
+refused 65 "a file that is no cache; expected a cache, or a name that is free" --cache "$work/text"
+cmp -s "$0" "$work/text" || fail "a file of the user's was changed"
+refused 65 "not a regular file" --cache /dev/null
+refused 64 "--cache-side: there is no cache" --cache-side 100
+refused 64 "--cache: the synthetic set has no pictures" --data synthetic --cache ram
