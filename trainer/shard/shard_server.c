@@ -149,7 +149,7 @@ static int serve(struct shard_server *server, const struct shard_listener *liste
 
 /* What a run that failed has kept. A sum may still be under way in it, so it stays until the
  * process ends; one process is one server. */
-static struct shard_server *failed_server;
+static struct shard_server *volatile failed_server;
 
 int shard_server_run(struct comm *comm, int workers, const struct shard_listener *listener,
                      int *ret_code, struct error *err) {
