@@ -85,6 +85,13 @@ static int name_the_odd(const struct statement *all, int ranks, const char *what
                      all[0].host, names);
 }
 
+void ranks_close(struct comm *comm, int result, const struct error *err) {
+    if (result == 0 || (err != NULL && err->code == EXIT_CODE_STOPPED))
+        comm_close(comm);
+    else
+        comm_abort(comm);
+}
+
 int ranks_agree(struct comm *comm, const char *what, uint64_t value, enum exit_code code,
                 struct error *err) {
     int ranks = comm_size(comm);

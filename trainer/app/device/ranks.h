@@ -14,6 +14,10 @@
  * touching either. */
 int ranks_open(enum option_comm wanted, struct comm **ret, struct error *err);
 
+/* Closes COMM after a command that ended with RESULT and ERR: in order where all ranks have ended
+ * so, after a success or a stop; else it aborts, which ends the other ranks. */
+void ranks_close(struct comm *comm, int result, const struct error *err);
+
 /* Returns what connects several ranks, with its version; "" for a single one. Not thread-safe. */
 const char *ranks_library(const struct comm *comm);
 

@@ -248,10 +248,7 @@ int command_scaling(int argc, char *const *argv, struct error *err) {
         result = ranks_open(OPTION_COMM_AUTO, &comm, err);
     if (result == 0) {
         result = run(r, comm, err);
-        if (result == 0 || (err != NULL && err->code == EXIT_CODE_STOPPED))
-            comm_close(comm);
-        else
-            comm_abort(comm);
+        ranks_close(comm, result, err);
     }
     free(r);
     return result;
