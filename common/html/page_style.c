@@ -88,3 +88,18 @@ const char *const PAGE_STYLE[] = {
     "@media print{body{background:#fff}.card,.tile,.scroll{break-inside:avoid}}",
     NULL,
 };
+
+void page_head_open(struct html *h, const char *program, bool images) {
+    html_put(h,
+             "<!doctype html>\n<!-- %s -->\n<html lang=en><head><meta charset=utf-8>"
+             "<meta name=viewport content=\"width=device-width,initial-scale=1\">"
+             "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; %s"
+             "style-src 'unsafe-inline'\"><title>",
+             program, images ? "img-src data:; " : "");
+}
+
+void page_head_style(struct html *h) {
+    html_put(h, "</title>\n<style>");
+    for (size_t i = 0; PAGE_STYLE[i] != NULL; i++)
+        html_put(h, "%s", PAGE_STYLE[i]);
+}

@@ -104,14 +104,9 @@ int scaling_html(const struct scaling_study *s, struct buf *out, struct error *e
     const size_t count = scaling_rows(s, rows);
     cleanup_html struct html h;
     html_open(&h);
-    html_put(&h,
-             "<!doctype html>\n<!-- %s -->\n<html lang=en><head><meta charset=utf-8>"
-             "<meta name=viewport content=\"width=device-width,initial-scale=1\">"
-             "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; "
-             "style-src 'unsafe-inline'\"><title>Scaling report</title>\n<style>",
-             s->program);
-    for (size_t i = 0; PAGE_STYLE[i] != NULL; i++)
-        html_put(&h, "%s", PAGE_STYLE[i]);
+    page_head_open(&h, s->program, false);
+    html_put(&h, "Scaling report");
+    page_head_style(&h);
     html_put(&h, ".ideal{stroke:var(--t5)}</style></head>\n<body><main><h1>Scaling report</h1>"
                  "<p class=words>");
     html_text(&h, s->job);

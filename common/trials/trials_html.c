@@ -98,14 +98,9 @@ int trials_html(const struct trials_state *s, const char *program, struct buf *o
     trials_state_ranking(s, ranking);
     cleanup_html struct html h;
     html_open(&h);
-    html_put(&h,
-             "<!doctype html>\n<!-- %s -->\n<html lang=en><head><meta charset=utf-8>"
-             "<meta name=viewport content=\"width=device-width,initial-scale=1\">"
-             "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; "
-             "style-src 'unsafe-inline'\"><title>Trials</title>\n<style>",
-             program);
-    for (size_t i = 0; PAGE_STYLE[i] != NULL; i++)
-        html_put(&h, "%s", PAGE_STYLE[i]);
+    page_head_open(&h, program, false);
+    html_put(&h, "Trials");
+    page_head_style(&h);
     html_put(&h,
              "</style></head>\n<body><main><h1>Trials</h1><section><p class=intro>%zu "
              "configurations; the %s ",

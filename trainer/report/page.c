@@ -9,7 +9,8 @@
 /* Pictures of a run, by the number of runs. */
 enum { PICTURES_OF_ONE = RUN_FOLDER_PICTURES_MAX, PICTURES_OF_SEVERAL = 4 };
 
-#define START "<!doctype html>\n<!-- ringtrain report -->\n"
+#define PROGRAM "ringtrain report"
+#define START "<!doctype html>\n<!-- " PROGRAM " -->\n"
 
 static const char *const STARTS[] = {START, NULL};
 const struct output_path_kind PAGE_KIND = {"a report", STARTS};
@@ -28,14 +29,9 @@ static void put_names(struct html *h, const struct page_runs *runs) {
 
 void page_put(struct html *h, const struct run_folder *const *list, size_t count) {
     const struct page_runs runs = {list, count};
-    html_put(h, START "<html lang=en><head><meta charset=utf-8><meta name=viewport "
-                      "content=\"width=device-width,initial-scale=1\">"
-                      "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; "
-                      "img-src data:; style-src 'unsafe-inline'\"><title>");
+    page_head_open(h, PROGRAM, true);
     put_names(h, &runs);
-    html_put(h, "</title>\n<style>");
-    for (size_t i = 0; PAGE_STYLE[i] != NULL; i++)
-        html_put(h, "%s", PAGE_STYLE[i]);
+    page_head_style(h);
     html_put(h, "</style></head>\n<body><main><h1>");
     put_names(h, &runs);
     html_put(h, "</h1>\n");
