@@ -44,6 +44,8 @@ int blur_parse(const char *text, struct blur *ret, struct error *err) {
 }
 
 double blur_draw(const struct blur *blur, uint64_t seed, uint32_t epoch, uint64_t sample) {
+    if (blur->kernel == 0)
+        return 0;
     struct random random = color_stream(seed, epoch, sample, SALT_BLUR);
     return random_between(&random, blur->low, blur->high);
 }

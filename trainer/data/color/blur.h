@@ -20,6 +20,7 @@ struct blur {
 /* Parses "none" or "KERNEL:MIN,MAX". */
 int blur_parse(const char *text, struct blur *ret, struct error *err);
 
+/* Returns the deviation for a picture; 0 without blur. */
 double blur_draw(const struct blur *blur, uint64_t seed, uint32_t epoch, uint64_t sample);
 /* Changes WIDTH x HEIGHT pixels of u8 RGB in place. Fails where memory is short. */
 int blur_render(const struct blur *blur, double deviation, uint8_t *pixels, int width, int height,
