@@ -4,6 +4,7 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 # Function and line for whoever reads a stack; variables' places take as long to compile as the code.
 set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g1 -DNDEBUG")
+set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG") # for an image, which keeps no symbols
 if(RINGMASTER_ONE_FILE)
     set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g0 -DNDEBUG") # it is to be small
 endif()
@@ -20,7 +21,7 @@ target_compile_options(ringmaster_flags INTERFACE
     # The house's constants are enumerations.
     $<$<COMPILE_LANG_AND_ID:C,Clang>:-Wno-enum-float-conversion>
     $<$<COMPILE_LANGUAGE:C>:-fstack-protector-strong;-fno-common;-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=>)
-if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
+if(CMAKE_BUILD_TYPE MATCHES "^Rel")
     target_compile_options(ringmaster_flags INTERFACE
         $<$<COMPILE_LANGUAGE:C>:-D_FORTIFY_SOURCE=2>)
 endif()

@@ -5,6 +5,10 @@
 
 set(ROOM_INCLUDES ${CMAKE_BINARY_DIR}/rooms)
 
+# Rooms whose loops a training, or the reading of its data, waits for. The others run once or wait
+# themselves: -O1 compiles them in three quarters of the time.
+set(ROOM_HOT "^(common/(binary|file|text|json)|trainer/(backend|comm|data|eval|math|optim|shard))(/|$)")
+
 # room(DIR [USES dir...] [LINKS library...] [EXCLUDE file...])
 #   DIR      its folder; every .c in it (not below it) is compiled, except EXCLUDE
 #   USES     folders of the rooms whose headers this one may include; they must be declared before,
@@ -49,6 +53,9 @@ function(room DIR)
         add_library(${name} STATIC ${sources})
         target_include_directories(${name} PUBLIC ${includes})
         target_link_libraries(${name} PUBLIC ${used} PRIVATE ringmaster_flags ${R_LINKS})
+        if(NOT DIR MATCHES "${ROOM_HOT}")
+            target_compile_options(${name} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:C>,$<CONFIG:RelWithDebInfo,Release>>:-O1>)
+        endif()
     else()
         add_library(${name} INTERFACE)
         target_include_directories(${name} INTERFACE ${includes})

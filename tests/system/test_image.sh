@@ -6,6 +6,10 @@ set -u
 # shellcheck source=/dev/null
 . "$(dirname "$0")/engine.sh"
 
+# The stages that are built side by side compile the programs once between them, or not at all where they are kept.
+linked=$(cat "$top"/.cache/build-image.log* | grep -c 'Linking C executable bin/ringtrain$')
+[ "$linked" -le 1 ] || { echo "FAILED: ringtrain was linked $linked times"; failed=1; }
+
 size() { docker image inspect --format '{{.Size}}' "$1"; }
 added=$((($(size "$image") - $(size debian:bookworm-slim)) / 1000000))
 echo "the image adds $added MB to its base"
