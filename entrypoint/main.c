@@ -255,7 +255,8 @@ static bool has_others(const struct job *job) {
 /* Reports words in the user's options for mpirun that have no effect. */
 static void log_ignored_options(const struct job *job) {
     struct custom_options custom = {0};
-    const char *options = job->mpi_options.options != NULL ? job->mpi_options.options : "";
+    const char *options =
+        job->request.mpi_options.options != NULL ? job->request.mpi_options.options : "";
     int parsed = custom_options_parse(options, &custom, NULL);
     for (size_t i = 0; parsed == 0 && i < custom.ignored.count; i++)
         log_info("sagemaker_mpi_custom_mpi_options: %s changes nothing here",

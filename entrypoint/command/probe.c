@@ -123,7 +123,7 @@ void probe_run(struct job *job, char *const *environment, struct probe *ret) {
                                             .hostfile = hostfile,
                                             .ringmaster = ret->self,
                                             .dead_seconds = job->settings.dead_seconds,
-                                            .custom = job->mpi_options.options};
+                                            .custom = job->request.mpi_options.options};
 }
 
 void probe_done(struct probe *p) {

@@ -95,7 +95,7 @@ void executor_request(const struct executor *h, char agent[CONTROL_SOCKET_FILE_S
                                     .shared = h->session_dirs.shared,
                                     .mpirun = tools->mpirun,
                                     .dead_seconds = job->settings.dead_seconds,
-                                    .custom = job->mpi_options.options};
+                                    .custom = job->request.mpi_options.options};
 }
 
 void executor_kill_daemon(struct executor *h) {
@@ -111,7 +111,7 @@ int executor_tool_environment(const struct executor *h, struct argv *ret, struct
     if (environment_daemon(h->services->environment, h->services->local->socket, ret, err) != 0 ||
         environment_add_attempt(ret, h->rank_set.attempt, h->run, err) != 0)
         return -1;
-    if (openmpi_daemon_topology(h->services->job->mpi_options.options, ret, err) != 0 ||
+    if (openmpi_daemon_topology(h->services->job->request.mpi_options.options, ret, err) != 0 ||
         run_as_add(ret, err) != 0)
         return -1;
     return argv_set_env(ret, "TMPDIR", h->session_dirs.temporary, err);

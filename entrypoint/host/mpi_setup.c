@@ -32,7 +32,7 @@ int mpi_setup_choose(struct job *job, char *const *environment, struct error *er
         .program = program,
         .library = library,
         .over_tcp = job->program.needs_no_mpi,
-        .options = has_options(job->mpi_options.options),
+        .options = has_options(job->request.mpi_options.options),
         .mpirun = user_program_find("mpirun", env_get(environment, "PATH"), &mpirun, NULL) == 0};
     free(mpirun);
     return launcher_choose(&facts, &job->launcher, err);

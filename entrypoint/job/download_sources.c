@@ -1,6 +1,5 @@
 #include "entrypoint/job/download_sources.h"
 
-#include "common/argv.h"
 #include "common/str.h"
 
 #include <ctype.h>
@@ -33,17 +32,11 @@ bool download_sources_is_archive(const char *text) {
 
 /* Finds the user's code, if the job has a program of the user's: the trainer is part of the image.
  */
-static void find_code(const struct hyperparameters *h, char *const *environment,
-                      struct download_sources *ret) {
-    const char *program = hyperparameters_get(h, "sagemaker_program");
-    const char *submit = hyperparameters_get(h, "sagemaker_submit_directory");
-    if (program == NULL)
-        program = env_get(environment, "SAGEMAKER_PROGRAM");
-    if (submit == NULL)
-        submit = env_get(environment, "SAGEMAKER_SUBMIT_DIRECTORY");
-    if (program != NULL && program[0] != '\0' && submit != NULL &&
-        download_sources_is_archive(submit))
-        ret->code = submit;
+static const char *find_code(const struct sagemaker_request *request) {
+    const char *program = request->program;
+    const char *submit = request->submit_directory;
+    bool asked = program != NULL && program[0] != '\0' && submit != NULL;
+    return asked && download_sources_is_archive(submit) ? submit : NULL;
 }
 
 /* Returns true if NAME is in LIST, "a,b,c". */
@@ -119,12 +112,12 @@ static int check_sharded(const struct settings *settings, const struct download_
         list);
 }
 
-int download_sources_read(const struct settings *settings, const struct hyperparameters *h,
+int download_sources_read(const struct settings *settings, const struct sagemaker_request *request,
                           char *const *environment, bool needs_code, struct channels *channels,
                           struct download_sources *ret, struct error *err) {
     *ret = (struct download_sources){0};
     if (needs_code)
-        find_code(h, environment, ret);
+        ret->code = find_code(request);
     for (; *environment != NULL; environment++)
         if (str_starts_with(*environment, prefix) && strchr(*environment, '=') != NULL &&
             add(settings, *environment, channels, ret, err) != 0)

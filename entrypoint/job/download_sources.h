@@ -6,7 +6,7 @@
 
 #include "common/error.h"
 #include "entrypoint/job/sagemaker/channels.h"
-#include "entrypoint/job/sagemaker/hyperparameters.h"
+#include "entrypoint/job/sagemaker/sagemaker_request.h"
 #include "entrypoint/job/settings.h"
 
 #include <stdbool.h>
@@ -27,7 +27,7 @@ struct download_sources {
 
 /* NEEDS_CODE is false for `train -- PROGRAM`. The channels are added to CHANNELS, which must not
  * have them yet. */
-int download_sources_read(const struct settings *settings, const struct hyperparameters *h,
+int download_sources_read(const struct settings *settings, const struct sagemaker_request *request,
                           char *const *environment, bool needs_code, struct channels *channels,
                           struct download_sources *ret, struct error *err);
 

@@ -18,8 +18,7 @@
 
 void job_done(struct job *j) {
     cluster_done(&j->cluster);
-    mpi_options_done(&j->mpi_options);
-    hyperparameters_done(&j->hyperparameters);
+    sagemaker_request_done(&j->request);
     channels_done(&j->channels);
     metric_definitions_done(&j->metrics);
     user_program_done(&j->program);
@@ -32,7 +31,7 @@ struct job_inputs {
     struct download_sources sources;
 };
 
-static int read_inputs(const struct settings *s, const struct hyperparameters *h,
+static int read_inputs(const struct settings *s, const struct sagemaker_request *request,
                        char *const *environment, bool needs_code, struct job_inputs *ret,
                        struct error *err) {
     char path[PATH_MAX];
@@ -40,7 +39,8 @@ static int read_inputs(const struct settings *s, const struct hyperparameters *h
         sagemaker_request_path(s->base_dir, "inputdataconfig.json", path, err) != 0 ||
         channels_read(path, &ret->channels, err) != 0)
         return -1;
-    return download_sources_read(s, h, environment, needs_code, &ret->channels, &ret->sources, err);
+    return download_sources_read(s, request, environment, needs_code, &ret->channels, &ret->sources,
+                                 err);
 }
 
 char *job_trainer(void) {
@@ -80,7 +80,7 @@ int job_resolve(struct job *j, const char *const *arguments, char *const *enviro
     cleanup_free char *ringtrain = job_trainer();
     struct user_program_inputs in = {
         .arguments = arguments,
-        .hyperparameters = &j->hyperparameters,
+        .request = &j->request,
         .base_dir = j->settings.base_dir,
         .environment = environment,
         .ringtrain = ringtrain,
@@ -137,21 +137,20 @@ int job_read(const char *const *arguments, char *const *environment, struct job 
     struct warnings warnings = {0};
     struct error first = {0}, later;
     int read = settings_parse(environment, &settings, &warnings, &first);
-    if (sagemaker_request_read(settings.base_dir, &request, read == 0 ? &first : &later) != 0)
+    if (sagemaker_request_read(settings.base_dir, environment, &request,
+                               read == 0 ? &first : &later) != 0)
         read = -1;
     if (job_hosts_read(&settings, &request, once, environment, &hosts,
                        read == 0 ? &first : &later) != 0)
         read = -1;
     warnings_join(&warnings, &hosts.warnings);
     if (read == 0)
-        read =
-            read_inputs(&settings, &request.hyperparameters, environment, !exact, &inputs, &first);
+        read = read_inputs(&settings, &request, environment, !exact, &inputs, &first);
     if (read == 0)
         check_whole(&settings, &request.hyperparameters, environment, &metrics, &warnings);
     *ret = (struct job){.settings = settings,
                         .cluster = hosts.cluster,
-                        .hyperparameters = request.hyperparameters,
-                        .mpi_options = request.mpi_options,
+                        .request = request,
                         .channels = inputs.channels,
                         .sources = inputs.sources,
                         .metrics = metrics,

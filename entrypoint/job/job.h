@@ -1,5 +1,6 @@
 /* Configuration of a job, as one container knows it before it connects to others: settings,
- * cluster, hyperparameters, channels, program, ports. Read once at start; constant afterwards. */
+ * cluster, SageMaker's request, channels, program, ports. Read once at start; constant afterwards.
+ */
 #ifndef ENTRYPOINT_JOB_JOB_H
 #define ENTRYPOINT_JOB_JOB_H
 
@@ -10,9 +11,8 @@
 #include "entrypoint/job/launcher.h"
 #include "entrypoint/job/ports.h"
 #include "entrypoint/job/sagemaker/channels.h"
-#include "entrypoint/job/sagemaker/hyperparameters.h"
 #include "entrypoint/job/sagemaker/metric_definitions.h"
-#include "entrypoint/job/sagemaker/mpi_options.h"
+#include "entrypoint/job/sagemaker/sagemaker_request.h"
 #include "entrypoint/job/settings.h"
 #include "entrypoint/job/user_program.h"
 
@@ -24,8 +24,7 @@ struct job {
     /* The first of them, if the platform's hosts are several jobs (sagemaker/instance_groups.h): it
      * distinguishes the upload targets. "": they are one job. */
     char part[HOST_NAME_SIZE];
-    struct hyperparameters hyperparameters;
-    struct mpi_options mpi_options; /* of theirs */
+    struct sagemaker_request request;
     struct channels channels;
     struct download_sources sources; /* downloaded before the job begins */
     struct metric_definitions metrics;

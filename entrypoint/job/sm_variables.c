@@ -148,9 +148,9 @@ static void put_groups(struct values *v, const struct cluster *c) {
  * in the one default group, and MPI applies to it. */
 static json_t *put_distribution(struct values *v, const struct job *job) {
     const struct cluster *c = &job->cluster;
-    json_t *groups = instance_groups_groups(&job->mpi_options, c);
+    json_t *groups = instance_groups_groups(&job->request.mpi_options, c);
     json_t *hosts = has_groups(c) ? json_array() : host_list(v, c);
-    if (!has_groups(c) && job->mpi_options.mpi == WISH_YES && json_array_size(groups) == 0)
+    if (!has_groups(c) && job->request.mpi_options.mpi == WISH_YES && json_array_size(groups) == 0)
         append(v, groups, json_string(own_group(c)));
     for (size_t i = 0; i < json_array_size(groups); i++) {
         json_t *own = still_here(
@@ -282,9 +282,9 @@ enum { LOG_LEVEL_INFO = 20 };
 
 /* The job's region, else the container's. The toolkit asks boto3, which uses AWS_DEFAULT_REGION,
  * and the service sets AWS_REGION. */
-static const char *region_of(const struct hyperparameters *h, const struct argv *given) {
+static const char *region_of(const struct sagemaker_request *request, const struct argv *given) {
     static const char *const names[] = {"SAGEMAKER_REGION", "AWS_DEFAULT_REGION", "AWS_REGION"};
-    const char *region = hyperparameters_get(h, "sagemaker_region");
+    const char *region = request->region;
     for (size_t i = 0; region == NULL && i < sizeof(names) / sizeof(names[0]); i++) {
         region = argv_get_env(given, names[i]);
         if (region != NULL && region[0] == '\0')
@@ -295,9 +295,8 @@ static const char *region_of(const struct hyperparameters *h, const struct argv 
 
 /* Adds the variables that the toolkit derives from its own hyperparameters. */
 static void put_service(struct values *v, const struct job *job, const struct argv *given) {
-    const struct hyperparameters *h = &job->hyperparameters;
-    const char *region = region_of(h, given);
-    const char *level = hyperparameters_get(h, "sagemaker_container_log_level");
+    const char *region = region_of(&job->request, given);
+    const char *level = job->request.log_level;
     const char *module = argv_get_env(given, "SAGEMAKER_TRAINING_MODULE");
     int64_t number = LOG_LEVEL_INFO;
     if (level != NULL && str_parse_whole(level, 0, 100, &number, NULL) != 0)
@@ -403,7 +402,7 @@ int sm_variables_add(const struct job *job, struct argv *ret, struct error *err)
     put_hosts(&v, &job->cluster);
     put_folders(&v, base);
     json_t *folders = put_channels(&v, &job->channels, base);
-    put_hyperparameters(&v, &job->hyperparameters);
+    put_hyperparameters(&v, &job->request.hyperparameters);
     put_program(&v, &job->program, base);
     put_python_path(&v, &job->program, argv_get_env(ret, "PYTHONPATH"));
     put_service(&v, job, ret);

@@ -123,16 +123,10 @@ static int add_found(const struct user_program_inputs *in, const char *name, str
 
 /* --- sagemaker_program ----------------------------------------------------------------------- */
 
-static const char *either(const struct user_program_inputs *in, const char *hyperparameter,
-                          const char *variable) {
-    const char *text = hyperparameters_get(in->hyperparameters, hyperparameter);
-    return text != NULL ? text : env_get(in->environment, variable);
-}
-
 /* The submitted folder; NULL if there is none. The content of an archive is already in BASE/code
  * (download_sources.h). */
 static const char *submitted(const struct user_program_inputs *in) {
-    const char *submit = either(in, "sagemaker_submit_directory", "SAGEMAKER_SUBMIT_DIRECTORY");
+    const char *submit = in->request->submit_directory;
     return submit == NULL || download_sources_is_archive(submit) ? NULL
                                                                  : download_sources_path(submit);
 }
@@ -328,11 +322,11 @@ static int resolve_trainer(const struct user_program_inputs *in, struct user_pro
 
 static int resolve_flags(const struct user_program_inputs *in, struct user_program *ret,
                          struct error *err) {
-    const char *entry = either(in, "sagemaker_program", "SAGEMAKER_PROGRAM");
+    const char *entry = in->request->program;
     bool given = entry != NULL && entry[0] != '\0';
     int resolved = given ? resolve_entry(in, entry, ret, err) : resolve_trainer(in, ret, err);
-    if (resolved != 0 ||
-        hyperparameters_add_flags(in->hyperparameters, !ret->is_trainer, &ret->user_args, err) != 0)
+    if (resolved != 0 || hyperparameters_add_flags(&in->request->hyperparameters, !ret->is_trainer,
+                                                   &ret->user_args, err) != 0)
         return -1;
     return argv_add_all(&ret->user_args, in->arguments, err);
 }

@@ -19,15 +19,15 @@
 #include "common/argv.h"
 #include "common/error.h"
 #include "entrypoint/job/python_code.h"
-#include "entrypoint/job/sagemaker/hyperparameters.h"
+#include "entrypoint/job/sagemaker/sagemaker_request.h"
 
 #include <stdbool.h>
 
 struct user_program_inputs {
     const char *const *arguments; /* the words after `train`, NULL at the end */
-    const struct hyperparameters *hyperparameters;
+    const struct sagemaker_request *request;
     const char *base_dir;     /* /opt/ml */
-    char *const *environment; /* for PATH and the two variables above */
+    char *const *environment; /* for PATH */
     const char *ringtrain;    /* path of the trainer; NULL: looked up in PATH */
 };
 

@@ -46,7 +46,7 @@ static bool choose_ucx(const struct master *m) {
         hosts.with_device += counts && f->device;
         hosts.with_component += counts && f->ucx;
     }
-    bool options = openmpi_has_parameters(m->s.job->mpi_options.options, NULL) != 0;
+    bool options = openmpi_has_parameters(m->s.job->request.mpi_options.options, NULL) != 0;
     ucx_choose(&hosts, options, &choice);
     if (choice.worse)
         log_warning("%s", choice.said);

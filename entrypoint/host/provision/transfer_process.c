@@ -20,7 +20,7 @@ static bool is_for_aws(const char *variable) {
 
 json_t *transfer_process_environment(const struct job *job, char *const *environment) {
     json_t *list = json_array();
-    const char *region = hyperparameters_get(&job->hyperparameters, "sagemaker_region");
+    const char *region = job->request.region;
     for (; *environment != NULL; environment++)
         if (is_for_aws(*environment))
             (void)json_array_append_new(list, json_string(*environment));

@@ -112,7 +112,9 @@ int environment_host(const struct job *job, char *const *own, struct argv *ret, 
         return -1;
     if (sm_variables_add(job, ret, err) != 0 || tf_environment_add_workers(job, ret, err) != 0)
         return -1;
-    return job->mpi_options.options != NULL ? add_custom(job->mpi_options.options, ret, err) : 0;
+    return job->request.mpi_options.options != NULL
+               ? add_custom(job->request.mpi_options.options, ret, err)
+               : 0;
 }
 
 void environment_recorder(const struct services *services, struct flight_recorder *ret) {
@@ -130,8 +132,8 @@ int environment_add_recorder(const struct services *services, struct argv *ret, 
 
 static bool are_bound(const struct job *job) {
     struct custom_options custom = {0};
-    bool bound = job->mpi_options.options != NULL &&
-                 custom_options_parse(job->mpi_options.options, &custom, NULL) == 0 &&
+    bool bound = job->request.mpi_options.options != NULL &&
+                 custom_options_parse(job->request.mpi_options.options, &custom, NULL) == 0 &&
                  custom.bind_to[0] != '\0' && strcmp(custom.bind_to, "none") != 0;
     custom_options_done(&custom);
     return bound;

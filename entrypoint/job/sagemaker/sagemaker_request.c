@@ -1,5 +1,6 @@
 #include "entrypoint/job/sagemaker/sagemaker_request.h"
 
+#include "common/argv.h"
 #include "common/text/redact.h"
 
 #include <stdio.h>
@@ -7,7 +8,7 @@
 void sagemaker_request_done(struct sagemaker_request *r) {
     mpi_options_done(&r->mpi_options);
     hyperparameters_done(&r->hyperparameters);
-    r->job_name = NULL;
+    *r = (struct sagemaker_request){0};
 }
 
 int sagemaker_request_path(const char *base_dir, const char *name, char path[PATH_MAX],
@@ -27,14 +28,39 @@ static int redact_secrets(const struct hyperparameters *h, struct error *err) {
     return 0;
 }
 
-int sagemaker_request_read(const char *base_dir, struct sagemaker_request *ret, struct error *err) {
+/* Secrets first: a message about what follows must not show them. */
+static int read_request(char *const *environment, struct sagemaker_request *ret,
+                        struct error *err) {
+    const struct hyperparameters *h = &ret->hyperparameters;
+    if (redact_secrets(h, err) != 0)
+        return -1;
+    ret->job_name = hyperparameters_get(h, "sagemaker_job_name");
+    ret->program = hyperparameters_get(h, "sagemaker_program");
+    if (ret->program == NULL)
+        ret->program = env_get(environment, "SAGEMAKER_PROGRAM");
+    ret->submit_directory = hyperparameters_get(h, "sagemaker_submit_directory");
+    if (ret->submit_directory == NULL)
+        ret->submit_directory = env_get(environment, "SAGEMAKER_SUBMIT_DIRECTORY");
+    ret->region = hyperparameters_get(h, "sagemaker_region");
+    ret->log_level = hyperparameters_get(h, "sagemaker_container_log_level");
+    return mpi_options_read(h, &ret->mpi_options, err);
+}
+
+int sagemaker_request_parse(const char *bytes, size_t size, const char *source,
+                            char *const *environment, struct sagemaker_request *ret,
+                            struct error *err) {
+    *ret = (struct sagemaker_request){0};
+    if (hyperparameters_parse(bytes, size, source, &ret->hyperparameters, err) != 0)
+        return -1;
+    return read_request(environment, ret, err);
+}
+
+int sagemaker_request_read(const char *base_dir, char *const *environment,
+                           struct sagemaker_request *ret, struct error *err) {
     char path[PATH_MAX];
     *ret = (struct sagemaker_request){0};
     if (sagemaker_request_path(base_dir, "hyperparameters.json", path, err) != 0 ||
         hyperparameters_read(path, &ret->hyperparameters, err) != 0)
         return -1;
-    ret->job_name = hyperparameters_get(&ret->hyperparameters, "sagemaker_job_name");
-    return redact_secrets(&ret->hyperparameters, err) != 0
-               ? -1
-               : mpi_options_read(&ret->hyperparameters, &ret->mpi_options, err);
+    return read_request(environment, ret, err);
 }

@@ -133,7 +133,7 @@ static int choose(const char *options, enum launcher_kind *ret) {
     struct world w;
     struct error err;
     open_world(&w, 2, NULL);
-    w.job.mpi_options.options = options;
+    w.job.request.mpi_options.options = options;
     int result = mpi_setup_choose(&w.job, nowhere, &err);
     *ret = w.job.launcher.kind;
     close_world(&w);

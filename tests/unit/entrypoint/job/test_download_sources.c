@@ -9,11 +9,12 @@ static int read_it(char *const *environment, const char *hyperparameters, const 
                    bool needs_code, struct channels *channels, struct download_sources *ret,
                    struct error *err) {
     struct settings settings = {.sharded = sharded};
-    static struct hyperparameters h;
-    hyperparameters_done(&h);
-    CU_ASSERT_EQUAL(hyperparameters_parse(hyperparameters, strlen(hyperparameters), "h", &h, NULL),
+    static struct sagemaker_request request;
+    sagemaker_request_done(&request);
+    CU_ASSERT_EQUAL(sagemaker_request_parse(hyperparameters, strlen(hyperparameters), "h",
+                                            environment, &request, NULL),
                     0);
-    return download_sources_read(&settings, &h, environment, needs_code, channels, ret, err);
+    return download_sources_read(&settings, &request, environment, needs_code, channels, ret, err);
 }
 
 static void channels_come_from_variables(void) {

@@ -50,7 +50,7 @@ static void a_sagemaker_job_is_read_whole(void) {
     CU_ASSERT_STRING_EQUAL(buf_text(&redacted), "token ***");
     redact_done();
     CU_ASSERT_EQUAL(job.warnings.count, 0);
-    CU_ASSERT_STRING_EQUAL(job.mpi_options.options, "-x A=b");
+    CU_ASSERT_STRING_EQUAL(job.request.mpi_options.options, "-x A=b");
     job_done(&job);
 
     char name[] = "TRAINING_JOB_NAME=job-2";

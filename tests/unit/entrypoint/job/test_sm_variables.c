@@ -19,6 +19,12 @@ static void read_cluster(const char *text, struct cluster *ret) {
     platform_description_done(&d);
 }
 
+static void read_request(const char *parameters, struct sagemaker_request *ret) {
+    char *none[] = {NULL};
+    CU_ASSERT_EQUAL(sagemaker_request_parse(parameters, strlen(parameters), "h", none, ret, NULL),
+                    0);
+}
+
 static struct job sagemaker_job(void) {
     static const char resource[] =
         "{\"current_host\":\"algo-2\",\"hosts\":[\"algo-1\",\"algo-10\",\"algo-2\"],"
@@ -37,8 +43,7 @@ static struct job sagemaker_job(void) {
     static const char input[] = "{\"train\":{\"TrainingInputMode\":\"File\"},\"My-val\":{}}";
     struct job job = {.settings = {.base_dir = "/opt/ml"}};
     read_cluster(resource, &job.cluster);
-    CU_ASSERT_EQUAL(
-        hyperparameters_parse(parameters, strlen(parameters), "h", &job.hyperparameters, NULL), 0);
+    read_request(parameters, &job.request);
     CU_ASSERT_EQUAL(channels_parse(input, strlen(input), "i", &job.channels, NULL), 0);
     cluster_fill_slots(&job.cluster, 2);
     job.program.entry_point = strdup("train.py");
@@ -99,7 +104,7 @@ static void they_are_what_the_toolkit_sets(void) {
     };
     struct job job = sagemaker_job();
     cleanup_argv struct argv got = {0};
-    job.mpi_options.groups = json_pack("[s]", "g");
+    job.request.mpi_options.groups = json_pack("[s]", "g");
     CU_ASSERT_EQUAL(argv_set_env(&got, "PYTHONPATH", "/mine", NULL), 0);
     CU_ASSERT_EQUAL(sm_variables_add(&job, &got, NULL), 0);
     for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
@@ -161,7 +166,7 @@ static void the_training_env_holds_them_all(void) {
     };
     struct job job = sagemaker_job();
     cleanup_argv struct argv got = {0};
-    job.mpi_options.groups = json_pack("[s]", "g");
+    job.request.mpi_options.groups = json_pack("[s]", "g");
     CU_ASSERT_EQUAL(sm_variables_add(&job, &got, NULL), 0);
     const char *text = argv_get_env(&got, "SM_TRAINING_ENV");
     cleanup_json json_t *object = NULL;
@@ -257,8 +262,9 @@ static void a_thousand_hosts_in_groups_have_their_variables(void) {
     cleanup_argv struct argv got = {0};
     bool plain = true;
     thousand("algo-", &job);
-    job.mpi_options.groups = json_pack("[s]", "a");
-    CU_ASSERT_EQUAL(instance_groups_choose(&job.mpi_options, &job.cluster, &plain, NULL), 0);
+    job.request.mpi_options.groups = json_pack("[s]", "a");
+    CU_ASSERT_EQUAL(instance_groups_choose(&job.request.mpi_options, &job.cluster, &plain, NULL),
+                    0);
     CU_ASSERT_FALSE(plain);
     CU_ASSERT_EQUAL(job.cluster.count, 400);
     CU_ASSERT_STRING_EQUAL(job.cluster.hosts[0].name.text, "algo-1");
@@ -294,9 +300,8 @@ static void integers_of_any_size_keep_their_digits(void) {
         "{\"ids\":[99999999999999999999],\"lr\":0.1,\"seed\":18446744073709551615}";
     struct job job = sagemaker_job();
     cleanup_argv struct argv got = {0};
-    hyperparameters_done(&job.hyperparameters);
-    CU_ASSERT_EQUAL(
-        hyperparameters_parse(parameters, strlen(parameters), "h", &job.hyperparameters, NULL), 0);
+    sagemaker_request_done(&job.request);
+    read_request(parameters, &job.request);
     CU_ASSERT_EQUAL(sm_variables_add(&job, &got, NULL), 0);
     CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "SM_HPS"), all);
     CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "SM_HP_SEED"), "18446744073709551615");
@@ -345,7 +350,7 @@ static void without_groups_there_is_one_that_nobody_lists(void) {
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct job job = {.settings = {.base_dir = "/opt/ml"},
-                          .mpi_options = {.mpi = cases[i].mpi}};
+                          .request.mpi_options.mpi = cases[i].mpi};
         char text[256];
         cleanup_argv struct argv got = {0};
         (void)snprintf(text, sizeof(text), "{\"current_host\":\"b\",\"hosts\":[\"a\",\"b\"]%s}",
@@ -373,6 +378,7 @@ static void without_groups_there_is_one_that_nobody_lists(void) {
 static void groups_that_are_not_distributed_have_no_hosts_in_it(void) {
     struct job job = sagemaker_job();
     cleanup_argv struct argv got = {0};
+    job.request.mpi_options.mpi = WISH_UNSAID;
     CU_ASSERT_EQUAL(sm_variables_add(&job, &got, NULL), 0);
     CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "SM_DISTRIBUTION_INSTANCE_GROUPS"), "[]");
     ASSERT_CONTAINS(argv_get_env(&got, "SM_TRAINING_ENV"), "\"distribution_hosts\":[]");
@@ -395,9 +401,7 @@ static void the_region_is_the_job_s_or_the_container_s(void) {
         struct job job = {.settings = {.base_dir = "/opt/ml"}};
         cleanup_argv struct argv got = {0};
         read_cluster("{\"current_host\":\"a\",\"hosts\":[\"a\"]}", &job.cluster);
-        CU_ASSERT_EQUAL(hyperparameters_parse(cases[i].parameters, strlen(cases[i].parameters), "h",
-                                              &job.hyperparameters, NULL),
-                        0);
+        read_request(cases[i].parameters, &job.request);
         for (size_t k = 0; k < 3 && cases[i].variables[k][0] != NULL; k++)
             CU_ASSERT_EQUAL(
                 argv_set_env(&got, cases[i].variables[k][0], cases[i].variables[k][1], NULL), 0);
@@ -440,8 +444,7 @@ static void what_is_too_long_for_a_variable_is_left_out(void) {
                         0);
     CU_ASSERT_EQUAL(buf_add(&text, "}", 1, NULL), 0);
     read_cluster("{\"current_host\":\"a\",\"hosts\":[\"a\"]}", &job.cluster);
-    CU_ASSERT_EQUAL(hyperparameters_parse(text.data, text.size, "h", &job.hyperparameters, NULL),
-                    0);
+    read_request(buf_text(&text), &job.request);
     struct log_sink before = log_set_sink((struct log_sink){.put = keep});
     CU_ASSERT_EQUAL(sm_variables_add(&job, &got, NULL), 0);
     (void)log_set_sink(before);

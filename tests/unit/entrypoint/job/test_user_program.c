@@ -40,15 +40,15 @@ static void make_house(void) {
 
 static int resolve(const char *parameters, const char *const *arguments, struct user_program *ret,
                    struct error *err) {
-    struct hyperparameters h = {0};
+    struct sagemaker_request request;
     make_house();
-    CU_ASSERT_EQUAL(hyperparameters_parse(parameters, strlen(parameters), "h", &h, NULL), 0);
-    struct user_program_inputs in = {.arguments = arguments,
-                                     .hyperparameters = &h,
-                                     .base_dir = base,
-                                     .environment = environment};
+    CU_ASSERT_EQUAL(
+        sagemaker_request_parse(parameters, strlen(parameters), "h", environment, &request, NULL),
+        0);
+    struct user_program_inputs in = {
+        .arguments = arguments, .request = &request, .base_dir = base, .environment = environment};
     int resolved = user_program_resolve(&in, ret, err);
-    hyperparameters_done(&h);
+    sagemaker_request_done(&request);
     return resolved;
 }
 
@@ -314,18 +314,6 @@ static void what_cannot_run_has_its_code(void) {
     expect_error("{\"sagemaker_program\":\"/nonexistent/c.py\"}", none, 127, "/nonexistent/c.py");
 }
 
-static void variables_stand_in_for_hyperparameters(void) {
-    make_house();
-    char program[] = "SAGEMAKER_PROGRAM=a.sh";
-    char *with[] = {path_variable, program, NULL};
-    struct hyperparameters h = {0};
-    struct user_program_inputs in = {
-        .arguments = none, .hyperparameters = &h, .base_dir = base, .environment = with};
-    cleanup_user_program struct user_program p = {0};
-    CU_ASSERT_EQUAL(user_program_resolve(&in, &p, NULL), 0);
-    CU_ASSERT_STRING_EQUAL(p.entry_point, "a.sh");
-}
-
 static void a_script_that_is_not_executable_is_started_by_its_interpreter(void) {
     char path[4400];
     struct error err = {0};
@@ -355,6 +343,5 @@ UNIT_SUITE("job.user_program", UNIT(the_trainer_is_the_default),
            UNIT(the_submit_directory_comes_first_quoted_or_not), UNIT(code_may_lie_in_its_channel),
            UNIT(fetched_code_lies_in_the_code_folder), UNIT(a_package_runs_as_its_module),
            UNIT(requirements_lie_in_the_folder_of_code), UNIT(what_cannot_run_has_its_code),
-           UNIT(variables_stand_in_for_hyperparameters),
            UNIT(a_script_that_is_not_executable_is_started_by_its_interpreter),
            UNIT(relative_paths_become_absolute))

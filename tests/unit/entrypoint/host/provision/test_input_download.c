@@ -245,17 +245,14 @@ static void an_archive_of_this_machine_is_a_file_that_nobody_passes_on(void) {
 }
 
 static void the_sdks_region_is_handed_on(void) {
-    static const char text[] = "{\"sagemaker_region\": \"\\\"us-west-2\\\"\"}";
     struct job j;
     char *none[] = {NULL};
     fill(&j);
-    CU_ASSERT_EQUAL(
-        hyperparameters_parse(text, strlen(text), "hyperparameters", &j.hyperparameters, NULL), 0);
+    j.request.region = "us-west-2";
     cleanup_json json_t *order = input_download_order(&j, none);
     const json_t *list = json_object_get(order, "environment");
     CU_ASSERT_STRING_EQUAL(json_string_value(json_array_get(list, 0)),
                            "SAGEMAKER_REGION=us-west-2");
-    hyperparameters_done(&j.hyperparameters);
 }
 
 /* Beside the tests' own programs there is none that fetches. */

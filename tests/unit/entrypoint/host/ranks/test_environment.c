@@ -150,7 +150,7 @@ static void ranks_of_a_host_share_its_processors(void) {
         cleanup_argv struct argv got = {0};
         (void)snprintf(set, sizeof(set), "%s", rows[i].own != NULL ? rows[i].own : "");
         job.cluster.hosts = pair;
-        job.mpi_options.options = rows[i].options;
+        job.request.mpi_options.options = rows[i].options;
         CU_ASSERT_EQUAL(environment_host(&job, own, &got, NULL), 0);
         CU_ASSERT_EQUAL(environment_threads(&job, &got, rows[i].cpus), rows[i].threads);
         CU_ASSERT_EQUAL(environment_set_threads(&got, rows[i].threads, NULL), 0);
@@ -172,7 +172,7 @@ static void the_users_options_for_mpirun_reach_ranks(void) {
     char *launched[] = {place, size, local, local_size, attempt, btl, pml, NULL};
     cleanup_argv struct argv got = {0};
     struct error err = {0};
-    job.mpi_options.options = "--NCCL_DEBUG=INFO -x A='b c' --mca btl tcp,self -v";
+    job.request.mpi_options.options = "--NCCL_DEBUG=INFO -x A='b c' --mca btl tcp,self -v";
     CU_ASSERT_EQUAL(environment_host(&job, own, &got, NULL), 0);
     CU_ASSERT_EQUAL(environment_add_rank(&got, launched, "10.0.0.1", 7073, NULL), 0);
     CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "NCCL_DEBUG"), "INFO");
@@ -180,7 +180,7 @@ static void the_users_options_for_mpirun_reach_ranks(void) {
     CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "OMPI_MCA_btl"), "tcp,self");
     CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "OMPI_MCA_pml"), "ob1");
     CU_ASSERT(has_once(&got, "NCCL_DEBUG") && has_once(&got, "OMPI_MCA_btl"));
-    job.mpi_options.options = "--host a";
+    job.request.mpi_options.options = "--host a";
     CU_ASSERT_EQUAL(environment_host(&job, own, &got, &err), -1);
     ASSERT_CONTAINS(err.text, "--host");
 }
