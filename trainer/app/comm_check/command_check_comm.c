@@ -89,15 +89,13 @@ static int check(const struct check_comm_flags *f, struct step_limit *limit, str
                       COMMS[f->comm]);
     if (result == 0)
         result = comm_check_run(&c, (enum reducer_kind)f->comm, comm, limit, err);
-    if (result != 0) {
-        comm_check_done(&c);
-        comm_abort(comm);
-        return -1;
+    const int measured = result;
+    if (measured == 0) {
+        result = report(&c, f->json, err);
+        step_limit_next(limit, COMM_CHECK_STEP_SECONDS, "leaving MPI together");
     }
-    result = report(&c, f->json, err);
-    step_limit_next(limit, COMM_CHECK_STEP_SECONDS, "leaving MPI together");
     comm_check_done(&c);
-    comm_close(comm);
+    ranks_close(comm, measured, err);
     return result;
 }
 

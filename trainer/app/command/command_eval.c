@@ -126,10 +126,7 @@ int command_eval(int argc, char *const *argv, struct error *err) {
         result = options.watch != NULL ? eval_watch(&s.trained, &s.report, &s.artifacts, err)
                                        : run(&s, err);
     scoring_done(&s);
-    if (result < 0)
-        comm_abort(comm);
-    else
-        comm_close(comm);
+    ranks_close(comm, result, err);
     return result;
 }
 

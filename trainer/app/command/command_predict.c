@@ -133,10 +133,7 @@ static int with_ranks(const struct options *o, int argc, char *const *argv, char
     if (result == 0)
         result = run(&p, words, count, err);
     prediction_done(&p);
-    if (result < 0)
-        comm_abort(comm);
-    else
-        comm_close(comm);
+    ranks_close(comm, result, err);
     return result;
 }
 

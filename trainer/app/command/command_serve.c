@@ -170,10 +170,7 @@ static int with_comm(const struct options *o, int argc, char *const *argv, struc
         serving_done(s);
     }
     free(s);
-    if (result < 0)
-        comm_abort(comm);
-    else
-        comm_close(comm);
+    ranks_close(comm, result, err);
     return result;
 }
 

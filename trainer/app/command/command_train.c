@@ -76,13 +76,13 @@ int command_train(int argc, char *const *argv, struct error *err) {
     wait_policy_settle((int)options.threads);
     if (ranks_open(options.comm, &comm, err) != 0)
         return -1;
-    if (same_command(comm, argc, argv, err) != 0 || device_settle(&options, comm, err) != 0 ||
-        take_part(&options, comm, &code, err) != 0) {
-        comm_abort(comm);
-        return -1;
-    }
-    comm_close(comm);
-    return (int)code;
+    int result = same_command(comm, argc, argv, err);
+    if (result == 0)
+        result = device_settle(&options, comm, err);
+    if (result == 0)
+        result = take_part(&options, comm, &code, err);
+    ranks_close(comm, result, err);
+    return result == 0 ? (int)code : -1;
 }
 
 void command_train_help(FILE *out, int argc, char *const *argv) {

@@ -86,7 +86,7 @@ static int name_the_odd(const struct statement *all, int ranks, const char *what
 }
 
 void ranks_close(struct comm *comm, int result, const struct error *err) {
-    if (result == 0 || (err != NULL && err->code == EXIT_CODE_STOPPED))
+    if (result >= 0 || (err != NULL && err->code == EXIT_CODE_STOPPED))
         comm_close(comm);
     else
         comm_abort(comm);

@@ -14,8 +14,9 @@
  * touching either. */
 int ranks_open(enum option_comm wanted, struct comm **ret, struct error *err);
 
-/* Closes COMM after a command that ended with RESULT and ERR: in order where all ranks have ended
- * so, after a success or a stop; else it aborts, which ends the other ranks. */
+/* Closes COMM after a command that returned RESULT, -1 with ERR for a failure. After a failure of
+ * this rank it aborts, which ends the other ranks. A stop (EXIT_CODE_STOPPED) is none: all ranks
+ * end so together. */
 void ranks_close(struct comm *comm, int result, const struct error *err);
 
 /* Returns what connects several ranks, with its version; "" for a single one. Not thread-safe. */
