@@ -216,15 +216,18 @@ static void a_daemon_that_was_killed_is_reported_as_that(void) {
     take_down();
 }
 
-/* A rank's shim is a child of mpirun's here. */
-static int end_mpirun_by(const char *signal, const char *restarts) {
+/* Ends only when the master kills it, which is after the master has seen mpirun's end. */
+static const char stubborn[] = "trap '' HUP INT TERM;";
+
+/* A rank's shim is a child of mpirun's here. The ranks run PREPARE first. */
+static int end_mpirun_by(const char *signal, const char *prepare, const char *restarts) {
     char script[256];
     const char *const settings[] = {two_ranks[0], two_ranks[1], restarts, NULL};
     const char *words[] = {"--", "sh", "-c", script, NULL};
     (void)snprintf(script, sizeof(script),
-                   "[ $RINGMASTER_ATTEMPT = 1 ] || exit 0; [ $RANK = 1 ] && "
+                   "[ $RINGMASTER_ATTEMPT = 1 ] || exit 0; %s [ $RANK = 1 ] && "
                    "kill -%s $(cut -d ' ' -f 4 /proc/$PPID/stat); exec sleep 60",
-                   signal);
+                   prepare, signal);
     stage_start(&host, "killed", settings, words);
     return stage_end(&host);
 }
@@ -234,12 +237,12 @@ static void an_mpirun_that_is_killed_is_the_cause_and_may_be_tried_again(void) {
         unit_skip("no mpirun here");
         return;
     }
-    CU_ASSERT_EQUAL(end_mpirun_by("KILL", "RINGMASTER_RESTARTS=0"), 137);
+    CU_ASSERT_EQUAL(end_mpirun_by("KILL", stubborn, "RINGMASTER_RESTARTS=0"), 137);
     ASSERT_CONTAINS(stage_failure(&host),
                     "signal: 127.0.0.1: mpirun was killed by signal 9 (SIGKILL)");
-    CU_ASSERT_EQUAL(end_mpirun_by("KILL", "RINGMASTER_RESTARTS=1"), 0);
+    CU_ASSERT_EQUAL(end_mpirun_by("KILL", stubborn, "RINGMASTER_RESTARTS=1"), 0);
     ASSERT_CONTAINS(stage_output(&host), "mpirun was killed by signal 9 (SIGKILL)");
-    CU_ASSERT_EQUAL(end_mpirun_by("TERM", "RINGMASTER_RESTARTS=1"), 0);
+    CU_ASSERT_EQUAL(end_mpirun_by("TERM", "", "RINGMASTER_RESTARTS=1"), 0);
     ASSERT_CONTAINS(stage_output(&host), "something sent a signal to them or to mpirun");
 }
 
