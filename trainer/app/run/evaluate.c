@@ -124,16 +124,17 @@ static int run(struct scoring *s, struct comm *comm, struct evaluation *ret, str
         .threads = s->options->threads,
         .depth = 3,
     };
+    struct sample_counts found;
     cleanup_loader struct loader *loader = NULL;
     if (tally_open(s, err) != 0 || score_open(&s->score, data, err) != 0 ||
         loader_start(&load, &loader, err) != 0 || score_all(s, loader, err) != 0 ||
-        sample_health_share(comm, &data->validation, data->bad_allowed, err) != 0 ||
+        sample_health_share(comm, &data->validation, data->bad_allowed, &found, err) != 0 ||
         comm_sum(comm, s->totals, TOTALS, COMM_F64, err) != 0)
         return error_wrap(err, "evaluating");
     *ret = (struct evaluation){
         .images = (int64_t)s->totals[TOTAL_IMAGES],
-        .bad = bad_samples_count(&data->validation.faults, BAD_SAMPLE_BAD),
-        .damaged = bad_samples_count(&data->validation.faults, BAD_SAMPLE_DAMAGED),
+        .bad = found.bad,
+        .damaged = found.damaged,
         .classes = data->classes,
         .stopped = s->totals[TOTAL_STOPPED] > 0,
     };

@@ -142,27 +142,31 @@ void report_times(const struct report *r, struct metric_field ret[REPORT_TIMES])
     memcpy(ret, times, sizeof(times));
 }
 
-static int print(struct report *r, struct buf *line, struct error *err) {
+/* Prints LINES, ends the last one, and leaves LINES empty. */
+static int print(struct report *r, struct buf *lines, struct error *err) {
     status_line_clear(&r->line);
-    if (fprintf(r->out, "%s\n", buf_text(line)) < 0 || fflush(r->out) != 0)
+    if (fprintf(r->out, "%s\n", buf_text(lines)) < 0 || fflush(r->out) != 0)
         return error_set_errno(err, EXIT_CODE_CONFIG, "writing to standard output");
-    buf_consume(line, line->size);
+    buf_consume(lines, lines->size);
     return 0;
 }
 
+/* Ends the last of LINES if there is one, so that another can follow. */
+static int next_line(struct buf *lines, struct error *err) {
+    return lines->size == 0 ? 0 : buf_add(lines, "\n", 1, err);
+}
+
 static int print_row(struct report *r, const struct table_row *row, struct error *err) {
-    cleanup_buf struct buf line = {0};
-    buf_init(&line, LINE_MAX_SIZE);
-    if (r->table && !r->header) {
-        if (report_line_header(&line, err) != 0 || print(r, &line, err) != 0)
-            return -1;
-        r->header = true;
-    }
-    if (r->table && (report_line_row(&line, row, err) != 0 || print(r, &line, err) != 0))
+    cleanup_buf struct buf lines = {0};
+    buf_init(&lines, 3 * LINE_MAX_SIZE);
+    if (r->table && !r->header && report_line_header(&lines, err) != 0)
         return -1;
-    if (r->metrics && (report_line_train(&line, row, err) != 0 || print(r, &line, err) != 0))
+    r->header = r->header || r->table;
+    if (r->table && (next_line(&lines, err) != 0 || report_line_row(&lines, row, err) != 0))
         return -1;
-    return 0;
+    if (r->metrics && (next_line(&lines, err) != 0 || report_line_train(&lines, row, err) != 0))
+        return -1;
+    return print(r, &lines, err);
 }
 
 /* Averages over the steps since the last row. A mean covers the steps with a finite value. The
@@ -196,7 +200,7 @@ int report_row(struct report *r, const struct report_row *at, struct error *err)
         return 0;
     int count = collect(r, told);
     if (r->dropped != NULL)
-        told[count++] = (struct metric_field){r->dropped, (double)at->objects_dropped};
+        told[count++] = (struct metric_field){r->dropped, (double)at->samples.dropped};
     double loss = told[METRIC_LOSS].value;
     int64_t skipped = r->skipped;
     double waits[SPEED_WAITS];
@@ -217,7 +221,7 @@ int report_row(struct report *r, const struct report_row *at, struct error *err)
         .several = several,
         .comm_wait = waits[WAIT_RANKS],
         .skipped = skipped,
-        .faults = {at->bad_files, at->damaged_files},
+        .faults = {at->samples.bad, at->samples.damaged},
         .more = told + 1,
         .more_count = (size_t)count - 1,
     };

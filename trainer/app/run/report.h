@@ -8,6 +8,7 @@
 #include "common/error.h"
 #include "trainer/app/board/board.h"
 #include "trainer/app/run/eval_table.h"
+#include "trainer/app/task/sample_health.h"
 #include "trainer/app/task/task.h"
 #include "trainer/models/model.h"
 #include "trainer/telemetry/speed.h"
@@ -82,9 +83,7 @@ struct report_row {
     double epoch;
     double penalty; /* of weight decay: its term in the objective */
     double lr;
-    int64_t bad_files;
-    int64_t damaged_files;
-    int64_t objects_dropped; /* since the last row, for detection networks */
+    struct sample_counts samples; /* of the training; those dropped, since the last row */
 };
 /* Prints one row over the steps since the last one; nothing if there were none. */
 int report_row(struct report *r, const struct report_row *row, struct error *err);

@@ -63,24 +63,21 @@ void step_report_work(struct run_reports *reports, const struct run_setup *setup
 /* Collective. Counts the faults of all ranks' data, then prints the row. */
 static int add_row(struct report *report, struct run_setup *setup, const struct run_state *state,
                    double penalty, struct error *ret_excess, struct error *err) {
-    struct sample_health *health = &setup->data.training;
+    struct report_row row = {
+        .step = state->step,
+        .epoch = run_setup_epoch(setup, state),
+        .penalty = penalty,
+        .lr = schedule_rate(&setup->schedule, state->step - 1),
+    };
     struct error excess = {0};
-    if (sample_health_share(setup->comm, health, setup->data.bad_allowed, &excess) != 0) {
+    if (sample_health_share(setup->comm, &setup->data.training, setup->data.bad_allowed,
+                            &row.samples, &excess) != 0) {
         if (excess.code != EXIT_CODE_DATA) {
             *err = excess;
             return -1;
         }
         *ret_excess = excess;
     }
-    const struct report_row row = {
-        .step = state->step,
-        .epoch = run_setup_epoch(setup, state),
-        .penalty = penalty,
-        .lr = schedule_rate(&setup->schedule, state->step - 1),
-        .bad_files = bad_samples_count(&health->faults, BAD_SAMPLE_BAD),
-        .damaged_files = bad_samples_count(&health->faults, BAD_SAMPLE_DAMAGED),
-        .objects_dropped = health->dropped_all,
-    };
     return report_row(report, &row, err);
 }
 

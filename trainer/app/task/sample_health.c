@@ -119,7 +119,7 @@ static int share_round(struct comm *comm, struct bad_samples *faults, bool *ret_
 }
 
 int sample_health_share(struct comm *comm, struct sample_health *samples, int64_t allowed,
-                        struct error *err) {
+                        struct sample_counts *ret, struct error *err) {
     struct bad_samples *faults = &samples->faults;
     enum { FRESH, DROPPED, SUMS };
     double sums[SUMS] = {(double)bad_samples_fresh(faults), (double)samples->dropped};
@@ -131,14 +131,15 @@ int sample_health_share(struct comm *comm, struct sample_health *samples, int64_
             if (share_round(comm, faults, &more, err) != 0)
                 return -1;
     }
-    samples->dropped_all = (int64_t)sums[DROPPED];
     samples->dropped = 0;
-    int64_t bad = bad_samples_count(faults, BAD_SAMPLE_BAD);
-    if (allowed == 0 || bad <= allowed)
+    *ret = (struct sample_counts){.bad = bad_samples_count(faults, BAD_SAMPLE_BAD),
+                                  .damaged = bad_samples_count(faults, BAD_SAMPLE_DAMAGED),
+                                  .dropped = (int64_t)sums[DROPPED]};
+    if (allowed == 0 || ret->bad <= allowed)
         return 0;
     return error_set(err, EXIT_CODE_DATA,
                      "%s: %" PRId64 " files cannot be used; --bad-samples %" PRId64 " are allowed",
-                     samples->source.name, bad, allowed);
+                     samples->source.name, ret->bad, allowed);
 }
 
 static void sum_up(struct sample_health *samples, enum bad_sample_kind kind, int64_t allowed) {

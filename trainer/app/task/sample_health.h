@@ -22,7 +22,6 @@ struct sample_health {
     struct bad_samples faults;
     int64_t dropped;              /* objects and masks beyond the limits in this rank's batches
                                    * since sample_health_share */
-    int64_t dropped_all;          /* the same over all ranks, in the period before */
     int64_t masks_dropped;        /* in this rank's batches, since the beginning */
     struct sampler_groups groups; /* samples by canvas; borrowed */
     struct lanes lanes;           /* order of the training; borrowed */
@@ -31,6 +30,12 @@ struct sample_health {
         int height, width;
     } canvases[SAMPLER_GROUPS_MAX];
     int canvas_count;
+};
+
+/* What all ranks have found in a set. */
+struct sample_counts {
+    int64_t bad, damaged; /* files, since the beginning */
+    int64_t dropped;      /* objects and masks beyond the limits, since the call before */
 };
 
 /* Calls dataset_open_as, and logs the result if ALOUD. */
@@ -52,11 +57,11 @@ void sample_health_log(struct sample_health *samples, int64_t allowed);
  * their number and what to do. Returns -1. */
 int sample_health_refuse(struct sample_health *samples, int64_t allowed, struct error *err);
 
-/* Collective. Distributes the faults, after which all ranks have the same counts. Fails on all of
- * them, with a data error, if more than ALLOWED are unusable. (With ALLOWED 0 the rank that meets
- * the file fails.) */
+/* Collective. Distributes the faults, after which all ranks have the same counts, RET. Fails on all
+ * of them, with a data error, if more than ALLOWED are unusable; RET is set then, too. (With
+ * ALLOWED 0 the rank that meets the file fails.) */
 int sample_health_share(struct comm *comm, struct sample_health *samples, int64_t allowed,
-                        struct error *err);
+                        struct sample_counts *ret, struct error *err);
 
 /* Call at the end of a run, on one rank: logs the number of faults of each kind, the first by
  * name, and how many masks did not fit. */

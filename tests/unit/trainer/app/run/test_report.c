@@ -145,7 +145,7 @@ static void objects_without_room_are_reported_where_there_are_objects(void) {
     FILE *out = open_memstream(&text, &size);
     CU_ASSERT_PTR_NOT_NULL_FATAL(out);
     struct report r;
-    struct report_row row = {.step = 2, .objects_dropped = 3};
+    struct report_row row = {.step = 2, .samples.dropped = 3};
     report_open(&r, out, OPTION_LOG_METRICS, model_find("maskrcnn_tiny"));
     report_start(&r);
     step(&r, 1, 4, false);

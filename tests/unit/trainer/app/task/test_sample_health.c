@@ -73,6 +73,7 @@ static void each_file_is_named_once_and_counted_at_the_end(void) {
     cleanup_dataset struct dataset set = {0};
     struct labelled recipe = {.set = &set};
     struct sample_health samples = {0};
+    struct sample_counts found;
     CU_ASSERT_EQUAL_FATAL(comm_self_open(&alone, &err), 0);
     CU_ASSERT_EQUAL_FATAL(dataset_open_folder(&set, folder, &err), 0);
     augment_defaults_eval(&recipe.augment, 32);
@@ -81,13 +82,14 @@ static void each_file_is_named_once_and_counted_at_the_end(void) {
     heard[0] = '\0';
     (void)bad_samples_note(&samples.faults, 2, BAD_SAMPLE_BAD, "truncated");
     (void)bad_samples_note(&samples.faults, 0, BAD_SAMPLE_DAMAGED, "odd bytes");
-    CU_ASSERT_EQUAL(sample_health_share(alone, &samples, 1, &err), 0);
+    CU_ASSERT_EQUAL(sample_health_share(alone, &samples, 1, &found, &err), 0);
+    CU_ASSERT(found.bad == 1 && found.damaged == 1 && found.dropped == 0);
     ASSERT_CONTAINS(heard, "damaged, decoded as far as possible: ");
     ASSERT_CONTAINS(heard, "set/a/1.jpg: odd bytes\n");
     ASSERT_CONTAINS(heard, "skipped: ");
     ASSERT_CONTAINS(heard, "set/b/4.png: truncated\n");
     heard[0] = '\0';
-    CU_ASSERT_EQUAL(sample_health_share(alone, &samples, 1, &err), 0);
+    CU_ASSERT_EQUAL(sample_health_share(alone, &samples, 1, &found, &err), 0);
     CU_ASSERT_STRING_EQUAL(heard, "");
     sample_health_sum_up(&samples, 1);
     ASSERT_CONTAINS(heard, "of 3 files 1 skipped: ");
@@ -97,10 +99,12 @@ static void each_file_is_named_once_and_counted_at_the_end(void) {
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
     ASSERT_CONTAINS(err.text, "set/b/4.png: truncated (1 such files so far; ringtrain inspect");
     (void)bad_samples_note(&samples.faults, 1, BAD_SAMPLE_BAD, "empty");
-    CU_ASSERT_EQUAL(sample_health_share(alone, &samples, 1, &err), -1);
+    CU_ASSERT_EQUAL(sample_health_share(alone, &samples, 1, &found, &err), -1);
+    CU_ASSERT_EQUAL(found.bad, 2);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
     ASSERT_CONTAINS(err.text, "2 files cannot be used; --bad-samples 1");
-    CU_ASSERT_EQUAL(sample_health_share(alone, &samples, 0, &err), 0); /* the loader says so */
+    CU_ASSERT_EQUAL(sample_health_share(alone, &samples, 0, &found, &err),
+                    0); /* the loader says so */
     bad_samples_done(&samples.faults);
 }
 
@@ -115,6 +119,7 @@ static struct source_dropped three(const struct batch *batch) {
 static void objects_without_room_are_counted_from_round_to_round(void) {
     cleanup_comm struct comm *alone = NULL;
     struct sample_health samples = {0};
+    struct sample_counts found;
     const struct source_table silent = {0}, telling = {.dropped = three};
     CU_ASSERT_EQUAL_FATAL(comm_self_open(&alone, &err), 0);
     CU_ASSERT_EQUAL_FATAL(bad_samples_init(&samples.faults, 1, &err), 0);
@@ -125,12 +130,12 @@ static void objects_without_room_are_counted_from_round_to_round(void) {
     sample_health_count(&samples, NULL);
     sample_health_count(&samples, NULL);
     CU_ASSERT_EQUAL(samples.dropped, 6);
-    CU_ASSERT_EQUAL(sample_health_share(alone, &samples, 0, &err), 0);
-    CU_ASSERT_EQUAL(samples.dropped_all, 6);
+    CU_ASSERT_EQUAL(sample_health_share(alone, &samples, 0, &found, &err), 0);
+    CU_ASSERT_EQUAL(found.dropped, 6);
     CU_ASSERT_EQUAL(samples.dropped, 0);
     sample_health_count(&samples, NULL);
-    CU_ASSERT_EQUAL(sample_health_share(alone, &samples, 0, &err), 0);
-    CU_ASSERT_EQUAL(samples.dropped_all, 3);
+    CU_ASSERT_EQUAL(sample_health_share(alone, &samples, 0, &found, &err), 0);
+    CU_ASSERT_EQUAL(found.dropped, 3);
     bad_samples_done(&samples.faults);
 }
 
@@ -219,12 +224,13 @@ struct sharing {
     struct sample_health samples;
     int64_t allowed;
     int result;
+    struct sample_counts found;
     struct error err;
 };
 
 static void *share(void *argument) {
     struct sharing *s = argument;
-    s->result = sample_health_share(&s->comm, &s->samples, s->allowed, &s->err);
+    s->result = sample_health_share(&s->comm, &s->samples, s->allowed, &s->found, &s->err);
     return NULL;
 }
 
@@ -259,9 +265,9 @@ static void what_any_rank_finds_all_ranks_count(void) {
     for (int64_t allowed = 151; allowed >= 150; allowed--) {
         share_both(ranks, allowed);
         for (int r = 0; r < RANKS; r++) {
-            CU_ASSERT_EQUAL(bad_samples_count(&ranks[r].samples.faults, BAD_SAMPLE_BAD), 151);
-            CU_ASSERT_EQUAL(bad_samples_count(&ranks[r].samples.faults, BAD_SAMPLE_DAMAGED), 1);
-            CU_ASSERT_EQUAL(ranks[r].samples.dropped_all, allowed == 151 ? 11 : 0);
+            CU_ASSERT_EQUAL(ranks[r].found.bad, 151);
+            CU_ASSERT_EQUAL(ranks[r].found.damaged, 1);
+            CU_ASSERT_EQUAL(ranks[r].found.dropped, allowed == 151 ? 11 : 0);
             CU_ASSERT_EQUAL(ranks[r].result, allowed == 151 ? 0 : -1);
         }
     }
