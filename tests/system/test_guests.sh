@@ -47,11 +47,7 @@ lightning() {
     in_venv guests $torch && runs with_lightning.py 2 2 &&
         check "it knows torchrun" holds "$(hosts log 1)" 'environment TorchElasticEnvironment'
 }
-lightning_without_tensorflow() {
-    in_venv guests-tensorflow tensorflow-cpu && variables="-e RINGMASTER_TF_CONFIG=1" && runs with_tensorflow.py
-    variables=
-}
-mpi4py() {
+lightning_without_mpi4py() {
     in_venv guests $torch && runs with_lightning.py 2 2 without &&
         check "it knows torchrun" holds "$(hosts log 1)" 'environment TorchElasticEnvironment'
 }
