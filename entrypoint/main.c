@@ -29,6 +29,8 @@
 #include "entrypoint/os/nonblocking_writer.h"
 #include "entrypoint/os/user_signals.h"
 #include "entrypoint/outcome/explain.h"
+#include "entrypoint/study/study.h"
+#include "entrypoint/study/study_words.h"
 #ifdef RINGMASTER_ONE_FILE
 #include "entrypoint/transfer/transfer.h"
 #endif
@@ -343,6 +345,26 @@ static int run_check(const char *const *words, struct error *err) {
     return run_job((const char *const *)program.items, &request, err);
 }
 
+/* A job of which every rank is `ringmaster study`. */
+static int run_study_job(enum study_kind kind, const char *const *words, struct error *err) {
+    cleanup_argv struct argv job = {0};
+    if (study_words_job(kind, words, &job, err) != 0)
+        return -1;
+    return run_job((const char *const *)job.items, NULL, err);
+}
+
+static int run_trials(const char *const *words, struct error *err) {
+    return run_study_job(STUDY_TRIALS, words, err);
+}
+
+static int run_scaling(const char *const *words, struct error *err) {
+    return run_study_job(STUDY_SCALING, words, err);
+}
+
+static int run_study(const char *const *words, struct error *err) {
+    return study_run(words, err) == 0 ? EXIT_CODE_OK : -1;
+}
+
 static int run_examine(const char *const *words, struct error *err) {
     return preflight_child_run(words, environ, err) == 0 ? EXIT_CODE_OK : -1;
 }
@@ -373,15 +395,27 @@ static const struct command {
     bool hears_stops; /* its loop handles signals that stop it */
     bool helps;       /* accepts --help, too */
 } commands[] = {
-    {"train", run_train, true, true},      {"check", run_check, true, true},
-    {"plan", run_plan, false, true},       {"rank", run_rank, false, false},
-    {"agent", run_agent, false, false},    {"examine", run_examine, false, false},
-    {"gather", run_gather, false, false},  {"ras", run_ras, false, false},
-    {"metrics", run_metrics, false, true}, {"explain", run_explain, false, true},
-    {"man", run_man, false, true},         {"completion", run_completion, false, true},
-    {"docs", run_docs, false, true},       {"help", run_help, false, true},
-    {"version", run_version, false, true}, {"-h", run_help, false, false},
-    {"--help", run_help, false, false},    {"--version", run_version, false, false},
+    {"train", run_train, true, true},
+    {"check", run_check, true, true},
+    {"trials", run_trials, true, true},
+    {"scaling", run_scaling, true, true},
+    {"study", run_study, false, false},
+    {"plan", run_plan, false, true},
+    {"rank", run_rank, false, false},
+    {"agent", run_agent, false, false},
+    {"examine", run_examine, false, false},
+    {"gather", run_gather, false, false},
+    {"ras", run_ras, false, false},
+    {"metrics", run_metrics, false, true},
+    {"explain", run_explain, false, true},
+    {"man", run_man, false, true},
+    {"completion", run_completion, false, true},
+    {"docs", run_docs, false, true},
+    {"help", run_help, false, true},
+    {"version", run_version, false, true},
+    {"-h", run_help, false, false},
+    {"--help", run_help, false, false},
+    {"--version", run_version, false, false},
 };
 
 static const struct command *find_command(const char *name) {

@@ -90,11 +90,13 @@ room(entrypoint/master USES common/* entrypoint/os entrypoint/wire entrypoint/jo
     entrypoint/job entrypoint/outcome entrypoint/mpi entrypoint/host/observe entrypoint/host/preflight
     entrypoint/host entrypoint/host/worker entrypoint/master/state entrypoint/master/preflight
     entrypoint/master/members entrypoint/master/failover)
+# Trials and scaling reports of any program, in ranks that the launcher has started.
+room(entrypoint/study USES common/* LINKS m)
 room(entrypoint/command
     USES common/* entrypoint/os entrypoint/wire entrypoint/job/machine entrypoint/job
     entrypoint/outcome entrypoint/mpi entrypoint/host/observe entrypoint/host/preflight
     entrypoint/host/ranks entrypoint/host/provision entrypoint/host entrypoint/master)
-room(entrypoint USES entrypoint/command EXCLUDE main.c)
+room(entrypoint USES entrypoint/command entrypoint/study EXCLUDE main.c)
 
 if(EXISTS ${CMAKE_CURRENT_LIST_DIR}/main.c)
     add_executable(ringmaster ${CMAKE_CURRENT_LIST_DIR}/main.c)

@@ -22,13 +22,14 @@ function(without_memory target)
 endfunction()
 
 room_tests(common USES common_log)
-foreach(common_room binary file system json text html scaling trials log)
-    room_tests(common/${common_room} ALONE file USES common_log)
+foreach(common_room binary file system json text html scaling trials net slots log)
+    room_tests(common/${common_room} ALONE file folder_lock USES common_log)
 endforeach()
 room_tests(common FROM unit/support NAME unit_support ALONE lag_turn)
 # Sees in which order a file is written, synced and renamed.
 target_link_options(unit_common_file_file PRIVATE
     -Wl,--wrap=fsync,--wrap=rename,--wrap=mkdir,--wrap=fchmod,--wrap=flock)
+target_link_options(unit_common_file_folder_lock PRIVATE -Wl,--wrap=flock)
 
 # The text is the same under a sanitizer.
 if(NOT RINGMASTER_SANITIZE)
@@ -85,7 +86,7 @@ endif()
 if(TARGET entrypoint)
     # ALONE: its sources replace functions of the C library.
     room_tests(entrypoint/os ALONE child file_writer process_tree WAITS)
-    foreach(entrypoint_room wire job outcome mpi evidence master)
+    foreach(entrypoint_room wire job outcome mpi evidence master study)
         room_tests(entrypoint/${entrypoint_room} WAITS)
     endforeach()
     foreach(holds unit_os unit_os_child unit_os_file_writer)
@@ -188,7 +189,7 @@ foreach(trainer_room math comm optim eval telemetry report)
 endforeach()
 room_tests(trainer/export USES trainer_graph_build)
 room_tests(trainer/checkpoint
-    ALONE checkpoint_watch folder_lock full_disk safetensors_read snapshot)
+    ALONE checkpoint_watch full_disk safetensors_read snapshot)
 without_memory(unit_checkpoint_snapshot)
 # Ranks that are threads.
 room_tests(trainer/comm/tcp)
@@ -212,13 +213,12 @@ room_tests(trainer/app/task
     ALONE detect detect_batches detect_data detect_predictions sample_health task USES trainer_data_shapes)
 room_tests(trainer/app/weights USES trainer_backend_ref)
 foreach(app_room device normalize step board run command command/output command/coco command/trained
-    serve serve/request serve/http comm_check comm_check/measure slots scaling trials)
+    serve serve/request serve/http comm_check comm_check/measure scaling trials)
     room_tests(trainer/app/${app_room} ALONE report)
 endforeach()
 target_sources(unit_app_device PRIVATE
     ${CMAKE_SOURCE_DIR}/tests/unit/trainer/comm/tcp/rank_threads.c)
 target_link_options(unit_checkpoint_safetensors_read PRIVATE -Wl,--wrap=pread)
-target_link_options(unit_checkpoint_folder_lock PRIVATE -Wl,--wrap=flock)
 target_link_options(unit_checkpoint_full_disk PRIVATE -Wl,--wrap=write,--wrap=unlink)
 
 # Every operator on every backend that this build has, and against finite differences.

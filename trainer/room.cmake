@@ -164,8 +164,8 @@ room(trainer/app/run
         trainer/app/hosts trainer/app/options trainer/app/device trainer/app/task
         trainer/app/weights trainer/app/step trainer/app/board
     LINKS m)
-# Processes that the ranks of a job start: the same program again, on all ranks or on some.
-room(trainer/app/slots USES common/* trainer/comm trainer/app/device trainer/app/step)
+# How the ranks of a communicator are slots (common/slots).
+room(trainer/app/slots USES common/* trainer/comm trainer/app/device)
 room(trainer/app/serve/request USES common/*)
 room(trainer/app/serve
     USES common/* trainer/graph trainer/math trainer/graph/fuse trainer/graph/program

@@ -37,6 +37,14 @@ int scaling_parse_sizes(const char *text, int most, int *ret, size_t room, struc
     }
 }
 
+size_t scaling_default_sizes(int most, int ret[SCALING_POINTS_MAX]) {
+    size_t count = 0;
+    for (int n = 1; n < most && n > 0; n *= 2)
+        ret[count++] = n;
+    ret[count++] = most;
+    return count;
+}
+
 struct scaling_point *scaling_add(struct scaling_study *s, int ranks, int hosts) {
     if (s->count == SCALING_POINTS_MAX)
         return NULL;

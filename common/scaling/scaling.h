@@ -50,6 +50,9 @@ struct scaling_study {
  * EXIT_CODE_USAGE. */
 int scaling_parse_sizes(const char *text, int most, int *ret, size_t room, struct error *err);
 
+/* Powers of two below MOST, and MOST; returns how many there are. */
+size_t scaling_default_sizes(int most, int ret[SCALING_POINTS_MAX]);
+
 /* Adds a size and returns it; NULL: there is no room. Sizes ascend. */
 struct scaling_point *scaling_add(struct scaling_study *s, int ranks, int hosts);
 bool scaling_is_measured(const struct scaling_point *p);

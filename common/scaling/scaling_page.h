@@ -38,6 +38,10 @@ int scaling_html(const struct scaling_study *s, struct buf *out, struct error *e
 /* Writes all three into FOLDER, which exists. */
 int scaling_write(const struct scaling_study *s, const char *folder, struct error *err);
 
+/* Concludes the study, writes it into FOLDER and prints it; RESULT is that of the measurements, of
+ * which ERR tells. EXIT_CODE_DATA if no size was measured. */
+int scaling_report(struct scaling_study *s, const char *folder, int result, struct error *err);
+
 /* "12.3 s", "1 h 05 min"; "-" for NaN. */
 enum { SCALING_DURATION_SIZE = 32 };
 void scaling_duration(char ret[SCALING_DURATION_SIZE], double seconds);

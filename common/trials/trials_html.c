@@ -18,7 +18,7 @@ static void put_head(struct html *h, const struct trials_state *s) {
         html_put(h, "<th class=n>");
         html_text(h, p->rung_flag);
     }
-    html_put(h, "<th class=n>images/s<th class=n>time");
+    html_put(h, trials_has_rates(s) ? "<th class=n>images/s<th class=n>time" : "<th class=n>time");
     for (size_t i = 0; i < p->axis_count; i++) {
         html_put(h, "<th>");
         html_text(h, p->axes[i].name);
@@ -60,8 +60,10 @@ static void put_row(struct html *h, const struct trials_state *s, size_t place, 
         html_put(h, "<td class=n>");
         html_put_number(h, r.rung >= 0 ? (double)p->rungs[r.rung] : (double)NAN);
     }
-    html_put(h, "<td class=n>");
-    html_put_number(h, r.rate);
+    if (trials_has_rates(s)) {
+        html_put(h, "<td class=n>");
+        html_put_number(h, r.rate);
+    }
     html_put(h, "<td class=n>");
     html_put_duration(h, r.seconds);
     for (size_t i = 0; i < p->axis_count; i++) {

@@ -12,6 +12,14 @@ const char *trials_why(const struct trials_state *s, size_t config) {
     return "";
 }
 
+bool trials_has_rates(const struct trials_state *s) {
+    const size_t all = s->plan->rung_count * s->plan->count * s->seeds;
+    for (size_t i = 0; i < all; i++)
+        if (s->results[i].outcome != TRIALS_MISSING && isfinite(s->results[i].rate))
+            return true;
+    return false;
+}
+
 /* The seeds of the last rung with a score. */
 static void take_rung(const struct trials_state *s, size_t config, struct trials_row *ret) {
     double low = INFINITY, high = -INFINITY, rates = 0;

@@ -30,7 +30,8 @@ static int add_head(const struct trials_state *s, struct buf *out, struct error 
                    p->metric) != 0 ||
         (s->seeds > 1 && buf_printf(out, err, " %9s", "+-") != 0) ||
         (p->rung_count > 1 && buf_printf(out, err, " %9s", p->rung_flag) != 0) ||
-        buf_printf(out, err, " %12s %10s ", "images/s", "seconds") != 0)
+        (trials_has_rates(s) && buf_printf(out, err, " %12s", "images/s") != 0) ||
+        buf_printf(out, err, " %10s ", "seconds") != 0)
         return -1;
     for (size_t i = 0; i < p->axis_count; i++)
         if (buf_printf(out, err, " %14s", p->axes[i].name) != 0)
@@ -60,8 +61,8 @@ static int add_row(const struct trials_state *s, size_t place, size_t config, st
         (s->seeds > 1 && add_number(out, 3, r.spread, 9, err) != 0) ||
         (p->rung_count > 1 &&
          add_number(out, 0, r.rung >= 0 ? (double)p->rungs[r.rung] : (double)NAN, 9, err) != 0) ||
-        add_number(out, 1, r.rate, 12, err) != 0 || add_number(out, 1, r.seconds, 10, err) != 0 ||
-        buf_add_text(out, " ", err) != 0)
+        (trials_has_rates(s) && add_number(out, 1, r.rate, 12, err) != 0) ||
+        add_number(out, 1, r.seconds, 10, err) != 0 || buf_add_text(out, " ", err) != 0)
         return -1;
     for (size_t i = 0; i < p->axis_count; i++)
         if (buf_printf(out, err, " %14s", settings[i].value) != 0)

@@ -18,7 +18,8 @@ enum { COLUMN = 36, VARIABLE_COLUMN = 28, MEANING_MOST = 1024 };
 static const char title[] = "turns a set of identical containers into one MPI training job";
 static const char names[] =
     "Called as `train` it does what `ringmaster train` does. `ringmaster rank` and "
-    "`ringmaster agent` are started by mpirun, `ringmaster examine` by `ringmaster check`. "
+    "`ringmaster agent` are started by mpirun, `ringmaster examine` by `ringmaster check`, "
+    "`ringmaster study` by `ringmaster trials` and `ringmaster scaling`. "
     "`ringtrain train --help` lists the trainer's flags.";
 
 static const struct manual_row rows[] = {
@@ -41,6 +42,15 @@ static const struct manual_row rows[] = {
      "RINGMASTER_HOSTS=10.0.0.1,10.0.0.2 ringmaster check --mpi"},
     {"check", "--nccl [--json]", "the same from GPU to GPU over NCCL",
      "RINGMASTER_HOSTS=10.0.0.1:8,10.0.0.2:8 ringmaster check --nccl"},
+    {"trials", "FILE [--out DIR] [--then-best] -- PROGRAM ARGS",
+     "run any program with the configurations of a plan, each on its own ranks, and rank them by a "
+     "metric that it prints; one that crashes or hangs costs only itself",
+     "ringmaster trials plan.json -- python3 train.py --epochs 10"},
+    {"scaling", "[OPTIONS] -- PROGRAM ARGS",
+     "run any program on 1, 2, 4 ranks and so on, and report throughput, efficiency, time and "
+     "cost; OPTIONS: --ranks N,... --metric NAME --per-rank --unit TEXT --samples N --limit "
+     "SECONDS --project N,... --prices FILE --out DIR",
+     "ringmaster scaling --metric images_per_second -- python3 bench.py"},
     {"explain", "[CODE]",
      "what an exit code, a signal or an error of MPI, NCCL or CUDA means and what to do: 73, "
      "SIGBUS, mpi:15, nccl:2, cuda:700, xid:79, a word (oom), a line that a program printed",

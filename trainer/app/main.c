@@ -2,6 +2,7 @@
 #include "common/cleanup.h"
 #include "common/exit_code.h"
 #include "common/log/log.h"
+#include "common/slots/slot_environment.h"
 #include "common/system/standard_streams.h"
 #include "common/table.h"
 #include "common/text/exit_code_print.h"
@@ -13,7 +14,6 @@
 #include "trainer/app/device/ranks.h"
 #include "trainer/app/options/near_file.h"
 #include "trainer/app/scaling/command_scaling.h"
-#include "trainer/app/slots/slot_environment.h"
 #include "trainer/app/trials/command_trials.h"
 
 #include <stdbool.h>

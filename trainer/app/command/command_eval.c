@@ -1,4 +1,5 @@
 #include "common/log/log.h"
+#include "common/system/stop_signal.h"
 #include "common/text/wrap.h"
 #include "trainer/app/command/coco/command_coco.h"
 #include "trainer/app/command/command.h"
@@ -10,7 +11,6 @@
 #include "trainer/app/device/wait_policy.h"
 #include "trainer/app/run/evaluate.h"
 #include "trainer/app/run/report.h"
-#include "trainer/app/step/stop_signal.h"
 #include "trainer/app/task/class_confusion.h"
 #include "trainer/app/weights/nan_check.h"
 

@@ -3,6 +3,7 @@
 #include "common/file/file.h"
 #include "common/log/log.h"
 #include "common/str.h"
+#include "common/system/stop_signal.h"
 #include "common/text/wrap.h"
 #include "trainer/app/command/command.h"
 #include "trainer/app/command/trained/trained.h"
@@ -11,7 +12,6 @@
 #include "trainer/app/device/wait_policy.h"
 #include "trainer/app/options/flag.h"
 #include "trainer/app/run/evaluate.h"
-#include "trainer/app/step/stop_signal.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,6 +2,7 @@
 #include "common/clock.h"
 #include "common/log/log.h"
 #include "common/str.h"
+#include "common/system/stop_signal.h"
 #include "common/text/wrap.h"
 #include "trainer/app/command/command.h"
 #include "trainer/app/command/trained/trained.h"
@@ -11,7 +12,6 @@
 #include "trainer/app/device/wait_policy.h"
 #include "trainer/app/serve/http/http_server.h"
 #include "trainer/app/serve/serve_classes.h"
-#include "trainer/app/step/stop_signal.h"
 #include "trainer/graph/program/sizes.h"
 
 #include <inttypes.h>

@@ -2,8 +2,8 @@
 
 #include "common/log/log.h"
 #include "common/system/progress.h"
+#include "common/system/stop_signal.h"
 #include "trainer/app/device/threads.h"
-#include "trainer/app/step/stop_signal.h"
 #include "trainer/shard/shard_server.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 #include "trainer/app/run/evaluate.h"
 
 #include "common/clock.h"
+#include "common/system/stop_signal.h"
 #include "trainer/app/step/next_batch.h"
-#include "trainer/app/step/stop_signal.h"
 #include "trainer/app/task/class_rows.h"
 #include "trainer/app/task/score.h"
 #include "trainer/data/dataset/loader.h"

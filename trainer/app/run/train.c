@@ -3,6 +3,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/log/log.h"
+#include "common/system/stop_signal.h"
 #include "trainer/app/board/board_batch.h"
 #include "trainer/app/board/board_histograms.h"
 #include "trainer/app/device/ranks.h"
@@ -15,7 +16,6 @@
 #include "trainer/app/run/save.h"
 #include "trainer/app/run/step_report.h"
 #include "trainer/app/run/training_run.h"
-#include "trainer/app/step/stop_signal.h"
 #include "trainer/app/weights/nan_check.h"
 #include "trainer/telemetry/run_log.h"
 

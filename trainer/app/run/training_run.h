@@ -6,6 +6,7 @@
 #define TRAINER_APP_RUN_TRAINING_RUN_H
 
 #include "common/error.h"
+#include "common/file/folder_lock.h"
 #include "trainer/app/device/roles.h"
 #include "trainer/app/run/best_score.h"
 #include "trainer/app/run/checkpoint_policy.h"
@@ -14,7 +15,6 @@
 #include "trainer/app/run/run_state.h"
 #include "trainer/app/run/run_steps.h"
 #include "trainer/app/run/saving.h"
-#include "trainer/checkpoint/folder_lock.h"
 
 /* What the run keeps in its folders, and when. */
 struct run_saves {

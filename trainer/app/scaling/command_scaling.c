@@ -1,13 +1,13 @@
 #include "trainer/app/scaling/command_scaling.h"
 
 #include "common/file/file.h"
-#include "common/log/log.h"
 #include "common/scaling/scaling_page.h"
 #include "common/str.h"
 #include "common/text/wrap.h"
 #include "trainer/app/device/ranks.h"
 #include "trainer/app/options/flag.h"
 #include "trainer/app/scaling/scaling_run.h"
+#include "trainer/app/slots/slot_comm.h"
 #include "trainer/app/slots/slot_threads.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SCALING = 1, TEXT_MAX = 1 << 20 };
+enum { SCALING = 1 };
 
 struct scaling_flags {
     const char *ranks, *project, *prices, *out;
@@ -120,15 +120,6 @@ static int parse(struct scaling_request *r, int argc, char *const *argv, struct 
     return scaling_job_check(&r->job, err);
 }
 
-/* Powers of two below MOST, and MOST. */
-static size_t default_sizes(int most, int ret[SCALING_POINTS_MAX]) {
-    size_t count = 0;
-    for (int n = 1; n < most && n > 0; n *= 2)
-        ret[count++] = n;
-    ret[count++] = most;
-    return count;
-}
-
 static int settle_sizes(struct scaling_request *r, int ranks, struct error *err) {
     const bool alone = ranks == 1;
     const char *text = r->flags.ranks;
@@ -138,7 +129,7 @@ static int settle_sizes(struct scaling_request *r, int ranks, struct error *err)
             "--ranks is missing: this process is the only rank; give --ranks 1,2,4 for "
             "processes on this machine, or start it with ringmaster on all hosts");
     if (text == NULL) {
-        r->count = default_sizes(ranks, r->sizes);
+        r->count = scaling_default_sizes(ranks, r->sizes);
         return 0;
     }
     const int count =
@@ -182,19 +173,6 @@ static int settle(struct scaling_request *r, struct comm *comm, struct error *er
     return file_make_dirs(r->flags.out, err) != 0 ? error_wrap(err, "--out") : 0;
 }
 
-static int print(const struct scaling_study *s, const char *folder, struct error *err) {
-    cleanup_buf struct buf text;
-    buf_init(&text, TEXT_MAX);
-    if (scaling_write(s, folder, err) != 0 || scaling_text(s, &text, err) != 0)
-        return -1;
-    if (fputs(buf_text(&text), stdout) < 0 || fflush(stdout) != 0)
-        return error_set_errno(err, EXIT_CODE_CONFIG, "writing to standard output");
-    log_info("scaling report in %s: " SCALING_HTML_NAME ", " SCALING_CSV_NAME
-             ", " SCALING_TEXT_NAME,
-             folder);
-    return 0;
-}
-
 /* Rank 0. */
 static int lead(struct scaling_request *r, struct slots *s, struct error *err) {
     struct scaling_run run = {.slots = s,
@@ -209,16 +187,7 @@ static int lead(struct scaling_request *r, struct slots *s, struct error *err) {
                    "%d host%s, %d thread%s a rank, %d steps of each size", hosts, STR_PLURAL(hosts),
                    r->job.threads, STR_PLURAL(r->job.threads), r->job.steps);
     const int result = scaling_run_all(&run, r->sizes, r->count, err);
-    if (result != 0 && study->count == 0)
-        return -1;
-    scaling_conclude(study);
-    if (print(study, r->flags.out, result == 0 ? err : NULL) != 0 || result != 0)
-        return -1;
-    for (size_t i = 0; i < study->count; i++)
-        if (scaling_is_measured(&study->points[i]))
-            return 0;
-    return error_set(err, EXIT_CODE_DATA, "no size was measured; the first failed: %.200s",
-                     study->points[0].failure);
+    return scaling_report(study, r->flags.out, result, err);
 }
 
 static int run(struct scaling_request *r, struct comm *comm, struct error *err) {
@@ -226,9 +195,10 @@ static int run(struct scaling_request *r, struct comm *comm, struct error *err) 
     if (settle(r, comm, err) != 0)
         return -1;
     const int most = r->sizes[r->count - 1];
-    if (slots_open(&s, comm, comm_size(comm) == 1 ? most : 1, err) != 0)
+    const struct slot_group group = slot_comm_group(comm);
+    if (slots_open(&s, &group, comm_size(comm) == 1 ? most : 1, err) != 0)
         return -1;
-    r->job.threads = slot_threads(&s, err);
+    r->job.threads = slot_threads(&s, comm, err);
     if (r->job.threads < 1)
         return -1;
     if (comm_rank(comm) > 0)

@@ -5,8 +5,8 @@
 #include "common/file/file.h"
 #include "common/log/log.h"
 #include "common/scaling/comm_reading.h"
+#include "common/slots/slot_run.h"
 #include "common/str.h"
-#include "trainer/app/slots/slot_log.h"
 #include "trainer/report/run_figures.h"
 
 #include <limits.h>
@@ -17,46 +17,10 @@
 /* A check of connections ends by itself before that (comm_findings.h). */
 static const double CHECK_LIMIT = 120;
 
-enum { LAST_WORDS = 160 };
-
-static int stopped(struct error *err) {
-    return error_set(err, EXIT_CODE_STOPPED, "stopped on request");
-}
-
-/* Runs ARGV on SIZE slots until all its ranks have ended, for LIMIT seconds at most. Why it failed
- * is written to FAILURE, "" if it did not. */
 static int run_job(struct scaling_run *r, int size, const char *folder, const struct argv *argv,
                    double limit, char failure[SCALING_TEXT_SIZE], struct error *err) {
-    struct slots *s = r->slots;
-    char name[64], words[LAST_WORDS];
-    bool late = false;
-    int64_t began = clock_now();
-    (void)snprintf(name, sizeof(name), "scaling %d %lld", size, (long long)began);
-    failure[0] = '\0';
-    const struct slot_job job = {0, size, folder, name, (const char *const *)argv->items};
-    if (slots_start(s, &job, err) != 0)
-        return -1;
-    while (slots_running(s, 0, size)) {
-        if (slots_round(s, err) != 0)
-            return -1;
-        bool ends = slots_stopping(s);
-        for (int i = 0; i < size; i++)
-            ends = ends || (s->reports[i].state == SLOT_ENDED && s->reports[i].code != 0);
-        late = late || (double)(clock_now() - began) / (double)CLOCK_SECOND > limit;
-        if ((ends || late) && slots_end(s, 0, size, err) != 0)
-            return -1;
-    }
-    int rank = 0;
-    const int code = slots_code(s, 0, size, &rank);
-    if (slots_stopping(s))
-        return stopped(err);
-    slot_log_last(folder, rank, words, sizeof(words));
-    if (late)
-        (void)snprintf(failure, SCALING_TEXT_SIZE, "not done after %.0f s (--limit)", limit);
-    else if (code != 0)
-        (void)snprintf(failure, SCALING_TEXT_SIZE, "rank %d ended with %d%s%s", rank, code,
-                       words[0] != '\0' ? ": " : "", words);
-    return 0;
+    const struct slot_task task = {size, folder, argv, limit};
+    return slot_run(r->slots, &task, failure, err);
 }
 
 static void take_figures(struct scaling_run *r, struct scaling_point *p, const char *folder,

@@ -5,8 +5,8 @@
 
 #include "common/error.h"
 #include "common/scaling/scaling.h"
+#include "common/slots/slots.h"
 #include "trainer/app/scaling/scaling_job.h"
-#include "trainer/app/slots/slots.h"
 
 #include <stdbool.h>
 #include <stddef.h>

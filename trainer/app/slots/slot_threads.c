@@ -2,10 +2,10 @@
 
 #include "trainer/app/device/cpus.h"
 
-int slot_threads(const struct slots *s, struct error *err) {
+int slot_threads(const struct slots *s, struct comm *comm, struct error *err) {
     struct cpus cpus;
-    int local = comm_local_size(s->comm);
-    if (cpus_find(&cpus, s->comm, err) != 0)
+    int local = comm_local_size(comm);
+    if (cpus_find(&cpus, comm, err) != 0)
         return -1;
     if (s->own_count > 1)
         cpus.sharers = local = s->own_count;

@@ -1,7 +1,7 @@
 #include "trainer/app/step/next_batch.h"
 
 #include "common/clock.h"
-#include "trainer/app/step/stop_signal.h"
+#include "common/system/stop_signal.h"
 
 /* A signal does not end a wait on a condition: look for a stop request this often. */
 static const int64_t HEARING = CLOCK_SECOND / 5;

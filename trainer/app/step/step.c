@@ -1,6 +1,6 @@
 #include "trainer/app/step/step.h"
 
-#include "trainer/app/step/stop_signal.h"
+#include "common/system/stop_signal.h"
 
 #include <math.h>
 #include <stdio.h>

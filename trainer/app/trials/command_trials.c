@@ -1,21 +1,22 @@
 #include "trainer/app/trials/command_trials.h"
 
 #include "common/file/file.h"
-#include "common/log/log.h"
-#include "common/str.h"
+#include "common/file/folder_lock.h"
 #include "common/text/wrap.h"
+#include "common/trials/trials_lead.h"
 #include "common/trials/trials_page.h"
 #include "trainer/app/device/ranks.h"
 #include "trainer/app/options/flag.h"
+#include "trainer/app/slots/slot_comm.h"
 #include "trainer/app/slots/slot_threads.h"
 #include "trainer/app/trials/trials_job.h"
-#include "trainer/app/trials/trials_run.h"
-#include "trainer/checkpoint/folder_lock.h"
+#include "trainer/report/run_figures.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 
-enum { TRIALS = 1, TEXT_MAX = 32 * 1024 * 1024 };
+enum { TRIALS = 1 };
 
 struct trials_flags {
     const char *out;
@@ -55,14 +56,14 @@ static const struct flag FLAGS[] = {
 
 enum { FLAG_COUNT = sizeof(FLAGS) / sizeof(FLAGS[0]) };
 
-struct trials_request {
+struct trials_command {
     struct trials_flags flags;
     const char *file;
     struct trials_plan plan;
     struct trials_state state;
 };
 
-static int parse(struct trials_request *r, int argc, char *const *argv, struct error *err) {
+static int parse(struct trials_command *r, int argc, char *const *argv, struct error *err) {
     int flag_count = 0, word_count = 0;
     char **own = calloc(2 * (size_t)argc + 1, sizeof(*own));
     if (own == NULL)
@@ -80,7 +81,7 @@ static int parse(struct trials_request *r, int argc, char *const *argv, struct e
 }
 
 /* What can be wrong is found before the first trial. */
-static int read_plan(struct trials_request *r, struct error *err) {
+static int read_plan(struct trials_command *r, struct error *err) {
     if (trials_plan_read(&r->plan, r->file, err) != 0)
         return -1;
     if (trials_job_check(&r->plan, err) != 0)
@@ -88,60 +89,55 @@ static int read_plan(struct trials_request *r, struct error *err) {
     return file_make_dirs(r->flags.out, err) != 0 ? error_wrap(err, "--out") : 0;
 }
 
-static int print(const struct trials_request *r, struct error *err) {
-    cleanup_buf struct buf text;
-    buf_init(&text, TEXT_MAX);
-    if (trials_write(&r->state, "ringtrain trials", r->flags.out, err) != 0 ||
-        trials_text(&r->state, &text, err) != 0)
-        return -1;
-    if (fputs(buf_text(&text), stdout) < 0 || fflush(stdout) != 0)
-        return error_set_errno(err, EXIT_CODE_CONFIG, "writing to standard output");
-    log_info("results in %s: " TRIALS_HTML_NAME ", " TRIALS_TEXT_NAME ", " TRIALS_STATE_NAME,
-             r->flags.out);
-    return 0;
+static int trial_argv(void *context, const struct trials_plan *plan, const struct trials_number *n,
+                      const char *folder, struct argv *ret, struct error *err) {
+    const int *threads = context;
+    return trials_job_argv(plan, n, folder, *threads, ret, err);
+}
+
+static int best_argv(void *context, const struct trials_plan *plan, size_t config,
+                     const char *folder, struct argv *ret, struct error *err) {
+    (void)context, (void)folder;
+    return trials_job_train(plan, config, ret, err);
+}
+
+/* CONTEXT is the plan's metric. */
+static void read_figures(void *context, const char *folder, int code,
+                         double figures[SLOTS_FIGURES]) {
+    struct run_figures f;
+    figures[TRIALS_METRIC] = figures[TRIALS_RATE] = (double)NAN;
+    if (code != 0 || run_figures_read(&f, folder, 1, context, NULL) != 0)
+        return;
+    figures[TRIALS_METRIC] = f.metric;
+    figures[TRIALS_RATE] = f.rate;
 }
 
 /* Rank 0. */
-static int lead(struct trials_request *r, struct slots *s, int threads, struct error *err) {
-    struct trials_run run = {.slots = s,
-                             .state = &r->state,
-                             .folder = r->flags.out,
-                             .threads = threads,
-                             .slice_count = s->count / r->plan.ranks};
-    if (run.slice_count < 1)
-        return error_set(err, EXIT_CODE_CONFIG, "%s: \"ranks\" is %d, but there are %d", r->file,
-                         r->plan.ranks, s->count);
-    run.slices = calloc((size_t)run.slice_count, sizeof(*run.slices));
-    if (run.slices == NULL)
-        return error_no_memory(err, "slices");
-    log_info("%zu configurations, %d at a time on %d rank%s each", r->plan.count, run.slice_count,
-             r->plan.ranks, STR_PLURAL(r->plan.ranks));
-    int result = trials_run_all(&run, err);
-    const int best = trials_state_best(&r->state);
-    if (result == 0)
-        result = print(r, err);
-    if (result == 0 && best < 0)
-        result = error_set(err, EXIT_CODE_DATA, "all trials failed; the first: %s",
-                           trials_why(&r->state, 0));
-    if (result == 0)
-        log_info("trial %d is best: ringtrain train --recipe %s/" TRIALS_RECIPE_NAME, best,
-                 r->flags.out);
-    if (result == 0 && r->flags.then_train)
-        result = trials_run_best(&run, (size_t)best, err);
-    free(run.slices);
-    return result;
+static int lead(struct trials_command *r, struct slots *s, int threads, struct error *err) {
+    const struct trials_program program = {.name = "ringtrain trials",
+                                           .use = "ringtrain train --recipe",
+                                           .context = &threads,
+                                           .trial = trial_argv,
+                                           .best = best_argv};
+    const struct trials_request request = {.program = &program,
+                                           .state = &r->state,
+                                           .file = r->file,
+                                           .folder = r->flags.out,
+                                           .then_best = r->flags.then_train};
+    return trials_lead(&request, s, err);
 }
 
-static int run_slots(struct trials_request *r, struct comm *comm, struct error *err) {
+static int run_slots(struct trials_command *r, struct comm *comm, struct error *err) {
     cleanup_slots struct slots s = {0};
     const bool first = comm_rank(comm) == 0;
     const int own = comm_size(comm) > 1 ? 1 : (int)r->flags.slots * r->plan.ranks;
-    if (slots_open(&s, comm, own, err) != 0)
+    const struct slot_group group = slot_comm_group(comm);
+    if (slots_open(&s, &group, own, err) != 0)
         return -1;
-    const int threads = slot_threads(&s, err);
+    const int threads = slot_threads(&s, comm, err);
     if (threads < 1)
         return -1;
-    s.read = trials_run_read;
+    s.read = read_figures;
     s.context = r->plan.metric;
     if (!first)
         return slots_serve(&s, err);
@@ -150,11 +146,11 @@ static int run_slots(struct trials_request *r, struct comm *comm, struct error *
 }
 
 /* All ranks know the metric, which the first rank of a slice looks for. */
-static int share_metric(struct trials_request *r, struct comm *comm, struct error *err) {
+static int share_metric(struct trials_command *r, struct comm *comm, struct error *err) {
     return comm_broadcast(comm, r->plan.metric, sizeof(r->plan.metric), 0, err);
 }
 
-static int lock_folder(const struct trials_request *r, struct folder_lock *lock,
+static int lock_folder(const struct trials_command *r, struct folder_lock *lock,
                        struct error *err) {
     char holder[FOLDER_LOCK_TEXT];
     bool taken = false;
@@ -165,7 +161,7 @@ static int lock_folder(const struct trials_request *r, struct folder_lock *lock,
                              r->flags.out, holder);
 }
 
-static int run(struct trials_request *r, struct comm *comm, struct error *err) {
+static int run(struct trials_command *r, struct comm *comm, struct error *err) {
     struct folder_lock lock = {0};
     if (comm_rank(comm) > 0)
         return share_metric(r, comm, err) != 0 ? -1 : run_slots(r, comm, err);
@@ -183,7 +179,7 @@ static int run(struct trials_request *r, struct comm *comm, struct error *err) {
 }
 
 int command_trials(int argc, char *const *argv, struct error *err) {
-    struct trials_request *r = calloc(1, sizeof(*r));
+    struct trials_command *r = calloc(1, sizeof(*r));
     struct comm *comm = NULL;
     if (r == NULL)
         return error_no_memory(err, "trials");

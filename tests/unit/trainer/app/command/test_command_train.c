@@ -1,12 +1,12 @@
 /* Whole runs of the trainer on a few small pictures, each in a process of its own. */
 #include "common/file/file.h"
+#include "common/file/folder_lock.h"
 #include "common/json/json.h"
+#include "common/system/stop_signal.h"
 #include "tests/support/printed.h"
 #include "tests/support/unit.h"
 #include "trainer/app/command/command.h"
-#include "trainer/app/step/stop_signal.h"
 #include "trainer/checkpoint/checkpoint.h"
-#include "trainer/checkpoint/folder_lock.h"
 #include "trainer/checkpoint/model_dir.h"
 
 #include <dirent.h>

@@ -1,9 +1,9 @@
 #include "trainer/app/step/next_batch.h"
 
 #include "common/clock.h"
+#include "common/system/stop_signal.h"
 #include "tests/support/pictures.h"
 #include "tests/support/unit.h"
-#include "trainer/app/step/stop_signal.h"
 #include "trainer/data/dataset/labelled.h"
 #include "trainer/data/dataset/loader.h"
 

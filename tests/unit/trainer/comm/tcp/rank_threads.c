@@ -1,7 +1,7 @@
 #include "tests/unit/trainer/comm/tcp/rank_threads.h"
 
+#include "common/net/tcp_socket.h"
 #include "tests/support/unit.h"
-#include "trainer/comm/tcp/tcp_socket.h"
 
 #include <pthread.h>
 #include <unistd.h>

@@ -1,0 +1,33 @@
+#include "common/log/log.h"
+#include "common/scaling/scaling_page.h"
+
+#include <stdio.h>
+
+enum { TEXT_MAX = 1 << 20 };
+
+static int print(const struct scaling_study *s, const char *folder, struct error *err) {
+    cleanup_buf struct buf text;
+    buf_init(&text, TEXT_MAX);
+    if (scaling_write(s, folder, err) != 0 || scaling_text(s, &text, err) != 0)
+        return -1;
+    if (fputs(buf_text(&text), stdout) < 0 || fflush(stdout) != 0)
+        return error_set_errno(err, EXIT_CODE_CONFIG, "writing to standard output");
+    log_info("scaling report in %s: " SCALING_HTML_NAME ", " SCALING_CSV_NAME
+             ", " SCALING_TEXT_NAME,
+             folder);
+    return 0;
+}
+
+int scaling_report(struct scaling_study *s, const char *folder, int result, struct error *err) {
+    if (result != 0 && s->count == 0)
+        return -1;
+    scaling_conclude(s);
+    /* What was measured before a stop is written, and ERR is the stop's. */
+    if (print(s, folder, result == 0 ? err : NULL) != 0 || result != 0)
+        return -1;
+    for (size_t i = 0; i < s->count; i++)
+        if (scaling_is_measured(&s->points[i]))
+            return 0;
+    return error_set(err, EXIT_CODE_DATA, "no size was measured; the first failed: %.200s",
+                     s->points[0].failure);
+}

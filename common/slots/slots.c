@@ -1,0 +1,230 @@
+#include "common/slots/slots.h"
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/json/json.h"
+#include "common/log/log.h"
+#include "common/slots/slot_address.h"
+#include "common/slots/slot_orders.h"
+#include "common/system/stop_signal.h"
+
+#include <glob.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ORDERS_MAX = 16 * 1024 * 1024 };
+
+static const int64_t ROUND = SLOTS_ROUND_MS * CLOCK_MILLISECOND;
+
+/* The GPUs of this host, by their device files. */
+static int count_gpus(void) {
+    glob_t found;
+    int count = 0;
+    if (glob("/dev/nvidia[0-9]*", 0, NULL, &found) == 0)
+        count = (int)found.gl_pathc;
+    globfree(&found);
+    return count;
+}
+
+static int allocate(struct slots *s, struct error *err) {
+    const size_t own = (size_t)s->own_count, count = (size_t)s->count;
+    s->own = calloc(own, sizeof(*s->own));
+    s->folders = calloc(own, sizeof(*s->folders));
+    s->reads = calloc(own, sizeof(*s->reads));
+    s->mine = calloc(own, sizeof(*s->mine));
+    s->reports = calloc(count, sizeof(*s->reports));
+    s->addresses = calloc((size_t)s->group->size, sizeof(*s->addresses));
+    s->orders = slot_orders_new();
+    for (size_t i = 0; s->own != NULL && i < own; i++)
+        s->own[i].pidfd = -1;
+    return s->own == NULL || s->folders == NULL || s->reads == NULL || s->mine == NULL ||
+                   s->reports == NULL || s->addresses == NULL || s->orders == NULL
+               ? error_no_memory(err, "slots")
+               : 0;
+}
+
+/* All ranks say where they are. Alone, this machine is enough. */
+static int exchange_addresses(struct slots *s, struct error *err) {
+    char own[SLOTS_ADDRESS_SIZE] = "127.0.0.1";
+    const char *master = getenv("MASTER_ADDR");
+    if (s->group->size > 1)
+        slot_address_own(master, own, sizeof(own));
+    return s->group->gather(s->group->context, own, sizeof(own), s->addresses, err);
+}
+
+int slots_open(struct slots *s, const struct slot_group *group, int own, struct error *err) {
+    *s = (struct slots){.group = group, .own_count = own, .count = own * group->size};
+    if (own < 1 || (own > 1 && group->size > 1) || s->count > SLOTS_MAX)
+        return error_set(err, EXIT_CODE_USAGE, "%d slots on each of %d ranks: not possible", own,
+                         group->size);
+    if (allocate(s, err) != 0 || stop_signal_listen(err) != 0 || exchange_addresses(s, err) != 0)
+        return -1;
+    const int local = own > 1 ? own : group->local_size;
+    s->gpus = count_gpus() >= local ? local : 0;
+    /* The first round tells all ports. */
+    return slots_round(s, err);
+}
+
+void slots_done(struct slots *s) {
+    for (int i = 0; s->own != NULL && i < s->own_count; i++)
+        slot_child_done(&s->own[i]);
+    free(s->own);
+    free(s->folders);
+    free(s->reads);
+    free(s->mine);
+    free(s->reports);
+    free(s->addresses);
+    json_decref(s->orders);
+    *s = (struct slots){0};
+}
+
+int slots_start(struct slots *s, const struct slot_job *job, struct error *err) {
+    if (slots_running(s, job->first, job->size))
+        return error_set(err, EXIT_CODE_INTERNAL, "slot %d is taken", job->first);
+    for (int i = job->first; i < job->first + job->size; i++)
+        s->reports[i].state = SLOT_RUNNING;
+    return slot_orders_start(s, job, err);
+}
+
+int slots_end(struct slots *s, int first, int size, struct error *err) {
+    return slot_orders_end(s, first, size, err);
+}
+
+bool slots_running(const struct slots *s, int first, int size) {
+    for (int i = first; i < first + size; i++)
+        if (s->reports[i].state == SLOT_RUNNING)
+            return true;
+    return false;
+}
+
+bool slots_stopping(const struct slots *s) {
+    for (int i = 0; i < s->count; i++)
+        if (s->reports[i].stop != 0)
+            return true;
+    return false;
+}
+
+/* The lower, the more likely it is the cause. */
+static int rank_of_code(int code) {
+    switch (code) {
+    case EXIT_CODE_OK:
+        return 3;
+    case EXIT_CODE_HOST_LOST:
+    case EXIT_CODE_STALLED:
+    case EXIT_CODE_INTERNAL:
+    case EXIT_CODE_STOPPED:
+    case 128 + 9:
+        return 2;
+    default:
+        return code > 128 ? 0 : 1;
+    }
+}
+
+int slots_code(const struct slots *s, int first, int size, int *ret_rank) {
+    int cause = first;
+    for (int i = first + 1; i < first + size; i++)
+        if (rank_of_code(s->reports[i].code) < rank_of_code(s->reports[cause].code))
+            cause = i;
+    *ret_rank = cause - first;
+    return s->reports[cause].code;
+}
+
+int slots_hosts(const struct slots *s, int first, int size) {
+    int hosts = 0;
+    for (int i = first; i < first + size; i++) {
+        int k = first;
+        while (k < i && strcmp(s->addresses[k / s->own_count], s->addresses[i / s->own_count]) != 0)
+            k++;
+        hosts += k == i;
+    }
+    return hosts;
+}
+
+/* Waits for the end of a process here, for a stop, or the end of the round. */
+static void wait_for_own(struct slots *s) {
+    const int64_t until = clock_now() + ROUND;
+    const int count = s->own_count + 1;
+    cleanup_free struct pollfd *fds = calloc((size_t)count, sizeof(*fds));
+    if (fds == NULL)
+        return;
+    for (int i = 0; i < s->own_count; i++)
+        fds[i] = (struct pollfd){.fd = s->own[i].pidfd, .events = POLLIN};
+    /* Once a stop is known, its descriptor would end each wait at once. */
+    fds[s->own_count] = (struct pollfd){
+        .fd = stop_signal_requested() ? -1 : stop_signal_descriptor(), .events = POLLIN};
+    while (poll(fds, (nfds_t)count, clock_left_ms(until)) < 0 && clock_now() < until)
+        ; /* a signal: the descriptor tells of it */
+}
+
+static double since(int64_t then, int64_t now) {
+    return (double)(now - then) / (double)CLOCK_SECOND;
+}
+
+static void report_own(struct slots *s, int i) {
+    struct slot_report *r = &s->mine[i];
+    struct slot_child *c = &s->own[i];
+    const int64_t now = clock_now();
+    const bool ran = slot_child_runs(c);
+    slot_child_look(c, now);
+    if (ran) {
+        r->seconds = since(c->begun, now);
+        r->silent = since(c->heard, now);
+    }
+    if (ran && !slot_child_runs(c)) {
+        r->state = SLOT_ENDED;
+        r->code = c->code;
+        if (s->reads[i] && s->read != NULL)
+            s->read(s->context, s->folders[i], c->code, r->figures);
+    }
+    r->stop = stop_signal_requested();
+    r->port = slot_child_runs(c) ? 0 : slot_address_port(NULL);
+}
+
+static int share_orders(struct slots *s, json_t **ret, struct error *err) {
+    const bool first = s->group->rank == 0;
+    cleanup_free char *text = first ? json_dumps(s->orders, JSON_COMPACT) : NULL;
+    uint64_t size = text != NULL ? strlen(text) : 0;
+    if (first && text == NULL)
+        return error_no_memory(err, "orders");
+    if (s->group->broadcast(s->group->context, &size, sizeof(size), err) != 0)
+        return -1;
+    if (size > ORDERS_MAX)
+        return error_set(err, EXIT_CODE_INTERNAL, "orders of %llu bytes", (unsigned long long)size);
+    if (!first && (text = malloc(size + 1)) == NULL)
+        return error_no_memory(err, "orders");
+    if (s->group->broadcast(s->group->context, text, size, err) != 0)
+        return -1;
+    *ret = json_loadb(text, size, 0, NULL);
+    return *ret != NULL ? 0 : error_no_memory(err, "orders");
+}
+
+int slots_round(struct slots *s, struct error *err) {
+    cleanup_json json_t *orders = NULL;
+    if (share_orders(s, &orders, err) != 0)
+        return -1;
+    json_decref(s->orders);
+    s->orders = slot_orders_new();
+    slot_orders_follow(s, orders);
+    bool waits = slot_orders_wait(orders);
+    if (waits)
+        wait_for_own(s);
+    for (int i = 0; i < s->own_count; i++)
+        report_own(s, i);
+    if (s->orders == NULL)
+        return error_no_memory(err, "orders");
+    return s->group->gather(s->group->context, s->mine, (size_t)s->own_count * sizeof(*s->mine),
+                            s->reports, err);
+}
+
+int slots_serve(struct slots *s, struct error *err) {
+    while (!s->left)
+        if (slots_round(s, err) != 0)
+            return -1;
+    return 0;
+}
+
+int slots_leave(struct slots *s, struct error *err) {
+    return slot_orders_leave(s, err) != 0 ? -1 : slots_round(s, err);
+}

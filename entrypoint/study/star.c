@@ -1,0 +1,217 @@
+#include "entrypoint/study/star.h"
+
+#include "common/binary/little_endian.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/net/tcp_socket.h"
+#include "common/run_id.h"
+#include "common/str.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* For one message, between two tries to reach rank 0, for one of them, and for a greeting. */
+static const int64_t PATIENCE = 120 * CLOCK_SECOND;
+static const int64_t PAUSE = 100 * CLOCK_MILLISECOND;
+static const int64_t TRY = 5 * CLOCK_SECOND;
+static const int64_t GREETING = 2 * CLOCK_SECOND;
+
+#define MAGIC "RMSTAR01"
+enum { MAGIC_SIZE = 8, GREETING_SIZE = MAGIC_SIZE + STAR_RUN_SIZE + 8 };
+enum { WELCOME = 'W' };
+
+static int read_number(const char *name, int64_t low, int64_t high, int *ret, struct error *err) {
+    int64_t value = 0;
+    const char *text = getenv(name);
+    if (text == NULL)
+        return error_set(err, EXIT_CODE_CONFIG, "%s is not set, as a launcher does", name);
+    if (str_parse_int(text, low, high, &value, err) != 0)
+        return error_wrap(err, "%s", name);
+    *ret = (int)value;
+    return 0;
+}
+
+int star_place_read(struct star_place *ret, struct error *err) {
+    int port = 0;
+    const char *address = getenv("MASTER_ADDR"), *run = getenv(ATTEMPT_RUN_VARIABLE);
+    *ret = (struct star_place){.rank = 0, .size = 1, .local_size = 1};
+    (void)snprintf(ret->run, sizeof(ret->run), "%s", run != NULL ? run : "");
+    if (getenv("WORLD_SIZE") == NULL)
+        return 0;
+    if (read_number("WORLD_SIZE", 1, STAR_RANKS_MAX, &ret->size, err) != 0 ||
+        read_number("RANK", 0, ret->size - 1, &ret->rank, err) != 0 ||
+        read_number("LOCAL_WORLD_SIZE", 1, ret->size, &ret->local_size, err) != 0)
+        return -1;
+    if (ret->size == 1)
+        return 0;
+    if (read_number("MASTER_PORT", 1, UINT16_MAX, &port, err) != 0)
+        return -1;
+    if (address == NULL || run == NULL || strlen(run) + 1 != STAR_RUN_SIZE)
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "MASTER_ADDR or " ATTEMPT_RUN_VARIABLE
+                         " is not set: start it by ringmaster train");
+    ret->port = (uint16_t)port;
+    (void)snprintf(ret->address, sizeof(ret->address), "%s", address);
+    return 0;
+}
+
+/* --- rank 0 ---------------------------------------------------------------------------------- */
+
+static void put_greeting(const struct star_place *p, unsigned char bytes[GREETING_SIZE]) {
+    memcpy(bytes, MAGIC, MAGIC_SIZE);
+    memcpy(bytes + MAGIC_SIZE, p->run, STAR_RUN_SIZE);
+    little_endian_put(bytes + MAGIC_SIZE + STAR_RUN_SIZE, (uint64_t)p->rank, 4);
+    little_endian_put(bytes + MAGIC_SIZE + STAR_RUN_SIZE + 4, (uint64_t)p->size, 4);
+}
+
+/* Takes a connection of another rank of the job; others are closed. Returns whether it did. */
+static bool greet(struct star *s, int fd) {
+    unsigned char bytes[GREETING_SIZE], expected[GREETING_SIZE];
+    if (tcp_socket_read(fd, bytes, sizeof(bytes), clock_now() + GREETING, NULL) != 0)
+        return false;
+    struct star_place p = s->place;
+    const uint64_t rank = little_endian_get(bytes + MAGIC_SIZE + STAR_RUN_SIZE, 4);
+    if (rank < 1 || rank >= (uint64_t)p.size || s->peers[rank] >= 0)
+        return false;
+    p.rank = (int)rank;
+    put_greeting(&p, expected);
+    if (memcmp(bytes, expected, sizeof(bytes)) != 0)
+        return false;
+    s->peers[rank] = fd;
+    return true;
+}
+
+static int accept_all(struct star *s, int listener, int64_t deadline, struct error *err) {
+    for (int joined = 1; joined < s->place.size;) {
+        struct net_address from;
+        struct pollfd ready = {.fd = listener, .events = POLLIN};
+        if (clock_now() >= deadline)
+            return error_set(err, EXIT_CODE_NOT_READY, "%d of %d ranks have come", joined,
+                             s->place.size);
+        if (poll(&ready, 1, clock_left_ms(deadline)) < 1)
+            continue;
+        cleanup_fd int fd = tcp_socket_accept(listener, &from);
+        if (fd >= 0 && greet(s, fd)) {
+            (void)take_fd(&fd);
+            joined++;
+        }
+    }
+    return 0;
+}
+
+static int lead(struct star *s, int64_t deadline, struct error *err) {
+    const unsigned char welcome = WELCOME;
+    uint16_t port = 0;
+    struct net_address own;
+    if (tcp_socket_resolve(s->place.address, &own, err) != 0)
+        return -1;
+    cleanup_fd int listener = tcp_socket_listen(&own, s->place.port, &port, err);
+    if (listener < 0 || accept_all(s, listener, deadline, err) != 0)
+        return -1;
+    for (int i = 1; i < s->place.size; i++)
+        if (tcp_socket_write(s->peers[i], &welcome, 1, deadline, err) != 0)
+            return error_wrap(err, "rank %d", i);
+    return 0;
+}
+
+/* --- the others ------------------------------------------------------------------------------ */
+
+static int64_t sooner(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+static int join(struct star *s, int64_t deadline, struct error *err) {
+    unsigned char bytes[GREETING_SIZE], answer = 0;
+    struct net_address first;
+    const struct star_place *p = &s->place;
+    put_greeting(p, bytes);
+    if (tcp_socket_resolve(p->address, &first, err) != 0)
+        return -1;
+    cleanup_fd int fd = tcp_socket_dial(&first, p->port, sooner(deadline, clock_now() + TRY), err);
+    if (fd < 0 || tcp_socket_write(fd, bytes, sizeof(bytes), deadline, err) != 0 ||
+        tcp_socket_read(fd, &answer, 1, deadline, err) != 0)
+        return -1;
+    if (answer != WELCOME)
+        return error_set(err, EXIT_CODE_NOT_READY, "it is not rank 0 of this job");
+    s->peers[0] = take_fd(&fd);
+    return 0;
+}
+
+/* Rank 0 may not listen yet, or another process may still have the port. */
+static int follow(struct star *s, int64_t deadline, struct error *err) {
+    struct error latest = {0};
+    while (join(s, deadline, &latest) != 0) {
+        if (clock_now() + PAUSE >= deadline)
+            return error_set(err, EXIT_CODE_NOT_READY, "rank 0 at %s port %u: %.300s",
+                             s->place.address, s->place.port, latest.text);
+        (void)poll(NULL, 0, (int)(PAUSE / CLOCK_MILLISECOND));
+    }
+    return 0;
+}
+
+int star_open(struct star *s, const struct star_place *place, int64_t deadline, struct error *err) {
+    const int count = place->rank == 0 ? place->size : 1;
+    *s = (struct star){.place = *place, .peers = calloc((size_t)count, sizeof(*s->peers))};
+    if (s->peers == NULL)
+        return error_no_memory(err, "connections to the other ranks");
+    for (int i = 0; i < count; i++)
+        s->peers[i] = -1;
+    if (place->size == 1)
+        return 0;
+    const int result = place->rank == 0 ? lead(s, deadline, err) : follow(s, deadline, err);
+    if (result != 0)
+        star_done(s);
+    return result;
+}
+
+void star_done(struct star *s) {
+    const int count = s->place.rank == 0 ? s->place.size : 1;
+    for (int i = 0; s->peers != NULL && i < count; i++)
+        if (s->peers[i] >= 0)
+            (void)close(s->peers[i]);
+    free(s->peers);
+    *s = (struct star){0};
+}
+
+/* --- collective operations ------------------------------------------------------------------- */
+
+static int lost(int rank, struct error *err) {
+    if (err != NULL)
+        err->code = EXIT_CODE_HOST_LOST;
+    return error_wrap(err, "rank %d", rank);
+}
+
+static int broadcast(void *context, void *bytes, size_t size, struct error *err) {
+    struct star *s = context;
+    const int64_t deadline = clock_now() + PATIENCE;
+    if (s->place.rank > 0)
+        return tcp_socket_read(s->peers[0], bytes, size, deadline, err) == 0 ? 0 : lost(0, err);
+    for (int i = 1; i < s->place.size; i++)
+        if (tcp_socket_write(s->peers[i], bytes, size, deadline, err) != 0)
+            return lost(i, err);
+    return 0;
+}
+
+static int gather(void *context, const void *bytes, size_t size, void *all, struct error *err) {
+    struct star *s = context;
+    const int64_t deadline = clock_now() + PATIENCE;
+    if (s->place.rank > 0 && tcp_socket_write(s->peers[0], bytes, size, deadline, err) != 0)
+        return lost(0, err);
+    for (int i = 1; s->place.rank == 0 && i < s->place.size; i++)
+        if (tcp_socket_read(s->peers[i], (char *)all + (size_t)i * size, size, deadline, err) != 0)
+            return lost(i, err);
+    if (s->place.rank == 0)
+        memcpy(all, bytes, size);
+    return broadcast(s, all, (size_t)s->place.size * size, err);
+}
+
+struct slot_group star_group(struct star *s) {
+    return (struct slot_group){.rank = s->place.rank,
+                               .size = s->place.size,
+                               .local_size = s->place.local_size,
+                               .context = s,
+                               .gather = gather,
+                               .broadcast = broadcast};
+}

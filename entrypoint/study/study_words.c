@@ -1,0 +1,172 @@
+#include "entrypoint/study/study_words.h"
+
+#include "common/buf.h"
+#include "common/file/file.h"
+#include "common/str.h"
+#include "common/text/nearest.h"
+
+#include <limits.h>
+#include <stddef.h>
+#include <string.h>
+
+enum { WORD_MAX = 128 * 1024 };
+
+#define FOLDER_MARK "{dir}"
+#define ONCE_PER_HOST "--once-per-host"
+
+static const char *const NAMES[] = {"trials", "scaling"};
+static const char *const USAGE[] = {
+    "ringmaster trials FILE [--out DIR] [--then-best] -- PROGRAM ARGS",
+    "ringmaster scaling [--ranks 1,2,4] [--metric NAME] [--per-rank] -- PROGRAM ARGS"};
+
+enum option_type { SWITCH, TEXT, AMOUNT };
+
+struct option {
+    enum study_kind kind;
+    const char *name;
+    enum option_type type;
+    size_t offset;
+};
+
+#define FIELD(name) offsetof(struct study_words, name)
+
+static const struct option OPTIONS[] = {
+    {STUDY_TRIALS, ONCE_PER_HOST, SWITCH, FIELD(once_per_host)},
+    {STUDY_TRIALS, "--out", TEXT, FIELD(out)},
+    {STUDY_TRIALS, "--then-best", SWITCH, FIELD(then_best)},
+    {STUDY_SCALING, ONCE_PER_HOST, SWITCH, FIELD(once_per_host)},
+    {STUDY_SCALING, "--out", TEXT, FIELD(out)},
+    {STUDY_SCALING, "--ranks", TEXT, FIELD(ranks)},
+    {STUDY_SCALING, "--metric", TEXT, FIELD(metric)},
+    {STUDY_SCALING, "--per-rank", SWITCH, FIELD(per_rank)},
+    {STUDY_SCALING, "--unit", TEXT, FIELD(unit)},
+    {STUDY_SCALING, "--samples", AMOUNT, FIELD(samples)},
+    {STUDY_SCALING, "--limit", AMOUNT, FIELD(limit)},
+    {STUDY_SCALING, "--project", TEXT, FIELD(project)},
+    {STUDY_SCALING, "--prices", TEXT, FIELD(prices)},
+};
+
+enum { OPTION_COUNT = sizeof(OPTIONS) / sizeof(OPTIONS[0]) };
+
+int study_kind_of(const char *name) {
+    for (int i = 0; i < (int)(sizeof(NAMES) / sizeof(NAMES[0])); i++)
+        if (strcmp(NAMES[i], name) == 0)
+            return i;
+    return -1;
+}
+
+static const struct option *find(enum study_kind kind, const char *word, size_t size,
+                                 struct error *err) {
+    struct nearest nearest = nearest_begin(word, size);
+    char words[NEAREST_WORDS_MAX];
+    for (size_t i = 0; i < OPTION_COUNT; i++) {
+        const struct option *o = &OPTIONS[i];
+        if (o->kind != kind)
+            continue;
+        if (strlen(o->name) == size && memcmp(o->name, word, size) == 0)
+            return o;
+        nearest_try(&nearest, o->name);
+    }
+    (void)error_set(err, EXIT_CODE_USAGE, "%s: unknown option %.64s%s", NAMES[kind], word,
+                    nearest_words(&nearest, words));
+    return NULL;
+}
+
+static int put_amount(const char *name, const char *value, double *ret, struct error *err) {
+    struct error why = {0};
+    return str_parse_double(value, 1, 1e18, ret, &why) == 0
+               ? 0
+               : error_set(err, EXIT_CODE_USAGE, "%s: %.200s", name, why.text);
+}
+
+static int put(struct study_words *w, const struct option *o, const char *value,
+               struct error *err) {
+    void *field = (char *)w + o->offset;
+    switch (o->type) {
+    case SWITCH:
+        *(bool *)field = true;
+        return 0;
+    case TEXT:
+        *(const char **)field = value;
+        return value[0] != '\0' ? 0 : error_set(err, EXIT_CODE_USAGE, "%s is empty", o->name);
+    case AMOUNT:
+        return put_amount(o->name, value, field, err);
+    }
+    return -1;
+}
+
+/* Takes the option at WORDS; returns how many words it has, -1 on error. */
+static int take(struct study_words *w, const char *const *words, struct error *err) {
+    const size_t size = strcspn(words[0], "=");
+    const struct option *o = find(w->kind, words[0], size, err);
+    const char *value = words[0][size] == '=' ? words[0] + size + 1 : NULL;
+    if (o == NULL)
+        return -1;
+    if (o->type == SWITCH && value != NULL)
+        return error_set(err, EXIT_CODE_USAGE, "%s takes no value", o->name);
+    if (o->type == SWITCH || value != NULL)
+        return put(w, o, value, err) != 0 ? -1 : 1;
+    if (words[1] == NULL || strcmp(words[1], "--") == 0)
+        return error_set(err, EXIT_CODE_USAGE, "%s lacks its value", o->name);
+    return put(w, o, words[1], err) != 0 ? -1 : 2;
+}
+
+static int check(const struct study_words *w, struct error *err) {
+    if (w->program == NULL || w->program[0] == NULL)
+        return error_set(err, EXIT_CODE_USAGE, "the program is missing: %s", USAGE[w->kind]);
+    if (w->kind == STUDY_TRIALS && w->file == NULL)
+        return error_set(err, EXIT_CODE_USAGE, "FILE, the plan as JSON, is missing: %s",
+                         USAGE[w->kind]);
+    return 0;
+}
+
+int study_words_read(enum study_kind kind, const char *const *words, struct study_words *ret,
+                     struct error *err) {
+    *ret = (struct study_words){
+        .kind = kind, .out = NAMES[kind], .metric = "images_per_second", .limit = 1800};
+    while (*words != NULL && strcmp(*words, "--") != 0) {
+        int used = 1;
+        if (str_starts_with(*words, "--"))
+            used = take(ret, words, err);
+        else if (kind == STUDY_TRIALS && ret->file == NULL)
+            ret->file = *words;
+        else
+            return error_set(err, EXIT_CODE_USAGE, "unexpected %.128s: %s", *words, USAGE[kind]);
+        if (used < 0)
+            return -1;
+        words += used;
+    }
+    ret->program = *words != NULL ? words + 1 : NULL;
+    return check(ret, err);
+}
+
+int study_words_job(enum study_kind kind, const char *const *words, struct argv *ret,
+                    struct error *err) {
+    char self[PATH_MAX];
+    struct study_words w;
+    if (study_words_read(kind, words, &w, err) != 0 || file_self(self, sizeof(self), err) != 0)
+        return -1;
+    const char *const head[] = {"--", self, "study", NAMES[kind], NULL};
+    if ((w.once_per_host && argv_add(ret, ONCE_PER_HOST, err) != 0) ||
+        argv_add_all(ret, head, err) != 0)
+        return -1;
+    return argv_add_all(ret, words, err);
+}
+
+int study_words_program(const struct study_words *w, const char *folder, struct argv *ret,
+                        struct error *err) {
+    for (size_t i = 0; w->program[i] != NULL; i++) {
+        cleanup_buf struct buf word;
+        buf_init(&word, WORD_MAX);
+        const char *at = w->program[i], *mark = NULL;
+        while ((mark = strstr(at, FOLDER_MARK)) != NULL) {
+            if (buf_add(&word, at, (size_t)(mark - at), err) != 0 ||
+                buf_add_text(&word, folder, err) != 0)
+                return -1;
+            at = mark + strlen(FOLDER_MARK);
+        }
+        if (buf_add_text(&word, at, err) != 0 || argv_add(ret, buf_text(&word), err) != 0)
+            return -1;
+    }
+    return 0;
+}
