@@ -7,7 +7,7 @@ set(ROOM_INCLUDES ${CMAKE_BINARY_DIR}/rooms)
 
 # Rooms whose loops a training, or the reading of its data, waits for. The others run once or wait
 # themselves: -O1 compiles them in three quarters of the time.
-set(ROOM_HOT "^(common/(binary|file|text|json)|trainer/(backend|comm|data|eval|math|optim|shard))(/|$)")
+set(ROOM_HOT "^(common/(binary|file|json|net|text)|trainer/(backend|comm|data|eval|math|optim|shard))(/|$)")
 
 # room(DIR [USES dir...] [LINKS library...] [EXCLUDE file...])
 #   DIR      its folder; every .c in it (not below it) is compiled, except EXCLUDE
