@@ -50,7 +50,7 @@ static const struct manual_row rows[] = {
      "run any program on 1, 2, 4 ranks and so on, and report throughput, efficiency, time and "
      "cost; OPTIONS: --ranks N,... --metric NAME --per-rank --unit TEXT --samples N --limit "
      "SECONDS --project N,... --prices FILE --out DIR",
-     "ringmaster scaling --metric images_per_second -- python3 bench.py"},
+     "ringmaster scaling --metric images_per_second -- python3 train.py"},
     {"explain", "[CODE]",
      "what an exit code, a signal or an error of MPI, NCCL or CUDA means and what to do: 73, "
      "SIGBUS, mpi:15, nccl:2, cuda:700, xid:79, a word (oom), a line that a program printed",
