@@ -70,6 +70,8 @@ room(trainer/data/codec USES common/* LINKS JPEG::JPEG PNG::PNG m)
 room(trainer/data/format USES common/* trainer/data/codec LINKS m)
 # Archives as data sets are published: only this room sees zlib.
 room(trainer/data/archive USES common/* trainer/data/format LINKS ZLIB::ZLIB)
+# Archives from the web: a child of its own has libcurl.
+room(trainer/data/download USES common/*)
 room(trainer/data/color USES common/* trainer/math LINKS m)
 room(trainer/data/cache USES common/* trainer/data/codec)
 room(trainer/data/order USES common/* trainer/math)
@@ -199,7 +201,7 @@ room(trainer/app/command/coco
 room(trainer/app/command/prepare
     USES common/* trainer/math trainer/comm trainer/data/codec trainer/data/color
     trainer/data/format trainer/data/archive trainer/data/dataset trainer/data/order
-    trainer/data/prepare
+    trainer/data/download trainer/data/prepare
     trainer/app/options trainer/app/task trainer/app/command/output)
 room(trainer/app/command/trained
     USES common/* trainer/comm trainer/data/dataset trainer/data/order trainer/checkpoint

@@ -75,11 +75,13 @@ static int parse(struct download_order *w, struct error *err) {
     json_t *uploads = NULL;
     json_t *door = NULL;
     json_t *status = NULL;
+    json_t *web = NULL;
     if (json_member_array(w->root, where, "tasks", &tasks, err) != 0 ||
         json_member_array(w->root, where, "uploads", &uploads, err) != 0 ||
         json_member_array(w->root, where, "environment", &environment, err) != 0 ||
         json_member_object(w->root, where, "door", &door, err) != 0 ||
         json_member_object(w->root, where, "status", &status, err) != 0 ||
+        json_member_object(w->root, where, "web", &web, err) != 0 ||
         json_member_int(w->root, where, "seconds", &w->seconds, err) != 0)
         return -1;
     if (json_array_size(tasks) > DOWNLOAD_ORDER_TASKS_MAX || w->seconds < 1 ||
@@ -88,6 +90,7 @@ static int parse(struct download_order *w, struct error *err) {
     w->uploads = uploads;
     w->door = door;
     w->status = status;
+    w->web = web;
     for (; w->count < json_array_size(tasks); w->count++)
         if (parse_task(json_array_get(tasks, w->count), &w->tasks[w->count], err) != 0)
             return -1;

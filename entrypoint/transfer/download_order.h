@@ -11,7 +11,8 @@
  * "back" restores what an earlier run has uploaded: nothing is fine, and a newer local file is
  * kept. "target" tests if files can be uploaded there, and so does "back"; with "tidy" the
  * unfinished uploads of a killed run are aborted, unless the file is here to resume them. An order
- * with "uploads" is upload_order.h's, one with "status" status_order.h's.
+ * with "uploads" is upload_order.h's, one with "status" status_order.h's, one with "web"
+ * web_order.h's.
  *
  * With "door" files come from another host or are served to others (peers/sharing.h); then the
  * program prints "all is here" and stays until it is ended. This concerns tasks with "pass".
@@ -56,6 +57,7 @@ struct download_order {
     const json_t *uploads; /* borrowed from the order; NULL: none */
     const json_t *door;    /* the same */
     const json_t *status;  /* the same */
+    const json_t *web;     /* the same */
 };
 
 void download_order_done(struct download_order *w);

@@ -11,6 +11,7 @@
 #include "entrypoint/transfer/download_order.h"
 #include "entrypoint/transfer/status_order.h"
 #include "entrypoint/transfer/upload_order.h"
+#include "entrypoint/transfer/web_order.h"
 
 #include <archive.h>
 #include <curl/curl.h>
@@ -51,8 +52,9 @@ static int read_order(const char *descriptor, struct buf *ret, struct error *err
         !sealed_memfd_is((int)fd) || fstat((int)fd, &st) != 0 || st.st_size < 2 ||
         st.st_size > JSON_FILE_MAX || buf_reserve(ret, (size_t)st.st_size, err) != 0 ||
         pread((int)fd, ret->data, (size_t)st.st_size, 0) != st.st_size)
-        return error_set(err, EXIT_CODE_USAGE,
-                         "ringmaster-transfer is started by ringmaster, with an order");
+        return error_set(
+            err, EXIT_CODE_USAGE,
+            "ringmaster-transfer is started by ringmaster and ringtrain, with an order");
     ret->size = (size_t)st.st_size;
     (void)close((int)fd);
     return 0;
@@ -74,7 +76,19 @@ static int report_status(const struct download_order *work, struct error *err) {
                : -1;
 }
 
+static int fetch_files(const struct download_order *work, struct error *err) {
+    struct web_order order;
+    if (web_order_parse(work->web, &order, err) != 0)
+        return -1;
+    order.certificates = argv_get_env(&work->environment, "AWS_CA_BUNDLE");
+    int result = web_order_run(&order, work->seconds, say, mark, err);
+    web_order_done(&order);
+    return result;
+}
+
 static int carry_out(const struct download_order *work, struct error *err) {
+    if (work->web != NULL)
+        return fetch_files(work, err);
     if (work->status != NULL)
         return report_status(work, err);
     return work->uploads != NULL ? upload(work, err) : download_order_run(work, say, mark, err);

@@ -77,6 +77,8 @@ int stream_request(const struct stream_order *o, const char *method, struct requ
         return s3_prepare(o->s3, &request, ret, err);
     ret->method = method;
     ret->may_redirect = true;
+    ret->user = o->user;
+    ret->password = o->password;
     return buf_add_text(&ret->url, o->url, err);
 }
 

@@ -19,6 +19,8 @@ struct stream_order {
     const char *bucket; /* of S3 */
     const char *key;
     const char *url;          /* of others */
+    const char *user;         /* then: for basic authentication; NULL: none */
+    const char *password;     /* with it */
     struct peer_client *peer; /* another host, asked instead of both; or NULL */
     const char *task;         /* then: its name there */
     bool no_md5;              /* then: the source's ETags are known not to be MD5s */

@@ -239,6 +239,16 @@ static int set_reach(CURL *easy, const struct request *r, struct error *err) {
     return 0;
 }
 
+/* libcurl sends them to the address's own host alone, whatever it redirects to. */
+static int set_login(CURL *easy, const struct request *r, struct error *err) {
+    if (r->user == NULL)
+        return 0;
+    SET(CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
+    SET(CURLOPT_USERNAME, r->user);
+    SET(CURLOPT_PASSWORD, r->password != NULL ? r->password : "");
+    return 0;
+}
+
 static int set_body(CURL *easy, struct exchange *e, struct error *err) {
     const struct request *r = &e->request;
     if (r->size >= 0) {
@@ -299,7 +309,8 @@ int exchange_start(struct exchange *e, const char *certificates, struct error *e
         return error_no_memory(err, "a request");
     if (e->events->prepare(e->context, &e->request, err) != 0 ||
         set_manners(e->easy, certificates, err) != 0 || set_reach(e->easy, &e->request, err) != 0 ||
-        set_body(e->easy, e, err) != 0 || set_headers(e->easy, e, err) != 0 ||
+        set_login(e->easy, &e->request, err) != 0 || set_body(e->easy, e, err) != 0 ||
+        set_headers(e->easy, e, err) != 0 ||
         (e->request.key != NULL && set_key(e->easy, e->request.key, err) != 0))
         return -1;
     e->answer.mark = e->request.mark;

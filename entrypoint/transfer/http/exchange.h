@@ -31,6 +31,8 @@ struct request {
     off_t offset;
     int64_t size; /* below 0: no body */
     bool may_redirect;
+    const char *user;         /* for basic authentication; borrowed, NULL: none */
+    const char *password;     /* with it; a redirect to another host gets neither */
     const unsigned char *key; /* TLS key of TLS_KEY_SIZE bytes, instead of certificates; or NULL */
     unsigned mark;            /* set by the caller and copied to the answer */
 };

@@ -39,14 +39,14 @@ static bool is_here(const char *host, size_t size) {
     return false;
 }
 
-static int parse_http(struct address *a, struct error *err) {
+static int parse_http(struct address *a, bool plain, struct error *err) {
     const char *host = strstr(a->text, "://") + 3;
     size_t size = strcspn(host, "/?#");
     if (size == 0 || memchr(host, '@', size) != NULL)
         return error_set(err, EXIT_CODE_CONFIG,
                          "https://...: an address needs a host and may not contain a user or "
                          "password, because addresses are logged");
-    if (str_starts_with(a->text, "http:") && !is_here(host, size))
+    if (str_starts_with(a->text, "http:") && !plain && !is_here(host, size))
         return error_set(err, EXIT_CODE_CONFIG,
                          "%.256s: http:// is only permitted for this machine; use https://",
                          a->shown);
@@ -64,21 +64,21 @@ static int parse_file(struct address *a, struct error *err) {
     return 0;
 }
 
-static int parse(struct address *a, struct error *err) {
+static int parse(struct address *a, bool plain, struct error *err) {
     for (const char *c = a->text; *c != '\0'; c++)
         if ((unsigned char)*c < ' ' || *c == 0x7f)
             return error_set(err, EXIT_CODE_CONFIG, "an address contains a control character");
     if (str_starts_with(a->text, "s3://"))
         return parse_s3(a, err);
     if (str_starts_with(a->text, "https://") || str_starts_with(a->text, "http://"))
-        return parse_http(a, err);
+        return parse_http(a, plain, err);
     if (str_starts_with(a->text, "file://"))
         return parse_file(a, err);
     return error_set(err, EXIT_CODE_CONFIG, "%.256s: neither s3://, https:// nor file://",
                      a->shown);
 }
 
-int address_parse(const char *text, struct address *ret, struct error *err) {
+static int parse_any(const char *text, bool plain, struct address *ret, struct error *err) {
     *ret = (struct address){0};
     if (strlen(text) > ADDRESS_MAX)
         return error_set(err, EXIT_CODE_CONFIG, "an address of more than %d bytes", ADDRESS_MAX);
@@ -89,8 +89,22 @@ int address_parse(const char *text, struct address *ret, struct error *err) {
         address_done(ret);
         return error_no_memory(err, "an address");
     }
-    if (parse(ret, err) == 0)
+    if (parse(ret, plain, err) == 0)
         return 0;
+    address_done(ret);
+    return -1;
+}
+
+int address_parse(const char *text, struct address *ret, struct error *err) {
+    return parse_any(text, false, ret, err);
+}
+
+int address_parse_web(const char *text, bool plain, struct address *ret, struct error *err) {
+    if (parse_any(text, plain, ret, err) != 0)
+        return -1;
+    if (ret->kind == ADDRESS_HTTP && (plain || str_starts_with(text, "https:")))
+        return 0;
+    (void)error_set(err, EXIT_CODE_CONFIG, "%.256s: expected an address of https://", ret->shown);
     address_done(ret);
     return -1;
 }

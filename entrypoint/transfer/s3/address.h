@@ -23,6 +23,8 @@ struct address {
 
 void address_done(struct address *a);
 int address_parse(const char *text, struct address *ret, struct error *err);
+/* The same for https:// alone, and with PLAIN also http:// of any host. */
+int address_parse_web(const char *text, bool plain, struct address *ret, struct error *err);
 /* Returns the last part of key or path; "" if it ends with '/'. */
 const char *address_name(const struct address *a);
 

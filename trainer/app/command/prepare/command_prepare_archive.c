@@ -4,9 +4,12 @@
 #include "common/log/log.h"
 #include "common/str.h"
 #include "common/text/wrap.h"
+#include "trainer/app/command/prepare/prepare_archives.h"
 #include "trainer/app/command/prepare/prepare_sets.h"
+#include "trainer/app/command/prepare/prepare_zips.h"
 #include "trainer/data/archive/tar_extract.h"
 #include "trainer/data/dataset/holdout.h"
+#include "trainer/data/download/download.h"
 #include "trainer/data/format/formats.h"
 #include "trainer/data/format/picture_labels.h"
 #include "trainer/data/format/shard_list.h"
@@ -16,14 +19,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Writes the sets; what was unpacked for them is not needed any more afterwards. */
-static int write_sets(struct prepare_sets *sets, const struct prepare_flags *f,
-                      struct source_room *room, struct error *err) {
-    if (prepare_sets_write(sets, f, err) != 0)
-        return -1;
-    source_room_remove(room);
-    return 0;
-}
+/* A data set that is published as archives. */
+struct archived_set {
+    enum prepare_kind kind;
+    const char *name;
+    const char *archive; /* its only one; NULL: it may have several */
+    int (*check)(const struct prepare_flags *flags, struct error *err); /* or NULL */
+    int (*make)(const struct prepare_flags *flags, struct error *err);
+};
 
 static int need_one(const struct prepare_flags *f, const char *what, struct error *err) {
     return f->source_count == 1 ? 0
@@ -31,6 +34,29 @@ static int need_one(const struct prepare_flags *f, const char *what, struct erro
                                             "%d sources; expected one, %s, then the folder to "
                                             "write to",
                                             f->source_count, what);
+}
+
+/* Makes a set of the archives on the command line, which are fetched if they are addresses. */
+static int make_set(const struct archived_set *set, int argc, char *const *argv,
+                    struct error *err) {
+    struct prepare_flags f;
+    cleanup_prepare_archives struct prepare_archives archives = {0};
+    if (prepare_flags_parse(set->kind, set->name, argc, argv, &f, err) != 0 ||
+        (set->archive != NULL && need_one(&f, set->archive, err) != 0) ||
+        (set->check != NULL && set->check(&f, err) != 0) ||
+        prepare_archives_bring(&archives, set->kind, &f, err) != 0 || set->make(&f, err) != 0)
+        return -1;
+    prepare_archives_remove(&archives);
+    return 0;
+}
+
+/* Writes the sets; what was unpacked for them is not needed any more afterwards. */
+static int write_sets(struct prepare_sets *sets, const struct prepare_flags *f,
+                      struct source_room *room, struct error *err) {
+    if (prepare_sets_write(sets, f, err) != 0)
+        return -1;
+    source_room_remove(room);
+    return 0;
 }
 
 /* --- flowers --------------------------------------------------------------------------------- */
@@ -42,19 +68,24 @@ static int hold_out(struct prepare_sets *sets, const struct prepare_flags *f, st
     return holdout_split(&sets->sets[0], f->val_split, (uint64_t)f->seed, held, NULL, err);
 }
 
-int command_prepare_flowers(int argc, char *const *argv, struct error *err) {
-    struct prepare_flags f;
+static int make_flowers(const struct prepare_flags *f, struct error *err) {
     char plain[PATH_MAX];
     cleanup_prepare_sets struct prepare_sets sets = {0};
     cleanup_source_room struct source_room room = SOURCE_ROOM_CLOSED;
-    if (prepare_flags_parse(PREPARE_FLOWERS, "flowers", argc, argv, &f, err) != 0 ||
-        need_one(&f, "flower_photos.tgz", err) != 0 ||
-        source_room_open(&room, f.target, err) != 0 ||
-        source_room_plain(&room, f.sources[0], plain, err) != 0 ||
-        prepare_sets_open(&sets, "train", plain, &f.reading, err) != 0 ||
-        hold_out(&sets, &f, err) != 0)
+    if (source_room_open(&room, f->target, err) != 0 ||
+        source_room_plain(&room, f->sources[0], plain, err) != 0 ||
+        prepare_sets_open(&sets, "train", plain, &f->reading, err) != 0 ||
+        hold_out(&sets, f, err) != 0)
         return -1;
-    return write_sets(&sets, &f, &room, err);
+    return write_sets(&sets, f, &room, err);
+}
+
+int command_prepare_flowers(int argc, char *const *argv, struct error *err) {
+    static const struct archived_set flowers = {.kind = PREPARE_FLOWERS,
+                                                .name = "flowers",
+                                                .archive = "flower_photos.tgz",
+                                                .make = make_flowers};
+    return make_set(&flowers, argc, argv, err);
 }
 
 /* --- CIFAR ----------------------------------------------------------------------------------- */
@@ -90,23 +121,29 @@ static int open_prefix(struct prepare_sets *sets, const char *name, const struct
     return prepare_sets_open(sets, name, path, &f->reading, err);
 }
 
-int command_prepare_cifar(int argc, char *const *argv, struct error *err) {
-    struct prepare_flags f;
+static int make_cifar(const struct prepare_flags *f, struct error *err) {
     cleanup_prepare_sets struct prepare_sets sets = {0};
     cleanup_source_room struct source_room room = SOURCE_ROOM_CLOSED;
-    if (prepare_flags_parse(PREPARE_CIFAR, "cifar", argc, argv, &f, err) != 0 ||
-        need_one(&f, "cifar-10-binary.tar.gz", err) != 0 ||
-        source_room_open(&room, f.target, err) != 0 || unpack_cifar(f.sources[0], &room, err) != 0)
+    if (source_room_open(&room, f->target, err) != 0 ||
+        unpack_cifar(f->sources[0], &room, err) != 0)
         return -1;
     const char *training = "data_batch_";
     char path[PATH_MAX];
     (void)snprintf(path, sizeof(path), "%.*s/train.bin", PATH_MAX - 16, room.folder);
     if (access(path, F_OK) == 0)
         training = "train.bin";
-    if (open_prefix(&sets, "train", &room, training, &f, err) != 0 ||
-        open_prefix(&sets, "validation", &room, "test", &f, err) != 0)
+    if (open_prefix(&sets, "train", &room, training, f, err) != 0 ||
+        open_prefix(&sets, "validation", &room, "test", f, err) != 0)
         return -1;
-    return write_sets(&sets, &f, &room, err);
+    return write_sets(&sets, f, &room, err);
+}
+
+int command_prepare_cifar(int argc, char *const *argv, struct error *err) {
+    static const struct archived_set cifar = {.kind = PREPARE_CIFAR,
+                                              .name = "cifar",
+                                              .archive = "cifar-10-binary.tar.gz",
+                                              .make = make_cifar};
+    return make_set(&cifar, argc, argv, err);
 }
 
 /* --- ImageNet -------------------------------------------------------------------------------- */
@@ -137,17 +174,21 @@ static int sort_archives(const struct prepare_flags *f, struct imagenet *ret, st
     return 0;
 }
 
+static int fail_labels(const char *what, struct error *err) {
+    return error_set(err, EXIT_CODE_USAGE,
+                     "%s: ImageNet's validation pictures have no classes; expected --val-labels "
+                     "FILE: imagenet_2012_validation_synset_labels.txt of TensorFlow's models, or "
+                     "LOC_val_solution.csv of Kaggle",
+                     what);
+}
+
 /* Opens the validation pictures, whose classes are in a file of their own. */
 static int open_validation(struct prepare_sets *sets, const char *path,
                            const struct prepare_flags *f, struct error *err) {
     cleanup_picture_labels struct picture_labels labels = {0};
     bool found = false;
     if (f->val_labels == NULL)
-        return error_set(err, EXIT_CODE_USAGE,
-                         "%s: its pictures have no classes; expected --val-labels FILE: "
-                         "imagenet_2012_validation_synset_labels.txt of TensorFlow's models, or "
-                         "LOC_val_solution.csv of Kaggle",
-                         path);
+        return fail_labels(path, err);
     if (picture_labels_read(&labels, f->val_labels, err) != 0)
         return -1;
     log_info("looking for pictures in %s", path);
@@ -159,23 +200,45 @@ static int open_validation(struct prepare_sets *sets, const char *path,
                : 0;
 }
 
-int command_prepare_imagenet(int argc, char *const *argv, struct error *err) {
-    struct prepare_flags f;
+static int make_imagenet(const struct prepare_flags *f, struct error *err) {
     struct imagenet archives;
     cleanup_prepare_sets struct prepare_sets sets = {0};
-    if (prepare_flags_parse(PREPARE_IMAGENET, "imagenet", argc, argv, &f, err) != 0 ||
-        sort_archives(&f, &archives, err) != 0)
+    if (sort_archives(f, &archives, err) != 0)
         return -1;
     if (archives.training == NULL)
         return error_set(err, EXIT_CODE_USAGE,
                          "no training archive given; expected ILSVRC2012_img_train.tar, a tar of "
                          "tars");
-    if (prepare_sets_open(&sets, "train", archives.training, &f.reading, err) != 0 ||
-        (archives.validation != NULL && open_validation(&sets, archives.validation, &f, err) != 0))
+    if (prepare_sets_open(&sets, "train", archives.training, &f->reading, err) != 0 ||
+        (archives.validation != NULL && open_validation(&sets, archives.validation, f, err) != 0))
         return -1;
     if (archives.validation == NULL)
         log_info("no validation archive given: the training part alone is written");
-    return prepare_sets_write(&sets, &f, err);
+    return prepare_sets_write(&sets, f, err);
+}
+
+/* Before hours are spent on fetching. */
+static int check_imagenet(const struct prepare_flags *f, struct error *err) {
+    for (int i = 0; f->source_count > 1 && i < f->source_count; i++)
+        if (download_is_address(f->sources[i]) && f->val_labels == NULL)
+            return fail_labels("two archives", err);
+    return 0;
+}
+
+int command_prepare_imagenet(int argc, char *const *argv, struct error *err) {
+    static const struct archived_set imagenet = {.kind = PREPARE_IMAGENET,
+                                                 .name = "imagenet",
+                                                 .check = check_imagenet,
+                                                 .make = make_imagenet};
+    return make_set(&imagenet, argc, argv, err);
+}
+
+/* --- COCO ------------------------------------------------------------------------------------ */
+
+int command_prepare_zips(int argc, char *const *argv, struct error *err) {
+    static const struct archived_set coco = {
+        .kind = PREPARE_COCO, .name = "coco", .make = prepare_zips};
+    return make_set(&coco, argc, argv, err);
 }
 
 void command_prepare_archive_help(FILE *out) {
@@ -184,11 +247,13 @@ void command_prepare_archive_help(FILE *out) {
                 "       ringtrain prepare cifar cifar-10-binary.tar.gz TARGET [--FLAG VALUE]...\n"
                 "       ringtrain prepare imagenet ILSVRC2012_img_train.tar "
                 "[ILSVRC2012_img_val.tar] TARGET [--FLAG VALUE]...\n\n"
-                "Write these data sets from the archives in which they are published, with the "
-                "flags of prepare folder and these:\n\n");
+                "Write these data sets from the archives in which they are published: files, or "
+                "addresses of https://, which are fetched. They take the flags of prepare folder "
+                "and these:\n\n");
     prepare_flags_print(out, PREPARE_FLOWERS | PREPARE_IMAGENET);
     wrap_printf(out, "\nusage: ringtrain prepare coco ARCHIVE.zip... TARGET [--threads N]\n\n"
                      "Unpacks COCO's archives (train2017.zip, val2017.zip, "
-                     "annotations_trainval2017.zip) and verifies each file.\n\n");
+                     "annotations_trainval2017.zip), files or addresses, and verifies each "
+                     "file.\n\n");
     prepare_flags_print(out, PREPARE_COCO);
 }

@@ -3,6 +3,7 @@
 #include "common/system/cpus.h"
 #include "trainer/app/options/flag.h"
 #include "trainer/app/task/sample_health.h"
+#include "trainer/data/download/download.h"
 #include "trainer/data/format/formats.h"
 #include "trainer/data/prepare/shard_set_options.h"
 
@@ -46,6 +47,19 @@ static const struct flag FLAGS[] = {
     {ROW("val-labels", FLAG_TEXT, val_labels, NULL, "FILE", PREPARE_IMAGENET,
          "classes of the validation pictures: a class a line in the order of the pictures, or "
          "PICTURE,CLASS lines")},
+    {ROW("user", FLAG_TEXT, user, NULL, "NAME", PREPARE_ARCHIVES,
+         "user at the addresses' server; the password comes from --password-file or the "
+         "variable " DOWNLOAD_PASSWORD_VARIABLE)},
+    {ROW("password-file", FLAG_TEXT, password_file, NULL, "FILE", PREPARE_ARCHIVES,
+         "file with the password, or ImageNet's access key, in its first line")},
+    {ROW("sha256", FLAG_TEXT, sha256, NULL, "HEX,...", PREPARE_ARCHIVES,
+         "SHA-256 of each address's file, in their order (default: as known for published "
+         "archives)")},
+    {ROW("download-dir", FLAG_TEXT, download_dir, NULL, "DIR", PREPARE_ARCHIVES,
+         "folder that fetched archives stay in (default: within TARGET, until the set is "
+         "complete)")},
+    {ROW("http", FLAG_BOOL, http, "false", "true|false", PREPARE_ARCHIVES,
+         "permit addresses of http://: anybody on the way can change what they give")},
 };
 
 enum { FLAG_COUNT = sizeof(FLAGS) / sizeof(FLAGS[0]) };

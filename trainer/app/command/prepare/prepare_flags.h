@@ -15,6 +15,7 @@ enum prepare_kind {
     PREPARE_CIFAR = 4,
     PREPARE_IMAGENET = 8,
     PREPARE_COCO = 16,
+    PREPARE_ARCHIVES = PREPARE_FLOWERS | PREPARE_CIFAR | PREPARE_IMAGENET | PREPARE_COCO,
     PREPARE_SHARDS = PREPARE_FOLDER | PREPARE_FLOWERS | PREPARE_CIFAR | PREPARE_IMAGENET,
 };
 
@@ -34,6 +35,12 @@ struct prepare_flags {
     double val_split;
     int64_t seed;
     const char *val_labels; /* NULL: not given */
+    /* How addresses are fetched (trainer/data/download/download.h); NULL: not given. */
+    const char *user;
+    const char *password_file;
+    const char *sha256;
+    const char *download_dir;
+    bool http;
 
     char *sources[PREPARE_SOURCES_MAX]; /* borrowed from the command line */
     int source_count;

@@ -1,8 +1,7 @@
-/* ringtrain prepare coco: COCO's zip archives, unpacked. */
+#include "trainer/app/command/prepare/prepare_zips.h"
+
 #include "common/str.h"
 #include "trainer/app/command/output/writing.h"
-#include "trainer/app/command/prepare/command_prepare_archive.h"
-#include "trainer/app/command/prepare/prepare_flags.h"
 #include "trainer/data/prepare/unzip.h"
 
 #include <inttypes.h>
@@ -14,17 +13,14 @@ static void show(void *context, int64_t done, int64_t of) {
     writing_show(writing, done);
 }
 
-int command_prepare_zips(int argc, char *const *argv, struct error *err) {
-    struct prepare_flags f;
+int prepare_zips(const struct prepare_flags *f, struct error *err) {
     struct unzip_result result;
     struct writing writing;
-    if (prepare_flags_parse(PREPARE_COCO, "coco", argc, argv, &f, err) != 0)
-        return -1;
     const struct unzip_options o = {
-        .target = f.target,
-        .archives = (const char *const *)f.sources,
-        .count = (size_t)f.source_count,
-        .threads = prepare_flags_threads(&f),
+        .target = f->target,
+        .archives = (const char *const *)f->sources,
+        .count = (size_t)f->source_count,
+        .threads = prepare_flags_threads(f),
         .written = show,
         .context = &writing,
     };
@@ -33,10 +29,10 @@ int command_prepare_zips(int argc, char *const *argv, struct error *err) {
     writing_close(&writing);
     if (code != 0)
         return -1;
-    printf("%s: %" PRId64 " file%s, %.1f MB", f.target, result.files, STR_PLURAL(result.files),
+    printf("%s: %" PRId64 " file%s, %.1f MB", f->target, result.files, STR_PLURAL(result.files),
            (double)result.bytes / 1e6);
     if (result.kept > 0)
         printf("; %" PRId64 " of these were there already", result.kept);
-    printf("; ringtrain inspect coco %s looks them through\n", f.target);
+    printf("; ringtrain inspect coco %s looks them through\n", f->target);
     return 0;
 }
