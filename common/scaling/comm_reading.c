@@ -28,7 +28,7 @@ int comm_reading_parse(const char *text, const char *where, struct scaling_reduc
     const json_t *sizes = json_object_get(report, "sizes");
     size_t count = 0;
     if (!json_is_array(sizes))
-        return error_set(err, EXIT_CODE_DATA, "%s: it has no times of all-reduces", where);
+        return error_set(err, EXIT_CODE_DATA, "%s: no times of all-reduces", where);
     for (size_t i = 0; i < json_array_size(sizes) && count < room; i++) {
         const json_t *row = json_array_get(sizes, i);
         const struct scaling_reduce one = {(int)number_of(row, "ranks"), number_of(row, "bytes"),

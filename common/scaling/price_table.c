@@ -71,7 +71,7 @@ static int read_list(struct price_table *t, const json_t *list, const char *wher
             return -1;
         for (size_t k = 0; k < i; k++)
             if (strcmp(t->list[k].name, t->list[i].name) == 0)
-                return error_set(err, EXIT_CODE_CONFIG, "%s: \"%s\" is there twice", where,
+                return error_set(err, EXIT_CODE_CONFIG, "%s: \"%s\" appears twice", where,
                                  t->list[i].name);
         t->count = i + 1;
     }

@@ -35,7 +35,7 @@ int price_table_parse(struct price_table *ret, const json_t *root, const char *w
 
 /* How many machines RANKS need. */
 int price_machines(const struct price *p, int ranks);
-/* The price of SECONDS on them; begun hours count in part. */
+/* The price of SECONDS on them; a part of an hour costs that part of its price. */
 double price_of(const struct price *p, int ranks, double seconds);
 
 #endif

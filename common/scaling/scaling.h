@@ -59,7 +59,7 @@ bool scaling_is_measured(const struct scaling_point *p);
 /* Fits the model to all measured points, and checks it. Call it once all are there. */
 void scaling_conclude(struct scaling_study *s);
 
-/* Throughput a rank in relation to that of the smallest measured size, as a share; NaN: unknown. */
+/* Throughput a rank relative to that of the smallest measured size, as a share; NaN: unknown. */
 double scaling_efficiency(const struct scaling_study *s, double rate, int ranks);
 /* The seconds of a whole training at RATE with a start of START seconds; NaN: unknown. */
 double scaling_seconds(const struct scaling_study *s, double rate, double start);

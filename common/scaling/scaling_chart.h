@@ -1,4 +1,4 @@
-/* Charts of a study of sizes over the number of ranks, as inline SVG: throughput, on two
+/* Charts of a scaling study over the number of ranks, as inline SVG: throughput, on two
  * logarithmic axes, and efficiency. */
 #ifndef COMMON_SCALING_SCALING_CHART_H
 #define COMMON_SCALING_SCALING_CHART_H

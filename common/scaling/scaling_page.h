@@ -1,4 +1,4 @@
-/* What a study of sizes says (scaling.h), as text, CSV and a page with charts. */
+/* Report of a scaling study (scaling.h), as text, CSV and a page with charts. */
 #ifndef COMMON_SCALING_SCALING_PAGE_H
 #define COMMON_SCALING_SCALING_PAGE_H
 
@@ -25,8 +25,8 @@ enum { SCALING_ROWS_MAX = SCALING_POINTS_MAX + SCALING_PROJECTED_MAX };
 
 /* Writes the rows to RET and returns how many there are. */
 size_t scaling_rows(const struct scaling_study *s, struct scaling_row ret[SCALING_ROWS_MAX]);
-/* Appends what the model is, and how far it was off on sizes that it had not seen; "" without a
- * model. */
+/* Appends a description of the model, and how far it was off on sizes that it was not fitted to; ""
+ * without a model. */
 int scaling_model_words(const struct scaling_study *s, struct buf *out, struct error *err);
 
 int scaling_text(const struct scaling_study *s, struct buf *out, struct error *err);

@@ -91,7 +91,8 @@ void slot_child_end(struct slot_child *c, int64_t grace) {
 static void take(struct slot_child *c) {
     int status = 0;
     pid_t pid;
-    /* What it has started and left behind; until it is reaped, its number is no other group's. */
+    /* Whatever it started and left running. Until it is reaped, no other group can have its number.
+     */
     (void)kill(-c->pid, SIGKILL);
     do
         pid = waitpid(c->pid, &status, 0);

@@ -1,5 +1,5 @@
-/* Ranks of a job as slots see them (slots.h): who this one is, and two collective operations, of
- * whatever connects the ranks. */
+/* Ranks of a job as slots see them (slots.h): the place of this one, and two collective
+ * operations over whatever connects the ranks. */
 #ifndef COMMON_SLOTS_SLOT_GROUP_H
 #define COMMON_SLOTS_SLOT_GROUP_H
 

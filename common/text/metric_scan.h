@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Finds the next value of NAME in the text from *AT up to END, and moves *AT behind it. Returns
+/* Finds the next value of NAME in the text from *AT up to END, and moves *AT past it. Returns
  * false if there is none. */
 bool metric_scan_next(const char **at, const char *end, const char *name, double *ret);
 

@@ -41,8 +41,9 @@ int trials_lead(const struct trials_request *r, struct slots *slots, struct erro
                              .program = r->program,
                              .slice_count = slots->count / plan->ranks};
     if (run.slice_count < 1)
-        return error_set(err, EXIT_CODE_CONFIG, "%s: \"ranks\" is %d, but there are %d", r->file,
-                         plan->ranks, slots->count);
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "%s: \"ranks\" is %d, but the job has %d; start more, or ask for fewer",
+                         r->file, plan->ranks, slots->count);
     run.slices = calloc((size_t)run.slice_count, sizeof(*run.slices));
     if (run.slices == NULL)
         return error_no_memory(err, "slices");

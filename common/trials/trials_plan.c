@@ -169,7 +169,7 @@ static int read_seeds(struct trials_plan *p, const json_t *seeds, const char *wh
             return trials_member_error(where, "seeds", "whole numbers from 0 on are expected", err);
         for (size_t k = 0; k < i; k++)
             if (p->seeds[k] == p->seeds[i])
-                return trials_member_error(where, "seeds", "a number is there twice", err);
+                return trials_member_error(where, "seeds", "a number appears twice", err);
     }
     return 0;
 }
@@ -214,7 +214,7 @@ static bool is_set(const struct trials_plan *p, const char *name, size_t axes) {
 static int check_names(const struct trials_plan *p, const char *where, struct error *err) {
     for (size_t i = 0; i < p->axis_count; i++)
         if (is_set(p, p->axes[i].name, i) || strcmp(p->axes[i].name, p->rung_flag) == 0)
-            return trials_member_error(where, p->axes[i].name, "the flag is there twice", err);
+            return trials_member_error(where, p->axes[i].name, "the flag appears twice", err);
     if (p->seed_count > 0 && is_set(p, "seed", p->axis_count))
         return trials_member_error(where, "seed", "\"seeds\" sets it, too", err);
     return 0;

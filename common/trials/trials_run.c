@@ -157,7 +157,7 @@ static int stop(struct trials_run *r, struct error *err) {
         if (slots_round(r->slots, err) != 0)
             return -1;
     return error_set(err, EXIT_CODE_STOPPED,
-                     "stopped on request; the same command goes on with the trials that are left");
+                     "stopped on request; run the same command again for the remaining trials");
 }
 
 int trials_run_all(struct trials_run *r, struct error *err) {

@@ -13,7 +13,7 @@
 /* The program that is tried. */
 struct trials_program {
     const char *name; /* of the command, for people: "ringtrain trials" */
-    const char *use;  /* what to do with the best recipe, in front of its path */
+    const char *use;  /* what to do with the best recipe, before its path */
     void *context;
     /* Fills RET with the command line of trial N, which writes to FOLDER. */
     int (*trial)(void *context, const struct trials_plan *plan, const struct trials_number *n,
@@ -28,7 +28,7 @@ struct trials_slice {
     bool runs;
     bool ending; /* it was told to end */
     struct trials_number number;
-    char why[TRIALS_WHY_SIZE]; /* it was told to; "": it ends by itself */
+    char why[TRIALS_WHY_SIZE]; /* why it was told to end; "": it ends by itself */
 };
 
 struct trials_run {

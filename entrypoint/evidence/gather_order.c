@@ -50,7 +50,8 @@ static int take_ranks(const json_t *list, struct gather_order *ret, struct error
         json_int_t rank = json_integer_value(json_array_get(json_array_get(list, i), 0));
         json_int_t shim = json_integer_value(json_array_get(json_array_get(list, i), 1));
         if (rank < 0 || rank > INT32_MAX || shim < 2 || shim > INT32_MAX)
-            return error_set(err, EXIT_CODE_USAGE, "rank %zu of the order is none", i);
+            return error_set(err, EXIT_CODE_USAGE, "rank %zu of the order has an impossible number",
+                             i);
         struct gather_rank *r = &ret->ranks[ret->rank_count++];
         const char *lines = json_string_value(json_array_get(json_array_get(list, i), 2));
         *r = (struct gather_rank){.rank = (unsigned)rank, .shim = (pid_t)shim};
@@ -79,7 +80,7 @@ static int parse(const json_t *order, struct gather_order *ret, struct error *er
         return error_set(err, EXIT_CODE_USAGE, "the order's time is %" PRId64 " ms, not 1 to %d",
                          ret->milliseconds, GATHER_ORDER_SECONDS * 1000);
     if (number < 0 || number >= NSIG)
-        return error_set(err, EXIT_CODE_USAGE, "the order's signal is none");
+        return error_set(err, EXIT_CODE_USAGE, "the order's signal has an unknown number");
     ret->signal = (int)number;
     return take_ranks(ranks, ret, err);
 }

@@ -1,4 +1,4 @@
-/* The rank that waits elsewhere than the others of a job in which nobody works.
+/* The one rank of an idle job that waits in another place than all others.
  *
  * Ranks of a collective wait in the same place. One that has not entered it, because it sleeps,
  * reads a file or is in another collective, waits in another one. Only the names of the kernel's

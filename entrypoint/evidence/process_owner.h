@@ -1,8 +1,8 @@
-/* Rank of a process that something in it has named by number, as NCCL's RAS does.
+/* Rank of a process that is known by its own process id, as NCCL's RAS reports it.
  *
- * That number is the process's own, of its own pid namespace (NSpid, proc_pid_status(5)): where a
- * rank has a namespace of its own it is not the number here. Read from /proc, which no disk holds
- * up; processes further down than PROCESS_OWNER_DEPTH below their shim are not looked at. */
+ * That is its id in its own pid namespace (NSpid, proc_pid_status(5)): where a rank has such a
+ * namespace, /proc here has another id. Read from /proc, which does not depend on disks; processes
+ * more than PROCESS_OWNER_DEPTH levels below their shim are not looked at. */
 #ifndef ENTRYPOINT_EVIDENCE_PROCESS_OWNER_H
 #define ENTRYPOINT_EVIDENCE_PROCESS_OWNER_H
 

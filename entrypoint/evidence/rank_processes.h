@@ -1,5 +1,5 @@
 /* Processes of a rank: those below its shim, at most four levels down (a shell, a wrapper, the
- * program, its workers). Read from /proc, which no disk holds up. */
+ * program, its workers). Read from /proc, which does not depend on disks. */
 #ifndef ENTRYPOINT_EVIDENCE_RANK_PROCESSES_H
 #define ENTRYPOINT_EVIDENCE_RANK_PROCESSES_H
 

@@ -1,9 +1,9 @@
-/* What the threads of a program wait in, for the story of one that stands still: each process below
- * PARENT with its threads, counted by state, place in the kernel (wchan) and system call.
+/* What the threads of a program wait in, for the report of one that stands still: each process
+ * below PARENT with its threads, counted by state, place in the kernel (wchan) and system call.
  *
  *     pid 71 python3: 9 S futex_wait_queue (202), 1 D nfs_wait_bit_killable (0), 1 R; pid 98 ...
  *
- * Files of /proc alone, which no disk holds up. What may not be read is left out. */
+ * Reads only /proc, which does not depend on disks. What cannot be read is left out. */
 #ifndef ENTRYPOINT_EVIDENCE_THREAD_STATES_H
 #define ENTRYPOINT_EVIDENCE_THREAD_STATES_H
 

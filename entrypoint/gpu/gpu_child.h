@@ -8,8 +8,8 @@
 
 #include <jansson.h>
 
-/* How long nvidia-smi may take, in ms; and how long memory is waited for, in s: less than a master
- * waits for a host to be ready for the next attempt. */
+/* How long nvidia-smi may take, in ms; and how long to wait until memory is free, in s: less than a
+ * master waits for a host to be ready for the next attempt. */
 enum { GPU_CHILD_SMI_MS = 3500, GPU_CHILD_MEMORY_SECONDS = 15 };
 
 /* Memory in use below this is the driver's own, in MiB. */

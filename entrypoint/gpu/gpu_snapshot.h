@@ -1,8 +1,8 @@
 /* Snapshot of this host's GPUs for people: what each is, does and holds, which errors and limits it
  * has, and which processes use it.
  *
- * For a child alone: each call may hang with the driver. What the driver has answered before is
- * printed then, and which GPU was asked last. */
+ * Only for a child process, as each call may hang with the driver. What the driver answered before
+ * is printed by then, and so is which GPU was asked last. */
 #ifndef ENTRYPOINT_GPU_GPU_SNAPSHOT_H
 #define ENTRYPOINT_GPU_GPU_SNAPSHOT_H
 

@@ -37,7 +37,7 @@ struct gpu_state {
     int64_t pcie_generation, pcie_generation_max;
     int64_t pcie_width, pcie_width_max;
     int64_t links, links_up; /* NVLinks that the GPU has, and those that are up */
-    int64_t utilization;     /* per cent of the last moment in which a kernel ran */
+    int64_t utilization;     /* per cent of the last sample's time in which a kernel ran */
     int64_t memory_utilization;
     int64_t sm_mhz, sm_mhz_max, memory_mhz;
     int64_t celsius, watts;
@@ -62,7 +62,7 @@ struct gpu_states {
     size_t count;
 };
 
-/* Sets all that is not known. */
+/* Marks every value as unknown. */
 void gpu_state_init(struct gpu_state *g);
 
 /* Returns true if no program should use the GPU again before something is done: it is lost, has no

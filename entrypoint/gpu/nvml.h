@@ -1,8 +1,8 @@
-/* NVIDIA's management library, NVML, opened at run time: no build needs it, and what its version
- * lacks is not known.
+/* NVIDIA's management library, NVML, opened at run time: no build needs it, and values that the
+ * installed version does not offer are unknown.
  *
- * Its calls ask the driver and may hang or crash with it: for a child alone, never for the process
- * that leads a job. A static program cannot open it.
+ * Its calls ask the driver and may hang or crash with it: only for a child process, never for the
+ * one that leads a job. A static program cannot open it.
  *
  * Source: nvml.h of CUDA 13; functions and structures keep their form from version to version. */
 #ifndef ENTRYPOINT_GPU_NVML_H
@@ -17,7 +17,7 @@
 struct nvml; /* owned by the caller of nvml_open() */
 
 /* Opens "libnvidia-ml.so.1" as the loader finds it. NULL: it is not there, lacks a function that
- * nothing can do without, or does not answer; the error says which. */
+ * is always needed, or does not answer; the error says which. */
 struct nvml *nvml_open(struct error *err);
 void nvml_close(struct nvml *n);
 

@@ -9,13 +9,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Runs it, as PATH in ENVIRONMENT finds it, for LIMIT (ns) at most; a last time for DETAILS: what a
- * GPU is and does. Blocks. */
+/* Runs it, found by PATH in ENVIRONMENT, for at most LIMIT (ns) in all; with DETAILS once more, for
+ * what each GPU is and does. Blocks. */
 int smi_read(char *const *environment, int64_t limit, bool details, struct gpu_states *ret,
              struct error *err);
 
 /* Parse its tables, of CSV without heads and units: of GPUs, which makes RET, and of remapped rows,
- * processes and details, which add to it. Lines that are none are passed over. */
+ * processes and details, which add to it. Malformed lines are skipped. */
 void smi_parse_gpus(const char *text, struct gpu_states *ret);
 void smi_parse_rows(const char *text, struct gpu_states *ret);
 void smi_parse_processes(const char *text, struct gpu_states *ret);

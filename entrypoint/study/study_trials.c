@@ -21,9 +21,9 @@ static int lock_folder(struct study *s, struct error *err) {
     const char *out = s->words->out;
     if (folder_lock_take(&s->lock, out, "ringmaster trials", holder, &taken, err) != 0)
         return -1;
-    return taken
-               ? 0
-               : error_set(err, EXIT_CODE_CONFIG, "%s: other trials write there: %s", out, holder);
+    return taken ? 0
+                 : error_set(err, EXIT_CODE_CONFIG, "%s: other trials are writing there: %s", out,
+                             holder);
 }
 
 static int read_plan(struct study *s, struct error *err) {

@@ -58,7 +58,7 @@ refused() {
 }
 refused 65 "--cache $work/none/file: No such file or directory" --cache "$work/none/file"
 cp "$0" "$work/text"
-refused 65 "a file that is no cache; expected a cache, or a name that is free" --cache "$work/text"
+refused 65 "not a cache of pictures; name a cache, or a file that does not exist yet" --cache "$work/text"
 cmp -s "$0" "$work/text" || fail "a file of the user's was changed"
 refused 65 "not a regular file" --cache /dev/null
 refused 64 "--cache-side: there is no cache" --cache-side 100

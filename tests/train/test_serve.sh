@@ -92,7 +92,7 @@ begin --port "$port"
 code 65 "$ringtrain" serve --model-dir "$work/model" --listen 127.0.0.1 --port "$port" --threads 1
 says "port $port of 127.0.0.1: cannot listen"
 code 64 "$ringtrain" serve --model-dir "$work/model" --listen nowhere --threads 1
-says "--listen: 'nowhere' is no IP address"
+says "--listen: 'nowhere' is not an IP address"
 SAGEMAKER_BIND_TO_PORT=x code 65 "$ringtrain" serve --model-dir "$work/model"
 says "SAGEMAKER_BIND_TO_PORT='x'"
 kill -TERM "$server"

@@ -177,7 +177,7 @@ static int write_all(struct onnx *o, int fd, struct error *err) {
     if (o->model.size + o->parts.size + weights > MODEL_BYTES_MAX)
         return error_set(err, EXIT_CODE_CONFIG,
                          "the network has more than 2 GiB, which is the "
-                         "limit of ONNX without further files");
+                         "limit of one ONNX file");
     if (file_write_all(fd, o->model.data, o->model.size, err) != 0 ||
         file_write_all(fd, o->parts.data, o->parts.size, err) != 0)
         return -1;

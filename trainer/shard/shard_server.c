@@ -81,7 +81,7 @@ static int take_layout(struct shard_server *server, struct comm *comm, int worke
 static int open_server(struct shard_server *server, struct comm *comm, int workers,
                        struct error *err) {
     if (take_layout(server, comm, workers, err) != 0)
-        return error_wrap(err, "what this server is to keep");
+        return error_wrap(err, "hearing from rank 0 what this server keeps");
     bool there = (server->gradients = calloc(server->service.count, sizeof(float))) != NULL;
     for (int i = 0; i < SHARD_ARENAS; i++)
         if (server->service.keeps[i])
@@ -118,7 +118,8 @@ static int serve_step(struct shard_server *server, uint64_t *ret_updates, struct
 static int serve_arena(struct shard_server *server, int order, int arena, struct error *err) {
     struct shards *s = &server->shards;
     if (arena >= SHARD_ARENAS || server->arena[arena] == NULL)
-        return error_set(err, EXIT_CODE_INTERNAL, "an order for what this server does not keep");
+        return error_set(err, EXIT_CODE_INTERNAL,
+                         "rank 0 orders values that this server does not keep");
     return order == SHARD_DEAL ? shards_deal(s, server->arena[arena], err)
                                : shards_spread(s, server->arena[arena],
                                                order == SHARD_GATHER ? 1 : s->workers, err);

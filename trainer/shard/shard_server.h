@@ -14,10 +14,11 @@ enum shard_arena { SHARD_WEIGHTS, SHARD_MOMENTUM, SHARD_SECOND, SHARD_AVERAGE, S
 
 enum shard_order {
     SHARD_STEP = 1, /* sums of all buckets, judgement, update */
-    SHARD_DEAL,     /* of the arena that the order names */
-    SHARD_GATHER,   /* the same, to rank 0 */
-    SHARD_SPREAD,   /* the same, to all workers */
-    SHARD_END       /* with the exit code that it names */
+    /* Of the arena that is the order's argument: */
+    SHARD_DEAL,   /* rank 0 sends each server its values */
+    SHARD_GATHER, /* servers send theirs to rank 0 */
+    SHARD_SPREAD, /* servers send theirs to all workers */
+    SHARD_END     /* the argument is the exit code */
 };
 
 /* What a server keeps; sent from rank 0 to ranks of the same program. */
@@ -30,12 +31,12 @@ struct shard_service {
 /* Collective, for workers: tells the servers LAYOUT and SERVICE. */
 int shard_server_tell(struct comm *comm, const struct shard_layout *layout,
                       const struct shard_service *service, struct error *err);
-/* For workers: begins the next ORDER, with its ARGUMENT, in memory SENT that has to live until a
- * later work of this communicator has been waited for. */
+/* For workers: begins to send the next ORDER, with its ARGUMENT. SENT holds it on its way: it must
+ * stay until a later operation of this communicator has been waited for. */
 int shard_server_order(struct shards *s, enum shard_order order, int argument, float *sent,
                        struct error *err);
 
-/* Hears of each step a server has taken: the number of updates so far. */
+/* Called after each step of a server, with the number of updates so far. */
 struct shard_listener {
     void (*stepped)(void *user, uint64_t updates);
     void *user;

@@ -90,7 +90,7 @@ int shards_judge(struct shards *s, struct shard_verdict *v, struct error *err) {
                      first ? v->momentum : 0,
                      first ? v->update : 0};
     if (comm_sum(s->comm, sums, sizeof(sums) / sizeof(sums[0]), COMM_F64, err) != 0)
-        return error_wrap(err, "what all ranks make of a step");
+        return error_wrap(err, "agreeing on the outcome of a step");
     *v = (struct shard_verdict){sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]};
     return 0;
 }
@@ -178,7 +178,7 @@ int shards_update(struct shards *s, const struct optimizer_rule *rule,
         memset(s->norms, 0, norms * sizeof(*s->norms));
         each_part(s, measure, &u);
         if (comm_sum(s->comm, s->norms, norms, COMM_F64, err) != 0)
-            return error_wrap(err, "norms of tensors");
+            return error_wrap(err, "summing norms of tensors");
     }
     each_part(s, update, &u);
     return 0;
@@ -192,7 +192,7 @@ int shards_spread(struct shards *s, float *values, int readers, struct error *er
         if (comm_share_spread_start(s->comm, values, &s->buckets[b], &ticket, err) != 0)
             return -1;
     if (comm_wait(s->comm, ticket, err) != 0)
-        return error_wrap(err, "values of all owners");
+        return error_wrap(err, "sending each owner's values to all ranks");
     for (int32_t b = 0; b < s->bucket_count; b++)
         s->buckets[b].workers = s->workers;
     return 0;

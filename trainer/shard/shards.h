@@ -71,19 +71,19 @@ int shards_sum_start(struct shards *s, int bucket, float *gradients, uint64_t *r
 /* Puts into V what this rank finds in its own GRADIENTS, once their sums are there. */
 void shards_look(const struct shards *s, const float *gradients, bool squares,
                  struct shard_verdict *v);
-/* Collective. Adds up what owners have found, and takes the rest of rank 0's V. */
+/* Collective. Sums what the owners have found; the other members of V become rank 0's. */
 int shards_judge(struct shards *s, struct shard_verdict *v, struct error *err);
-/* Updates this rank's own parameters by RULE as V has it; spread them then. Collective where the
- * optimizer needs norms of tensors. */
+/* Updates this rank's own parameters by RULE, with V's rate and momentum; call shards_spread
+ * afterwards. Collective where the optimizer needs norms of tensors. */
 int shards_update(struct shards *s, const struct optimizer_rule *rule,
                   const struct shard_verdict *v, const struct optimizer_arenas *arenas,
                   struct error *err);
 /* Collective. The first READERS ranks get all of VALUES. */
 int shards_spread(struct shards *s, float *values, int readers, struct error *err);
-/* Collective. Each owner gets rank 0's VALUES of its own. */
+/* Collective. Each owner gets its share of rank 0's VALUES. */
 int shards_deal(struct shards *s, float *values, struct error *err);
-/* Gives the memory of VALUES that are not this rank's own back to the system, page by page: they
- * are zero afterwards, or as they were. */
+/* Returns the memory of VALUES that other ranks own to the system, in whole pages: those values
+ * are zero afterwards, or unchanged. */
 void shards_forget(const struct shards *s, float *values);
 
 #endif

@@ -67,7 +67,7 @@ static int take_line(char *text, int line, struct error *err) {
     if (*value == '\0')
         return refuse(line, "the flag has no value", name, err);
     if (is_there(name))
-        return refuse(line, "the flag is there twice", name, err);
+        return refuse(line, "the flag appears twice", name, err);
     if (file.count == SETTINGS_MAX)
         return refuse(line, "too many flags", name, err);
     file.settings[file.count++] = (struct model_setting){name, value};

@@ -74,7 +74,7 @@ static int parse(struct trials_command *r, int argc, char *const *argv, struct e
     if (result == 0 && word_count != 1)
         result =
             error_set(err, EXIT_CODE_USAGE,
-                      "usage: ringtrain trials FILE [--FLAG VALUE]...; FILE is a plan as JSON");
+                      "usage: ringtrain trials FILE [--FLAG VALUE]...; FILE is a plan in JSON");
     r->file = word_count > 0 ? words[0] : NULL;
     free(own);
     return result;
@@ -157,7 +157,7 @@ static int lock_folder(const struct trials_command *r, struct folder_lock *lock,
     if (folder_lock_take(lock, r->flags.out, "ringtrain trials", holder, &taken, err) != 0)
         return -1;
     return taken ? 0
-                 : error_set(err, EXIT_CODE_CONFIG, "%s: other trials write there: %s",
+                 : error_set(err, EXIT_CODE_CONFIG, "%s: other trials are writing there: %s",
                              r->flags.out, holder);
 }
 

@@ -129,7 +129,8 @@ struct picture_cache *picture_cache_share(int fd, const struct picture_cache_pla
     struct picture_cache *cache = map(fd, plan, err);
     if (cache == NULL || is_of(cache->head, plan))
         return cache;
-    (void)error_set(err, EXIT_CODE_INTERNAL, "the cache of another rank is of another set");
+    (void)error_set(err, EXIT_CODE_INTERNAL,
+                    "the cache of another rank belongs to another data set");
     picture_cache_done(cache);
     return NULL;
 }
@@ -157,7 +158,7 @@ static int make_anew(int fd, const char *path, const struct picture_cache_plan *
         return 0;
     (void)error_set_errno(err, EXIT_CODE_CONFIG, "--cache %s: %lld bytes", path, (long long)size);
     if (ftruncate(fd, 0) != 0)
-        return error_wrap(err, "it keeps what was reserved");
+        return error_wrap(err, "the file keeps the disk space that was reserved; remove it");
     return -1;
 }
 
@@ -182,10 +183,11 @@ static int settle(int fd, const char *path, const struct picture_cache_plan *pla
     char magic[4] = "";
     if (status.st_size > 0 && (pread(fd, magic, sizeof(magic), 0) != (ssize_t)sizeof(magic) ||
                                memcmp(magic, MAGIC, sizeof(magic)) != 0))
-        return error_set(err, EXIT_CODE_CONFIG,
-                         "--cache %s: a file that is no cache; expected a cache, or a name that is "
-                         "free",
-                         path);
+        return error_set(
+            err, EXIT_CODE_CONFIG,
+            "--cache %s: not a cache of pictures; name a cache, or a file that does not "
+            "exist yet",
+            path);
     return make_anew(fd, path, plan, err);
 }
 

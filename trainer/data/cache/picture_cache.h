@@ -33,12 +33,13 @@ struct picture_cache_plan {
 /* Makes a cache in memory; NULL with an error. */
 struct picture_cache *picture_cache_in_memory(const struct picture_cache_plan *plan,
                                               struct error *err);
-/* Opens the cache in the file PATH. One of another plan, or damaged, is made anew; *RET_KEPT: it is
- * one of this plan. The capacity is reserved on the disk. Fails with EXIT_CODE_CONFIG, with the
- * path, if there is no room, or another process uses it for another plan. */
+/* Opens the cache in the file PATH. One of another plan, or damaged, is replaced by an empty one;
+ * *RET_KEPT: it was one of this plan. The capacity is reserved on the disk. Fails with
+ * EXIT_CODE_CONFIG, with the path, if there is no room, or another process uses it for another
+ * plan. */
 struct picture_cache *picture_cache_in_file(const char *path, const struct picture_cache_plan *plan,
                                             bool *ret_kept, struct error *err);
-/* Opens the cache that another process has open as FD, which it takes over. */
+/* Opens the cache that another process has open; takes ownership of FD, a descriptor of it. */
 struct picture_cache *picture_cache_share(int fd, const struct picture_cache_plan *plan,
                                           struct error *err);
 /* NULL is fine. */

@@ -45,7 +45,7 @@ static void bad_files_are_told(void) {
          "\"price_per_hour\" needs"},
         {"{\"instances\":[{\"name\":\"a\",\"ranks\":1,\"price_per_hour\":1},"
          "{\"name\":\"a\",\"ranks\":1,\"price_per_hour\":1}]}",
-         "\"a\" is there twice"},
+         "\"a\" appears twice"},
         {"{\"instances\":[{\"name\":\"a\",\"ranks\":1,\"price_per_hour\":1,\"spot\":1}]}",
          "unknown member \"spot\""},
         {"{\"price\":1}", "unknown member \"price\""},

@@ -100,7 +100,8 @@ static void bash_completes_commands_and_keys(void) {
     }
     print(manual_completion);
     CU_ASSERT_STRING_EQUAL(complete("ringmaster ex", "ringmaster ex", 1), "explain\n");
-    ASSERT_CONTAINS(complete("ringmaster ''", "ringmaster ", 1), "train plan check trials scaling explain");
+    ASSERT_CONTAINS(complete("ringmaster ''", "ringmaster ", 1),
+                    "train plan check trials scaling explain");
     CU_ASSERT_STRING_EQUAL(complete("ringmaster explain SIGB", "ringmaster explain SIGB", 2),
                            "SIGBUS\n");
     CU_ASSERT_STRING_EQUAL(complete("ringmaster explain xid : 7", "ringmaster explain xid:7", 4),

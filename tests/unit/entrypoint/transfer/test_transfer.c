@@ -49,9 +49,9 @@ static void without_an_order_it_does_nothing(void) {
     char *no_descriptor[] = {name, outside, NULL};
     char text[4096];
     CU_ASSERT_EQUAL(call(none, 1, STDERR_FILENO, text), EXIT_CODE_USAGE);
-    ASSERT_CONTAINS(text, "is started by ringmaster, with an order");
+    ASSERT_CONTAINS(text, "is started by ringmaster and ringtrain, with an order");
     CU_ASSERT_EQUAL(call(no_descriptor, 2, STDERR_FILENO, text), EXIT_CODE_USAGE);
-    ASSERT_CONTAINS(text, "is started by ringmaster, with an order");
+    ASSERT_CONTAINS(text, "is started by ringmaster and ringtrain, with an order");
 }
 
 UNIT_SUITE("transfer.transfer", UNIT(it_tells_the_versions_of_its_libraries),

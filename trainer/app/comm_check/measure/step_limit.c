@@ -19,8 +19,8 @@ bool step_limit_over(const struct step_limit *l, int64_t now, struct error *ret)
         return false;
     const bool whole = now >= l->last;
     const int64_t allowed = whole ? l->last - l->begun : l->deadline - l->step_begun;
-    (void)error_set(ret, EXIT_CODE_STALLED, "no end of %s%s%d s", l->step,
-                    whole ? "; the whole check has " : " within ", (int)(allowed / CLOCK_SECOND));
+    (void)error_set(ret, EXIT_CODE_STALLED, "%s did not end within %s%d s", l->step,
+                    whole ? "the whole check's " : "", (int)(allowed / CLOCK_SECOND));
     return true;
 }
 

@@ -26,7 +26,7 @@ struct step_limit {
 
 /* Starts the thread; all steps together have SECONDS. */
 int step_limit_start(struct step_limit *l, int seconds, struct error *err);
-/* Begins the next step, which has SECONDS. Its name follows "no end of ". */
+/* Begins the next step, which has SECONDS. Its name precedes "did not end within". */
 void step_limit_next(struct step_limit *l, int seconds, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Returns the seconds since the start. */

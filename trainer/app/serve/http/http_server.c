@@ -358,9 +358,10 @@ static int resolve(const struct http_options *o, struct addrinfo **ret, struct e
     char port[PORT_TEXT];
     (void)snprintf(port, sizeof(port), "%" PRIu16, o->port);
     const int result = getaddrinfo(o->address, port, &hints, ret);
-    return result == 0 ? 0
-                       : error_set(err, EXIT_CODE_USAGE, "--listen: '%.64s' is no IP address: %s",
-                                   o->address, gai_strerror(result));
+    return result == 0
+               ? 0
+               : error_set(err, EXIT_CODE_USAGE, "--listen: '%.64s' is not an IP address: %s",
+                           o->address, gai_strerror(result));
 }
 
 static int open_socket(const struct http_options *o, int *ret, struct error *err) {
@@ -378,7 +379,7 @@ static int open_socket(const struct http_options *o, int *ret, struct error *err
     return listens ? 0
                    : error_set_errno(err, EXIT_CODE_CONFIG,
                                      "port %" PRIu16
-                                     " of %s: cannot listen; another --port or --listen may",
+                                     " of %s: cannot listen; try another --port or --listen",
                                      o->port, o->address);
 }
 
@@ -405,7 +406,7 @@ static int start_daemon(struct http_server *http, struct error *err) {
     if (http->daemon != NULL)
         return 0;
     close(fd);
-    return error_set(err, EXIT_CODE_INTERNAL, "the HTTP server does not start");
+    return error_set(err, EXIT_CODE_INTERNAL, "the HTTP server did not start");
 }
 
 int http_server_start(struct http_server **ret, struct server *server,

@@ -24,14 +24,16 @@ static size_t length_of(const char *text, size_t size) {
 int base64_add(struct buf *out, const char *text, size_t size, struct error *err) {
     const size_t length = length_of(text, size);
     if (length % GROUP == 1)
-        return error_set(err, EXIT_CODE_DATA, "%zu characters are no base64", size);
+        return error_set(
+            err, EXIT_CODE_DATA,
+            "%zu characters of base64: the last group is incomplete; send all of the text", size);
     if (buf_reserve(out, length / GROUP * 3 + 3, err) != 0)
         return -1;
     uint32_t bits = 0, held = 0;
     for (size_t i = 0; i < length; i++) {
         const uint32_t digit = digit_of(text[i]);
         if (digit == NO_DIGIT)
-            return error_set(err, EXIT_CODE_DATA, "character %zu is not of base64", i + 1);
+            return error_set(err, EXIT_CODE_DATA, "character %zu is not base64", i + 1);
         bits = bits << BITS | digit;
         held += BITS;
         if (held < 8)

@@ -98,7 +98,7 @@ static int read_instance(struct instances *in, struct json_stream *s, struct err
             continue;
         }
         if (found)
-            return error_set(err, EXIT_CODE_DATA, "\"b64\" is there twice");
+            return error_set(err, EXIT_CODE_DATA, "\"b64\" appears twice");
         found = true;
         if (json_stream_text(s, &text, err) != 0 || take_text(in, &text, err) != 0)
             return -1;
@@ -134,7 +134,7 @@ static int read_object(struct instances *in, struct json_stream *s, struct error
     while ((more = json_stream_key(s, &key, err)) == 1) {
         const bool wanted = json_text_is(&key, "instances");
         if (wanted && found)
-            return error_set(err, EXIT_CODE_DATA, "\"instances\" is there twice");
+            return error_set(err, EXIT_CODE_DATA, "\"instances\" appears twice");
         found |= wanted;
         if ((wanted ? read_instances(in, s, err) : json_stream_skip(s, err)) != 0)
             return -1;

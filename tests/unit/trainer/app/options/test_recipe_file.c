@@ -46,7 +46,7 @@ static void bad_lines_are_named(void) {
         {"# a\n--lrr 0.1\n", "line 2: no flag"},
         {"--recipe goyal\n", "line 1: no flag"},
         {"--lr\n", "line 1: the flag has no value"},
-        {"--lr 1\n--lr 2\n", "line 2: the flag is there twice"},
+        {"--lr 1\n--lr 2\n", "line 2: the flag appears twice"},
         {"# nothing\n", "it has no flags"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

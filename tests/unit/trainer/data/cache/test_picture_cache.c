@@ -151,7 +151,7 @@ static void what_was_changed_is_missing_or_made_anew(void) {
         if (places[i] == 0) { /* a file that is none of ours is left alone */
             struct error err = {0};
             CU_ASSERT_PTR_NULL(picture_cache_in_file(path, &plan, &was_kept, &err));
-            ASSERT_CONTAINS(err.text, "a file that is no cache");
+            ASSERT_CONTAINS(err.text, "not a cache of pictures");
             continue;
         }
         cache = picture_cache_in_file(path, &plan, &was_kept, NULL);

@@ -17,12 +17,12 @@ static void a_step_and_the_whole_have_limits(void) {
     CU_ASSERT_FALSE(step_limit_over(&l, 15 * CLOCK_SECOND - 1, &err));
     CU_ASSERT_TRUE(step_limit_over(&l, 15 * CLOCK_SECOND, &err));
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_STALLED);
-    CU_ASSERT_STRING_EQUAL(err.text, "no end of the all-reduce between a and b within 10 s");
+    CU_ASSERT_STRING_EQUAL(err.text, "the all-reduce between a and b did not end within 10 s");
     l.deadline = 70 * CLOCK_SECOND;
     CU_ASSERT_FALSE(step_limit_over(&l, 60 * CLOCK_SECOND - 1, &err));
     CU_ASSERT_TRUE(step_limit_over(&l, 60 * CLOCK_SECOND, &err));
-    CU_ASSERT_STRING_EQUAL(err.text,
-                           "no end of the all-reduce between a and b; the whole check has 60 s");
+    CU_ASSERT_STRING_EQUAL(
+        err.text, "the all-reduce between a and b did not end within the whole check's 60 s");
 }
 
 static void an_end_in_time_ends_the_thread(void) {

@@ -80,7 +80,7 @@ static void wrong_json_is_an_error_that_says_what_is_expected(void) {
         {"{\"instances\":[{\"b64\":\"YWI=\"},{}]}", "instance 1: no \"b64\""},
         {"{\"instances\":[{\"b64\":3}]}", "instance 0"},
         {"{\"instances\":[{\"b64\":\"Y!I=\"}]}", "character 2"},
-        {"{\"instances\":[{\"b64\":\"YWIxY\"}]}", "no base64"},
+        {"{\"instances\":[{\"b64\":\"YWIxY\"}]}", "group is incomplete"},
         {"{\"instances\":[{\"b64\":\"YWI=\"}]} x", "expected"},
         {"{\"instances\":[{\"b64\":\"YWI=\"}]", "expected"},
         {"{\"x\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", ""},
