@@ -101,7 +101,7 @@ what_is_wrong_with_a_plan_is_told() {
     plan '{"grid": {"do": ["good"]}, "metric": "top1", "ranks": 3}'
     trials
     all_end "$PATIENCE" 65 $everyone || return
-    check "too many ranks" prints "$(hosts log 1)" '"ranks" is 3, but there are 2'
+    check "too many ranks" prints "$(hosts log 1)" '"ranks" is 3, but the job has 2'
     for words in 'trials' 'trials plan.json' 'trials plan.json -- ' 'scaling' 'scaling --metrik x -- true'; do
         # shellcheck disable=SC2086  # words
         check "$words" equal "$("$RINGMASTER_BIN/ringmaster" $words >/dev/null 2>&1; echo $?)" 64
