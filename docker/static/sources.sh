@@ -35,7 +35,7 @@ begin() {
 apt() {
     apt-get -o Dir::Etc::sourcelist="$folder.new/apt/sources.list" -o Dir::Etc::sourceparts=/dev/null \
         -o Dir::State::lists="$folder.new/apt/lists" -o Dir::Cache="$folder.new/apt/cache" \
-        -o APT::Sandbox::User="$(id -un)" -o Acquire::Retries=3 "$@"
+        -o APT::Sandbox::User="$(id -un)" -o Acquire::Retries=3 -o APT::Update::Error-Mode=any "$@"
 }
 
 fetch() {
@@ -47,7 +47,8 @@ plain="deb-src [signed-by=$keys] $mirror/debian bookworm main"
 begin "$plain" "deb-src [signed-by=$keys] $mirror/debian-security bookworm-security main"
 if ! fetch; then
     # For some hours after a security update a mirror can have its list without its files.
-    echo "sources.sh: the mirror lacks files of its security list; the last point release is taken"
+    echo "sources.sh: not all sources could be fetched; the last point release is taken, without later security updates"
+    grep '^[EW]:' "$folder.new/apt/log" | head -n 3
     find "$folder.new" -mindepth 1 -maxdepth 1 ! -name apt -exec rm -rf {} +
     begin "$plain"
     fetch || { tail -n 5 "$folder.new/apt/log" >&2; fail "the sources cannot be fetched"; }
