@@ -55,7 +55,7 @@ names() {
     fetch:*) echo "python3-pip ca-certificates" ;;
     static:*) echo "cmake ninja-build make perl pkg-config patch dpkg-dev xz-utils python3-pip ca-certificates" \
         "$([ "${2#debian}" = "$2" ] || echo debian-archive-keyring)" ;;
-    test:*) echo "libcunit1-dev ccache debootstrap python3-venv codespell fonts-dejavu-core iproute2 iptables util-linux procps strace" ;;
+    test:*) echo "libcunit1-dev ccache debootstrap python3-venv codespell elfutils fonts-dejavu-core iproute2 iptables util-linux procps strace" ;;
     run:debian-13*) echo "libjansson4 libssl3t64 libpcre2-8-0 libjpeg62-turbo libpng16-16t64 libgomp1 libstdc++6 libdnnl3" "$labels" "$serve_t64" "$sources_t64" ;;
     run:ubuntu-24*) echo "libjansson4 libssl3t64 libpcre2-8-0 libjpeg-turbo8 libpng16-16t64 libgomp1 libstdc++6" "$labels" "$serve_t64" "$sources_t64" ;;
     run:ubuntu-*) echo "libjansson4 libssl3 libpcre2-8-0 libjpeg-turbo8 libpng16-16 libgomp1 libstdc++6" "$labels" "$serve" "$sources" ;;

@@ -131,17 +131,19 @@ nothing_else_that_nccl_says_is_a_finding() {
 
 # PyTorch, unchanged, of three hosts: its packages come from PyPI, so in sh tests/run.sh long alone.
 a_rank_left_out_of_ddp_over_gloo_is_named() {
-    has_tool || { skip_case "neither gdb nor eu-stack here"; return; }
+    # gdb reads all symbols of PyTorch's libraries first, which takes longer than evidence may.
+    command -v eu-stack >/dev/null || { skip_case "no eu-stack here"; return; }
     venv=$top/build/guests
     VENV_SECONDS=${VENV_SECONDS:-3000} sh "$top/tests/venv.sh" guests torch lightning accelerate transformers mpi4py ||
         { skip_case "no way to PyTorch's packages"; return; }
+    as_root_for "$venv/bin/python3"
     ring 3
     start_all -e RINGMASTER_LAUNCHER=direct -e RINGMASTER_EVIDENCE_SIGNAL=1 -e OMP_NUM_THREADS=1 -e USER=guest -e HOME=/opt/ml/home \
-        -e "PATH=$venv/bin:/usr/bin:/bin" -e PYTHONDONTWRITEBYTECODE=1 -- train -- python3 "$system/guests/hang_ddp.py" "$share" 1
+        -e "PATH=$RINGMASTER_BIN:$venv/bin:/usr/bin:/bin" -e PYTHONDONTWRITEBYTECODE=1 -- train -- python3 "$system/guests/hang_ddp.py" "$share" 1
     for host in $everyone; do check "host $host learns" wait_for 240 says "$host" 'step 11: all have met' || return; done
     fault_begins
     : >"$share/hang"
-    named '2 of 3 ranks wait in all_reduce (gloo); rank 1 on algo-2 has not come: it is '
+    named '2 of 3 ranks wait in all_reduce of gradients (DistributedDataParallel); rank 1 on algo-2 has not come: it is '
     check "Python's own stack says where" wait_for "$PATIENCE" says 2 'rank 1\] .*in left_out'
     check "and where the others wait" wait_for "$PATIENCE" says 1 'rank 0\] .*in backward'
     stop_it
