@@ -15,10 +15,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum { OUTPUT_MAX = 1024 * 1024, FRAMES_MAX = 64, THREADS_MAX = 256, KERNEL_SIZE = 4096 };
+/* Of the tool: gdb reads the symbols of all libraries, which for PyTorch's are a gigabyte. */
+enum { MEMORY_MAX = 256 * 1024 * 1024 };
 
 /* --- which tool ------------------------------------------------------------------------------- */
 
@@ -88,35 +91,39 @@ bool rank_stacks_tool(pid_t pid, bool native, const char *path, struct argv *ret
 
 /* --- running it ------------------------------------------------------------------------------- */
 
-static void await(pid_t child, int64_t deadline) {
+/* Returns true if CHILD exits with 0 in time. */
+static bool await(pid_t child, int64_t deadline) {
     sigset_t set;
+    int status = 0;
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGCHLD);
     for (;;) {
         int64_t left = deadline - clock_now();
         struct timespec time = {.tv_sec = left / CLOCK_SECOND, .tv_nsec = left % CLOCK_SECOND};
-        if (waitpid(child, NULL, WNOHANG) == child)
-            return;
+        if (waitpid(child, &status, WNOHANG) == child)
+            return WIFEXITED(status) && WEXITSTATUS(status) == 0;
         if (left <= 0 || (sigtimedwait(&set, NULL, &time) < 0 && errno == EAGAIN))
             break;
     }
     (void)kill(child, SIGKILL);
     (void)waitpid(child, NULL, 0);
+    return false;
 }
 
-/* Runs the tool with its output going to OUT. */
-static void run(const struct argv *tool, int out, int64_t deadline) {
+/* Runs the tool with its output going to OUT; returns true if it exits with 0. */
+static bool run(const struct argv *tool, int out, int64_t deadline) {
     pid_t child = fork();
     if (child == 0) {
+        const struct rlimit memory = {.rlim_cur = MEMORY_MAX, .rlim_max = MEMORY_MAX};
         sigset_t none;
+        (void)setrlimit(RLIMIT_DATA, &memory);
         (void)sigemptyset(&none);
         (void)sigprocmask(SIG_SETMASK, &none, NULL);
         if (dup2(out, 1) == 1 && dup2(out, 2) == 2)
             (void)execv(tool->items[0], tool->items);
         _exit(EXIT_CODE_NOT_EXECUTABLE);
     }
-    if (child > 0)
-        await(child, deadline);
+    return child > 0 && await(child, deadline);
 }
 
 /* Prints what is in OUT; returns true if it names a collective operation. */
@@ -136,15 +143,14 @@ static bool pass_on(int out) {
     return reading.collective[0] != '\0';
 }
 
-/* Returns true if a tool ran and found a collective operation; *RET_RAN: one ran. */
+/* Returns true if a tool ran and found a collective operation; *RET_RAN: one has exited with 0. */
 static bool try(pid_t pid, bool native, int64_t deadline, bool *ret_ran) {
     cleanup_argv struct argv tool = {0};
     cleanup_fd int out = memfd_create("stacks", MFD_CLOEXEC);
     if (out < 0 || !rank_stacks_tool(pid, native, getenv("PATH"), &tool))
         return false;
-    *ret_ran = true;
     (void)printf("-- %s\n", tool.items[0]);
-    run(&tool, out, deadline);
+    *ret_ran |= run(&tool, out, deadline);
     if (rank_processes_state(pid) == 'T') /* it was not stopped before */
         (void)kill(pid, SIGCONT);
     bool found = pass_on(out);
@@ -178,7 +184,7 @@ static void print_kernel(pid_t pid) {
     DIR *folder = opendir(path);
     if (folder == NULL)
         return;
-    (void)printf("(no py-spy for Python, no eu-stack and no gdb in PATH: what the kernel says)\n");
+    (void)printf("(no stacks by py-spy, eu-stack or gdb: what the kernel says)\n");
     for (const struct dirent *e = readdir(folder); e != NULL && threads < THREADS_MAX;
          e = readdir(folder))
         if (isdigit((unsigned char)e->d_name[0])) {

@@ -1,5 +1,5 @@
 /* Stacks of a rank's processes, by the first tool that the image has: py-spy for Python, eu-stack,
- * gdb; without one, what the kernel says of each thread.
+ * gdb; where none ends well, what the kernel says of each thread. A tool gets 256 MiB of memory.
  *
  * A tool stops the process while it reads, py-spy excepted. One that is killed at its deadline may
  * leave the process stopped: it is continued then. */

@@ -126,6 +126,22 @@ static void without_a_tool_the_kernel_is_asked(void) {
     end(child);
 }
 
+/* As one that may not trace the process, or takes more memory than it gets. */
+static void a_tool_that_fails_leaves_it_to_the_kernel(void) {
+    const char *folder = new_folder();
+    cleanup_buf struct buf text;
+    char expected[64];
+    buf_init(&text, 64 * 1024);
+    put_tool(folder, "eu-stack", "#!/bin/sh\necho \"memory $(ulimit -d)\"\nexit 1\n");
+    pid_t child = start(false);
+    seconds = 60;
+    CU_ASSERT_EQUAL(print(folder, &text), 0);
+    ASSERT_CONTAINS(buf_text(&text), "/eu-stack\nmemory 262144\n");
+    (void)snprintf(expected, sizeof(expected), "\nthread %d: comm: ", (int)child);
+    ASSERT_CONTAINS(buf_text(&text), expected);
+    end(child);
+}
+
 /* A tool would wait for it, and what stopped it is the finding. */
 static void a_stopped_process_is_left_alone(void) {
     const char *folder = new_folder();
@@ -166,5 +182,5 @@ static void no_process_is_reported(void) {
 
 UNIT_SUITE("evidence.rank_stacks", UNIT(the_first_tool_is_asked), UNIT(gdb_shows_no_arguments),
            UNIT(py_spy_is_for_python), UNIT(without_a_tool_the_kernel_is_asked),
-           UNIT(a_stopped_process_is_left_alone),
+           UNIT(a_tool_that_fails_leaves_it_to_the_kernel), UNIT(a_stopped_process_is_left_alone),
            UNIT(a_tool_that_hangs_is_killed_and_the_process_goes_on), UNIT(no_process_is_reported))
