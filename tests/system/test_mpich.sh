@@ -38,11 +38,19 @@ ranks_meet_without_a_launcher() {
     joined 3
 }
 
+# All six ranks have said their last line, and their hosts do not end.
+in_finalize() {
+    hosts wait "$PATIENCE" >/dev/null && return 1
+    [ "$(cat "$RING"/host-*/log | grep -c 'of 6, sum 15, 100 times there and back')" = 6 ]
+}
+
 ranks_of_a_host_share_its_memory() {
     ring 3
     cp "$program" "$share/"
     put hyperparameters.json '{"sagemaker_mpi_num_of_processes_per_host": "2"}'
     start_all -- train -- "$share/probe_mpich"
+    # MPICH 4.0's own fault: https://github.com/pmodels/mpich/pull/6596
+    ! in_finalize || { proves_nothing "MPICH hangs in MPI_Finalize"; return; }
     all_end "$PATIENCE" 0 $everyone || return
     joined 6
 }
