@@ -3,6 +3,7 @@
 #
 #   sh bench/launch.sh [HOSTS...]       default: 3 8
 #   DRIVER=ns|docker  RUNS=3  LAUNCHERS="mpirun direct"
+#   TORCHRUN=VENV/bin/torchrun    of a virtual environment with PyTorch that hosts can see: not below /tmp, /opt or /run
 #   OPTIONS="-e RINGMASTER_EVENTS=0"   for the hosts, to see what something costs
 #
 # Hosts are namespaces or containers on this machine, one rank each, a program without MPI that
@@ -16,6 +17,8 @@
 #   mpirun    bare mpirun over ssh on the same hosts, where sshd is installed (Debian: openssh-server):
 #             from its start to the first and the last rank in main, from the last rank out to its end, and from the
 #             failure to its end; its times as multiples of ours, from the same runs
+#   torchrun  with a static rendezvous on the same hosts, where TORCHRUN is set: from the start of the last host to the
+#             first and the last rank in main, and from the last rank out to the last host out; likewise as multiples
 #   memory    of PID 1, master and worker: resident set, and its share of it (Pss)
 #   wake-ups  of PID 1 a heartbeat, over two of them, 6 s, while ranks sleep: its voluntary context
 #             switches; and how often another process took its processor away, as many that wake at
@@ -47,6 +50,14 @@ woken() {
 }
 marks() { cut -d ' ' -f 2 "$share/$1"-* | sort -n; }
 
+# all_left SECONDS [CODE]: all hosts end, each with CODE (0).
+all_left() {
+    hosts wait "$1" >/dev/null || { show_logs; exit 1; }
+    for host in $everyone; do
+        [ "$(hosts code "$host")" = "${2:-0}" ] || { show_logs; exit 1; }
+    done
+}
+
 all_in_main() {
     for rank in $(seq 0 $((size - 1))); do [ -e "$share/in-main-$rank" ] || return 1; done
 }
@@ -70,10 +81,7 @@ one_run() {
     field "$worker" VmRSS >>"$work/$LAUNCHER-rss-worker"
     share_of "$master" >>"$work/$LAUNCHER-pss-master"
     share_of "$worker" >>"$work/$LAUNCHER-pss-worker"
-    hosts wait 60 >/dev/null || { show_logs; exit 1; }
-    for host in $everyone; do
-        [ "$(hosts code "$host")" = 0 ] || { show_logs; exit 1; }
-    done
+    all_left 60
     echo $(($(marks in-main | head -n 1) - last_start)) >>"$work/$LAUNCHER-up-first"
     echo $(($(marks in-main | tail -n 1) - last_start)) >>"$work/$LAUNCHER-up-last"
     out=$(marks out | tail -n 1)
@@ -88,10 +96,7 @@ failing_run() {
     : >"$share/fail"
     # shellcheck disable=SC2086  # words
     start_all ${OPTIONS:-} -- train -- sh "$share/probe.sh" "$share" 60 1 exit 42
-    hosts wait 60 >/dev/null || { show_logs; exit 1; }
-    for host in $everyone; do
-        [ "$(hosts code "$host")" = 42 ] || { show_logs; exit 1; }
-    done
+    all_left 60 42
     failed=$(marks failed | head -n 1)
     ended=$(for host in $everyone; do hosts ended "$host"; done | sort -n)
     echo $(($(echo "$ended" | head -n 1) - failed)) >>"$work/$LAUNCHER-failed-first"
@@ -119,6 +124,24 @@ bare() {
     echo $((end - last)) >>"$work/bare-gone"
     bare_run 60 1 exit 42
     echo $((end - $(marks failed | head -n 1))) >>"$work/bare-failed"
+}
+
+# One rank a host, started on all hosts at once; its agents are all that runs there.
+torchrun() {
+    ring "$size"
+    cp "$system/probe.sh" "$share/"
+    for host in $everyone; do
+        LAUNCHER='' hosts start "$host" -- "$TORCHRUN" --nnodes "$size" --nproc-per-node 1 --node-rank $((host - 1)) \
+            --master-addr "$(hosts name 1)" --master-port 29400 --no-python sh "$share/probe.sh" "$share" 10
+    done
+    last_start=$(now_ms)
+    [ "$DRIVER" = docker ] || last_start=$(cat "$RING/host-$size/started")
+    wait_for 600 all_in_main || { show_logs; exit 1; }
+    all_left 600
+    echo $(($(marks in-main | head -n 1) - last_start)) >>"$work/torchrun-up-first"
+    echo $(($(marks in-main | tail -n 1) - last_start)) >>"$work/torchrun-up-last"
+    ended=$(for host in $everyone; do hosts ended "$host"; done | sort -n)
+    echo $(($(echo "$ended" | tail -n 1) - $(marks out | tail -n 1))) >>"$work/torchrun-gone-last"
 }
 
 work=$(mktemp -d)
@@ -155,6 +178,7 @@ for size in "$@"; do
             failing_run
         done
         ! has_sshd || bare
+        [ -z "${TORCHRUN:-}" ] || torchrun
         echo "$size hosts, run $run of $RUNS" >&2
     done
     echo "hosts=$size driver=$DRIVER runs=$RUNS load=$(cut -d " " -f 1 /proc/loadavg)"
@@ -170,5 +194,17 @@ for size in "$@"; do
         done
     else
         echo "  bare mpirun over ssh: not measured, sshd is not installed"
+    fi
+    if [ -n "${TORCHRUN:-}" ]; then
+        echo "  torchrun $("${TORCHRUN%/*}/python3" -c 'import torch; print(torch.__version__)'): last host started to first" \
+            "rank in main: $(m torchrun-up-first) ms, to last: $(m torchrun-up-last) ms, last rank out to last host out:" \
+            "$(m torchrun-gone-last) ms"
+        for launcher in $LAUNCHERS; do
+            echo "  that is $(multiple torchrun-up-first "$launcher-up-first")," \
+                "$(multiple torchrun-up-last "$launcher-up-last") and $(multiple torchrun-gone-last "$launcher-gone-last")" \
+                "times ours by $launcher"
+        done
+    else
+        echo "  torchrun: not measured, TORCHRUN is not set"
     fi
 done

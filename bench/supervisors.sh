@@ -1,15 +1,16 @@
 #!/bin/sh
-# What a thousand hosts cost: so many supervisors, each the real program in namespaces of its own, with a
-# stand-in for Open MPI (standin.c), which would take more than one machine's memory and time by itself.
+# What a thousand hosts cost: so many supervisors, each the real program in namespaces of its own. Ranks are started
+# directly, or through a stand-in for Open MPI (standin.c), which would take more than one machine's memory and time.
 #
 #   sh bench/supervisors.sh [HOSTS...]       default: 64 256 1000
+#   LAUNCHERS="mpirun direct"
 #   OPTIONS="-e RINGMASTER_EVENTS=0"         for the hosts, to see what something costs
 #
 # One rank a host, which waits until it is let go. Two jobs: one ends well, one is stopped. All hosts share
 # this machine's processors, which are what most of the time goes to. Prints, for each number:
 #
 #   join      the first host is started when all others are waiting for it: from there until all are here
-#   launch    from the start of mpirun until all ranks have started
+#   launch    from the start of mpirun, or from the order to start ranks, until all ranks have started
 #   result    all ranks end at once: from there to the verdict, to the last report in it, to the last host out
 #   stop      SIGTERM to the first host: from there to the last host out
 #   memory    of the first host's PID 1: its share (Pss), and the most that was resident; the mean share of
@@ -23,6 +24,7 @@ UNPRIVILEGED= # both sides of a comparison start as root
 [ $# -gt 0 ] || set -- 64 256 1000
 standin=$(dirname "$RINGMASTER_BIN")/bench/standin
 [ -x "$standin/mpirun" ] || skip "$standin is not built"
+LAUNCHERS=${LAUNCHERS:-mpirun direct}
 # The machine is slow for so many: what is waited for is no promise.
 LONG=600
 
@@ -56,7 +58,8 @@ cpu() { awk -v ticks="$(getconf CLK_TCK)" '{ print int(($14 + $15) * 1000 / tick
 
 begin() {
     # shellcheck disable=SC2086  # words
-    set -- -e "PATH=$standin:$RINGMASTER_BIN:/usr/bin:/bin" -e RINGMASTER_READY_SECONDS=$LONG ${OPTIONS:-} -- \
+    set -- -e "PATH=$standin:$RINGMASTER_BIN:/usr/bin:/bin" -e RINGMASTER_READY_SECONDS=$LONG \
+        -e "RINGMASTER_LAUNCHER=$launcher" ${OPTIONS:-} -- \
         train -- cat "$share/go"
     hosts start-from 2 "$@"
     waits() { [ "$(cat "$RING"/host-*/log | grep -c 'waiting for algo-1:')" -ge $((size - 1)) ]; }
@@ -90,12 +93,12 @@ memory() {
     echo "  files open in the first host's PID 1: $(find "/proc/$master/fd" | wc -l)"
 }
 
-trap 'ring_down' EXIT
-for size in "$@"; do
+# measure: one job of $size hosts that ends well, and one that is stopped.
+measure() {
     ring "$size"
     mkfifo "$share/go"
     begin
-    echo "supervisors=$size load=$(cut -d ' ' -f 1 /proc/loadavg)"
+    echo "supervisors=$size launcher=$launcher load=$(cut -d ' ' -f 1 /proc/loadavg)"
     memory
     used=$(cpu "$master")
     released=$(now_ms)
@@ -110,4 +113,9 @@ for size in "$@"; do
     hosts stop 1
     all_out 143
     echo "  stop: $((out - stopped)) ms"
+}
+
+trap 'ring_down' EXIT
+for size in "$@"; do
+    for launcher in $LAUNCHERS; do measure; done
 done
