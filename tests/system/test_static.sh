@@ -14,8 +14,7 @@ done
 static=$top/build/static-x86_64
 sh "$top/docker/static.sh" || { echo "FAILED: docker/static.sh"; exit 1; }
 file=$static/bin/ringmaster
-roots=$top/.cache/static/roots
-mkdir -p "$roots"
+. "$system/roots.sh"
 # A program that the tests time by is this machine's.
 export RINGMASTER_BIN="$dynamic"
 
@@ -28,64 +27,6 @@ it_needs_no_library() {
     check "it has 6 MB at most" at_most "$(wc -c <"$file")" 6000000
     check "nothing of this machine is in it" lacks "$(strings "$file" | grep -F "$top" | head -n 3)" "$top"
     check "it says its libraries" holds "$("$file" version --all)" "libcurl "
-}
-
-# root_of NAME: a folder with that root, made once; 1 where there is no way to its packages.
-root_of() {
-    root=$roots/$1
-    [ ! -e "$root/made" ] || return 0
-    rm -rf "$root"
-    case $1 in
-    debian-*) suite=bookworm
-        [ "$1" = debian-12 ] || suite=trixie
-        debootstrap --variant=minbase "$suite" "$root" http://deb.debian.org/debian >"$root.log" 2>&1 ||
-            { tail -n 3 "$root.log"; return 1; } ;;
-    busybox) busybox_root || return 1 ;;
-    esac
-    mkdir -p "$root/usr/local/bin" "$root/opt" "$root/proc" "$root/dev"
-    # Where the ring's own files lie then: debootstrap makes none.
-    for own in hosts resolv.conf; do [ -f "$root/etc/$own" ] || : >"$root/etc/$own"; done
-    : >"$root/made"
-}
-
-# As Alpine's: busybox and its links, and files in /etc.
-busybox_root() {
-    mkdir -p "$root/bin" "$root/etc" "$root/tmp" "$root/run" "$root/var/tmp" "$root/usr/bin"
-    (cd "$roots" && apt-get download busybox-static >/dev/null 2>&1) || return 1
-    dpkg-deb --fsys-tarfile "$roots"/busybox-static_*.deb | tar -C "$root" -xf - ./bin/busybox || return 1
-    for applet in $("$root/bin/busybox" --list); do
-        [ "$applet" = busybox ] || ln -sf busybox "$root/bin/$applet"
-    done
-    echo 'root:x:0:0:root:/root:/bin/sh
-worker:x:4321:4321:worker:/home/worker:/bin/sh' >"$root/etc/passwd"
-    echo 'root:x:0:
-worker:x:4321:' >"$root/etc/group"
-    : >"$root/etc/hosts"
-    : >"$root/etc/resolv.conf"
-}
-
-# A host's first process sees this root from then on, with the host's own folders in it (host_init.sh).
-entering() {
-    echo "root=$root"
-    echo 'for own in opt tmp run var/tmp proc dev dev/shm; do mount --rbind "/$own" "$root/$own" || exit 99; done
-        for own in hosts resolv.conf; do mount --bind "/etc/$own" "$root/etc/$own" || exit 99; done
-        unset folder name
-        exec chroot "$root" /usr/bin/env -i "$@"'
-}
-
-# in_root HOST [-e NAME=VALUE]... COMMAND...: there, with the one file in it.
-in_root() {
-    number=$1
-    shift
-    hosts start "$number" -p "$(entering)" -e PATH=/usr/local/bin:/usr/bin:/bin "$@"
-}
-
-enter() {
-    root_of "$1" || { skip_case "no way to $1's packages"; return 1; }
-    as_root "chroot needs it"
-    install -m 755 "$file" "$root/usr/local/bin/ringmaster"
-    ln -sf ringmaster "$root/usr/local/bin/train"
-    [ -e "$root/usr/bin/env" ] || ln -s ../../bin/busybox "$root/usr/bin/env"
 }
 
 # One rank needs no mpirun: it ends well, badly and when it is told to.
@@ -105,8 +46,8 @@ one_host() {
     all_end 60 143 1
 }
 
-# Three hosts meet by the names in /etc/hosts and start their ranks without mpirun; all tell of the one that fails, and of
-# an mpirun that was asked for.
+# Three hosts meet by the names in /etc/hosts and start their ranks without mpirun; all tell of a rank that fails or is
+# killed, of a host that is lost, of a stop, and of an mpirun that was asked for.
 three_hosts() {
     ring 3
     for host in $everyone; do in_root "$host" -- train -- sh -c 'echo "rank $RANK of $WORLD_SIZE"'; done
@@ -117,9 +58,29 @@ three_hosts() {
     all_end 90 3 $everyone || return
     all_name 'algo-2 rank 1: exited with 3' $everyone
     ring 3
+    for host in $everyone; do in_root "$host" -- train -- sh -c '[ $RANK != 1 ] || kill -KILL $$; exec sleep 60'; done
+    all_end 90 137 $everyone || return
+    all_name 'algo-2 rank 1: killed by signal 9 (SIGKILL)' $everyone
+    three_run || return
+    hosts kill 2
+    all_end 60 73 1 3 || return
+    all_name 'algo-2' 1 3
+    three_run || return
+    hosts stop 3
+    all_end 60 143 $everyone || return
+    all_name 'stopped on request at algo-3' $everyone
+    ring 3
     for host in $everyone; do in_root "$host" -e RINGMASTER_LAUNCHER=mpirun -- train -- true; done
     all_end 90 127 $everyone || return
     all_name mpirun $everyone
+}
+
+three_run() {
+    ring 3
+    for host in $everyone; do
+        in_root "$host" -- train -- sh -c 'trap "exit 0" TERM; echo waiting; while :; do sleep 0.1; done'
+    done
+    for host in $everyone; do check "host $host runs" wait_for 60 says "$host" '] waiting' || return; done
 }
 
 # A user by name comes from /etc/passwd.
