@@ -73,6 +73,43 @@ gpus_are_checked() {
     done
 }
 
+# Without NVML, as for the static launcher, which loads no library, the same comes from nvidia-smi.
+smi_of() {
+    mkdir -p "$share/smi-$1"
+    { echo '#!/bin/sh'; cat; } >"$share/smi-$1/nvidia-smi"
+    chmod 755 "$share/smi-$1/nvidia-smi"
+}
+nvidia_smi_is_asked() {
+    ring 3
+    for state in well sick; do
+        errors=0 failed=No
+        [ "$state" = well ] || errors=3 failed=Yes
+        smi_of "$state" <<END
+case \$1 in
+--query-gpu=*name*) printf '%s\n' '00000000:41:00.0, Stand-in, GPU-0, 99, 40, 1500, 1980, 2619, 45, 300.00' ;;
+--query-gpu=*) printf '%s\n' '00000000:41:00.0, 80000, 4, Enabled, $errors, 0x0, 5, 5, 16, 16' \
+    '00000000:42:00.0, 80000, 30000, Enabled, 0, 0x0, 5, 5, 16, 16' ;;
+--query-remapped-rows=*) echo '00000000:42:00.0, No, $failed, 0, 0' ;;
+--query-compute-apps=*) echo '00000000:42:00.0, 77, 30000' ;;
+esac
+END
+    done
+    echo 'exec sleep 60' | smi_of slow
+    host=0
+    for state in well sick slow; do
+        host=$((host + 1))
+        hosts start "$host" -p "$gpus" -e "PATH=$share/smi-$state:$RINGMASTER_BIN:/usr/bin:/bin" -- ringmaster check -- true
+    done
+    fault_begins
+    all_end 60 72 $everyone || return
+    within 7000 $everyone
+    for row in 'bad      gpu ecc    algo-2: GPU 00000000:41:00.0: 3 uncorrected errors of the memory; GPU 00000000:42:00.0 has no spare row' \
+        'warning  gpu memory algo-1 algo-2: GPU 00000000:42:00.0: 30000 of 80000 MiB in use by pid 77' \
+        'warning  gpu driver algo-3: their state is not known: .*nvidia-smi did not answer in time'; do
+        check "a row" says 1 "$row"
+    done
+}
+
 # A library that crashes takes no more with it than its row, and one that lacks all has its reason.
 no_library_ends_the_check() {
     ring 2
@@ -217,7 +254,10 @@ gpus_are_in_the_evidence_of_a_hang() {
     all_end "$PATIENCE" 143 $everyone
 }
 
-CASES=${CASES:-a_plugin_is_really_loaded a_plugin_is_a_row_of_the_check gpus_are_checked
+# The static launcher loads no library.
+[ -z "${RINGMASTER_STATIC:-}" ] ||
+    CASES=${CASES:-a_plugin_is_really_loaded a_plugin_is_a_row_of_the_check nvidia_smi_is_asked}
+CASES=${CASES:-a_plugin_is_really_loaded a_plugin_is_a_row_of_the_check gpus_are_checked nvidia_smi_is_asked
     no_library_ends_the_check memory_is_waited_for an_xid_ends_the_job
     a_host_with_a_dead_gpu_leaves a_spare_takes_the_place_of_a_dead_gpus_host the_first_host_has_a_dead_gpu
     gpus_are_in_the_evidence_of_a_crash gpus_are_in_the_evidence_of_a_hang}

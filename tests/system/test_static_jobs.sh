@@ -41,9 +41,10 @@ step() {
     esac
 }
 
-for script in ${SCRIPTS:-job https uploads sources bad_input faults}; do
+for script in ${SCRIPTS:-job https uploads sources bad_input devices trainer_status stop_signals spares hangs faults}; do
     case $script in
-    faults) for workload in sh mpi; do step env WORKLOAD=$workload HOSTS=3 sh "$system/faults.sh"; done ;;
+    faults) step env WORKLOAD=sh LAUNCHER=direct HOSTS='3 8' sh "$system/faults.sh"
+        for workload in sh mpi; do step env WORKLOAD=$workload HOSTS=3 sh "$system/faults.sh"; done ;;
     *) step sh "$system/test_$script.sh" ;;
     esac
 done
