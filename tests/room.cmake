@@ -284,7 +284,7 @@ set(system_computing contents faults_ringtrain foreign guests maskrcnn_example q
 # after the other. The image takes minutes where nothing of it is there, most of them an installer's.
 set(system_first image containers maskrcnn_example quickstart)
 set(system_long bad_input comeback failover faults_direct faults_mpi faults_ringtrain faults_sh hangs
-    job relaunch source_code started_anew straggler strangers uploads)
+    job relaunch restarts_direct source_code started_anew straggler strangers uploads)
 set(system_patience 900)
 if(DEFINED ENV{RINGMASTER_LONG})
     set(system_patience 7200)
