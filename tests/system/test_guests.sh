@@ -1,6 +1,6 @@
 #!/bin/sh
 # Frameworks that know nothing of us, unchanged, on two hosts of two ranks: PyTorch's FSDP, Accelerate, the Trainer of
-# transformers, Lightning with and without mpi4py, DeepSpeed, Composer, TensorFlow, mpi4py. Each says its rank, and a
+# transformers, Lightning with and without mpi4py, DeepSpeed, Composer, JAX, TensorFlow, mpi4py. Each says its rank, and a
 # sum that only one job of all four can know. In `sh tests/run.sh long`, and where CASES names some; a case is skipped
 # where its packages cannot be had from PyPI.
 #
@@ -24,6 +24,7 @@ in_venv() {
 runs() {
     program=$1
     shift
+    as_root_for "$venv/bin/python3"
     ring 2
     # shellcheck disable=SC2086  # words
     start_all ${variables:-} -e RINGMASTER_RANKS_PER_HOST=2 -e "PATH=$RINGMASTER_BIN:$venv/bin:/usr/bin:/bin" -e HOME=/opt/ml/home \
@@ -56,6 +57,7 @@ deepspeed() {
     variables=
 }
 composer() { in_venv guests-composer mosaicml && runs with_composer.py; }
+jax() { in_venv guests-jax jax && variables="-e JAX_PLATFORMS=cpu" && runs with_jax.py; variables=; }
 tensorflow() {
     in_venv guests-tensorflow tensorflow-cpu && variables="-e RINGMASTER_TF_CONFIG=1" && runs with_tensorflow.py
     variables=
@@ -68,7 +70,7 @@ mpi4py() {
     LAUNCHER=$launcher
 }
 
-CASES=${CASES:-fsdp accelerate transformers_trainer lightning lightning_without_mpi4py deepspeed composer tensorflow
-    mpi4py}
+CASES=${CASES:-fsdp accelerate transformers_trainer lightning lightning_without_mpi4py deepspeed composer jax
+    tensorflow mpi4py}
 run_cases
 finish
