@@ -3,7 +3,10 @@
  *     bench_decode SET THREADS        class folders or shards, read into memory first
  *     bench_decode --make FOLDER      writes sample pictures of 500 x 500 pixels
  *     bench_decode --crops SET        one figure: random crops, resampled, a core
- *     bench_decode --loader SET N     one figure: the loader's, on N threads
+ *     bench_decode --loader SET N [WORD]...   one figure: the loader's, on N threads
+ *
+ * WORD is lanes (--order lanes, for shards), ram (--cache ram, once it is filled) or epoch (one
+ * pass and no more, for files that the page cache lacks).
  *
  * Each row repeats the set until SECONDS have passed; the figure is processor time of the one
  * thread, so that neighbours on the machine do not count, and wall time for the loader. */
@@ -12,6 +15,7 @@
 #include "trainer/data/dataset/fetch.h"
 #include "trainer/data/dataset/labelled.h"
 #include "trainer/data/dataset/loader.h"
+#include "trainer/data/dataset/shard_sequence.h"
 #include "trainer/data/shapes/prepare.h"
 
 #include <stdio.h>
@@ -136,43 +140,85 @@ static int run_cache(const struct dataset *set, struct error *err) {
     return 0;
 }
 
+struct loader_words {
+    bool lanes, ram, epoch;
+};
+
+enum { BATCH = 32, LANES = 8, WINDOW = 64 };
+
+/* Takes the next batch; IMAGES counts its pictures. */
+static int take_batch(struct loader *loader, int64_t *images, struct error *err) {
+    const struct batch *batch;
+    if (loader_next(loader, INT64_MAX, &batch, err) != LOADER_BATCH)
+        return -1;
+    *images += batch->count;
+    loader_release(loader, batch);
+    return 0;
+}
+
 /* Sets *RET to images a second of wall time. */
-static int loader_rate(const struct dataset *set, int threads, double *ret, struct error *err) {
-    struct labelled recipe = {.set = set, .seed = 1};
-    struct source source;
-    augment_defaults_train(&recipe.augment, SIDE);
-    if (labelled_source(&source, &recipe, 32, err) != 0)
-        return -1;
-    struct loader_options options = {.source = &source,
-                                     .sampler = {.count = set->count,
-                                                 .ranks = 1,
-                                                 .batch = 32,
-                                                 .accumulate = 1,
-                                                 .seed = 1,
-                                                 .shuffle = true},
-                                     .epochs = UINT32_MAX,
-                                     .threads = threads,
-                                     .depth = 4};
+static int run_source(const struct loader_options *options, const struct loader_words *words,
+                      double *ret, struct error *err) {
+    const int64_t pass = (int64_t)(options->sampler.count / BATCH * BATCH);
     cleanup_loader struct loader *loader = NULL;
-    if (loader_start(&options, &loader, err) != 0)
-        return -1;
     int64_t begin = clock_now();
     int64_t images = 0;
-    while (clock_now() - begin < SECONDS * CLOCK_SECOND) {
-        const struct batch *batch;
-        if (loader_next(loader, INT64_MAX, &batch, err) != LOADER_BATCH)
+    if (loader_start(options, &loader, err) != 0)
+        return -1;
+    /* An epoch drops the rest that fills no batch, so a cache is full after some of them. */
+    for (int64_t filling = 0; words->ram && filling < 4 * pass;)
+        if (take_batch(loader, &filling, err) != 0)
             return -1;
-        images += batch->count;
-        loader_release(loader, batch);
-    }
+    if (words->ram)
+        begin = clock_now();
+    while (words->epoch ? images < pass : clock_now() - begin < SECONDS * CLOCK_SECOND)
+        if (take_batch(loader, &images, err) != 0)
+            return -1;
     *ret = (double)images * CLOCK_SECOND / (double)(clock_now() - begin);
     return 0;
+}
+
+static int loader_rate(const struct dataset *set, int threads, const struct loader_words *words,
+                       double *ret, struct error *err) {
+    const struct picture_cache_plan plan = {
+        .key = 1, .samples = set->count, .capacity = (uint64_t)1 << 34};
+    struct labelled recipe = {.set = set, .seed = 1};
+    struct shard_sequence order = {0};
+    struct source source;
+    augment_defaults_train(&recipe.augment, SIDE);
+    if (words->lanes && shard_sequence_make(&order, set, err) != 0)
+        return -1;
+    recipe.order = words->lanes ? &order : NULL;
+    recipe.kept.on = words->ram;
+    int result = 0;
+    if (words->ram && (recipe.kept.cache = picture_cache_in_memory(&plan, err)) == NULL)
+        result = -1;
+    if (result == 0)
+        result = labelled_source(&source, &recipe, BATCH, err);
+    const struct loader_options options = {
+        .source = &source,
+        .sampler = {.count = set->count,
+                    .ranks = 1,
+                    .batch = BATCH,
+                    .accumulate = 1,
+                    .seed = 1,
+                    .shuffle = true,
+                    .lanes = {order.samples, order.first, order.shards, words->lanes ? LANES : 0,
+                              words->lanes ? WINDOW : 0}},
+        .epochs = UINT32_MAX,
+        .threads = threads,
+        .depth = 4};
+    if (result == 0)
+        result = run_source(&options, words, ret, err);
+    picture_cache_done(recipe.kept.cache);
+    shard_sequence_done(&order);
+    return result;
 }
 
 static int run_loader(const struct dataset *set, int threads, struct error *err) {
     char title[64];
     double rate = 0;
-    if (loader_rate(set, threads, &rate, err) != 0)
+    if (loader_rate(set, threads, &(struct loader_words){.ram = false}, &rate, err) != 0)
         return -1;
     snprintf(title, sizeof(title), "loader, %d threads, files from the page cache", threads);
     printf("%-44s %8.0f images/s\n", title, rate);
@@ -180,7 +226,8 @@ static int run_loader(const struct dataset *set, int threads, struct error *err)
 }
 
 /* Prints one figure, for scripts that compare. THREADS 0: crops; else the loader. */
-static int run_one(const char *folder, int threads, struct error *err) {
+static int run_one(const char *folder, int threads, const struct loader_words *words,
+                   struct error *err) {
     cleanup_dataset struct dataset set = {0};
     double rate = 0;
     if (dataset_open(&set, folder, 0, err) != 0)
@@ -188,7 +235,7 @@ static int run_one(const char *folder, int threads, struct error *err) {
     struct picture *pictures = calloc(set.count, sizeof(*pictures));
     if (pictures == NULL)
         return error_no_memory(err, "pictures");
-    int rc = threads > 0                      ? loader_rate(&set, threads, &rate, err)
+    int rc = threads > 0                      ? loader_rate(&set, threads, words, &rate, err)
              : load(&set, pictures, err) == 0 ? rate_of(ROW_TRAIN, pictures, set.count, &rate, err)
                                               : -1;
     if (rc == 0)
@@ -230,8 +277,23 @@ static int run(const char *folder, int threads, struct error *err) {
     return rc == 0 ? run_loader(&set, threads, err) : -1;
 }
 
+/* Returns false if one is none of them. */
+static bool take_words(int count, char **texts, struct loader_words *ret) {
+    for (int i = 0; i < count; i++) {
+        bool *word = strcmp(texts[i], "lanes") == 0   ? &ret->lanes
+                     : strcmp(texts[i], "ram") == 0   ? &ret->ram
+                     : strcmp(texts[i], "epoch") == 0 ? &ret->epoch
+                                                      : NULL;
+        if (word == NULL)
+            return false;
+        *word = true;
+    }
+    return true;
+}
+
 int main(int argc, char **argv) {
     struct error err = {0};
+    struct loader_words words = {0};
     if (argc == 3 && strcmp(argv[1], "--make") == 0) {
         struct prepare_options options;
         prepare_defaults(&options);
@@ -242,13 +304,14 @@ int main(int argc, char **argv) {
         return prepare_shapes(&options, &err) == 0 ? 0 : fail(&err);
     }
     if (argc == 3 && strcmp(argv[1], "--crops") == 0)
-        return run_one(argv[2], 0, &err) == 0 ? 0 : fail(&err);
-    if (argc == 4 && strcmp(argv[1], "--loader") == 0 && atoi(argv[3]) > 0)
-        return run_one(argv[2], atoi(argv[3]), &err) == 0 ? 0 : fail(&err);
+        return run_one(argv[2], 0, &words, &err) == 0 ? 0 : fail(&err);
+    if (argc >= 4 && strcmp(argv[1], "--loader") == 0 && atoi(argv[3]) > 0 &&
+        take_words(argc - 4, argv + 4, &words))
+        return run_one(argv[2], atoi(argv[3]), &words, &err) == 0 ? 0 : fail(&err);
     if (argc != 3 || atoi(argv[2]) < 1) {
         fprintf(stderr,
                 "usage: bench_decode SET THREADS | --make FOLDER | --crops SET | --loader SET "
-                "THREADS\n");
+                "THREADS [lanes] [ram] [epoch]\n");
         return EXIT_CODE_USAGE;
     }
     return run(argv[1], atoi(argv[2]), &err) == 0 ? 0 : fail(&err);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Pictures a second a core, decoded, cropped at random and resampled to 224: of original JPEGs, of ones that `ringtrain
 # prepare` has scaled to a short side of 256, and of raw ones, beside torchvision.io and Pillow on the originals; then the
-# loader on shards beside the folder they were made of. All take turns, so that what else the machine does hits all alike: the
+# loader on shards beside the folder they were made of, with --order lanes and with --cache ram. All take turns, so that what else the machine does hits all alike: the
 # ratios of the medians are what counts.
 #
 #     RINGMASTER_DATA=DIR sh bench/pictures.sh
@@ -44,6 +44,8 @@ while [ "$round" -lt "$ROUNDS" ]; do
     turn raw "$program" --crops "$work/raw"
     turn folder "$program" --loader "$sample" 1
     turn shards "$program" --loader "$work/shards" 1
+    turn lanes "$program" --loader "$work/shards" 1 lanes
+    turn ram "$program" --loader "$sample" 1 ram
     round=$((round + 1))
 done
 median() { sort -n "$work/$1.figures" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
@@ -59,3 +61,5 @@ for name in original $peers prepared raw; do
     done
 done
 row shards folder
+row lanes shards
+row ram folder

@@ -5,11 +5,14 @@
 # "plain" reports the first and last steps alone, "reports" each step, "timeline" records all spans, "all" is both and
 # TensorBoard. The ratio is that of the medians; the spread of the plain runs says what it is worth.
 set -eu
+cd "$(dirname "$0")/.."
 bin=${1:-build/release/bin}
 rounds=${2:-5}
 steps=${3:-100}
+. bench/priority.sh
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+trap 'priority_end; rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM
 "$bin/ringtrain" prepare shapes "$work/data" --train 400 --validation 40 >/dev/null
 
 # spent FILE: writes the processor seconds of all processes so far that have ended. `times` must not run in a subshell,
@@ -25,7 +28,7 @@ run() {
     shift
     rm -rf "$work/run"
     spent "$work/was"
-    "$bin/ringtrain" train --data "$work/data" --validation none --model resnet20 --batch-size 8 --threads 1 \
+    $PRIORITY "$bin/ringtrain" train --data "$work/data" --validation none --model resnet20 --batch-size 8 --threads 1 \
         --data-threads 1 --steps "$steps" --log metrics --log-dir "$work/run/log" --model-dir "$work/run/model" \
         --checkpoint-dir "$work/run/c" --checkpoint-every 0 "$@" >"$work/out" 2>&1 || { cat "$work/out"; exit 1; }
     spent "$work/now"

@@ -63,3 +63,25 @@ cmp -s "$0" "$work/text" || fail "a file of the user's was changed"
 refused 65 "not a regular file" --cache /dev/null
 refused 64 "--cache-side: there is no cache" --cache-side 100
 refused 64 "--cache: the synthetic set has no pictures" --data synthetic --cache ram
+
+echo "less memory than the decoded pictures take"
+# A sanitizer needs more address space than this for itself.
+if sh -c 'ulimit -v 700000 && "$1" version' - "$ringtrain" >/dev/null 2>&1; then
+    # A hundred pictures of 12.6 MB, by two files with many names.
+    code 0 "$ringtrain" prepare shapes "$work/large" --train 2 --validation 2 --classes 2 --side 2048
+    for file in "$work/large/train"/*/*.jpg; do
+        for name in $(seq 1 50); do
+            ln "$file" "${file%.jpg}-$name.jpg"
+        done
+    done
+    large="$common --data $work/large --validation none --steps 2 --resume none --cache ram --image-size 32"
+    code 65 sh -c 'ulimit -v 700000 && exec "$@"' - timeout 60 "$ringtrain" train $large --checkpoint-dir "$work/c" --model-dir "$work/m"
+    says '--cache ram: the decoded pictures need 1.28 GB, and '
+    says '(80 % of what '
+    says 'give a file, a smaller --cache-side, or less data'
+    [ ! -e "$work/c" ] || fail "the training began"
+    code 0 sh -c 'ulimit -v 700000 && exec "$@"' - timeout 60 "$ringtrain" train $large --checkpoint-dir "$work/c" --model-dir "$work/m" \
+        --cache-side 64
+else
+    skip_part "too little memory: this build does not start in 700 MB"
+fi
