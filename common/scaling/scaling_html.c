@@ -1,13 +1,15 @@
 #include "common/html/page_style.h"
 #include "common/scaling/scaling_chart.h"
 #include "common/scaling/scaling_page.h"
+#include "common/str.h"
 
 #include <math.h>
+#include <string.h>
 
 static void put_duration(struct html *h, double seconds) {
     char text[SCALING_DURATION_SIZE];
     scaling_duration(text, seconds);
-    html_put(h, "<td class=n>%s", text);
+    html_put(h, "<td class=n>%s", isfinite(seconds) ? text : "–");
 }
 
 static void put_percent(struct html *h, double share) {
@@ -42,11 +44,12 @@ static void put_row(struct html *h, const struct scaling_row *r) {
 
 static void put_table(struct html *h, const struct scaling_study *s, const struct scaling_row *rows,
                       size_t count) {
-    html_put(h, "<section><h2>Sizes</h2><p class=intro>Each rank has the same batch at all sizes. "
-                "Efficiency is the throughput of a rank in relation to that of the smallest size; "
-                "exposed communication, the share of a step that waits for other ranks.</p>"
-                "<div class=scroll><table><thead><tr><th class=n>ranks<th class=n>hosts"
-                "<th class=n>");
+    html_put(h,
+             "<section><h2>Sizes</h2><p class=intro>%sEfficiency is the throughput of a rank in "
+             "relation to that of the smallest size; exposed communication, the share of a step "
+             "that waits for other ranks.</p><div class=scroll><table><thead><tr><th class=n>ranks"
+             "<th class=n>hosts<th class=n>",
+             isfinite(s->batch) ? "Each rank has the same batch at all sizes. " : "");
     html_text(h, s->unit);
     html_put(h, "<th class=n>a rank<th class=n>efficiency<th class=n>exposed<th class=n>start-up"
                 "<th class=n>whole training<th></tr></thead><tbody>");
@@ -60,16 +63,24 @@ static void put_model(struct html *h, const struct scaling_study *s) {
     buf_init(&words, 4096);
     if (s->model.form == SCALING_NO_MODEL || scaling_model_words(s, &words, NULL) != 0)
         return;
-    html_put(h, "<section><h2>Model</h2><p>");
-    html_text(h, buf_text(&words));
-    html_put(h, "</p></section>");
+    html_put(h, "<section><h2>Model</h2>");
+    /* A sentence a line. */
+    char *kept = NULL;
+    for (char *line = strtok_r(words.data, "\n", &kept); line != NULL;
+         line = strtok_r(NULL, "\n", &kept)) {
+        html_put(h, "<p>");
+        html_text(h, line);
+        html_put(h, "</p>");
+    }
+    html_put(h, "</section>");
 }
 
 static void put_machine(struct html *h, const struct price_table *t, const struct price *p,
                         const struct scaling_row *rows, size_t count) {
     html_put(h, "<h3>");
     html_text(h, p->name);
-    html_put(h, "</h3><p class=intro>%d ranks a machine, %.2f ", p->ranks, p->per_hour);
+    html_put(h, "</h3><p class=intro>%d rank%s a machine, %.2f ", p->ranks, STR_PLURAL(p->ranks),
+             p->per_hour);
     html_text(h, t->currency);
     html_put(h, " an hour</p><div class=scroll><table><thead><tr><th class=n>ranks"
                 "<th class=n>machines<th class=n>whole training<th class=n>");

@@ -11,6 +11,11 @@ static void page_escapes_and_stands_alone(void) {
     has(&text, "<b>Throughput</b>");
     has(&text, "<b>Efficiency</b>");
     has(&text, "rank 3 ended with 66");
+    has(&text, "Each rank has the same batch");
+    has(&text, "4 ranks a machine");
+    /* Each sentence about the model is a paragraph. */
+    has(&text, "</h2><p>Model: ");
+    CU_ASSERT_PTR_NULL(strstr(buf_text(&text), ".?"));
     CU_ASSERT_PTR_NULL(strstr(buf_text(&text), "http:"));
     CU_ASSERT_PTR_NULL(strstr(buf_text(&text), "<script"));
     CU_ASSERT_PTR_NULL(strstr(buf_text(&text), "nan"));
