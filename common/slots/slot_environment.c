@@ -12,8 +12,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* What launchers set for each rank: mpirun and its process managers, torchrun, ringmaster, also for
- * JAX and TensorFlow. */
+/* What launchers set for each rank: mpirun and its process managers, torchrun, and ringmaster, also
+ * for JAX and TensorFlow. */
 static const char *const PREFIXES[] = {"OMPI_",         "PMIX_",     "PMI_", "PRTE_",
                                        "ORTE_",         "OPAL_",     "MPI_", "HYDI_",
                                        "TORCHELASTIC_", "SLURM_PMI", NULL};

@@ -36,8 +36,8 @@ int study_kind_of(const char *name);
 int study_words_read(enum study_kind kind, const char *const *words, struct study_words *ret,
                      struct error *err);
 
-/* Checks WORDS, and appends those after `train` of a job whose ranks run `ringmaster study` with
- * them. */
+/* Checks WORDS, and appends those after `train` of a job: all its ranks run `ringmaster study` with
+ * the same WORDS. */
 int study_words_job(enum study_kind kind, const char *const *words, struct argv *ret,
                     struct error *err);
 

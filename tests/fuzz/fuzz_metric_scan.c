@@ -1,4 +1,4 @@
-/* Values of a metric in what a program prints: each lies behind the one before, and the search ends
+/* Values of a metric in what a program prints: each comes after the one before, and the search ends
  * at the end of the text. */
 #include "common/text/metric_scan.h"
 #include "tests/fuzz/check.h"

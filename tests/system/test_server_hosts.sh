@@ -12,7 +12,7 @@ compare=$(dirname "$RINGMASTER_BIN")/tests/weights_compare
 trains() {
     name=$1
     shift
-    mkdir -p -m 1777 "$share/$name"
+    mkdir -m 1777 "$share/$name"
     start_all -e RINGMASTER_RANKS_PER_HOST=2 -- ringmaster train --data synthetic --synthetic-images 64 \
         --model resnet20 --image-size 32 --batch-size 2 --threads 1 --data-threads 1 --validation none --comm tcp \
         --model-dir "$share/$name/model" --checkpoint-dir "$share/$name/steps" "$@"
