@@ -57,7 +57,8 @@ static void a_plan_that_cannot_run_or_succeed_says_so(void) {
     CU_ASSERT_EQUAL(lead("{\"grid\": {\"do\": [\"a\"]}, \"metric\": \"m\", \"ranks\": 2}", folder),
                     -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
-    CU_ASSERT_STRING_EQUAL(err.text, "plan.json: \"ranks\" is 2, but the job has 1; start more, or ask for fewer");
+    CU_ASSERT_STRING_EQUAL(
+        err.text, "plan.json: \"ranks\" is 2, but the job has 1; start more, or ask for fewer");
 }
 
 UNIT_SUITE("common.trials.trials_lead", UNIT(results_are_written_and_the_best_one_runs),
