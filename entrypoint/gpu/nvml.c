@@ -131,6 +131,15 @@ static int find_symbols(struct nvml *n, struct error *err) {
     return 0;
 }
 
+/* Why the library was not loaded. A static program can load none, and its C library says less. */
+static const char *load_error(void) {
+#ifdef RINGMASTER_ONE_FILE
+    return "the static launcher cannot load libnvidia-ml.so.1";
+#else
+    return dlerror();
+#endif
+}
+
 struct nvml *nvml_open(struct error *err) {
     struct nvml *n = calloc(1, sizeof(*n));
     if (n == NULL) {
@@ -140,7 +149,7 @@ struct nvml *nvml_open(struct error *err) {
     n->library = dlopen(library_name, RTLD_NOW | RTLD_LOCAL);
     int code = 0;
     if (n->library == NULL)
-        (void)error_set(err, EXIT_CODE_DEVICE, "%s", dlerror());
+        (void)error_set(err, EXIT_CODE_DEVICE, "%s", load_error());
     else if (find_symbols(n, err) == 0 && (code = n->init()) == NVML_SUCCESS)
         return n;
     else if (code != 0)
