@@ -17,6 +17,11 @@ export SOURCE_DATE_EPOCH
 arches=${RELEASE_ARCHES:-x86_64 aarch64}
 
 made() { sh docker/release.sh "$version" "$1" >"$work/said" 2>&1 || { tail -n 5 "$work/said"; return 1; }; }
+# The second time nothing was left to compile.
+compiled_anew() {
+    sh docker/static.sh x86_64 "$work/anew" >"$work/said" 2>&1 || { tail -n 5 "$work/said"; return 1; }
+    cmp "$work/anew/bin/ringmaster" build/static-x86_64/bin/ringmaster
+}
 refused() { ! sh docker/release.sh "$1" "$work/none" >"$work/said" 2>&1 && grep -q "$2" "$work/said"; }
 says() { "$@" >"$work/said" 2>&1 || { cat "$work/said"; return 1; }; }
 said() { grep -q "$1" "$work/said" || { cat "$work/said"; return 1; }; }
@@ -25,6 +30,7 @@ check "a version that the sources do not have is refused" refused 99.0.0 'CMakeL
 check "it is made" made "$work/one" || exit 1
 check "it is made again" made "$work/two"
 check "twice are the same bytes" diff -r "$work/one" "$work/two"
+check "from another folder, compiled anew, too" compiled_anew
 check "its sums are right" sh -c "cd '$work/one' && sha256sum --quiet -c SHA256SUMS"
 
 tar -C "$work" -xzf "$work/one/ringmaster-$version-linux-x86_64.tar.gz"
