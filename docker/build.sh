@@ -75,7 +75,7 @@ build() { docker build --network host "$@" "$top"; }
 # The stages that need nothing of each other, side by side: BuildKit does so by itself. For the builder before it
 # they are built first; the image then takes them from its cache. That builder also builds every stage that stands
 # before the one it is asked for, so it is given `run` alone. Options other than arguments may not be meant so.
-stage() { awk -v name="$1" '/^FROM / { begun = 1; wanted = $NF == name } !begun || wanted' "$top/Dockerfile"; }
+stage() { awk -v name="$1" '/^FROM / { begun = 1; wanted = $(NF - 1) == "AS" && $NF == name } !begun || wanted' "$top/Dockerfile"; }
 build_stages() {
     for word in "$@"; do
         case $word in --build-arg | --build-arg=* | [A-Z]*) ;; *) return 0 ;; esac
