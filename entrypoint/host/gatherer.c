@@ -96,6 +96,12 @@ static void say(const struct gatherer *g) {
              (long long)(milliseconds / 1000), (long long)(milliseconds % 1000 / 100), late);
 }
 
+/* Handlers of the signal print for a while after it was sent, which is within PERIOD. */
+static void expect_echo(struct gatherer *g, int64_t period) {
+    if (g->services->job->settings.evidence_signal)
+        rank_stillness_echo(g->rank_set, clock_now() + period + grace);
+}
+
 static void ended(void *context, int code) {
     struct gatherer *g = context;
     char fault[sizeof(g->task.tail.text) + 64];
@@ -107,6 +113,7 @@ static void ended(void *context, int code) {
         say(g);
     else
         log_warning("evidence was not gathered: %s", fault);
+    expect_echo(g, 0);
     answer(g, code == 0 ? NULL : fault);
     forget(g);
 }
@@ -180,8 +187,10 @@ void gatherer_start(struct gatherer *g, const json_t *order) {
     g->told = -1;
     g->ranks = json_array();
     g->total = json_object();
-    if (start(g, order, &err) == 0)
+    if (start(g, order, &err) == 0) {
+        expect_echo(g, GATHER_ORDER_SECONDS * CLOCK_SECOND + grace);
         return;
+    }
     log_warning("evidence was not gathered: %s", err.text);
     answer(g, err.text);
     forget(g);
@@ -192,5 +201,6 @@ void gatherer_end(struct gatherer *g) {
         return;
     subprocess_signal(&g->task, SIGKILL);
     subprocess_done(&g->task);
+    rank_stillness_echo(g->rank_set, 0);
     forget(g);
 }

@@ -17,7 +17,7 @@
 /* Zeroed, it is closed. */
 struct gatherer {
     const struct services *services;
-    const struct rank_set *rank_set;
+    struct rank_set *rank_set;
     void (*send)(void *context, json_t *message); /* to the master; takes the reference */
     void *context;
     struct subprocess task;

@@ -48,9 +48,10 @@ struct rank_set {
         int64_t at; /* when it was read; 0: not in this silence */
         int64_t time;
         bool busy;
-    } cpu;             /* processor time of all processes (rank_stillness.h) */
-    unsigned attempt;  /* the attempt of the shims that are admitted */
-    int64_t oom_kills; /* before this attempt */
+    } cpu;              /* processor time of all processes (rank_stillness.h) */
+    int64_t echo_until; /* what ranks print before answers a signal (rank_stillness.h) */
+    unsigned attempt;   /* the attempt of the shims that are admitted */
+    int64_t oom_kills;  /* before this attempt */
     struct kmsg kernel;
     struct xid_watch xids;
     bool direct;  /* mpirun has not started these ranks */

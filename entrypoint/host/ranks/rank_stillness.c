@@ -18,12 +18,18 @@ static bool runs(const struct rank_slot *s) {
 }
 
 /* Returns when the rank was last seen to do something. */
-static int64_t look_at(struct rank_slot *s, int64_t now) {
+static int64_t look_at(const struct rank_set *c, struct rank_slot *s, int64_t now) {
     uint64_t marks = progress_read(&s->progress).marks;
     uint64_t printed = s->out.bytes + s->error_out.bytes;
+    if (now < c->echo_until)
+        s->sign.printed = printed;
     if (s->sign.since == 0 || marks != s->sign.marks || printed != s->sign.printed)
         s->sign = (struct rank_sign){.marks = marks, .printed = printed, .since = now};
     return s->sign.since;
+}
+
+void rank_stillness_echo(struct rank_set *c, int64_t until) {
+    c->echo_until = until;
 }
 
 /* Processor time of all processes of this container, of which the ranks are the greatest part. */
@@ -47,7 +53,7 @@ struct rank_stillness rank_stillness_look(struct rank_set *c, int64_t now) {
     for (struct rank_slot *s = c->seats; c->started && s != NULL; s = s->next) {
         if (!runs(s))
             continue;
-        int64_t still = now - look_at(s, now);
+        int64_t still = now - look_at(c, s, now);
         if (ret.still < 0 || still < ret.still)
             ret.still = still;
         ranks++;

@@ -20,6 +20,10 @@ struct rank_stillness {
 /* Looks at the ranks; call it with every heartbeat. NOW is clock_now(). */
 struct rank_stillness rank_stillness_look(struct rank_set *c, int64_t now);
 
+/* Until this time of clock_now() what ranks print is no sign of them: it answers a signal on which
+ * Python's faulthandler prints stacks. Progress counts all the same. */
+void rank_stillness_echo(struct rank_set *c, int64_t until);
+
 /* Adds `still` (ms) and `busy` to a heartbeat's answer, if ranks run. */
 void rank_stillness_put(struct rank_set *c, json_t *message);
 

@@ -49,6 +49,21 @@ static void the_rank_that_moved_last_counts(void) {
     held_clock_end();
 }
 
+static void an_answer_to_a_signal_is_no_sign(void) {
+    begin();
+    (void)still();
+    held_clock_pass(12 * CLOCK_SECOND);
+    rank_stillness_echo(&set, clock_now() + 2 * CLOCK_SECOND);
+    held_clock_pass(CLOCK_SECOND);
+    slots[0].error_out.bytes += 500;
+    CU_ASSERT_EQUAL(still(), 13);
+    held_clock_pass(CLOCK_SECOND);
+    CU_ASSERT_EQUAL(still(), 14);
+    slots[1].out.bytes++;
+    CU_ASSERT_EQUAL(still(), 0);
+    held_clock_end();
+}
+
 /* Processes of this test use none while its clock is held. */
 static void idle_is_known_after_two_readings(void) {
     begin();
@@ -97,5 +112,5 @@ static void ranks_that_run_are_listed(void) {
 }
 
 UNIT_SUITE("host.rank_stillness", UNIT(the_rank_that_moved_last_counts),
-           UNIT(idle_is_known_after_two_readings), UNIT(a_heartbeat_says_it),
-           UNIT(ranks_that_run_are_listed))
+           UNIT(an_answer_to_a_signal_is_no_sign), UNIT(idle_is_known_after_two_readings),
+           UNIT(a_heartbeat_says_it), UNIT(ranks_that_run_are_listed))
