@@ -313,9 +313,9 @@ foreach(script IN LISTS system_tests)
         set_property(TEST ${name} PROPERTY COST 1000)
     endif()
 endforeach()
-# It makes the base, the image and its last stage again.
-if(system_patience LESS 1800)
-    set_tests_properties(system_image PROPERTIES TIMEOUT 1800)
+# It makes the base, the image and its last stage again, beside all others.
+if(system_patience LESS 2700)
+    set_tests_properties(system_image PROPERTIES TIMEOUT 2700)
 endif()
 set_tests_properties(system_containers system_sdk PROPERTIES DEPENDS system_image)
 if(TEST sdk_package)
