@@ -2,9 +2,9 @@
  * (gather_table.h), as a child of its supervisor.
  *
  * ORDER is a descriptor of sealed memory (gather_order.h). Rows run beside each other, each in a
- * process with a deadline. Findings go to stdout, one JSON object per line: one for each
- * rank (rank, collective, place, pids) as soon as all ranks are read, even if a driver hangs; and
- * at the end what was written (files, bytes, milliseconds, late). */
+ * process with a deadline. Findings go to stdout, one JSON object per line: one for each rank
+ * (rank, collective, place, pids) as soon as all ranks are read, even if a driver hangs; and at the
+ * end what was written (files, bytes, milliseconds, late). */
 #ifndef ENTRYPOINT_EVIDENCE_GATHER_H
 #define ENTRYPOINT_EVIDENCE_GATHER_H
 

@@ -4,8 +4,8 @@
  * Ranks that use no processor are suspected after STANDSTILL_SECONDS. Ranks that do may compute, or
  * wait actively for each other: those are suspected only when they have shown a rhythm before, and
  * the silence is ten times the longest pause in it. A pause that ended by itself raises the limit;
- * an attempt has at most STANDSTILL_ASKED_MAX
- * suspicions. Pure: the caller passes times in, in ns. */
+ * an attempt has at most STANDSTILL_ASKED_MAX suspicions. Pure: the caller passes times in, in
+ * ns. */
 #ifndef ENTRYPOINT_EVIDENCE_STANDSTILL_H
 #define ENTRYPOINT_EVIDENCE_STANDSTILL_H
 
