@@ -45,6 +45,30 @@ size_t scaling_default_sizes(int most, int ret[SCALING_POINTS_MAX]) {
     return count;
 }
 
+int scaling_sizes(const char *text, int most, int ret[SCALING_POINTS_MAX], size_t *ret_count,
+                  struct error *err) {
+    if (text == NULL) {
+        *ret_count = scaling_default_sizes(most, ret);
+        return 0;
+    }
+    const int count = scaling_parse_sizes(text, most, ret, SCALING_POINTS_MAX, err);
+    if (count < 0)
+        return error_wrap(err, "--ranks");
+    *ret_count = (size_t)count;
+    return 0;
+}
+
+int scaling_project(struct scaling_study *s, const char *text, struct error *err) {
+    if (strcmp(text, "none") == 0)
+        return 0;
+    const int count =
+        scaling_parse_sizes(text, SCALING_RANKS_MAX, s->projected, SCALING_PROJECTED_MAX, err);
+    if (count < 0)
+        return error_wrap(err, "--project");
+    s->projected_count = (size_t)count;
+    return 0;
+}
+
 struct scaling_point *scaling_add(struct scaling_study *s, int ranks, int hosts) {
     if (s->count == SCALING_POINTS_MAX)
         return NULL;

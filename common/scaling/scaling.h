@@ -53,6 +53,13 @@ int scaling_parse_sizes(const char *text, int most, int *ret, size_t room, struc
 /* Powers of two below MOST, and MOST; returns how many there are. */
 size_t scaling_default_sizes(int most, int ret[SCALING_POINTS_MAX]);
 
+/* The sizes that a user gives as TEXT of --ranks, or the default ones where that is NULL, in RET.
+ */
+int scaling_sizes(const char *text, int most, int ret[SCALING_POINTS_MAX], size_t *ret_count,
+                  struct error *err);
+/* Sets the numbers of ranks to project to from TEXT of --project: numbers, or "none". */
+int scaling_project(struct scaling_study *s, const char *text, struct error *err);
+
 /* Adds a size and returns it; NULL: there is no room. Sizes ascend. */
 struct scaling_point *scaling_add(struct scaling_study *s, int ranks, int hosts);
 bool scaling_is_measured(const struct scaling_point *p);

@@ -9,6 +9,17 @@
 
 enum { TEXT_MAX = 32 * 1024 * 1024 };
 
+int trials_lock(struct folder_lock *lock, const char *folder, const char *program,
+                struct error *err) {
+    char holder[FOLDER_LOCK_TEXT];
+    bool taken = false;
+    if (folder_lock_take(lock, folder, program, holder, &taken, err) != 0)
+        return -1;
+    return taken ? 0
+                 : error_set(err, EXIT_CODE_CONFIG, "%s: other trials are writing there: %s",
+                             folder, holder);
+}
+
 static int print(const struct trials_request *r, struct error *err) {
     cleanup_buf struct buf text;
     buf_init(&text, TEXT_MAX);

@@ -4,6 +4,7 @@
 #define COMMON_TRIALS_TRIALS_LEAD_H
 
 #include "common/error.h"
+#include "common/file/folder_lock.h"
 #include "common/trials/trials_run.h"
 
 #include <stdbool.h>
@@ -15,6 +16,10 @@ struct trials_request {
     const char *folder;                   /* for results */
     bool then_best;                       /* afterwards the best configuration runs on all slots */
 };
+
+/* Locks FOLDER for trials of PROGRAM; EXIT_CODE_CONFIG if others are writing there. */
+int trials_lock(struct folder_lock *lock, const char *folder, const char *program,
+                struct error *err);
 
 /* EXIT_CODE_CONFIG if a trial needs more ranks than there are, EXIT_CODE_DATA if all trials failed,
  * EXIT_CODE_STOPPED as trials_run_all. */

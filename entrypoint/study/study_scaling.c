@@ -25,31 +25,6 @@ struct study {
     struct scaling_study scaling;
 };
 
-static int settle_sizes(struct study *s, int ranks, struct error *err) {
-    if (s->words->ranks == NULL) {
-        s->count = scaling_default_sizes(ranks, s->sizes);
-        return 0;
-    }
-    const int count =
-        scaling_parse_sizes(s->words->ranks, ranks, s->sizes, SCALING_POINTS_MAX, err);
-    if (count < 0)
-        return error_wrap(err, "--ranks");
-    s->count = (size_t)count;
-    return 0;
-}
-
-static int settle_projected(struct study *s, struct error *err) {
-    const char *text = s->words->project != NULL ? s->words->project : "256,1024";
-    if (strcmp(text, "none") == 0)
-        return 0;
-    const int count = scaling_parse_sizes(text, SCALING_RANKS_MAX, s->scaling.projected,
-                                          SCALING_PROJECTED_MAX, err);
-    if (count < 0)
-        return error_wrap(err, "--project");
-    s->scaling.projected_count = (size_t)count;
-    return 0;
-}
-
 static void describe(struct study *s) {
     const struct study_words *w = s->words;
     struct scaling_study *study = &s->scaling;
@@ -69,7 +44,9 @@ static void describe(struct study *s) {
 /* What can be wrong is found before anything runs. */
 static int settle(struct study *s, int ranks, struct error *err) {
     describe(s);
-    if (settle_sizes(s, ranks, err) != 0 || settle_projected(s, err) != 0)
+    const char *project = s->words->project != NULL ? s->words->project : "256,1024";
+    if (scaling_sizes(s->words->ranks, ranks, s->sizes, &s->count, err) != 0 ||
+        scaling_project(&s->scaling, project, err) != 0)
         return -1;
     if (s->words->prices != NULL) {
         if (price_table_read(&s->prices, s->words->prices, err) != 0)

@@ -1,7 +1,6 @@
 #include "entrypoint/study/study_trials.h"
 
 #include "common/file/file.h"
-#include "common/file/folder_lock.h"
 #include "common/trials/trials_lead.h"
 #include "entrypoint/study/study_values.h"
 
@@ -15,23 +14,13 @@ struct study {
     struct folder_lock lock;
 };
 
-static int lock_folder(struct study *s, struct error *err) {
-    char holder[FOLDER_LOCK_TEXT];
-    bool taken = false;
-    const char *out = s->words->out;
-    if (folder_lock_take(&s->lock, out, "ringmaster trials", holder, &taken, err) != 0)
-        return -1;
-    return taken ? 0
-                 : error_set(err, EXIT_CODE_CONFIG, "%s: other trials are writing there: %s", out,
-                             holder);
-}
-
 static int read_plan(struct study *s, struct error *err) {
     if (trials_plan_read(&s->plan, s->words->file, err) != 0)
         return -1;
     if (file_make_dirs(s->words->out, err) != 0)
         return error_wrap(err, "--out");
-    return lock_folder(s, err) != 0 || trials_state_open(&s->state, &s->plan, err) != 0
+    return trials_lock(&s->lock, s->words->out, "ringmaster trials", err) != 0 ||
+                   trials_state_open(&s->state, &s->plan, err) != 0
                ? -1
                : trials_state_read(&s->state, s->words->out, err);
 }

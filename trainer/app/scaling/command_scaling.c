@@ -128,28 +128,7 @@ static int settle_sizes(struct scaling_request *r, int ranks, struct error *err)
             err, EXIT_CODE_USAGE,
             "--ranks is missing: this process is the only rank; give --ranks 1,2,4 for "
             "processes on this machine, or start it with ringmaster on all hosts");
-    if (text == NULL) {
-        r->count = scaling_default_sizes(ranks, r->sizes);
-        return 0;
-    }
-    const int count =
-        scaling_parse_sizes(text, alone ? SLOTS_MAX : ranks, r->sizes, SCALING_POINTS_MAX, err);
-    if (count < 0)
-        return error_wrap(err, "--ranks");
-    r->count = (size_t)count;
-    return 0;
-}
-
-static int settle_projected(struct scaling_request *r, struct error *err) {
-    const char *text = r->flags.project;
-    if (strcmp(text, "none") == 0)
-        return 0;
-    const int count = scaling_parse_sizes(text, SCALING_RANKS_MAX, r->study.projected,
-                                          SCALING_PROJECTED_MAX, err);
-    if (count < 0)
-        return error_wrap(err, "--project");
-    r->study.projected_count = (size_t)count;
-    return 0;
+    return scaling_sizes(text, alone ? SLOTS_MAX : ranks, r->sizes, &r->count, err);
 }
 
 /* What can be wrong is found before anything runs. */
@@ -161,7 +140,8 @@ static int settle(struct scaling_request *r, struct comm *comm, struct error *er
                                .total = r->flags.images > 0 ? (double)r->flags.images : (double)NAN,
                                .batch = (double)NAN};
     scaling_job_text(&r->job, s->job, sizeof(s->job));
-    if (settle_sizes(r, comm_size(comm), err) != 0 || settle_projected(r, err) != 0)
+    if (settle_sizes(r, comm_size(comm), err) != 0 ||
+        scaling_project(s, r->flags.project, err) != 0)
         return -1;
     if (comm_rank(comm) != 0)
         return 0;

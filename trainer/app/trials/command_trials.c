@@ -1,7 +1,6 @@
 #include "trainer/app/trials/command_trials.h"
 
 #include "common/file/file.h"
-#include "common/file/folder_lock.h"
 #include "common/text/wrap.h"
 #include "common/trials/trials_lead.h"
 #include "common/trials/trials_page.h"
@@ -150,22 +149,11 @@ static int share_metric(struct trials_command *r, struct comm *comm, struct erro
     return comm_broadcast(comm, r->plan.metric, sizeof(r->plan.metric), 0, err);
 }
 
-static int lock_folder(const struct trials_command *r, struct folder_lock *lock,
-                       struct error *err) {
-    char holder[FOLDER_LOCK_TEXT];
-    bool taken = false;
-    if (folder_lock_take(lock, r->flags.out, "ringtrain trials", holder, &taken, err) != 0)
-        return -1;
-    return taken ? 0
-                 : error_set(err, EXIT_CODE_CONFIG, "%s: other trials are writing there: %s",
-                             r->flags.out, holder);
-}
-
 static int run(struct trials_command *r, struct comm *comm, struct error *err) {
     struct folder_lock lock = {0};
     if (comm_rank(comm) > 0)
         return share_metric(r, comm, err) != 0 ? -1 : run_slots(r, comm, err);
-    if (read_plan(r, err) != 0 || lock_folder(r, &lock, err) != 0)
+    if (read_plan(r, err) != 0 || trials_lock(&lock, r->flags.out, "ringtrain trials", err) != 0)
         return -1;
     int result = trials_state_open(&r->state, &r->plan, err);
     if (result == 0)

@@ -14,6 +14,26 @@ static void sizes_ascend(void) {
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
 }
 
+static void words_of_the_user_are_taken(void) {
+    int list[SCALING_POINTS_MAX];
+    size_t count = 0;
+    struct scaling_study s = {0};
+    struct error err = {0};
+    CU_ASSERT_EQUAL(scaling_sizes(NULL, 6, list, &count, &err), 0);
+    CU_ASSERT_EQUAL(count, 4);
+    CU_ASSERT_EQUAL(list[3], 6);
+    CU_ASSERT_EQUAL(scaling_sizes("2,3", 6, list, &count, &err), 0);
+    CU_ASSERT_EQUAL(count, 2);
+    CU_ASSERT_EQUAL(scaling_sizes("7", 6, list, &count, &err), -1);
+    ASSERT_CONTAINS(err.text, "--ranks");
+    CU_ASSERT_EQUAL(scaling_project(&s, "none", &err), 0);
+    CU_ASSERT_EQUAL(s.projected_count, 0);
+    CU_ASSERT_EQUAL(scaling_project(&s, "256,1024", &err), 0);
+    CU_ASSERT_EQUAL(s.projected_count, 2);
+    CU_ASSERT_EQUAL(scaling_project(&s, "x", &err), -1);
+    ASSERT_CONTAINS(err.text, "--project");
+}
+
 static void efficiency_is_of_the_smallest_size(void) {
     struct scaling_study s;
     fill(&s);
@@ -25,4 +45,5 @@ static void efficiency_is_of_the_smallest_size(void) {
     CU_ASSERT_EQUAL(s.check.worst, 4);
 }
 
-UNIT_SUITE("common.scaling.scaling", UNIT(sizes_ascend), UNIT(efficiency_is_of_the_smallest_size))
+UNIT_SUITE("common.scaling.scaling", UNIT(sizes_ascend), UNIT(words_of_the_user_are_taken),
+           UNIT(efficiency_is_of_the_smallest_size))
