@@ -83,6 +83,7 @@ int run_steps_take(struct run_steps *s, struct task_data *data, const struct ste
     const int result = stepper_finish(&s->stepper, request->rate, &outcome, err);
     timeline_end(s->stepper.timeline, TIMELINE_STEP, begin, request->number);
     *ret = result_of(s, &outcome);
+    s->gradient_scale = s->stepper.loss_scale;
     return result;
 }
 
@@ -105,7 +106,7 @@ int run_steps_pull(struct run_steps *s, enum store_arena arena, void **ret, stru
     return device_sum_check(s->sums, err) != 0 ? -1 : result;
 }
 
-int run_steps_gradients(struct run_steps *s, float loss_scale, const float **ret, float *ret_scale,
+int run_steps_gradients(struct run_steps *s, const float **ret, float *ret_scale,
                         struct error *err) {
     struct store *store = &s->net.store;
     const bool sums = comm_size(s->stepper.comm) > 1 || s->stepper.accumulate > 1;
@@ -114,7 +115,7 @@ int run_steps_gradients(struct run_steps *s, float loss_scale, const float **ret
               : run_steps_pull(s, STORE_GRADIENTS, &values, err)) != 0)
         return -1;
     *ret = values;
-    *ret_scale = s->stepper.rule.step.scale / loss_scale;
+    *ret_scale = s->stepper.rule.step.scale / s->gradient_scale;
     return 0;
 }
 

@@ -21,6 +21,7 @@ struct run_steps {
     struct loader *loader;    /* during training */
     const struct batch *held; /* the loader's, which a device may still be copying */
     int64_t data_waited;      /* waiting for data in this step, ns */
+    float gradient_scale;     /* loss scale of the gradients of the last step */
     bool own_statistics;      /* running statistics are this rank's, not yet the mean over ranks */
     bool cannot_go_on;        /* some rank's data ended the run */
     struct error failure;     /* why this rank's data ended the run; code 0: it did not */
@@ -59,8 +60,8 @@ void run_steps_stop_loader(struct run_steps *s);
 /* store_pull for the case that the all-reduce of a running step waits for another rank. */
 int run_steps_pull(struct run_steps *s, enum store_arena arena, void **ret, struct error *err);
 /* The gradients of the last step in RET, in host memory, as sums over ranks and micro-batches: each
- * times *RET_SCALE is the mean. Call when no step is under way; LOSS_SCALE is the step's. */
-int run_steps_gradients(struct run_steps *s, float loss_scale, const float **ret, float *ret_scale,
+ * times *RET_SCALE is the mean. Call when no step is under way. */
+int run_steps_gradients(struct run_steps *s, const float **ret, float *ret_scale,
                         struct error *err);
 /* Fails with the hosts' names if values that the strategy keeps equal on all ranks, parameters or
  * what the optimizer keeps, differ. */

@@ -88,7 +88,6 @@ static void end_with(struct run_steps *steps, const struct error *failure) {
 static int account(struct training_run *job, const struct step_result *result, bool *ret_stop,
                    struct error *err) {
     const struct step_outcome *outcome = &result->outcome;
-    const int64_t verify = job->setup.options->verify_every;
     struct error failure = {0};
     *ret_stop = *ret_stop || outcome->stop;
     job->saves.keeping.asked = job->saves.keeping.asked || outcome->save;
@@ -103,9 +102,7 @@ static int account(struct training_run *job, const struct step_result *result, b
     if (step_report(&job->reports, &job->setup, &job->state, result, &failure, err) != 0)
         return -1;
     end_with(&job->steps, &failure);
-    return verify > 0 && job->state.step % verify == 0
-               ? run_steps_verify(&job->steps, job->setup.comm, err)
-               : 0;
+    return 0;
 }
 
 /* Waits for the step under way on a device. */
@@ -148,20 +145,6 @@ static void show_batch(struct training_run *job) {
         log_warning("the first batch is not shown in TensorBoard: %s", why.text);
 }
 
-/* After a step with LOSS_SCALE, when none is under way. */
-static int add_histograms(struct training_run *job, float loss_scale, struct error *err) {
-    const float *gradients = NULL;
-    void *weights = NULL;
-    float scale = 1;
-    if (!board_is_open(&job->reports.report.board))
-        return 0;
-    return run_steps_pull(&job->steps, STORE_PARAMETERS, &weights, err) != 0 ||
-                   run_steps_gradients(&job->steps, loss_scale, &gradients, &scale, err) != 0
-               ? -1
-               : board_histograms(&job->reports.report.board, job->state.step,
-                                  &job->steps.net.store, weights, gradients, scale, err);
-}
-
 /* Takes the next step. At the end of an epoch or of the run, when a checkpoint is due, and after a
  * stop request no step is under way on return. */
 static int step_once(struct training_run *job, bool *ret_stop, struct error *err) {
@@ -169,19 +152,39 @@ static int step_once(struct training_run *job, bool *ret_stop, struct error *err
         next_request(&job->setup, &job->state, &job->saves, job->steps.stepper.pending);
     struct step_result result;
     const int64_t begun = clock_now();
-    if (save_poll(job, err) != 0)
-        return -1;
     if (run_steps_take(&job->steps, &job->setup.data, &request, &result, err) != 0)
         return error_wrap(err, "step %" PRId64, job->state.step + 1);
     step_report_work(&job->reports, &job->setup, &result, clock_now() - begun);
     if (account(job, &result, ret_stop, err) != 0)
         return -1;
     bool ends = *ret_stop || job->saves.keeping.asked || job->steps.cannot_go_on;
-    const float loss_scale = job->steps.stepper.loss_scale;
-    if ((request.last || ends) && settle(job, ret_stop, err) != 0)
+    return request.last || ends ? settle(job, ret_stop, err) : 0;
+}
+
+/* When no step is under way. */
+static int add_histograms(struct training_run *job, struct error *err) {
+    const float *gradients = NULL;
+    void *weights = NULL;
+    float scale = 1;
+    if (!board_is_open(&job->reports.report.board))
+        return 0;
+    return run_steps_pull(&job->steps, STORE_PARAMETERS, &weights, err) != 0 ||
+                   run_steps_gradients(&job->steps, &gradients, &scale, err) != 0
+               ? -1
+               : board_histograms(&job->reports.report.board, job->state.step,
+                                  &job->steps.net.store, weights, gradients, scale, err);
+}
+
+/* Once in a number of steps the ranks' weights are compared and shown; BEFORE steps were done when
+ * this was called last. */
+static int look_at_weights(struct training_run *job, int64_t before, struct error *err) {
+    const int64_t every = job->setup.options->verify_every;
+    const int64_t step = job->state.step;
+    if (every > 0 && step / every > before / every &&
+        run_steps_verify(&job->steps, job->setup.comm, err) != 0)
         return -1;
-    return histograms_are_due(&job->setup, request.number) && job->state.step == request.number
-               ? add_histograms(job, loss_scale, err)
+    return step > before && histograms_are_due(&job->setup, step) && job->steps.stepper.pending == 0
+               ? add_histograms(job, err)
                : 0;
 }
 
@@ -306,7 +309,9 @@ static int run_steps(struct training_run *job, bool *ret_stop, struct error *err
     const int64_t first = job->state.step + 1;
     start_times_mark(&job->reports.start, START_WEIGHTS, clock_now());
     while (job->state.step < job->setup.schedule.total_steps) {
-        if (step_once(job, ret_stop, err) != 0)
+        const int64_t before = job->state.step;
+        if (save_poll(job, err) != 0 || step_once(job, ret_stop, err) != 0 ||
+            look_at_weights(job, before, err) != 0)
             return -1;
         if (job->state.step == first) {
             step_report_first(&job->reports, &job->setup, &job->state);

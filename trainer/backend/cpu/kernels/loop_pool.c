@@ -92,8 +92,8 @@ struct pool_gradient {
     const void *dy, *dy2;
 };
 
-VEC_INLINE vecf gather(const struct pool *p, const struct pool_gradient *g, enum elem elem,
-                       size_t out, size_t cell, size_t c, size_t n) {
+VEC_INLINE vecf window_sum(const struct pool *p, const struct pool_gradient *g, enum elem elem,
+                           size_t out, size_t cell, size_t c, size_t n) {
     vecu where = bytes_load(p->index, out * p->channels + c, n);
     vecf dy = vec_load_n(g->dy, out * p->channels + c, n, elem);
     if (g->dy2 != NULL)
@@ -113,8 +113,8 @@ VEC_INLINE vecf grad_vector(const struct pool *p, const struct pool_gradient *g,
     vecf sum = {0};
     for (size_t i = 0; i < v->rows; i++)
         for (size_t j = 0; j < v->columns; j++)
-            sum += gather(p, g, elem, v->out + i * p->out_width + j,
-                          v->cell - p->stride * (i * p->kernel + j), c, n);
+            sum += window_sum(p, g, elem, v->out + i * p->out_width + j,
+                              v->cell - p->stride * (i * p->kernel + j), c, n);
     return sum;
 }
 
