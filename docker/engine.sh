@@ -96,6 +96,17 @@ remove_network() {
     [ -z "$forward" ] || iptables -P FORWARD "$forward" || :
 }
 
+# The kernel gives all containers together as much of a busy machine as any one session, of which the
+# tests have many: what compiles in a container would take several times as long. They get $1 times
+# as much.
+weigh_containers() {
+    for weight in "/sys/fs/cgroup/cpu cpu.shares 1024" "/sys/fs/cgroup cpu.weight 100"; do
+        # shellcheck disable=SC2086  # words
+        set -- "$1" $weight
+        [ ! -e "$2/cgroup.procs" ] || { mkdir -p "$2/docker" && echo $(($1 * $4)) >"$2/docker/$3"; } 2>/dev/null || :
+    done
+}
+
 stop_engine() {
     trap - EXIT INT TERM HUP
     # Containers that the command left behind end with their engine.
@@ -106,6 +117,7 @@ stop_engine() {
     kill "$daemon" 2>/dev/null || :
     wait "$daemon" 2>/dev/null || :
     remove_network
+    weigh_containers 1
     # The container run times' folders may still be mounted for a moment.
     umount -l "$own"/exec/netns/* 2>/dev/null || :
     rm -rf "$own"
@@ -121,6 +133,7 @@ until answers; do
     [ "$tries" -le 300 ] || no_engine "dockerd did not answer in 60 s (log: $data/dockerd.log)"
     sleep 0.2
 done
+weigh_containers 4
 code=0
 "$@" 9>&- || code=$?
 exit "$code"
