@@ -6,12 +6,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/close_range.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 enum exit_code file_write_code(int number) {
@@ -259,12 +257,4 @@ int file_self(char *path, size_t size, struct error *err) {
         return error_set(err, EXIT_CODE_INTERNAL, "/proc/self/exe: path too long");
     path[length] = '\0';
     return 0;
-}
-
-void file_cloexec_all(void) {
-    if (syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC) == 0)
-        return;
-    long limit = sysconf(_SC_OPEN_MAX);
-    for (int fd = 3; fd < limit && fd < 65536; fd++)
-        (void)fcntl(fd, F_SETFD, FD_CLOEXEC); /* EBADF if it is not open */
 }

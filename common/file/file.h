@@ -50,7 +50,4 @@ int file_make_dirs(const char *path, struct error *err);
  * enough. */
 int file_self(char *path, size_t size, struct error *err);
 
-/* Marks every descriptor above 2 close-on-exec. */
-void file_cloexec_all(void);
-
 #endif

@@ -2,6 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/file/descriptors.h"
 #include "common/file/file.h"
 
 #include <errno.h>
@@ -61,7 +62,7 @@ static _Noreturn void run(const struct gather_task *t, int out, pid_t parent) {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent || dup2(out, STDOUT_FILENO) < 0)
         _exit(EXIT_CODE_INTERNAL);
-    file_cloexec_all();
+    descriptors_close_on_exec(3);
     int code = t->row->gather(&t->subject);
     (void)fflush(stdout);
     _exit(code);

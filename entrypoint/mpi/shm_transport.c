@@ -1,6 +1,7 @@
 #include "entrypoint/mpi/shm_transport.h"
 
 #include "common/cleanup.h"
+#include "common/file/descriptors.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +11,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/statvfs.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,9 +37,7 @@ static _Noreturn void be_read(int ready) {
     (void)dup2(ready, READY);
     for (int fd = 0; fd < READY; fd++)
         (void)close(fd);
-    if (syscall(SYS_close_range, READY + 1U, ~0U, 0U) != 0)
-        for (int fd = READY + 1; fd < sysconf(_SC_OPEN_MAX) && fd < 65536; fd++)
-            (void)close(fd); /* for kernels before 5.9 */
+    descriptors_close(READY + 1);
     char byte = prctl(PR_SET_DUMPABLE, 1) == 0 ? 'r' : 'x';
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY); /* fails harmlessly on kernels without Yama */

@@ -2,7 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/file/file.h"
+#include "common/file/descriptors.h"
 #include "entrypoint/os/fd_limits.h"
 #include "entrypoint/os/run_as.h"
 #include "entrypoint/os/user_signals.h"
@@ -43,7 +43,7 @@ static int place_streams(const struct child_options *o) {
         return -1;
     if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(error_out, 2) < 0)
         return -1;
-    file_cloexec_all();
+    descriptors_close_on_exec(3);
     for (size_t i = 0; i < CHILD_KEEP_MAX; i++)
         if (o->keep[i] > 2 && fcntl(o->keep[i], F_SETFD, 0) != 0)
             return -1;

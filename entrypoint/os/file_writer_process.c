@@ -3,6 +3,7 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/file/descriptors.h"
 #include "common/file/file.h"
 
 #include <errno.h>
@@ -14,7 +15,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { SOCKET = 3, READ_SIZE = 64 * 1024 };
@@ -168,7 +168,7 @@ _Noreturn void file_writer_child(int from, const char *base, const char *folder)
     self.folder_path = folder;
     self.folder = -1;
     (void)dup2(from, SOCKET);
-    (void)syscall(SYS_close_range, SOCKET + 1U, ~0U, 0U);
+    descriptors_close(SOCKET + 1);
     buf_init(&got,
              sizeof(struct file_writer_frame) + LOG_FILE_NAME_SIZE + LINE_SPLITTER_MAX + READ_SIZE);
     while (buf_reserve(&got, READ_SIZE, NULL) == 0) {

@@ -7,6 +7,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,26 +85,25 @@ static void mark_descendants(struct processes *all) {
     }
 }
 
+/* By its number where FD is -1, or where a container's filter refuses the call. */
+static void send_signal(int fd, pid_t pid, int number) {
+    if (fd < 0 || (syscall(SYS_pidfd_send_signal, fd, number, NULL, 0) != 0 && errno != ESRCH))
+        (void)kill(pid, number);
+}
+
 /* A child's pid stays reserved until it is reaped here. Any other process is signalled through a
  * pidfd: if the start time of the process there matches the listed one, the signal cannot hit a
- * newcomer. A stopped process receives SIGTERM only when it continues. */
+ * newcomer. Where a container's filter refuses pidfds, the look just before has to do. A stopped
+ * process receives SIGTERM only when it continues. */
 static void signal_process(const struct process *p, int number) {
-    if (p->stat.parent == getpid()) {
-        (void)kill(p->stat.pid, number);
-        if (number == SIGTERM)
-            (void)kill(p->stat.pid, SIGCONT);
-        return;
-    }
-    int fd = (int)syscall(SYS_pidfd_open, p->stat.pid, 0);
-    if (fd < 0)
-        return;
     struct process_stat now;
-    if (process_stat_read(p->stat.pid, &now) && now.born == p->stat.born) {
-        (void)syscall(SYS_pidfd_send_signal, fd, number, NULL, 0);
-        if (number == SIGTERM)
-            (void)syscall(SYS_pidfd_send_signal, fd, SIGCONT, NULL, 0);
-    }
-    (void)close(fd);
+    const bool is_child = p->stat.parent == getpid();
+    cleanup_fd int fd = is_child ? -1 : (int)syscall(SYS_pidfd_open, p->stat.pid, 0);
+    if (!is_child && (!process_stat_read(p->stat.pid, &now) || now.born != p->stat.born))
+        return;
+    send_signal(fd, p->stat.pid, number);
+    if (number == SIGTERM)
+        send_signal(fd, p->stat.pid, SIGCONT);
 }
 
 static bool is_spared(const pid_t spared[PROCESS_TREE_SPARED], pid_t pid) {

@@ -1,6 +1,7 @@
 #include "entrypoint/os/runtime_dirs.h"
 
 #include "common/cleanup.h"
+#include "common/file/descriptors.h"
 #include "common/str.h"
 #include "entrypoint/os/run_as.h"
 
@@ -12,7 +13,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 /* A folder may be removed between being created and locked; it is then created again. */
@@ -151,7 +151,7 @@ size_t runtime_dirs_sweep(const char *place) {
 void runtime_dirs_sweep_apart(const char *const *places, size_t count) {
     if (fork() != 0)
         return; /* reaped as an orphan; if it could not start, old folders stay a little longer */
-    (void)syscall(SYS_close_range, 3U, ~0U, 0U);
+    descriptors_close(3);
     for (size_t i = 0; i < count; i++)
         (void)runtime_dirs_sweep(places[i]);
     _exit(0);

@@ -2,6 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/file/descriptors.h"
 #include "entrypoint/job/job.h"
 
 #include <errno.h>
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -68,7 +68,7 @@ static int take_away(const char *path, const char *other) {
 static _Noreturn void work(const char *path, const char *other, enum shared_dir_probe_step step,
                            const char *word, int to) {
     (void)dup2(to, 3);
-    (void)syscall(SYS_close_range, 4U, ~0U, 0U);
+    descriptors_close(4);
     int result = step == SHARED_DIR_PROBE_WRITE  ? put(path, word)
                  : step == SHARED_DIR_PROBE_READ ? compare(path, word)
                                                  : take_away(path, other);

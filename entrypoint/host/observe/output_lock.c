@@ -1,6 +1,7 @@
 #include "entrypoint/host/observe/output_lock.h"
 
 #include "common/cleanup.h"
+#include "common/file/descriptors.h"
 #include "common/file/file.h"
 
 #include <errno.h>
@@ -12,7 +13,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -60,7 +60,7 @@ void output_lock_close_others(int to) {
     (void)dup2(high, SOCKET);
     (void)close(FILE_PLACE);
     own.fd = file >= 0 ? dup2(file, FILE_PLACE) : -1;
-    (void)syscall(SYS_close_range, FILE_PLACE + 1U, ~0U, 0U);
+    descriptors_close(FILE_PLACE + 1);
 }
 
 static bool lock_by(int how, short type, off_t byte) {

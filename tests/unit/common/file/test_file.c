@@ -444,14 +444,6 @@ static void a_put_file_replaces_a_link_and_not_its_aim(void) {
     ASSERT_CONTAINS(err.text, "/no/such/folder/file");
 }
 
-static void open_descriptors_become_close_on_exec(void) {
-    cleanup_fd int fd = open("/dev/null", O_RDONLY);
-    CU_ASSERT_FATAL(fd > 2);
-    file_cloexec_all();
-    CU_ASSERT(fcntl(fd, F_GETFD) & FD_CLOEXEC);
-    CU_ASSERT(!(fcntl(STDOUT_FILENO, F_GETFD) & FD_CLOEXEC));
-}
-
 static void a_program_finds_itself(void) {
     char path[4096];
     struct error err = {0};
@@ -477,4 +469,4 @@ UNIT_SUITE("common.file", UNIT(publish_replaces_the_whole_file),
            UNIT(publishing_into_a_missing_folder_names_it), UNIT(reading_stops_at_the_ceiling),
            UNIT(a_fifo_is_refused_at_once), UNIT(folders_are_made_with_their_parents),
            UNIT(exact_reads_notice_an_early_end), UNIT(a_put_file_replaces_a_link_and_not_its_aim),
-           UNIT(open_descriptors_become_close_on_exec), UNIT(a_program_finds_itself))
+           UNIT(a_program_finds_itself))

@@ -1,12 +1,10 @@
 #include "entrypoint/mpi/shm_transport.h"
+#include "tests/support/refused_call.h"
 #include "tests/support/unit.h"
 
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -146,20 +144,10 @@ static void the_kernel_is_asked(void) {
 
 /* As a container engine's filter refuses it. */
 static void a_filter_is_heard(void) {
-    struct sock_filter rules[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
-    struct sock_fprog filter = {.len = sizeof(rules) / sizeof(rules[0]), .filter = rules};
     int status = 0;
     pid_t pid = fork();
-    if (pid == 0) {
-        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
-            _exit(99);
-        _exit(may_read());
-    }
+    if (pid == 0)
+        _exit(refuse_call(SYS_process_vm_readv, EACCES) ? may_read() : 99);
     CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
     CU_ASSERT_EQUAL(WEXITSTATUS(status), EACCES);
 }
@@ -177,19 +165,13 @@ static void look_at_the_childs_end(int number) {
 
 /* Who may look into the child finds nothing that its parent holds. */
 static void the_child_holds_nothing_of_its_parents(void) {
-    struct sock_filter rules[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
-    struct sock_fprog filter = {.len = sizeof(rules) / sizeof(rules[0]), .filter = rules};
     struct sigaction looks = {.sa_handler = look_at_the_childs_end};
     int status = 0;
     pid_t pid = fork();
     if (pid == 0) {
         is_held = -1;
         if (pipe(held) != 0 || sigaction(SIGSYS, &looks, NULL) != 0 ||
-            prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
+            !filter_call(SYS_process_vm_readv, SECCOMP_RET_TRAP))
             _exit(99);
         (void)may_read();
         _exit(is_held == 0 ? 0 : is_held + 2);

@@ -2,6 +2,7 @@
 
 #include "common/clock.h"
 #include "tests/support/lag.h"
+#include "tests/support/refused_call.h"
 #include "tests/support/unit.h"
 
 #include <errno.h>
@@ -151,8 +152,8 @@ static void a_second_sweep_takes_over_the_first(void) {
     stage_close(&s);
 }
 
-/* What holds on to a process is then descriptor 0. */
-static int sweep_without_stdin(void) {
+/* A child that ignores SIGTERM has one that does not, which ends. */
+static int sweep_where(bool (*prepare)(void)) {
     int alive[2];
     char byte;
     if (pipe(alive) != 0)
@@ -173,7 +174,8 @@ static int sweep_without_stdin(void) {
     (void)close(alive[1]);
     if (read(alive[0], &byte, 1) != 1)
         return 2;
-    (void)close(0);
+    if (!prepare())
+        return 4;
     size_t count = process_tree_signal(SIGTERM, 0);
     struct pollfd end = {.fd = alive[0], .events = POLLIN};
     bool ended = poll(&end, 1, 10000) == 1 && read(alive[0], &byte, 1) == 0;
@@ -182,8 +184,38 @@ static int sweep_without_stdin(void) {
     return count == 2 && ended ? 0 : 3;
 }
 
+/* What holds on to a process is then descriptor 0. */
+static bool stdin_is_closed(void) {
+    return close(0) == 0;
+}
+
+static bool pidfds_are_refused(void) {
+    return refuse_call(SYS_pidfd_open, EPERM);
+}
+
+static bool pidfds_take_no_signal(void) {
+    return refuse_call(SYS_pidfd_send_signal, EPERM);
+}
+
+static int sweep_without_stdin(void) {
+    return sweep_where(stdin_is_closed);
+}
+
+static int sweep_without_pidfds(void) {
+    return sweep_where(pidfds_are_refused);
+}
+
+static int sweep_without_their_signals(void) {
+    return sweep_where(pidfds_take_no_signal);
+}
+
 static void a_grandchild_is_reached_where_this_process_has_no_stdin(void) {
     CU_ASSERT_EQUAL(unit_in_child(sweep_without_stdin), 0);
+}
+
+static void a_grandchild_is_reached_where_a_filter_refuses_pidfds(void) {
+    CU_ASSERT_EQUAL(unit_in_child(sweep_without_pidfds), 0);
+    CU_ASSERT_EQUAL(unit_in_child(sweep_without_their_signals), 0);
 }
 
 /* A process that is not below this one, as from docker exec: this process's own parent's child. */
@@ -383,6 +415,7 @@ UNIT_SUITE("os.process_tree", UNIT(the_kept_child_stays), UNIT(a_deep_tree_ends_
            UNIT(what_ignores_sigterm_is_killed_at_the_deadline),
            UNIT(without_children_it_is_done_at_once), UNIT(a_second_sweep_takes_over_the_first),
            UNIT(a_grandchild_is_reached_where_this_process_has_no_stdin),
+           UNIT(a_grandchild_is_reached_where_a_filter_refuses_pidfds),
            UNIT(processes_beside_us_are_left_alone), UNIT(any_name_is_found),
            UNIT(what_cannot_be_killed_is_given_up), UNIT(the_spared_child_is_waited_for),
            UNIT(the_dead_are_not_counted), UNIT(a_tree_whose_pids_fall_is_found))

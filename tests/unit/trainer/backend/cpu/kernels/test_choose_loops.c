@@ -5,11 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #if defined(__x86_64__)
+#include "tests/support/refused_call.h"
+
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #endif
 
@@ -35,19 +33,8 @@ static void tables_are_those_of_this_processor_the_widest_first(void) {
 
 #if defined(__x86_64__)
 /* As a container may that knows no arch_prctl(). */
-static bool refuse_tiles(void) {
-    struct sock_filter code[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_arch_prctl, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
-    struct sock_fprog program = {sizeof(code) / sizeof(code[0]), code};
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
-}
-
 static int without_tiles(void) {
-    if (!refuse_tiles())
+    if (!refuse_call(SYS_arch_prctl, EPERM))
         return 3;
     for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++)
         if ((*loops)->tiles)
