@@ -17,7 +17,8 @@ static void mark_one(int fd) {
     (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
-/* The kernel lists descriptors by number, so that closing them leaves the rest of the list alone. */
+/* The kernel lists descriptors by number, so that closing them leaves the rest of the list alone.
+ */
 static void each(int first, void (*one)(int fd)) {
     DIR *open = opendir("/proc/self/fd");
     if (open == NULL) {

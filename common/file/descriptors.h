@@ -1,8 +1,8 @@
 /* All open descriptors of this process from a number on, for children before they go on or exec.
  *
- * Kernels before 5.9 have no close_range(), before 5.11 none that marks, and a container's filter may
- * refuse it: then /proc/self/fd names what is open, and without /proc each number up to the limit
- * is tried, at most 65536 of them. Source: close_range(2). */
+ * Kernels before 5.9 have no close_range(), before 5.11 none that marks, and a container's filter
+ * may refuse it: then /proc/self/fd names what is open, and without /proc each number up to the
+ * limit is tried, at most 65536 of them. Source: close_range(2). */
 #ifndef COMMON_FILE_DESCRIPTORS_H
 #define COMMON_FILE_DESCRIPTORS_H
 

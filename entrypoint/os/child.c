@@ -1,5 +1,6 @@
 #include "entrypoint/os/child.h"
 
+#include "common/binary/elf_program.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/file/descriptors.h"
@@ -109,18 +110,39 @@ static void read_interpreter(const char *file, char *ret, size_t size) {
 /* The kernel returns ENOENT also if a script's interpreter or a program's loader is missing. */
 static int fail_absent(const char *file, int number, struct error *err) {
     char name[INTERPRETER_MAX];
+    struct elf_program program;
     if (access(file, F_OK) != 0) {
         errno = number;
         return error_set_errno(err, EXIT_CODE_NOT_FOUND, "%s", file);
     }
     read_interpreter(file, name, sizeof(name));
+    (void)elf_program_read(file, &program);
     if (name[0] == '\0')
-        return error_set(
-            err, EXIT_CODE_NOT_FOUND,
-            "%s exists, but the loader that it names does not: was it built for another system?",
-            file);
+        return error_set(err, EXIT_CODE_NOT_FOUND,
+                         "%s exists, but its loader%s%s does not: was it built for another C "
+                         "library or system?",
+                         file, program.loader[0] != '\0' ? " " : "", program.loader);
     return error_set(err, EXIT_CODE_NOT_FOUND,
                      "%s exists, but its interpreter, %s (first line), does not", file, name);
+}
+
+/* The kernel returns ENOEXEC for what it cannot execute, whatever the reason. A script's
+ * interpreter is what it looks at. */
+static int fail_foreign(const char *file, int number, struct error *err) {
+    char name[INTERPRETER_MAX];
+    struct elf_program program;
+    struct elf_program own;
+    read_interpreter(file, name, sizeof(name));
+    const bool is_elf = elf_program_read(name[0] != '\0' ? name : file, &program);
+    errno = number;
+    if (!is_elf)
+        return error_set_errno(err, EXIT_CODE_NOT_EXECUTABLE,
+                               "%s, which is no program and names no interpreter (#!)", file);
+    if (!elf_program_read("/proc/self/exe", &own) || strcmp(own.processor, program.processor) == 0)
+        return error_set_errno(err, EXIT_CODE_NOT_EXECUTABLE, "%s", file);
+    return error_set_errno(
+        err, EXIT_CODE_NOT_EXECUTABLE, "%s%s%s is built for %s, and this host runs programs for %s",
+        file, name[0] != '\0' ? ": its interpreter " : "", name, program.processor, own.processor);
 }
 
 static int fail_to_start(const struct child_options *o, const struct spawn_failure *failure,
@@ -128,6 +150,8 @@ static int fail_to_start(const struct child_options *o, const struct spawn_failu
     const bool absent = failure->number == ENOENT || failure->number == ENOTDIR;
     if (absent && failure->at == AT_PROGRAM)
         return fail_absent(o->file, failure->number, err);
+    if (failure->number == ENOEXEC && failure->at == AT_PROGRAM)
+        return fail_foreign(o->file, failure->number, err);
     errno = failure->number;
     if (failure->at == AT_STREAMS)
         return error_set_errno(err, EXIT_CODE_NOT_EXECUTABLE,

@@ -1,6 +1,6 @@
 /* A system call that this process cannot make any more, as on an older kernel (ENOSYS) or under a
- * container's filter (EPERM, EACCES). For children (unit_in_child), as nothing takes it back. Source:
- * seccomp(2). */
+ * container's filter (EPERM, EACCES). For children (unit_in_child), as nothing takes it back.
+ * Source: seccomp(2). */
 #ifndef TESTS_SUPPORT_REFUSED_CALL_H
 #define TESTS_SUPPORT_REFUSED_CALL_H
 
@@ -10,7 +10,8 @@
 #include <stddef.h>
 #include <sys/prctl.h>
 
-/* NUMBER (SYS_...) is answered as ACTION says from now on: SECCOMP_RET_ERRNO | EPERM, for example. */
+/* NUMBER (SYS_...) is answered as ACTION says from now on: SECCOMP_RET_ERRNO | EPERM, for example.
+ */
 static inline bool filter_call(long number, unsigned action) {
     struct sock_filter rules[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),

@@ -1,10 +1,12 @@
 #include "entrypoint/os/child.h"
 
+#include "common/binary/elf_program.h"
 #include "common/clock.h"
 #include "common/file/file.h"
 #include "tests/support/held_clock.h"
 #include "tests/support/unit.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -149,7 +151,7 @@ static void a_child_has_a_stdin_where_this_process_has_none(void) {
     CU_ASSERT_EQUAL(unit_in_child(start_without_stdin), 0);
 }
 
-static void spawn_fails(const char *file, enum exit_code code) {
+static struct error spawn_fails(const char *file, enum exit_code code) {
     char name[] = "program";
     char *argv[] = {name, NULL};
     struct child_options options = {
@@ -160,6 +162,7 @@ static void spawn_fails(const char *file, enum exit_code code) {
     CU_ASSERT_EQUAL(err.code, code);
     ASSERT_CONTAINS(err.text, file);
     CU_ASSERT_EQUAL(waitpid(-1, NULL, WNOHANG), -1); /* nothing is left behind */
+    return err;
 }
 
 static void what_cannot_be_executed_is_distinguished_from_what_is_not_there(void) {
@@ -169,11 +172,66 @@ static void what_cannot_be_executed_is_distinguished_from_what_is_not_there(void
     CU_ASSERT_PTR_NOT_NULL_FATAL(file);
     (void)fputs("no magic number, no shell\n", file);
     (void)fclose(file);
-    spawn_fails("/no/such/program", EXIT_CODE_NOT_FOUND);
-    spawn_fails(path, EXIT_CODE_NOT_EXECUTABLE);
+    (void)spawn_fails("/no/such/program", EXIT_CODE_NOT_FOUND);
+    (void)spawn_fails(path, EXIT_CODE_NOT_EXECUTABLE);
     CU_ASSERT_EQUAL(chmod(path, 0755), 0);
-    spawn_fails(path, EXIT_CODE_NOT_EXECUTABLE);
-    spawn_fails("/tmp", EXIT_CODE_NOT_EXECUTABLE);
+    struct error err = spawn_fails(path, EXIT_CODE_NOT_EXECUTABLE);
+    ASSERT_CONTAINS(err.text, "which is no program and names no interpreter (#!)");
+    (void)spawn_fails("/tmp", EXIT_CODE_NOT_EXECUTABLE);
+}
+
+/* A program for MACHINE that names LOADER. */
+static void put_program(const char *path, unsigned short machine, const char *loader) {
+    struct {
+        Elf64_Ehdr header;
+        Elf64_Phdr segment;
+        char loader[64];
+    } all = {.segment = {.p_type = PT_INTERP,
+                         .p_offset = sizeof(all.header) + sizeof(all.segment),
+                         .p_filesz = strlen(loader) + 1}};
+    memcpy(all.header.e_ident, ELFMAG, SELFMAG);
+    all.header.e_ident[EI_CLASS] = ELFCLASS64;
+    all.header.e_ident[EI_DATA] = ELFDATA2LSB;
+    all.header.e_ident[EI_VERSION] = EV_CURRENT;
+    all.header.e_type = ET_DYN;
+    all.header.e_machine = machine;
+    all.header.e_version = EV_CURRENT;
+    all.header.e_phoff = sizeof(all.header);
+    all.header.e_ehsize = sizeof(all.header);
+    all.header.e_phentsize = sizeof(all.segment);
+    all.header.e_phnum = 1;
+    (void)snprintf(all.loader, sizeof(all.loader), "%s", loader);
+    CU_ASSERT_EQUAL(file_put(path, &all, sizeof(all), 0755, NULL), 0);
+}
+
+/* EM_S390: no machine that this is tested on, nor one that it is likely to emulate. */
+static void a_program_for_another_processor_is_told(void) {
+    char path[512];
+    char script[512];
+    char line[1024];
+    (void)snprintf(path, sizeof(path), "%s/foreign", unit_temp_dir());
+    (void)snprintf(script, sizeof(script), "%s/script", unit_temp_dir());
+    put_program(path, EM_S390, "/lib/ld64.so.1");
+    struct error err = spawn_fails(path, EXIT_CODE_NOT_EXECUTABLE);
+    ASSERT_CONTAINS(err.text, "foreign is built for s390, and this host runs programs for ");
+    ASSERT_CONTAINS(err.text, "Exec format error");
+    (void)snprintf(line, sizeof(line), "#!%s -u\n", path);
+    CU_ASSERT_EQUAL(file_put(script, line, strlen(line), 0755, NULL), 0);
+    err = spawn_fails(script, EXIT_CODE_NOT_EXECUTABLE);
+    ASSERT_CONTAINS(err.text, "script: its interpreter ");
+    ASSERT_CONTAINS(err.text, "foreign is built for s390");
+}
+
+/* As a program of another C library than the image's. */
+static void a_loader_that_is_not_there_is_told(void) {
+    char path[512];
+    struct elf_program own;
+    (void)snprintf(path, sizeof(path), "%s/alien", unit_temp_dir());
+    CU_ASSERT_FATAL(elf_program_read("/proc/self/exe", &own));
+    put_program(path, strcmp(own.processor, "arm64") == 0 ? EM_AARCH64 : EM_X86_64, "/no/such/ld");
+    struct error err = spawn_fails(path, EXIT_CODE_NOT_FOUND);
+    ASSERT_CONTAINS(err.text,
+                    "alien exists, but its loader /no/such/ld does not: was it built for");
 }
 
 struct seen {
@@ -284,6 +342,7 @@ UNIT_SUITE("os.child", UNIT(a_missing_working_folder_is_what_is_missing),
            UNIT(every_exit_code_and_signal_is_distinguished),
            UNIT(a_child_starts_with_nothing_of_ours),
            UNIT(what_cannot_be_executed_is_distinguished_from_what_is_not_there),
+           UNIT(a_program_for_another_processor_is_told), UNIT(a_loader_that_is_not_there_is_told),
            UNIT(the_reaper_takes_known_children_and_orphans),
            UNIT(a_child_that_cannot_have_its_streams_does_not_start),
            UNIT(a_child_has_a_stdin_where_this_process_has_none),
