@@ -6,7 +6,7 @@ roots=$top/.cache/static/roots
 mkdir -p "$roots"
 
 # root_of NAME: a folder with that root, made once; 1 where there is no way to its packages. NAME is debian-12 or
-# debian-13, either with "-pytorch" behind it for Debian's own PyTorch, or busybox.
+# debian-13, either with "-pytorch" at its end for Debian's own PyTorch, or busybox, or musl.
 root_of() {
     root=$roots/$1
     [ ! -e "$root/made" ] || return 0
@@ -15,6 +15,7 @@ root_of() {
     debian-12*) debian_root bookworm "${1#debian-12}" || return 1 ;;
     debian-13*) debian_root trixie "${1#debian-13}" || return 1 ;;
     busybox) busybox_root || return 1 ;;
+    musl) busybox_root && musl_root || return 1 ;;
     esac
     mkdir -p "$root/usr/local/bin" "$root/opt" "$root/proc" "$root/dev"
     # Where the ring's own files lie then: nothing has made them in some roots.
@@ -40,8 +41,7 @@ debian_root() {
 # As Alpine's: busybox and its links, and files in /etc.
 busybox_root() {
     mkdir -p "$root/bin" "$root/etc" "$root/tmp" "$root/run" "$root/var/tmp" "$root/usr/bin"
-    (cd "$roots" && apt-get download busybox-static >/dev/null 2>&1) || return 1
-    dpkg-deb --fsys-tarfile "$roots"/busybox-static_*.deb | tar -C "$root" -xf - ./bin/busybox || return 1
+    unpacked busybox-static ./bin/busybox || return 1
     for applet in $("$root/bin/busybox" --list); do
         [ "$applet" = busybox ] || ln -sf busybox "$root/bin/$applet"
     done
@@ -53,12 +53,27 @@ worker:x:4321:' >"$root/etc/group"
     : >"$root/etc/resolv.conf"
 }
 
+# unpacked PACKAGE FILE...: those files of a Debian package lie in the root then.
+unpacked() {
+    package=$1
+    shift
+    (cd "$roots" && apt-get download "$package" >/dev/null 2>&1) &&
+        dpkg-deb --fsys-tarfile "$roots/$package"_*.deb | tar -C "$root" -xf - "$@"
+}
+
+# With the loader of musl, which is its C library as well.
+musl_root() { unpacked musl ./lib ./etc; }
+
+# Files of the ring that the root gets.
+given="hosts resolv.conf"
+
 # A host's first process sees this root from then on, with the host's own folders in it (host_init.sh).
 entering() {
     echo "root=$root"
+    echo "given='$given'"
     echo 'for own in opt tmp run var/tmp proc dev dev/shm; do mount --rbind "/$own" "$root/$own" || exit 99; done
-        for own in hosts resolv.conf; do mount --bind "/etc/$own" "$root/etc/$own" || exit 99; done
-        unset folder name
+        for own in $given; do mount --bind "/etc/$own" "$root/etc/$own" || exit 99; done
+        unset folder name given
         exec chroot "$root" /usr/bin/env -i "$@"'
 }
 
