@@ -1,7 +1,8 @@
 #!/bin/sh
 # The static launcher for arm64 (docker/static.sh aarch64) on this machine, each of its processes in QEMU's user-mode
-# emulation: two hosts join, launch and judge. mpirun and the ranks' programs are this machine's. In sh tests/run.sh
-# long alone, as compiler and emulator come from the network; CASES="..." runs some of them.
+# emulation: two hosts join, launch and judge, then other scripts of this folder run with it. mpirun and the ranks'
+# programs are this machine's but for one case. In sh tests/run.sh long alone, as compiler and emulator come from the
+# network; CASES="..." runs some of them, SCRIPTS="https" some of the other scripts.
 # shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 top=$(cd "$(dirname "$0")/../.." && pwd)
 dynamic=${RINGMASTER_BIN:-$top/build/release/bin}
@@ -38,7 +39,8 @@ mkdir -p "$folder/bin"
 cp "$top/build/static-aarch64/bin/ringmaster" "$folder/bin/"
 for name in train ringmaster-transfer; do ln -s ringmaster "$folder/bin/$name"; done
 ln -s "$dynamic/lag" "$folder/bin/"
-export RINGMASTER_BIN="$folder/bin"
+ln -s "$(dirname "$dynamic")/tests" "$folder/tests"
+export RINGMASTER_BIN="$folder/bin" RINGMASTER_STATIC=1
 
 it_is_a_program_for_arm64() {
     check "its machine is arm64" holds "$(readelf -hW "$RINGMASTER_BIN/ringmaster")" AArch64
@@ -96,6 +98,59 @@ it_is_stopped() {
     all_end 60 143 $everyone
 }
 
-CASES=${CASES:-it_is_a_program_for_arm64 the_trainer_is_not_there one_host two_hosts a_rank_fails a_host_is_lost it_is_stopped}
+# Hosts of both kinds are no job: each runs another build.
+a_host_has_another_processor() {
+    ring 2
+    hosts start 1 -- train -- true
+    hosts start 2 -- "$dynamic/train" -- true
+    all_end 60 65 1 2 || return
+    all_name 'algo-2: it runs build' 1 2
+}
+
+# To the rank's program of a host: what the kernel runs is the emulator.
+# shellcheck disable=SC2016  # expanded on the host
+signal_emulated() {
+    hosts exec "$1" sh -c 'for p in /proc/[0-9]*; do
+        tr "\0" " " <"$p/cmdline" | grep -q "meeting wait \$" && kill -s "$0" "${p#/proc/}"; done' "$2"
+}
+
+# The ranks' program is one for arm64 as well, as in an image for such machines: three of them meet over TCP.
+ranks_are_for_arm64() {
+    "$top/.cache/static/tools-aarch64/cc" -o "$folder/meeting" "$system/meeting.c"
+    ring 3
+    cp "$folder/meeting" "$share/"
+    start_all -- train -- "$share/meeting"
+    all_end 120 0 $everyone || return
+    for host in $everyone; do
+        check "rank $((host - 1)) has met the others" holds "$(hosts log "$host")" "] rank $((host - 1)) of 3: the sum is 3"
+    done
+    ring 3
+    cp "$folder/meeting" "$share/"
+    start_all -- train -- "$share/meeting" wait
+    for host in $everyone; do check "host $host runs" wait_for 60 says "$host" 'the sum is 3' || return; done
+    signal_emulated 2 KILL
+    all_end 60 137 $everyone || return
+    all_name 'algo-2 rank 1: killed by signal 9 (SIGKILL)' $everyone
+}
+
+usual="it_is_a_program_for_arm64 the_trainer_is_not_there one_host two_hosts a_rank_fails a_host_is_lost it_is_stopped
+    a_host_has_another_processor ranks_are_for_arm64"
+# Others of this folder, where no cases are asked for; they have no RING of this one.
+[ -n "${CASES:-}" ] || SCRIPTS=${SCRIPTS:-job_direct https restarts_direct faults}
+CASES=${CASES:-$usual}
 run_cases
+ring_down
+for program in "$dynamic"/*; do [ -e "$folder/bin/${program##*/}" ] || ln -s "$program" "$folder/bin/"; done
+for script in ${SCRIPTS:-}; do
+    echo "== $script"
+    case $script in
+    faults) env -u RING -u CASES WORKLOAD=sh LAUNCHER=direct HOSTS=3 sh "$system/faults.sh" ;;
+    *) env -u RING -u CASES sh "$system/test_$script.sh" ;;
+    esac
+    case $? in
+    0) checks=$((checks + 1)) ;;
+    77) skip_case "$script" ;;
+    *) check "$script ends well" false ;;
+    esac
+done
 finish
