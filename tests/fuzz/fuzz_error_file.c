@@ -11,7 +11,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char line[ERROR_FILE_LINE_SIZE];
-    bool found = error_file_parse((const char *)data, size, line);
+    static const struct traceback_folders folders = {.script = "/code", .working = "/"};
+    bool found = error_file_parse((const char *)data, size, &folders, line);
     CHECK(memchr(line, '\0', sizeof(line)) != NULL);
     CHECK(found == (line[0] != '\0') && strchr(line, '\n') == NULL);
     json_t *valid = json_string(line);

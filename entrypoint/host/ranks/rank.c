@@ -55,7 +55,7 @@ static void report(struct shim *s, enum rank_end end, int value) {
         .rank = s->place.rank, .end = end, .value = value, .cause = s->cause, .time = clock_boot()};
     char exception[ERROR_FILE_LINE_SIZE] = "";
     if (s->error_file[0] != '\0' && s->code != 0)
-        (void)error_file_read(s->error_file, exception);
+        (void)error_file_read(s->error_file, &s->folders, exception);
     (void)snprintf(r.evidence, sizeof(r.evidence), "%s", exception);
     json_t *message = message_new(MESSAGE_REPORT);
     cleanup_json json_t *members = rank_report_json(&r);
@@ -170,6 +170,7 @@ static int start_program(struct shim *s, const json_t *start, struct error *err)
         return -1;
     if (directory != NULL && chdir(directory) != 0)
         return error_set_errno(err, EXIT_CODE_CONFIG, "the program's folder %s", directory);
+    traceback_folders_here(&program, NULL, &s->folders);
     if (user_program_find(program.items[0], argv_get_env(&environment, "PATH"), &file, err) != 0)
         return -1;
     struct child_options options = {.file = file,

@@ -3,6 +3,7 @@
 #include "entrypoint/host/ranks/core_file.h"
 #include "entrypoint/outcome/error_file.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,6 +13,19 @@ static void add_core(struct rank_report *r, size_t used) {
     if (core[0] != '\0')
         (void)snprintf(r->evidence + used, sizeof(r->evidence) - used, "%score file: %s",
                        used > 0 ? "\n" : "", core);
+}
+
+void rank_evidence_printed(const struct traceback *error_out, const struct traceback *out,
+                           struct rank_report *r) {
+    char text[TRACEBACK_TEXT_SIZE];
+    bool killed = r->end == RANK_SIGNALLED && (r->value == SIGKILL || r->value == SIGTERM);
+    const struct traceback_exception *e = traceback_last(error_out);
+    if (e == NULL)
+        e = traceback_last(out);
+    if (e == NULL || killed || r->cause != RANK_CAUSE_NONE || r->evidence[0] != '\0')
+        return;
+    traceback_text(e->words, &e->frame, text);
+    (void)snprintf(r->evidence, sizeof(r->evidence), "%s", text);
 }
 
 void rank_evidence_add(struct kmsg *kernel, struct rank_report *r) {

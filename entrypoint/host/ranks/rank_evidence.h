@@ -4,6 +4,12 @@
 
 #include "entrypoint/host/monitor/kmsg.h"
 #include "entrypoint/outcome/rank_report.h"
+#include "entrypoint/outcome/traceback.h"
+
+/* Takes the exception that a rank has printed as R's evidence, from standard error rather than from
+ * standard output, if its shim has sent none and nobody else has ended it. */
+void rank_evidence_printed(const struct traceback *error_out, const struct traceback *out,
+                           struct rank_report *r);
 
 /* Puts what the kernel has logged since the attempt began before the exception, if a shim sent one
  * as R's evidence, and the place of the core file behind both. */

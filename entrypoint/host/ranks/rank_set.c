@@ -83,6 +83,7 @@ static void report(struct rank_slot *s, struct rank_report *r) {
     (void)snprintf(r->lines, sizeof(r->lines), "%s", last.text);
     if (r->end != RANK_EXITED || r->value != 0) {
         xid_watch_drain(&s->rank_set->xids);
+        rank_evidence_printed(&s->error_exception, &s->exception, r);
         rank_evidence_add(&s->rank_set->kernel, r);
     }
     cleanup_json json_t *members = rank_report_json(r);
@@ -186,6 +187,7 @@ static int make_spec(struct rank_set *c, struct error *err) {
         return -1;
     if (c->spec >= 0)
         (void)close(c->spec);
+    traceback_folders_here(&job->program.argv, job->program.directory, &c->folders);
     c->spec = launch_spec_make(&environment, &job->program.argv, err);
     return c->spec >= 0 ? 0 : -1;
 }
@@ -246,13 +248,24 @@ int rank_set_begin(struct rank_set *c, struct error *err) {
     return make_spec(c, err);
 }
 
-static void take_line(void *context, const char *line, size_t size) {
-    const struct rank_slot *s = context;
+static void take_line(const struct rank_slot *s, struct traceback *exception, const char *line,
+                      size_t size) {
     const struct rank_set *c = s->rank_set;
     size_t prefix = strlen(s->prefix);
     c->sinks.line(c->sinks.context, line, size);
     event_log_metric_line(c->services->event_log, line + prefix, size - prefix);
     event_log_rank_line(c->services->event_log, s->rank, line + prefix, size - prefix);
+    traceback_add(exception, line + prefix, size - prefix);
+}
+
+static void take_out(void *context, const char *line, size_t size) {
+    struct rank_slot *s = context;
+    take_line(s, &s->exception, line, size);
+}
+
+static void take_error_out(void *context, const char *line, size_t size) {
+    struct rank_slot *s = context;
+    take_line(s, &s->error_exception, line, size);
 }
 
 static int open_taps(struct rank_slot *s, struct link *link, struct error *err) {
@@ -270,13 +283,15 @@ static int open_taps(struct rank_slot *s, struct link *link, struct error *err) 
             (void)close(out);
         return error_set(err, EXIT_CODE_INTERNAL, "the registration of a rank has no pipes");
     }
-    if (pipe_reader_open(&s->out, c->services->loop, out, s->prefix, &s->tail, take_line, s, err) !=
+    traceback_init(&s->exception, &c->folders);
+    traceback_init(&s->error_exception, &c->folders);
+    if (pipe_reader_open(&s->out, c->services->loop, out, s->prefix, &s->tail, take_out, s, err) !=
         0) {
         (void)close(error_out);
         return -1;
     }
     return pipe_reader_open(&s->error_out, c->services->loop, error_out, s->prefix, &s->error_tail,
-                            take_line, s, err);
+                            take_error_out, s, err);
 }
 
 /* Without it a stall cannot be detected, which is no reason to fail a rank. */

@@ -27,6 +27,7 @@
 #include "entrypoint/job/machine/interface.h"
 #include "entrypoint/os/loop.h"
 #include "entrypoint/outcome/rank_report.h"
+#include "entrypoint/outcome/traceback_frame.h"
 #include "entrypoint/wire/link.h"
 
 #include <jansson.h>
@@ -40,6 +41,7 @@ struct rank_set {
     struct rank_sinks sinks;
     int spec;    /* environment and arguments of the programs (launch_spec.h) */
     int threads; /* OMP_NUM_THREADS of each; 0: not set by us */
+    struct traceback_folders folders;    /* of the programs' own code */
     char master_addr[NET_ADDRESS_TEXT];  /* set it before the first shim registers */
     char interface[INTERFACE_NAME_SIZE]; /* the job's; "": a single host */
     struct rank_slot *seats;

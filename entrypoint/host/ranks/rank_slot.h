@@ -7,6 +7,7 @@
 #include "entrypoint/host/monitor/stall.h"
 #include "entrypoint/os/pipe_reader.h"
 #include "entrypoint/outcome/rank_report.h"
+#include "entrypoint/outcome/traceback.h"
 #include "entrypoint/wire/link.h"
 
 #include <stdbool.h>
@@ -31,6 +32,8 @@ struct rank_slot {
     struct pipe_reader error_out;
     struct tail tail; /* end of its standard output */
     struct tail error_tail;
+    struct traceback exception; /* on its standard output */
+    struct traceback error_exception;
     struct progress progress;
     int opens; /* the watch on the opening of that memory (rank_monitor.h); -1: none */
     struct stall stall;

@@ -9,6 +9,7 @@
 #include "entrypoint/os/child.h"
 #include "entrypoint/os/loop.h"
 #include "entrypoint/outcome/rank_report.h"
+#include "entrypoint/outcome/traceback_frame.h"
 #include "entrypoint/wire/control_socket.h"
 #include "entrypoint/wire/link.h"
 
@@ -29,6 +30,7 @@ struct shim {
     struct rank_pmi pmi; /* of ranks that were started directly */
     char
         error_file[CONTROL_SOCKET_FILE_SIZE]; /* (outcome/error_file.h); "": the program has none */
+    struct traceback_folders folders;         /* of the program's own code */
     int code;
     bool direct; /* started by the supervisor, which alone ends it, and not by mpirun */
     bool running;

@@ -20,10 +20,49 @@ static const char torchs[] =
     "such "
     "shard: 7\\\")\\nValueError: no such shard: 7\\n\", \"timestamp\": \"1764257000\"}}}";
 
+static const struct traceback_folders nowhere;
+
 static void the_exception_is_reported_in_one_line(void) {
     char line[ERROR_FILE_LINE_SIZE];
-    CU_ASSERT(error_file_parse(torchs, strlen(torchs), line));
+    CU_ASSERT(error_file_parse(torchs, strlen(torchs), &nowhere, line));
     CU_ASSERT_STRING_EQUAL(line, "ValueError: no such shard: 7 (train.py, line 7)");
+}
+
+/* As of os.makedirs under @record, and of a DataLoader with a worker: the file names the library,
+ * and the program where it called it. */
+static void the_line_is_one_of_the_program(void) {
+    static const struct traceback_folders folders = {.script = "/code"};
+    static const char frozen[] =
+        "{\"message\": {\"message\": \"FileExistsError: [Errno 17] File exists: '/dev/null'\", "
+        "\"extraInfo\": {\"py_callstack\": \"Traceback (most recent call last):\\n"
+        "  File "
+        "\\\"/v/lib/python3.11/site-packages/torch/distributed/elastic/multiprocessing/errors/"
+        "__init__.py\\\", line 362, in wrapper\\n    return f(*args, **kwargs)\\n"
+        "  File \\\"/code/train.py\\\", line 61, in save\\n    os.makedirs(folder)\\n"
+        "  File \\\"<frozen os>\\\", line 225, in makedirs\\n"
+        "FileExistsError: [Errno 17] File exists: '/dev/null'\\n\"}}}";
+    static const char worker[] =
+        "{\"message\": {\"message\": \"ValueError: Caught ValueError in DataLoader worker process "
+        "0.\\n"
+        "Original Traceback (most recent call last):\\n  File ...\", "
+        "\"extraInfo\": {\"py_callstack\": \"Traceback (most recent call last):\\n"
+        "  File \\\"/code/train.py\\\", line 30, in main\\n    for batch in batches:\\n"
+        "  File \\\"/v/lib/python3.11/site-packages/torch/_utils.py\\\", line 775, in reraise\\n"
+        "    raise exception\\nValueError: Caught ValueError in DataLoader worker process 0.\\n"
+        "Original Traceback (most recent call last):\\n"
+        "  File \\\"/v/lib/python3.11/site-packages/torch/utils/data/_utils/worker.py\\\", line "
+        "358, "
+        "in _worker_loop\\n    data = fetcher.fetch(index)\\n"
+        "  File \\\"/code/parts/pictures.py\\\", line 12, in __getitem__\\n    raise "
+        "ValueError(at)\\n"
+        "ValueError: picture 7 is broken\\n\\n\"}}}";
+    char line[ERROR_FILE_LINE_SIZE];
+    CU_ASSERT(error_file_parse(frozen, strlen(frozen), &folders, line));
+    CU_ASSERT_STRING_EQUAL(
+        line, "FileExistsError: [Errno 17] File exists: '/dev/null' (/code/train.py, line 61)");
+    CU_ASSERT(error_file_parse(worker, strlen(worker), &folders, line));
+    CU_ASSERT_STRING_EQUAL(line,
+                           "ValueError: picture 7 is broken (/code/parts/pictures.py, line 12)");
 }
 
 static void what_is_missing_is_left_out(void) {
@@ -55,7 +94,7 @@ static void what_is_missing_is_left_out(void) {
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char line[ERROR_FILE_LINE_SIZE] = "left";
-        CU_ASSERT_EQUAL(error_file_parse(rows[i].text, strlen(rows[i].text), line),
+        CU_ASSERT_EQUAL(error_file_parse(rows[i].text, strlen(rows[i].text), &nowhere, line),
                         rows[i].line != NULL);
         CU_ASSERT_STRING_EQUAL(line, rows[i].line != NULL ? rows[i].line : "");
     }
@@ -74,7 +113,7 @@ static void what_is_long_is_cut(void) {
     for (int i = 0; i < 500; i++)
         CU_ASSERT_EQUAL(buf_add_text(&text, "folder/", NULL), 0);
     CU_ASSERT_EQUAL(buf_add_text(&text, "end.py\\\", line 40, in f\"}}}", NULL), 0);
-    CU_ASSERT(error_file_parse(text.data, text.size, line));
+    CU_ASSERT(error_file_parse(text.data, text.size, &nowhere, line));
     CU_ASSERT(strlen(line) < 300);
     CU_ASSERT_STRING_EQUAL(strrchr(line, '/'), "/end.py, line 40)");
     CU_ASSERT_EQUAL(strncmp(strchr(line, '(') - 3, "\xc3\xa4 (", 4), 0);
@@ -86,37 +125,38 @@ static void deep_and_large_files_are_not_read(void) {
     buf_init(&text, ERROR_FILE_MAX + 64);
     for (int i = 0; i < 100000; i++)
         CU_ASSERT_EQUAL(buf_add_text(&text, "[", NULL), 0);
-    CU_ASSERT_FALSE(error_file_parse(text.data, text.size, line));
+    CU_ASSERT_FALSE(error_file_parse(text.data, text.size, &nowhere, line));
     text.size = 0;
     CU_ASSERT_EQUAL(buf_add_text(&text, "{\"message\": \"a\"}", NULL), 0);
     while (text.size <= ERROR_FILE_MAX)
         CU_ASSERT_EQUAL(buf_add_text(&text, " ", NULL), 0);
-    CU_ASSERT_FALSE(error_file_parse(text.data, text.size, line));
-    CU_ASSERT(error_file_parse(text.data, ERROR_FILE_MAX, line));
+    CU_ASSERT_FALSE(error_file_parse(text.data, text.size, &nowhere, line));
+    CU_ASSERT(error_file_parse(text.data, ERROR_FILE_MAX, &nowhere, line));
 }
 
 static void only_a_regular_file_is_read(void) {
     char path[4200], other[4200], line[ERROR_FILE_LINE_SIZE];
     (void)snprintf(path, sizeof(path), "%s/error", unit_temp_dir());
     (void)snprintf(other, sizeof(other), "%s/link", unit_temp_dir());
-    CU_ASSERT_FALSE(error_file_read(path, line));
+    CU_ASSERT_FALSE(error_file_read(path, &nowhere, line));
     CU_ASSERT_EQUAL(mkfifo(path, 0600), 0);
-    CU_ASSERT_FALSE(error_file_read(path, line)); /* and nobody waits for its writer */
+    CU_ASSERT_FALSE(error_file_read(path, &nowhere, line)); /* and nobody waits for its writer */
     CU_ASSERT_EQUAL(unlink(path), 0);
     FILE *file = fopen(path, "we");
     CU_ASSERT_PTR_NOT_NULL_FATAL(file);
     CU_ASSERT(fputs(torchs, file) >= 0);
     (void)fclose(file);
-    CU_ASSERT(error_file_read(path, line));
+    CU_ASSERT(error_file_read(path, &nowhere, line));
     CU_ASSERT_STRING_EQUAL(line, "ValueError: no such shard: 7 (train.py, line 7)");
     CU_ASSERT_EQUAL(symlink(path, other), 0);
-    CU_ASSERT_FALSE(error_file_read(other, line));
+    CU_ASSERT_FALSE(error_file_read(other, &nowhere, line));
     CU_ASSERT_EQUAL(truncate(path, (off_t)1 << 40), 0);
-    CU_ASSERT_FALSE(error_file_read(path, line));
+    CU_ASSERT_FALSE(error_file_read(path, &nowhere, line));
     CU_ASSERT_EQUAL(truncate(path, 0), 0);
-    CU_ASSERT_FALSE(error_file_read(path, line));
+    CU_ASSERT_FALSE(error_file_read(path, &nowhere, line));
 }
 
 UNIT_SUITE("outcome.error_file", UNIT(the_exception_is_reported_in_one_line),
-           UNIT(what_is_missing_is_left_out), UNIT(what_is_long_is_cut),
-           UNIT(deep_and_large_files_are_not_read), UNIT(only_a_regular_file_is_read))
+           UNIT(the_line_is_one_of_the_program), UNIT(what_is_missing_is_left_out),
+           UNIT(what_is_long_is_cut), UNIT(deep_and_large_files_are_not_read),
+           UNIT(only_a_regular_file_is_read))

@@ -1,0 +1,234 @@
+#include "entrypoint/outcome/traceback.h"
+
+#include "common/buf.h"
+#include "common/str.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Of a longer line the rest is not looked at. */
+enum { LINE_SIZE = PATH_MAX + 256, MARGIN = 4, WORDS_MOST = 200 };
+
+/* --- lines ----------------------------------------------------------------------------------- */
+
+/* Returns the size of an escape sequence for colours at TEXT; 0: there is none. */
+static size_t escape_size(const char *text, size_t size) {
+    size_t end = 2;
+    if (size < 3 || text[0] != '\033' || text[1] != '[')
+        return 0;
+    while (end < size && ((text[end] >= '0' && text[end] <= '9') || text[end] == ';'))
+        end++;
+    return end < size && text[end] == 'm' ? end + 1 : 0;
+}
+
+/* Copies a line without its end and escape sequences. */
+static void copy_line(const char *line, size_t size, char ret[LINE_SIZE]) {
+    size_t used = 0;
+    for (size_t i = 0; i < size && used + 1 < LINE_SIZE && line[i] != '\n' && line[i] != '\0';) {
+        size_t escape = escape_size(line + i, size - i);
+        if (escape == 0)
+            ret[used++] = line[i++];
+        i += escape;
+    }
+    while (used > 0 && ret[used - 1] == '\r')
+        used--;
+    ret[used] = '\0';
+}
+
+/* Returns TEXT behind what PyTorch and exception groups put before each line. */
+static const char *skip_margin(const char *text) {
+    static const char rank[] = "[rank";
+    if (str_starts_with(text, rank)) {
+        const char *end = text + strlen(rank);
+        end += strspn(end, "0123456789");
+        if (str_starts_with(end, "]:"))
+            text = end + 2 + (end[2] == ' ');
+    }
+    return str_starts_with(text, "  | ") || str_starts_with(text, "  + ") ? text + MARGIN : text;
+}
+
+/* Appends SIZE bytes of TEXT with single spaces between words, at most MOST bytes of them. */
+static int add_words(struct buf *ret, const char *text, size_t size, size_t most) {
+    static const char blanks[] = " \t\r\n\v\f";
+    cleanup_buf struct buf words;
+    buf_init(&words, size + 1);
+    for (const char *end = text + size; text < end;) {
+        text += strspn(text, blanks);
+        size_t word = text < end ? strcspn(text, blanks) : 0;
+        word = word < (size_t)(end - text) ? word : (size_t)(end - text);
+        if (word > 0 && ((words.size > 0 && buf_add(&words, " ", 1, NULL) != 0) ||
+                         buf_add(&words, text, word, NULL) != 0))
+            return -1;
+        text += word > 0 ? word : 1;
+    }
+    return str_add_utf8(ret, buf_text(&words), str_utf8_prefix(buf_text(&words), words.size, most),
+                        NULL);
+}
+
+void traceback_text(const char *words, const struct traceback_frame *frame,
+                    char ret[TRACEBACK_TEXT_SIZE]) {
+    cleanup_buf struct buf line;
+    buf_init(&line, (size_t)4 * TRACEBACK_TEXT_SIZE);
+    ret[0] = '\0';
+    if (add_words(&line, words, strlen(words), WORDS_MOST) != 0 || line.size == 0)
+        return;
+    if (frame->origin != TRACEBACK_NONE &&
+        (buf_add(&line, " (", 2, NULL) != 0 ||
+         add_words(&line, frame->file, strlen(frame->file), TRACEBACK_FILE_MOST) != 0 ||
+         buf_printf(&line, NULL, ", line %u)", frame->line) != 0))
+        return;
+    size_t fit = str_utf8_prefix(buf_text(&line), line.size, TRACEBACK_TEXT_SIZE - 1);
+    memcpy(ret, buf_text(&line), fit);
+    ret[fit] = '\0';
+}
+
+/* --- exceptions ------------------------------------------------------------------------------ */
+
+void traceback_init(struct traceback *t, const struct traceback_folders *folders) {
+    *t = (struct traceback){.folders = folders};
+}
+
+void traceback_begin(struct traceback *t) {
+    t->state = TRACEBACK_FRAMES;
+    t->kind = t->announced;
+    t->announced = TRACEBACK_OF_MAIN;
+    t->syntax = false;
+    t->reading = (struct traceback_exception){.of_thread = t->kind == TRACEBACK_OF_THREAD};
+}
+
+/* A worker's call stack is nested in the words of the exception that it has caused, and its frames
+ * are further in. */
+static void begin_nested(struct traceback *t) {
+    t->state = TRACEBACK_FRAMES;
+    t->reading.nested = true;
+}
+
+static bool is_headline(const char *text) {
+    return str_ends_with(text, "Traceback (most recent call last):");
+}
+
+/* What Python prints before the headline of an exception that does not end the program. */
+static bool announce(struct traceback *t, const char *text) {
+    if (str_starts_with(text, "Exception ignored ") ||
+        str_starts_with(text, "Error in atexit._run_exitfuncs"))
+        t->announced = TRACEBACK_IGNORED;
+    else if (str_starts_with(text, "Exception in thread "))
+        t->announced = TRACEBACK_OF_THREAD;
+    else
+        return false;
+    return true;
+}
+
+/* An error of syntax has no headline, and its frame names no function. */
+static bool begins_syntax(const struct traceback *t, const char *text,
+                          struct traceback_frame *ret) {
+    return text[0] == ' ' && traceback_frame_read(text, t->folders, ret) && !ret->named;
+}
+
+static void take_frame(struct traceback *t, const struct traceback_frame *frame) {
+    if (frame->origin >= t->reading.frame.origin)
+        t->reading.frame = *frame;
+}
+
+/* "ValueError: x", "torch.OutOfMemoryError: x", "KeyboardInterrupt". */
+static bool is_exception(const struct traceback *t, const char *text) {
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
+    static const char *const of_syntax[] = {"SyntaxError: ", "IndentationError: ", "TabError: "};
+    size_t size = strspn(text, letters);
+    for (size_t more = 1; size > 0 && more > 0; size += more) {
+        more = strspn(text + size, "0123456789.<>");
+        more += strspn(text + size + more, letters);
+    }
+    bool is =
+        size > 0 && (text[size] == '\0' ||
+                     (text[size] == ':' && (text[size + 1] == ' ' || text[size + 1] == '\0')));
+    bool syntax = false;
+    for (size_t i = 0; i < sizeof(of_syntax) / sizeof(of_syntax[0]); i++)
+        syntax |= str_starts_with(text, of_syntax[i]);
+    return is && (!t->syntax || syntax);
+}
+
+/* Keeps the exception that has been read, unless the program goes on after such ones. */
+static void keep(struct traceback *t) {
+    bool main_before =
+        t->last.words[0] != '\0' && !t->last.of_thread && t->after <= TRACEBACK_LINES_AFTER;
+    if (t->kind == TRACEBACK_IGNORED || (t->reading.of_thread && main_before))
+        return;
+    t->last = t->reading;
+    t->after = 0;
+}
+
+static void take_words(struct traceback *t, const char *text) {
+    cleanup_buf struct buf words;
+    struct traceback_exception *e = &t->reading;
+    buf_init(&words, (size_t)8 * LINE_SIZE);
+    bool more = t->state == TRACEBACK_WORDS;
+    if ((more && buf_printf(&words, NULL, "%s ", e->words) != 0) ||
+        add_words(&words, text, strlen(text), WORDS_MOST) != 0)
+        return;
+    size_t fit = str_utf8_prefix(buf_text(&words), words.size, WORDS_MOST);
+    (void)snprintf(e->words, sizeof(e->words), "%.*s", (int)fit, buf_text(&words));
+    t->state = TRACEBACK_WORDS;
+    keep(t);
+}
+
+static void take_in_frames(struct traceback *t, const char *text) {
+    struct traceback_frame frame;
+    if (traceback_frame_read(text, t->folders, &frame))
+        take_frame(t, &frame);
+    else if (is_exception(t, text))
+        take_words(t, text);
+    else if (t->syntax && text[0] != ' ')
+        t->state = TRACEBACK_OUTSIDE;
+}
+
+static void take_outside(struct traceback *t, const char *text) {
+    struct traceback_frame frame;
+    t->state = TRACEBACK_OUTSIDE;
+    t->after += t->after <= TRACEBACK_LINES_AFTER;
+    if (announce(t, text))
+        return;
+    t->announced = TRACEBACK_OF_MAIN;
+    if (!begins_syntax(t, text, &frame))
+        return;
+    traceback_begin(t);
+    t->syntax = true;
+    take_frame(t, &frame);
+}
+
+/* More lines of an exception's words are indented; so is what a group draws below them. */
+static bool continues_words(const char *text) {
+    size_t indent = strspn(text, " \t");
+    return indent > 0 && text[indent] != '\0' && text[indent] != '+' && text[indent] != '|';
+}
+
+void traceback_add(struct traceback *t, const char *line, size_t size) {
+    char copy[LINE_SIZE];
+    copy_line(line, size, copy);
+    const char *text = skip_margin(copy);
+    if (is_headline(text)) {
+        if (t->state == TRACEBACK_WORDS && str_starts_with(text, "Original "))
+            begin_nested(t);
+        else
+            traceback_begin(t);
+    } else if (t->state == TRACEBACK_FRAMES) {
+        take_in_frames(t, text);
+    } else if (t->state == TRACEBACK_WORDS && continues_words(text)) {
+        take_words(t, text);
+    } else {
+        take_outside(t, text);
+    }
+}
+
+void traceback_add_text(struct traceback *t, const char *text) {
+    while (*text != '\0') {
+        size_t size = strcspn(text, "\n");
+        traceback_add(t, text, size);
+        text += size + (text[size] == '\n');
+    }
+}
+
+const struct traceback_exception *traceback_last(const struct traceback *t) {
+    return t->last.words[0] != '\0' && t->after <= TRACEBACK_LINES_AFTER ? &t->last : NULL;
+}

@@ -1,0 +1,166 @@
+#include "entrypoint/outcome/traceback.h"
+
+#include "common/buf.h"
+#include "tests/support/unit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct traceback_folders folders = {.script = "/code"};
+
+#define HEAD "Traceback (most recent call last):\n"
+#define FRAME(file, line) "  File \"" file "\", line " #line ", in f\n    call()\n    ^^^^^^\n"
+#define SITE "/venv/lib/python3.11/site-packages/"
+
+static void last_of(const char *lines, char ret[TRACEBACK_TEXT_SIZE]) {
+    struct traceback t;
+    traceback_init(&t, &folders);
+    traceback_add_text(&t, lines);
+    const struct traceback_exception *e = traceback_last(&t);
+    ret[0] = '\0';
+    if (e != NULL)
+        traceback_text(e->words, &e->frame, ret);
+}
+
+/* As Python 3.11 and PyTorch 2.15 print them, shortened. */
+static void the_exception_and_the_program_s_own_line_are_found(void) {
+    static const struct {
+        const char *lines, *text;
+    } rows[] = {
+        /* os.makedirs */
+        {HEAD FRAME("/code/train.py", 5) "  File \"<frozen os>\", line 225, in makedirs\n"
+                                         "NotADirectoryError: [Errno 20] Not a directory: 'x'\n",
+         "NotADirectoryError: [Errno 20] Not a directory: 'x' (/code/train.py, line 5)"},
+        {HEAD FRAME("/code/train.py", 5) FRAME("/code/net.py", 7)
+             FRAME(SITE "torch/nn.py", 9) "torch.OutOfMemoryError: CUDA out of memory.\n",
+         "torch.OutOfMemoryError: CUDA out of memory. (/code/net.py, line 7)"},
+        /* code of somebody else's, which is no package */
+        {HEAD FRAME("/usr/local/bin/run", 8) FRAME("/opt/NeMo/core.py", 7)
+             FRAME(SITE "torch/nn.py", 9) "KeyError: 7\n",
+         "KeyError: 7 (/opt/NeMo/core.py, line 7)"},
+        {HEAD FRAME("/usr/local/bin/run", 8) FRAME(SITE "run/main.py", 9) "KeyboardInterrupt\n",
+         "KeyboardInterrupt (" SITE "run/main.py, line 9)"},
+        {HEAD "  File \"<string>\", line 1, in <module>\nValueError\n",
+         "ValueError (<string>, line 1)"},
+        /* with a prefix of PyTorch's, and after a chain */
+        {"[rank3]: " HEAD "[rank3]:   File \"/code/train.py\", line 13, in <module>\n"
+         "[rank3]: ZeroDivisionError: division by zero\n[rank3]: \n"
+         "[rank3]: The above exception was the direct cause of the following exception:\n[rank3]: "
+         "\n"
+         "[rank3]: " HEAD "[rank3]:   File \"/code/train.py\", line 14, in <module>\n"
+         "[rank3]: RuntimeError: outer\n",
+         "RuntimeError: outer (/code/train.py, line 14)"},
+        /* of a DataLoader's worker */
+        {HEAD FRAME("/code/train.py", 22) FRAME(
+             SITE "torch/_utils.py",
+             804) "ValueError: Caught ValueError in DataLoader worker process 0.\nOriginal " HEAD
+             FRAME(SITE "torch/utils/data/_utils/fetch.py", 54)
+                 FRAME("/code/data.py", 21) "ValueError: bad sample 0\n\n",
+         "ValueError: bad sample 0 (/code/data.py, line 21)"},
+        /* the same in a library: the program's line is outside */
+        {HEAD FRAME("/code/train.py", 22) "ValueError: Caught ValueError.\nOriginal " HEAD FRAME(
+             SITE "data.py", 21) "ValueError: bad sample 0\n",
+         "ValueError: bad sample 0 (/code/train.py, line 22)"},
+        {"  + Exception Group " HEAD "  |   File \"/code/train.py\", line 11, in <module>\n"
+         "  | ExceptionGroup: eg (1 sub-exception)\n  +-+---------------- 1 ----------------\n"
+         "    | ValueError: 1\n    +------------------------------------\n",
+         "ExceptionGroup: eg (1 sub-exception) (/code/train.py, line 11)"},
+        {"  File \"/code/train.py\", line 2\n    foo bar\n        ^^^\nSyntaxError: invalid "
+         "syntax\n",
+         "SyntaxError: invalid syntax (/code/train.py, line 2)"},
+        {HEAD
+         "  File \033[35m\"/code/train.py\"\033[0m, line \033[35m5\033[0m, in \033[35mf\033[0m\n"
+         "\033[1;35mValueError\033[0m: \033[35mred\033[0m\r\n",
+         "ValueError: red (/code/train.py, line 5)"},
+        /* more lines of the message are indented */
+        {HEAD FRAME("/code/train.py", 5) "RuntimeError: Error(s) in loading state_dict for Net:\n"
+                                         "\tMissing key(s) in state_dict: \"w\".\nbye\n",
+         "RuntimeError: Error(s) in loading state_dict for Net: Missing key(s) in state_dict: "
+         "\"w\". "
+         "(/code/train.py, line 5)"},
+        /* lines of others between them */
+        {"ERROR:root:" HEAD FRAME("/code/train.py",
+                                  5) "step 7 done\n\nINFO:root:x\nValueError: x\n",
+         "ValueError: x (/code/train.py, line 5)"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char text[TRACEBACK_TEXT_SIZE];
+        last_of(rows[i].lines, text);
+        CU_ASSERT_STRING_EQUAL(text, rows[i].text);
+    }
+}
+
+static void what_does_not_end_the_program_is_passed_over(void) {
+    static const char first[] = HEAD FRAME("/code/train.py", 5) "ValueError: main\n";
+    static const char *const others[] = {
+        "Exception ignored in: <function X.__del__ at 0x7f93>\n" HEAD FRAME("/code/train.py",
+                                                                            3) "KeyError: 'late'\n",
+        "Exception ignored in atexit callback: <function f>\n" HEAD FRAME("/code/train.py",
+                                                                          3) "KeyError: 'late'\n",
+        "Error in atexit._run_exitfuncs:\n" HEAD FRAME("/code/train.py", 3) "KeyError: 'late'\n",
+        "Exception in thread Thread-1 (work):\n" HEAD FRAME("/code/train.py",
+                                                            3) "KeyError: 'late'\n",
+        "bye\n  File \"/code/train.py\", line 3\nKeyError: 'late'\n",
+        HEAD FRAME("/code/train.py", 3),
+        "KeyError: 'late'\n",
+    };
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        char lines[1024], text[TRACEBACK_TEXT_SIZE];
+        (void)snprintf(lines, sizeof(lines), "%s%s", first, others[i]);
+        last_of(lines, text);
+        CU_ASSERT_STRING_EQUAL(text, "ValueError: main (/code/train.py, line 5)");
+    }
+}
+
+static void a_thread_s_exception_counts_where_it_is_the_only_one(void) {
+    char text[TRACEBACK_TEXT_SIZE];
+    last_of(
+        "Exception in thread Thread-1 (work):\n" HEAD FRAME("/code/train.py", 3) "KeyError: 7\n",
+        text);
+    CU_ASSERT_STRING_EQUAL(text, "KeyError: 7 (/code/train.py, line 3)");
+}
+
+/* It was caught. */
+static void an_exception_after_which_the_program_has_gone_on_is_forgotten(void) {
+    struct traceback t;
+    traceback_init(&t, &folders);
+    traceback_add_text(&t, HEAD FRAME("/code/train.py", 5) "ValueError: caught\n");
+    for (int i = 0; i < TRACEBACK_LINES_AFTER; i++)
+        traceback_add_text(&t, "step done\n");
+    CU_ASSERT_PTR_NOT_NULL(traceback_last(&t));
+    traceback_add_text(&t, "step done\n");
+    CU_ASSERT_PTR_NULL(traceback_last(&t));
+    traceback_add_text(&t,
+                       "Exception in thread T:\n" HEAD FRAME("/code/train.py", 6) "KeyError: 7\n");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(traceback_last(&t));
+    CU_ASSERT_STRING_EQUAL(traceback_last(&t)->words, "KeyError: 7");
+}
+
+/* Cut between characters; of a path the end is kept. */
+static void long_words_and_paths_are_cut(void) {
+    struct traceback t;
+    char text[TRACEBACK_TEXT_SIZE];
+    cleanup_buf struct buf lines;
+    buf_init(&lines, 16384);
+    traceback_init(&t, &folders);
+    traceback_begin(&t);
+    CU_ASSERT_EQUAL(buf_add_text(&lines, "  File \"/", NULL), 0);
+    for (int i = 0; i < 500; i++)
+        CU_ASSERT_EQUAL(buf_add_text(&lines, "folder/", NULL), 0);
+    CU_ASSERT_EQUAL(buf_add_text(&lines, "end.py\", line 40, in f\nValueError: a", NULL), 0);
+    for (int i = 0; i < 1500; i++)
+        CU_ASSERT_EQUAL(buf_add_text(&lines, "\xc3\xa4", NULL), 0);
+    traceback_add_text(&t, buf_text(&lines));
+    const struct traceback_exception *e = traceback_last(&t);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(e);
+    traceback_text(e->words, &e->frame, text);
+    CU_ASSERT(strlen(text) < 300);
+    CU_ASSERT_STRING_EQUAL(strrchr(text, '/'), "/end.py, line 40)");
+    CU_ASSERT_EQUAL(strncmp(strchr(text, '(') - 3, "\xc3\xa4 (", 4), 0);
+}
+
+UNIT_SUITE("outcome.traceback", UNIT(the_exception_and_the_program_s_own_line_are_found),
+           UNIT(what_does_not_end_the_program_is_passed_over),
+           UNIT(a_thread_s_exception_counts_where_it_is_the_only_one),
+           UNIT(an_exception_after_which_the_program_has_gone_on_is_forgotten),
+           UNIT(long_words_and_paths_are_cut))
