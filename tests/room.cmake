@@ -197,6 +197,7 @@ target_sources(unit_comm_tcp PRIVATE
     ${CMAKE_SOURCE_DIR}/tests/unit/trainer/comm/tcp/rank_threads.c)
 room_tests(trainer/shard USES trainer_comm_tcp)
 target_sources(unit_shard PRIVATE ${CMAKE_SOURCE_DIR}/tests/unit/trainer/comm/tcp/rank_threads.c)
+with_held_clock(unit_shard)
 # They hold bits against those of others.
 foreach(exact anchor box exact_math proposal)
     set_source_files_properties(tests/unit/trainer/math/test_${exact}.c

@@ -83,3 +83,24 @@ int comm_gather(struct comm *c, const void *bytes, size_t size, void *all, struc
 int comm_barrier(struct comm *c, struct error *err) {
     return c->driver->barrier(c, err);
 }
+
+int comm_no_connections(const struct comm *c, struct error *err) {
+    return error_set(err, EXIT_CODE_CONFIG,
+                     "ranks over %s have no connections of their own: use "
+                     "--comm tcp",
+                     c->name);
+}
+
+int comm_move(struct comm *c, const struct comm_part *parts, struct error *err) {
+    return c->driver->move != NULL ? c->driver->move(c, parts, err) : comm_no_connections(c, err);
+}
+
+int comm_socket(struct comm *c, int rank) {
+    return c->driver->socket != NULL && rank >= 0 && rank < c->size ? c->driver->socket(c, rank)
+                                                                    : -1;
+}
+
+int comm_narrow(struct comm *c, const unsigned char *gone, struct error *err) {
+    return c->driver->narrow != NULL ? c->driver->narrow(c, gone, err)
+                                     : comm_no_connections(c, err);
+}

@@ -67,6 +67,18 @@ int comm_broadcast(struct comm *c, void *bytes, size_t size, int root, struct er
 int comm_gather(struct comm *c, const void *bytes, size_t size, void *all, struct error *err);
 int comm_barrier(struct comm *c, struct error *err);
 
+/* Beside the collectives, over TCP alone (another kind of communicator: EXIT_CODE_CONFIG): */
+
+/* Moves PARTS, one a rank: what goes to a rank has to be read there, by its comm_move or from its
+ * comm_socket. Waits for the end. A rank with an empty part is left alone. */
+int comm_move(struct comm *c, const struct comm_part *parts, struct error *err);
+/* Returns the nonblocking connection to RANK, borrowed; -1 if there is none. Use it only where
+ * neither end has a collective under way among these two. */
+int comm_socket(struct comm *c, int rank);
+/* Collective for the ranks with a 0 in GONE: they are those of C from now on, in their order. The
+ * others may have ended. C is one that a split made. */
+int comm_narrow(struct comm *c, const unsigned char *gone, struct error *err);
+
 /* For a rank that waits for what others do in their own time: how long a call may wait, instead of
  * COMM_DEADLINE_SECONDS. A rank that is gone is still noticed at once. Call while no work is under
  * way. */

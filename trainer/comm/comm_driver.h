@@ -23,7 +23,14 @@ struct comm_driver {
     int (*broadcast)(struct comm *c, void *bytes, size_t size, int root, struct error *err);
     int (*gather)(struct comm *c, const void *bytes, size_t size, void *all, struct error *err);
     int (*barrier)(struct comm *c, struct error *err);
+    /* NULL: there are no connections between two ranks that others can use. */
+    int (*move)(struct comm *c, const struct comm_part *parts, struct error *err);
+    int (*socket)(struct comm *c, int rank);
+    int (*narrow)(struct comm *c, const unsigned char *gone, struct error *err);
 };
+
+/* The error of a communicator without connections for others; returns -1. */
+int comm_no_connections(const struct comm *c, struct error *err);
 
 struct comm {
     const struct comm_driver *driver;

@@ -99,6 +99,27 @@ static int thread_gather(struct comm *c, const void *bytes, size_t size, void *a
     return post_and_wait(c, &work, err);
 }
 
+static int thread_move(struct comm *c, const struct comm_part *parts, struct error *err) {
+    struct work work = {.kind = WORK_MOVE, .input = parts};
+    if (((struct comm_thread *)c)->works->socket == NULL)
+        return comm_no_connections(c, err);
+    for (int i = 0; i < c->size; i++)
+        work.count += parts[i].out_size;
+    return post_and_wait(c, &work, err);
+}
+
+static int thread_narrow(struct comm *c, const unsigned char *gone, struct error *err) {
+    struct work work = {.kind = WORK_NARROW, .input = gone};
+    if (((struct comm_thread *)c)->works->socket == NULL)
+        return comm_no_connections(c, err);
+    return post_and_wait(c, &work, err);
+}
+
+static int thread_socket(struct comm *c, int rank) {
+    const struct comm_thread *t = (const struct comm_thread *)c;
+    return t->works->socket != NULL ? t->works->socket(t, rank) : -1;
+}
+
 static int thread_barrier(struct comm *c, struct error *err) {
     struct work work = {.kind = WORK_BARRIER};
     return post_and_wait(c, &work, err);
@@ -182,6 +203,9 @@ int comm_thread_open(struct comm_thread *t, const struct comm_thread_works *work
         .broadcast = thread_broadcast,
         .gather = thread_gather,
         .barrier = thread_barrier,
+        .move = thread_move,
+        .socket = thread_socket,
+        .narrow = thread_narrow,
     };
     t->base.driver = &driver;
     t->base.name = works->name;

@@ -23,6 +23,8 @@ struct comm_thread_works {
     /* Carries out a work among the ranks of T. WORK_SPLIT makes the zeroed implementation in
      * `data`; its size stays 0 if this rank is in no group; WORK_RELEASE frees what it has. */
     int (*perform)(struct comm_thread *t, const struct work *work, struct error *err);
+    /* As comm_socket; NULL: there is none. The caller's thread. */
+    int (*socket)(const struct comm_thread *t, int rank);
     /* After the last work. If a work has FAILED the process is about to end: nothing may wait for
      * other ranks. Not called if begin failed. */
     void (*end)(struct comm_thread *t, bool failed);

@@ -15,9 +15,19 @@ enum work_kind {
     WORK_BARRIER,
     WORK_SPLIT,
     WORK_RELEASE, /* of a communicator that a split made */
+    WORK_MOVE,    /* of parts between some ranks */
+    WORK_NARROW,  /* to fewer ranks */
 };
 
 enum comm_type { COMM_F32, COMM_F64 };
+
+/* What goes to a rank and what is awaited of it, in bytes. */
+struct comm_part {
+    const void *out;
+    size_t out_size;
+    void *in;
+    size_t in_size;
+};
 
 /* Division of values: rank R owns the elements from bounds[R] up to bounds[R + 1]. The first
  * WORKERS ranks add theirs up and get what is spread; those after them only own. */

@@ -16,14 +16,6 @@
 /* From all ranks together, in one round. */
 enum { SHARES_ROUND_BYTES = 8 << 20 };
 
-/* What goes to a rank and what is awaited of it, in bytes. */
-struct comm_part {
-    const void *out;
-    size_t out_size;
-    void *in;
-    size_t in_size;
-};
-
 /* Memory for what comes in before it is added; zeroed at first. */
 struct shares_memory {
     void *bytes;

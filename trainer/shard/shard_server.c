@@ -1,6 +1,7 @@
 #include "trainer/shard/shard_server.h"
 
 #include "common/cleanup.h"
+#include "trainer/shard/async_server.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,13 +46,6 @@ int shard_server_order(struct shards *s, enum shard_order order, int argument, f
     *sent = comm_rank(s->comm) == 0 ? (float)((int)order * ORDER_STEP + argument) : 0;
     return comm_sum_start(s->comm, sent, 1, COMM_F32, &ticket, err);
 }
-
-struct shard_server {
-    struct shards shards;
-    struct shard_service service;
-    float *gradients;           /* owned, as are those: only the pages of own shares are touched */
-    float *arena[SHARD_ARENAS]; /* NULL: the optimizer has none */
-};
 
 static void server_done(struct shard_server *server) {
     for (int i = 0; i < SHARD_ARENAS; i++)
@@ -160,7 +154,8 @@ int shard_server_run(struct comm *comm, int workers, const struct shard_listener
     comm_be_patient(comm, PATIENCE_SECONDS);
     int result = open_server(server, comm, workers, err);
     if (result == 0)
-        result = serve(server, listener, ret_code, err);
+        result = server->service.async != 0 ? async_server_run(server, listener, ret_code, err)
+                                            : serve(server, listener, ret_code, err);
     if (result != 0) {
         failed_server = server;
         return result;

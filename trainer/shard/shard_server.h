@@ -3,14 +3,15 @@
  * form). They need neither data nor network: rank 0 tells them what to keep, and orders what comes
  * next.
  *
+ * They update parameters once for all workers together, as ordered, or for each of them by itself
+ * (async_server.h).
+ *
  * An order is a sum to which rank 0 alone adds, so that no worker has to wait for it. */
 #ifndef TRAINER_SHARD_SHARD_SERVER_H
 #define TRAINER_SHARD_SHARD_SERVER_H
 
 #include "common/error.h"
-#include "trainer/shard/shards.h"
-
-enum shard_arena { SHARD_WEIGHTS, SHARD_MOMENTUM, SHARD_SECOND, SHARD_AVERAGE, SHARD_ARENAS };
+#include "trainer/shard/shard_keep.h"
 
 enum shard_order {
     SHARD_STEP = 1, /* sums of all buckets, judgement, update */
@@ -21,13 +22,6 @@ enum shard_order {
     SHARD_END     /* the argument is the exit code */
 };
 
-/* What a server keeps; sent from rank 0 to ranks of the same program. */
-struct shard_service {
-    struct optimizer_rule rule;
-    uint64_t count;              /* elements of an arena */
-    int32_t keeps[SHARD_ARENAS]; /* the optimizer has it */
-};
-
 /* Collective, for workers: tells the servers LAYOUT and SERVICE. */
 int shard_server_tell(struct comm *comm, const struct shard_layout *layout,
                       const struct shard_service *service, struct error *err);
@@ -35,12 +29,6 @@ int shard_server_tell(struct comm *comm, const struct shard_layout *layout,
  * stay until a later operation of this communicator has been waited for. */
 int shard_server_order(struct shards *s, enum shard_order order, int argument, float *sent,
                        struct error *err);
-
-/* Called after each step of a server, with the number of updates so far. */
-struct shard_listener {
-    void (*stepped)(void *user, uint64_t updates);
-    void *user;
-};
 
 /* For servers, the ranks after the first WORKERS: serves until the order to end, which names
  * *RET_CODE. */

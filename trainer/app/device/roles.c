@@ -6,18 +6,20 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int check_flags(const struct options *o, struct error *err) {
-    const bool asked = o->strategy == OPTION_PS_SYNC;
+    const bool asked = o->strategy == OPTION_PS_SYNC || o->strategy == OPTION_PS_ASYNC;
     if (o->servers > 0 && o->server_hosts > 0)
         return error_set(err, EXIT_CODE_USAGE, "--servers and --server-hosts: give one of them");
     if (asked && o->servers == 0 && o->server_hosts == 0)
         return error_set(err, EXIT_CODE_USAGE,
-                         "--strategy ps-sync: give --servers N, the number of ranks that keep the "
-                         "parameters, or --server-hosts N");
+                         "--strategy %s: give --servers N, the number of ranks that keep the "
+                         "parameters, or --server-hosts N",
+                         options_strategy_name((enum option_strategy)o->strategy));
     if (!asked && (o->servers > 0 || o->server_hosts > 0))
         return error_set(err, EXIT_CODE_USAGE,
-                         "--%s: there are servers with --strategy ps-sync alone",
+                         "--%s: there are servers with --strategy ps-sync and ps-async alone",
                          o->servers > 0 ? "servers" : "server-hosts");
     return 0;
 }
@@ -61,6 +63,10 @@ int roles_open(struct roles *r, const struct options *o, struct comm *all, struc
                          comm_size(all), STR_PLURAL(comm_size(all)));
     if (servers == 0)
         return 0;
+    if (o->strategy == OPTION_PS_ASYNC && strcmp(comm_name(all), "tcp") != 0)
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "--strategy ps-async: MPI ends all ranks with one that is lost; give "
+                         "--comm tcp");
     r->workers -= servers;
     r->serves = comm_rank(all) >= r->workers;
     if (comm_rank(all) == 0)

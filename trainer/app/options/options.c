@@ -11,7 +11,8 @@ static const char *const backends[] = {"auto", "ref", "cpu", "cuda", NULL};
 static const char *const convs[] = {"auto", "direct", "winograd", NULL};
 static const char *const owns[] = {"auto", "off", "on", NULL};
 static const char *const comms[] = {"auto", "mpi", "nccl", "tcp", NULL};
-static const char *const strategies[] = {"allreduce", "sharded", "local-sgd", "ps-sync", NULL};
+static const char *const strategies[] = {"allreduce", "sharded",  "local-sgd",
+                                         "ps-sync",   "ps-async", NULL};
 static const char *const logs[] = {"auto", "both", "table", "metrics", NULL};
 static const char *const publishes[] = {"last", "best", NULL};
 static const char *const label_bases[] = {"auto", "0", "1", NULL};
@@ -279,14 +280,18 @@ static const struct flag FLAGS[] = {
         "how ranks learn together; allreduce: all gradients are summed, and each rank makes the "
         "same update; sharded: the optimizer and its state are divided over the ranks; "
         "local-sgd: each rank learns by itself, and takes the mean of all now and then; ps-sync: "
-        "ranks that do nothing else keep the parameters and update them. On "
-        "processors; GPUs have allreduce"),
+        "ranks that do nothing else keep the parameters and update them; ps-async: they do so by "
+        "each worker's gradients, which do not wait for the others. On processors; GPUs have "
+        "allreduce"),
     INT("sync-every", sync_every, "8", 1, 1000000, T, "N",
         "local-sgd: steps from one mean of all ranks' weights to the next"),
+    INT("staleness", staleness, "4", 0, 1000, T, "N",
+        "ps-async: a worker begins no step while it has taken N more than the slowest one; 0: all "
+        "take their steps together"),
     INT("servers", servers, "0", 0, 511, T, "N",
-        "ps-sync: the last N ranks keep the parameters; the others train"),
+        "ps-sync, ps-async: the last N ranks keep the parameters; the others train"),
     INT("server-hosts", server_hosts, "0", 0, 511, T, "N",
-        "ps-sync: instead, all ranks of the last N hosts"),
+        "ps-sync, ps-async: instead, all ranks of the last N hosts"),
     BOOL("check-operators", check_operators, "false", T,
          "cuda: run operators one by one and wait for each, so that an error of the GPU names its "
          "operator; slow"),

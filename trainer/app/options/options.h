@@ -40,6 +40,7 @@ enum option_strategy {
     OPTION_SHARDED,
     OPTION_LOCAL_SGD,
     OPTION_PS_SYNC,
+    OPTION_PS_ASYNC,
     OPTION_STRATEGIES
 };
 enum option_log { OPTION_LOG_AUTO, OPTION_LOG_BOTH, OPTION_LOG_TABLE, OPTION_LOG_METRICS };
@@ -148,6 +149,7 @@ struct options {
     int comm;
     int strategy; /* enum option_strategy */
     int64_t sync_every;
+    int64_t staleness;
     int64_t servers;
     int64_t server_hosts;
     bool check_operators;

@@ -37,6 +37,7 @@ static const struct setting RECORDED[] = {
     {"comm", SETTING_MACHINE},
     {"strategy", SETTING_WAY},
     {"sync-every", SETTING_WAY},
+    {"staleness", SETTING_WAY},
     {"milestones", SETTING_RECIPE},
     {"milestone-factor", SETTING_RECIPE},
     {"warmup-steps", SETTING_RECIPE},

@@ -21,9 +21,11 @@
 struct run_setup {
     const struct options *options; /* borrowed */
     struct inputs inputs;
-    struct comm *comm; /* borrowed; the ranks that train */
-    struct comm *all;  /* borrowed; and parameter servers, if there are some */
-    bool first;        /* this is rank 0 */
+    struct comm *comm;  /* borrowed; the ranks that train */
+    struct comm *all;   /* borrowed; and parameter servers, if there are some */
+    struct comm *apart; /* owned; this rank alone, where ranks have nothing in common between two
+                         * checkpoints; else NULL */
+    bool first;         /* this is rank 0 */
     struct threads threads;
     struct backend *backend; /* owned */
     struct task_request request;

@@ -60,7 +60,7 @@ void step_report_work(struct run_reports *reports, const struct run_setup *setup
                   (uint64_t)result->data_waited);
 }
 
-/* Collective. Counts the faults of all ranks' data, then prints the row. */
+/* Collective, unless ranks are apart. Counts the faults of all ranks' data, then prints the row. */
 static int add_row(struct report *report, struct run_setup *setup, const struct run_state *state,
                    double penalty, struct error *ret_excess, struct error *err) {
     struct report_row row = {
@@ -70,8 +70,9 @@ static int add_row(struct report *report, struct run_setup *setup, const struct 
         .lr = schedule_rate(&setup->schedule, state->step - 1),
     };
     struct error excess = {0};
-    if (sample_health_share(setup->comm, &setup->data.training, setup->data.bad_allowed,
-                            &row.samples, &excess) != 0) {
+    if (sample_health_share(setup->apart != NULL ? setup->apart : setup->comm,
+                            &setup->data.training, setup->data.bad_allowed, &row.samples,
+                            &excess) != 0) {
         if (excess.code != EXIT_CODE_DATA) {
             *err = excess;
             return -1;

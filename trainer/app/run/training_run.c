@@ -223,6 +223,7 @@ static int open_network(struct training_run *job, struct error *err) {
         .loss_scale = o->dtype == OPTION_F16 ? (float)o->loss_scale : 1,
         .strategy = (enum option_strategy)o->strategy,
         .sync_every = (int)o->sync_every,
+        .staleness = (int)o->staleness,
         .all = job->setup.all,
     };
     return stepper_open(&job->steps.stepper, &job->steps.net, job->setup.comm, &step, err);
@@ -307,6 +308,20 @@ static int check_sizes(const struct task_request *request, struct error *err) {
     return 0;
 }
 
+/* Workers of ps-async have nothing in common between two checkpoints. */
+static int check_async(const struct options *o, struct error *err) {
+    if (o->verify_every > 0)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "--verify-every with --strategy ps-async: workers have different weights "
+                         "between two steps; leave one of them out");
+    if (optimizer_adapts(o->optimizer))
+        return error_set(err, EXIT_CODE_USAGE,
+                         "--optimizer %s with --strategy ps-async: it needs norms of whole "
+                         "tensors, which no server has; give another of them (sgd, adamw)",
+                         options_optimizer_name(o->optimizer));
+    return 0;
+}
+
 /* Checks all that can be checked before folders are scanned and networks compiled, which takes
  * long. */
 static int check_flags(const struct run_setup *setup, struct error *err) {
@@ -317,6 +332,8 @@ static int check_flags(const struct run_setup *setup, struct error *err) {
                          "--histograms with --strategy %s: no rank has the sum of all gradients; "
                          "leave one of them out",
                          options_strategy_name((enum option_strategy)o->strategy));
+    if (o->strategy == OPTION_PS_ASYNC && check_async(o, err) != 0)
+        return -1;
     if (request->model->task == MODEL_CLASSIFY &&
         (network_check_side(request->model, request->image_size, err) != 0 ||
          check_sizes(request, err) != 0))
@@ -354,6 +371,8 @@ int training_run_open(struct training_run *job, const struct options *o, const s
     struct comm *comm = roles->own;
     *job = (struct training_run){
         .setup = {.options = o, .comm = comm, .all = roles->all, .first = comm_rank(comm) == 0}};
+    if (o->strategy == OPTION_PS_ASYNC && comm_self_open(&job->setup.apart, err) != 0)
+        return -1;
     job->reports.report.board = (struct board)BOARD_CLOSED;
     start_times_begin(&job->reports.start, clock_now());
     const struct model *model = model_need(o->model, err);
@@ -410,6 +429,7 @@ void training_run_done(struct training_run *job) {
     network_done(&job->steps.net);
     backend_close(job->setup.backend);
     task_close(&job->setup.data);
+    comm_close(job->setup.apart);
 }
 
 void training_run_give_up(struct training_run *job) {

@@ -18,7 +18,9 @@ static void take_work(void *user, enum work_kind work, int64_t begin, int64_t en
                                                [WORK_GATHER] = TIMELINE_GATHER,
                                                [WORK_BARRIER] = TIMELINE_BARRIER,
                                                [WORK_SPLIT] = TIMELINE_BARRIER,
-                                               [WORK_RELEASE] = TIMELINE_BARRIER};
+                                               [WORK_RELEASE] = TIMELINE_BARRIER,
+                                               [WORK_MOVE] = TIMELINE_GATHER,
+                                               [WORK_NARROW] = TIMELINE_BARRIER};
     struct run_timeline *t = user;
     const struct timeline_span span = {begin, end, (int64_t)bytes, kinds[work]};
     timeline_add(&t->works, &span);

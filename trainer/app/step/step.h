@@ -36,6 +36,7 @@ struct timeline;       /* telemetry/timeline.h */
 struct device_sum;
 struct strategy; /* strategy_row.h */
 struct shards;   /* shard/shards.h */
+struct ps_async; /* strategy_ps_async.c */
 
 struct stepper;
 struct step_outcome;
@@ -94,16 +95,18 @@ struct stepper {
                      * device waits by itself */
 
     const struct strategy *strategy;
-    struct shards *shards; /* owned; NULL: the optimizer is not divided */
-    struct comm *all;      /* borrowed; ranks with a share: `comm`, or its ranks and servers */
-    bool dealt;            /* servers have what they keep */
-    float order;           /* to them, on its way */
-    int exit_code;         /* of the run, for them; set it before stepper_done */
-    bool gathered;         /* the arenas have state that other ranks own */
-    double squares;        /* of all gradients of this step, if they are clipped */
-    int sync_every;        /* steps of local-sgd between two means */
-    int apart;             /* steps since the last one */
-    float unfit;           /* ranks on which gradients are not finite, where those are not summed */
+    struct shards *shards;  /* owned; NULL: the optimizer is not divided */
+    struct comm *all;       /* borrowed; ranks with a share: `comm`, or its ranks and servers */
+    bool dealt;             /* servers have what they keep */
+    float order;            /* to them, on its way */
+    int exit_code;          /* of the run, for them; set it before stepper_done */
+    bool gathered;          /* the arenas have state that other ranks own */
+    double squares;         /* of all gradients of this step, if they are clipped */
+    struct ps_async *async; /* owned; strategy_ps_async.c */
+    int staleness;          /* steps of ps-async by which workers may differ */
+    int sync_every;         /* steps of local-sgd between two means */
+    int apart;              /* steps since the last one */
+    float unfit; /* ranks on which gradients are not finite, where those are not summed */
 
     struct device_stepper *device; /* owned; takes the steps if the backend is a device */
 };

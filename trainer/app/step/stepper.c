@@ -34,6 +34,7 @@ int stepper_open(struct stepper *s, struct network *net, struct comm *comm,
                           .device_sum = o->device_sum,
                           .strategy = strategy_of(o->strategy),
                           .sync_every = o->sync_every,
+                          .staleness = o->staleness,
                           .all = o->all != NULL ? o->all : comm,
                           .check_operators = o->check_operators,
                           .loss_scale = o->loss_scale > 0 ? o->loss_scale : 1};

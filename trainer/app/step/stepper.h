@@ -23,6 +23,7 @@ struct stepper_options {
     enum option_strategy strategy;
     struct comm *all; /* borrowed; the ranks with parameter servers, NULL: there are none */
     int sync_every;   /* steps between two means of local-sgd */
+    int staleness;    /* steps of ps-async by which workers may differ */
 };
 /* NET must have a training pass. */
 int stepper_open(struct stepper *s, struct network *net, struct comm *comm,

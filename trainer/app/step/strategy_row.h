@@ -43,6 +43,7 @@ bool strategy_flags_finite(const struct stepper *s);
 void strategy_apply(struct stepper *s);
 bool strategy_always_agrees(const struct stepper *s, enum store_arena arena);
 
-extern const struct strategy STRATEGY_ALLREDUCE_ROW, STRATEGY_SHARDED_ROW, STRATEGY_LOCAL_SGD_ROW;
+extern const struct strategy STRATEGY_ALLREDUCE_ROW, STRATEGY_SHARDED_ROW, STRATEGY_LOCAL_SGD_ROW,
+    STRATEGY_PS_ASYNC_ROW;
 
 #endif

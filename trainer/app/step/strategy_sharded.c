@@ -4,7 +4,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "trainer/shard/shard_server.h"
+#include "trainer/app/step/strategy_shards.h"
 #include "trainer/telemetry/timeline.h"
 
 #include <stdlib.h>
@@ -19,45 +19,14 @@ static void list_buckets(const struct stepper *s, size_t *begins) {
     begins[program->bucket_count] = end;
 }
 
-static int list_tensors(const struct stepper *s, struct shard_tensor *list) {
-    const struct store *store = &s->net->store;
-    int count = 0;
-    for (int i = 0; i < store->slot_count; i++)
-        if (store->slots[i].trained)
-            list[count++] =
-                (struct shard_tensor){store->slots[i].first, store->slots[i].count, s->group_of[i]};
-    return count;
-}
-
-static const enum store_arena ARENAS[SHARD_ARENAS] = {[SHARD_WEIGHTS] = STORE_PARAMETERS,
-                                                      [SHARD_MOMENTUM] = STORE_MOMENTUM,
-                                                      [SHARD_SECOND] = STORE_SECOND,
-                                                      [SHARD_AVERAGE] = STORE_AVERAGE};
-
-static int tell_servers(struct stepper *s, const struct shard_layout *layout, struct error *err) {
-    struct shard_service service = {.rule = s->rule, .count = s->net->store.trained};
-    for (int i = 0; i < SHARD_ARENAS; i++)
-        service.keeps[i] = s->net->store.arena[ARENAS[i]] != NULL;
-    return shard_server_tell(s->all, layout, &service, err);
-}
-
 static int open_shards(struct stepper *s, struct error *err) {
     const int buckets = s->pass->program.bucket_count;
+    struct shard_service service = {0};
     cleanup_free size_t *begins = calloc((size_t)buckets + 1, sizeof(*begins));
-    cleanup_free struct shard_tensor *tensors =
-        calloc((size_t)s->net->store.slot_count + 1, sizeof(*tensors));
-    s->shards = calloc(1, sizeof(*s->shards));
-    if (begins == NULL || tensors == NULL || s->shards == NULL)
+    if (begins == NULL)
         return error_no_memory(err, "shares of the optimizer");
     list_buckets(s, begins);
-    const struct shard_layout layout = {.buckets = begins,
-                                        .bucket_count = buckets,
-                                        .tensors = tensors,
-                                        .tensor_count = list_tensors(s, tensors)};
-    s->gathered = true;
-    return shards_open(s->shards, s->all, comm_size(s->comm), &layout, err) != 0 ? -1
-           : s->shards->serves ? tell_servers(s, &layout, err)
-                               : 0;
+    return strategy_shards_open(s, begins, buckets, &service, err);
 }
 
 static void close_shards(struct stepper *s) {
@@ -65,16 +34,13 @@ static void close_shards(struct stepper *s) {
     if (s->shards != NULL && s->shards->serves &&
         shard_server_order(s->shards, SHARD_END, s->exit_code, &s->order, &ignored) == 0)
         (void)comm_barrier(s->comm, &ignored);
-    if (s->shards != NULL)
-        shards_done(s->shards);
-    free(s->shards);
-    s->shards = NULL;
+    strategy_shards_done(s);
 }
 
 /* Gives servers what they keep from now on. */
 static int deal(struct stepper *s, struct error *err) {
     for (int i = 0; i < SHARD_ARENAS; i++) {
-        float *values = s->net->store.arena[ARENAS[i]];
+        float *values = s->net->store.arena[STRATEGY_ARENAS[i]];
         if (values != NULL && (shard_server_order(s->shards, SHARD_DEAL, i, &s->order, err) != 0 ||
                                shards_deal(s->shards, values, err) != 0))
             return -1;
@@ -127,22 +93,13 @@ static int meet(struct stepper *s, bool *ret_finite, struct error *err) {
     return 0;
 }
 
-static void forget_others(struct stepper *s) {
-    const struct store *store = &s->net->store;
-    if (!s->gathered)
-        return;
-    shards_forget(s->shards, store->arena[STORE_MOMENTUM]);
-    shards_forget(s->shards, store->arena[STORE_SECOND]);
-    s->gathered = false;
-}
-
 static int update(struct stepper *s, struct error *err) {
     const struct optimizer_arenas arenas = strategy_arenas(s);
     const struct shard_verdict v = {.squares = s->squares,
                                     .rate = (double)s->rule.step.rate,
                                     .momentum = (double)s->rule.step.momentum,
                                     .update = (double)s->updates};
-    forget_others(s);
+    strategy_shards_forget(s);
     if (shards_update(s->shards, &s->rule, &v, &arenas, err) != 0)
         return -1;
     const int64_t begun = clock_now();
@@ -154,7 +111,7 @@ static int update(struct stepper *s, struct error *err) {
 
 /* The first READERS ranks get ARENA from its owners. */
 static int gather(struct stepper *s, enum shard_arena arena, int readers, struct error *err) {
-    float *values = s->net->store.arena[ARENAS[arena]];
+    float *values = s->net->store.arena[STRATEGY_ARENAS[arena]];
     if (values == NULL)
         return 0;
     if (s->shards->serves &&

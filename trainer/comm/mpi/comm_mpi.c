@@ -184,6 +184,8 @@ static int mpi_perform(struct comm_thread *t, const struct work *work, struct er
         (void)MPI_Comm_free(&m->handle);
         break;
     case WORK_BARRIER:
+    case WORK_MOVE:
+    case WORK_NARROW:
         break;
     }
     return 0;

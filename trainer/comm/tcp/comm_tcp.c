@@ -42,6 +42,15 @@ static void release(struct tcp_comm *c) {
     mesh_done(&c->mesh);
 }
 
+/* The ranks of MADE are those of its mesh. */
+static void take_places(struct tcp_comm *made) {
+    struct comm *base = &made->thread.base;
+    base->rank = made->mesh.rank;
+    base->size = made->mesh.size;
+    base->local_rank = mesh_neighbours_before(&made->mesh, base->rank);
+    base->local_size = mesh_neighbours_before(&made->mesh, base->size);
+}
+
 static int split(struct tcp_comm *c, const struct work *work, int64_t deadline, struct error *err) {
     struct tcp_comm *made = work->data;
     const int32_t own = work->root;
@@ -57,18 +66,34 @@ static int split(struct tcp_comm *c, const struct work *work, int64_t deadline, 
     if (mesh_part(&made->mesh, &c->mesh, groups, err) != 0 ||
         collectives_init(&made->collectives, &made->mesh, err) != 0)
         return -1;
-    struct comm *base = &made->thread.base;
-    base->rank = made->mesh.rank;
-    base->size = made->mesh.size;
-    base->local_rank = mesh_neighbours_before(&made->mesh, base->rank);
-    base->local_size = mesh_neighbours_before(&made->mesh, base->size);
+    take_places(made);
     return 0;
+}
+
+/* Makes the communicator that of the ranks which are left, over the connections between them. */
+static int narrow(struct tcp_comm *c, const unsigned char *gone, struct error *err) {
+    struct mesh left;
+    cleanup_free int32_t *groups = calloc((size_t)c->mesh.size, sizeof(*groups));
+    if (groups == NULL)
+        return error_no_memory(err, "groups of ranks");
+    for (int i = 0; i < c->mesh.size; i++)
+        groups[i] = gone[i] != 0 ? 1 : 0;
+    if (!c->mesh.borrows || groups[c->mesh.rank] != 0)
+        return error_set(err, EXIT_CODE_INTERNAL, "ranks that cannot be left out");
+    if (mesh_part(&left, &c->mesh, groups, err) != 0)
+        return -1;
+    release(c);
+    c->mesh = left;
+    take_places(c);
+    return collectives_init(&c->collectives, &c->mesh, err);
 }
 
 static int carry_out(struct tcp_comm *c, const struct work *work, struct error *err) {
     const int64_t deadline = comm_thread_deadline(&c->thread);
     if (work->kind == WORK_SPLIT)
         return split(c, work, deadline, err);
+    if (work->kind == WORK_NARROW)
+        return narrow(c, work->input, err);
     if (work->kind == WORK_RELEASE) {
         release(c);
         return 0;
@@ -88,12 +113,17 @@ static void tcp_end(struct comm_thread *t, bool failed) {
     release((struct tcp_comm *)t);
 }
 
+static int tcp_socket_of(const struct comm_thread *t, int rank) {
+    return ((const struct tcp_comm *)t)->mesh.peers[rank].fd;
+}
+
 int comm_tcp_open(struct comm **ret, const struct comm_tcp_plan *plan, struct error *err) {
     static const struct comm_thread_works works = {
         .name = "tcp",
         .size = sizeof(struct tcp_comm),
         .begin = tcp_begin,
         .perform = tcp_perform,
+        .socket = tcp_socket_of,
         .end = tcp_end,
     };
     struct tcp_comm *c = calloc(1, sizeof(*c));

@@ -48,6 +48,8 @@ static void the_last_ranks_are_servers(void) {
     CU_ASSERT_EQUAL(on_two_hosts(&all, in_turn), 4);
     CU_ASSERT_EQUAL(on_two_hosts(&one, in_turn), 4);
     CU_ASSERT_EQUAL(on_two_hosts(&three, in_turn), 4);
+    one.options.strategy = OPTION_PS_ASYNC;
+    CU_ASSERT_EQUAL(on_two_hosts(&one, in_turn), 4);
 }
 
 static void the_last_hosts_are_servers(void) {
@@ -64,7 +66,7 @@ static void what_cannot_be_is_refused(void) {
     CU_ASSERT_EQUAL(on_two_hosts(&cast, in_turn), 4);
     cast = (struct cast){.options = {.strategy = OPTION_PS_SYNC}, .words = "give --servers N"};
     CU_ASSERT_EQUAL(on_two_hosts(&cast, in_turn), 4);
-    cast = (struct cast){.options = {.servers = 1}, .words = "ps-sync alone"};
+    cast = (struct cast){.options = {.servers = 1}, .words = "ps-sync and ps-async alone"};
     CU_ASSERT_EQUAL(on_two_hosts(&cast, in_turn), 4);
     cast = (struct cast){.options = {.strategy = OPTION_PS_SYNC, .servers = 1, .server_hosts = 1},
                          .words = "give one of them"};

@@ -1,0 +1,132 @@
+#!/bin/sh
+# Parameters on servers that do not wait for all workers (--strategy ps-async): training comes as far as with
+# allreduce; a lost worker costs only itself; a stop, rank 0 and a server end the run; it goes on from its checkpoints.
+# shellcheck disable=SC2154  # variables of lib.sh
+set -eu
+. "$(dirname "$0")/lib.sh"
+make_data 64 40
+without_launcher
+# Ranks that a check has left behind.
+# shellcheck disable=SC2046  # a list
+trap 'kill -9 $(jobs -p) 2>/dev/null || :; finish' EXIT
+
+# begin SIZE NAME FLAGS...: ranks that go on in the background; $work/NAME.RANK is what each says.
+begin() {
+    size=$1 name=$2
+    shift 2
+    port=$((port + 1))
+    rank=0
+    while [ "$rank" -lt "$size" ]; do
+        # shellcheck disable=SC2086  # a list
+        RANK="$rank" WORLD_SIZE="$size" LOCAL_RANK="$rank" LOCAL_WORLD_SIZE="$size" MASTER_ADDR=127.0.0.1 \
+            MASTER_PORT="$port" "$ringtrain" train $common --data "$data" --report-every 1 \
+            --model-dir "$work/$name.model" --checkpoint-dir "$work/$name.steps" "$@" >"$work/$name.$rank" 2>&1 &
+        eval "pid$rank=$!"
+        rank=$((rank + 1))
+    done
+}
+# ends RANK CODE
+ends() {
+    checks=$((checks + 1))
+    ended=0
+    eval "wait \$pid$1" || ended=$?
+    [ "$ended" = "$2" ] || { tail -n 20 "$work/$name".*; fail "rank $1 of $name: code $ended, not $2"; }
+}
+# tells RANK PATTERN: within two minutes.
+tells() {
+    checks=$((checks + 1))
+    heard "$work/$name.$1" "$2" || { tail -n 20 "$work/$name".*; fail "$name: rank $1 does not tell '$2'"; }
+}
+# all_end CODE RANK...
+all_end() {
+    code=$1
+    shift
+    for rank in "$@"; do ends "$rank" "$code"; done
+}
+# loss NAME: the mean of the last twelve steps, of few pictures that stay as they are.
+loss() { losses "$work/$1.0" | tail -n 12 | awk '{ sum += $2 } END { print sum / NR }'; }
+
+echo "as far as allreduce"
+still="--augment center --flip false --warmup-epochs 1"
+# shellcheck disable=SC2086  # a list
+begin 2 together --steps 140 --lr 0.2 $still
+all_end 0 0 1
+# shellcheck disable=SC2086
+begin 4 apart --steps 140 --lr 0.2 $still --strategy ps-async --servers 2 --checkpoint-every 50
+all_end 0 0 1 2 3
+echo "  $(losses "$work/apart.0" | sed -n '1s/.* //p') at first; at the end allreduce $(loss together), ps-async $(loss apart)"
+awk -v a="$(loss together)" -v b="$(loss apart)" 'BEGIN { exit !(a < 0.7 && b < 0.9 && b < a + 0.4) }' ||
+    fail "it does not come as far"
+
+echo "its checkpoints are continued, by itself and by allreduce"
+name=apart
+# others DIR STEP: what continues from there under other settings.
+others() { echo "--resume $work/$1.steps/step-$(printf %09d "$2").safetensors"; }
+# shellcheck disable=SC2046  # a list
+begin 4 apart --steps 144 $(others apart 140) --strategy ps-async --servers 2 --staleness 0
+all_end 0 0 1 2 3
+tells 0 'step-000000140'
+# shellcheck disable=SC2046
+begin 2 apart --steps 148 $(others apart 144)
+all_end 0 0 1
+tells 0 'step-000000144'
+
+echo "a lost worker costs only itself"
+begin 4 lost --steps 4000 --strategy ps-async --servers 1 --checkpoint-every 20
+tells 0 'train step=10 '
+kill -9 "$pid2"
+ends 2 137
+tells 0 'rank 2 is lost'
+before=$(sed -n 's/^train step=\([0-9]*\) .*/\1/p' "$work/lost.0" | tail -n 1)
+tells 0 "train step=$((before + 50)) "
+tells 0 "checkpoint .*step-0*$(((before / 20 + 2) * 20))"
+kill -TERM "$pid1"
+all_end 143 0 1 3
+tells 3 'rank 2 is lost'
+grep -q '"kind":"worker-lost".*"rank":2' "$work/lost.model/run.jsonl" || fail "run.jsonl does not tell of the lost worker"
+ls "$work"/lost.steps/step-*.safetensors >/dev/null || fail "no checkpoint at the stop"
+echo "and the next start is whole again"
+begin 4 lost --steps 4000 --strategy ps-async --servers 1
+tells 0 "train step=$((before + 60)) "
+kill -TERM "$pid0"
+all_end 143 0 1 2 3
+
+echo "rank 0, and a server, end the run"
+begin 3 first --steps 4000 --strategy ps-async --servers 1
+tells 0 'train step=3 '
+kill -9 "$pid0"
+ends 0 137
+all_end 70 1 2
+tells 2 'rank 0 is lost'
+begin 3 served --steps 4000 --strategy ps-async --servers 1
+tells 0 'train step=3 '
+kill -9 "$pid2"
+ends 2 137
+all_end 70 0 1
+tells 1 'rank 2 at .* has closed its connection'
+
+echo "what cannot be"
+code 64 "$ringtrain" train --data "$data" --strategy ps-async
+says 'give --servers N'
+code 64 "$ringtrain" train --data "$data" --staleness -1
+says '--staleness'
+# refused WORDS FLAGS...: by all ranks of three, over TCP.
+refused() {
+    words=$1
+    shift
+    begin 3 refused --steps 4 --strategy ps-async --servers 1 "$@"
+    ended=0
+    wait "$pid0" || ended=$?
+    [ "$ended" = 64 ] || { cat "$work"/refused.*; fail "$*: code $ended"; }
+    tells 0 "$words"
+    wait "$pid1" "$pid2" || :
+}
+refused 'workers have different weights' --verify-every 2
+refused 'norms of whole tensors' --optimizer lars
+refused 'sum of all gradients' --histograms 2
+if can_mpirun; then
+    # shellcheck disable=SC2086  # a list
+    recorded_ranks 3 "$ringtrain" train $common --data "$data" --steps 4 --strategy ps-async --servers 1
+    codes 65 3
+    says 'give --comm tcp'
+fi
