@@ -3,6 +3,7 @@
 
     python3 tests/golden/resnet_torch.py resnet18 >tests/golden/resnet/resnet18.txt
     python3 tests/golden/resnet_torch.py resnet50 >tests/golden/resnet/resnet50.txt
+    python3 tests/golden/resnet_torch.py wide_resnet50_2 --steps 1 >tests/golden/resnet/wide_resnet50_2.txt
 
 Needs torch and torchvision (2.15.0 and 0.29.2 made the files that are here). Weights, pictures and
 labels are a hash of name and place, which tests/golden/test_resnet.c computes, too; so the files hold
@@ -17,8 +18,9 @@ to step, torch's own as well, so that the last losses would tell nothing.
 
 One run in f32 is one sample of its rounding, and may by chance lie near. So in the first step its error is
 the largest over ORDERS runs that differ in the order of the pictures alone, which changes no sum but
-its rounding. The ten steps behind are one run.
+its rounding. The ten steps behind are one run. A file of one step has no moves of parameters.
 """
+import argparse
 import sys
 
 import numpy as np
@@ -27,7 +29,7 @@ import torchvision
 
 from hashed import PROJECTIONS, hashes, products, uniform
 
-SIDE, BATCH, CLASSES, STEPS, MARGIN = 32, 8, 10, 10, 2.0
+SIDE, BATCH, CLASSES, MARGIN = 32, 8, 10, 2.0
 ORDERS = 8
 # A gradient that is 0 in truth, as those of many betas here, has no scale of its own: torch's error is then
 # 1e9 times its norm. Three times that error is an absolute bound, and it must be a small one: no gradient's
@@ -113,7 +115,7 @@ def make(name, seed, dtype):
 
 
 class Run:
-    """One type's way through evaluation and STEPS steps, step by step."""
+    """One type's way through evaluation and training, step by step."""
 
     def __init__(self, name, seed, dtype, order=None):
         self.seed, self.dtype, self.step = seed, dtype, 0
@@ -191,14 +193,14 @@ def reordered(name, seed, seen):
     return runs
 
 
-def attempt(name, seed):
+def attempt(name, seed, steps):
     """Both runs and what f64 saw in its first step, or None where a jump is too near."""
     exact, rounded = Run(name, seed, torch.float64), Run(name, seed, torch.float32)
     exact.evaluate()
     rounded.evaluate()
     seen = exact.take_step()
     least = spare(seen, rounded.take_step())
-    while exact.step < STEPS and least >= MARGIN:
+    while exact.step < steps and least >= MARGIN:
         least = min(least, spare(exact.take_step(), rounded.take_step()))
     print(f"{name} seed {seed}: {least:.2f} errors from a jump in {exact.step} steps", file=sys.stderr)
     return (exact, rounded, seen, least) if least >= MARGIN else None
@@ -206,12 +208,16 @@ def attempt(name, seed):
 
 def main():
     torch.set_num_threads(1)
-    name = sys.argv[1]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("name")
+    parser.add_argument("seeds", nargs="*", type=int)
+    parser.add_argument("--steps", type=int, default=10)
+    args = parser.parse_args()
+    name = args.name
     torch.manual_seed(0)
     torch.use_deterministic_algorithms(True)
-    seeds = (int(word) for word in sys.argv[2:]) if len(sys.argv) > 2 else range(1, 1000)
-    for seed in seeds:
-        found = attempt(name, seed)
+    for seed in args.seeds or range(1, 1000):
+        found = attempt(name, seed, args.steps)
         if found:
             break
     else:
@@ -220,13 +226,15 @@ def main():
     first = [rounded, *reordered(name, seed, seen)]
     print(f"# torch {torch.__version__}, torchvision {torchvision.__version__}; "
           f"{least:.1f} errors of f32 from the nearest jump")
-    print("case", name, seed, BATCH, SIDE, CLASSES, STEPS, RATE, MOMENTUM, DECAY)
+    print("case", name, seed, BATCH, SIDE, CLASSES, args.steps, RATE, MOMENTUM, DECAY)
     values_line("eval_logits", exact.eval_logits, [rounded.eval_logits])
     values_line("logits", exact.logits, [run.logits for run in first])
     values_line("loss", torch.tensor(exact.loss, dtype=torch.float64),
                 [torch.tensor(rounded.loss, dtype=torch.float64)])
     table("gradient", exact.gradients, [run.gradients for run in first], NOT_EMPTY)
     table("state", exact.states, [run.states for run in first])
+    if args.steps == 1:
+        return
     table("moved", exact.moved(), [rounded.moved()])
     table("last_state", exact.running(), [rounded.running()])
 
