@@ -100,16 +100,20 @@ static bool is_fused_forward(enum op_kind kind) {
     return kind >= OP_CONV2D_STATS && kind <= OP_DUAL_JOIN_APPLY_RELU && kind != OP_NORM_FINALIZE;
 }
 
-static struct shape weight_shape(const struct op_case *row) {
-    int64_t kernel = row->attr.window.kernel;
+struct shape op_case_weights(const struct op_case *row) {
+    const struct op_window *w = &row->attr.window;
     int64_t channels = row->weight_inputs == 0 ? row->x.dim[3] : row->weight_inputs;
-    return shape_4(row->outputs, kernel, kernel, channels);
+    return shape_4(row->outputs, op_window_kernel(w, 0), op_window_kernel(w, 1),
+                   channels / op_window_groups(w));
 }
 
-static struct shape conv_shape(const struct op_case *row) {
+struct shape op_case_output(const struct op_case *row) {
     const struct op_window *w = &row->attr.window;
-    return shape_4(row->x.dim[0], (row->x.dim[1] + 2 * w->pad - w->kernel) / w->stride + 1,
-                   (row->x.dim[2] + 2 * w->pad - w->kernel) / w->stride + 1, row->outputs);
+    int64_t side[2];
+    for (int i = 0; i < 2; i++)
+        side[i] =
+            (row->x.dim[1 + i] + 2 * op_window_pad(w, i) - op_window_kernel(w, i)) / w->stride + 1;
+    return shape_4(row->x.dim[0], side[0], side[1], row->outputs);
 }
 
 static void fused_forward_inputs(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
@@ -120,7 +124,7 @@ static void fused_forward_inputs(struct op_graph *g, int inputs[OP_INPUTS_MAX]) 
     inputs[FUSED_CONV_X] = op_graph_input(g, dtype, g->row->x, FILL_NORMAL);
     if (kind < OP_NORM_FINALIZE)
         inputs[FUSED_CONV_W] =
-            op_graph_input(g, dtype_wide(dtype), weight_shape(g->row), FILL_WEIGHT);
+            op_graph_input(g, dtype_wide(dtype), op_case_weights(g->row), FILL_WEIGHT);
     for (int i = FUSED_CONV_SCALE; i <= FUSED_CONV_BIAS && kind != OP_CONV2D_STATS; i++)
         inputs[i] = op_graph_input(g, dtype, channels, FILL_GAMMA);
     if (dual || kind == OP_JOIN_CONV2D_STATS || kind == OP_JOIN_APPLY_RELU)
@@ -134,8 +138,8 @@ static void grad_data_norm_inputs(struct op_graph *g, int inputs[OP_INPUTS_MAX])
     enum dtype dtype = g->graph.dtype, wide = dtype_wide(dtype);
     struct shape channels = shape_1(g->row->x.dim[3]);
     bool dual = kind == OP_CONV2D_GRAD_DATA_ADD_DUAL_JOIN;
-    inputs[GRAD_DATA_NORM_DY] = op_graph_input(g, dtype, conv_shape(g->row), FILL_NORMAL);
-    inputs[GRAD_DATA_NORM_W] = op_graph_input(g, wide, weight_shape(g->row), FILL_WEIGHT);
+    inputs[GRAD_DATA_NORM_DY] = op_graph_input(g, dtype, op_case_output(g->row), FILL_NORMAL);
+    inputs[GRAD_DATA_NORM_W] = op_graph_input(g, wide, op_case_weights(g->row), FILL_WEIGHT);
     if (kind != OP_CONV2D_GRAD_DATA_NORM)
         inputs[GRAD_DATA_NORM_SHORTCUT] = op_graph_input(g, dtype, g->row->x, FILL_NORMAL);
     if (dual || kind == OP_CONV2D_GRAD_DATA_ADD_JOIN)
@@ -154,11 +158,11 @@ static void backward_inputs(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
     enum op_kind kind = g->row->kind;
     enum dtype dtype = g->graph.dtype, wide = dtype_wide(dtype);
     struct shape channels = shape_1(g->row->x.dim[3]);
-    inputs[CONV_BACKWARD_G] = op_graph_input(g, dtype, conv_shape(g->row), FILL_NORMAL);
-    inputs[CONV_BACKWARD_Z] = op_graph_input(g, dtype, conv_shape(g->row), FILL_NORMAL);
+    inputs[CONV_BACKWARD_G] = op_graph_input(g, dtype, op_case_output(g->row), FILL_NORMAL);
+    inputs[CONV_BACKWARD_Z] = op_graph_input(g, dtype, op_case_output(g->row), FILL_NORMAL);
     inputs[CONV_BACKWARD_COEFFICIENTS] =
         op_graph_input(g, wide, shape_2(3, g->row->outputs), FILL_NORMAL);
-    inputs[CONV_BACKWARD_W] = op_graph_input(g, wide, weight_shape(g->row), FILL_WEIGHT);
+    inputs[CONV_BACKWARD_W] = op_graph_input(g, wide, op_case_weights(g->row), FILL_WEIGHT);
     if (kind != OP_CONV2D_BACKWARD_NORM)
         inputs[CONV_BACKWARD_Y] = op_graph_input(g, dtype, g->row->x, FILL_NORMAL);
     if (kind == OP_CONV2D_BACKWARD)
@@ -188,7 +192,7 @@ static bool fused_rest_inputs(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
         g->fill[inputs[NORM_FINALIZE_SQUARE_SUM]] = FILL_SQUARE_SUM;
         return true;
     case OP_NORM_CONV2D_GRAD_WEIGHT:
-        inputs[0] = op_graph_input(g, dtype, conv_shape(g->row), FILL_NORMAL);
+        inputs[0] = op_graph_input(g, dtype, op_case_output(g->row), FILL_NORMAL);
         inputs[1] = op_graph_input(g, dtype, g->row->x, FILL_NORMAL);
         inputs[2] = op_graph_input(g, dtype, channels, FILL_GAMMA);
         inputs[3] = op_graph_input(g, dtype, channels, FILL_NORMAL);
@@ -263,7 +267,7 @@ static void make_inputs(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
             g, dtype, shape_4(row->x.dim[0], row->x.dim[1] / 2, row->x.dim[2] / 2, last),
             FILL_NORMAL);
     if (row->kind == OP_CONV2D)
-        inputs[1] = op_graph_input(g, wide, weight_shape(row), FILL_WEIGHT);
+        inputs[1] = op_graph_input(g, wide, op_case_weights(row), FILL_WEIGHT);
     if (row->kind == OP_LINEAR) {
         inputs[1] = op_graph_input(g, wide, shape_2(row->outputs, last), FILL_WEIGHT);
         inputs[2] = op_graph_input(g, wide, shape_1(row->outputs), FILL_NORMAL);
@@ -399,7 +403,7 @@ void op_graph_describe(struct op_graph *g, const struct op_case *row, enum dtype
     if (row->kind >= OP_CONV2D_STATS && attr.target.rank == 0)
         attr.target =
             row->kind == OP_NORM_CONV2D_GRAD_WEIGHT || row->kind == OP_CONV2D_GRAD_WEIGHT_AFFINE
-                ? weight_shape(row)
+                ? op_case_weights(row)
                 : row->x;
     int op = graph_append(&g->graph, row->kind, row->name, inputs, &attr, &err);
     if (op < 0)

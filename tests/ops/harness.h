@@ -41,6 +41,10 @@ void op_graph_describe(struct op_graph *g, const struct op_case *row, enum dtype
 void op_graph_init(struct op_graph *g, const struct op_case *row, enum dtype dtype);
 void op_graph_done(struct op_graph *g);
 
+/* Shapes of a row's convolution: its weights, and what it makes. */
+struct shape op_case_weights(const struct op_case *row);
+struct shape op_case_output(const struct op_case *row);
+
 /* For a row's own `make`: a tensor that comes from outside, and room for the values of one that is
  * FILL_GIVEN, zeroed. */
 int op_graph_input(struct op_graph *g, enum dtype dtype, struct shape shape, enum fill fill);

@@ -55,7 +55,7 @@ static bool promised(enum promise promise, const struct dnn_conv *conv) {
     case BODY:
         return !stem;
     case POINTWISE_ONLY:
-        return conv->kernel == 1;
+        return conv->kernel[0] == 1;
     default:
         return false;
     }
@@ -86,14 +86,16 @@ static int add_convolutions(const char *model, int batch, struct dnn_conv shapes
             continue;
         const int64_t *x = graph.tensors[op->inputs[0]].shape.dim;
         const int64_t *w = graph.tensors[op->inputs[1]].shape.dim;
-        struct dnn_conv conv = {.batch = x[0],
-                                .height = x[1],
-                                .width = x[2],
-                                .in_channels = x[3],
-                                .out_channels = w[0],
-                                .kernel = w[1],
-                                .stride = op->attr.window.stride,
-                                .padding = op->attr.window.pad};
+        struct dnn_conv conv = {
+            .batch = x[0],
+            .height = x[1],
+            .width = x[2],
+            .in_channels = x[3],
+            .out_channels = w[0],
+            .kernel = {w[1], w[2]},
+            .stride = op->attr.window.stride,
+            .padding = {op_window_pad(&op->attr.window, 0), op_window_pad(&op->attr.window, 1)},
+            .groups = op_window_groups(&op->attr.window)};
         int known = 0;
         while (known < count && memcmp(&shapes[known], &conv, sizeof(conv)) != 0)
             known++;
@@ -130,7 +132,7 @@ static void try_plan(struct tally *tally, enum dnn_pattern pattern, const struct
         printf("no precompiled plan: %s %" PRId64 "x%" PRId64 "x%" PRId64 " -> %" PRId64
                ", kernel %" PRId64 " stride %" PRId64 "\n",
                dnn_pattern_name(pattern), conv->height, conv->width, conv->in_channels,
-               conv->out_channels, conv->kernel, conv->stride);
+               conv->out_channels, conv->kernel[0], conv->stride);
     }
     dnn_plan_list_done(&list);
     dnn_graph_done(&graph);

@@ -61,8 +61,11 @@ static int add_ints(struct buf *node, const char *name, const int *values, int c
 }
 
 static int add_window(struct buf *node, const struct op_window *w, struct error *err) {
-    const int kernel[] = {w->kernel, w->kernel}, strides[] = {w->stride, w->stride};
-    const int pads[] = {w->pad, w->pad, w->pad, w->pad};
+    const int kernel[] = {op_window_kernel(w, 0), op_window_kernel(w, 1)};
+    const int pad[] = {op_window_pad(w, 0), op_window_pad(w, 1)};
+    const int pads[] = {pad[0], pad[1], pad[0], pad[1]}, strides[] = {w->stride, w->stride};
+    if (op_window_groups(w) > 1 && add_int(node, "group", w->groups, err) != 0)
+        return -1;
     return add_ints(node, "kernel_shape", kernel, 2, err) != 0 ||
                    add_ints(node, "strides", strides, 2, err) != 0 ||
                    add_ints(node, "pads", pads, 4, err) != 0

@@ -219,12 +219,34 @@ enum conv_backward_slot {
 
 enum { OP_INPUTS_MAX = NORM_GRAD_INPUTS, OP_OUTPUTS_MAX = GRAD_DATA_NORM_OUTPUTS };
 
-/* Square windows, equal on both axes; padding on all four sides. */
+/* A window over the rows and columns of a map, with padding on all four sides. A convolution's may
+ * have another size across, as 1x7, and take its channels in groups: outputs of a group read the
+ * inputs of the same group alone. */
 struct op_window {
     int kernel;
     int stride;
     int pad;
+    int groups; /* of a convolution, into which inputs and outputs divide; 0: one */
+    struct op_across {
+        int kernel, pad; /* of columns; kernel 0: as of rows */
+    } across;
 };
+
+/* Kernel and padding of rows (AXIS 0) or columns (AXIS 1). */
+static inline int op_window_kernel(const struct op_window *window, int axis) {
+    return axis == 1 && window->across.kernel != 0 ? window->across.kernel : window->kernel;
+}
+static inline int op_window_pad(const struct op_window *window, int axis) {
+    return axis == 1 && window->across.kernel != 0 ? window->across.pad : window->pad;
+}
+static inline int op_window_groups(const struct op_window *window) {
+    return window->groups == 0 ? 1 : window->groups;
+}
+/* Returns true if rows and columns are alike and channels are one group: what many kernels need. */
+static inline bool op_window_is_plain(const struct op_window *window) {
+    return op_window_groups(window) == 1 && op_window_kernel(window, 1) == window->kernel &&
+           op_window_pad(window, 1) == window->pad;
+}
 
 struct op_attr {
     struct op_window window;   /* convolutions and pools, also fused ones */

@@ -41,6 +41,10 @@ struct graph_weights {
 /* Makes NAME.weight for INPUTS channels (those of x, or fewer: the rest is padding). */
 struct graph_weights graph_conv2d_weights(struct graph *graph, const char *name, int64_t inputs,
                                           int64_t outputs, int kernel);
+/* The same with WINDOW's sides, for INPUTS channels in its groups. */
+struct graph_weights graph_conv2d_window_weights(struct graph *graph, const char *name,
+                                                 int64_t inputs, int64_t outputs,
+                                                 const struct op_window *window);
 int graph_conv2d_with(struct graph *graph, const char *name, int x,
                       const struct graph_weights *weights, struct op_window window);
 /* Both. */

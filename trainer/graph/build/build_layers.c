@@ -5,13 +5,23 @@
 
 static const struct graph_weights none = {TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE};
 
-struct graph_weights graph_conv2d_weights(struct graph *graph, const char *name, int64_t inputs,
-                                          int64_t outputs, int kernel) {
+struct graph_weights graph_conv2d_window_weights(struct graph *graph, const char *name,
+                                                 int64_t inputs, int64_t outputs,
+                                                 const struct op_window *window) {
     char text[TENSOR_NAME_SIZE];
     struct graph_weights w = none;
-    w.weight = graph_parameter(graph, builder_join(text, name, "weight"),
-                               shape_4(outputs, kernel, kernel, inputs), INIT_NORMAL_FAN_OUT, 0);
+    const struct shape shape =
+        shape_4(outputs, op_window_kernel(window, 0), op_window_kernel(window, 1),
+                inputs / op_window_groups(window));
+    w.weight =
+        graph_parameter(graph, builder_join(text, name, "weight"), shape, INIT_NORMAL_FAN_OUT, 0);
     return w;
+}
+
+struct graph_weights graph_conv2d_weights(struct graph *graph, const char *name, int64_t inputs,
+                                          int64_t outputs, int kernel) {
+    return graph_conv2d_window_weights(graph, name, inputs, outputs,
+                                       &(struct op_window){.kernel = kernel});
 }
 
 int graph_conv2d_with(struct graph *graph, const char *name, int x,
@@ -22,7 +32,7 @@ int graph_conv2d_with(struct graph *graph, const char *name, int x,
 
 int graph_conv2d(struct graph *graph, const char *name, int x, int64_t inputs, int64_t outputs,
                  struct op_window window) {
-    struct graph_weights w = graph_conv2d_weights(graph, name, inputs, outputs, window.kernel);
+    struct graph_weights w = graph_conv2d_window_weights(graph, name, inputs, outputs, &window);
     return graph_conv2d_with(graph, name, x, &w, window);
 }
 
@@ -47,7 +57,7 @@ int graph_conv2d_bias_with(struct graph *graph, const char *name, int x,
 
 int graph_conv2d_bias(struct graph *graph, const char *name, int x, int64_t inputs, int64_t outputs,
                       struct op_window window, bool relu) {
-    struct graph_weights w = graph_conv2d_weights(graph, name, inputs, outputs, window.kernel);
+    struct graph_weights w = graph_conv2d_window_weights(graph, name, inputs, outputs, &window);
     w.bias = graph_bias_parameter(graph, name, outputs, INIT_ZERO, 0);
     return graph_conv2d_bias_with(graph, name, x, &w, window, relu);
 }

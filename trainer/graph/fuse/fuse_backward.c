@@ -103,7 +103,8 @@ static struct op backward_op(enum op_kind kind, const struct op *apply, const st
 }
 
 static bool is_pointwise(const struct op_window *window) {
-    return window->kernel == 1 && window->stride == 1 && window->pad == 0;
+    return window->kernel == 1 && window->stride == 1 && window->pad == 0 &&
+           op_window_is_plain(window);
 }
 
 int fuse_conv_backward(struct fuser *f, int number, struct error *err) {

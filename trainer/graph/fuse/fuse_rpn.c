@@ -36,7 +36,8 @@ static bool find_conv(const struct fuser *f, struct rpn_head *head) {
         f->readers[dt] != 3)
         return false;
     const struct op_window *window = &head->conv_weight->attr.window;
-    return window->kernel == 3 && window->stride == 1 && window->pad == 1;
+    return window->kernel == 3 && window->stride == 1 && window->pad == 1 &&
+           op_window_is_plain(window);
 }
 
 static bool find_head(const struct fuser *f, const struct op *loss_grad, struct rpn_head *head) {

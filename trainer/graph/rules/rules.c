@@ -1,5 +1,7 @@
 #include "trainer/graph/rules/rules.h"
 
+#include <inttypes.h>
+
 int rule_expect_rank(const struct graph *graph, const struct op *op, int slot, enum dtype dtype,
                      int rank, struct error *err) {
     const struct tensor *tensor = rule_input(graph, op, slot);
@@ -27,37 +29,60 @@ int rule_expect(const struct graph *graph, const struct op *op, int slot, enum d
     return 0;
 }
 
-int64_t rule_window(int64_t size, const struct op_window *window) {
-    return (size + (int64_t)2 * window->pad - window->kernel) / window->stride + 1;
+/* The output's size along AXIS of a window over SIZE pixels. */
+static int64_t window_count(int64_t size, const struct op_window *window, int axis) {
+    return (size + (int64_t)2 * op_window_pad(window, axis) - op_window_kernel(window, axis)) /
+               window->stride +
+           1;
 }
 
 int rule_check_window(const struct op_window *window, const struct shape *x, struct error *err) {
     char text[SHAPE_TEXT_SIZE];
-    if (window->kernel < 1 || window->stride < 1 || window->pad < 0 ||
-        window->pad >= window->kernel)
-        return error_set(err, EXIT_CODE_INTERNAL, "kernel %d, stride %d, padding %d are impossible",
-                         window->kernel, window->stride, window->pad);
-    if (x->dim[1] + (int64_t)2 * window->pad < window->kernel ||
-        x->dim[2] + (int64_t)2 * window->pad < window->kernel)
-        return error_set(err, EXIT_CODE_CONFIG, "a window of %d does not fit into %s",
-                         window->kernel, shape_text(x, text));
+    for (int axis = 0; axis < 2; axis++) {
+        const int kernel = op_window_kernel(window, axis), pad = op_window_pad(window, axis);
+        if (kernel < 1 || window->stride < 1 || pad < 0 || pad >= kernel)
+            return error_set(err, EXIT_CODE_INTERNAL,
+                             "kernel %d, stride %d, padding %d are impossible", kernel,
+                             window->stride, pad);
+        if (x->dim[1 + axis] + (int64_t)2 * pad < kernel)
+            return error_set(err, EXIT_CODE_CONFIG, "a window of %d does not fit into %s", kernel,
+                             shape_text(x, text));
+    }
     return 0;
+}
+
+int rule_check_pool(const struct op_window *window, const struct shape *x, struct error *err) {
+    if (!op_window_is_plain(window))
+        return error_set(err, EXIT_CODE_INTERNAL,
+                         "a pool of %d x %d cells, padding %d and %d, in %d groups: expected a "
+                         "square window and one group",
+                         window->kernel, op_window_kernel(window, 1), window->pad,
+                         op_window_pad(window, 1), op_window_groups(window));
+    return rule_check_window(window, x, err);
 }
 
 struct shape rule_window_output(const struct shape *x, const struct op_window *window,
                                 int64_t channels) {
-    return shape_4(x->dim[0], rule_window(x->dim[1], window), rule_window(x->dim[2], window),
-                   channels);
+    return shape_4(x->dim[0], window_count(x->dim[1], window, 0),
+                   window_count(x->dim[2], window, 1), channels);
 }
 
 int rule_check_weights(const struct op_window *window, const struct shape *x, const struct shape *w,
                        struct error *err) {
     char x_text[SHAPE_TEXT_SIZE], w_text[SHAPE_TEXT_SIZE];
+    const int groups = op_window_groups(window);
     if (rule_check_window(window, x, err) != 0)
         return -1;
-    if (w->dim[1] != window->kernel || w->dim[2] != window->kernel || w->dim[3] > x->dim[3])
-        return error_set(err, EXIT_CODE_INTERNAL, "weights %s do not fit input %s",
-                         shape_text(w, w_text), shape_text(x, x_text));
+    if (groups < 1 || x->dim[3] % groups != 0 || w->dim[0] % groups != 0)
+        return error_set(err, EXIT_CODE_INTERNAL,
+                         "%d groups do not divide %" PRId64 " inputs and %" PRId64
+                         " outputs: expected a divisor of both",
+                         groups, x->dim[3], w->dim[0]);
+    if (w->dim[1] != op_window_kernel(window, 0) || w->dim[2] != op_window_kernel(window, 1) ||
+        (groups > 1 ? w->dim[3] * groups != x->dim[3] : w->dim[3] > x->dim[3]))
+        return error_set(err, EXIT_CODE_INTERNAL, "weights %s do not fit input %s in %d group%s",
+                         shape_text(w, w_text), shape_text(x, x_text), groups,
+                         groups == 1 ? "" : "s");
     return 0;
 }
 

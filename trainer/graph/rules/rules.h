@@ -26,14 +26,14 @@ static inline int rule_expect_of(const struct graph *graph, const struct op *op,
 int rule_expect_rank(const struct graph *graph, const struct op *op, int slot, enum dtype dtype,
                      int rank, struct error *err);
 
-/* Returns the output size of a window over a side of SIZE pixels. */
-int64_t rule_window(int64_t size, const struct op_window *window);
 /* Fails unless WINDOW is one and fits into X. */
 int rule_check_window(const struct op_window *window, const struct shape *x, struct error *err);
+/* The same for a pool, whose windows are square. */
+int rule_check_pool(const struct op_window *window, const struct shape *x, struct error *err);
 /* Returns the output shape of a window over X with CHANNELS channels. */
 struct shape rule_window_output(const struct shape *x, const struct op_window *window,
                                 int64_t channels);
-/* Fails unless W [O,KH,KW,I] fits a picture X; channels of X beyond I are padding. */
+/* Fails unless W [O,KH,KW,I] fits a picture X; of one group, channels of X beyond I are padding. */
 int rule_check_weights(const struct op_window *window, const struct shape *x, const struct shape *w,
                        struct error *err);
 /* Computes the output shape of a convolution of input 0 with input 1, both checked. */

@@ -63,7 +63,8 @@ int shape_conv2d_backward(struct graph *graph, struct op *op, struct error *err)
     const struct shape w = rule_input(graph, op, CONV_BACKWARD_W)->shape;
     struct shape g = y;
     g.dim[3] = w.dim[0];
-    if (op->attr.window.kernel != 1 || op->attr.window.stride != 1 || op->attr.window.pad != 0)
+    if (op->attr.window.kernel != 1 || op->attr.window.stride != 1 || op->attr.window.pad != 0 ||
+        !op_window_is_plain(&op->attr.window))
         return error_set(err, EXIT_CODE_INTERNAL, "%s needs 1x1 windows", op_name(op->kind));
     if (rule_expect(graph, op, CONV_BACKWARD_G, graph->dtype, &g, err) != 0 ||
         rule_expect(graph, op, CONV_BACKWARD_Z, graph->dtype, &g, err) != 0 ||

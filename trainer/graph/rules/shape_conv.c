@@ -52,6 +52,8 @@ int shape_conv2d_grad_weight(struct graph *graph, struct op *op, struct error *e
     if (rule_expect_rank(graph, op, 1, graph->dtype, 4, err) != 0)
         return -1;
     const struct shape *x = &rule_input(graph, op, 1)->shape;
+    if (rule_check_weights(&op->attr.window, x, &op->attr.target, err) != 0)
+        return -1;
     struct shape dy = rule_window_output(x, &op->attr.window, op->attr.target.dim[0]);
     if (rule_expect(graph, op, 0, graph->dtype, &dy, err) != 0)
         return -1;
@@ -62,7 +64,7 @@ int shape_max_pool(struct graph *graph, struct op *op, struct error *err) {
     if (rule_expect_rank(graph, op, 0, graph->dtype, 4, err) != 0)
         return -1;
     struct shape x = rule_input(graph, op, 0)->shape;
-    if (rule_check_window(&op->attr.window, &x, err) != 0)
+    if (rule_check_pool(&op->attr.window, &x, err) != 0)
         return -1;
     if (op->attr.window.kernel > 15)
         return error_set(err, EXIT_CODE_INTERNAL, "a window of %d does not fit an 8-bit index",
@@ -75,6 +77,8 @@ int shape_max_pool(struct graph *graph, struct op *op, struct error *err) {
 
 int shape_max_pool_grad(struct graph *graph, struct op *op, struct error *err) {
     const struct shape *x = &op->attr.target;
+    if (rule_check_pool(&op->attr.window, x, err) != 0)
+        return -1;
     struct shape y = rule_window_output(x, &op->attr.window, x->dim[3]);
     if (rule_expect(graph, op, 0, graph->dtype, &y, err) != 0 ||
         rule_expect(graph, op, 1, DTYPE_U8, &y, err) != 0)

@@ -53,8 +53,7 @@ static int set_channels(struct graph *graph, struct op *op, int slot, const stru
 }
 
 static int set_pool(struct graph *graph, struct op *op, const struct shape *x, struct error *err) {
-    struct shape y = shape_4(x->dim[0], rule_window(x->dim[1], &op->attr.window),
-                             rule_window(x->dim[2], &op->attr.window), x->dim[3]);
+    struct shape y = rule_window_output(x, &op->attr.window, x->dim[3]);
     if (graph_set_output(graph, op, NORM_Y, graph->dtype, y, err) != 0)
         return -1;
     return graph_set_output(graph, op, NORM_POOL_INDEX, DTYPE_U8, y, err);
@@ -115,10 +114,8 @@ int shape_batch_norm_grad(struct graph *graph, struct op *op, struct error *err)
     struct shape x = rule_input(graph, op, NORM_GRAD_X)->shape;
     struct shape channels = shape_1(x.dim[3]);
     struct shape dy = x;
-    if (is_pooled(op)) {
-        dy.dim[1] = rule_window(x.dim[1], &op->attr.window);
-        dy.dim[2] = rule_window(x.dim[2], &op->attr.window);
-    }
+    if (is_pooled(op))
+        dy = rule_window_output(&x, &op->attr.window, x.dim[3]);
     if (rule_expect(graph, op, NORM_GRAD_DY, graph->dtype, &dy, err) != 0 ||
         expect_channels(graph, op, NORM_GRAD_GAMMA, 4, &channels, err) != 0 ||
         expect_grad_extras(graph, op, &x, &dy, &channels, err) != 0)

@@ -20,6 +20,43 @@ static void the_first_error_of_the_builder_is_kept(void) {
     graph_done(&graph);
 }
 
+/* Of what a convolution in groups is refused for, and with which words. */
+static void groups_divide_inputs_and_outputs(void) {
+    static const struct {
+        int groups, inputs, outputs;
+        const char *text;
+    } rows[] = {
+        {4, 6, 8, "conv2d a: 4 groups do not divide 6 inputs and 8 outputs: expected a divisor"},
+        {3, 6, 8, "conv2d a: 3 groups do not divide 6 inputs and 8 outputs"},
+        {2, 4, 8, "conv2d a: weights [8, 3, 3, 2] do not fit input [1, 4, 4, 6] in 2 groups"},
+        {2, 6, 8, ""},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct graph graph;
+        struct error err = {0};
+        const struct op_window window = {.kernel = 3, .stride = 1, .groups = rows[i].groups};
+        graph_init(&graph, DTYPE_F32, true);
+        int x = graph_input(&graph, "x", DTYPE_F32, shape_4(1, 4, 4, 6));
+        (void)graph_conv2d(&graph, "a", x, rows[i].inputs, rows[i].outputs, window);
+        CU_ASSERT_EQUAL(graph_finish(&graph, &err), rows[i].text[0] == '\0' ? 0 : -1);
+        ASSERT_CONTAINS(err.text, rows[i].text);
+        graph_done(&graph);
+    }
+}
+
+static void a_window_may_have_two_sides(void) {
+    struct graph graph;
+    const struct op_window window = {.kernel = 1, .stride = 2, .across = {7, 3}};
+    graph_init(&graph, DTYPE_F32, true);
+    int x = graph_input(&graph, "x", DTYPE_F32, shape_4(1, 9, 12, 6));
+    int y = graph_conv2d(&graph, "a", x, 6, 8, window);
+    const struct shape out = shape_4(1, 5, 6, 8), weight = shape_4(8, 1, 7, 6);
+    CU_ASSERT_EQUAL_FATAL(graph_finish(&graph, NULL), 0);
+    CU_ASSERT(shape_equal(&graph.tensors[y].shape, &out));
+    CU_ASSERT(shape_equal(&graph.tensors[graph_find(&graph, "a.weight")].shape, &weight));
+    graph_done(&graph);
+}
+
 static void a_name_can_be_given_once(void) {
     struct graph graph;
     struct error err = {0};
@@ -291,6 +328,7 @@ UNIT_SUITE("graph.graph", UNIT(more_losses_than_there_is_room_for_are_refused),
            UNIT(what_has_no_gradient_is_no_loss), UNIT(rows_are_counted_by_one_whole_number),
            UNIT(only_results_can_be_kept_and_once), UNIT(sums_are_of_activations_and_wide_tensors),
            UNIT(the_first_error_of_the_builder_is_kept), UNIT(a_name_can_be_given_once),
+           UNIT(groups_divide_inputs_and_outputs), UNIT(a_window_may_have_two_sides),
            UNIT(shapes_follow_from_the_inputs), UNIT(impossible_shapes_are_refused),
            UNIT(a_window_larger_than_its_picture_is_refused),
            UNIT(cost_counts_a_multiply_add_as_two), UNIT(a_graph_has_room_for_so_much_and_no_more),

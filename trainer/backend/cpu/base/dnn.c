@@ -52,6 +52,34 @@ int dnn_desc_any(dnnl_memory_desc_t *ret, int rank, const dnnl_dims_t dims, dnnl
                      "memory descriptor", err);
 }
 
+/* oneDNN's order, OIHW or GOIHW. */
+static int weight_dims(const struct shape *w, int groups, dnnl_dims_t dims, dnnl_dims_t strides) {
+    const int64_t *d = w->dim, row = d[1] * d[2] * d[3];
+    const dnnl_dim_t sizes[] = {groups, d[0] / groups, d[3], d[1], d[2]};
+    const dnnl_dim_t steps[] = {d[0] / groups * row, row, 1, d[2] * d[3], d[3]};
+    const int first = groups > 1 ? 0 : 1, rank = 5 - first;
+    for (int i = 0; i < rank; i++) {
+        dims[i] = sizes[first + i];
+        strides[i] = steps[first + i];
+    }
+    return rank;
+}
+
+int dnn_desc_weights(dnnl_memory_desc_t *ret, const struct shape *w, int groups,
+                     dnnl_data_type_t type, struct error *err) {
+    dnnl_dims_t dims, strides;
+    const int rank = weight_dims(w, groups, dims, strides);
+    return dnn_check(dnnl_memory_desc_create_with_strides(ret, rank, dims, type, strides),
+                     "memory descriptor", err);
+}
+
+int dnn_desc_weights_any(dnnl_memory_desc_t *ret, const struct shape *w, int groups,
+                         dnnl_data_type_t type, struct error *err) {
+    dnnl_dims_t dims, strides;
+    const int rank = weight_dims(w, groups, dims, strides);
+    return dnn_desc_any(ret, rank, dims, type, err);
+}
+
 int dnn_attr(dnnl_primitive_attr_t *ret, struct error *err) {
     dnnl_primitive_attr_t attr = NULL;
     if (dnn_check(dnnl_primitive_attr_create(&attr), "attributes", err) != 0)

@@ -45,6 +45,12 @@ size_t dnn_wide_bytes(const struct cpu *cpu, const struct tensor *tensor);
  * stored values per pixel only the first dims[1] are used. */
 int dnn_desc_channels_last(dnnl_memory_desc_t *ret, const dnnl_dims_t dims, dnnl_data_type_t type,
                            int64_t channels, struct error *err);
+/* Descriptors of convolution weights [O,KH,KW,I] in GROUPS groups, of which each output reads I
+ * channels: as they are in memory, or as the primitive chooses. */
+int dnn_desc_weights(dnnl_memory_desc_t *ret, const struct shape *w, int groups,
+                     dnnl_data_type_t type, struct error *err);
+int dnn_desc_weights_any(dnnl_memory_desc_t *ret, const struct shape *w, int groups,
+                         dnnl_data_type_t type, struct error *err);
 /* The primitive chooses the layout. */
 int dnn_desc_any(dnnl_memory_desc_t *ret, int rank, const dnnl_dims_t dims, dnnl_data_type_t type,
                  struct error *err);

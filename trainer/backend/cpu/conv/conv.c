@@ -27,64 +27,68 @@ void conv_plan_done(struct conv_plan *plan) {
     *plan = (struct conv_plan){0};
 }
 
-static int describe(struct conv_plan *plan, const struct cpu *cpu, enum op_kind kind,
-                    const struct conv_tensors *t, struct error *err) {
-    const int64_t *x = t->x->shape.dim, *w = t->w->shape.dim, *y = t->y->shape.dim;
-    dnnl_dims_t x_dims = {x[0], w[3], x[1], x[2]}, w_dims = {w[0], w[3], w[1], w[2]};
-    dnnl_dims_t y_dims = {y[0], y[3], y[1], y[2]};
-    dnnl_data_type_t type = dnn_type(cpu, t->x->dtype);
-    dnnl_data_type_t w_type = kind == OP_CONV2D_GRAD_WEIGHT ? dnnl_f32 : type;
-    if (dnn_desc_channels_last(&plan->x, x_dims, type, x[3], err) != 0 ||
-        dnn_desc_channels_last(&plan->y, y_dims, type, y[3], err) != 0 ||
-        dnn_desc_channels_last(&plan->master, w_dims, dnnl_f32, w[3], err) != 0)
-        return -1;
-    return dnn_desc_any(&plan->w, 4, w_dims, w_type, err);
+struct conv_window conv_window_of(const struct op_window *window, const struct shape *x,
+                                  const struct shape *y) {
+    struct conv_window ret = {.stride = {window->stride, window->stride}};
+    for (int i = 0; i < 2; i++) {
+        ret.near[i] = op_window_pad(window, i);
+        ret.far[i] = (y->dim[1 + i] - 1) * window->stride + op_window_kernel(window, i) -
+                     x->dim[1 + i] - ret.near[i];
+    }
+    return ret;
 }
 
-static int choose(struct conv_plan *plan, const struct cpu *cpu, enum op_kind kind,
-                  const struct op_window *window, const dnnl_dims_t pads[2],
-                  dnnl_primitive_attr_t attr, struct error *err) {
-    dnnl_dims_t stride = {window->stride, window->stride}, dilation = {0, 0};
+int64_t conv_channels_read(const struct op_window *window, const struct shape *w) {
+    return w->dim[3] * op_window_groups(window);
+}
+
+static int describe(struct conv_plan *plan, const struct cpu *cpu, const struct op *op,
+                    const struct conv_tensors *t, struct error *err) {
+    const int64_t *x = t->x->shape.dim, *y = t->y->shape.dim;
+    const struct shape *w = &t->w->shape;
+    const int groups = op_window_groups(&op->attr.window);
+    dnnl_dims_t x_dims = {x[0], conv_channels_read(&op->attr.window, w), x[1], x[2]};
+    dnnl_dims_t y_dims = {y[0], y[3], y[1], y[2]};
+    dnnl_data_type_t type = dnn_type(cpu, t->x->dtype);
+    dnnl_data_type_t w_type = op->kind == OP_CONV2D_GRAD_WEIGHT ? dnnl_f32 : type;
+    if (dnn_desc_channels_last(&plan->x, x_dims, type, x[3], err) != 0 ||
+        dnn_desc_channels_last(&plan->y, y_dims, type, y[3], err) != 0 ||
+        dnn_desc_weights(&plan->master, w, groups, dnnl_f32, err) != 0)
+        return -1;
+    return dnn_desc_weights_any(&plan->w, w, groups, w_type, err);
+}
+
+static int choose(struct conv_plan *plan, const struct cpu *cpu, const struct op *op,
+                  const struct conv_tensors *t, dnnl_primitive_attr_t attr, struct error *err) {
+    const enum op_kind kind = op->kind;
+    const struct conv_window v = conv_window_of(&op->attr.window, &t->x->shape, &t->y->shape);
     dnnl_memory_desc_t forward_w = NULL;
-    dnnl_dims_t w_dims;
-    const dnnl_dim_t *dims = NULL;
-    (void)dnnl_memory_desc_query(plan->master, dnnl_query_dims, &dims);
-    memcpy(w_dims, dims, sizeof(dnnl_dim_t) * 4);
-    dnnl_data_type_t type = dnnl_f32;
-    (void)dnnl_memory_desc_query(plan->x, dnnl_query_data_type, &type);
-    if (dnn_desc_any(&forward_w, 4, w_dims, type, err) != 0)
+    if (dnn_desc_weights_any(&forward_w, &t->w->shape, op_window_groups(&op->attr.window),
+                             dnn_type(cpu, t->x->dtype), err) != 0)
         return -1;
     dnnl_status_t status = dnnl_convolution_forward_primitive_desc_create(
         &plan->forward, cpu->engine, dnnl_forward_training, dnnl_convolution_direct, plan->x,
-        forward_w, NULL, plan->y, stride, dilation, pads[0], pads[1], attr);
+        forward_w, NULL, plan->y, v.stride, v.dilation, v.near, v.far, attr);
     dnnl_memory_desc_destroy(forward_w);
     if (status == dnnl_success && kind == OP_CONV2D)
         plan->desc = plan->forward;
     else if (status == dnnl_success && kind == OP_CONV2D_GRAD_DATA)
         status = dnnl_convolution_backward_data_primitive_desc_create(
-            &plan->desc, cpu->engine, dnnl_convolution_direct, plan->x, plan->w, plan->y, stride,
-            dilation, pads[0], pads[1], plan->forward, attr);
+            &plan->desc, cpu->engine, dnnl_convolution_direct, plan->x, plan->w, plan->y, v.stride,
+            v.dilation, v.near, v.far, plan->forward, attr);
     else if (status == dnnl_success)
         status = dnnl_convolution_backward_weights_primitive_desc_create(
             &plan->desc, cpu->engine, dnnl_convolution_direct, plan->x, plan->w, NULL, plan->y,
-            stride, dilation, pads[0], pads[1], plan->forward, attr);
+            v.stride, v.dilation, v.near, v.far, plan->forward, attr);
     return dnn_check(status, "convolution", err);
 }
 
 int conv_plan_make(struct conv_plan *plan, const struct cpu *cpu, const struct conv_tensors *t,
                    const struct op *op, struct error *err) {
-    const int64_t *x = t->x->shape.dim, *w = t->w->shape.dim, *y = t->y->shape.dim;
-    const struct op_window *window = &op->attr.window;
-    /* The shape rule drops what does not fill a window, so the far padding may be smaller. */
-    dnnl_dims_t pads[2] = {
-        {window->pad, window->pad},
-        {(y[1] - 1) * window->stride + w[1] - x[1] - window->pad,
-         (y[2] - 1) * window->stride + w[2] - x[2] - window->pad},
-    };
     dnnl_primitive_attr_t attr = NULL;
-    if (describe(plan, cpu, op->kind, t, err) != 0 || dnn_attr(&attr, err) != 0)
+    if (describe(plan, cpu, op, t, err) != 0 || dnn_attr(&attr, err) != 0)
         return -1;
-    int result = choose(plan, cpu, op->kind, window, (const dnnl_dims_t *)pads, attr, err);
+    int result = choose(plan, cpu, op, t, attr, err);
     dnnl_primitive_attr_destroy(attr);
     if (result != 0)
         return -1;
@@ -140,8 +144,8 @@ static const struct conv_args grad_data_args = {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIG
                                                 DNNL_ARG_DIFF_SRC};
 
 static int bind_call(struct conv *conv, struct conv_plan *plan, const struct conv_tensors *t,
-                     const struct conv_args *args, const struct op_addresses *addresses,
-                     struct error *err) {
+                     const struct op *op, const struct op_addresses *addresses, struct error *err) {
+    const struct conv_args *args = op->kind == OP_CONV2D ? &forward_args : &grad_data_args;
     const struct cpu *cpu = conv->step.cpu;
     bool forward = args == &forward_args;
     char *scratch = addresses->scratch;
@@ -154,7 +158,7 @@ static int bind_call(struct conv *conv, struct conv_plan *plan, const struct con
                         forward ? t->x : t->y, addresses->inputs[0], &scratch, err) != 0 ||
         dnn_call_arg(&conv->call, cpu, args->second, plan->chosen, weights, err) != 0)
         return -1;
-    if (!forward && t->x->shape.dim[3] != t->w->shape.dim[3]) {
+    if (!forward && t->x->shape.dim[3] != conv_channels_read(&op->attr.window, &t->w->shape)) {
         size_t wide = dnn_wide_bytes(cpu, t->x);
         conv->cleared = wide > 0 ? scratch : addresses->outputs[0];
         conv->cleared_bytes = wide > 0 ? wide : tensor_bytes(t->x);
@@ -176,8 +180,7 @@ static int bind_with(const struct cpu *cpu, const struct graph *graph, const str
     struct conv_tensors t = conv_tensors_of(graph, op);
     int result = conv_plan_make(&plan, cpu, &t, op, err);
     if (result == 0)
-        result = bind_call(conv, &plan, &t, op->kind == OP_CONV2D ? &forward_args : &grad_data_args,
-                           addresses, err);
+        result = bind_call(conv, &plan, &t, op, addresses, err);
     if (result == 0 && plan.packs)
         ret_bound->refresh = (struct bound_step){.run = run_refresh, .context = conv};
     conv_plan_done(&plan);

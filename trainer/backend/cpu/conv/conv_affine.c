@@ -2,7 +2,7 @@
  * A norm is folded into the weights (conv_fold.h). */
 #include "trainer/backend/cpu/base/dnn.h"
 #include "trainer/backend/cpu/conv/conv_fold.h"
-#include "trainer/backend/cpu/conv/conv_kernel.h"
+#include "trainer/backend/cpu/conv/conv_plan.h"
 
 struct affine {
     struct cpu_step step;
@@ -26,15 +26,17 @@ static void plan_done(struct affine_plan *p) {
 }
 
 static int describe(struct affine_plan *p, const struct cpu *cpu, const struct tensor *tx,
-                    const struct tensor *tw, const struct tensor *ty, struct error *err) {
-    const int64_t *x = tx->shape.dim, *w = tw->shape.dim, *y = ty->shape.dim;
-    dnnl_dims_t x_dims = {x[0], w[3], x[1], x[2]}, w_dims = {w[0], w[3], w[1], w[2]};
-    dnnl_dims_t y_dims = {y[0], y[3], y[1], y[2]}, bias_dims = {w[0]};
+                    const struct tensor *tw, const struct tensor *ty,
+                    const struct op_window *window, struct error *err) {
+    const int64_t *x = tx->shape.dim, *y = ty->shape.dim;
+    dnnl_dims_t x_dims = {x[0], conv_channels_read(window, &tw->shape), x[1], x[2]};
+    dnnl_dims_t y_dims = {y[0], y[3], y[1], y[2]}, bias_dims = {y[3]};
+    const int groups = op_window_groups(window);
     dnnl_data_type_t type = dnn_type(cpu, tx->dtype);
     if (dnn_desc_channels_last(&p->x, x_dims, type, x[3], err) != 0 ||
         dnn_desc_channels_last(&p->y, y_dims, type, y[3], err) != 0 ||
-        dnn_desc_channels_last(&p->master, w_dims, dnnl_f32, w[3], err) != 0 ||
-        dnn_desc_any(&p->w, 4, w_dims, type, err) != 0)
+        dnn_desc_weights(&p->master, &tw->shape, groups, dnnl_f32, err) != 0 ||
+        dnn_desc_weights_any(&p->w, &tw->shape, groups, type, err) != 0)
         return -1;
     return dnn_check(dnnl_memory_desc_create_with_tag(&p->bias, 1, bias_dims, dnnl_f32, dnnl_a),
                      "bias", err);
@@ -44,14 +46,10 @@ static int plan_make(struct affine_plan *p, const struct cpu *cpu, const struct 
                      const struct op *op, struct error *err) {
     const struct tensor *tx = cpu_input(graph, op, AFFINE_X), *tw = cpu_input(graph, op, AFFINE_W);
     const struct tensor *ty = cpu_output(graph, op, 0);
-    const int64_t *x = tx->shape.dim, *w = tw->shape.dim, *y = ty->shape.dim;
     const struct op_window *window = &op->attr.window;
-    dnnl_dims_t stride = {window->stride, window->stride}, dilation = {0, 0};
-    dnnl_dims_t near = {window->pad, window->pad};
-    dnnl_dims_t far = {(y[1] - 1) * window->stride + w[1] - x[1] - window->pad,
-                       (y[2] - 1) * window->stride + w[2] - x[2] - window->pad};
+    const struct conv_window v = conv_window_of(window, &tx->shape, &ty->shape);
     dnnl_primitive_attr_t attr = NULL;
-    if (describe(p, cpu, tx, tw, ty, err) != 0 || dnn_attr(&attr, err) != 0)
+    if (describe(p, cpu, tx, tw, ty, window, err) != 0 || dnn_attr(&attr, err) != 0)
         return -1;
     const_dnnl_memory_desc_t added = op->inputs[AFFINE_SIDE] == TENSOR_NONE ? NULL : p->y;
     int result = dnn_attr_epilogue(attr, added, op->attr.relu, err);
@@ -59,7 +57,7 @@ static int plan_make(struct affine_plan *p, const struct cpu *cpu, const struct 
         result =
             dnn_check(dnnl_convolution_forward_primitive_desc_create(
                           &p->desc, cpu->engine, dnnl_forward_training, dnnl_convolution_direct,
-                          p->x, p->w, p->bias, p->y, stride, dilation, near, far, attr),
+                          p->x, p->w, p->bias, p->y, v.stride, v.dilation, v.near, v.far, attr),
                       "convolution", err);
     dnnl_primitive_attr_destroy(attr);
     return result;

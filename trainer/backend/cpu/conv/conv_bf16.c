@@ -30,7 +30,8 @@ bool conv_bf16_has(const struct cpu *cpu, const struct graph *graph, const struc
     const struct tensor *x = cpu_input(graph, op, 0), *w = cpu_input(graph, op, 1);
     const struct op_window *window = &op->attr.window;
     if (!cpu->own_products || x->dtype != DTYPE_BF16 || window->stride != 1 ||
-        w->shape.dim[1] != w->shape.dim[2] || window->pad != (int)w->shape.dim[1] / 2)
+        !op_window_is_plain(window) || w->shape.dim[1] != w->shape.dim[2] ||
+        window->pad != (int)w->shape.dim[1] / 2)
         return false;
     struct winograd winograd = winograd_of(graph, op);
     struct point point = point_of(graph, op);

@@ -10,10 +10,15 @@ static const struct conv_kernel *const kernels[] = {
 };
 enum { KERNELS = sizeof(kernels) / sizeof(kernels[0]) };
 
-/* Returns true if the user's choice allows the kernel for OP. */
+/* Returns true if the user's choice allows the kernel for OP. Our own have no groups, and their
+ * windows are square. */
 static bool is_chosen(const struct conv_kernel *kernel, const struct cpu *cpu,
                       const struct graph *graph, const struct op *op) {
-    if (kernel->family == CPU_CONVS_ONEDNN || kernel->family == cpu->convs)
+    if (kernel->family == CPU_CONVS_ONEDNN)
+        return true;
+    if (!op_window_is_plain(&op->attr.window))
+        return false;
+    if (kernel->family == cpu->convs)
         return true;
     if (cpu->convs == CPU_CONVS_DIRECT && kernel->family == CPU_CONVS_WINOGRAD)
         return false;

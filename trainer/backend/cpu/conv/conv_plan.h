@@ -22,4 +22,14 @@ int conv_plan_make(struct conv_plan *plan, const struct cpu *cpu, const struct c
                    const struct op *op, struct error *err);
 void conv_plan_done(struct conv_plan *plan);
 
+/* oneDNN's description of a window from X to Y: `far` may be less than `near`, as the shape rule
+ * drops what does not fill a window. */
+struct conv_window {
+    dnnl_dims_t stride, dilation, near, far;
+};
+struct conv_window conv_window_of(const struct op_window *window, const struct shape *x,
+                                  const struct shape *y);
+/* The channels of X that weights W read, of all groups: what lies behind them is padding. */
+int64_t conv_channels_read(const struct op_window *window, const struct shape *w);
+
 #endif

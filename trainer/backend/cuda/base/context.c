@@ -100,7 +100,8 @@ int cuda_half_gradient(const struct backend *backend, const struct graph *graph,
     case OP_CONV2D_GRAD_WEIGHT_AFFINE:
     case OP_NORM_CONV2D_GRAD_WEIGHT:
         /* Not the stem: its picture has one channel more than its weights. */
-        return cuda_channels(cuda_input(graph, op, 1)) == cuda_channels(cuda_output(graph, op, 0))
+        return cuda_channels(cuda_input(graph, op, 1)) ==
+                       op_window_groups(&op->attr.window) * cuda_channels(cuda_output(graph, op, 0))
                    ? 0
                    : -1;
     default:

@@ -160,12 +160,14 @@ struct dnn_conv conv_table_shape(const struct conv_table *form, const struct gra
     if (x == NULL)
         x = tensor_of(form, graph, op, DNN_UID_DX);
     const struct tensor *w = conv_table_weights(form, graph, op);
-    return (struct dnn_conv){.batch = x->shape.dim[0],
-                             .height = x->shape.dim[1],
-                             .width = x->shape.dim[2],
-                             .in_channels = x->shape.dim[3],
-                             .out_channels = w->shape.dim[0],
-                             .kernel = w->shape.dim[1],
-                             .stride = op->attr.window.stride,
-                             .padding = op->attr.window.pad};
+    return (struct dnn_conv){
+        .batch = x->shape.dim[0],
+        .height = x->shape.dim[1],
+        .width = x->shape.dim[2],
+        .in_channels = x->shape.dim[3],
+        .out_channels = w->shape.dim[0],
+        .kernel = {w->shape.dim[1], w->shape.dim[2]},
+        .stride = op->attr.window.stride,
+        .padding = {op_window_pad(&op->attr.window, 0), op_window_pad(&op->attr.window, 1)},
+        .groups = op_window_groups(&op->attr.window)};
 }

@@ -25,6 +25,8 @@ const char *dnn_pattern_name(enum dnn_pattern pattern) {
 }
 
 bool dnn_pattern_applies(enum dnn_pattern pattern, const struct dnn_conv *conv) {
+    if (conv->groups > 1 && pattern > DNN_GRAD_WEIGHT)
+        return false;
     switch (pattern) {
     case DNN_JOIN_FORWARD_STATS:
     case DNN_DUAL_JOIN_FORWARD_STATS:
@@ -126,7 +128,7 @@ static desc_t conv_descriptor(struct build *b) {
     struct error *err = b->err;
     cudnnDataType_t compute = CUDNN_DATA_FLOAT;
     cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
-    int64_t pads[2] = {c->padding, c->padding};
+    int64_t pads[2] = {c->padding[0], c->padding[1]};
     int64_t strides[2] = {c->stride, c->stride};
     int64_t ones[2] = {1, 1};
     check(b, dnn_set(d, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &compute, err) ||
@@ -144,8 +146,9 @@ static desc_t conv_descriptor(struct build *b) {
 
 static desc_t filter(struct build *b) {
     const struct dnn_conv *c = b->conv;
-    return tensor(b, DNN_UID_W, (int64_t[4]){c->out_channels, c->in_channels, c->kernel, c->kernel},
-                  b->activation);
+    const int64_t dims[4] = {c->out_channels, dnn_conv_filter_channels(c), c->kernel[0],
+                             c->kernel[1]};
+    return tensor(b, DNN_UID_W, dims, b->activation);
 }
 
 /* The three passes of a convolution have the same operands under different names. IMAGE is the
@@ -413,14 +416,13 @@ static void build_grad_data(struct build *b, enum dnn_pattern pattern) {
 int dnn_graph_build(struct dnn_graph *g, enum dnn_pattern pattern, const struct dnn_conv *conv,
                     cudnnDataType_t activation, struct error *err) {
     *g = (struct dnn_graph){.next_virtual = DNN_UID_VIRTUAL};
-    int64_t out_height = (conv->height + 2 * conv->padding - conv->kernel) / conv->stride + 1;
-    int64_t out_width = (conv->width + 2 * conv->padding - conv->kernel) / conv->stride + 1;
     struct build b = {
         .g = g,
         .conv = conv,
         .activation = activation,
         .in_dims = {conv->batch, conv->in_channels, conv->height, conv->width},
-        .out_dims = {conv->batch, conv->out_channels, out_height, out_width},
+        .out_dims = {conv->batch, conv->out_channels, dnn_conv_output(conv, 0),
+                     dnn_conv_output(conv, 1)},
         .err = err,
     };
     if (pattern == DNN_GRAD_WEIGHT || pattern == DNN_NORM_GRAD_WEIGHT)

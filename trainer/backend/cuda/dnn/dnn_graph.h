@@ -69,11 +69,23 @@ enum dnn_norm_uid {
     DNN_NORM_DBETA,
 };
 
-/* One convolution. Height and width are the input's; `kernel` and `stride` are square. */
+/* One convolution. Height and width are the input's; kernels and paddings are of rows and of
+ * columns, and a group has in_channels / groups inputs. cuDNN takes the number of groups from the
+ * channels of input and filter. */
 struct dnn_conv {
     int64_t batch, height, width, in_channels, out_channels;
-    int64_t kernel, stride, padding;
+    int64_t kernel[2], stride, padding[2], groups;
 };
+
+/* Height (AXIS 0) or width of the output. */
+static inline int64_t dnn_conv_output(const struct dnn_conv *conv, int axis) {
+    const int64_t input = axis == 0 ? conv->height : conv->width;
+    return (input + 2 * conv->padding[axis] - conv->kernel[axis]) / conv->stride + 1;
+}
+/* Inputs that an output reads: a filter's channels. */
+static inline int64_t dnn_conv_filter_channels(const struct dnn_conv *conv) {
+    return conv->in_channels / conv->groups;
+}
 
 struct dnn_graph {
     struct dnn_pool pool;
@@ -85,7 +97,8 @@ struct dnn_graph {
 
 const char *dnn_pattern_name(enum dnn_pattern pattern);
 
-/* Returns false if the form has no meaning: joins before a strided convolution. */
+/* Returns false if the form has no meaning, as joins before a strided convolution, or none of
+ * cuDNN's engines: groups are for the plain passes. */
 bool dnn_pattern_applies(enum dnn_pattern pattern, const struct dnn_conv *conv);
 
 /* Builds and finalizes the operation graph; ACTIVATION is CUDNN_DATA_HALF, _BFLOAT16 or _FLOAT.

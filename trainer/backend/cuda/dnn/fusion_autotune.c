@@ -50,11 +50,10 @@ static double bytes_per_ms(struct cuda *cuda) {
 
 /* No tensor of a pass is larger than its input, its output or its weights in f32. */
 static size_t largest_tensor(const struct dnn_conv *c) {
-    int64_t height = (c->height + 2 * c->padding - c->kernel) / c->stride + 1;
-    int64_t width = (c->width + 2 * c->padding - c->kernel) / c->stride + 1;
     int64_t counts[] = {c->batch * c->height * c->width * c->in_channels,
-                        c->batch * height * width * c->out_channels,
-                        c->out_channels * c->kernel * c->kernel * c->in_channels};
+                        c->batch * dnn_conv_output(c, 0) * dnn_conv_output(c, 1) * c->out_channels,
+                        c->out_channels * c->kernel[0] * c->kernel[1] *
+                            dnn_conv_filter_channels(c)};
     int64_t most = 0;
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
         most = counts[i] > most ? counts[i] : most;

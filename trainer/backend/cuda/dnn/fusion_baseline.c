@@ -33,9 +33,7 @@ static double input_count(const struct dnn_conv *c) {
 }
 
 static double output_count(const struct dnn_conv *c) {
-    int64_t height = (c->height + 2 * c->padding - c->kernel) / c->stride + 1;
-    int64_t width = (c->width + 2 * c->padding - c->kernel) / c->stride + 1;
-    return (double)(c->batch * height * width * c->out_channels);
+    return (double)(c->batch * dnn_conv_output(c, 0) * dnn_conv_output(c, 1) * c->out_channels);
 }
 
 bool conv_fusion_pays(enum dnn_pattern pattern, const struct dnn_conv *conv, enum dtype type,

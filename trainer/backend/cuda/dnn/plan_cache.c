@@ -16,10 +16,11 @@ static void key_of(const struct cuda *cuda, const struct conv_choice *choice, ch
     const struct dnn_conv *c = &choice->conv;
     snprintf(key, KEY_SIZE,
              "%zu|%s|%s %s n%" PRId64 " h%" PRId64 " w%" PRId64 " c%" PRId64 " k%" PRId64
-             " r%" PRId64 " s%" PRId64 " p%" PRId64,
+             " r%" PRId64 "x%" PRId64 " s%" PRId64 " p%" PRId64 "x%" PRId64 " g%" PRId64,
              cudnnGetVersion(), cuda->convs->device.name, dnn_pattern_name(choice->pattern),
              dtype_name(choice->type), c->batch, c->height, c->width, c->in_channels,
-             c->out_channels, c->kernel, c->stride, c->padding);
+             c->out_channels, c->kernel[0], c->kernel[1], c->stride, c->padding[0], c->padding[1],
+             c->groups);
 }
 
 /* Returns the index that VALUE, "ENGINE\tINDEX\tMS", gives for this choice, or -1. */

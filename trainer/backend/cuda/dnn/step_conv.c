@@ -15,7 +15,7 @@ struct conv_step {
     struct dnn_pack pack;
     /* weights: [out * kernel * kernel, in] */
     size_t rows;
-    int in, in_padded;
+    int in, in_padded; /* inputs of an output: a group's */
     void *arena;
     void *packed, *bias;   /* what cuDNN reads or writes */
     size_t packed_bytes;   /* bytes of the weights there that tuning may overwrite */
@@ -43,7 +43,8 @@ static int gamma_slot(const struct op *op) {
 /* Returns true if cuDNN reads the parameters' half-precision copy, bias included. */
 static bool reads_half(const struct graph *graph, const struct op *op, const struct tensor *w,
                        const struct dnn_conv *conv) {
-    return cuda_has_half(graph, w) && conv->in_channels == w->shape.dim[3] && gamma_slot(op) < 0 &&
+    return cuda_has_half(graph, w) && dnn_conv_filter_channels(conv) == w->shape.dim[3] &&
+           gamma_slot(op) < 0 &&
            (!has_bias(op) || cuda_has_half(graph, cuda_input(graph, op, AFFINE_BIAS)));
 }
 
@@ -51,7 +52,7 @@ static bool reads_half(const struct graph *graph, const struct op *op, const str
 static bool is_made_half(const struct graph *graph, const struct tensor *w,
                          const struct dnn_conv *conv) {
     return w->role == TENSOR_GRADIENT && w->dtype == graph->dtype &&
-           conv->in_channels == w->shape.dim[3];
+           dnn_conv_filter_channels(conv) == w->shape.dim[3];
 }
 
 /* Returns true if cuDNN can use neither that nor the arena's own weights. */
@@ -60,12 +61,12 @@ static bool needs_packing(const struct graph *graph, const struct op *op, const 
     if (reads_half(graph, op, w, conv) || is_made_half(graph, w, conv))
         return false;
     bool folded = has_bias(op) || (gamma_slot(op) >= 0 && op->kind == OP_CONV2D_GRAD_DATA_AFFINE);
-    return graph->dtype != DTYPE_F32 || conv->in_channels != w->shape.dim[3] || folded;
+    return graph->dtype != DTYPE_F32 || dnn_conv_filter_channels(conv) != w->shape.dim[3] || folded;
 }
 
 static size_t weight_bytes(const struct graph *graph, const struct tensor *w,
                            const struct dnn_conv *conv) {
-    size_t bytes = cuda_rows(w) * (size_t)conv->in_channels * dtype_size(graph->dtype);
+    size_t bytes = cuda_rows(w) * (size_t)dnn_conv_filter_channels(conv) * dtype_size(graph->dtype);
     return backend_aligned(bytes);
 }
 
@@ -299,7 +300,7 @@ static int bind_conv(struct cuda *cuda, const struct graph *graph, const struct 
     bool gradient = is_weight_gradient(form);
     s->rows = cuda_rows(w);
     s->in = cuda_channels(w);
-    s->in_padded = (int)conv.in_channels;
+    s->in_padded = (int)dnn_conv_filter_channels(&conv);
     /* Slot 1 holds the weights wherever they are an input. */
     s->arena = gradient ? addresses->outputs[0] : addresses->inputs[1];
     bool packs = needs_packing(graph, op, w, &conv);

@@ -1,14 +1,15 @@
 #include "trainer/backend/ref/base/body.h"
 
-/* A pair of an output pixel and a tap of the window inside the image: offsets of the first channel
- * in x, in y, and of the tap in w (of output channel 0). */
+/* A pair of an output pixel and a tap of the window inside the image: offsets of a group's first
+ * channel in x, in y, and of the tap in w (of the group's first output). */
 struct tap {
     int64_t x, y, w;
 };
 
-/* Dimensions of a convolution: x [N,H,W,C], y [N,P,Q,O], w [O,K,K,I]. */
+/* Dimensions of a convolution: x [N,H,W,C], y [N,P,Q,O], w [O,KH,KW,I]; `o` and `i` are a
+ * group's. */
 struct sides {
-    int64_t n, h, w, c, p, q, o, k, i;
+    int64_t n, h, w, c, p, q, outputs, o, kh, kw, i;
     struct op_window window;
 };
 
@@ -20,24 +21,31 @@ static struct sides sides_of(const struct ref_call *call, const struct shape *x,
                           .c = x->dim[3],
                           .p = y->dim[1],
                           .q = y->dim[2],
-                          .o = y->dim[3],
-                          .k = w->dim[1],
+                          .outputs = y->dim[3],
+                          .o = y->dim[3] / op_window_groups(&call->op.attr.window),
+                          .kh = w->dim[1],
+                          .kw = w->dim[2],
                           .i = w->dim[3],
                           .window = call->op.attr.window};
 }
 
+/* Visits each tap once for each group. */
 static void each_tap(const struct sides *s, void *user, void (*visit)(void *, const struct tap *)) {
-    int64_t pixels = s->n * s->p * s->q;
+    const int64_t pixels = s->n * s->p * s->q, taps = s->kh * s->kw;
+    const int pad_h = op_window_pad(&s->window, 0), pad_w = op_window_pad(&s->window, 1);
     for (int64_t pixel = 0; pixel < pixels; pixel++) {
         int64_t q = pixel % s->q, p = pixel / s->q % s->p, n = pixel / s->q / s->p;
-        for (int64_t tap = 0; tap < s->k * s->k; tap++) {
-            int64_t row = p * s->window.stride - s->window.pad + tap / s->k;
-            int64_t column = q * s->window.stride - s->window.pad + tap % s->k;
+        for (int64_t tap = 0; tap < taps; tap++) {
+            int64_t row = p * s->window.stride - pad_h + tap / s->kw;
+            int64_t column = q * s->window.stride - pad_w + tap % s->kw;
             if (row < 0 || row >= s->h || column < 0 || column >= s->w)
                 continue;
-            struct tap t = {
-                .x = ((n * s->h + row) * s->w + column) * s->c, .y = pixel * s->o, .w = tap * s->i};
-            visit(user, &t);
+            for (int64_t g = 0; g < s->outputs / s->o; g++) {
+                struct tap t = {.x = ((n * s->h + row) * s->w + column) * s->c + g * s->i,
+                                .y = pixel * s->outputs + g * s->o,
+                                .w = (g * s->o * taps + tap) * s->i};
+                visit(user, &t);
+            }
         }
     }
 }
@@ -67,7 +75,7 @@ static void forward_four(const struct arrays *a, const struct tap *t, int64_t o,
 
 static void forward_tap(void *user, const struct tap *t) {
     const struct arrays *a = user;
-    int64_t o = 0, step = a->sides.k * a->sides.k * a->sides.i;
+    int64_t o = 0, step = a->sides.kh * a->sides.kw * a->sides.i;
     for (; o + 4 <= a->sides.o; o += 4)
         forward_four(a, t, o, step);
     for (; o < a->sides.o; o++) {
@@ -81,7 +89,7 @@ static void forward_tap(void *user, const struct tap *t) {
 
 static void data_tap(void *user, const struct tap *t) {
     const struct arrays *a = user;
-    int64_t step = a->sides.k * a->sides.k * a->sides.i;
+    int64_t step = a->sides.kh * a->sides.kw * a->sides.i;
     double *x = a->x + t->x;
     int64_t o = 0;
     /* Four at a time, added in the same order. */
@@ -100,7 +108,7 @@ static void data_tap(void *user, const struct tap *t) {
 
 static void weight_tap(void *user, const struct tap *t) {
     const struct arrays *a = user;
-    int64_t step = a->sides.k * a->sides.k * a->sides.i;
+    int64_t step = a->sides.kh * a->sides.kw * a->sides.i;
     const double *x = a->x + t->x;
     for (int64_t o = 0; o < a->sides.o; o++) {
         const double dy = a->y[t->y + o];

@@ -72,11 +72,12 @@ static void behind_an_error_nothing_changes(void) {
     CU_ASSERT_EQUAL(graph_keep(&graph, y, "y"), TENSOR_NONE);
     CU_ASSERT_EQUAL(graph_parameter(&graph, "v", shape_1(2), INIT_ONE, 3), TENSOR_NONE);
     CU_ASSERT_EQUAL(graph_state(&graph, "s", shape_1(2), INIT_ONE), TENSOR_NONE);
-    CU_ASSERT_EQUAL(graph_conv2d(&graph, "c", TENSOR_NONE, 1, 1, (struct op_window){1, 1, 0}),
-                    TENSOR_NONE);
     CU_ASSERT_EQUAL(
-        graph_conv_transpose2d(&graph, "t", TENSOR_NONE, 1, 1, (struct op_window){2, 2, 0}, false),
+        graph_conv2d(&graph, "c", TENSOR_NONE, 1, 1, (struct op_window){.kernel = 1, .stride = 1}),
         TENSOR_NONE);
+    CU_ASSERT_EQUAL(graph_conv_transpose2d(&graph, "t", TENSOR_NONE, 1, 1,
+                                           (struct op_window){.kernel = 2, .stride = 2}, false),
+                    TENSOR_NONE);
     CU_ASSERT_EQUAL(graph_softmax_cross_entropy(&graph, TENSOR_NONE, x, x, 0), TENSOR_NONE);
     CU_ASSERT(graph.tensor_count == tensors && graph.op_count == ops);
     CU_ASSERT(graph.rows == TENSOR_NONE && graph.loss_count == 0);
@@ -134,7 +135,8 @@ static void layers_make_their_weights(void) {
     (void)graph_linear_weights(&graph, "fc", 12, 5);
     (void)graph_norm_weights(&graph, "bn", 6, INIT_ZERO);
     int x = graph_input(&graph, "x", DTYPE_BF16, shape_4(2, 3, 5, 6));
-    int y = graph_conv_transpose2d(&graph, "up", x, 6, 4, (struct op_window){2, 2, 0}, true);
+    int y = graph_conv_transpose2d(&graph, "up", x, 6, 4,
+                                   (struct op_window){.kernel = 2, .stride = 2}, true);
     CU_ASSERT_EQUAL_FATAL(graph_finish(&graph, &err), 0);
     static const struct {
         const char *name;

@@ -14,7 +14,8 @@ struct fixture {
     struct program program;
 };
 
-static const struct op_window one = {1, 1, 0}, three = {3, 1, 1};
+static const struct op_window one = {.kernel = 1, .stride = 1};
+static const struct op_window three = {.kernel = 3, .stride = 1, .pad = 1};
 static const struct norm_options norm = {1e-5, 0.1, INIT_ONE};
 
 static int begin(struct fixture *f) {
@@ -92,7 +93,7 @@ static void shared_weights_have_the_gradient_of_all_who_use_them(void) {
     int levels[2];
     for (int i = 0; i < 2; i++) {
         if (i == 1)
-            x = graph_max_pool(&f.graph, x, (struct op_window){2, 2, 0});
+            x = graph_max_pool(&f.graph, x, (struct op_window){.kernel = 2, .stride = 2});
         int y = graph_conv2d_with(&f.graph, "conv", x, &conv, three);
         y = graph_relu(&f.graph, graph_batch_norm_with(&f.graph, "bn", y, &scale, norm));
         levels[i] =

@@ -218,8 +218,9 @@ static void a_tensor_with_two_readers_is_not_fused_away(void) {
     graph_init(&graph, DTYPE_F32, false);
     int x = graph_input(&graph, "x", DTYPE_F32, shape_4(1, 4, 4, 8));
     int norm = graph_batch_norm(&graph, "bn", x, (struct norm_options){.epsilon = 1e-5});
-    int y = graph_max_pool(&graph, graph_relu(&graph, norm), (struct op_window){2, 2, 0});
-    int z = graph_max_pool(&graph, norm, (struct op_window){2, 2, 0});
+    int y = graph_max_pool(&graph, graph_relu(&graph, norm),
+                           (struct op_window){.kernel = 2, .stride = 2});
+    int z = graph_max_pool(&graph, norm, (struct op_window){.kernel = 2, .stride = 2});
     CU_ASSERT_NOT_EQUAL(graph_keep(&graph, graph_add(&graph, y, z), "sum"), TENSOR_NONE);
     CU_ASSERT_EQUAL(graph_fuse(&graph, backend, FUSION_ALL, &err), 0);
     CU_ASSERT_EQUAL_FATAL(graph.op_count, 5);
@@ -280,7 +281,7 @@ static void a_norm_adds_two_gradients_and_never_drops_a_third(void) {
     int x = graph_input(&graph, "x", DTYPE_F32, shape_4(2, 4, 4, 8));
     struct norm_options norm = {1e-5, 0.1, INIT_ONE};
     int n = graph_batch_norm(&graph, "bn", x, norm);
-    struct op_window window = {2, 2, 0};
+    struct op_window window = {.kernel = 2, .stride = 2};
     int sum = graph_add(&graph, graph_max_pool(&graph, n, window),
                         graph_max_pool(&graph, graph_relu(&graph, n), window));
     end_with_loss(&graph, graph_add(&graph, sum, graph_max_pool(&graph, n, window)));
@@ -306,7 +307,7 @@ static void two_norms_of_one_convolution_keep_their_own_statistics(void) {
     graph_init(&graph, DTYPE_F32, true);
     int x = graph_input(&graph, "x", DTYPE_F32, shape_4(2, 4, 4, 8));
     struct norm_options norm = {1e-5, 0.1, INIT_ONE};
-    x = graph_conv2d(&graph, "conv", x, 8, 8, (struct op_window){1, 1, 0});
+    x = graph_conv2d(&graph, "conv", x, 8, 8, (struct op_window){.kernel = 1, .stride = 1});
     int a = graph_batch_norm(&graph, "a", x, norm), b = graph_batch_norm(&graph, "b", x, norm);
     end_with_loss(&graph, graph_relu(&graph, graph_add(&graph, a, b)));
     struct compile_options options = {.fusion = FUSION_CONV};
@@ -332,7 +333,8 @@ static void what_is_fused_keeps_its_rows(void) {
     int rows = graph_input(&graph, "rows", DTYPE_I32, shape_1(1));
     graph_rows(&graph, rows);
     for (int i = 0; i < 2; i++) {
-        x = graph_conv2d(&graph, i == 0 ? "conv1" : "conv2", x, 8, 8, (struct op_window){1, 1, 0});
+        x = graph_conv2d(&graph, i == 0 ? "conv1" : "conv2", x, 8, 8,
+                         (struct op_window){.kernel = 1, .stride = 1});
         x = graph_relu(&graph, graph_batch_norm(&graph, i == 0 ? "bn1" : "bn2", x,
                                                 (struct norm_options){1e-5, 0.1, INIT_ONE}));
     }

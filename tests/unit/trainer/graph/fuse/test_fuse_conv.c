@@ -9,7 +9,7 @@
 /* Two blocks, of which the first one has a projection: every form of norm gradient that is fused
  * with the convolution behind it. */
 static void build(struct graph *graph) {
-    const struct op_window one = {1, 1, 0};
+    const struct op_window one = {.kernel = 1, .stride = 1};
     const struct norm_options norm = {1e-5, 0.1, INIT_ONE};
     struct error err = {0};
     graph_init(graph, DTYPE_F32, true);

@@ -78,8 +78,9 @@ static void parameters_get_the_gradient_of_all_losses(void) {
     int x = graph_input(&graph, "x", DTYPE_F32, shape_4(2, 4, 4, 3));
     int label = graph_input(&graph, "label", DTYPE_I32, shape_1(2));
     int weight = graph_input(&graph, "weight", DTYPE_F32, shape_1(2));
-    int body = graph_global_avg_pool(
-        &graph, graph_conv2d(&graph, "body", x, 3, 4, (struct op_window){1, 1, 0}));
+    int body =
+        graph_global_avg_pool(&graph, graph_conv2d(&graph, "body", x, 3, 4,
+                                                   (struct op_window){.kernel = 1, .stride = 1}));
     for (int i = 0; i < 2; i++) {
         int logits = graph_linear(&graph, i == 0 ? "a" : "b", body, 3);
         (void)graph_softmax_cross_entropy(&graph, logits, label, weight, 0);
@@ -141,7 +142,7 @@ static void an_operator_without_a_rule_stops_the_gradient(void) {
         int x = graph_input(&graph, "x", DTYPE_F32, shape_4(2, 4, 4, 4));
         int label = graph_input(&graph, "label", DTYPE_I32, shape_1(2));
         int weight = graph_input(&graph, "weight", DTYPE_F32, shape_1(2));
-        int y = graph_conv2d(&graph, "conv", x, 4, 4, (struct op_window){1, 1, 0});
+        int y = graph_conv2d(&graph, "conv", x, 4, 4, (struct op_window){.kernel = 1, .stride = 1});
         int op = graph_append(&graph, OP_RELU_GRAD, "choice", (int[]){y, y}, NULL, &err);
         CU_ASSERT_FATAL(op >= 0);
         int chosen = graph.ops[op].outputs[0];
@@ -162,7 +163,7 @@ static void an_operator_without_a_rule_stops_the_gradient(void) {
 static void gradients_have_the_rows_of_their_operators_and_sums_have_none(void) {
     struct graph graph;
     struct error err = {0};
-    struct op_window window = {1, 1, 0};
+    struct op_window window = {.kernel = 1, .stride = 1};
     graph_init(&graph, DTYPE_F32, true);
     int x = graph_input(&graph, "x", DTYPE_F32, shape_4(2, 4, 4, 4));
     int rows = graph_input(&graph, "rows", DTYPE_I32, shape_1(1));

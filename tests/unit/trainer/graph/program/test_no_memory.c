@@ -15,7 +15,7 @@ enum { ALLOCATIONS_MAX = 2000 };
 /* Convolutions with norms and a join, a pool and two heads: something for each pass of a compile.
  */
 static int describe(struct graph *graph, enum dtype dtype, struct error *err) {
-    const struct op_window one = {1, 1, 0};
+    const struct op_window one = {.kernel = 1, .stride = 1};
     const struct norm_options norm = {1e-5, 0.1, INIT_ONE};
     graph_init(graph, dtype, true);
     int x = graph_input(graph, "x", dtype, shape_4(2, 4, 4, 8));

@@ -28,9 +28,9 @@ static int describe_frozen(struct graph *graph, struct error *err) {
     graph_init(graph, DTYPE_BF16, true);
     int x = graph_input(graph, "x", DTYPE_BF16, shape_4(2, 4, 4, 16));
     graph_freeze(graph, true);
-    x = graph_conv2d(graph, "frozen", x, 16, 16, (struct op_window){1, 1, 0});
+    x = graph_conv2d(graph, "frozen", x, 16, 16, (struct op_window){.kernel = 1, .stride = 1});
     graph_freeze(graph, false);
-    x = graph_conv2d(graph, "conv", x, 16, 32, (struct op_window){1, 1, 0});
+    x = graph_conv2d(graph, "conv", x, 16, 32, (struct op_window){.kernel = 1, .stride = 1});
     x = graph_batch_norm(graph, "bn", x, (struct norm_options){1e-5, 0.1, INIT_ONE});
     int label = graph_input(graph, "label", DTYPE_I32, shape_1(2));
     int weight = graph_input(graph, "weight", DTYPE_F32, shape_1(2));

@@ -8,16 +8,18 @@ static const struct dnn_conv pointwise = {.batch = 32,
                                           .width = 14,
                                           .in_channels = 64,
                                           .out_channels = 256,
-                                          .kernel = 1,
-                                          .stride = 1};
+                                          .kernel = {1, 1},
+                                          .stride = 1,
+                                          .groups = 1};
 static const struct dnn_conv strided = {.batch = 32,
                                         .height = 28,
                                         .width = 28,
                                         .in_channels = 64,
                                         .out_channels = 64,
-                                        .kernel = 3,
+                                        .kernel = {3, 3},
                                         .stride = 2,
-                                        .padding = 1};
+                                        .groups = 1,
+                                        .padding = {1, 1}};
 
 static void every_pattern_builds_in_every_type(void) {
     static const cudnnDataType_t types[] = {CUDNN_DATA_HALF, CUDNN_DATA_BFLOAT16, CUDNN_DATA_FLOAT};

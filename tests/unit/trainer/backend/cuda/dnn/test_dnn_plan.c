@@ -12,9 +12,10 @@ static const struct dnn_conv conv = {.batch = 64,
                                      .width = 28,
                                      .in_channels = 128,
                                      .out_channels = 128,
-                                     .kernel = 3,
+                                     .kernel = {3, 3},
                                      .stride = 1,
-                                     .padding = 1};
+                                     .groups = 1,
+                                     .padding = {1, 1}};
 
 /* QUERY without its device, which DEVICE_FILE describes. */
 static int find(struct dnn_plan_list *list, const char *device_file, cudnnDataType_t type,

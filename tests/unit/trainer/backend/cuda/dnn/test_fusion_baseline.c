@@ -8,8 +8,9 @@ static const struct dnn_conv wide = {.batch = 256,
                                      .width = 56,
                                      .in_channels = 64,
                                      .out_channels = 256,
-                                     .kernel = 1,
-                                     .stride = 1};
+                                     .kernel = {1, 1},
+                                     .stride = 1,
+                                     .groups = 1};
 static const double in_bytes = 256.0 * 56 * 56 * 64 * 2, out_bytes = 256.0 * 56 * 56 * 256 * 2;
 /* A copy at 4 TB/s. */
 static const double rate = 4e9;
@@ -60,7 +61,7 @@ static void the_rival_of_every_fused_pattern_has_less_around_it(void) {
 
 static void strides_make_the_output_small(void) {
     struct dnn_conv strided = wide;
-    strided.stride = 2;
+    strided.stride = 2, .groups = 1;
     struct conv_times times = {.fused_ms = 0.3F + 0.0535F, .plain_ms = 0.3F, .bytes_per_ms = rate};
     /* A quarter of 2 * 411 MB at 4 TB/s is 0.0514 ms, and the launch. */
     CU_ASSERT_FALSE(conv_fusion_pays(DNN_FORWARD_BIAS, &strided, DTYPE_F16, &times));

@@ -20,9 +20,10 @@ static void open_world(struct world *w, const char *name) {
     (void)snprintf(w->convs.device.name, sizeof(w->convs.device.name), "some GPU");
     w->cuda.convs = &w->convs;
     w->cuda.options.plan_cache = w->path;
-    w->choice = (struct conv_choice){.pattern = DNN_FORWARD_BIAS,
-                                     .type = DTYPE_F16,
-                                     .conv = {.batch = 1, .height = 4, .kernel = 1, .stride = 1}};
+    w->choice = (struct conv_choice){
+        .pattern = DNN_FORWARD_BIAS,
+        .type = DTYPE_F16,
+        .conv = {.batch = 1, .height = 4, .kernel = {1, 1}, .stride = 1, .groups = 1}};
     w->choice.plans.count = 2;
     w->choice.plans.plans[0].engine = 41;
     w->choice.plans.plans[1].engine = 62;
