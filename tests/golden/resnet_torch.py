@@ -4,6 +4,7 @@
     python3 tests/golden/resnet_torch.py resnet18 >tests/golden/resnet/resnet18.txt
     python3 tests/golden/resnet_torch.py resnet50 >tests/golden/resnet/resnet50.txt
     python3 tests/golden/resnet_torch.py wide_resnet50_2 --steps 1 >tests/golden/resnet/wide_resnet50_2.txt
+    python3 tests/golden/resnet_torch.py resnext50_32x4d --steps 1 >tests/golden/resnet/resnext50_32x4d.txt
 
 Needs torch and torchvision (2.15.0 and 0.29.2 made the files that are here). Weights, pictures and
 labels are a hash of name and place, which tests/golden/test_resnet.c computes, too; so the files hold

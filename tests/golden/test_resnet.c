@@ -242,9 +242,13 @@ static void wide_resnet50_of_the_reference_is_torchs(void) {
     check_model("wide_resnet50_2", reference(), FUSION_NONE);
 }
 
+static void resnext50_of_the_reference_is_torchs(void) {
+    check_model("resnext50_32x4d", reference(), FUSION_NONE);
+}
+
 #define OF_THE_REFERENCE                                                                           \
     UNIT(resnet18_of_the_reference_is_torchs), UNIT(resnet50_of_the_reference_is_torchs),          \
-        UNIT(wide_resnet50_of_the_reference_is_torchs)
+        UNIT(wide_resnet50_of_the_reference_is_torchs), UNIT(resnext50_of_the_reference_is_torchs)
 
 #ifdef RINGMASTER_HAVE_CPU
 static struct backend *fast(void) {
@@ -269,8 +273,14 @@ static void wide_resnet50_of_the_cpu_is_torchs(void) {
     check_model("wide_resnet50_2", fast(), FUSION_CONV);
 }
 
+static void resnext50_of_the_cpu_is_torchs(void) {
+    check_model("resnext50_32x4d", fast(), FUSION_NONE);
+    check_model("resnext50_32x4d", fast(), FUSION_CONV);
+}
+
 UNIT_SUITE("golden.resnet", OF_THE_REFERENCE, UNIT(resnet18_of_the_cpu_is_torchs),
-           UNIT(resnet50_of_the_cpu_is_torchs), UNIT(wide_resnet50_of_the_cpu_is_torchs))
+           UNIT(resnet50_of_the_cpu_is_torchs), UNIT(wide_resnet50_of_the_cpu_is_torchs),
+           UNIT(resnext50_of_the_cpu_is_torchs))
 #else
 UNIT_SUITE("golden.resnet", OF_THE_REFERENCE)
 #endif

@@ -32,6 +32,7 @@ exported() {
 exported resnet20
 exported resnet18
 exported resnet50 --image-size 64
+exported resnext50_32x4d --image-size 64
 [ -z "${RINGMASTER_LONG:-}" ] || exported vgg16
 
 echo "what is not written"

@@ -68,6 +68,7 @@ static int residual_block(struct graph *graph, const struct block *block, int x)
         first.stride = block->stride;
         second = three;
     }
+    second.groups = block->backbone->family->groups;
     if (block->backbone->family->bottleneck) {
         y = graph_relu(graph, conv_norm(graph, block, 1, x, block->inputs, inner, first, INIT_ONE));
         y = graph_relu(graph, conv_norm(graph, block, 2, y, inner, inner, second, INIT_ONE));

@@ -22,6 +22,7 @@ struct backbone_family {
     int channels;    /* of the stem and of the first stage's inner maps; doubled in each further
                       * stage */
     int widening;    /* factor of a bottleneck's inner channels (Zagoruyko, Komodakis 2016); 0: 1 */
+    int groups;      /* of a bottleneck's 3x3 (Xie et al. 2017); 0: 1 */
     int blocks[BACKBONE_STAGES]; /* 0: no such stage */
 };
 

@@ -13,13 +13,13 @@
 
 static const struct detector_family families[] = {
     {.name = "maskrcnn_resnet50_fpn",
-     .backbone = {"resnet50", true, false, 64, 1, {3, 4, 6, 3}},
+     .backbone = {"resnet50", true, false, 64, 1, 1, {3, 4, 6, 3}},
      .pyramid = 256,
      .anchors = {32, 64, 128, 256, 512},
      .hidden = 1024,
      .mask_convs = 4},
     {.name = "maskrcnn_tiny",
-     .backbone = {"tiny", true, false, 16, 1, {1, 1, 1, 1}},
+     .backbone = {"tiny", true, false, 16, 1, 1, {1, 1, 1, 1}},
      .pyramid = 64,
      .anchors = {8, 16, 32, 64, 128},
      .hidden = 128,

@@ -124,6 +124,8 @@ static const struct model MODELS[] = {
     RESNET(110, 32),
     CLASSIFIER("wide_resnet50_2", build_resnet, 224),
     CLASSIFIER("wide_resnet101_2", build_resnet, 224),
+    CLASSIFIER("resnext50_32x4d", build_resnet, 224),
+    CLASSIFIER("resnext101_32x8d", build_resnet, 224),
     {.name = "vgg16",
      .task = MODEL_CLASSIFY,
      .build = vgg_build,

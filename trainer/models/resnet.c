@@ -5,18 +5,20 @@
 #include "trainer/models/backbone.h"
 
 static const struct backbone_family families[] = {
-    {"resnet18", false, false, 64, 1, {2, 2, 2, 2}},
-    {"resnet34", false, false, 64, 1, {3, 4, 6, 3}},
-    {"resnet50", true, false, 64, 1, {3, 4, 6, 3}},
-    {"resnet101", true, false, 64, 1, {3, 4, 23, 3}},
-    {"resnet152", true, false, 64, 1, {3, 8, 36, 3}},
-    {"resnet20", false, true, 16, 1, {3, 3, 3, 0}},
-    {"resnet32", false, true, 16, 1, {5, 5, 5, 0}},
-    {"resnet44", false, true, 16, 1, {7, 7, 7, 0}},
-    {"resnet56", false, true, 16, 1, {9, 9, 9, 0}},
-    {"resnet110", false, true, 16, 1, {18, 18, 18, 0}},
-    {"wide_resnet50_2", true, false, 64, 2, {3, 4, 6, 3}},
-    {"wide_resnet101_2", true, false, 64, 2, {3, 4, 23, 3}},
+    {"resnet18", false, false, 64, 1, 1, {2, 2, 2, 2}},
+    {"resnet34", false, false, 64, 1, 1, {3, 4, 6, 3}},
+    {"resnet50", true, false, 64, 1, 1, {3, 4, 6, 3}},
+    {"resnet101", true, false, 64, 1, 1, {3, 4, 23, 3}},
+    {"resnet152", true, false, 64, 1, 1, {3, 8, 36, 3}},
+    {"resnet20", false, true, 16, 1, 1, {3, 3, 3, 0}},
+    {"resnet32", false, true, 16, 1, 1, {5, 5, 5, 0}},
+    {"resnet44", false, true, 16, 1, 1, {7, 7, 7, 0}},
+    {"resnet56", false, true, 16, 1, 1, {9, 9, 9, 0}},
+    {"resnet110", false, true, 16, 1, 1, {18, 18, 18, 0}},
+    {"wide_resnet50_2", true, false, 64, 2, 1, {3, 4, 6, 3}},
+    {"wide_resnet101_2", true, false, 64, 2, 1, {3, 4, 23, 3}},
+    {"resnext50_32x4d", true, false, 64, 2, 32, {3, 4, 6, 3}},
+    {"resnext101_32x8d", true, false, 64, 4, 32, {3, 4, 23, 3}},
 };
 
 static const double EPSILON = 1e-5;
@@ -33,7 +35,7 @@ bool resnet_known(const char *model) {
 const char *resnet_names(void) {
     return "resnet18, resnet34, resnet50, resnet101, resnet152, "
            "resnet20, resnet32, resnet44, resnet56, resnet110, "
-           "wide_resnet50_2, wide_resnet101_2";
+           "wide_resnet50_2, wide_resnet101_2, resnext50_32x4d, resnext101_32x8d";
 }
 
 int resnet_default_image_size(const char *model) {

@@ -51,6 +51,8 @@ static void parameter_counts_are_those_of_the_published_models(void) {
         {"resnet110", 10, 335, 1730714},
         {"wide_resnet50_2", 1000, 161, 68883240},
         {"wide_resnet101_2", 1000, 314, 126886696},
+        {"resnext50_32x4d", 1000, 161, 25028904},
+        {"resnext101_32x8d", 1000, 314, 88791336},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct resnet_config config =
