@@ -1,6 +1,7 @@
 #!/bin/sh
 # Measures serving: `ringtrain serve` against onnxruntime in a Python server, with the same network, pictures, cores and
-# clients, in turns. Prints p50, p99 and pictures a second of each round, and the ratios of the medians.
+# clients, in turns. Prints p50, p99, pictures a second and processor time a picture of each round, and the
+# ratios of the medians.
 #
 #   sh bench/serve.sh [BIN]
 #
@@ -47,26 +48,28 @@ ours=8091
 theirs=8092
 "$bin/ringtrain" serve --model-dir "$work/model" --listen 127.0.0.1 --port $ours --threads "$threads" --data-threads 2 \
     --access-log false >"$work/served.ours" 2>&1 &
+ours_is=$!
 servers="$servers $!"
 "$python" bench/serve_peer.py $theirs "$work/model.onnx" "$threads" >"$work/served.theirs" 2>&1 &
+theirs_is=$!
 servers="$servers $!"
 answers $ours
 answers $theirs
 
-# load PORT CLIENTS SECONDS
+# load PORT PID CLIENTS SECONDS
 load() {
-    xargs "$python" bench/serve_load.py "$1" "$2" "$3" <"$work/pictures"
+    xargs "$python" bench/serve_load.py "$1" "$2" "$3" "$4" <"$work/pictures"
 }
-load $ours 1 2 >/dev/null
-load $theirs 1 2 >/dev/null
-echo "$model, $threads threads, $clients clients: p50 ms, p99 ms, pictures/s"
+load $ours "$ours_is" 1 2 >/dev/null
+load $theirs "$theirs_is" 1 2 >/dev/null
+echo "$model, $threads threads, $clients clients: p50 ms, p99 ms, pictures/s, processor ms/picture"
 for count in 1 "$clients"; do
     : >"$work/ours"
     : >"$work/theirs"
     round=0
     while [ "$round" -lt "$rounds" ]; do
-        load $ours "$count" "$seconds" >>"$work/ours"
-        load $theirs "$count" "$seconds" >>"$work/theirs"
+        load $ours "$ours_is" "$count" "$seconds" >>"$work/ours"
+        load $theirs "$theirs_is" "$count" "$seconds" >>"$work/theirs"
         echo "$count client(s): ringtrain $(tail -n 1 "$work/ours"), onnxruntime $(tail -n 1 "$work/theirs")"
         round=$((round + 1))
     done
@@ -74,5 +77,6 @@ for count in 1 "$clients"; do
     awk -v n="$count" -v a="$(median "$work/ours" 3)" -v b="$(median "$work/theirs" 3)" \
         -v p="$(median "$work/ours" 1)" -v q="$(median "$work/theirs" 1)" \
         -v r="$(median "$work/ours" 2)" -v s="$(median "$work/theirs" 2)" \
-        'BEGIN { printf "%d client(s), ratios: pictures/s %.2f, p50 %.2f, p99 %.2f\n", n, a / b, p / q, r / s }'
+        -v u="$(median "$work/ours" 4)" -v v="$(median "$work/theirs" 4)" \
+        'BEGIN { printf "%d client(s), ratios: pictures/s %.2f, p50 %.2f, p99 %.2f, processor %.2f\n", n, a / b, p / q, r / s, u / v }'
 done

@@ -1,14 +1,25 @@
-"""Load for bench/serve.sh: serve_load.py PORT CLIENTS SECONDS PICTURE...; prints "p50_ms p99_ms pictures_a_second".
+"""Load for bench/serve.sh: serve_load.py PORT PID CLIENTS SECONDS PICTURE...; prints "p50_ms p99_ms pictures_a_second cpu_ms".
 
-Each client has a connection of its own and asks for the next picture as soon as it has its answer.
+Each client has a connection of its own and asks for the next picture as soon as it has its answer. cpu_ms is
+processor time of the server PID a picture, which depends less on what else the machine does.
 """
 import http.client
+import os
 import sys
 import threading
 import time
 
-PORT, CLIENTS, SECONDS = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
-pictures = [open(path, "rb").read() for path in sys.argv[4:]]
+PORT, PID, CLIENTS, SECONDS = int(sys.argv[1]), sys.argv[2], int(sys.argv[3]), float(sys.argv[4])
+pictures = [open(path, "rb").read() for path in sys.argv[5:]]
+
+
+def used():
+    """Seconds of the processor that the server has taken."""
+    with open(f"/proc/{PID}/stat", encoding="ascii") as f:
+        fields = f.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 end = time.monotonic() + SECONDS
 times = []
 
@@ -27,12 +38,12 @@ def run(at):
         at += CLIENTS
 
 
-begun = time.monotonic()
+begun, before = time.monotonic(), used()
 threads = [threading.Thread(target=run, args=(i,)) for i in range(CLIENTS)]
 for t in threads:
     t.start()
 for t in threads:
     t.join()
-took = time.monotonic() - begun
+took, spent = time.monotonic() - begun, used() - before
 times.sort()
-print(f"{1000 * times[len(times) // 2]:.1f} {1000 * times[len(times) * 99 // 100]:.1f} {len(times) / took:.2f}")
+print(f"{1000 * times[len(times) // 2]:.1f} {1000 * times[len(times) * 99 // 100]:.1f} {len(times) / took:.2f} {1000 * spent / len(times):.1f}")

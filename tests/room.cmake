@@ -217,6 +217,7 @@ foreach(app_room device normalize step board run command command/output command/
     serve serve/request serve/http comm_check comm_check/measure scaling trials)
     room_tests(trainer/app/${app_room} ALONE report)
 endforeach()
+with_held_clock(unit_app_serve)
 target_sources(unit_app_device PRIVATE
     ${CMAKE_SOURCE_DIR}/tests/unit/trainer/comm/tcp/rank_threads.c)
 target_link_options(unit_checkpoint_safetensors_read PRIVATE -Wl,--wrap=pread)

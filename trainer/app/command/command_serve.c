@@ -10,6 +10,7 @@
 #include "trainer/app/device/memory_left.h"
 #include "trainer/app/device/ranks.h"
 #include "trainer/app/device/wait_policy.h"
+#include "trainer/app/serve/batch_sizes.h"
 #include "trainer/app/serve/http/http_server.h"
 #include "trainer/app/serve/serve_classes.h"
 #include "trainer/graph/program/sizes.h"
@@ -127,7 +128,10 @@ static int run(struct serving *s, struct error *err) {
     if (find_port(o, &port, err) != 0 || stop_signal_listen(err) != 0 || open_model(s, err) != 0)
         return -1;
     const size_t body = (size_t)o->max_body * MIB;
-    const struct server_options options = {.queue = s->queue,
+    struct picture_queue queue = s->queue;
+    if (batch_sizes_choose(&s->servable, &queue, err) != 0)
+        return -1;
+    const struct server_options options = {.queue = queue,
                                            .body_max = body,
                                            .bodies_max = BODIES * body,
                                            .stop = o->stop_seconds * CLOCK_SECOND};

@@ -380,8 +380,8 @@ static const struct flag FLAGS[] = {
     INT("port", port, "0", 0, 65535, S, "N",
         "port to listen on (0: $SAGEMAKER_BIND_TO_PORT, else 8080)"),
     INT_OF(C, "max-batch", max_batch, "16", 1, 64, S, "N",
-           "pictures that are computed at once, at most; the network is compiled for batches of 1, "
-           "4, 16 and this"),
+           "pictures that are computed at once, at most; of batches of 1, 4, 16 and this those are "
+           "used that compute more pictures a second than smaller ones"),
     REAL_OF(C, "batch-delay", batch_delay, "2", 0, 1000, S, "MS",
             "longest wait of a picture for others of its batch, while others may arrive"),
     INT("queue", queue, "0", 0, 65536, S, "N",

@@ -40,10 +40,12 @@ struct servable_table {
     /* Fills the input and the group of PICTURE. EXIT_CODE_DATA: the bytes are at fault. */
     int (*decode)(const struct servable *servable, void *worker, const uint8_t *bytes, size_t size,
                   struct served_picture *picture, struct error *err);
-    /* Answers COUNT pictures of one group in a batch of SIZE, or sets their errors. An error of its
-     * own means that the network cannot compute. */
+    /* Answers COUNT pictures of one group in a batch of SIZE, or sets their errors. COUNT 0: a
+     * rehearsal with blank ones. An error of its own means that the network cannot compute. */
     int (*compute)(const struct servable *servable, struct served_picture *const *pictures,
                    int count, int size, struct error *err);
+    /* No batch of SIZE will be computed any more. */
+    void (*drop)(const struct servable *servable, int size);
     void (*close)(struct servable *servable);
 };
 

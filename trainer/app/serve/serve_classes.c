@@ -14,7 +14,7 @@
 struct serve_classes {
     struct network *net;               /* borrowed, these three */
     const struct model_config *config; /* of the model */
-    const struct picture_queue *queue;
+    const struct picture_queue *queue; /* with all sizes that NET is compiled for */
     struct augment crop;
     size_t top;
     uint8_t *pixels;          /* owned, all below; of the largest batch */
@@ -98,6 +98,10 @@ static int compute(const struct servable *servable, struct served_picture *const
     return 0;
 }
 
+static void drop(const struct servable *servable, int size) {
+    program_done(&pass_of(servable->own, size)->program);
+}
+
 static void close_classes(struct servable *servable) {
     struct serve_classes *s = servable->own;
     free(s->pixels);
@@ -128,6 +132,7 @@ int serve_classes_open(struct servable *ret, struct network *net, const struct m
         .worker_close = worker_close,
         .decode = decode,
         .compute = compute,
+        .drop = drop,
         .close = close_classes,
     };
     struct serve_classes *s = calloc(1, sizeof(*s));
