@@ -73,6 +73,47 @@ code 0 "$ringtrain" predict --model-dir "$work/objects" --out "$work/q3" --threa
 [ "$(tr -d '\n' <"$work/q3/predictions.json")" = "[]" ] || fail "objects above 1"
 grep -qE 'no object has a score of 1 or more, the highest is 0\.[0-9e-]+: --score-threshold' "$work/err" || fail "not what hid them"
 
+# as_one FOLDER FOLDER WHAT: both have the same files, byte by byte.
+as_one() {
+    checks=$((checks + 1))
+    diff -r "$1" "$2" >"$work/out" 2>&1 || { cat "$work/out"; fail "$3: another result than with one rank"; }
+}
+# several RUN: `ranks 3`, or another way to run a command as three ranks that end with 0.
+several() {
+    "$@" "$ringtrain" predict --model-dir "$work/classes" --out "$work/several-p" --threads 1 --batch-size 2 --top 3 \
+        --bad-samples skip "$work/mixed" "$data/val" >"$work/out" 2>"$work/err" || { cat "$work/err"; fail "$*: classes"; }
+    as_one "$work/one-p" "$work/several-p" "$*"
+    "$@" "$ringtrain" predict --model-dir "$work/objects" --out "$work/several-q" --threads 1 --batch-size 2 --score-threshold 0 \
+        --bad-samples skip --format png "$work/mixed" "$work/set/val" >"$work/out" 2>"$work/err" || { cat "$work/err"; fail "$*: objects"; }
+    as_one "$work/one-q" "$work/several-q" "$*"
+    rm -r "$work/several-p" "$work/several-q"
+}
+over_tcp() {
+    together 3 predicted "$@"
+    cat "$work/predicted.out"
+}
+echo "several ranks make one list, the same"
+code 0 "$ringtrain" predict --model-dir "$work/classes" --out "$work/one-p" --threads 1 --batch-size 2 --top 3 --bad-samples skip \
+    "$work/mixed" "$data/val"
+code 0 "$ringtrain" predict --model-dir "$work/objects" --out "$work/one-q" --threads 1 --batch-size 2 --score-threshold 0 \
+    --bad-samples skip --format png "$work/mixed" "$work/set/val"
+without_launcher
+several over_tcp
+grep -q "9 of 12 pictures: predictions in" "$work/predicted.out" || { cat "$work/predicted.out"; fail "no word of the end"; }
+! grep -q "predictions in" "$work/predicted.1" || fail "two ranks tell the end"
+if can_mpirun; then
+    several ranks 3
+    several ranks 2
+    # More ranks than pictures; a picture that cannot be used ends all ranks with one code.
+    ranks 3 "$ringtrain" predict --model-dir "$work/classes" --out "$work/few" --threads 1 "$one" >"$work/out" 2>"$work/err" ||
+        { cat "$work/err"; fail "more ranks than pictures"; }
+    reads "$work/few/predictions.json" 'len(j["pictures"]) == 1'
+    grep -q "^$one  " "$work/out" || fail "no answer of three ranks"
+    recorded_ranks 2 "$ringtrain" predict --model-dir "$work/classes" --out "$work/few" --threads 1 "$work/mixed"
+    codes 66 2
+    says "3 of 8 pictures cannot be used"
+fi
+
 echo "pictures that are called by numbers keep them, and are scored by them"
 code 0 "$ringtrain" predict --model-dir "$work/objects" --out "$work/v" --threads 1 --score-threshold 0 "$work/set/val"
 reads "$work/v/pictures.json" '[i["id"] for i in j["images"]] == sorted(int(i["file_name"].rsplit("/", 1)[1].split(".")[0]) for i in j["images"])'

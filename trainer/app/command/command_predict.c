@@ -16,6 +16,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 struct prediction {
@@ -24,6 +25,7 @@ struct prediction {
     struct status_line line;
     int64_t bad_allowed; /* limit of --bad-samples */
     int64_t bad_names;   /* names on the command line that lead to no picture */
+    bool first;          /* this rank writes and reports */
 };
 
 static void prediction_done(struct prediction *p) {
@@ -43,15 +45,35 @@ static int list_pictures(struct prediction *p, char *const *words, int count, st
             *err = why;
             return -1;
         }
-        log_warning("%s", why.text);
+        if (p->first)
+            log_warning("%s", why.text);
         p->bad_names++;
     }
     if (p->pictures.count == 0)
         return error_set(err, EXIT_CODE_DATA, "none of the %d names leads to a picture", count);
     skipped_files_text(&p->pictures.left_out, left, sizeof(left));
-    if (left[0] != '\0')
+    if (left[0] != '\0' && p->first)
         log_info("%zu picture%s; %s", p->pictures.count, STR_PLURAL(p->pictures.count), left);
     return 0;
+}
+
+/* Each rank takes its share of one list. */
+static int agree(const struct prediction *p, struct error *err) {
+    uint64_t hash = STR_HASH_START;
+    for (size_t i = 0; i < p->pictures.count; i++)
+        hash = str_hash(hash, p->pictures.paths[i], strlen(p->pictures.paths[i]) + 1);
+    return ranks_agree(p->trained.comm, "the list of pictures", hash, EXIT_CODE_DATA, err);
+}
+
+/* Of the writing rank: the others neither read nor make the folder. */
+static int open_out(const struct prediction *p, const struct task_predictions *predictions,
+                    struct error *err) {
+    const struct task_data *data = &p->trained.data;
+    if (!p->first)
+        return 0;
+    if (file_make_dirs(predictions->folder, err) != 0)
+        return error_wrap(err, "--out");
+    return data->task->predictions_check(data, predictions, err);
 }
 
 static int open_model(struct prediction *p, const struct task_predictions *predictions,
@@ -66,10 +88,7 @@ static int open_model(struct prediction *p, const struct task_predictions *predi
     /* Bad pictures are reported at the end; the others are still processed. */
     p->bad_allowed = t->data.bad_allowed;
     t->data.bad_allowed = INT64_MAX;
-    if (file_make_dirs(predictions->folder, err) != 0)
-        return error_wrap(err, "--out");
-    if (t->data.task->predictions_check(&t->data, predictions, err) != 0 ||
-        trained_open_network(t, err) != 0)
+    if (open_out(p, predictions, err) != 0 || trained_open_network(t, err) != 0)
         return -1;
     return trained_load(t, err);
 }
@@ -80,9 +99,11 @@ static int judge(struct prediction *p, struct error *err) {
     int64_t bad = p->bad_names + data->bad_given +
                   bad_samples_count(&data->validation.faults, BAD_SAMPLE_BAD);
     int64_t all = p->bad_names + (int64_t)p->pictures.count;
-    sample_health_sum_up(&data->validation, data->bad_allowed);
-    log_info("%" PRId64 " of %" PRId64 " picture%s: predictions in %s", all - bad, all,
-             STR_PLURAL(all), p->trained.options->out);
+    if (p->first) {
+        sample_health_sum_up(&data->validation, data->bad_allowed);
+        log_info("%" PRId64 " of %" PRId64 " picture%s: predictions in %s", all - bad, all,
+                 STR_PLURAL(all), p->trained.options->out);
+    }
     if (bad <= p->bad_allowed)
         return EXIT_CODE_OK;
     return error_set(err, EXIT_CODE_DATA,
@@ -101,14 +122,14 @@ static int run(struct prediction *p, char *const *words, int count, struct error
                                                  .most = (size_t)o->top,
                                                  .png = o->format == OPTION_PNG,
                                                  .font = o->font};
-    if (comm_size(t->comm) > 1)
-        return error_set(err, EXIT_CODE_USAGE, "predict runs as one process, not as %d ranks",
-                         comm_size(t->comm));
-    stop_signal_answer("stopping after this batch; press Ctrl-C again to stop at once");
+    p->first = comm_rank(t->comm) == 0;
+    if (ranks_alone(t->comm))
+        stop_signal_answer("stopping after this batch; press Ctrl-C again to stop at once");
     if (stop_signal_listen(err) != 0 || list_pictures(p, words, count, err) != 0 ||
-        open_model(p, &predictions, err) != 0)
+        agree(p, err) != 0 || open_model(p, &predictions, err) != 0)
         return -1;
-    status_line_open(&p->line, STDERR_FILENO);
+    if (p->first)
+        status_line_open(&p->line, STDERR_FILENO);
     const struct evaluate_options e = {
         .threads = t->threads.data, .line = &p->line, .predictions = &predictions};
     if (evaluate(&t->net, t->comm, &t->data, &e, &result, err) != 0)

@@ -10,6 +10,8 @@
 
 /* Seconds that one batch of an evaluation may take before the rank counts as stalled. */
 enum { BATCH_PATIENCE = 600 };
+/* Seconds that the other ranks wait while rank 0 writes predictions: it paints every picture. */
+enum { WRITING_PATIENCE = 7 * 24 * 3600 };
 
 /* Sums over all ranks. */
 enum total { TOTAL_IMAGES, TOTAL_STOPPED, TOTALS };
@@ -107,6 +109,20 @@ static void list_classes(const struct scoring *s) {
         buf_consume(out, out->size);
 }
 
+/* Rank 0 writes; it broadcasts its failure. */
+static int write_predictions(struct scoring *s, struct comm *comm, struct error *err) {
+    const struct task *task = s->data->task;
+    struct error told = {0};
+    if (task->predictions_gather(s->score.own, comm, err) != 0)
+        return -1;
+    if (comm_rank(comm) == 0)
+        (void)task->predictions_write(s->score.own, s->options->predictions, &told);
+    comm_be_patient(comm, WRITING_PATIENCE);
+    if (comm_broadcast(comm, &told, sizeof(told), 0, err) != 0)
+        return -1;
+    return told.code == EXIT_CODE_OK ? 0 : error_set(err, told.code, "%s", told.text);
+}
+
 static int run(struct scoring *s, struct comm *comm, struct evaluation *ret, struct error *err) {
     struct task_data *data = s->data;
     const struct source *source = &data->validation.source;
@@ -145,7 +161,7 @@ static int run(struct scoring *s, struct comm *comm, struct evaluation *ret, str
         return error_set(err, EXIT_CODE_DATA, "%s: none of %zu pictures can be %s", source->name,
                          source->count, predictions != NULL ? "used" : "scored");
     if (predictions != NULL)
-        return data->task->predictions_write(s->score.own, predictions, err);
+        return write_predictions(s, comm, err);
     if ((s->tally != NULL && class_tally_sum(s->tally, comm, err) != 0) ||
         score_end(&s->score, comm, ret, err) != 0)
         return error_wrap(err, "evaluating");

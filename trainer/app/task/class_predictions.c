@@ -6,6 +6,7 @@
 #include "common/json/json.h"
 #include "common/str.h"
 #include "trainer/app/task/score.h"
+#include "trainer/comm/gather.h"
 #include "trainer/data/dataset/labelled.h"
 #include "trainer/eval/class_guesses.h"
 
@@ -15,6 +16,8 @@
 #include <string.h>
 
 #define TEXT_MAX ((size_t)1 << 32)
+/* Limit of the bytes of logits over all ranks. */
+#define GATHERED_MAX ((size_t)16 << 30)
 
 /* Number of classes of a picture that are printed; those below a least probability are left out,
  * except the best. */
@@ -71,6 +74,49 @@ int class_predictions_batch(void *score, const struct batch *batch,
         ++*ret_images;
     }
     return 0;
+}
+
+/* A rank's part: for each picture that it has seen its number, then its logits. */
+static int pack(const struct class_predictions *g, struct buf *out, struct error *err) {
+    const size_t classes = g->config->classes;
+    for (size_t i = 0; i < g->set->count; i++) {
+        const uint64_t number = i;
+        if (g->seen[i] &&
+            (buf_add(out, &number, sizeof(number), err) != 0 ||
+             buf_add(out, g->logits + i * classes, classes * sizeof(*g->logits), err) != 0))
+            return -1;
+    }
+    return 0;
+}
+
+static int unpack(struct class_predictions *g, const uint8_t *bytes, size_t size,
+                  struct error *err) {
+    const size_t classes = g->config->classes;
+    const size_t row = sizeof(uint64_t) + classes * sizeof(*g->logits);
+    for (; size >= row; bytes += row, size -= row) {
+        uint64_t number;
+        memcpy(&number, bytes, sizeof(number));
+        if (number >= g->set->count)
+            break;
+        memcpy(g->logits + number * classes, bytes + sizeof(number), row - sizeof(number));
+        g->seen[number] = true;
+    }
+    return size == 0 ? 0
+                     : error_set(err, EXIT_CODE_INTERNAL,
+                                 "another rank's predictions are not of these pictures");
+}
+
+int class_predictions_gather(void *score, struct comm *comm, struct error *err) {
+    struct class_predictions *g = score;
+    cleanup_buf struct buf own = {.max = GATHERED_MAX};
+    cleanup_gathered struct gathered all = {0};
+    if (comm_size(comm) == 1)
+        return 0;
+    if (pack(g, &own, err) != 0 ||
+        comm_gather_blocks(comm, own.data, own.size, 0, GATHERED_MAX, &all, err) != 0)
+        return -1;
+    return comm_rank(comm) != 0 ? 0
+                                : unpack(g, (const uint8_t *)all.bytes.data, all.bytes.size, err);
 }
 
 static int path_of(const struct task_predictions *how, char path[PATH_MAX], struct error *err) {

@@ -17,6 +17,7 @@ int class_predictions_open(const struct model_config *config, const struct datas
 int class_predictions_batch(void *score, const struct batch *batch,
                             const struct task_outputs *outputs, int64_t *ret_images,
                             struct error *err);
+int class_predictions_gather(void *score, struct comm *comm, struct error *err);
 void class_predictions_close(void *score);
 int class_predictions_check(const struct task_data *data, const struct task_predictions *how,
                             struct error *err);

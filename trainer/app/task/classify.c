@@ -438,6 +438,7 @@ const struct task TASK_CLASSIFY = {
     .mistakes_show = show_mistakes,
     .batch_show = show_batch,
     .predictions_check = class_predictions_check,
+    .predictions_gather = class_predictions_gather,
     .predictions_write = class_predictions_write,
     .figure = evaluation_name,
     .best = {"top1", "loss"},

@@ -31,6 +31,7 @@ const struct task TASK_DETECT = {
     .score_show = detect_score_show,
     .batch_show = detect_pictures_batch,
     .predictions_check = detect_predictions_check,
+    .predictions_gather = detect_score_gather,
     .predictions_write = detect_score_predictions,
     .figure = detect_figure,
     .best = {"segm_mAP", "bbox_mAP"},

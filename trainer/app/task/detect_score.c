@@ -222,29 +222,37 @@ static int score_all(struct detect_score *s, struct comm *comm, const struct coc
     return result;
 }
 
-static void warn_of_doubts(double left_out, double unanswered) {
+static void warn_of_doubts(size_t left_out, size_t unanswered) {
     if (left_out > 0)
-        log_warning("%.0f detections with an unknown category or invalid numbers are ignored",
+        log_warning("%zu detections with an unknown category or invalid numbers are ignored",
                     left_out);
     if (unanswered > 0)
-        log_warning("the network's output is NaN for %.0f pictures: it has diverged, and finds "
+        log_warning("the network's output is NaN for %zu pictures: it has diverged, and finds "
                     "little or nothing there",
                     unanswered);
 }
 
-int detect_score_end(void *score, struct comm *comm, struct evaluation *ret, struct error *err) {
+/* Collects what all ranks have found on rank 0, and their counts on all. */
+int detect_score_gather(void *score, struct comm *comm, struct error *err) {
     struct detect_score *s = score;
-    struct detection_scores scores;
     /* A rank without pictures does not know whether there are masks. */
     double told[] = {s->masks, (double)s->left_out, (double)s->unanswered};
     coco_results_done(&s->all);
     if (comm_sum(comm, told, 3, COMM_F64, err) != 0)
         return -1;
     s->masks = told[0] > 0;
-    if (gather(s, comm, &s->all, err) != 0 || score_all(s, comm, &s->all, &scores, err) != 0)
+    s->left_out = (size_t)told[1];
+    s->unanswered = (size_t)told[2];
+    return gather(s, comm, &s->all, err);
+}
+
+int detect_score_end(void *score, struct comm *comm, struct evaluation *ret, struct error *err) {
+    struct detect_score *s = score;
+    struct detection_scores scores;
+    if (detect_score_gather(s, comm, err) != 0 || score_all(s, comm, &s->all, &scores, err) != 0)
         return -1;
     if (comm_rank(comm) == 0)
-        warn_of_doubts(told[1], told[2]);
+        warn_of_doubts(s->left_out, s->unanswered);
     for (int i = 0; i < COCO_STATS; i++)
         evaluation_add(ret, FIGURES[0][i], scores.box[i]);
     for (int i = 0; s->masks && i < COCO_STATS; i++)
@@ -288,8 +296,8 @@ int detect_score_show(void *score, const struct task_show *show, struct error *e
 
 int detect_score_predictions(void *score, const struct task_predictions *how, struct error *err) {
     struct detect_score *s = score;
-    warn_of_doubts((double)s->left_out, (double)s->unanswered);
-    return detect_predictions(s->data, &s->results, how, err);
+    warn_of_doubts(s->left_out, s->unanswered);
+    return detect_predictions(s->data, &s->all, how, err);
 }
 
 int detect_print(struct buf *out, double epoch, const struct evaluation *e, struct error *err) {

@@ -21,6 +21,7 @@ void detect_score_close(void *score);
 int detect_score_table(void *score, struct buf *out, struct error *err);
 int detect_score_classes(void *score, struct buf *out, struct error *err);
 int detect_score_write(void *score, const char *path, struct error *err);
+int detect_score_gather(void *score, struct comm *comm, struct error *err);
 int detect_score_predictions(void *score, const struct task_predictions *how, struct error *err);
 int detect_score_show(void *score, const struct task_show *show, struct error *err);
 

@@ -137,11 +137,13 @@ struct task {
     int (*batch_show)(const struct task_data *data, const struct batch *batch,
                       const struct task_show *show, struct error *err);
 
-    /* Predictions for pictures without labels: score_open and score_batch gather them, and instead
-     * of score_end they are written to HOW->folder, which exists. predictions_check tests before
-     * the work that they can be written, without damaging existing files. */
+    /* Predictions for pictures without labels: score_open and score_batch find them, and instead of
+     * score_end predictions_gather, collective, brings those of all ranks to rank 0, which writes
+     * them to HOW->folder, which exists. predictions_check tests before the work, on rank 0, that
+     * they can be written, without damaging existing files. */
     int (*predictions_check)(const struct task_data *data, const struct task_predictions *how,
                              struct error *err);
+    int (*predictions_gather)(void *score, struct comm *comm, struct error *err);
     int (*predictions_write)(void *score, const struct task_predictions *how, struct error *err);
 
     /* Returns the name of metric I of an evaluation of MODEL; NULL after the last. */
