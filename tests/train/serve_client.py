@@ -4,7 +4,8 @@
     equal PREDICTIONS TOLERANCE   answers are those of predict, each picture alone and all in JSON
     wrong PICTURE                 malformed requests and their statuses
     slow SECONDS                  clients that send too slowly lose their connections
-    load PID SECONDS CLIENTS PICTURE   many at once: all are answered, memory does not grow
+    load PID SECONDS CLIENTS PICTURE   many at once, beside malformed requests and slow clients: all are
+                                       answered, memory does not grow
     stop PID CLIENTS PICTURE      SIGTERM in the middle: no answer that was begun is lost
 """
 import base64
@@ -35,9 +36,13 @@ def ask(method, path, body=None, headers=None, connection=None):
     return answer.status, text, answer
 
 
-def raw(data, wait=30):
+def connected(timeout=30):
+    return socket.create_connection(("127.0.0.1", PORT), timeout=timeout)
+
+
+def raw(data, timeout=30):
     """Sends bytes as they are; returns what comes until the server closes."""
-    with socket.create_connection(("127.0.0.1", PORT), timeout=wait) as s:
+    with connected(timeout) as s:
         s.sendall(data)
         got = b""
         while part := s.recv(65536):
@@ -47,7 +52,7 @@ def raw(data, wait=30):
 
 def leave(data):
     """Sends bytes as they are, and closes without an answer."""
-    with socket.create_connection(("127.0.0.1", PORT), timeout=30) as s:
+    with connected() as s:
         s.sendall(data)
 
 
@@ -100,7 +105,7 @@ def equal(path, tolerance):
     print(len(pictures), "pictures as predict has them")
 
 
-def wrong(picture):
+def wrong(picture, quiet=False):
     with open(picture, "rb") as f:
         data = f.read()
     js = {"Content-Type": "application/json"}
@@ -158,7 +163,8 @@ def wrong(picture):
     status, text, _ = ask("GET", "/metrics")
     assert status == 200 and b'ringtrain_requests_total{code="413"} ' in text, text
     wait()
-    print(len(rows) + 12, "odd requests")
+    if not quiet:
+        print(len(rows) + 12, "odd requests")
 
 
 def closes_within(sock, begun, seconds):
@@ -259,16 +265,58 @@ class Clients:
         return self.counts
 
 
+class Bystanders:
+    """Malformed requests one after the other, and clients that send a byte now and then."""
+
+    def __init__(self, picture, slow_ones=4):
+        self.over = threading.Event()
+        self.rounds, self.wrong = 0, None
+        self.threads = [threading.Thread(target=self.malformed, args=(picture,))]
+        self.threads += [threading.Thread(target=self.drip) for _ in range(slow_ones)]
+        for t in self.threads:
+            t.start()
+
+    def malformed(self, picture):
+        try:
+            while not self.over.is_set():
+                wrong(picture, quiet=True)
+                self.rounds += 1
+        except Exception as e:  # for the main thread, which says it
+            self.wrong = e
+
+    def drip(self):
+        head = b"POST /invocations HTTP/1.1\r\nHost: x\r\nContent-Type: image/jpeg\r\nContent-Length: 100000\r\n\r\n"
+        while not self.over.is_set():
+            with connected() as s:
+                s.sendall(head)
+                try:
+                    while not self.over.wait(0.5):
+                        s.sendall(b"x")
+                except OSError:
+                    continue
+
+    def end(self):
+        self.over.set()
+        for t in self.threads:
+            t.join()
+        if self.wrong is not None:
+            raise self.wrong
+        assert self.rounds > 0
+        return self.rounds
+
+
 def load(pid, seconds, clients, picture):
+    bystanders = Bystanders(picture)
     clients = Clients(int(clients), picture)
     time.sleep(float(seconds) / 3)
     before = memory(pid)
     time.sleep(2 * float(seconds) / 3)
     counts = clients.end()
     after = memory(pid)
+    rounds = bystanders.end()
     assert counts[200] > 0 and counts["wrong"] == counts["lost"] == counts["unbegun"] == 0, counts
     assert after < 1.1 * before + 8192, (before, after)
-    print(counts, "memory", before, "->", after, "KiB")
+    print(counts, "beside", rounds, "rounds of malformed requests, memory", before, "->", after, "KiB")
 
 
 def metric(name):

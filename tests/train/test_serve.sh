@@ -8,7 +8,8 @@ python=${RINGMASTER_PYTHON:-python3}
 command -v "$python" >/dev/null || skip "no $python"
 "$ringtrain" version | grep -q '^serving: libmicrohttpd' || skip "this build cannot serve"
 client=$(dirname "$0")/serve_client.py
-seconds=${RINGMASTER_SERVE_SECONDS:-6}
+# Two minutes among the long tests.
+seconds=${RINGMASTER_SERVE_SECONDS:-$([ -n "${RINGMASTER_LONG:-}" ] && echo 120 || echo 10)}
 make_data 64 20
 # shellcheck disable=SC2086  # a list
 code 0 "$ringtrain" train $common --data "$data" --steps 8 --checkpoint-dir "$work/c" --model-dir "$work/model"
