@@ -85,7 +85,7 @@ static void mark_descendants(struct processes *all) {
     }
 }
 
-/* By its number where FD is -1, or where a container's filter refuses the call. */
+/* Signals PID by its number where FD is -1, or where a container's filter refuses the call. */
 static void send_signal(int fd, pid_t pid, int number) {
     if (fd < 0 || (syscall(SYS_pidfd_send_signal, fd, number, NULL, 0) != 0 && errno != ESRCH))
         (void)kill(pid, number);

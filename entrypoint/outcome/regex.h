@@ -43,7 +43,8 @@ void regex_done(struct regex *r);
 struct regex_scratch *regex_scratch_new(void);
 void regex_scratch_free(struct regex_scratch *s);
 
-/* Whether R matches anywhere in LINE, which is without its line end and may hold any bytes. */
+/* Tells whether R matches anywhere in LINE, which is without its line end and may hold any bytes.
+ */
 enum regex_answer regex_match(const struct regex *r, const char *line, size_t size,
                               struct regex_scratch *s);
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of a longer line the rest is not looked at. */
+/* The rest of a longer line is not looked at. */
 enum { LINE_SIZE = PATH_MAX + 256, MARGIN = 4, WORDS_MOST = 200 };
 
 /* --- lines ----------------------------------------------------------------------------------- */
