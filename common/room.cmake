@@ -11,9 +11,9 @@ room(common/text USES common)
 room(common/html USES common LINKS m)
 room(common/log USES common common/file common/system common/json common/text)
 # Connections, before anything that is said on them.
-room(common/net USES common)
+room(common/net USES common common/file)
 # Processes that the ranks of a job start, on all ranks or on some.
-room(common/slots USES common common/file common/json common/system common/log)
+room(common/slots USES common common/file common/net common/json common/system common/log)
 # Plans of trials, their results, which of them go on, and how they run in slots.
 room(common/trials USES common common/file common/json common/html common/log common/slots LINKS m)
 # Throughput over numbers of ranks, and what follows from it.

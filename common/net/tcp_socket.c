@@ -2,6 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/net/look_up.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -17,7 +18,7 @@ int tcp_socket_resolve(const char *name, struct net_address *ret, struct error *
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG};
     if (net_address_parse(name, ret))
         return 0;
-    int bad = getaddrinfo(name, NULL, &hints, &found);
+    int bad = look_up_name(name, NULL, &hints, &found);
     if (bad != 0)
         return error_set(err, EXIT_CODE_NOT_READY, "host name %.256s: %s", name, gai_strerror(bad));
     bool usable = net_address_of(found->ai_addr, ret);

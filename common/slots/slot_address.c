@@ -1,6 +1,7 @@
 #include "common/slots/slot_address.h"
 
 #include "common/cleanup.h"
+#include "common/net/look_up.h"
 #include "common/net_address.h"
 
 #include <netdb.h>
@@ -30,7 +31,7 @@ void slot_address_own(const char *master, char *ret, size_t size) {
     const struct addrinfo hints = {.ai_socktype = SOCK_DGRAM};
     struct addrinfo *list = NULL;
     int found = -1;
-    if (master != NULL && master[0] != '\0' && getaddrinfo(master, ANY_PORT, &hints, &list) == 0) {
+    if (master != NULL && master[0] != '\0' && look_up_name(master, ANY_PORT, &hints, &list) == 0) {
         for (const struct addrinfo *a = list; a != NULL && found != 0; a = a->ai_next)
             found = route(a, ret, size);
         freeaddrinfo(list);

@@ -2,6 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/net/look_up.h"
 
 #include <fcntl.h>
 #include <netdb.h>
@@ -19,7 +20,7 @@ struct resolved {
 static struct addrinfo *ask(const char *name, int family) {
     struct addrinfo hints = {.ai_family = family, .ai_socktype = SOCK_STREAM};
     struct addrinfo *list = NULL;
-    return getaddrinfo(name, NULL, &hints, &list) == 0 ? list : NULL;
+    return look_up_name(name, NULL, &hints, &list) == 0 ? list : NULL;
 }
 
 static bool is_known(const struct resolved *a, const struct net_address *address) {

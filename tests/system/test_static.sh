@@ -109,21 +109,27 @@ debian_12() { jobs_in debian-12 && a_user nobody 65534; }
 debian_13() { jobs_in debian-13 && a_user nobody 65534; }
 busybox() { jobs_in busybox && a_user worker 4321; }
 
-# Names as a headless service gives them: short ones, a search list, answers that are too long for UDP.
+# Names as a headless service gives them: short ones, a search list, answers that are too long for UDP; names with as many
+# dots as ndots, and a list above 254 bytes, of both of which musl's own resolver knows nothing.
 names_come_from_dns() {
     enter busybox || return 0
+    by_dns "search other.test jobs.test\noptions ndots:5" one two || return
+    by_dns "search other.test test" one.jobs two.jobs || return
+    by_dns "search $(printf 'none-%02d.some-domain.example ' $(seq 12))jobs.test" one two
+}
+by_dns() {
     ring 3
-    printf 'search other.test jobs.test\nnameserver %s\noptions ndots:5\n' 10.77.0.3 >"$RING/resolv.conf"
+    printf "$1\nnameserver %s\n" 10.77.0.3 >"$RING/resolv.conf"
     hosts start 3 -- python3 "$system/dns.py" 10.77.0.3 one.jobs.test=10.77.0.1 two.jobs.test=10.77.0.2
     check "the name server is ready" wait_for 30 says 3 ready || return
     for host in 1 2; do
         rm -f "$(hosts opt "$host")"/input/config/*
-        name=one
-        [ "$host" = 1 ] || name=two
-        in_root "$host" -e RINGMASTER_HOSTS=one,two -e "RINGMASTER_HOST=$name" -- ringmaster check
+        name=$2
+        [ "$host" = 1 ] || name=$3
+        in_root "$host" -e RINGMASTER_HOSTS="$2,$3" -e "RINGMASTER_HOST=$name" -- ringmaster check
     done
     check "both end" wait_for 90 hosts wait 1 1 2 || return
-    check "two has been found by its short name" holds "$(hosts log 3)" "whole one.jobs.test 10.77.0.1"
+    check "$2 has been found" holds "$(hosts log 3)" "whole one.jobs.test 10.77.0.1"
     check "the first host has met the other" holds "$(hosts log 1)" "2 hosts"
     hosts kill 3
 }
