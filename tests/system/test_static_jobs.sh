@@ -41,7 +41,7 @@ step() {
     esac
 }
 
-for script in ${SCRIPTS:-job https uploads sources bad_input devices trainer_status stop_signals spares hangs faults}; do
+for script in ${SCRIPTS:-job https uploads sources bad_input devices trainer_status stop_signals spares hangs faults old_kernel}; do
     case $script in
     faults) step env WORKLOAD=sh LAUNCHER=direct HOSTS='3 8' sh "$system/faults.sh"
         for workload in sh mpi; do step env WORKLOAD=$workload HOSTS=3 sh "$system/faults.sh"; done ;;
