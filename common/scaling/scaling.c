@@ -8,6 +8,11 @@
 
 enum { NUMBER_SIZE = 16 };
 
+/* Sizes are alike if their threads a core differ by less than that. */
+static const double ALIKE = 1.05;
+/* An error, as a share, with which a model is not worth its name. */
+static const double USELESS = 0.5;
+
 static int refuse(const char *text, int most, struct error *err) {
     return error_set(err, EXIT_CODE_USAGE,
                      "'%.64s': expected ascending numbers of ranks from 1 to %d, as in 1,2,4", text,
@@ -109,10 +114,36 @@ double scaling_start(const struct scaling_study *s) {
     return longest;
 }
 
+double scaling_crowd(const struct scaling_study *s, const struct scaling_point *p) {
+    if (s->cores < 1 || p->on_one < 1)
+        return 1;
+    return fmax(1, (double)p->on_one * (s->threads > 0 ? s->threads : 1) / s->cores);
+}
+
+/* How many sizes show the growth with the number of ranks apart from cores that they share. */
+static int alike(const struct scaling_study *s) {
+    int count = 0;
+    for (size_t i = 0; i < s->count; i++)
+        count += scaling_is_measured(&s->points[i]) &&
+                 scaling_crowd(s, &s->points[i]) <= fmax(1, s->model.base.crowd) * ALIKE;
+    return count;
+}
+
+const char *scaling_refusal(const struct scaling_study *s) {
+    if (s->model.form == SCALING_NO_MODEL)
+        return "a model takes two measured sizes or more";
+    if (alike(s) < 2)
+        return "all sizes but the smallest have more threads than cores, so what more ranks cost "
+               "apart from that was not measured";
+    if (s->check.fitted > 0 && fabs(s->check.error) > USELESS)
+        return "a model that is so far off on sizes which were measured says nothing of others";
+    return NULL;
+}
+
 double scaling_projected_rate(const struct scaling_study *s, int ranks) {
-    return s->model.form == SCALING_NO_MODEL
+    return scaling_refusal(s) != NULL
                ? (double)NAN
-               : ranks / scaling_model_seconds(&s->model, &s->comm, ranks);
+               : ranks / scaling_model_seconds(&s->model, &s->comm, ranks, s->model.base.crowd);
 }
 
 void scaling_conclude(struct scaling_study *s) {
@@ -122,7 +153,8 @@ void scaling_conclude(struct scaling_study *s) {
     for (size_t i = 0; i < s->count; i++)
         if (scaling_is_measured(&s->points[i]))
             samples[count++] =
-                (struct scaling_sample){s->points[i].ranks, s->points[i].ranks / s->points[i].rate};
+                (struct scaling_sample){s->points[i].ranks, s->points[i].ranks / s->points[i].rate,
+                                        scaling_crowd(s, &s->points[i])};
     struct scaling_comm *comm = &s->comm;
     if (comm->ranks > 0 && !(s->batch > 0))
         comm->ranks = 0; /* its seconds are those of a step, which the batch relates to samples */

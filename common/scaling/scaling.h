@@ -23,6 +23,7 @@ enum {
 struct scaling_point {
     int ranks;
     int hosts;            /* 0: unknown */
+    int on_one;           /* ranks with the same cores, where most are; 0: unknown */
     double rate;          /* samples a second of all ranks */
     double exposed;       /* share of a step that waits for other ranks; NaN: unknown */
     double start_seconds; /* from the launch to the end of the first step; NaN: unknown */
@@ -40,6 +41,8 @@ struct scaling_study {
     size_t count;
     int projected[SCALING_PROJECTED_MAX]; /* ranks, ascending */
     size_t projected_count;
+    int cores;                /* that ranks of a host share; 0: unknown */
+    int threads;              /* compute threads a rank; 0: unknown */
     struct scaling_comm comm; /* RANKS 0: not measured */
     struct scaling_model model;
     struct scaling_check check;       /* the model on sizes that it was not fitted to */
@@ -70,7 +73,12 @@ void scaling_conclude(struct scaling_study *s);
 double scaling_efficiency(const struct scaling_study *s, double rate, int ranks);
 /* The seconds of a whole training at RATE with a start of START seconds; NaN: unknown. */
 double scaling_seconds(const struct scaling_study *s, double rate, double start);
-/* What the model says of a size: samples a second. NaN: there is none. */
+/* Compute threads a core where most ranks are, 1 at least. */
+double scaling_crowd(const struct scaling_study *s, const struct scaling_point *p);
+/* Why the model projects nothing; NULL: it does. */
+const char *scaling_refusal(const struct scaling_study *s);
+/* What the model says of a size with as many cores a rank as the smallest measured one: samples a
+ * second. NaN: nothing. */
 double scaling_projected_rate(const struct scaling_study *s, int ranks);
 /* The longest start-up that was measured; NaN: none was. */
 double scaling_start(const struct scaling_study *s);

@@ -61,7 +61,7 @@ static void put_table(struct html *h, const struct scaling_study *s, const struc
 static void put_model(struct html *h, const struct scaling_study *s) {
     cleanup_buf struct buf words;
     buf_init(&words, 4096);
-    if (s->model.form == SCALING_NO_MODEL || scaling_model_words(s, &words, NULL) != 0)
+    if (scaling_model_words(s, &words, NULL) != 0 || words.size == 0)
         return;
     html_put(h, "<section><h2>Model</h2>");
     /* A sentence a line. */

@@ -52,16 +52,22 @@ static double visible(const struct scaling_model *m, const struct scaling_comm *
     return fmax(0, all / comm->per_step - m->hidden);
 }
 
+/* The time of computation alone, where CROWD threads share a core. */
+static double computing(const struct scaling_model *m, double crowd) {
+    return m->base.seconds * fmax(1, crowd) / fmax(1, m->base.crowd);
+}
+
 double scaling_model_seconds(const struct scaling_model *m, const struct scaling_comm *comm,
-                             int ranks) {
+                             int ranks, double crowd) {
+    const double own = computing(m, crowd);
     const double rest = m->slope * (doublings(ranks) - doublings(m->base.ranks));
     switch (m->form) {
     case SCALING_MEASURED:
-        return m->base.seconds + visible(m, comm, ranks) + rest;
+        return own + visible(m, comm, ranks) + rest;
     case SCALING_LATENCY:
-        return m->base.seconds + rest;
+        return own + rest;
     case SCALING_RING:
-        return m->base.seconds + m->slope * (ring(ranks) - ring(m->base.ranks));
+        return own + m->slope * (ring(ranks) - ring(m->base.ranks));
     case SCALING_NO_MODEL:
         break;
     }
@@ -73,7 +79,8 @@ static double misfit(const struct scaling_model *m, const struct scaling_comm *c
                      const struct scaling_sample *list, size_t count) {
     double sum = 0;
     for (size_t i = 0; i < count; i++) {
-        const double error = scaling_model_seconds(m, comm, list[i].ranks) / list[i].seconds - 1;
+        const double error =
+            scaling_model_seconds(m, comm, list[i].ranks, list[i].crowd) / list[i].seconds - 1;
         sum += error * error;
     }
     return sum;
@@ -87,7 +94,8 @@ static void fit_slope(struct scaling_model *m, const struct scaling_comm *comm,
     for (size_t i = 1; i < count; i++) {
         const double x = (term(list[i].ranks) - term(m->base.ranks)) / list[i].seconds;
         xx += x * x;
-        xy += x * (1 - scaling_model_seconds(m, comm, list[i].ranks) / list[i].seconds);
+        xy += x *
+              (1 - scaling_model_seconds(m, comm, list[i].ranks, list[i].crowd) / list[i].seconds);
     }
     m->slope = xx > 0 ? fmax(0, xy / xx) : 0;
 }
@@ -141,7 +149,8 @@ void scaling_check_held_out(struct scaling_check *c, const struct scaling_sample
     c->fitted = list[half - 1].ranks;
     c->held_out = (int)(count - half);
     for (size_t i = half; i < count; i++) {
-        const double error = list[i].seconds / scaling_model_seconds(&m, comm, list[i].ranks) - 1;
+        const double error =
+            list[i].seconds / scaling_model_seconds(&m, comm, list[i].ranks, list[i].crowd) - 1;
         if (i == half || fabs(error) > fabs(c->error)) {
             c->error = error;
             c->worst = list[i].ranks;

@@ -1,14 +1,16 @@
 /* Model of how the time of a training step grows with the number of ranks, each with the same
  * batch:
  *
- *     t(n) = t(n0) + max(0, C(n) - h) + s log2(n / n0)
+ *     t(n) = t(n0) f(n) / f(n0) + max(0, C(n) - h) + s log2(n / n0)
  *     C(n) = k a log2(n) + b 2 (n - 1) / n bytes
  *
- * t(n0) is the step of the smallest measured size. C is the time of the step's all-reduces: k of
+ * t(n0) is the step of the smallest measured size. f is how many compute threads share a core where
+ * a host has most ranks, 1 at least: where ranks are more than cores, each computes so much longer.
+ * It is known, not fitted. C is the time of the step's all-reduces: k of
  * them, with a latency a for each doubling of the ranks, and b seconds a byte over a ring
  * (Thakur et al. 2005, "Optimization of collective communication operations in MPICH"). h is the
  * part that computation hides. s is what communication does not explain: ranks that wait for the
- * slowest, or share cores and memory. a and b are measured among growing numbers of ranks
+ * slowest, or share memory. a and b are measured among growing numbers of ranks
  * (scaling_comm); h and s are fitted. Where they were not measured, a term in log2(n) or in (n - 1)
  * / n is fitted instead, the one that lies closer to the measured steps.
  *
@@ -39,6 +41,7 @@ struct scaling_comm {
 struct scaling_sample {
     int ranks;
     double seconds;
+    double crowd; /* f: compute threads a core; less than 1 counts as 1 */
 };
 
 enum scaling_form {
@@ -71,8 +74,9 @@ double scaling_comm_seconds(const struct scaling_comm *comm, int ranks);
 /* LIST has ascending ranks. COMM with ranks 0: not measured. */
 void scaling_model_fit(struct scaling_model *m, const struct scaling_sample *list, size_t count,
                        const struct scaling_comm *comm);
+/* With CROWD compute threads a core. */
 double scaling_model_seconds(const struct scaling_model *m, const struct scaling_comm *comm,
-                             int ranks);
+                             int ranks, double crowd);
 void scaling_check_held_out(struct scaling_check *c, const struct scaling_sample *list,
                             size_t count, const struct scaling_comm *comm);
 

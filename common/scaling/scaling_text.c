@@ -131,11 +131,36 @@ static int add_form(const struct scaling_study *s, struct buf *out, struct error
     return 0;
 }
 
+/* What is known of cores that ranks share. */
+static int add_crowd(const struct scaling_study *s, struct buf *out, struct error *err) {
+    double most = 1;
+    int ranks = 0;
+    for (size_t i = 0; i < s->count; i++)
+        if (scaling_is_measured(&s->points[i]) && scaling_crowd(s, &s->points[i]) > most) {
+            most = scaling_crowd(s, &s->points[i]);
+            ranks = s->points[i].ranks;
+        }
+    return ranks == 0 ? 0
+                      : buf_printf(out, err,
+                                   "With %d ranks there were up to %.3g compute threads a core, of "
+                                   "%d cores a host: a rank is taken to compute so much longer "
+                                   "there. Projections have as many cores a rank as the smallest "
+                                   "size.\n",
+                                   ranks, most, s->cores);
+}
+
+static int add_refusal(const struct scaling_study *s, struct buf *out, struct error *err) {
+    const char *why = s->projected_count > 0 ? scaling_refusal(s) : NULL;
+    return why != NULL ? buf_printf(out, err, "Not projected: %s.\n", why) : 0;
+}
+
 /* What the reader of a projection has to know. */
 static int add_caution(const struct scaling_study *s, struct buf *out, struct error *err) {
     bool one_host = true;
     for (size_t i = 0; i < s->count; i++)
         one_host = one_host && s->points[i].hosts == 1;
+    if (scaling_refusal(s) != NULL)
+        return 0;
     if (fabs(s->check.error) > UNRELIABLE &&
         buf_add_text(out, "An error of that size makes its projections unreliable.\n", err) != 0)
         return -1;
@@ -162,9 +187,11 @@ static int add_check(const struct scaling_study *s, struct buf *out, struct erro
 
 int scaling_model_words(const struct scaling_study *s, struct buf *out, struct error *err) {
     if (s->model.form == SCALING_NO_MODEL)
-        return 0;
-    return add_form(s, out, err) != 0 || add_check(s, out, err) != 0 ? -1
-                                                                     : add_caution(s, out, err);
+        return add_refusal(s, out, err);
+    return add_form(s, out, err) != 0 || add_crowd(s, out, err) != 0 ||
+                   add_check(s, out, err) != 0 || add_refusal(s, out, err) != 0
+               ? -1
+               : add_caution(s, out, err);
 }
 
 int scaling_text(const struct scaling_study *s, struct buf *out, struct error *err) {
@@ -177,7 +204,8 @@ int scaling_text(const struct scaling_study *s, struct buf *out, struct error *e
     for (size_t i = 0; i < count; i++)
         if (add_row(out, &rows[i], err) != 0)
             return -1;
-    if (s->model.form != SCALING_NO_MODEL && buf_add_text(out, "\n", err) != 0)
+    if ((s->model.form != SCALING_NO_MODEL || s->projected_count > 0) &&
+        buf_add_text(out, "\n", err) != 0)
         return -1;
     return scaling_model_words(s, out, err) != 0 ? -1 : add_prices(s, rows, count, out, err);
 }

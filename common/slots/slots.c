@@ -131,15 +131,30 @@ int slots_code(const struct slots *s, int first, int size, int *ret_rank) {
     return s->reports[cause].code;
 }
 
+static bool same_host(const struct slots *s, int a, int b) {
+    return strcmp(s->addresses[a / s->own_count], s->addresses[b / s->own_count]) == 0;
+}
+
 int slots_hosts(const struct slots *s, int first, int size) {
     int hosts = 0;
     for (int i = first; i < first + size; i++) {
         int k = first;
-        while (k < i && strcmp(s->addresses[k / s->own_count], s->addresses[i / s->own_count]) != 0)
+        while (k < i && !same_host(s, k, i))
             k++;
         hosts += k == i;
     }
     return hosts;
+}
+
+int slots_on_one_host(const struct slots *s, int first, int size) {
+    int most = 0;
+    for (int i = first; i < first + size; i++) {
+        int count = 0;
+        for (int k = first; k < first + size; k++)
+            count += same_host(s, k, i);
+        most = count > most ? count : most;
+    }
+    return most;
 }
 
 /* Waits for the end of a process here, for a stop, or the end of the round. */

@@ -48,6 +48,8 @@ bool slots_stopping(const struct slots *s);
 int slots_code(const struct slots *s, int first, int size, int *ret_rank);
 /* How many hosts the slots FIRST .. FIRST + SIZE - 1 are on. */
 int slots_hosts(const struct slots *s, int first, int size);
+/* How many of them are on the host that has most. */
+int slots_on_one_host(const struct slots *s, int first, int size);
 
 #define cleanup_slots __attribute__((cleanup(slots_done)))
 

@@ -6,6 +6,7 @@
 #include "common/scaling/scaling_page.h"
 #include "common/slots/slot_run.h"
 #include "common/str.h"
+#include "common/system/cpus.h"
 #include "entrypoint/study/study_values.h"
 
 #include <limits.h>
@@ -92,6 +93,7 @@ static int measure_all(struct study *s, struct slots *slots, struct error *err) 
         if (p == NULL)
             return error_set(err, EXIT_CODE_INTERNAL, "a size more than there is room for");
         p->exposed = p->start_seconds = (double)NAN;
+        p->on_one = slots_on_one_host(slots, 0, s->sizes[i]);
         if (measure(s, slots, p, err) != 0) {
             s->scaling.count--;
             return -1;
@@ -100,10 +102,22 @@ static int measure_all(struct study *s, struct slots *slots, struct error *err) 
     return 0;
 }
 
+/* Of this host; the others are taken to be like it. Ranks have as many threads as ringmaster says,
+ * or the user. */
+static void find_cores(struct scaling_study *study) {
+    int64_t threads = 1;
+    const char *text = getenv("OMP_NUM_THREADS");
+    study->cores = cpus_usable("");
+    if (text != NULL && str_parse_int(text, 1, SCALING_RANKS_MAX, &threads, NULL) != 0)
+        threads = 1;
+    study->threads = (int)threads;
+}
+
 static int lead(struct study *s, struct slots *slots, struct error *err) {
     const int hosts = slots_hosts(slots, 0, slots->count);
     if (settle(s, slots->count, err) != 0)
         return -1;
+    find_cores(&s->scaling);
     (void)snprintf(s->scaling.place, sizeof(s->scaling.place), "%d host%s, %d rank%s", hosts,
                    STR_PLURAL(hosts), slots->count, STR_PLURAL(slots->count));
     const int result = measure_all(s, slots, err);

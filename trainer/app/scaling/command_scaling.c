@@ -4,6 +4,7 @@
 #include "common/scaling/scaling_page.h"
 #include "common/str.h"
 #include "common/text/wrap.h"
+#include "trainer/app/device/cpus.h"
 #include "trainer/app/device/ranks.h"
 #include "trainer/app/options/flag.h"
 #include "trainer/app/scaling/scaling_run.h"
@@ -99,6 +100,7 @@ struct scaling_request {
     struct price_table prices;
     int sizes[SCALING_POINTS_MAX];
     size_t count;
+    struct cpus cores;
     struct scaling_study study;
 };
 
@@ -163,9 +165,14 @@ static int lead(struct scaling_request *r, struct slots *s, struct error *err) {
                               .study = &r->study};
     struct scaling_study *study = &r->study;
     const int hosts = slots_hosts(s, 0, s->count);
+    const struct cpus *cores = &r->cores;
+    study->cores =
+        cores->quota > 0 && cores->quota < cores->affinity ? cores->quota : cores->affinity;
+    study->threads = scaling_job_threads(&r->job);
+    run.sharers = cores->sharers;
     (void)snprintf(study->place, sizeof(study->place),
                    "%d host%s, %d thread%s a rank, %d steps of each size", hosts, STR_PLURAL(hosts),
-                   r->job.threads, STR_PLURAL(r->job.threads), r->job.steps);
+                   study->threads, STR_PLURAL(study->threads), r->job.steps);
     const int result = scaling_run_all(&run, r->sizes, r->count, err);
     return scaling_report(study, r->flags.out, result, err);
 }
@@ -179,7 +186,7 @@ static int run(struct scaling_request *r, struct comm *comm, struct error *err) 
     if (slots_open(&s, &group, comm_size(comm) == 1 ? most : 1, err) != 0)
         return -1;
     r->job.threads = slot_threads(&s, comm, err);
-    if (r->job.threads < 1)
+    if (r->job.threads < 1 || slot_cores(&s, comm, &r->cores, err) != 0)
         return -1;
     if (comm_rank(comm) > 0)
         return slots_serve(&s, err);

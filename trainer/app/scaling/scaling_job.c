@@ -29,6 +29,14 @@ int scaling_job_check(const struct scaling_job *job, struct error *err) {
     return 0;
 }
 
+int scaling_job_threads(const struct scaling_job *job) {
+    struct options options;
+    return options_parse(&options, COMMAND_TRAIN, job->count, job->flags, NULL) == 0 &&
+                   options.threads > 0
+               ? (int)options.threads
+               : job->threads;
+}
+
 static int add_flags(const struct scaling_job *job, const char *folder, struct argv *ret,
                      struct error *err) {
     size_t count = 0;

@@ -21,6 +21,9 @@ struct scaling_job {
  * itself are errors. */
 int scaling_job_check(const struct scaling_job *job, struct error *err);
 
+/* Compute threads of a rank: those that the flags give, else those of JOB. */
+int scaling_job_threads(const struct scaling_job *job);
+
 /* Fills RET with the command line of a size that writes to FOLDER. */
 int scaling_job_argv(const struct scaling_job *job, const char *folder, struct argv *ret,
                      struct error *err);

@@ -100,6 +100,13 @@ static int measure_comm(struct scaling_run *r, int ranks, const char *above, str
     return 0;
 }
 
+/* Hosts that are containers on one machine may share its cores. */
+static int on_one(const struct scaling_run *r, int size) {
+    const int host = slots_on_one_host(r->slots, 0, size);
+    const int shared = r->sharers < size ? r->sharers : size;
+    return shared > host ? shared : host;
+}
+
 int scaling_run_all(struct scaling_run *r, const int *sizes, size_t count, struct error *err) {
     for (size_t i = 0; i < count; i++) {
         char folder[PATH_MAX];
@@ -108,6 +115,7 @@ int scaling_run_all(struct scaling_run *r, const int *sizes, size_t count, struc
         if (p == NULL || snprintf(folder, sizeof(folder), "%s/ranks-%d", r->folder, sizes[i]) >=
                              (int)sizeof(folder))
             return error_set(err, EXIT_CODE_CONFIG, "%.64s...: path too long", r->folder);
+        p->on_one = on_one(r, sizes[i]);
         if (measure(r, p, folder, err) != 0) {
             r->study->count--;
             return -1;

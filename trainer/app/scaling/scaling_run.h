@@ -19,6 +19,7 @@ struct scaling_run {
     const char *folder; /* of a size's files: FOLDER/ranks-N */
     double limit;       /* seconds for a size */
     bool comm;          /* all-reduces are measured, too */
+    int sharers;        /* ranks of all that have the same cores */
     struct scaling_study *study;
     struct scaling_reduce reduces[SCALING_REDUCES_MAX];
     size_t reduce_count;

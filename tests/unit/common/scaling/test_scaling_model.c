@@ -48,13 +48,13 @@ static void what_is_hidden_is_found_and_projected(void) {
     struct scaling_model m;
     struct scaling_sample list[4];
     for (int i = 0; i < 4; i++)
-        list[i] = (struct scaling_sample){1 << i, step_of(1 << i, hidden)};
+        list[i] = (struct scaling_sample){1 << i, step_of(1 << i, hidden), 1};
     scaling_model_fit(&m, list, 4, &comm);
     CU_ASSERT_EQUAL(m.form, SCALING_MEASURED);
     CU_ASSERT_DOUBLE_EQUAL(m.hidden, hidden, 1e-3);
     CU_ASSERT_DOUBLE_EQUAL(m.slope, 0, 1e-3);
     const double far = step_of(1024, hidden);
-    CU_ASSERT_DOUBLE_EQUAL(scaling_model_seconds(&m, &comm, 1024) / far, 1, 0.01);
+    CU_ASSERT_DOUBLE_EQUAL(scaling_model_seconds(&m, &comm, 1024, 1) / far, 1, 0.01);
 }
 
 static void held_out_sizes_show_the_error(void) {
@@ -62,7 +62,7 @@ static void held_out_sizes_show_the_error(void) {
     struct scaling_check check;
     struct scaling_sample list[4];
     for (int i = 0; i < 4; i++)
-        list[i] = (struct scaling_sample){1 << i, step_of(1 << i, 0)};
+        list[i] = (struct scaling_sample){1 << i, step_of(1 << i, 0), 1};
     scaling_check_held_out(&check, list, 4, &comm);
     CU_ASSERT_EQUAL(check.fitted, 2);
     CU_ASSERT_EQUAL(check.held_out, 2);
@@ -81,28 +81,49 @@ static void growth_beyond_communication_is_a_slope(void) {
     struct scaling_model m;
     struct scaling_sample list[4];
     for (int i = 0; i < 4; i++)
-        list[i] = (struct scaling_sample){1 << i, step_of(1 << i, 0) + 0.05 * i};
+        list[i] = (struct scaling_sample){1 << i, step_of(1 << i, 0) + 0.05 * i, 1};
     scaling_model_fit(&m, list, 4, &comm);
     CU_ASSERT_DOUBLE_EQUAL(m.slope, 0.05, 2e-3);
 }
 
 static void without_measurements_a_term_is_fitted(void) {
     const struct scaling_comm none = {.per_step = 1};
-    const struct scaling_sample logarithmic[] = {{1, 1}, {2, 1.1}, {4, 1.2}, {8, 1.3}};
-    const struct scaling_sample ring[] = {{1, 1}, {2, 1.2}, {4, 1.3}, {8, 1.35}};
+    const struct scaling_sample logarithmic[] = {{1, 1, 1}, {2, 1.1, 1}, {4, 1.2, 1}, {8, 1.3, 1}};
+    const struct scaling_sample ring[] = {{1, 1, 1}, {2, 1.2, 1}, {4, 1.3, 1}, {8, 1.35, 1}};
     struct scaling_model m;
     scaling_model_fit(&m, logarithmic, 4, &none);
     CU_ASSERT_EQUAL(m.form, SCALING_LATENCY);
-    CU_ASSERT_DOUBLE_EQUAL(scaling_model_seconds(&m, &none, 1024), 2, 1e-6);
+    CU_ASSERT_DOUBLE_EQUAL(scaling_model_seconds(&m, &none, 1024, 1), 2, 1e-6);
     scaling_model_fit(&m, ring, 4, &none);
     CU_ASSERT_EQUAL(m.form, SCALING_RING);
-    CU_ASSERT_DOUBLE_EQUAL(scaling_model_seconds(&m, &none, 1024), 1.4, 1e-3);
+    CU_ASSERT_DOUBLE_EQUAL(scaling_model_seconds(&m, &none, 1024, 1), 1.4, 1e-3);
     scaling_model_fit(&m, ring, 1, &none);
     CU_ASSERT_EQUAL(m.form, SCALING_NO_MODEL);
-    CU_ASSERT(isnan(scaling_model_seconds(&m, &none, 8)));
+    CU_ASSERT(isnan(scaling_model_seconds(&m, &none, 8, 1)));
+}
+
+/* Two cores: beyond two ranks each computes longer, which no other term has to explain. */
+static void cores_that_ranks_share_are_known(void) {
+    const struct scaling_comm comm = measured_comm();
+    struct scaling_model m;
+    struct scaling_check check;
+    struct scaling_sample list[4];
+    for (int i = 0; i < 4; i++) {
+        const double crowd = i < 2 ? 1 : (1 << i) / 2.0;
+        list[i] =
+            (struct scaling_sample){1 << i, step_of(1 << i, 0.05) + BASE * (crowd - 1), crowd};
+    }
+    scaling_check_held_out(&check, list, 4, &comm);
+    CU_ASSERT_EQUAL(check.fitted, 2);
+    CU_ASSERT_DOUBLE_EQUAL(check.error, 0, 0.03);
+    scaling_model_fit(&m, list, 4, &comm);
+    CU_ASSERT_DOUBLE_EQUAL(m.slope, 0, 1e-3);
+    CU_ASSERT_DOUBLE_EQUAL(scaling_model_seconds(&m, &comm, 8, 4) / list[3].seconds, 1, 0.01);
+    /* As many cores a rank as one rank has. */
+    CU_ASSERT_DOUBLE_EQUAL(scaling_model_seconds(&m, &comm, 8, 1) / step_of(8, 0.05), 1, 0.01);
 }
 
 UNIT_SUITE("common.scaling.scaling_model", UNIT(latency_and_bandwidth_are_found),
            UNIT(one_size_does_not_tell_both), UNIT(what_is_hidden_is_found_and_projected),
            UNIT(held_out_sizes_show_the_error), UNIT(growth_beyond_communication_is_a_slope),
-           UNIT(without_measurements_a_term_is_fitted))
+           UNIT(without_measurements_a_term_is_fitted), UNIT(cores_that_ranks_share_are_known))
