@@ -1,19 +1,24 @@
 #!/bin/sh
 # Ways for ranks to learn together (--strategy), alternating, on this machine's loopback: images a
 # second and the share of the time in which rank 0 waited for others, medians of three runs.
-# ps-sync has one server more than there are ranks that train.
+# ps-sync and ps-async have one server more than there are ranks that train. Then allreduce and
+# ps-async again, where the last of those ranks stands still half of the time.
 #
 #   RINGMASTER_BIN=build/release/bin sh bench/strategies.sh [RANKS...]
 #
 # STEPS=20 MODEL=resnet18 SIDE=64 BATCH=8: what each run trains, on synthetic pictures.
 set -eu
 ringtrain=${RINGMASTER_BIN:?names the folder of the programs}/ringtrain
+here=$(dirname "$0")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 port=$((21000 + $$ % 20000))
 unset OMPI_COMM_WORLD_SIZE TORCHELASTIC_RUN_ID 2>/dev/null || :
 
-# one NAME SIZE FLAGS...: a training over TCP; what its log says at the end is added to $work/NAME.
+slow=none
+
+# one NAME SIZE FLAGS...: a training over TCP, in which rank $slow is slow; what its log says at the end
+# is added to $work/NAME.
 one() {
     name=$1 size=$2
     shift 2
@@ -23,7 +28,8 @@ one() {
     while [ "$rank" -gt 0 ]; do
         rank=$((rank - 1))
         env RANK="$rank" WORLD_SIZE="$size" LOCAL_RANK="$rank" LOCAL_WORLD_SIZE="$size" \
-            MASTER_ADDR=127.0.0.1 MASTER_PORT="$port" timeout 600 "$ringtrain" train --data synthetic \
+            MASTER_ADDR=127.0.0.1 MASTER_PORT="$port" timeout 600 \
+            sh "$here/../tests/system/slow_rank.sh" "$slow" "$ringtrain" train --data synthetic \
             --model "${MODEL:-resnet18}" --image-size "${SIDE:-64}" --batch-size "${BATCH:-8}" --threads 1 \
             --data-threads 1 --steps "${STEPS:-20}" --validation none --checkpoint-every 10h \
             --model-dir "$work/model" --checkpoint-dir "$work/checkpoints" --resume none "$@" >"$work/out.$rank" 2>&1 &
@@ -45,8 +51,13 @@ for ranks in "$@"; do
         one "sharded.$ranks" "$ranks" --strategy sharded
         one "ps-sync.$ranks" $((ranks + 1)) --strategy ps-sync --servers 1
         one "local-sgd.$ranks" "$ranks" --strategy local-sgd
+        one "ps-async.$ranks" $((ranks + 1)) --strategy ps-async --servers 1
+        slow=$((ranks - 1))
+        one "allreduce, one slow.$ranks" "$ranks"
+        one "ps-async, one slow.$ranks" $((ranks + 1)) --strategy ps-async --servers 1
+        slow=none
     done
-    for strategy in allreduce sharded ps-sync local-sgd; do
+    for strategy in allreduce sharded ps-sync local-sgd ps-async "allreduce, one slow" "ps-async, one slow"; do
         echo "$ranks ranks, $strategy: $(middle "$work/$strategy.$ranks" 1) images/s, $(middle "$work/$strategy.$ranks" 2) % waiting"
     done
 done

@@ -1,0 +1,15 @@
+#!/bin/sh
+# slow_rank.sh RANK COMMAND...: runs the command, and where RANK is this rank it stands still half of the time: for
+# tests and measurements of a slow host.
+slow=$1
+shift
+[ "$slow" = "${RANK:-}" ] || exec "$@"
+"$@" &
+child=$!
+trap 'kill -CONT $child; kill -TERM $child' TERM
+while kill -STOP $child 2>/dev/null; do
+    sleep 0.1
+    kill -CONT $child 2>/dev/null || break
+    sleep 0.1
+done
+wait $child
