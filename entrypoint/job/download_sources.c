@@ -73,12 +73,13 @@ static int add(const struct settings *settings, const char *variable, struct cha
             err, EXIT_CODE_CONFIG,
             "%.*s: a channel's name has 1 to %d bytes, and a job has at most %d channels",
             (int)strcspn(variable, "="), variable, CHANNEL_NAME_MAX, CHANNELS_MAX);
+    const bool of_first = str_starts_with(address, "first:///");
     if (!download_sources_is_remote(address) && !str_starts_with(address, "file:///") &&
-        !str_starts_with(address, "http://"))
-        return error_set(err, EXIT_CODE_CONFIG,
-                         "%.*s: \"%.*s\" begins with neither s3://, https:// nor file:///",
-                         (int)strcspn(variable, "="), variable, (int)strcspn(address, "?"),
-                         address);
+        !str_starts_with(address, "http://") && !of_first)
+        return error_set(
+            err, EXIT_CODE_CONFIG,
+            "%.*s: \"%.*s\" begins with neither s3://, https://, file:/// nor first:///",
+            (int)strcspn(variable, "="), variable, (int)strcspn(address, "?"), address);
     struct download_source *s = &ret->channels[ret->count];
     for (size_t i = 0; i < size; i++)
         s->name[i] = (char)tolower((unsigned char)name[i]);
@@ -88,6 +89,7 @@ static int add(const struct settings *settings, const char *variable, struct cha
     if (check_shares(s, variable, err) != 0)
         return -1;
     ret->count++;
+    ret->of_first |= of_first;
     return channels_add(channels, s->name, s->sharded, err);
 }
 

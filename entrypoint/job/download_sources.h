@@ -1,6 +1,6 @@
 /* Downloads that must finish before the job can begin: code that sagemaker_submit_directory names
  * as an archive, as the SDK sends it, and channels of RINGMASTER_CHANNEL_NAME=ADDRESS (channel
- * "name"; s3://, https:// or file://), for platforms that bring no data themselves. */
+ * "name"; s3://, https://, file:// or first://), for platforms that bring no data themselves. */
 #ifndef ENTRYPOINT_JOB_DOWNLOAD_SOURCES_H
 #define ENTRYPOINT_JOB_DOWNLOAD_SOURCES_H
 
@@ -23,6 +23,7 @@ struct download_sources {
     const char *code;
     struct download_source channels[CHANNELS_MAX];
     size_t count;
+    bool of_first; /* a channel is a folder of the first host, which passes it on */
 };
 
 /* NEEDS_CODE is false for `train -- PROGRAM`. The channels are added to CHANNELS, which must not

@@ -395,7 +395,8 @@ int64_t settings_stop_seconds(const struct settings *s, unsigned grace) {
 
 const char *settings_help(size_t number, const char **ret_name) {
     static const char channel[] =
-        "where the channel \"name\" is fetched from: s3://, https:// or file:///";
+        "where the channel \"name\" is fetched from: s3://, https://, file:///, or first:/// for a "
+        "folder of the first host";
     *ret_name = number < ROWS ? table[number].name : SETTINGS_CHANNEL "NAME";
     if (number < ROWS)
         return table[number].help;

@@ -9,6 +9,7 @@
 #include "entrypoint/transfer/disk/copy.h"
 #include "entrypoint/transfer/disk/safe_dir.h"
 #include "entrypoint/transfer/disk/unpack.h"
+#include "entrypoint/transfer/fetch/first_folder.h"
 #include "entrypoint/transfer/fetch/prefix.h"
 #include "entrypoint/transfer/upload/multipart.h"
 
@@ -256,6 +257,29 @@ static int bring_objects(struct walk *w, const struct download_order_task *t,
     return root >= 0 ? fetch(w, t, from, root, NULL, err) : -1;
 }
 
+/* A folder of the first host: a link there, from which the others fetch it. A host alone is the
+ * first one. */
+static int bring_first(struct walk *w, const struct download_order_task *t,
+                       const struct address *from, struct error *err) {
+    char task[TASK_NAME_MAX];
+    name_task(t, task);
+    const struct first_folder_offer offer = {.folder = from->rest,
+                                             .what = t->what,
+                                             .task = task,
+                                             .deadline = w->deadline,
+                                             .passing = w->passing,
+                                             .say = w->say,
+                                             .mark = w->mark};
+    if (t->unpack || t->back || t->target)
+        return error_set(err, EXIT_CODE_CONFIG, "%s: first:// is for channels of data alone",
+                         from->shown);
+    if (w->passing != NULL && !w->passing->first)
+        return bring_objects(w, t, from, err);
+    if (link_folder(t, from, err) != 0)
+        return -1;
+    return w->passing != NULL ? first_folder_offer(&offer, err) : 0;
+}
+
 /* --- targets ---------------------------------------------------------------------------------- */
 
 /* Checks that a target can be uploaded to, so that a job does not find out at its end. Any failure
@@ -289,6 +313,8 @@ static void tidy_target(struct walk *w, const struct download_order_task *t,
 
 static int do_task(struct walk *w, const struct download_order_task *t, const struct address *at,
                    struct error *err) {
+    if (at->kind == ADDRESS_FIRST)
+        return bring_first(w, t, at, err);
     if (t->unpack)
         return bring_code(w, t, at, err);
     bool linked = at->kind == ADDRESS_FILE && !t->target;

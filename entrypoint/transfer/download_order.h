@@ -18,7 +18,9 @@
  * program prints "all is here" and stays until it is ended. This concerns tasks with "pass".
  *
  * s3:// is the object of that name, else all objects in the directory of that name; https:// a
- * file; file:// a local directory, which becomes a link (or an archive, which is unpacked). */
+ * file; file:// a local directory, which becomes a link (or an archive, which is unpacked);
+ * first:// a directory of the first host, which is a link there and is fetched from it by the
+ * others. */
 #ifndef ENTRYPOINT_TRANSFER_DOWNLOAD_ORDER_H
 #define ENTRYPOINT_TRANSFER_DOWNLOAD_ORDER_H
 

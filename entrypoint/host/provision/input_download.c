@@ -144,8 +144,10 @@ json_t *input_download_door(const struct job *job, int listener, const unsigned 
                             const char *told) {
     const struct cluster *c = &job->cluster;
     json_t *door = json_pack("{s:i, s:o}", "listener", listener, "key", key_json(key));
-    if (cluster_is_master(c))
+    if (cluster_is_master(c)) {
+        (void)json_object_set_new(door, "first", json_true());
         return door;
+    }
     const char *place = told != NULL ? told : known_above(c);
     if (place == NULL)
         return door;

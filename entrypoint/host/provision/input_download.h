@@ -1,11 +1,11 @@
 /* Downloads before the job begins (job/download_sources.h), by a child (transfer_process.h).
  *
  * The child also restores checkpoints and tests if upload targets (job/upload_targets.h) are
- * writable. It is killed when its time is over. With RINGMASTER_FETCH_ONCE it gets from another
- * host what that has downloaded, and serves it to others (peers/peer_server.h): then it stays until
- * input_download_rest(). If hosts are only counted, the master has to name the upstream host: the
- * child starts with input_download_ask(), or without it after as long as it would wait for that
- * host. */
+ * writable. It is killed when its time is over. With RINGMASTER_FETCH_ONCE, or a channel that is a
+ * folder of the first host, it gets from another host what that has downloaded, and serves it to
+ * others (peers/peer_server.h): then it stays until input_download_rest(). If hosts are only
+ * counted, the master has to name the upstream host: the child starts with input_download_ask(), or
+ * without it after as long as it would wait for that host. */
 #ifndef ENTRYPOINT_HOST_PROVISION_INPUT_DOWNLOAD_H
 #define ENTRYPOINT_HOST_PROVISION_INPUT_DOWNLOAD_H
 
@@ -70,7 +70,8 @@ json_t *input_download_door(const struct job *job, int listener, const unsigned 
                             const char *told);
 
 static inline bool input_download_passes_on(const struct job *job) {
-    return job->settings.fetch_once && job->cluster.count > 1 && input_download_is_needed(job);
+    return (job->settings.fetch_once || job->sources.of_first) && job->cluster.count > 1 &&
+           input_download_is_needed(job);
 }
 
 #endif

@@ -18,6 +18,11 @@ static void end(struct fetch_file *b, const struct error *failure, int64_t size,
 
 static void start_source(struct fetch_file *b);
 
+/* Returns false if other hosts are the only source. */
+static bool has_source(const struct stream_order *o) {
+    return o->s3 != NULL || o->url != NULL;
+}
+
 static void fetch_ended(void *context, const struct error *failure) {
     struct fetch_file *b = context;
     const struct stream *f = &b->fetch;
@@ -32,7 +37,10 @@ static void fetch_ended(void *context, const struct error *failure) {
         (void)snprintf(b->doubted, sizeof(b->doubted), "%s", f->own_sha256);
     if (!f->spared)
         sharing_lose_peer(b->order.passing, failure, b->order.say);
-    start_source(b);
+    if (has_source(&b->source))
+        start_source(b);
+    else
+        end(b, failure, 0, "", "");
 }
 
 static void start_stream(struct fetch_file *b) {
@@ -74,7 +82,14 @@ void fetch_file_start(struct fetch_file *b, const struct fetch_file_order *order
     *b = (struct fetch_file){.order = *order, .source = order->source, .pool = pool};
     b->source.context = b;
     if (order->passing == NULL || !sharing_has_peer(order->passing, order->say)) {
-        start_source(b);
+        struct error err = {0};
+        if (has_source(&b->source)) {
+            start_source(b);
+            return;
+        }
+        (void)error_set(&err, EXIT_CODE_NOT_READY, "%s: the host that has it cannot be reached",
+                        order->source.name);
+        end(b, &err, 0, "", "");
         return;
     }
     struct stream_order asked = b->source;

@@ -2,7 +2,8 @@
  * (peers/peer_client.h), from its source in parallel ranges (ranges.h), or from its source in one
  * stream (stream.h).
  *
- * What another host does not have, or has in another version or without the MD5 of the listing,
+ * A file without a source comes from another host alone (fetch/first_folder.h). What another host
+ * does not have, or has in another version or without the MD5 of the listing,
  * comes from the source; what cannot be split comes in one stream. */
 #ifndef ENTRYPOINT_TRANSFER_FETCH_FETCH_FILE_H
 #define ENTRYPOINT_TRANSFER_FETCH_FETCH_FILE_H

@@ -2,13 +2,17 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/file/file.h"
 #include "entrypoint/transfer/fetch/fetch_file.h"
+#include "entrypoint/transfer/fetch/first_folder.h"
 #include "entrypoint/transfer/s3/s3_listing.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { SAY_SECONDS = 10, MARK_SECONDS = 1, LINE_MAX_SIZE = 1024 };
 
@@ -25,6 +29,7 @@ struct loading {
     int64_t next_word;
     int64_t next_mark;
     int64_t verified;             /* blocks of local files, and objects looked at */
+    struct catalog_facts list;    /* of the first host's list of files */
     int64_t marked;               /* sum of bytes, files and blocks at the last mark */
     struct catalog_task *catalog; /* offers the files to other hosts; NULL: none */
     struct one *ones;             /* files being fetched */
@@ -37,7 +42,12 @@ struct one {
     struct one *next;
     struct fetch_file fetch;
     char name[ADDRESS_MAX];
+    int64_t modified; /* of a file of the first host */
 };
+
+static bool of_first(const struct loading *l) {
+    return l->order->from->kind == ADDRESS_FIRST;
+}
 
 static void describe(const struct loading *l, char line[LINE_MAX_SIZE]) {
     const double mib = 1048576;
@@ -102,6 +112,14 @@ static void verified_some(void *context) {
 static bool is_present(struct loading *l, const char *path, const struct object *object) {
     struct catalog_facts facts = {.size = object->size};
     struct digest sha = {0};
+    if (of_first(l)) {
+        (void)snprintf(facts.etag, sizeof(facts.etag), "%s", object->etag);
+        const bool here =
+            first_folder_has(l->order->root, path, object, verified_some, l, facts.sha256);
+        if (here)
+            put_on_shelf(l, path, &facts);
+        return here;
+    }
     const struct etag_along along = {
         .sha = l->catalog != NULL ? &sha : NULL, .turn = verified_some, .context = l};
     bool there = stream_is_there(l->order->root, path, object->size, object->etag, &along);
@@ -119,6 +137,10 @@ static void ended(void *context, const struct error *failure) {
     while (*slot != o)
         slot = &(*slot)->next;
     *slot = o->next;
+    if (failure == NULL && of_first(l) && l->catalog == NULL)
+        l->list = o->fetch.facts;
+    else if (failure == NULL && of_first(l))
+        first_folder_date(l->order->root, o->fetch.source.path, o->modified);
     if (failure == NULL)
         put_on_shelf(l, o->fetch.source.path, &o->fetch.facts);
     if (failure != NULL && l->failure.code == 0)
@@ -182,8 +204,12 @@ static bool more(void *context) {
     struct one *one = new_one(l);
     if (one == NULL)
         return false;
-    (void)snprintf(one->name, sizeof(one->name), "s3://%s/%s", o->from->bucket, object->key);
-    const struct stream_order source = {.s3 = o->s3,
+    if (of_first(l))
+        (void)snprintf(one->name, sizeof(one->name), "%s/%s", o->from->shown, object->key);
+    else
+        (void)snprintf(one->name, sizeof(one->name), "s3://%s/%s", o->from->bucket, object->key);
+    one->modified = object->modified;
+    const struct stream_order source = {.s3 = of_first(l) ? NULL : o->s3,
                                         .bucket = o->from->bucket,
                                         .key = object->key,
                                         .name = one->name,
@@ -207,7 +233,7 @@ static bool aside(void *context) {
     return false;
 }
 
-static int run(struct loading *l, struct error *err) {
+static int run_pool(struct loading *l, struct error *err) {
     l->pool.more = more;
     l->pool.aside = aside;
     l->pool.tick = tick;
@@ -220,6 +246,12 @@ static int run(struct loading *l, struct error *err) {
             *err = l->failure;
         return -1;
     }
+    return 0;
+}
+
+static int run(struct loading *l, struct error *err) {
+    if (run_pool(l, err) != 0)
+        return -1;
     say_progress(l, true);
     return 0;
 }
@@ -231,7 +263,8 @@ static int offer(struct loading *l, struct error *err) {
         return 0;
     struct catalog *catalog = &o->passing->catalog;
     l->catalog = catalog_begin(catalog, o->task, o->root, err);
-    if (l->catalog == NULL)
+    if (l->catalog == NULL ||
+        (of_first(l) && catalog_expect(catalog, l->catalog, FIRST_FOLDER_LIST, err) != 0))
         return -1;
     if (o->name != NULL || l->objects.count == 0) {
         if (catalog_expect(catalog, l->catalog, own_name(o), err) != 0)
@@ -256,6 +289,62 @@ static int64_t present(struct loading *l) {
     return bytes;
 }
 
+static int load_listed(struct loading *l, struct error *err) {
+    const struct prefix_download_order *o = l->order;
+    for (size_t i = 0; i < l->objects.count; i++) {
+        if (__builtin_add_overflow(l->total, l->objects.items[i].size, &l->total))
+            return error_set(err, EXIT_CODE_DATA, "the listing has impossible sizes");
+    }
+    if (safe_dir_check_room(o->root, l->total - present(l), err) != 0)
+        return error_wrap(err, "%s", o->from->shown);
+    return offer(l, err);
+}
+
+/* Reads the list that has been fetched, and removes it. *RET_FD stays open for other hosts. */
+static int read_list(struct loading *l, int *ret_fd, struct error *err) {
+    const int root = l->order->root;
+    const size_t size = (size_t)l->list.size;
+    if (l->list.size > FIRST_FOLDER_LIST_MAX)
+        return error_set(err, EXIT_CODE_DATA, "the first host's list of files is too long");
+    cleanup_free char *text = malloc(size + 1);
+    *ret_fd = openat(root, FIRST_FOLDER_LIST, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    (void)unlinkat(root, FIRST_FOLDER_LIST, 0);
+    if (text == NULL)
+        return error_no_memory(err, "a list of files");
+    if (*ret_fd < 0 || file_read_exact(*ret_fd, text, size, err) != 0)
+        return error_wrap(err, "the first host's list of files");
+    return first_folder_parse(text, size, &l->objects, err);
+}
+
+static int load_list(struct loading *l, int *ret_fd, struct error *err) {
+    const struct prefix_download_order *o = l->order;
+    struct one *one = new_one(l);
+    const struct stream_order source = {.name = o->from->shown,
+                                        .root = o->root,
+                                        .path = FIRST_FOLDER_LIST,
+                                        .size = -1,
+                                        .fetched = &l->fetched};
+    if (one == NULL)
+        return error_no_memory(err, "a file");
+    l->total = -1;
+    start(one, &source);
+    if (run_pool(l, err) != 0)
+        return -1;
+    l->total = l->fetched = 0;
+    l->done = 0;
+    return read_list(l, ret_fd, err);
+}
+
+static int load_first(struct loading *l, struct error *err) {
+    cleanup_fd int fd = -1;
+    if (load_list(l, &fd, err) != 0 || load_listed(l, err) != 0)
+        return -1;
+    if (l->catalog != NULL)
+        catalog_put_open(&l->order->passing->catalog, l->catalog, FIRST_FOLDER_LIST, &l->list,
+                         take_fd(&fd));
+    return run(l, err);
+}
+
 static int load_objects(struct loading *l, struct error *err) {
     const struct prefix_download_order *o = l->order;
     const struct s3_listing listing = {.s3 = o->s3,
@@ -269,13 +358,7 @@ static int load_objects(struct loading *l, struct error *err) {
                                        .say = o->say};
     if (s3_listing_read(&listing, &l->objects, &l->front, err) != 0)
         return -1;
-    for (size_t i = 0; i < l->objects.count; i++) {
-        if (__builtin_add_overflow(l->total, l->objects.items[i].size, &l->total))
-            return error_set(err, EXIT_CODE_DATA, "the listing has impossible sizes");
-    }
-    if (safe_dir_check_room(o->root, l->total - present(l), err) != 0)
-        return error_wrap(err, "%s", o->from->shown);
-    return offer(l, err) == 0 ? run(l, err) : -1;
+    return load_listed(l, err) == 0 ? run(l, err) : -1;
 }
 
 static int load_url(struct loading *l, struct error *err) {
@@ -304,7 +387,9 @@ int prefix_download(const struct prefix_download_order *order, struct error *err
         return -1;
     if (order->passing != NULL)
         (void)sharing_has_peer(order->passing, order->say);
-    int result = order->from->kind == ADDRESS_S3 ? load_objects(&l, err) : load_url(&l, err);
+    int result = order->from->kind == ADDRESS_S3      ? load_objects(&l, err)
+                 : order->from->kind == ADDRESS_FIRST ? load_first(&l, err)
+                                                      : load_url(&l, err);
     if (l.catalog != NULL)
         catalog_end(&order->passing->catalog, l.catalog);
     exchange_pool_close(&l.pool);

@@ -15,7 +15,7 @@
 
 struct prefix_download_order {
     struct s3 *s3;
-    const struct address *from; /* S3 or https */
+    const struct address *from; /* S3, https, or on hosts but the first one a folder of that one */
     int root;                   /* the directory, by descriptor */
     const char *name;           /* of a single file there; NULL: as in the address */
     const char *what;           /* for people */

@@ -25,7 +25,7 @@ enum { PERCENT_PAIRS_MAX = 8 };
 int percent_add_query(struct buf *out, const struct percent_pair *pairs, size_t count,
                       struct error *err);
 
-/* Takes the encoding off in place; returns the size. '+' stays '+'. A '%' without two digits is an
+/* Takes the encoding off in place. '+' stays '+'. A '%' without two digits is an
  * error, and so is an encoded NUL. */
 int percent_decode(char *text, struct error *err);
 /* As forms and listings are encoded: a '+' is a blank. */

@@ -137,15 +137,31 @@ static int open_item(const struct catalog_task *t, const char *path) {
     return folder >= 0 ? openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
 }
 
+/* The caller holds the lock. Returns false if nobody expects the file. */
+static bool put(struct catalog_task *t, const char *path, const struct catalog_facts *facts,
+                int fd) {
+    struct item *item = find(t, path);
+    if (item == NULL)
+        return false;
+    item->facts = *facts;
+    item->fd = fd;
+    item->here = true;
+    return true;
+}
+
 void catalog_put(struct catalog *s, struct catalog_task *t, const char *path,
                  const struct catalog_facts *facts, bool keep) {
     lock(s);
-    struct item *item = find(t, path);
-    if (item != NULL) {
-        item->facts = *facts;
-        item->fd = keep ? open_item(t, path) : -1;
-        item->here = true;
-    }
+    const int fd = keep && find(t, path) != NULL ? open_item(t, path) : -1;
+    (void)put(t, path, facts, fd);
+    unlock_changed(s);
+}
+
+void catalog_put_open(struct catalog *s, struct catalog_task *t, const char *path,
+                      const struct catalog_facts *facts, int fd) {
+    lock(s);
+    if (!put(t, path, facts, fd))
+        (void)close(fd);
     unlock_changed(s);
 }
 

@@ -44,6 +44,9 @@ struct catalog_facts {
 };
 void catalog_put(struct catalog *s, struct catalog_task *t, const char *path,
                  const struct catalog_facts *facts, bool keep);
+/* The same for a file that is not below the task's directory; takes FD, a descriptor of it. */
+void catalog_put_open(struct catalog *s, struct catalog_task *t, const char *path,
+                      const struct catalog_facts *facts, int fd);
 /* The task has ended. */
 void catalog_end(struct catalog *s, struct catalog_task *t);
 /* All tasks have ended. */

@@ -26,6 +26,7 @@ static int parse(struct sharing *p, const json_t *door, int64_t *listener, struc
         json_member_string(door, where, "key", &key, err) != 0 ||
         json_member_string(door, where, "from", &peer->url, err) != 0 ||
         json_member_string(door, where, "name", &peer->name, err) != 0 ||
+        json_member_bool(door, where, "first", &p->first, err) != 0 ||
         json_member_int(door, where, "patience", &peer->patience, err) != 0)
         return -1;
     if (read_key(key, peer->key) == 0 && *listener > 2 && *listener < DESCRIPTOR_MAX &&

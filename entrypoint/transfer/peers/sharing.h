@@ -5,7 +5,7 @@
  *   "door": {"listener": 5, "key": "96 digits", "from": "https://algo-1:7074", "name": "algo-1",
  *          "patience": 60}
  *
- * without "from" on the first host, which asks the source. */
+ * without "from", but with "first": true, on the first host, which asks the source. */
 #ifndef ENTRYPOINT_TRANSFER_PEERS_SHARING_H
 #define ENTRYPOINT_TRANSFER_PEERS_SHARING_H
 
@@ -17,6 +17,7 @@ struct sharing {
     struct catalog catalog;
     struct peer_server peer_server;
     struct peer_client peer; /* its url is NULL on the first host */
+    bool first;              /* this is the first host */
     bool no_md5;             /* the source's ETags look like MD5s but are not */
 };
 

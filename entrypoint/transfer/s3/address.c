@@ -55,12 +55,13 @@ static int parse_http(struct address *a, bool plain, struct error *err) {
     return 0;
 }
 
-static int parse_file(struct address *a, struct error *err) {
-    a->kind = ADDRESS_FILE;
-    a->rest = a->text + strlen("file://");
+static int parse_folder(struct address *a, enum address_kind kind, const char *scheme,
+                        struct error *err) {
+    a->kind = kind;
+    a->rest = a->text + strlen(scheme);
     if (a->rest[0] != '/')
-        return error_set(err, EXIT_CODE_CONFIG,
-                         "%.256s: file:// needs an absolute path, file:///...", a->shown);
+        return error_set(err, EXIT_CODE_CONFIG, "%.256s: %s needs an absolute path, %s/...",
+                         a->shown, scheme, scheme);
     return 0;
 }
 
@@ -73,7 +74,9 @@ static int parse(struct address *a, bool plain, struct error *err) {
     if (str_starts_with(a->text, "https://") || str_starts_with(a->text, "http://"))
         return parse_http(a, plain, err);
     if (str_starts_with(a->text, "file://"))
-        return parse_file(a, err);
+        return parse_folder(a, ADDRESS_FILE, "file://", err);
+    if (str_starts_with(a->text, "first://"))
+        return parse_folder(a, ADDRESS_FIRST, "first://", err);
     return error_set(err, EXIT_CODE_CONFIG, "%.256s: neither s3://, https:// nor file://",
                      a->shown);
 }
@@ -82,7 +85,8 @@ static int parse_any(const char *text, bool plain, struct address *ret, struct e
     *ret = (struct address){0};
     if (strlen(text) > ADDRESS_MAX)
         return error_set(err, EXIT_CODE_CONFIG, "an address of more than %d bytes", ADDRESS_MAX);
-    bool is_key = str_starts_with(text, "s3://") || str_starts_with(text, "file://");
+    bool is_key = str_starts_with(text, "s3://") || str_starts_with(text, "file://") ||
+                  str_starts_with(text, "first://");
     ret->text = strdup(text);
     ret->shown = is_key ? strdup(text) : strndup(text, strcspn(text, "?#"));
     if (ret->text == NULL || ret->shown == NULL) {

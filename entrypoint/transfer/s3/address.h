@@ -1,5 +1,7 @@
 /* Address of a source or target: s3://BUCKET/KEY, https://HOST/PATH, file:///PATH.
  *
+ * first:///PATH is a folder of the first host, for all hosts (fetch/first_folder.h).
+ *
  * A key is taken literally, nothing in it is decoded. http:// is refused except for this machine,
  * as its content could be anybody's. */
 #ifndef ENTRYPOINT_TRANSFER_S3_ADDRESS_H
@@ -9,7 +11,7 @@
 
 #include <stdbool.h>
 
-enum address_kind { ADDRESS_S3, ADDRESS_HTTP, ADDRESS_FILE };
+enum address_kind { ADDRESS_S3, ADDRESS_HTTP, ADDRESS_FILE, ADDRESS_FIRST };
 
 enum { ADDRESS_MAX = 8 * 1024, ADDRESS_KEY_MAX = 1024, ADDRESS_BUCKET_MAX = 64 };
 

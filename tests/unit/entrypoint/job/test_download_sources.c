@@ -22,7 +22,8 @@ static void channels_come_from_variables(void) {
     char mine[] = "RINGMASTER_CHANNEL_My_Set=https://host/x?y=1";
     char empty[] = "RINGMASTER_CHANNEL_VAL=";
     char local[] = "RINGMASTER_CHANNEL_TEST=file:///data";
-    char *environment[] = {train, mine, empty, local, NULL};
+    char *environment[] = {train, mine, empty, local, NULL, NULL};
+    char first[] = "RINGMASTER_CHANNEL_FIRST=first:///data";
     struct channels channels = {0};
     struct download_sources got;
     CU_ASSERT_EQUAL(channels_parse("{\"zoo\": {}}", 11, "x", &channels, NULL), 0);
@@ -41,6 +42,12 @@ static void channels_come_from_variables(void) {
     CU_ASSERT_STRING_EQUAL(channels.names[1], "test");
     CU_ASSERT_STRING_EQUAL(channels.names[2], "train");
     CU_ASSERT_STRING_EQUAL(channels.names[3], "zoo");
+    CU_ASSERT_FALSE(got.of_first);
+    channels_done(&channels);
+    environment[4] = first;
+    channels = (struct channels){0};
+    CU_ASSERT_EQUAL(read_it(environment, "{}", "train", true, &channels, &got, NULL), 0);
+    CU_ASSERT_TRUE(got.of_first);
     channels_done(&channels);
 }
 

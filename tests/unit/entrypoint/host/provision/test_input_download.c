@@ -108,7 +108,7 @@ static void a_host_asks_the_one_above_it(void) {
         int64_t ready;
         const char *expected;
     } cases[] = {
-        {0, 600, "{\"listener\": 9, \"key\": \"" KEY "\"}"},
+        {0, 600, "{\"listener\": 9, \"key\": \"" KEY "\", \"first\": true}"},
         {1, 600,
          "{\"listener\": 9, \"key\": \"" KEY "\", \"from\": \"https://algo-1:7074\", \"name\": "
          "\"algo-1\", \"patience\": 60}"},
@@ -140,7 +140,7 @@ static void a_counted_host_asks_the_given_parent(void) {
         size_t self;
         const char *told, *expected;
     } cases[] = {
-        {0, NULL, "{\"listener\": 9, \"key\": \"" KEY "\"}"},
+        {0, NULL, "{\"listener\": 9, \"key\": \"" KEY "\", \"first\": true}"},
         {2, NULL,
          "{\"listener\": 9, \"key\": \"" KEY "\", \"from\": \"https://10.0.0.7:7074\", \"name\": "
          "\"node-0\", \"patience\": 60}"},
