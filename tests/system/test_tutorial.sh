@@ -27,10 +27,15 @@ the_notebook_calls_what_there_is() {
     check "it is a notebook" "$bin/python" -c 'import nbformat, sys
 nbformat.validate(nbformat.read(sys.argv[1], 4))' "$sagemaker/tutorial.ipynb"
     check "its calls fit" "$bin/python" "$system/tutorial.py" "$top" "$work/metrics.json"
-    mkdir -p "$work/top/examples"
+    mkdir -p "$work/top/examples" "$work/top/tests/golden"
+    cp -r "$top/tests/golden/pictures" "$work/top/tests/golden/"
     cp -r "$sagemaker" "$work/top/examples/"
     sed -i 's/StackName=STACK/Stack=STACK/' "$work/top/examples/sagemaker/tutorial.ipynb"
     check "and one that does not is found" refused "$bin/python" "$system/tutorial.py" "$work/top" "$work/metrics.json"
+    cp "$sagemaker/tutorial.ipynb" "$work/top/examples/sagemaker/"
+    check "a copy is as good" "$bin/python" "$system/tutorial.py" "$work/top" "$work/metrics.json"
+    sed -i 's/ModelDataUrl/ModelUrl/' "$work/top/examples/sagemaker/tutorial.ipynb"
+    check "an endpoint's call that does not fit is found" refused "$bin/python" "$system/tutorial.py" "$work/top" "$work/metrics.json"
 }
 
 CASES=${CASES:-the_stack_is_cloudformations the_notebook_calls_what_there_is}

@@ -22,6 +22,8 @@ from cfnlint.decode.cfn_yaml import load
 top, metrics = (pathlib.Path(p) for p in sys.argv[1:])
 examples = top / "examples/sagemaker"
 session = botocore.session.get_session()
+WEIGHTS = "s3://the-bucket/output/one/output/model.tar.gz"
+PICTURE = "tests/golden/pictures/cmyk_adobe.jpg"
 NOW = datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.timezone.utc)
 
 
@@ -75,8 +77,18 @@ class Services:
             "DescribeTrainingJob": lambda: {
                 "TrainingJobStatus": "Completed" if last else "InProgress",
                 "SecondaryStatus": "Completed" if last else "Training", "TrainingStartTime": NOW,
+                "ModelArtifacts": {"S3ModelArtifacts": WEIGHTS},
                 "FinalMetricDataList": [{"MetricName": m["Name"], "Value": 0.25}
                                         for m in self.definitions()]},
+            "CreateModel": lambda: {"ModelArn": "arn:aws:sagemaker:us-east-1:123456789012:model/one"},
+            "CreateEndpointConfig": lambda: {"EndpointConfigArn": "arn:aws:sagemaker:us-east-1:"
+                                             "123456789012:endpoint-config/one"},
+            "CreateEndpoint": lambda: {"EndpointArn": "arn:aws:sagemaker:us-east-1:"
+                                       "123456789012:endpoint/one"},
+            "InvokeEndpoint": lambda: {"ContentType": "application/json", "Body": io.BytesIO(json.dumps(
+                {"predictions": [{"classes": [{"name": "rose", "index": 2, "probability": 0.93}]}]}
+            ).encode())},
+            "DeleteEndpoint": dict, "DeleteEndpointConfig": dict, "DeleteModel": dict,
             "GetMetricData": lambda: {"MetricDataResults": [
                 {"Id": q["Id"], "Label": q["Label"], "Timestamps": [NOW], "Values": [0.25]}
                 for q in asked["MetricDataQueries"]]},
@@ -94,7 +106,8 @@ class Services:
             fits(asked, operation.input_shape, operation.name)
             self.calls.append((operation.name, asked))
             answer = self.answer(operation.name, asked)
-            for key in set(answer) - set(operation.output_shape.members):
+            shape = operation.output_shape
+            for key in set(answer) - set(shape.members if shape is not None else ()):
                 raise AssertionError(f"{operation.name} answers no {key}")
             return answer
 
@@ -134,7 +147,10 @@ def run(stack, source, gpus):
         text = "".join(cell["source"])
         if cell["cell_type"] != "code":
             continue
-        text = text.replace('SOURCE = "s3"', f"SOURCE = {source!r}").replace("GPUS = True", f"GPUS = {gpus}")
+        for line, other in (('SOURCE = "s3"', f"SOURCE = {source!r}"), ("GPUS = True", f"GPUS = {gpus}"),
+                            ("CLASSIFIER = None", 'CLASSIFIER = "classifier"'),
+                            ('PICTURE = "picture.jpg"', f"PICTURE = {PICTURE!r}")):
+            text = text.replace(line, other)
         exec(compile(text, cell["id"], "exec"), names)
         if "time" in names and names["time"] is not None:
             names["time"].sleep = lambda seconds: None
@@ -161,6 +177,16 @@ def check(services, drawn, source, gpus):
     assert place.get("DirectoryPath") == expected and kind.startswith("S3" if source == "s3" else "File")
     ours = {m["Name"] for m in json.loads(metrics.read_text())}
     assert drawn and set(drawn) <= ours & {m["Name"] for m in services.definitions()}, drawn
+    model, config, endpoint = (done[f"Create{n}"] for n in ("Model", "EndpointConfig", "Endpoint"))
+    assert model["PrimaryContainer"] == {"Image": prepare["ImageUri"], "ModelDataUrl": WEIGHTS}, model
+    assert model["ExecutionRoleArn"] == job["RoleArn"]
+    (variant,) = config["ProductionVariants"]
+    assert variant["ModelName"] == model["ModelName"]
+    assert endpoint["EndpointConfigName"] == config["EndpointConfigName"]
+    asked = done["InvokeEndpoint"]
+    assert asked["EndpointName"] == endpoint["EndpointName"] == done["DeleteEndpoint"]["EndpointName"]
+    assert asked["Body"] == pathlib.Path(PICTURE).read_bytes()
+    assert {"DeleteEndpointConfig", "DeleteModel"} <= set(done)
     enum = lambda service, name: session.get_service_model(service).shape_for(name).enum
     assert {"Completed", "Failed", "Stopped"} <= set(enum("sagemaker", "TrainingJobStatus"))
     assert {"SUCCESS", "ERROR"} <= set(enum("datasync", "TaskExecutionStatus"))
