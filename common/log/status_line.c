@@ -62,14 +62,35 @@ static void draw_bar(bool colour, double fraction, size_t size,
                    terminal_colour(colour, TERMINAL_PLAIN), inner - done - tip, "");
 }
 
+/* Copies to RET what of TEXT fits in MOST columns: its parts, which two spaces separate, without
+ * the middle ones from the last on; else its beginning. */
+static void fit_text(const char *text, size_t most, char ret[STATUS_LINE_MAX]) {
+    (void)snprintf(ret, STATUS_LINE_MAX, "%s", text);
+    for (size_t size = strlen(ret); size > most; size = strlen(ret)) {
+        char *last = ret + size;
+        while (last > ret && strncmp(last, "  ", 2) != 0)
+            last--;
+        char *middle = last - (last > ret);
+        while (middle > ret && strncmp(middle, "  ", 2) != 0)
+            middle--;
+        if (last == ret)
+            ret[most] = '\0';
+        else if (middle == ret)
+            *last = '\0';
+        else
+            memmove(middle, last, strlen(last) + 1);
+    }
+}
+
 size_t status_line_draw(char ret[STATUS_LINE_BYTES], size_t columns, bool colour, double fraction,
                         const char *text) {
     char bar[BAR_MOST + 2 * CODES_MAX];
     /* The last column stays free, because some terminals wrap there. */
-    size_t most = columns - 1, wanted = strlen(text);
-    draw_bar(colour, fraction, wanted < most ? most - wanted : 0, bar);
-    most = most < STATUS_LINE_MAX - 1 ? most : STATUS_LINE_MAX - 1;
-    return (size_t)snprintf(ret, STATUS_LINE_BYTES, "%s%s%.*s", erase, bar, (int)most, text);
+    size_t most = columns - 1;
+    char shown[STATUS_LINE_MAX];
+    fit_text(text, most, shown);
+    draw_bar(colour, fraction, most - strlen(shown), bar);
+    return (size_t)snprintf(ret, STATUS_LINE_BYTES, "%s%s%s", erase, bar, shown);
 }
 
 void status_line_show(struct status_line *line, int64_t now, double fraction, const char *text) {

@@ -35,9 +35,10 @@ void status_line_close(struct status_line *line);
 
 /* Returns true if a new text is due; never while silent. */
 bool status_line_due(const struct status_line *line, int64_t now);
-/* Shows TEXT, ASCII without control bytes, cut at the terminal's width. FRACTION, the share of the
- * work that is done (0 to 1), is drawn as a bar in the remaining columns; below 0 there is no bar.
- */
+/* Shows TEXT, ASCII without control bytes, in the terminal's width. Where it is wider, parts that
+ * two spaces separate are left out, of those between the first and the last one the last first;
+ * then it is cut. FRACTION, the share of the work that is done (0 to 1), is drawn as a bar in the
+ * remaining columns; below 0 there is no bar. */
 void status_line_show(struct status_line *line, int64_t now, double fraction, const char *text);
 void status_line_clear(struct status_line *line);
 

@@ -171,10 +171,12 @@ static int check_digest(const struct web_order *o, const struct web_order_file *
                         struct error *err) {
     if (f->sha256 == NULL || strcmp(f->sha256, own) == 0)
         return 0;
-    return error_set(err, EXIT_CODE_DATA,
-                     "%.200s/%.200s: its SHA-256 is %s, expected %s; remove the file to fetch it "
-                     "anew, or correct --sha256",
-                     o->folder, f->name, own, f->sha256);
+    return error_set(
+        err, EXIT_CODE_DATA,
+        "%.200s/%.200s: its SHA-256 is %s, expected %s, that of --sha256 or else of the "
+        "published archive of this name; remove the file to fetch it anew, or give "
+        "the right --sha256",
+        o->folder, f->name, own, f->sha256);
 }
 
 /* Digests a file that is here. */

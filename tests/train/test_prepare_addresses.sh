@@ -56,7 +56,7 @@ echo "with user and password, the set of the archive itself"
 "$ringtrain" prepare flowers "$from/flower_photos.tgz" "$work/flowers" >/dev/null 2>&1
 sum=$(sha256sum "$from/flower_photos.tgz" | cut -c1-64)
 prepare 66 flowers "$tls/plain/flower_photos.tgz" "$work/set"
-prints 'expected 4c54ace7911aaffe13a365c34f650e71dd5bf1be0a58b464e5a7183e3e595d9c'
+prints 'expected 4c54ace7911aaffe13a365c34f650e71dd5bf1be0a58b464e5a7183e3e595d9c, that of --sha256 or else of the published'
 prepare 0 flowers "$tls/login/flower_photos.tgz" "$work/login" --user somebody --password-file "$work/password" --sha256 "$sum"
 asked 'GET .* right$' 1
 same_set "$work/login" "$work/flowers"
@@ -193,6 +193,8 @@ prepare 64 coco "$plain/plain/val.zip" "$work/http"
 prints 'http:// lets anybody on the way change the file; expected https://, or --http true'
 prepare 64 coco "$plain/plain/val.zip" "$work/http" --http true --user somebody --password-file "$work/password"
 prints 'a password is not sent over http://'
+prepare 64 coco "http://somebody:$password@${plain#http://}/plain/val.zip" "$work/http"
+prints 'an address may not contain a user or a password; expected --user and --password-file'
 asked . 0
 prepare 0 coco "$plain/plain/val.zip" "$work/http" --http true
 

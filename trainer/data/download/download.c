@@ -37,6 +37,10 @@ static size_t host_size(const char *address) {
 static int check_scheme(const struct download_options *o, const char *address, struct error *err) {
     /* What follows a '?' may be a secret. */
     const int shown = (int)strcspn(address, "?#");
+    if (memchr(address, '@', host_size(address)) != NULL)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "an address may not contain a user or a password; expected "
+                         "--user and --password-file");
     if (str_starts_with(address, "http://") && !o->plain)
         return error_set(err, EXIT_CODE_USAGE,
                          "%.*s: http:// lets anybody on the way change the file; expected "
@@ -50,10 +54,6 @@ static int check_scheme(const struct download_options *o, const char *address, s
         return error_set(err, EXIT_CODE_USAGE,
                          "%.*s: cannot be fetched; expected an address of https:// or a file",
                          shown, address);
-    if (memchr(address, '@', host_size(address)) != NULL)
-        return error_set(err, EXIT_CODE_USAGE,
-                         "https://...: an address may not contain a user or a password; expected "
-                         "--user and --password-file");
     return 0;
 }
 

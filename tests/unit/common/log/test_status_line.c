@@ -49,6 +49,24 @@ static void it_is_cut_at_the_width(void) {
     pty_close(&pty);
 }
 
+/* What the line is without a bar, on COLUMNS. */
+static const char *fitted(size_t columns) {
+    static char drawn[STATUS_LINE_BYTES];
+    (void)status_line_draw(drawn, columns, false, -1,
+                           "step 100/400  epoch 2.50  128 images/s  loss 1.2500  2:30 left");
+    return drawn + strlen("\r\x1b[K");
+}
+
+static void the_time_left_stays_on_a_narrow_terminal(void) {
+    CU_ASSERT_STRING_EQUAL(fitted(64),
+                           "step 100/400  epoch 2.50  128 images/s  loss 1.2500  2:30 left");
+    CU_ASSERT_STRING_EQUAL(fitted(62), "step 100/400  epoch 2.50  128 images/s  2:30 left");
+    CU_ASSERT_STRING_EQUAL(fitted(40), "step 100/400  epoch 2.50  2:30 left");
+    CU_ASSERT_STRING_EQUAL(fitted(24), "step 100/400  2:30 left");
+    CU_ASSERT_STRING_EQUAL(fitted(23), "step 100/400");
+    CU_ASSERT_STRING_EQUAL(fitted(10), "step 100/");
+}
+
 static void log_lines_stand_on_lines_of_their_own(void) {
     struct status_line line;
     struct pty pty = pty_open(80);
@@ -134,6 +152,7 @@ static void durations_are_for_people(void) {
 
 UNIT_SUITE("common.status_line", UNIT(it_is_rewritten_in_place_a_few_times_a_second),
            UNIT(what_is_not_shown_is_not_cleared), UNIT(it_is_cut_at_the_width),
+           UNIT(the_time_left_stays_on_a_narrow_terminal),
            UNIT(log_lines_stand_on_lines_of_their_own),
            UNIT(it_is_silent_where_it_would_be_in_the_way), UNIT(a_bar_shows_how_much_is_done),
            UNIT(the_bar_has_a_colour), UNIT(durations_are_for_people))
