@@ -11,7 +11,7 @@ room(common/text USES common)
 room(common/html USES common LINKS m)
 room(common/log USES common common/file common/system common/json common/text)
 # Connections, before anything that is said on them.
-room(common/net USES common common/file)
+room(common/net USES common common/binary common/file)
 # Processes that the ranks of a job start, on all ranks or on some.
 room(common/slots USES common common/file common/net common/json common/system common/log)
 # Plans of trials, their results, which of them go on, and how they run in slots.

@@ -1,8 +1,8 @@
 #include "entrypoint/study/star.h"
 
-#include "common/binary/little_endian.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/net/greeting.h"
 #include "common/net/tcp_socket.h"
 #include "common/run_id.h"
 #include "common/str.h"
@@ -17,10 +17,6 @@ static const int64_t PATIENCE = 120 * CLOCK_SECOND;
 static const int64_t PAUSE = 100 * CLOCK_MILLISECOND;
 static const int64_t TRY = 5 * CLOCK_SECOND;
 static const int64_t GREETING = 2 * CLOCK_SECOND;
-
-#define MAGIC "RMSTAR01"
-enum { MAGIC_SIZE = 8, GREETING_SIZE = MAGIC_SIZE + STAR_RUN_SIZE + 8 };
-enum { WELCOME = 'W' };
 
 static int read_number(const char *name, int64_t low, int64_t high, int *ret, struct error *err) {
     int64_t value = 0;
@@ -59,28 +55,29 @@ int star_place_read(struct star_place *ret, struct error *err) {
 
 /* --- rank 0 ---------------------------------------------------------------------------------- */
 
-static void put_greeting(const struct star_place *p, unsigned char bytes[GREETING_SIZE]) {
-    memcpy(bytes, MAGIC, MAGIC_SIZE);
-    memcpy(bytes + MAGIC_SIZE, p->run, STAR_RUN_SIZE);
-    little_endian_put(bytes + MAGIC_SIZE + STAR_RUN_SIZE, (uint64_t)p->rank, 4);
-    little_endian_put(bytes + MAGIC_SIZE + STAR_RUN_SIZE + 4, (uint64_t)p->size, 4);
+/* Apart from those by which the ranks of a job's program meet. */
+static void name_job(const struct star_place *p, char job[GREETING_JOB_SIZE]) {
+    (void)snprintf(job, GREETING_JOB_SIZE, "study %s", p->run);
 }
 
-/* Takes a connection of another rank of the job; others are closed. Returns whether it did. */
+/* Takes a connection of another rank of the job; others are told why not, and closed. Returns
+ * whether it did. */
 static bool greet(struct star *s, int fd) {
-    unsigned char bytes[GREETING_SIZE], expected[GREETING_SIZE];
-    if (tcp_socket_read(fd, bytes, sizeof(bytes), clock_now() + GREETING, NULL) != 0)
+    unsigned char bytes[GREETING_SIZE], byte = GREETING_RANK_TAKEN;
+    char job[GREETING_JOB_SIZE];
+    struct greeting g;
+    const int64_t deadline = clock_now() + GREETING;
+    if (tcp_socket_read(fd, bytes, sizeof(bytes), deadline, NULL) != 0 || !greeting_read(bytes, &g))
         return false;
-    struct star_place p = s->place;
-    const uint64_t rank = little_endian_get(bytes + MAGIC_SIZE + STAR_RUN_SIZE, 4);
-    if (rank < 1 || rank >= (uint64_t)p.size || s->peers[rank] >= 0)
-        return false;
-    p.rank = (int)rank;
-    put_greeting(&p, expected);
-    if (memcmp(bytes, expected, sizeof(bytes)) != 0)
-        return false;
-    s->peers[rank] = fd;
-    return true;
+    name_job(&s->place, job);
+    const enum greeting_answer answer = greeting_answer(&g, job, 1, (uint32_t)s->place.size);
+    if (answer == GREETING_WELCOME && s->peers[g.rank] < 0) {
+        s->peers[g.rank] = fd;
+        return true;
+    }
+    byte = answer == GREETING_WELCOME ? byte : (unsigned char)answer;
+    (void)tcp_socket_write(fd, &byte, 1, deadline, NULL);
+    return false;
 }
 
 static int accept_all(struct star *s, int listener, int64_t deadline, struct error *err) {
@@ -102,7 +99,7 @@ static int accept_all(struct star *s, int listener, int64_t deadline, struct err
 }
 
 static int lead(struct star *s, int64_t deadline, struct error *err) {
-    const unsigned char welcome = WELCOME;
+    const unsigned char welcome = GREETING_WELCOME;
     uint16_t port = 0;
     struct net_address own;
     if (tcp_socket_resolve(s->place.address, &own, err) != 0)
@@ -123,18 +120,21 @@ static int64_t sooner(int64_t a, int64_t b) {
 }
 
 static int join(struct star *s, int64_t deadline, struct error *err) {
-    unsigned char bytes[GREETING_SIZE], answer = 0;
+    unsigned char bytes[GREETING_SIZE], answer = GREETING_ANSWERS;
     struct net_address first;
     const struct star_place *p = &s->place;
-    put_greeting(p, bytes);
+    struct greeting g = {.rank = (uint32_t)p->rank, .size = (uint32_t)p->size};
+    name_job(p, g.job);
+    greeting_write(&g, bytes);
     if (tcp_socket_resolve(p->address, &first, err) != 0)
         return -1;
     cleanup_fd int fd = tcp_socket_dial(&first, p->port, sooner(deadline, clock_now() + TRY), err);
     if (fd < 0 || tcp_socket_write(fd, bytes, sizeof(bytes), deadline, err) != 0 ||
         tcp_socket_read(fd, &answer, 1, deadline, err) != 0)
         return -1;
-    if (answer != WELCOME)
-        return error_set(err, EXIT_CODE_NOT_READY, "it is not rank 0 of this job");
+    if (answer != GREETING_WELCOME)
+        return error_set(err, EXIT_CODE_NOT_READY, "it refuses this rank: %s",
+                         greeting_refusal(answer));
     s->peers[0] = take_fd(&fd);
     return 0;
 }

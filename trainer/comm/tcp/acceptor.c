@@ -1,8 +1,8 @@
 #include "trainer/comm/tcp/acceptor.h"
 
 #include "common/clock.h"
+#include "common/net/greeting.h"
 #include "common/net/tcp_socket.h"
-#include "trainer/comm/tcp/greeting.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -2,9 +2,9 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/net/greeting.h"
 #include "common/net/tcp_socket.h"
 #include "trainer/comm/tcp/acceptor.h"
-#include "trainer/comm/tcp/greeting.h"
 
 #include <poll.h>
 #include <stdio.h>

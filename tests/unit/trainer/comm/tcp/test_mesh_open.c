@@ -1,8 +1,8 @@
 #include "common/clock.h"
+#include "common/net/greeting.h"
 #include "common/net/tcp_socket.h"
 #include "tests/support/unit.h"
 #include "tests/unit/trainer/comm/tcp/rank_threads.h"
-#include "trainer/comm/tcp/greeting.h"
 #include "trainer/comm/tcp/mesh_open.h"
 
 #include <pthread.h>

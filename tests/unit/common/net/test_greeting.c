@@ -1,5 +1,5 @@
+#include "common/net/greeting.h"
 #include "tests/support/unit.h"
-#include "trainer/comm/tcp/greeting.h"
 
 #include <string.h>
 
@@ -51,5 +51,5 @@ static void places_keep_address_and_port(void) {
     CU_ASSERT(net_address_equal(&address, &read) && port == 40001);
 }
 
-UNIT_SUITE("comm.tcp.greeting", UNIT(what_is_written_is_read), UNIT(other_bytes_are_no_greeting),
+UNIT_SUITE("common.net.greeting", UNIT(what_is_written_is_read), UNIT(other_bytes_are_no_greeting),
            UNIT(ranks_of_this_job_may_join), UNIT(places_keep_address_and_port))

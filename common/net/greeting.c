@@ -1,4 +1,4 @@
-#include "trainer/comm/tcp/greeting.h"
+#include "common/net/greeting.h"
 
 #include "common/binary/little_endian.h"
 

@@ -1,7 +1,7 @@
 /* Greeting by which a rank introduces itself on a new connection, and the list of addresses with
  * which rank 0 answers. Pure: bytes, no socket. */
-#ifndef TRAINER_COMM_TCP_GREETING_H
-#define TRAINER_COMM_TCP_GREETING_H
+#ifndef COMMON_NET_GREETING_H
+#define COMMON_NET_GREETING_H
 
 #include "common/net_address.h"
 
