@@ -53,6 +53,9 @@ if [ "$(cat "$prefix/state" 2>/dev/null)" != "$state" ]; then
     echo "$state" >"$prefix/state"
 fi
 
+# The cache may be moved with its tree, or another tree may share it.
+sed -i "s|/[^ ]*/static/$arch|\${pcfiledir}/../..|g" "$prefix"/lib/pkgconfig/*.pc
+
 # pkg-config names the libraries of the prefix alone, with what they need themselves.
 PKG_CONFIG_LIBDIR=$prefix/lib/pkgconfig
 PKG_CONFIG_SYSROOT_DIR=

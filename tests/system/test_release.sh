@@ -17,11 +17,29 @@ export SOURCE_DATE_EPOCH
 arches=${RELEASE_ARCHES:-x86_64 aarch64}
 
 made() { sh docker/release.sh "$version" "$1" >"$work/said" 2>&1 || { tail -n 5 "$work/said"; return 1; }; }
-# The second time nothing was left to compile.
+# The second time nothing was left to compile. Another tree has the same sources and shares the libraries.
 compiled_anew() {
-    sh docker/static.sh x86_64 "$work/anew" >"$work/said" 2>&1 || { tail -n 5 "$work/said"; return 1; }
-    cmp "$work/anew/bin/ringmaster" build/static-x86_64/bin/ringmaster
+    [ -d "$work/tree" ] || { mkdir "$work/tree" && git ls-files -z | xargs -0 cp --parents -t "$work/tree" &&
+        ln -s "$PWD/.cache" "$work/tree/.cache"; } || return 1
+    sh "$work/tree/docker/static.sh" "$1" >"$work/said" 2>&1 || { tail -n 5 "$work/said"; return 1; }
+    cmp "$work/tree/build/static-$1/bin/ringmaster" "build/static-$1/bin/ringmaster"
+    same=$?
+    # The programs that call the compiler name this tree again.
+    sh docker/static.sh "$1" >"$work/said" 2>&1 && return $same
 }
+# pip_takes FOLDER PLATFORM: pip, for a machine of that platform, takes a wheel of the launcher; FOLDER has it then.
+pip_takes() {
+    says "$work/venv/bin/pip" download --quiet --no-index --no-deps --find-links "$work/one" --platform "$2" \
+        --only-binary :all: --dest "$work/$1" ringmaster-launcher
+}
+# emulate PROGRAM: in QEMU, which is fetched.
+emulate() {
+    sh tests/system/arm64_emulator.sh "$PWD/.cache/static/qemu" || return
+    check "the program for arm64 runs" says "$PWD/.cache/static/qemu/qemu-aarch64" "$1" --version
+    check "it is that version" said "^ringmaster $version\$"
+}
+all_have_sums() { sed 's/.*  //' "$work/one/SHA256SUMS" | sort >"$work/named" && ls "$work/one" | grep -vx SHA256SUMS | sort | diff - "$work/named"; }
+refuses() { ! "$@" >"$work/said" 2>&1; }
 refused() { ! sh docker/release.sh "$1" "$work/none" >"$work/said" 2>&1 && grep -q "$2" "$work/said"; }
 says() { "$@" >"$work/said" 2>&1 || { cat "$work/said"; return 1; }; }
 said() { grep -q "$1" "$work/said" || { cat "$work/said"; return 1; }; }
@@ -30,8 +48,9 @@ check "a version that the sources do not have is refused" refused 99.0.0 'CMakeL
 check "it is made" made "$work/one" || exit 1
 check "it is made again" made "$work/two"
 check "twice are the same bytes" diff -r "$work/one" "$work/two"
-check "from another folder, compiled anew, too" compiled_anew
+for arch in $arches; do check "compiled anew in another folder, too, for $arch" compiled_anew "$arch"; done
 check "its sums are right" sh -c "cd '$work/one' && sha256sum --quiet -c SHA256SUMS"
+check "each file has its sum" all_have_sums
 
 tar -C "$work" -xzf "$work/one/ringmaster-$version-linux-x86_64.tar.gz"
 check "the tarball's program runs" says "$work/ringmaster-$version-linux-x86_64/bin/ringmaster" --version
@@ -56,11 +75,18 @@ for arch in $arches; do
     check "the package has the same one" cmp "$work/tar-$arch/bin/ringmaster" "$work/deb-$arch/usr/bin/ringmaster"
     check "the wheel has the same one" cmp "$work/tar-$arch/bin/ringmaster" \
         "$work/wheel-$arch/ringmaster_launcher-$version.data/scripts/ringmaster"
+    [ $arch != aarch64 ] || emulate "$work/tar-$arch/bin/ringmaster"
     for tag in manylinux2014 musllinux_1_1; do
         check "the wheel is tagged $tag for $arch" grep -qx "Tag: py3-none-${tag}_$arch" \
             "$work/wheel-$arch/ringmaster_launcher-$version.dist-info/WHEEL"
     done
 done
+
+# What is not for this machine is refused by name.
+if [ "$arches" = "x86_64 aarch64" ]; then
+    check "dpkg refuses the package for arm64 here" refuses dpkg --dry-run -i "$work/one/ringmaster_${version}_arm64.deb"
+    check "for its architecture" said 'package architecture (arm64) does not match system (amd64)'
+fi
 
 sdk=ringmaster_sagemaker-$version-py3-none-any.whl
 check "the SDK's package has its sum" grep -q " $sdk\$" "$work/one/SHA256SUMS"
@@ -73,8 +99,17 @@ check "it says which SDK it is for" grep -qx "Requires-Dist: $(sed -n 's/^depend
 python3 -m venv "$work/venv"
 check "pip takes the wheel" says "$work/venv/bin/pip" install --quiet --no-index \
     "$work"/one/ringmaster_launcher-"$version"-*_x86_64.whl
+for arch in $arches; do
+    for platform in manylinux2014 manylinux_2_17 musllinux_1_1; do
+        check "pip takes a wheel on ${platform}_$arch" pip_takes "for-$platform-$arch" "${platform}_$arch"
+        check "it is the one for $arch" test -e "$work/for-$platform-$arch"/*"_$arch.whl"
+    done
+done
 check "ringmaster is on its PATH" says "$work/venv/bin/ringmaster" --version
 check "as that version" said "^ringmaster $version\$"
+[ "$arches" = x86_64 ] || { check "pip refuses the wheel for arm64 here" refuses "$work/venv/bin/pip" install --no-index \
+    "$work"/one/ringmaster_launcher-"$version"-*_aarch64.whl
+    check "for its platform" said 'is not a supported wheel on this platform'; }
 check "pip takes the SDK's package" says "$work/venv/bin/pip" install --quiet --no-index --no-deps "$work/one/$sdk"
 check "it is there as that version" says "$work/venv/bin/pip" show ringmaster-sagemaker
 check "by pip, too" said "^Version: $version\$"
