@@ -19,6 +19,9 @@ folder=$top/build/filtered-$$
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 143' INT TERM HUP
 
+scripts=${SCRIPTS:-job_direct${RINGMASTER_LONG:+ job faults hangs uploads failover}}
+unset SCRIPTS # which others read, too
+
 failed=0 skipped=0
 for filter in ${FILTERS:-linux-5.4 old-engine}; do
     "$real/filtered" "$filter" /bin/true || skip "the kernel takes no filter"
@@ -30,7 +33,7 @@ for filter in ${FILTERS:-linux-5.4 old-engine}; do
         printf '#!/bin/sh\nexec "%s" "%s" "%s" "$@"\n' "$real/filtered" "$filter" "$real/$name" >"$folder/$filter/bin/$name"
         chmod +x "$folder/$filter/bin/$name"
     done
-    for script in ${SCRIPTS:-job_direct${RINGMASTER_LONG:+ job faults hangs uploads failover}}; do
+    for script in $scripts; do
         echo "== $filter: $script"
         case $script in
         faults) RINGMASTER_BIN=$folder/$filter/bin WORKLOAD=sh LAUNCHER=direct HOSTS=3 sh "$system/faults.sh" ;;

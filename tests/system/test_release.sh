@@ -38,7 +38,10 @@ emulate() {
     check "the program for arm64 runs" says "$PWD/.cache/static/qemu/qemu-aarch64" "$1" --version
     check "it is that version" said "^ringmaster $version\$"
 }
-all_have_sums() { sed 's/.*  //' "$work/one/SHA256SUMS" | sort >"$work/named" && ls "$work/one" | grep -vx SHA256SUMS | sort | diff - "$work/named"; }
+all_have_sums() {
+    sed 's/.*  //' "$work/one/SHA256SUMS" | sort >"$work/named"
+    find "$work/one" -type f ! -name SHA256SUMS -printf '%f\n' | sort | diff - "$work/named"
+}
 refuses() { ! "$@" >"$work/said" 2>&1; }
 refused() { ! sh docker/release.sh "$1" "$work/none" >"$work/said" 2>&1 && grep -q "$2" "$work/said"; }
 says() { "$@" >"$work/said" 2>&1 || { cat "$work/said"; return 1; }; }

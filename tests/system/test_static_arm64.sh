@@ -138,10 +138,12 @@ usual="it_is_a_program_for_arm64 the_trainer_is_not_there one_host two_hosts a_r
 # Others of this folder, where no cases are asked for; they have no RING of this one.
 [ -n "${CASES:-}" ] || SCRIPTS=${SCRIPTS:-job_direct https restarts_direct faults}
 CASES=${CASES:-$usual}
+scripts=${SCRIPTS:-}
+unset SCRIPTS # which others read, too
 run_cases
 ring_down
 for program in "$dynamic"/*; do [ -e "$folder/bin/${program##*/}" ] || ln -s "$program" "$folder/bin/"; done
-for script in ${SCRIPTS:-}; do
+for script in $scripts; do
     echo "== $script"
     case $script in
     faults) env -u RING -u CASES WORKLOAD=sh LAUNCHER=direct HOSTS=3 sh "$system/faults.sh" ;;

@@ -30,6 +30,9 @@ cp "$top/build/static-x86_64/bin/ringmaster" "$folder/bin/ringmaster"
 for name in train ringmaster-transfer; do ln -s ringmaster "$folder/bin/$name"; done
 export RINGMASTER_BIN="$folder/bin" RINGMASTER_STATIC=1
 
+scripts=${SCRIPTS:-job https uploads sources bad_input devices trainer_status stop_signals spares hangs faults old_kernel}
+unset SCRIPTS # which others read, too
+
 failed=0 skipped=0
 step() {
     echo "== $*"
@@ -41,7 +44,7 @@ step() {
     esac
 }
 
-for script in ${SCRIPTS:-job https uploads sources bad_input devices trainer_status stop_signals spares hangs faults old_kernel}; do
+for script in $scripts; do
     case $script in
     faults) step env WORKLOAD=sh LAUNCHER=direct HOSTS='3 8' sh "$system/faults.sh"
         for workload in sh mpi; do step env WORKLOAD=$workload HOSTS=3 sh "$system/faults.sh"; done ;;
