@@ -78,6 +78,8 @@ static const char *before(const char *place) {
 }
 
 static void add_where(const struct stuck_rank *r, char *ret, size_t size) {
+    if (!r->ended && r->exception[0] != '\0')
+        add(ret, size, "it has not ended after its exception, %s; ", r->exception);
     if (r->ended)
         add(ret, size, "its program has ended");
     else if (!r->known)
@@ -88,6 +90,14 @@ static void add_where(const struct stuck_rank *r, char *ret, size_t size) {
         add(ret, size, "it is %s%s", before(r->at.place), r->at.place);
     else
         add(ret, size, "where it is could not be read");
+}
+
+/* Returns one of the chosen ranks that has not ended after an exception, or else the first. */
+static size_t most_telling_of(const bool *chosen, const struct stuck_rank *ranks, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (chosen[i] && !ranks[i].ended && ranks[i].exception[0] != '\0')
+            return i;
+    return first_of(chosen, count);
 }
 
 /* Returns the collective operation that most ranks are in, NULL if none is in one. */
@@ -115,7 +125,7 @@ static const char *most_common(const struct stuck_rank *ranks, size_t count, boo
 static void describe(const struct stuck_rank *ranks, size_t count, const bool *absent,
                      bool by_place, const char *where, struct stuck_finding *ret) {
     size_t missing = count_of(absent, count);
-    size_t first = first_of(absent, count);
+    size_t first = most_telling_of(absent, ranks, count);
     char list[LIST_SIZE] = "";
     char of[32] = "";
     stuck_list(absent, ranks, count, list, sizeof(list));
@@ -152,6 +162,26 @@ static bool find_odd(const struct stuck_rank *ranks, size_t count, struct stuck_
     return true;
 }
 
+/* Names a rank that has not ended after an exception, if the others have not met the same. */
+static bool find_exception(const struct stuck_rank *ranks, size_t count, bool *chosen,
+                           struct stuck_finding *ret) {
+    char list[LIST_SIZE] = "";
+    char of[32] = "";
+    for (size_t i = 0; i < count; i++)
+        chosen[i] = !ranks[i].ended && ranks[i].exception[0] != '\0';
+    size_t first = first_of(chosen, count);
+    size_t found = count_of(chosen, count);
+    if (found == 0 || found == count)
+        return false;
+    if (found > 1)
+        (void)snprintf(of, sizeof(of), "of rank %zu, ", first);
+    *ret = (struct stuck_finding){.rank = (int)first, .other = -1};
+    stuck_list(chosen, ranks, count, list, sizeof(list));
+    add(ret->text, sizeof(ret->text), "%s: %s", list, of);
+    add_where(&ranks[first], ret->text, sizeof(ret->text));
+    return true;
+}
+
 bool stuck_find(const struct stuck_rank *ranks, size_t count, struct stuck_finding *ret) {
     size_t together = 0;
     cleanup_free bool *absent = calloc(count > 0 ? count : 1, sizeof(*absent));
@@ -169,7 +199,7 @@ bool stuck_find(const struct stuck_rank *ranks, size_t count, struct stuck_findi
         where = most_common(ranks, count, true, &together);
     /* Places tell less than names of operations: only one rank or few may be elsewhere. */
     if (where == NULL || together == count || (by_place && (count < 3 || together * 3 < count * 2)))
-        return find_odd(ranks, count, ret);
+        return find_exception(ranks, count, absent, ret) || find_odd(ranks, count, ret);
     for (size_t i = 0; i < count; i++)
         absent[i] = ranks[i].ended || !ranks[i].known ||
                     strcmp(where, by_place ? ranks[i].at.place : ranks[i].at.collective) != 0;

@@ -8,11 +8,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+enum { STUCK_EXCEPTION_SIZE = 320 };
+
 struct stuck_rank {
     const char *host; /* borrowed */
     bool known;       /* its host has answered */
     bool ended;       /* its program has */
     struct stack_reading at;
+    char exception[STUCK_EXCEPTION_SIZE]; /* after which it has not ended; "": none */
     const char *waits; /* borrowed; what its threads wait in (thread_states.h); NULL: unknown */
 };
 

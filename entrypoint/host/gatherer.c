@@ -10,6 +10,7 @@
 #include "entrypoint/evidence/gather_order.h"
 #include "entrypoint/evidence/ras_client.h"
 #include "entrypoint/host/ranks/environment.h"
+#include "entrypoint/host/ranks/rank_exception.h"
 #include "entrypoint/host/ranks/rank_owners.h"
 #include "entrypoint/host/ranks/rank_stillness.h"
 #include "entrypoint/job/machine/accelerators.h"
@@ -49,6 +50,19 @@ static void forget(struct gatherer *g) {
     g->ranks = g->total = NULL;
 }
 
+/* Adds the exception after which the rank of OBJECT has not ended. */
+static void add_exception(const struct gatherer *g, json_t *object) {
+    char text[TRACEBACK_TEXT_SIZE];
+    json_int_t rank = json_integer_value(json_object_get(object, "rank"));
+    int64_t ago = rank >= 0 && rank <= UINT_MAX
+                      ? rank_exception_lasts(g->rank_set, (unsigned)rank, clock_now(), text)
+                      : 0;
+    if (ago == 0)
+        return;
+    (void)json_object_set_new(object, "exception", json_string_any(text));
+    (void)json_object_set_new(object, "raised", json_integer(ago / CLOCK_MILLISECOND));
+}
+
 /* Output that is no object is for people and stays in the tail. */
 static void take_line(void *context, const char *line, size_t size) {
     struct gatherer *g = context;
@@ -57,6 +71,7 @@ static void take_line(void *context, const char *line, size_t size) {
         json_parse(line, size, "what was gathered", &object, NULL) != 0)
         return;
     if (json_object_get(object, "rank") != NULL) {
+        add_exception(g, object);
         (void)json_array_append(g->ranks, object);
         if (json_array_size(g->ranks) == g->expected)
             answer(g, NULL);

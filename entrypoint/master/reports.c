@@ -254,6 +254,7 @@ void reports_report(struct member *b, const json_t *message) {
     }
     r.host = (unsigned)b->index;
     r.time -= b->offset;
+    r.raised -= r.raised != 0 ? b->offset : 0;
     if (attempt_report(&m->attempt, &r)) {
         weigh(m, &r);
         end_where_all_rest(m);

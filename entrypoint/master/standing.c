@@ -124,13 +124,18 @@ struct told_rank {
     int64_t rank;
     const char *collective;
     const char *place;
+    const char *exception;
+    int64_t raised; /* ms ago */
 };
 
 static bool read_rank(const struct member *b, const json_t *item, struct told_rank *ret) {
-    *ret = (struct told_rank){.rank = -1, .collective = "", .place = ""};
+    *ret = (struct told_rank){.rank = -1, .collective = "", .place = "", .exception = ""};
     return json_member_int(item, "gathered", "rank", &ret->rank, NULL) == 0 &&
            json_member_string(item, "gathered", "collective", &ret->collective, NULL) == 0 &&
            json_member_string(item, "gathered", "place", &ret->place, NULL) == 0 &&
+           json_member_string(item, "gathered", "exception", &ret->exception, NULL) == 0 &&
+           json_member_int(item, "gathered", "raised", &ret->raised, NULL) == 0 &&
+           ret->raised >= 0 && ret->raised < INT64_MAX / CLOCK_SECOND &&
            attempt_is_rank_of(&b->master->attempt, b->index, ret->rank);
 }
 
@@ -140,20 +145,25 @@ static void take_rank(struct member *b, const json_t *item) {
     if (!read_rank(b, item, &told))
         return;
     struct stuck_rank *r = &m->standing.ranks[told.rank];
-    char clean[STACK_READING_PLACE_SIZE];
+    char clean[STUCK_EXCEPTION_SIZE];
     r->known = true;
-    (void)snprintf(clean, sizeof(clean), "%s", told.place);
+    (void)snprintf(clean, sizeof(r->at.place), "%s", told.place);
     rank_report_clean(clean, r->at.place, sizeof(r->at.place));
     (void)snprintf(clean, sizeof(r->at.collective), "%s", told.collective);
     rank_report_clean(clean, r->at.collective, sizeof(r->at.collective));
+    (void)snprintf(clean, sizeof(clean), "%s", told.exception);
+    rank_report_clean(clean, r->exception, sizeof(r->exception));
 }
 
 static void take_crash(struct member *b, const json_t *ranks) {
     struct told_rank told;
     for (size_t i = 0; i < json_array_size(ranks); i++)
-        if (read_rank(b, json_array_get(ranks, i), &told))
-            attempt_note_place(&b->master->attempt, (unsigned)told.rank,
-                               supervisor_host_name(&b->master->s, b->index), told.place);
+        if (read_rank(b, json_array_get(ranks, i), &told)) {
+            const char *host = supervisor_host_name(&b->master->s, b->index);
+            attempt_note_place(&b->master->attempt, (unsigned)told.rank, host, told.place);
+            attempt_note_exception(&b->master->attempt, (unsigned)told.rank, host, told.exception,
+                                   clock_boot() - told.raised * CLOCK_MILLISECOND);
+        }
 }
 
 void standing_gathered(struct member *b, const json_t *message) {

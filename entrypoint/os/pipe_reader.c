@@ -1,5 +1,7 @@
 #include "entrypoint/os/pipe_reader.h"
 
+#include "common/clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/epoll.h>
@@ -29,6 +31,7 @@ static void shut(struct pipe_reader *t) {
     loop_unwatch(t->loop, &t->watch);
     (void)close(t->watch.fd);
     t->watch.fd = -1;
+    t->ended = clock_now();
 }
 
 static void ready(void *context, uint32_t events) {

@@ -58,11 +58,11 @@ void rank_report_clean(const char *bytes, char *ret, size_t size) {
 /* --- frames ---------------------------------------------------------------------------------- */
 
 json_t *rank_report_json(const struct rank_report *r) {
-    return json_pack("{s:i, s:i, s:s, s:i, s:s, s:s, s:I, s:I, s:s, s:s}", "rank", (int)r->rank,
-                     "host", (int)r->host, "end", ends[r->end], "value", r->value, "cause",
-                     causes[r->cause], "memory", memories[r->memory], "step",
-                     (json_int_t)(r->step & INT64_MAX), "time", (json_int_t)r->time, "evidence",
-                     r->evidence, "lines", r->lines);
+    return json_pack("{s:i, s:i, s:s, s:i, s:s, s:s, s:I, s:I, s:I, s:s, s:s}", "rank",
+                     (int)r->rank, "host", (int)r->host, "end", ends[r->end], "value", r->value,
+                     "cause", causes[r->cause], "memory", memories[r->memory], "step",
+                     (json_int_t)(r->step & INT64_MAX), "time", (json_int_t)r->time, "raised",
+                     (json_int_t)r->raised, "evidence", r->evidence, "lines", r->lines);
 }
 
 static int read_number(const json_t *object, const char *key, int64_t min, int64_t max,
@@ -99,13 +99,15 @@ static int read_lines(const json_t *object, struct rank_report *ret, struct erro
 
 int rank_report_parse(const json_t *object, unsigned ranks, unsigned hosts, struct rank_report *ret,
                       struct error *err) {
-    int64_t rank = 0, host = 0, value = 0, time = 0, step = 0;
+    int64_t rank = 0, host = 0, value = 0, time = 0, step = 0, raised = 0;
     size_t end = 0, cause = 0, memory = 0;
     *ret = (struct rank_report){0};
     if (read_number(object, "rank", 0, (int64_t)ranks - 1, &rank, err) != 0 ||
         read_number(object, "host", 0, (int64_t)hosts - 1, &host, err) != 0 ||
         read_number(object, "value", 0, 255, &value, err) != 0 ||
         read_number(object, "time", 0, RANK_REPORT_TIME_MAX, &time, err) != 0 ||
+        (json_object_get(object, "raised") != NULL &&
+         read_number(object, "raised", 0, RANK_REPORT_TIME_MAX, &raised, err) != 0) ||
         json_member_int(object, "report", "step", &step, err) != 0 ||
         read_word(object, "end", ends, 3, &end, err) != 0 ||
         read_word(object, "cause", causes, 3, &cause, err) != 0 ||
@@ -120,6 +122,7 @@ int rank_report_parse(const json_t *object, unsigned ranks, unsigned hosts, stru
     ret->host = (unsigned)host;
     ret->value = (int)value;
     ret->time = time;
+    ret->raised = raised;
     ret->end = (enum rank_end)end;
     ret->cause = (enum rank_cause)cause;
     ret->memory = (enum rank_memory)memory;

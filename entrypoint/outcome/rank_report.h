@@ -40,6 +40,8 @@ struct rank_report {
     uint64_t
         step; /* the last one reported (common/system/progress.h); set by the supervisor; 0: none */
     int64_t time; /* of death; clock_boot() in ns, corrected to the master's by the master */
+    int64_t
+        raised; /* when it printed the exception that it ended with, on the same clock; 0: none */
     char evidence[RANK_REPORT_EVIDENCE_SIZE]; /* lines from elsewhere about it: "kernel: ...",
                                                  "exception: ..."; set by the supervisor. A shim's
                                                  is the exception alone (error_file.h) */
@@ -53,7 +55,8 @@ void rank_report_set_lines(struct rank_report *r, const char *bytes, size_t size
 /* Writes BYTES as valid UTF-8 without control characters; lines are kept, the end is cut. */
 void rank_report_clean(const char *bytes, char *ret, size_t size);
 
-/* Returns the members of a frame: rank, host, end, value, cause, memory, time, evidence, lines.
+/* Returns the members of a frame: rank, host, end, value, cause, memory, time, raised, evidence,
+ * lines.
  * NULL when out of memory. */
 json_t *rank_report_json(const struct rank_report *r);
 /* Reads and checks everything that a peer may have got wrong: rank below RANKS, host below HOSTS.

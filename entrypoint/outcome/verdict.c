@@ -222,13 +222,13 @@ static void add_line(struct verdict *v, const char *subject, const char *text) {
                    subject, text);
 }
 
-/* Adds what the ranks waited for before the evidence of the rank itself. */
-static void add_stuck(struct verdict *v, const char *stuck) {
+/* Adds what tells more than the evidence of the rank itself, before that. */
+static void add_before(struct verdict *v, const char *subject, const char *text) {
     char rest[sizeof(v->evidence)];
-    if (stuck == NULL || stuck[0] == '\0')
+    if (text == NULL || text[0] == '\0')
         return;
     (void)snprintf(rest, sizeof(rest), "%s", v->evidence);
-    int used = snprintf(v->evidence, sizeof(v->evidence), "stuck: %s", stuck);
+    int used = snprintf(v->evidence, sizeof(v->evidence), "%s%s", subject, text);
     size_t room = sizeof(v->evidence) - (size_t)used;
     if (rest[0] == '\0' || room < 2)
         return;
@@ -236,6 +236,40 @@ static void add_stuck(struct verdict *v, const char *stuck) {
     size_t fit = str_utf8_prefix(rest, strlen(rest), room - 2);
     memcpy(v->evidence + used, rest, fit);
     v->evidence[(size_t)used + fit] = '\0';
+}
+
+/* A connection closes, and a rank at its other end complains, shortly before the end of the program
+ * that had it. */
+static const int64_t shortly = INT64_C(1000000000);
+
+/* Returns when R failed: a program may take long to end after its exception. */
+static int64_t time_of_failure(const struct rank_report *r) {
+    return r->raised != 0 && r->raised < r->time ? r->raised : r->time;
+}
+
+/* Names the first rank that had ended with 0 when R failed, which may be for want of it. */
+static void add_early_end(const struct verdict_facts *f, const struct rank_report *r,
+                          struct verdict *v) {
+    const int64_t failed = time_of_failure(r);
+    const int64_t last = failed < r->time - shortly ? failed + shortly : r->time;
+    const struct rank_report *first = NULL;
+    size_t count = 0;
+    char text[160], more[48] = "";
+    for (size_t i = 0; i < f->report_count; i++) {
+        const struct rank_report *o = &f->reports[i];
+        if (o->end != RANK_EXITED || o->value != 0 || o->time > last)
+            continue;
+        count++;
+        if (first == NULL || o->time < first->time)
+            first = o;
+    }
+    if (first == NULL)
+        return;
+    if (count > 1)
+        (void)snprintf(more, sizeof(more), ", the first of %zu", count);
+    (void)snprintf(text, sizeof(text), "rank %u on %.64s, %.1f s before%s", first->rank,
+                   host_name(f, first->host), (double)(r->time - first->time) / 1e9, more);
+    add_before(v, "ended with 0: ", text);
 }
 
 /* The error in our own trainer's log line "2026-11-21T02:03:04.567Z error   unknown flag --x": the
@@ -284,7 +318,10 @@ static void judge_report(const struct verdict_facts *f, const struct rank_report
     (void)snprintf(ret->evidence, sizeof(ret->evidence), "%s", r->evidence);
     add_line(ret, "others then: ", f->others);
     add_line(ret, VERDICT_MPIRUN, f->mpirun_complaint);
-    add_stuck(ret, f->stuck);
+    add_early_end(f, r, ret);
+    if (f->lasting_since < time_of_failure(r) - shortly) /* else it failed with the others */
+        add_before(ret, "not ended after its exception: ", f->lasting);
+    add_before(ret, "stuck: ", f->stuck);
     add_cause(r, ret);
     set_log_tail(ret, r->lines);
 }
@@ -296,7 +333,7 @@ static void judge_stall(const struct verdict_facts *f, struct verdict *ret) {
     ret->transient = true;
     if (f->stalled_states != NULL)
         (void)snprintf(ret->evidence, sizeof(ret->evidence), "%s", f->stalled_states);
-    add_stuck(ret, f->stuck);
+    add_before(ret, "stuck: ", f->stuck);
     for (size_t i = 0; i < f->report_count; i++)
         if (f->reports[i].rank == f->stalled_rank)
             set_log_tail(ret, f->reports[i].lines);

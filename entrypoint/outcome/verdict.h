@@ -65,9 +65,12 @@ struct verdict_facts {
     unsigned stalled_host;
     const char *stalled_states; /* what its threads waited in; may be NULL */
     const char *stuck;          /* which ranks waited for which; NULL or "": unknown */
-    const char *others; /* where other ranks were at the first failure; NULL or "": unknown */
-    int64_t dropped;    /* when Open MPI first dropped a rank's connections because of their source
-                           address */
+    const char *others;    /* where other ranks were at the first failure; NULL or "": unknown */
+    const char *lasting;   /* a rank that had not ended after an exception of its own; NULL or "":
+                              none */
+    int64_t lasting_since; /* when it printed that */
+    int64_t dropped; /* when Open MPI first dropped a rank's connections because of their source
+                        address */
     unsigned dropped_rank;
     const struct net_address *dropped_source;
     bool direct;     /* no mpirun was started */

@@ -1,11 +1,15 @@
 #include "entrypoint/host/ranks/rank_evidence.h"
 
+#include "common/clock.h"
 #include "entrypoint/host/ranks/core_file.h"
 #include "entrypoint/outcome/error_file.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+
+enum { CLOSED_SECONDS = 2 };
+static const char exception_mark[] = "exception: ";
 
 static void add_core(struct rank_report *r, size_t used) {
     char core[RANK_REPORT_EVIDENCE_SIZE / 2];
@@ -15,17 +19,27 @@ static void add_core(struct rank_report *r, size_t used) {
                        used > 0 ? "\n" : "", core);
 }
 
-void rank_evidence_printed(const struct traceback *error_out, const struct traceback *out,
-                           struct rank_report *r) {
+void rank_evidence_printed(const struct rank_exception *e, struct rank_report *r) {
     char text[TRACEBACK_TEXT_SIZE];
     bool killed = r->end == RANK_SIGNALLED && (r->value == SIGKILL || r->value == SIGTERM);
-    const struct traceback_exception *e = traceback_last(error_out);
-    if (e == NULL)
-        e = traceback_last(out);
-    if (e == NULL || killed || r->cause != RANK_CAUSE_NONE || r->evidence[0] != '\0')
+    if (killed || r->cause != RANK_CAUSE_NONE || !rank_exception_text(e, text))
         return;
-    traceback_text(e->words, &e->frame, text);
-    (void)snprintf(r->evidence, sizeof(r->evidence), "%s", text);
+    r->raised = clock_boot() - (clock_now() - e->at);
+    if (r->evidence[0] == '\0')
+        (void)snprintf(r->evidence, sizeof(r->evidence), "%s", text);
+}
+
+/* At its end a program closes it, too. */
+void rank_evidence_closed(int64_t closed, int64_t now, struct rank_report *r) {
+    const int64_t ago = (now - closed) / CLOCK_SECOND;
+    size_t used = strlen(r->evidence);
+    if (closed == 0 || ago < CLOSED_SECONDS || r->cause != RANK_CAUSE_NONE ||
+        r->end != RANK_EXITED || strstr(r->evidence, exception_mark) != NULL)
+        return;
+    (void)snprintf(r->evidence + used, sizeof(r->evidence) - used,
+                   "%sstderr: the program closed or redirected it %lld s before its end: its last "
+                   "words are not here",
+                   used > 0 ? "\n" : "", (long long)ago);
 }
 
 void rank_evidence_add(struct kmsg *kernel, struct rank_report *r) {
@@ -46,8 +60,8 @@ void rank_evidence_add(struct kmsg *kernel, struct rank_report *r) {
         line += size + (line[size] == '\n');
     }
     if (exception[0] != '\0' && used < sizeof(r->evidence))
-        (void)snprintf(r->evidence + used, sizeof(r->evidence) - used, "%sexception: %s",
-                       used > 0 ? "\n" : "", exception);
+        (void)snprintf(r->evidence + used, sizeof(r->evidence) - used, "%s%s%s",
+                       used > 0 ? "\n" : "", exception_mark, exception);
     if (r->end == RANK_SIGNALLED && core_file_is_due(r->value) && used < sizeof(r->evidence))
         add_core(r, used);
     rank_report_clean(r->evidence, words, sizeof(words));

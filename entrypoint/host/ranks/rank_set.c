@@ -83,8 +83,9 @@ static void report(struct rank_slot *s, struct rank_report *r) {
     (void)snprintf(r->lines, sizeof(r->lines), "%s", last.text);
     if (r->end != RANK_EXITED || r->value != 0) {
         xid_watch_drain(&s->rank_set->xids);
-        rank_evidence_printed(&s->error_exception, &s->exception, r);
+        rank_evidence_printed(&s->exception, r);
         rank_evidence_add(&s->rank_set->kernel, r);
+        rank_evidence_closed(s->error_out.ended, clock_now(), r);
     }
     cleanup_json json_t *members = rank_report_json(r);
     rank_sinks_send(&s->rank_set->sinks, MESSAGE_REPORT, members);
@@ -248,24 +249,21 @@ int rank_set_begin(struct rank_set *c, struct error *err) {
     return make_spec(c, err);
 }
 
-static void take_line(const struct rank_slot *s, struct traceback *exception, const char *line,
-                      size_t size) {
+static void take_line(struct rank_slot *s, bool error_out, const char *line, size_t size) {
     const struct rank_set *c = s->rank_set;
     size_t prefix = strlen(s->prefix);
     c->sinks.line(c->sinks.context, line, size);
     event_log_metric_line(c->services->event_log, line + prefix, size - prefix);
     event_log_rank_line(c->services->event_log, s->rank, line + prefix, size - prefix);
-    traceback_add(exception, line + prefix, size - prefix);
+    rank_exception_take(&s->exception, error_out, line + prefix, size - prefix);
 }
 
 static void take_out(void *context, const char *line, size_t size) {
-    struct rank_slot *s = context;
-    take_line(s, &s->exception, line, size);
+    take_line(context, false, line, size);
 }
 
 static void take_error_out(void *context, const char *line, size_t size) {
-    struct rank_slot *s = context;
-    take_line(s, &s->error_exception, line, size);
+    take_line(context, true, line, size);
 }
 
 static int open_taps(struct rank_slot *s, struct link *link, struct error *err) {
@@ -283,8 +281,7 @@ static int open_taps(struct rank_slot *s, struct link *link, struct error *err) 
             (void)close(out);
         return error_set(err, EXIT_CODE_INTERNAL, "the registration of a rank has no pipes");
     }
-    traceback_init(&s->exception, &c->folders);
-    traceback_init(&s->error_exception, &c->folders);
+    rank_exception_init(&s->exception, &c->folders);
     if (pipe_reader_open(&s->out, c->services->loop, out, s->prefix, &s->tail, take_out, s, err) !=
         0) {
         (void)close(error_out);

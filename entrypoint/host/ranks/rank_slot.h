@@ -5,9 +5,9 @@
 #include "common/system/progress.h"
 #include "entrypoint/host/monitor/idle.h"
 #include "entrypoint/host/monitor/stall.h"
+#include "entrypoint/host/ranks/rank_exception.h"
 #include "entrypoint/os/pipe_reader.h"
 #include "entrypoint/outcome/rank_report.h"
-#include "entrypoint/outcome/traceback.h"
 #include "entrypoint/wire/link.h"
 
 #include <stdbool.h>
@@ -32,8 +32,7 @@ struct rank_slot {
     struct pipe_reader error_out;
     struct tail tail; /* end of its standard output */
     struct tail error_tail;
-    struct traceback exception; /* on its standard output */
-    struct traceback error_exception;
+    struct rank_exception exception;
     struct progress progress;
     int opens; /* the watch on the opening of that memory (rank_monitor.h); -1: none */
     struct stall stall;

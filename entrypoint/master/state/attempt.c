@@ -135,6 +135,16 @@ void attempt_note_place(struct attempt *a, unsigned rank, const char *host, cons
         rank_report_clean(one, a->others + used, sizeof(a->others) - used);
 }
 
+void attempt_note_exception(struct attempt *a, unsigned rank, const char *host, const char *text,
+                            int64_t at) {
+    char one[sizeof(a->lasting)];
+    if (text[0] == '\0' || (a->lasting[0] != '\0' && a->lasting_since <= at))
+        return;
+    a->lasting_since = at;
+    (void)snprintf(one, sizeof(one), "rank %u on %s, %s", rank, host, text);
+    rank_report_clean(one, a->lasting, sizeof(a->lasting));
+}
+
 bool attempt_drop(struct attempt *a, int64_t rank, const struct net_address *source, int64_t now) {
     if (a->dropped != 0 || rank < 0 || (uint64_t)rank >= a->ranks)
         return false;
@@ -350,6 +360,8 @@ void attempt_facts(const struct attempt *a, const struct cluster *cluster, const
                                   .stalled_states = a->stalled_states,
                                   .stuck = a->stuck,
                                   .others = a->others,
+                                  .lasting = a->lasting,
+                                  .lasting_since = a->lasting_since,
                                   .dropped = a->dropped,
                                   .dropped_rank = a->dropped_rank,
                                   .dropped_source = &a->dropped_source,

@@ -58,6 +58,9 @@ struct attempt {
     char stalled_states[RANK_REPORT_EVIDENCE_SIZE]; /* what their threads waited in, one line per
                                                        rank */
     char others[ATTEMPT_OTHERS_SIZE]; /* where other ranks were when the first one failed; "" */
+    char lasting[ATTEMPT_STUCK_SIZE]; /* the first rank that had printed an exception before and not
+                                         ended; "" */
+    int64_t lasting_since;
     char stuck[ATTEMPT_STUCK_SIZE]; /* which ranks wait for which (evidence/stuck.h); "": unknown */
     int64_t dropped; /* when Open MPI first said that it drops a rank's connections */
     unsigned dropped_rank;
@@ -100,6 +103,10 @@ enum attempt_stall attempt_stall(struct attempt *a, size_t host, int64_t rank, c
 void attempt_note_stuck(struct attempt *a, const char *text);
 /* Notes where RANK of HOST was when another one failed; as many as fit. */
 void attempt_note_place(struct attempt *a, unsigned rank, const char *host, const char *place);
+/* Notes that RANK had printed TEXT, an exception, at AT (clock_boot()), and not ended; "": it had
+ * not. The earliest one counts. */
+void attempt_note_exception(struct attempt *a, unsigned rank, const char *host, const char *text,
+                            int64_t at);
 /* Records that Open MPI drops the connections of RANK because they arrive from SOURCE. Returns true
  * for the first such rank, which is a failure; an unknown rank changes nothing. */
 bool attempt_drop(struct attempt *a, int64_t rank, const struct net_address *source, int64_t now);

@@ -98,6 +98,40 @@ static void one_that_waits_elsewhere_is_named(void) {
     CU_ASSERT(f.rank == 1 && f.other == -1);
 }
 
+static struct stuck_rank after(struct stuck_rank r, const char *exception) {
+    (void)snprintf(r.exception, sizeof(r.exception), "%s", exception);
+    return r;
+}
+
+/* As one whose exit waits for a thread. */
+static void a_rank_that_has_not_ended_after_its_exception_is_named(void) {
+    struct stuck_finding f;
+    struct stuck_rank ranks[] = {at("a", "all_reduce", ""), at("b", "", "futex"),
+                                 after(at("c", "", "sleep"), "KeyError: 7 (train.py, line 3)")};
+    CU_ASSERT_TRUE(stuck_find(ranks, 3, &f));
+    CU_ASSERT_EQUAL(f.rank, 2); /* rather than the first that has not come */
+    CU_ASSERT_STRING_EQUAL(
+        f.text, "1 of 3 ranks wait in all_reduce; ranks 1 and 2 on b, c have not come: of "
+                "rank 2, it has not ended after its exception, KeyError: 7 (train.py, line "
+                "3); it is at sleep");
+    ranks[0] = ranks[1]; /* where nothing else sets it apart */
+    ranks[2] = after(at("c", "", "futex"), "KeyError: 7");
+    CU_ASSERT_TRUE(stuck_find(ranks, 3, &f));
+    CU_ASSERT_EQUAL(f.rank, 2);
+    CU_ASSERT_STRING_EQUAL(f.text,
+                           "rank 2 on c: it has not ended after its exception, KeyError: 7; "
+                           "it is at futex");
+    ranks[1] = ranks[2];
+    CU_ASSERT_TRUE(stuck_find(ranks, 3, &f));
+    ASSERT_CONTAINS(f.text, "ranks 1 and 2 on c: of rank 1, it has not ended");
+    ranks[0] = ranks[2]; /* all have met it: it was caught */
+    CU_ASSERT_FALSE(stuck_find(ranks, 3, &f));
+    ranks[0] = ranks[1] = at("a", "barrier", "");
+    ranks[2] = after(at("c", "barrier", ""), "KeyError: 7"); /* likewise */
+    CU_ASSERT_TRUE(stuck_find(ranks, 3, &f));
+    CU_ASSERT_STRING_EQUAL(f.text, "all 3 ranks are in barrier, and it does not end");
+}
+
 static void nothing_known_is_nothing(void) {
     struct stuck_finding f;
     const struct stuck_rank ranks[3] = {{.host = "a"}, {.host = "a"}, {.host = "a"}};
@@ -124,5 +158,6 @@ static void long_lists_are_cut(void) {
 UNIT_SUITE("evidence.stuck", UNIT(the_rank_that_has_not_come_is_named), UNIT(two_ranks_are_enough),
            UNIT(other_operations_are_reported), UNIT(ends_and_silent_hosts_are_distinguished),
            UNIT(all_in_one_operation_is_its_own_case), UNIT(one_elsewhere_among_many_is_named),
-           UNIT(one_that_waits_elsewhere_is_named), UNIT(nothing_known_is_nothing),
-           UNIT(long_lists_are_cut))
+           UNIT(one_that_waits_elsewhere_is_named),
+           UNIT(a_rank_that_has_not_ended_after_its_exception_is_named),
+           UNIT(nothing_known_is_nothing), UNIT(long_lists_are_cut))

@@ -87,6 +87,39 @@ static void answer(size_t from, int number, const char *collective, const char *
     standing_gathered(&members[from], message);
 }
 
+static void answer_after(size_t from, int number, const char *exception, int64_t ago) {
+    cleanup_json json_t *message = json_pack(
+        "{s:i, s:[{s:i, s:s, s:s, s:s, s:I}]}", "number", number, "ranks", "rank", (int)from,
+        "collective", "", "place", "sleep", "exception", exception, "raised", (json_int_t)ago);
+    standing_gathered(&members[from], message);
+}
+
+static void a_rank_that_has_not_ended_after_its_exception_is_named(void) {
+    begin();
+    stand(0, 13, false);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m.standing.ranks);
+    answer(1, 1, "MPI_Barrier", "");
+    answer_after(2, 1, "KeyError: 7\n(train.py, line 3)", 9000);
+    ASSERT_CONTAINS(m.attempt.stuck,
+                    "of rank 2, it has not ended after its exception, KeyError: 7");
+    end();
+}
+
+static void what_had_not_ended_before_a_crash_is_noted(void) {
+    begin();
+    standing_crashed(&m);
+    answer(1, 1, "", "sleep");
+    answer_after(1, 1, "KeyError: 8", -1); /* no host says that */
+    CU_ASSERT_STRING_EQUAL(m.attempt.lasting, "");
+    answer_after(1, 1, "KeyError: 8", 9000);
+    answer_after(2, 1, "KeyError: 7 (train.py, line 3)", 9500);
+    answer_after(1, 1, "KeyError: 9", 9400);
+    CU_ASSERT_STRING_EQUAL(m.attempt.lasting, "rank 2 on algo-3, KeyError: 7 (train.py, line 3)");
+    CU_ASSERT_EQUAL(m.attempt.lasting_since, clock_boot() - 9500 * CLOCK_MILLISECOND);
+    ASSERT_CONTAINS(m.attempt.others, "rank 1 on algo-2 (sleep)");
+    end();
+}
+
 static void a_job_that_stands_still_is_asked_about_and_named(void) {
     begin();
     stand(0, 9, false);
@@ -190,6 +223,8 @@ static void an_attempt_that_is_over_is_forgotten(void) {
 }
 
 UNIT_SUITE("master.standing", UNIT(a_job_that_stands_still_is_asked_about_and_named),
+           UNIT(a_rank_that_has_not_ended_after_its_exception_is_named),
+           UNIT(what_had_not_ended_before_a_crash_is_noted),
            UNIT(hosts_that_do_not_answer_are_reported),
            UNIT(busy_hosts_and_silent_ones_are_not_suspect),
            UNIT(only_the_users_limit_ends_the_job), UNIT(a_stall_waits_for_evidence),

@@ -60,6 +60,48 @@ static void what_mpirun_complains_of_stands_behind_the_rest(void) {
     reports[2].evidence[0] = '\0';
 }
 
+/* It may be why the others have failed. */
+static void a_rank_that_had_ended_with_0_before_is_told(void) {
+    all_ended_well();
+    end_rank(2, RANK_EXITED, 1, RANK_CAUSE_NONE, MS(1500));
+    (void)snprintf(reports[2].evidence, sizeof(reports[2].evidence), "exception: x");
+    reports[0].time = reports[1].time = reports[3].time = reports[4].time = MS(1600);
+    CU_ASSERT_STRING_EQUAL(judged().evidence,
+                           "ended with 0: rank 5 on algo-3, 0.5 s before\nexception: x");
+    reports[4].time = MS(700);
+    CU_ASSERT_STRING_EQUAL(judged().evidence,
+                           "ended with 0: rank 4 on algo-3, 0.8 s before, the first of "
+                           "2\nexception: x");
+    reports[4].time = MS(1400); /* those that end after the exception were not missed */
+    reports[2].time = MS(5000);
+    reports[2].raised = MS(0);
+    CU_ASSERT_STRING_EQUAL(judged().evidence, "exception: x");
+    reports[2].raised = MS(900);
+    CU_ASSERT_EQUAL(strncmp(judged().evidence, "ended with 0: rank 5 on algo-3, 4.0 s before", 44),
+                    0);
+    reports[2].evidence[0] = '\0';
+}
+
+static void a_rank_that_had_not_ended_after_an_exception_is_told(void) {
+    all_ended_well();
+    end_rank(2, RANK_EXITED, 1, RANK_CAUSE_NONE, MS(500));
+    (void)snprintf(reports[2].evidence, sizeof(reports[2].evidence), "exception: x");
+    facts.lasting = "rank 4 on algo-3, KeyError: 7 (train.py, line 3)";
+    facts.lasting_since = MS(500 - 1001);
+    facts.others = "rank 0 on algo-1 (running)";
+    CU_ASSERT_STRING_EQUAL(
+        judged().evidence,
+        "not ended after its exception: rank 4 on algo-3, KeyError: 7 (train.py, "
+        "line 3)\nexception: x\nothers then: rank 0 on algo-1 (running)");
+    facts.lasting_since = MS(500 - 1000); /* another victim */
+    CU_ASSERT_STRING_EQUAL(judged().evidence,
+                           "exception: x\nothers then: rank 0 on algo-1 (running)");
+    reports[2].raised = MS(400); /* before that of the rank that failed first */
+    facts.lasting_since = MS(400 - 1001);
+    CU_ASSERT_EQUAL(strncmp(judged().evidence, "not ended", 9), 0);
+    reports[2].evidence[0] = '\0';
+}
+
 static void within_50_ms_a_signal_outranks_an_exit(void) {
     all_ended_well();
     end_rank(1, RANK_EXITED, 1, RANK_CAUSE_NONE, MS(500));
@@ -419,6 +461,8 @@ static void what_nobody_chose_may_be_tried_again(void) {
 UNIT_SUITE("outcome.verdict", UNIT(all_zero_is_success_whatever_mpirun_says),
            UNIT(a_missing_report_is_never_success), UNIT(the_earliest_failure_is_the_cause),
            UNIT(what_mpirun_complains_of_stands_behind_the_rest),
+           UNIT(a_rank_that_had_ended_with_0_before_is_told),
+           UNIT(a_rank_that_had_not_ended_after_an_exception_is_told),
            UNIT(within_50_ms_a_signal_outranks_an_exit), UNIT(a_vanished_rank_counts_as_killed),
            UNIT(the_tie_ends_after_50_ms_exactly), UNIT(a_stop_after_a_stall_changes_nothing),
            UNIT(a_lost_host_outranks_its_consequences),

@@ -1,0 +1,40 @@
+#include "entrypoint/host/ranks/rank_exception.h"
+
+#include "common/clock.h"
+#include "entrypoint/host/ranks/rank_set.h"
+#include "entrypoint/host/ranks/rank_slot.h"
+
+void rank_exception_init(struct rank_exception *e, const struct traceback_folders *folders) {
+    *e = (struct rank_exception){.at = 0};
+    traceback_init(&e->out, folders);
+    traceback_init(&e->error_out, folders);
+}
+
+void rank_exception_take(struct rank_exception *e, bool error_out, const char *line, size_t size) {
+    struct traceback *t = error_out ? &e->error_out : &e->out;
+    traceback_add(t, line, size);
+    if (traceback_last(t) != NULL && t->after == 0)
+        e->at = clock_now();
+}
+
+bool rank_exception_text(const struct rank_exception *e, char ret[TRACEBACK_TEXT_SIZE]) {
+    const struct traceback_exception *last = traceback_last(&e->error_out);
+    if (last == NULL)
+        last = traceback_last(&e->out);
+    ret[0] = '\0';
+    if (last != NULL)
+        traceback_text(last->words, &last->frame, ret);
+    return ret[0] != '\0';
+}
+
+int64_t rank_exception_lasts(const struct rank_set *c, unsigned rank, int64_t now,
+                             char ret[TRACEBACK_TEXT_SIZE]) {
+    const struct rank_slot *s = c->seats;
+    ret[0] = '\0';
+    while (s != NULL && s->rank != rank)
+        s = s->next;
+    const int64_t ago = s != NULL ? now - s->exception.at : 0;
+    if (ago < RANK_EXCEPTION_LASTS_NS || s->reported || !rank_exception_text(&s->exception, ret))
+        return 0;
+    return ago;
+}

@@ -1,0 +1,33 @@
+/* The last exception that a rank of Python has printed (outcome/traceback.h). */
+#ifndef ENTRYPOINT_HOST_RANKS_RANK_EXCEPTION_H
+#define ENTRYPOINT_HOST_RANKS_RANK_EXCEPTION_H
+
+#include "entrypoint/outcome/traceback.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rank_set;
+
+struct rank_exception {
+    struct traceback out, error_out; /* by stream */
+    int64_t at;                      /* when the last one was read, clock_now() */
+};
+
+/* FOLDERS are to outlive E. */
+void rank_exception_init(struct rank_exception *e, const struct traceback_folders *folders);
+/* Takes a line that the rank has printed. */
+void rank_exception_take(struct rank_exception *e, bool error_out, const char *line, size_t size);
+/* Writes the exception as one line, rather that of standard error. Returns false, and writes "", if
+ * there is none. */
+bool rank_exception_text(const struct rank_exception *e, char ret[TRACEBACK_TEXT_SIZE]);
+
+/* After that time a rank that has printed an exception does not end because of it: it waits, for
+ * a thread or at its exit. */
+#define RANK_EXCEPTION_LASTS_NS INT64_C(5000000000)
+/* Writes the exception that RANK printed so long ago, if it has not ended since, and returns how
+ * long ago that was, in ns; else returns 0 and writes "". */
+int64_t rank_exception_lasts(const struct rank_set *c, unsigned rank, int64_t now,
+                             char ret[TRACEBACK_TEXT_SIZE]);
+
+#endif

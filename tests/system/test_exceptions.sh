@@ -1,0 +1,138 @@
+#!/bin/sh
+# Python programs that fail on one of three hosts in ways that hide why: what the failure file says of it on all of them.
+# With the direct launcher, or with another one (LAUNCHER).
+# shellcheck disable=SC2154  # lib.sh's variables
+. "$(dirname "$0")/lib.sh"
+LAUNCHER=${LAUNCHER:-direct}
+command -v python3 >/dev/null || skip "no python3"
+
+# What all programs begin with: nine lines.
+begins='import atexit, json, os, sys, threading, time, traceback
+rank = int(os.environ["RANK"])
+bad = rank == 2
+folder = sys.argv[1]
+def others_wait(seconds=100):
+    bad or time.sleep(seconds)
+def fail():
+    os.makedirs("/dev/null/no/such")
+'
+# run PROGRAM [-e NAME=VALUE]...: line 8 calls a library that raises an exception.
+run() {
+    ring 3
+    code_file train.py "$begins$1"
+    shift
+    start_all "$@" -- train -- python3 /opt/ml/code/train.py "$share"
+}
+raised="exception: NotADirectoryError: [Errno 20] Not a directory: '/dev/null/no' (/opt/ml/code/train.py, line 8)"
+
+the_line_is_the_program_s_own() {
+    run 'others_wait()
+fail()'
+    all_end "$PATIENCE" 1 $everyone || return
+    all_name 'program: algo-3 rank 2: exited with 1' $everyone
+    all_name "$raised" $everyone
+}
+
+# As @record of PyTorch does it, which then says nothing itself.
+the_line_in_an_error_file_is_the_program_s_own() {
+    run 'others_wait()
+try:
+    fail()
+except Exception as e:
+    told = {"message": type(e).__name__ + ": " + str(e), "extraInfo": {"py_callstack": traceback.format_exc()}}
+    with open(os.environ["TORCHELASTIC_ERROR_FILE"], "w") as f:
+        json.dump({"message": told}, f)
+    sys.exit(1)'
+    all_end "$PATIENCE" 1 $everyone || return
+    all_name "$raised" $everyone
+}
+
+what_python_ignores_at_its_end_is_not_the_reason() {
+    run 'others_wait()
+atexit.register(lambda: [][7])
+threading.Thread(target=lambda: {}[7]).start()
+time.sleep(0.5)
+fail()'
+    all_end "$PATIENCE" 1 $everyone || return
+    all_name "$raised" $everyone
+}
+
+a_silent_exit_is_told_as_that() {
+    run 'others_wait()
+sys.exit(3)'
+    all_end "$PATIENCE" 3 $everyone || return
+    all_name 'program: algo-3 rank 2: exited with 3' $everyone
+    for host in $everyone; do check "no exception is told" lacks "$(failure_of "$host")" 'exception' || return; done
+}
+
+# The others fail first, for want of it.
+a_rank_that_has_ended_too_early_is_told() {
+    run 'if bad:
+    open(folder + "/gone", "w")
+    sys.exit(0)
+while not os.path.exists(folder + "/gone"):
+    time.sleep(0.1)
+time.sleep(2 + rank)
+raise ConnectionError("Connection reset by peer")'
+    all_end "$PATIENCE" 1 $everyone || return
+    all_name 'program: algo-1 rank 0: exited with 1' $everyone
+    all_name 'ended with 0: rank 2 on algo-3, ' $everyone
+    all_name 'exception: ConnectionError: Connection reset by peer (/opt/ml/code/train.py, line 15)' $everyone
+}
+
+a_rank_that_hangs_after_its_exception_is_told() {
+    run 'if bad:
+    atexit.register(time.sleep, 1000)
+    fail()
+time.sleep(9)
+raise TimeoutError("the others have not come")'
+    all_end "$PATIENCE" 1 $everyone || return
+    all_name "not ended after its exception: rank 2 on algo-3, ${raised#exception: }" $everyone
+    all_name 'exception: TimeoutError: the others have not come' $everyone
+}
+
+# The main thread waits for ever, and so do the others: the warning names what has failed.
+a_thread_that_has_failed_is_told() {
+    run 'print("begun", flush=True)
+if bad:
+    threading.Thread(target=fail).start()
+threading.Event().wait()'
+    check "the job stands still" wait_for "$PATIENCE" says 1 "it has not ended after its exception, NotADirectoryError" || return
+    check "it is rank 2" says 1 'rank 2 on algo-3'
+    hosts stop 1
+    all_end "$PATIENCE" 143 $everyone
+}
+
+standard_error_that_is_closed_is_told() {
+    run 'others_wait()
+os.close(2)
+time.sleep(3)
+fail()'
+    all_end "$PATIENCE" 1 $everyone || return
+    all_name 'stderr: the program closed or redirected it ' $everyone
+}
+
+# It has a session of its own, and the output of its rank.
+a_daemon_holds_nothing_up() {
+    run 'others_wait()
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        time.sleep(1000)
+    os._exit(0)
+os.wait()
+open(folder + "/failed-2", "w").write("%d %d" % (os.getpid(), time.time() * 1000))
+fail()'
+    fault_begins
+    ended 1 "$raised" "$FAILURE_MS" $everyone
+}
+
+CASES=${CASES:-the_line_is_the_program_s_own the_line_in_an_error_file_is_the_program_s_own
+    what_python_ignores_at_its_end_is_not_the_reason a_silent_exit_is_told_as_that
+    a_rank_that_has_ended_too_early_is_told a_rank_that_hangs_after_its_exception_is_told
+    a_thread_that_has_failed_is_told standard_error_that_is_closed_is_told a_daemon_holds_nothing_up}
+
+# After each case.
+case_ends() { nothing_is_left; }
+run_cases
+finish
