@@ -15,6 +15,7 @@
 #       engine  a Docker engine of one's own and a base image for it
 #       compose docker-compose, which the tests try docker/compose.yml with
 #       foreign programs that know nothing of us, for tests/system/test_foreign.sh
+#       hpc     HPC Challenge alone
 #
 # Debian 12 is what everything is tried on; on Debian 13 it builds and passes the unit tests. The
 # names for Ubuntu 22.04 and 24.04 are listed, not tried.
@@ -63,6 +64,7 @@ names() {
     mpi:*) echo "openmpi-bin" ;;
     engine:*) echo "docker.io mmdebstrap debian-archive-keyring iptables iproute2 ca-certificates" ;;
     compose:*) echo "docker-compose" ;;
+    hpc:*) echo "hpcc" ;;
     foreign:*) echo "hpcc python3-mpi4py python3-torch python3-pip" ;;
     *) echo "packages.sh: no set '$1'" >&2; return 1 ;;
     esac

@@ -11,6 +11,11 @@
 
 [ -n "${RINGMASTER_LONG:-}${CASES:-}" ] || skip "takes many minutes: sh tests/run.sh long"
 
+# HPC Challenge alone needs no Python.
+set_of_packages=hpc
+for wanted in ${CASES:-all}; do
+    case $wanted in hpc_challenge*) ;; *) set_of_packages=foreign ;; esac
+done
 python=/usr/bin/python3 # Debian's, which has its packages
 packages="sh $top/docker/packages.sh"
 if [ "$DRIVER" = docker ]; then
@@ -19,7 +24,7 @@ if [ "$DRIVER" = docker ]; then
     derived "$foreign_image" $($packages list foreign) || exit
     in_image() { docker run --rm --network none "$foreign_image" "$@"; }
 else
-    $packages install foreign || skip "no way to Debian's packages"
+    $packages install "$set_of_packages" || skip "no way to Debian's packages"
     in_image() { "$@"; }
 fi
 
@@ -59,6 +64,24 @@ hpc_challenge() {
     check "it has three ranks" holds "$result" 'CommWorldProcs=3'
     check "it finds its own results right" holds "$result" 'Success=1'
     check "it has solved the equations, too" holds "$result" ' 1 tests completed and passed residual checks'
+}
+
+# Ranks that do not find each other are three jobs of one rank, each of which would be right: none may come to that.
+hpc_challenge_needs_mpirun() {
+    three
+    start -e RINGMASTER_LAUNCHER=direct -- train -- hpcc
+    all_end 60 65 $everyone
+    all_name 'is linked against MPI' $everyone
+    all_name 'set RINGMASTER_LAUNCHER to auto or mpirun' $everyone
+    three # where the program cannot be looked at
+    for host in $everyone; do cp "$top/tests/data/hpccinf.txt" "$(hosts opt "$host")/model/"; done
+    start -e RINGMASTER_LAUNCHER=direct -- train -- sh -c 'cd /opt/ml/model && exec hpcc'
+    check "all end" hosts wait 60 $everyone
+    for host in $everyone; do
+        check "host $host has failed" lacks " $(hosts code "$host") " ' 0 '
+        check "host $host has no results" test ! -s "$(hosts opt "$host")/model/hpccoutf.txt"
+    done
+    every_log_has 'MPI-needs-mpirun--set-RINGMASTER_LAUNCHER=mpirun'
 }
 
 # mpi4py's tests for the version that is installed, on a fresh ring, as the words of $tests: without those of processes
@@ -146,7 +169,8 @@ open_mpis_names_alone() {
     done
 }
 
-CASES=${CASES:-open_mpis_names_alone env_alone_and_requirements hpc_challenge mpi4pys_own_tests
+CASES=${CASES:-open_mpis_names_alone env_alone_and_requirements hpc_challenge
+    hpc_challenge_needs_mpirun mpi4pys_own_tests
     mpi4pys_own_tests_with_windows}
 run_cases
 finish

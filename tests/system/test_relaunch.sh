@@ -420,6 +420,10 @@ mpi_meets_again_and_again() {
 }
 met() { [ "$(hosts log "$1" | grep -c 'of 6 has joined')" -eq $((2 * $2)) ]; }
 
+# Only mpirun starts programs of Open MPI.
+with_mpirun=
+[ "${LAUNCHER:-}" = direct ] || with_mpirun=mpi_meets_again_and_again
+
 CASES=${CASES:-a_killed_rank_is_made_good a_stalled_rank_is_made_good a_detector_goes_on_to_the_bit
     a_training_that_was_done_is_published_again a_training_that_was_done_is_published_with_less_hosts
     new_settings_for_a_checkpoint_that_was_named_go_on a_lost_host_is_done_without
@@ -428,7 +432,7 @@ CASES=${CASES:-a_killed_rank_is_made_good a_stalled_rank_is_made_good a_detector
     restarts_run_out an_exit_code_is_final
     an_exit_code_is_worth_a_restart_where_that_is_said attempts_that_get_no_further_end_the_job
     attempts_that_get_further_go_on what_a_stalled_rank_waits_in_is_in_the_story what_each_stalled_rank_waits_in_is_told a_stop_between_attempts
-    a_stop_of_the_second_attempt mpi_meets_again_and_again what_a_program_removes_is_made_anew
+    a_stop_of_the_second_attempt $with_mpirun what_a_program_removes_is_made_anew
     what_another_user_s_program_removes_is_made_anew a_folder_that_was_named_is_made_anew_with_what_it_lay_in ${RINGMASTER_LONG:+what_a_rank_has_shown_limits_its_silence}}
 
 # After each case.
