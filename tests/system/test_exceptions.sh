@@ -6,7 +6,7 @@
 LAUNCHER=${LAUNCHER:-direct}
 command -v python3 >/dev/null || skip "no python3"
 
-# What all programs begin with: nine lines.
+# What all programs begin with: eight lines.
 begins='import atexit, json, os, sys, threading, time, traceback
 rank = int(os.environ["RANK"])
 bad = rank == 2
@@ -112,6 +112,28 @@ fail()'
     all_name 'stderr: the program closed or redirected it ' $everyone
 }
 
+# The rank itself lives, and says only that one of its workers is gone.
+a_worker_without_memory_is_told() {
+    ring 3
+    [ "$DRIVER" = ns ] && control_group memory 300M || { skip_case "no control group for memory here"; return; }
+    code_file train.py "$begins"'others_wait()
+from concurrent.futures import ProcessPoolExecutor
+def eats():
+    eaten = []
+    while True:
+        eaten.append(os.urandom(1 << 20))
+ProcessPoolExecutor(1).submit(eats).result()'
+    for host in $everyone; do
+        bounds=:
+        [ "$host" != 3 ] || bounds="echo \$\$ >$control/cgroup.procs"
+        hosts start "$host" -p "$bounds" -- train -- python3 /opt/ml/code/train.py "$share"
+    done
+    all_end "$PATIENCE" 1 $everyone || return
+    all_name 'program: algo-3 rank 2: exited with 1; out of memory: the kernel killed a process of this container' $everyone
+    all_name 'exception: concurrent.futures.process.BrokenProcessPool: A process in the process pool was terminated' $everyone
+    all_name '(/opt/ml/code/train.py, line 15)' $everyone
+}
+
 # It has a session of its own, and the output of its rank.
 a_daemon_holds_nothing_up() {
     run 'others_wait()
@@ -130,7 +152,8 @@ fail()'
 CASES=${CASES:-the_line_is_the_program_s_own the_line_in_an_error_file_is_the_program_s_own
     what_python_ignores_at_its_end_is_not_the_reason a_silent_exit_is_told_as_that
     a_rank_that_has_ended_too_early_is_told a_rank_that_hangs_after_its_exception_is_told
-    a_thread_that_has_failed_is_told standard_error_that_is_closed_is_told a_daemon_holds_nothing_up}
+    a_thread_that_has_failed_is_told standard_error_that_is_closed_is_told a_worker_without_memory_is_told
+    a_daemon_holds_nothing_up}
 
 # After each case.
 case_ends() { nothing_is_left; }
