@@ -11,7 +11,8 @@ static struct rank_report sample(void) {
                             .value = 11,
                             .cause = RANK_CAUSE_TEARDOWN,
                             .memory = RANK_MEMORY_KILLED,
-                            .time = INT64_C(1700000000123456789)};
+                            .time = INT64_C(1700000000123456789),
+                            .raised = INT64_C(1700000000000000000)};
     rank_report_set_lines(&r, "one\ntwo\n", 8);
     rank_report_clean("kernel: a\x83\nkernel: b", r.evidence, sizeof(r.evidence));
     r.step = 77;
@@ -24,23 +25,27 @@ static void a_report_survives_its_frame(void) {
     CU_ASSERT_EQUAL(rank_report_parse(object, 6, 3, &back, NULL), 0);
     CU_ASSERT(back.rank == 5 && back.host == 2 && back.end == RANK_SIGNALLED && back.value == 11);
     CU_ASSERT(back.cause == RANK_CAUSE_TEARDOWN && back.time == r.time);
+    CU_ASSERT_EQUAL(back.raised, r.raised);
     CU_ASSERT_EQUAL(back.memory, RANK_MEMORY_KILLED);
     CU_ASSERT_STRING_EQUAL(back.lines, "one\ntwo");
     CU_ASSERT_STRING_EQUAL(back.evidence, "kernel: a\xef\xbf\xbd\nkernel: b");
     CU_ASSERT_EQUAL(back.step, 77);
     json_object_del(object, "memory"); /* only the supervisor knows */
+    json_object_del(object, "raised");
     CU_ASSERT_EQUAL(rank_report_parse(object, 6, 3, &back, NULL), 0);
     CU_ASSERT_EQUAL(back.memory, RANK_MEMORY_UNKNOWN);
+    CU_ASSERT_EQUAL(back.raised, 0);
 }
 
 static void what_a_peer_gets_wrong_is_refused(void) {
     static const struct {
         const char *key;
         json_int_t number; /* -99: remove the key; -98: put a string there */
-    } wrong[] = {{"rank", 6},    {"rank", -1},   {"rank", -99}, {"rank", -98},   {"host", 3},
-                 {"host", -99},  {"value", 256}, {"value", 65}, {"value", 0},    {"value", -99},
-                 {"time", -5},   {"time", -99},  {"end", -99},  {"end", -98},    {"end", 1},
-                 {"cause", -98}, {"cause", -99}, {"lines", 7},  {"memory", -98}, {"memory", 1}};
+    } wrong[] = {{"rank", 6},     {"rank", -1},   {"rank", -99},  {"rank", -98},   {"host", 3},
+                 {"host", -99},   {"value", 256}, {"value", 65},  {"value", 0},    {"value", -99},
+                 {"time", -5},    {"time", -99},  {"raised", -5}, {"raised", -98}, {"end", -99},
+                 {"end", -98},    {"end", 1},     {"cause", -98}, {"cause", -99},  {"lines", 7},
+                 {"memory", -98}, {"memory", 1}};
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         struct rank_report r = sample(), back;
         struct error err = {0};
