@@ -2,8 +2,8 @@
  * of it (scaling_model.h) and a table of prices (price_table.h) for sizes that were not measured.
  *
  * The job is the same at all sizes but for its number of ranks, each of which has the same batch:
- * weak scaling. A size that failed is a point with the reason. Owned by the caller; no pointers
- * but PRICES. */
+ * weak scaling. A size that failed is a point with the reason. The same job with several strategies
+ * is a chain of studies, which one report compares. Owned by the caller; pointers are borrowed. */
 #ifndef COMMON_SCALING_SCALING_H
 #define COMMON_SCALING_SCALING_H
 
@@ -18,6 +18,8 @@ enum {
     SCALING_PROJECTED_MAX = 16,
     SCALING_TEXT_SIZE = 256,
     SCALING_RANKS_MAX = 1 << 20,
+    SCALING_STUDIES_MAX = 4,
+    SCALING_STRATEGY_SIZE = 32,
 };
 
 struct scaling_point {
@@ -31,6 +33,8 @@ struct scaling_point {
 };
 
 struct scaling_study {
+    struct scaling_study *next;                      /* of another strategy; NULL: the last one */
+    char strategy[SCALING_STRATEGY_SIZE];            /* "": there is but one */
     const char *program;                             /* "ringtrain scaling" */
     char job[SCALING_TEXT_SIZE];                     /* its command line, for people */
     char place[SCALING_TEXT_SIZE];                   /* where it ran, for people */

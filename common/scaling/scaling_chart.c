@@ -27,17 +27,40 @@ static double y_of(const struct frame *f, double value) {
     return HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM);
 }
 
-/* Fits the ranks; returns false if there is nothing to draw. */
-static bool fit_x(struct frame *f, const struct scaling_row *rows, size_t count) {
-    bool any = false;
-    for (size_t i = 0; i < count; i++) {
-        if (!is_drawn(&rows[i]))
-            continue;
-        const double x = log2(rows[i].ranks);
-        f->x_low = any ? fmin(f->x_low, x) : x;
-        f->x_high = any ? fmax(f->x_high, x) : x;
-        any = true;
+/* The rows of a strategy. */
+struct series {
+    const struct scaling_study *study;
+    struct scaling_row rows[SCALING_ROWS_MAX];
+    size_t count;
+    int measured, projected; /* colors */
+};
+
+static size_t list_series(const struct scaling_study *s, struct series ret[SCALING_STUDIES_MAX]) {
+    size_t count = 0;
+    for (; s != NULL && count < SCALING_STUDIES_MAX; s = s->next, count++) {
+        ret[count].study = s;
+        ret[count].count = scaling_rows(s, ret[count].rows);
+        ret[count].measured = (int)count;
+        ret[count].projected = (int)count;
     }
+    /* One alone has a color for what is not measured. */
+    if (count == 1)
+        ret[0].projected = 1;
+    return count;
+}
+
+/* Fits the ranks; returns false if there is nothing to draw. */
+static bool fit_x(struct frame *f, const struct series *list, size_t count) {
+    bool any = false;
+    for (size_t k = 0; k < count; k++)
+        for (size_t i = 0; i < list[k].count; i++) {
+            if (!is_drawn(&list[k].rows[i]))
+                continue;
+            const double x = log2(list[k].rows[i].ranks);
+            f->x_low = any ? fmin(f->x_low, x) : x;
+            f->x_high = any ? fmax(f->x_high, x) : x;
+            any = true;
+        }
     if (any && f->x_high - f->x_low < 1)
         f->x_high = f->x_low + 1;
     return any;
@@ -63,32 +86,34 @@ static void put_y_tick(struct html *h, const struct frame *f, double at, const c
 
 /* VALUE_OF a row that is drawn. Measured sizes are joined by a line and have filled dots; projected
  * ones continue it, dashed and with hollow dots. */
-static void put_series(struct html *h, const struct frame *f, const struct scaling_row *rows,
-                       size_t count, double (*value_of)(const struct scaling_row *r),
-                       const char *unit, bool percent) {
+static void put_series(struct html *h, const struct frame *f, const struct series *s,
+                       double (*value_of)(const struct scaling_row *r), const char *unit,
+                       bool percent) {
     const struct scaling_row *before = NULL;
     char text[HTML_NUMBER_SIZE];
-    for (size_t i = 0; i < count; i++) {
-        const struct scaling_row *r = &rows[i];
+    for (size_t i = 0; i < s->count; i++) {
+        const struct scaling_row *r = &s->rows[i];
         if (!is_drawn(r))
             continue;
         if (before != NULL)
             html_put(h, "<path class=\"line s%d\" d=\"M%.1f %.1fL%.1f %.1f\"%s/>",
-                     r->point != NULL ? 0 : 1, x_of(f, before->ranks), y_of(f, value_of(before)),
-                     x_of(f, r->ranks), y_of(f, value_of(r)),
+                     r->point != NULL ? s->measured : s->projected, x_of(f, before->ranks),
+                     y_of(f, value_of(before)), x_of(f, r->ranks), y_of(f, value_of(r)),
                      r->point != NULL ? "" : " stroke-dasharray=\"5 4\"");
         before = r;
     }
-    for (size_t i = 0; i < count; i++) {
-        const struct scaling_row *r = &rows[i];
+    for (size_t i = 0; i < s->count; i++) {
+        const struct scaling_row *r = &s->rows[i];
         if (!is_drawn(r))
             continue;
         html_number(text, percent ? 100 * value_of(r) : r->rate);
         html_put(h,
-                 "<g class=\"p s%d dots\"><circle cx=%.1f cy=%.1f r=4><title>%d ranks: %s %s%s"
+                 "<g class=\"p s%d dots\"><circle cx=%.1f cy=%.1f r=4><title>%s%s%d ranks: %s %s%s"
                  "</title></circle></g>",
-                 r->point != NULL ? 0 : 1, x_of(f, r->ranks), y_of(f, value_of(r)), r->ranks, text,
-                 unit, r->point != NULL ? "" : " (projected)");
+                 r->point != NULL ? s->measured : s->projected, x_of(f, r->ranks),
+                 y_of(f, value_of(r)), s->study->strategy,
+                 s->study->strategy[0] != '\0' ? ", " : "", r->ranks, text, unit,
+                 r->point != NULL ? "" : " (projected)");
     }
 }
 
@@ -107,56 +132,93 @@ static double efficiency(const struct scaling_row *r) {
     return r->efficiency;
 }
 
-static const struct scaling_row *edge(const struct scaling_row *rows, size_t count, bool last) {
+static const struct scaling_row *edge(const struct series *s, bool last) {
     const struct scaling_row *found = NULL;
-    for (size_t i = 0; i < count; i++)
-        if (is_drawn(&rows[i]) && (last || found == NULL))
-            found = &rows[i];
+    for (size_t i = 0; i < s->count; i++)
+        if (is_drawn(&s->rows[i]) && (last || found == NULL))
+            found = &s->rows[i];
     return found;
 }
 
-void scaling_chart_rate(struct html *h, const struct scaling_study *s,
-                        const struct scaling_row *rows, size_t count) {
-    struct frame f;
-    if (!fit_x(&f, rows, count))
+/* Which color is which strategy. */
+static void put_legend(struct html *h, const struct series *list, size_t count) {
+    if (count < 2)
         return;
-    const struct scaling_row *first = edge(rows, count, false), *last = edge(rows, count, true);
-    const double ideal = first->rate / first->ranks * last->ranks;
-    f.y_low = INFINITY, f.y_high = log10(ideal);
-    for (size_t i = 0; i < count; i++)
-        if (is_drawn(&rows[i])) {
-            f.y_low = fmin(f.y_low, log_rate(&rows[i]));
-            f.y_high = fmax(f.y_high, log_rate(&rows[i]));
-        }
-    f.y_low -= 0.1, f.y_high += 0.1;
-    open_chart(h, "Throughput");
-    for (int power = (int)floor(f.y_low); power <= (int)ceil(f.y_high); power++)
+    html_put(h, "<p class=note>");
+    for (size_t k = 0; k < count; k++) {
+        html_put(h,
+                 "<svg viewBox=\"0 0 10 10\" style=\"width:10px;height:10px;display:inline\"><g "
+                 "class=\"p s%d dots\"><circle cx=5 cy=5 r=4 /></g></svg> ",
+                 list[k].measured);
+        html_text(h, list[k].study->strategy);
+        html_put(h, " &#160; ");
+    }
+    html_put(h, "</p>");
+}
+
+/* Fits the throughputs, and that of ranks which are as fast as in the first study's smallest
+ * size. */
+static void fit_rates(struct frame *f, const struct series *list, size_t count, double ideal) {
+    f->y_low = INFINITY, f->y_high = log10(ideal);
+    for (size_t k = 0; k < count; k++)
+        for (size_t i = 0; i < list[k].count; i++)
+            if (is_drawn(&list[k].rows[i])) {
+                f->y_low = fmin(f->y_low, log_rate(&list[k].rows[i]));
+                f->y_high = fmax(f->y_high, log_rate(&list[k].rows[i]));
+            }
+    f->y_low -= 0.1, f->y_high += 0.1;
+}
+
+static void put_rate_ticks(struct html *h, const struct frame *f) {
+    for (int power = (int)floor(f->y_low); power <= (int)ceil(f->y_high); power++)
         for (int digit = 1; digit <= 5; digit += digit == 1 ? 1 : 3) {
             char text[HTML_NUMBER_SIZE];
             const double value = digit * pow(10, power), at = log10(value);
             html_number(text, value);
-            if (at >= f.y_low && at <= f.y_high)
-                put_y_tick(h, &f, at, text);
+            if (at >= f->y_low && at <= f->y_high)
+                put_y_tick(h, f, at, text);
         }
+}
+
+void scaling_chart_rate(struct html *h, const struct scaling_study *s) {
+    struct frame f;
+    struct series list[SCALING_STUDIES_MAX];
+    const size_t count = list_series(s, list);
+    const struct scaling_row *first = NULL;
+    if (!fit_x(&f, list, count))
+        return;
+    for (size_t k = 0; k < count && first == NULL; k++)
+        first = edge(&list[k], false);
+    const int most = (int)lround(exp2(f.x_high));
+    const double ideal = first->rate / first->ranks * most;
+    fit_rates(&f, list, count, ideal);
+    open_chart(h, "Throughput");
+    put_rate_ticks(h, &f);
     html_put(h, "<text x=%d y=%d class=unit>", LEFT + 4, TOP + 2);
     html_text(h, s->unit);
     html_put(h, "</text>");
     put_x_axis(h, &f);
     html_put(h, "<path class=\"line ideal\" d=\"M%.1f %.1fL%.1f %.1f\"/>", x_of(&f, first->ranks),
-             y_of(&f, log_rate(first)), x_of(&f, last->ranks), y_of(&f, log10(ideal)));
-    put_series(h, &f, rows, count, log_rate, s->unit, false);
-    html_put(h, "</svg><p class=note>Grey: each rank as fast as in the smallest size. Dashed: "
+             y_of(&f, log_rate(first)), x_of(&f, most), y_of(&f, log10(ideal)));
+    for (size_t k = 0; k < count; k++)
+        put_series(h, &f, &list[k], log_rate, s->unit, false);
+    html_put(h, "</svg>");
+    put_legend(h, list, count);
+    html_put(h, "<p class=note>Grey: each rank as fast as in the smallest size. Dashed: "
                 "projected.</p></figure>");
 }
 
-void scaling_chart_efficiency(struct html *h, const struct scaling_row *rows, size_t count) {
+void scaling_chart_efficiency(struct html *h, const struct scaling_study *s) {
     struct frame f;
-    if (!fit_x(&f, rows, count))
+    struct series list[SCALING_STUDIES_MAX];
+    const size_t count = list_series(s, list);
+    if (!fit_x(&f, list, count))
         return;
     f.y_low = 0, f.y_high = 1.1;
-    for (size_t i = 0; i < count; i++)
-        if (is_drawn(&rows[i]))
-            f.y_high = fmax(f.y_high, ceil(10 * rows[i].efficiency) / 10);
+    for (size_t k = 0; k < count; k++)
+        for (size_t i = 0; i < list[k].count; i++)
+            if (is_drawn(&list[k].rows[i]))
+                f.y_high = fmax(f.y_high, ceil(10 * list[k].rows[i].efficiency) / 10);
     open_chart(h, "Efficiency");
     for (int percent = 0; percent <= (int)(100 * f.y_high); percent += 20) {
         char text[16];
@@ -164,6 +226,9 @@ void scaling_chart_efficiency(struct html *h, const struct scaling_row *rows, si
         put_y_tick(h, &f, percent / 100.0, text);
     }
     put_x_axis(h, &f);
-    put_series(h, &f, rows, count, efficiency, "%", true);
-    html_put(h, "</svg></figure>");
+    for (size_t k = 0; k < count; k++)
+        put_series(h, &f, &list[k], efficiency, "%", true);
+    html_put(h, "</svg>");
+    put_legend(h, list, count);
+    html_put(h, "</figure>");
 }

@@ -6,10 +6,8 @@
 #include "common/html/html.h"
 #include "common/scaling/scaling_page.h"
 
-#include <stddef.h>
-
-void scaling_chart_rate(struct html *h, const struct scaling_study *s,
-                        const struct scaling_row *rows, size_t count);
-void scaling_chart_efficiency(struct html *h, const struct scaling_row *rows, size_t count);
+/* S and the studies after it. Nothing is drawn where nothing was measured. */
+void scaling_chart_rate(struct html *h, const struct scaling_study *s);
+void scaling_chart_efficiency(struct html *h, const struct scaling_study *s);
 
 #endif

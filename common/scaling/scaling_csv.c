@@ -24,7 +24,7 @@ static int add_header(const struct scaling_study *s, struct buf *out, struct err
     char name[PRICE_NAME_SIZE + 32];
     if (buf_add_text(out,
                      "kind,ranks,hosts,per_second,per_second_a_rank,efficiency,exposed,"
-                     "start_seconds,training_seconds,failure",
+                     "start_seconds,training_seconds,failure,strategy",
                      err) != 0)
         return -1;
     for (size_t k = 0; t != NULL && k < t->count; k++) {
@@ -54,7 +54,9 @@ static int add_line(const struct scaling_study *s, const struct scaling_row *r, 
         add_cell(out, r->efficiency, err) != 0 ||
         add_cell(out, p != NULL ? p->exposed : none, err) != 0 ||
         add_cell(out, p != NULL ? p->start_seconds : none, err) != 0 ||
-        add_cell(out, r->seconds, err) != 0 || add_quoted(out, failed ? p->failure : "", err) != 0)
+        add_cell(out, r->seconds, err) != 0 ||
+        add_quoted(out, failed ? p->failure : "", err) != 0 ||
+        add_quoted(out, s->strategy, err) != 0)
         return -1;
     for (size_t k = 0; t != NULL && k < t->count; k++)
         if (buf_printf(out, err, ",%d", price_machines(&t->list[k], r->ranks)) != 0 ||
@@ -65,11 +67,13 @@ static int add_line(const struct scaling_study *s, const struct scaling_row *r, 
 
 int scaling_csv(const struct scaling_study *s, struct buf *out, struct error *err) {
     struct scaling_row rows[SCALING_ROWS_MAX];
-    const size_t count = scaling_rows(s, rows);
     if (add_header(s, out, err) != 0)
         return -1;
-    for (size_t i = 0; i < count; i++)
-        if (add_line(s, &rows[i], out, err) != 0)
-            return -1;
+    for (; s != NULL; s = s->next) {
+        const size_t count = scaling_rows(s, rows);
+        for (size_t i = 0; i < count; i++)
+            if (add_line(s, &rows[i], out, err) != 0)
+                return -1;
+    }
     return 0;
 }

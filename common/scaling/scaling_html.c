@@ -44,12 +44,14 @@ static void put_row(struct html *h, const struct scaling_row *r) {
 
 static void put_table(struct html *h, const struct scaling_study *s, const struct scaling_row *rows,
                       size_t count) {
-    html_put(h,
-             "<section><h2>Sizes</h2><p class=intro>%sEfficiency is the throughput of a rank in "
-             "relation to that of the smallest size; exposed communication, the share of a step "
-             "that waits for other ranks.</p><div class=scroll><table><thead><tr><th class=n>ranks"
-             "<th class=n>hosts<th class=n>",
-             isfinite(s->batch) ? "Each rank has the same batch at all sizes. " : "");
+    html_put(
+        h,
+        "<section><h2>Sizes%s%s</h2><p class=intro>%sEfficiency is the throughput of a rank in "
+        "relation to that of the smallest size; exposed communication, the share of a step "
+        "that waits for other ranks.</p><div class=scroll><table><thead><tr><th class=n>ranks"
+        "<th class=n>hosts<th class=n>",
+        s->strategy[0] != '\0' ? ": " : "", s->strategy,
+        isfinite(s->batch) ? "Each rank has the same batch at all sizes. " : "");
     html_text(h, s->unit);
     html_put(h, "<th class=n>a rank<th class=n>efficiency<th class=n>exposed<th class=n>start-up"
                 "<th class=n>whole training<th></tr></thead><tbody>");
@@ -110,9 +112,16 @@ static void put_prices(struct html *h, const struct scaling_study *s,
     html_put(h, "</section>");
 }
 
-int scaling_html(const struct scaling_study *s, struct buf *out, struct error *err) {
+/* What is told of a strategy by itself. */
+static void put_study(struct html *h, const struct scaling_study *s) {
     struct scaling_row rows[SCALING_ROWS_MAX];
     const size_t count = scaling_rows(s, rows);
+    put_table(h, s, rows, count);
+    put_model(h, s);
+    put_prices(h, s, rows, count);
+}
+
+int scaling_html(const struct scaling_study *s, struct buf *out, struct error *err) {
     cleanup_html struct html h;
     html_open(&h);
     page_head_open(&h, s->program, false);
@@ -124,12 +133,11 @@ int scaling_html(const struct scaling_study *s, struct buf *out, struct error *e
     html_put(&h, "<br><small>");
     html_text(&h, s->place);
     html_put(&h, "</small></p><section><div class=pair>");
-    scaling_chart_rate(&h, s, rows, count);
-    scaling_chart_efficiency(&h, rows, count);
+    scaling_chart_rate(&h, s);
+    scaling_chart_efficiency(&h, s);
     html_put(&h, "</div></section>");
-    put_table(&h, s, rows, count);
-    put_model(&h, s);
-    put_prices(&h, s, rows, count);
+    for (const struct scaling_study *one = s; one != NULL; one = one->next)
+        put_study(&h, one);
     html_put(&h,
              "<footer>Made by %s. The numbers under the pointer are those of single points."
              "</footer></main></body></html>\n",

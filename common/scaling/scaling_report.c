@@ -21,13 +21,15 @@ static int print(const struct scaling_study *s, const char *folder, struct error
 int scaling_report(struct scaling_study *s, const char *folder, int result, struct error *err) {
     if (result != 0 && s->count == 0)
         return -1;
-    scaling_conclude(s);
+    for (struct scaling_study *one = s; one != NULL; one = one->next)
+        scaling_conclude(one);
     /* What was measured before a stop is written, and ERR is the stop's. */
     if (print(s, folder, result == 0 ? err : NULL) != 0 || result != 0)
         return -1;
-    for (size_t i = 0; i < s->count; i++)
-        if (scaling_is_measured(&s->points[i]))
-            return 0;
+    for (const struct scaling_study *one = s; one != NULL; one = one->next)
+        for (size_t i = 0; i < one->count; i++)
+            if (scaling_is_measured(&one->points[i]))
+                return 0;
     return error_set(err, EXIT_CODE_DATA, "no size was measured; the first failed: %.200s",
                      s->points[0].failure);
 }

@@ -194,12 +194,13 @@ int scaling_model_words(const struct scaling_study *s, struct buf *out, struct e
                : add_caution(s, out, err);
 }
 
-int scaling_text(const struct scaling_study *s, struct buf *out, struct error *err) {
+/* What is told of a strategy by itself. */
+static int add_study(const struct scaling_study *s, struct buf *out, struct error *err) {
     struct scaling_row rows[SCALING_ROWS_MAX];
     const size_t count = scaling_rows(s, rows);
-    if (buf_printf(out, err, "%s\n%s\n\n%6s %6s %12s %10s %11s %9s %10s %14s\n", s->job, s->place,
-                   "ranks", "hosts", s->unit, "a rank", "efficiency", "exposed", "start-up",
-                   "training") != 0)
+    if (buf_printf(out, err, "\n%s%s%6s %6s %12s %10s %11s %9s %10s %14s\n", s->strategy,
+                   s->strategy[0] != '\0' ? "\n" : "", "ranks", "hosts", s->unit, "a rank",
+                   "efficiency", "exposed", "start-up", "training") != 0)
         return -1;
     for (size_t i = 0; i < count; i++)
         if (add_row(out, &rows[i], err) != 0)
@@ -208,4 +209,42 @@ int scaling_text(const struct scaling_study *s, struct buf *out, struct error *e
         buf_add_text(out, "\n", err) != 0)
         return -1;
     return scaling_model_words(s, out, err) != 0 ? -1 : add_prices(s, rows, count, out, err);
+}
+
+static double rate_at(const struct scaling_study *s, size_t point) {
+    return point < s->count && scaling_is_measured(&s->points[point]) ? s->points[point].rate
+                                                                      : (double)NAN;
+}
+
+/* Strategies side by side: throughput, and in relation to the first one's. All studies of a chain
+ * have the same sizes. */
+static int add_comparison(const struct scaling_study *s, struct buf *out, struct error *err) {
+    if (buf_printf(out, err, "\n%6s", "ranks") != 0)
+        return -1;
+    for (const struct scaling_study *one = s; one != NULL; one = one->next)
+        if (buf_printf(out, err, " %20s", one->strategy) != 0)
+            return -1;
+    for (size_t i = 0; i < s->count; i++) {
+        if (buf_printf(out, err, "\n%6d", s->points[i].ranks) != 0)
+            return -1;
+        for (const struct scaling_study *one = s; one != NULL; one = one->next) {
+            char share[SCALING_DURATION_SIZE];
+            const double rate = rate_at(one, i);
+            if ((isfinite(rate) ? buf_printf(out, err, " %9.1f (%8s)", rate,
+                                             percent(share, rate / rate_at(s, i)))
+                                : buf_printf(out, err, " %20s", "failed")) != 0)
+                return -1;
+        }
+    }
+    return buf_printf(out, err, "\n(%s, in relation to %s)\n", s->unit, s->strategy);
+}
+
+int scaling_text(const struct scaling_study *s, struct buf *out, struct error *err) {
+    if (buf_printf(out, err, "%s\n%s\n", s->job, s->place) != 0 ||
+        (s->next != NULL && add_comparison(s, out, err) != 0))
+        return -1;
+    for (; s != NULL; s = s->next)
+        if (add_study(s, out, err) != 0)
+            return -1;
+    return 0;
 }

@@ -29,6 +29,17 @@ awk -F, '/^measured,/ { whole = 1280 / $4 + $8; if (whole / $9 > 1.001 || whole 
     report/scaling.csv || fail "the time of the whole training"
 [ -f report/ranks-2/rank-1.log ] || fail "no log of the second rank"
 
+echo "two strategies in one report"
+# shellcheck disable=SC2086
+code 0 "$ringtrain" scaling --ranks 1,2 --strategies allreduce,sharded --steps 6 --check-comm false --out both -- $job
+prints '^ *2 .*( 100.0 %) .* %)$'
+[ "$(grep -c '^measured,.*,"sharded"' both/scaling.csv)" = 2 ] || fail "no sizes of the second strategy in the CSV"
+grep -q '<h2>Sizes: sharded</h2>' both/scaling.html || fail "the page lacks the second strategy"
+[ -f both/sharded/ranks-2/rank-1.log ] || fail "no log of it"
+# shellcheck disable=SC2086
+code 64 "$ringtrain" scaling --ranks 1,2 --strategies allreduce,ps-sync -- $job
+says 'has a report of its own'
+
 echo "a size that fails is a row"
 # The second rank has no room for its log: it ends at once, and the first hears of it.
 mkdir -p failed/ranks-2/rank-1.log

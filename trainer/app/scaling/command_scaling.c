@@ -13,13 +13,14 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { SCALING = 1 };
 
 struct scaling_flags {
-    const char *ranks, *project, *prices, *out;
+    const char *ranks, *strategies, *project, *prices, *out;
     int64_t steps, images;
     double limit;
     bool comm;
@@ -35,6 +36,13 @@ static const struct flag FLAGS[] = {
      .value = "N,N,...",
      .help = "numbers of ranks, ascending; default: 1, 2, 4 and so on up to all ranks of the job. "
              "Without a launcher so many processes are started on this machine"},
+    {.name = "strategies",
+     .type = FLAG_TEXT,
+     .offset = FIELD(strategies),
+     .commands = SCALING,
+     .value = "NAME,NAME,...",
+     .help = "ways to learn together that are compared at each size: allreduce, sharded, "
+             "local-sgd; default: --strategy after the `--`"},
     {.name = "steps",
      .type = FLAG_INT,
      .offset = FIELD(steps),
@@ -101,7 +109,7 @@ struct scaling_request {
     int sizes[SCALING_POINTS_MAX];
     size_t count;
     struct cpus cores;
-    struct scaling_study study;
+    struct scaling_study studies[SCALING_STUDIES_MAX]; /* a chain */
 };
 
 /* Splits at the first "--". */
@@ -133,26 +141,52 @@ static int settle_sizes(struct scaling_request *r, int ranks, struct error *err)
     return scaling_sizes(text, alone ? SLOTS_MAX : ranks, r->sizes, &r->count, err);
 }
 
+/* A study for each strategy. */
+static int settle_studies(struct scaling_request *r, struct error *err) {
+    int count = 1;
+    if (r->flags.strategies != NULL)
+        count = scaling_job_strategies(&r->job, r->flags.strategies, r->studies, err);
+    for (int i = 0; i < count; i++) {
+        struct scaling_study *s = &r->studies[i];
+        s->next = i + 1 < count ? s + 1 : NULL;
+        s->program = "ringtrain scaling";
+        (void)snprintf(s->unit, sizeof(s->unit), "images/s");
+        s->total = r->flags.images > 0 ? (double)r->flags.images : (double)NAN;
+        s->batch = (double)NAN;
+        scaling_job_text(&r->job, s->job, sizeof(s->job));
+        if (scaling_project(s, r->flags.project, err) != 0)
+            return -1;
+    }
+    return count < 1 ? -1 : 0;
+}
+
 /* What can be wrong is found before anything runs. */
 static int settle(struct scaling_request *r, struct comm *comm, struct error *err) {
-    struct scaling_study *s = &r->study;
-    *s =
-        (struct scaling_study){.program = "ringtrain scaling",
-                               .unit = "images/s",
-                               .total = r->flags.images > 0 ? (double)r->flags.images : (double)NAN,
-                               .batch = (double)NAN};
-    scaling_job_text(&r->job, s->job, sizeof(s->job));
-    if (settle_sizes(r, comm_size(comm), err) != 0 ||
-        scaling_project(s, r->flags.project, err) != 0)
+    if (settle_studies(r, err) != 0 || settle_sizes(r, comm_size(comm), err) != 0)
         return -1;
     if (comm_rank(comm) != 0)
         return 0;
     if (r->flags.prices != NULL) {
         if (price_table_read(&r->prices, r->flags.prices, err) != 0)
             return error_wrap(err, "--prices");
-        s->prices = &r->prices;
+        for (struct scaling_study *s = r->studies; s != NULL; s = s->next)
+            s->prices = &r->prices;
     }
     return file_make_dirs(r->flags.out, err) != 0 ? error_wrap(err, "--out") : 0;
+}
+
+/* What is known of the machines. */
+static void describe(struct scaling_request *r, const struct slots *slots) {
+    const struct cpus *cores = &r->cores;
+    const int hosts = slots_hosts(slots, 0, slots->count);
+    for (struct scaling_study *s = r->studies; s != NULL; s = s->next) {
+        s->cores =
+            cores->quota > 0 && cores->quota < cores->affinity ? cores->quota : cores->affinity;
+        s->threads = scaling_job_threads(&r->job);
+        (void)snprintf(s->place, sizeof(s->place),
+                       "%d host%s, %d thread%s a rank, %d steps of each size", hosts,
+                       STR_PLURAL(hosts), s->threads, STR_PLURAL(s->threads), r->job.steps);
+    }
 }
 
 /* Rank 0. */
@@ -162,19 +196,11 @@ static int lead(struct scaling_request *r, struct slots *s, struct error *err) {
                               .folder = r->flags.out,
                               .limit = r->flags.limit,
                               .comm = r->flags.comm,
-                              .study = &r->study};
-    struct scaling_study *study = &r->study;
-    const int hosts = slots_hosts(s, 0, s->count);
-    const struct cpus *cores = &r->cores;
-    study->cores =
-        cores->quota > 0 && cores->quota < cores->affinity ? cores->quota : cores->affinity;
-    study->threads = scaling_job_threads(&r->job);
-    run.sharers = cores->sharers;
-    (void)snprintf(study->place, sizeof(study->place),
-                   "%d host%s, %d thread%s a rank, %d steps of each size", hosts, STR_PLURAL(hosts),
-                   study->threads, STR_PLURAL(study->threads), r->job.steps);
+                              .sharers = r->cores.sharers,
+                              .study = r->studies};
+    describe(r, s);
     const int result = scaling_run_all(&run, r->sizes, r->count, err);
-    return scaling_report(study, r->flags.out, result, err);
+    return scaling_report(r->studies, r->flags.out, result, err);
 }
 
 static int run(struct scaling_request *r, struct comm *comm, struct error *err) {

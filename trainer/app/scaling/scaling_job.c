@@ -6,6 +6,7 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Set for each size. */
 static const char *const OWN[] = {
@@ -56,13 +57,52 @@ static int add_flags(const struct scaling_job *job, const char *folder, struct a
                : argv_printf(ret, err, "--threads=%d", job->threads);
 }
 
-int scaling_job_argv(const struct scaling_job *job, const char *folder, struct argv *ret,
-                     struct error *err) {
+int scaling_job_argv(const struct scaling_job *job, const char *strategy, const char *folder,
+                     struct argv *ret, struct error *err) {
     char program[PATH_MAX];
     return file_self(program, sizeof(program), err) != 0 || argv_add(ret, program, err) != 0 ||
-                   argv_add(ret, "train", err) != 0
+                   argv_add(ret, "train", err) != 0 || add_flags(job, folder, ret, err) != 0 ||
+                   (strategy[0] != '\0' && argv_printf(ret, err, "--strategy=%s", strategy) != 0)
                ? -1
-               : add_flags(job, folder, ret, err);
+               : 0;
+}
+
+/* Those in which all ranks train, so that one number of ranks means the same with each. */
+static bool can_compare(const char *name) {
+    static const enum option_strategy list[] = {OPTION_ALLREDUCE, OPTION_SHARDED, OPTION_LOCAL_SGD};
+    for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
+        if (strcmp(name, options_strategy_name(list[i])) == 0)
+            return true;
+    return false;
+}
+
+int scaling_job_strategies(const struct scaling_job *job, const char *text,
+                           struct scaling_study ret[SCALING_STUDIES_MAX], struct error *err) {
+    size_t flag_count = 0;
+    const struct flag *flags = options_flags(&flag_count);
+    if (flags_given(flags, flag_count, COMMAND_TRAIN, "strategy", job->count, job->flags) != NULL)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "--strategy after the `--` and --strategies before it: give one of them");
+    for (int count = 0;; text++) {
+        const size_t size = strcspn(text, ",");
+        if (count == SCALING_STUDIES_MAX || size >= SCALING_STRATEGY_SIZE)
+            return error_set(err, EXIT_CODE_USAGE, "--strategies: at most %d names are taken",
+                             SCALING_STUDIES_MAX);
+        (void)snprintf(ret[count].strategy, SCALING_STRATEGY_SIZE, "%.*s", (int)size, text);
+        for (int i = 0; i < count; i++)
+            if (strcmp(ret[i].strategy, ret[count].strategy) == 0)
+                return error_set(err, EXIT_CODE_USAGE, "--strategies: %s comes twice",
+                                 ret[count].strategy);
+        if (!can_compare(ret[count++].strategy))
+            return error_set(err, EXIT_CODE_USAGE,
+                             "--strategies: '%.*s': expected some of allreduce, sharded, "
+                             "local-sgd; one with servers has a report of its own, with "
+                             "--strategy after the `--`",
+                             (int)size, text);
+        text += size;
+        if (*text == '\0')
+            return count;
+    }
 }
 
 void scaling_job_text(const struct scaling_job *job, char *ret, size_t size) {

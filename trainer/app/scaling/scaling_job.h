@@ -4,6 +4,7 @@
 
 #include "common/argv.h"
 #include "common/error.h"
+#include "common/scaling/scaling.h"
 
 #include <stdbool.h>
 
@@ -24,9 +25,15 @@ int scaling_job_check(const struct scaling_job *job, struct error *err);
 /* Compute threads of a rank: those that the flags give, else those of JOB. */
 int scaling_job_threads(const struct scaling_job *job);
 
-/* Fills RET with the command line of a size that writes to FOLDER. */
-int scaling_job_argv(const struct scaling_job *job, const char *folder, struct argv *ret,
-                     struct error *err);
+/* Sets the strategies of studies from TEXT of --strategies, as in "allreduce,sharded"; returns how
+ * many there are, -1 with EXIT_CODE_USAGE. */
+int scaling_job_strategies(const struct scaling_job *job, const char *text,
+                           struct scaling_study ret[SCALING_STUDIES_MAX], struct error *err);
+
+/* Fills RET with the command line of a size with STRATEGY ("": that of the flags) that writes to
+ * FOLDER. */
+int scaling_job_argv(const struct scaling_job *job, const char *strategy, const char *folder,
+                     struct argv *ret, struct error *err);
 
 /* For people: the flags in one line, cut at SIZE. */
 void scaling_job_text(const struct scaling_job *job, char *ret, size_t size);

@@ -23,11 +23,10 @@ static int run_job(struct scaling_run *r, int size, const char *folder, const st
     return slot_run(r->slots, &task, failure, err);
 }
 
-static void take_figures(struct scaling_run *r, struct scaling_point *p, const char *folder,
-                         double began) {
+static void take_figures(struct scaling_run *r, struct scaling_study *study,
+                         struct scaling_point *p, const char *folder, double began) {
     struct run_figures f;
     struct error why = {0};
-    struct scaling_study *study = r->study;
     if (run_figures_read(&f, folder, r->job->steps / SCALING_JOB_ROWS, NULL, &why) != 0) {
         (void)snprintf(p->failure, sizeof(p->failure), "%.200s", why.text);
         return;
@@ -56,21 +55,22 @@ static void forget(const char *folder) {
             (void)unlink(path);
 }
 
-static int measure(struct scaling_run *r, struct scaling_point *p, const char *folder,
-                   struct error *err) {
+static int measure(struct scaling_run *r, struct scaling_study *study, struct scaling_point *p,
+                   const char *folder, struct error *err) {
     cleanup_argv struct argv argv = {0};
     forget(folder);
     const double began = (double)clock_wall() / (double)CLOCK_SECOND;
-    if (scaling_job_argv(r->job, folder, &argv, err) != 0 ||
+    if (scaling_job_argv(r->job, study->strategy, folder, &argv, err) != 0 ||
         run_job(r, p->ranks, folder, &argv, r->limit, p->failure, err) != 0)
         return -1;
     if (p->failure[0] == '\0')
-        take_figures(r, p, folder, began);
+        take_figures(r, study, p, folder, began);
     if (p->failure[0] != '\0')
         log_warning("%d rank%s: failed: %s", p->ranks, STR_PLURAL(p->ranks), p->failure);
     else
-        log_info("%d rank%s on %d host%s: %.1f images/s", p->ranks, STR_PLURAL(p->ranks), p->hosts,
-                 STR_PLURAL(p->hosts), p->rate);
+        log_info("%d rank%s on %d host%s%s%s: %.1f images/s", p->ranks, STR_PLURAL(p->ranks),
+                 p->hosts, STR_PLURAL(p->hosts), study->strategy[0] != '\0' ? ", " : "",
+                 study->strategy, p->rate);
     return 0;
 }
 
@@ -107,24 +107,46 @@ static int on_one(const struct scaling_run *r, int size) {
     return shared > host ? shared : host;
 }
 
-int scaling_run_all(struct scaling_run *r, const int *sizes, size_t count, struct error *err) {
-    for (size_t i = 0; i < count; i++) {
-        char folder[PATH_MAX];
-        struct scaling_point *p =
-            scaling_add(r->study, sizes[i], slots_hosts(r->slots, 0, sizes[i]));
-        if (p == NULL || snprintf(folder, sizeof(folder), "%s/ranks-%d", r->folder, sizes[i]) >=
-                             (int)sizeof(folder))
-            return error_set(err, EXIT_CODE_CONFIG, "%.64s...: path too long", r->folder);
-        p->on_one = on_one(r, sizes[i]);
-        if (measure(r, p, folder, err) != 0) {
-            r->study->count--;
-            return -1;
-        }
-        if (r->comm && sizes[i] > 1 && p->failure[0] == '\0' &&
-            measure_comm(r, sizes[i], folder, err) != 0)
-            return -1;
+static int too_long(const char *folder, struct error *err) {
+    return error_set(err, EXIT_CODE_CONFIG, "%.64s...: path too long", folder);
+}
+
+/* A size with the strategy of STUDY; its files are in RET_FOLDER. */
+static int run_size(struct scaling_run *r, struct scaling_study *study, int size,
+                    char ret_folder[PATH_MAX], bool *ret_measured, struct error *err) {
+    struct scaling_point *p = scaling_add(study, size, slots_hosts(r->slots, 0, size));
+    const bool named = study->strategy[0] != '\0';
+    if (p == NULL || snprintf(ret_folder, PATH_MAX, "%s%s%s/ranks-%d", r->folder, named ? "/" : "",
+                              study->strategy, size) >= PATH_MAX)
+        return too_long(r->folder, err);
+    p->on_one = on_one(r, size);
+    if (measure(r, study, p, ret_folder, err) != 0) {
+        study->count--;
+        return -1;
     }
-    if (r->reduce_count > 0)
-        (void)scaling_comm_fit(&r->study->comm, r->reduces, r->reduce_count);
+    *ret_measured = p->failure[0] == '\0';
+    return 0;
+}
+
+/* All strategies of a size, and its all-reduces. */
+static int run_strategies(struct scaling_run *r, int size, struct error *err) {
+    char folder[PATH_MAX];
+    bool any = false;
+    for (struct scaling_study *study = r->study; study != NULL; study = study->next) {
+        bool measured = false;
+        if (run_size(r, study, size, folder, &measured, err) != 0)
+            return -1;
+        any = any || measured;
+    }
+    return r->comm && size > 1 && any ? measure_comm(r, size, folder, err) : 0;
+}
+
+int scaling_run_all(struct scaling_run *r, const int *sizes, size_t count, struct error *err) {
+    for (size_t i = 0; i < count; i++)
+        if (run_strategies(r, sizes[i], err) != 0)
+            return -1;
+    for (struct scaling_study *study = r->study; r->reduce_count > 0 && study != NULL;
+         study = study->next)
+        (void)scaling_comm_fit(&study->comm, r->reduces, r->reduce_count);
     return 0;
 }

@@ -30,5 +30,26 @@ static void a_study_of_failures_has_no_model(void) {
     has(&text, "failed: no\n");
 }
 
+static void strategies_are_compared(void) {
+    struct scaling_study s, other;
+    struct error err = {0};
+    cleanup_buf struct buf text = {.max = 1 << 20};
+    fill(&s);
+    fill(&other);
+    s.next = &other;
+    other.points[1].rate = 90;
+    (void)snprintf(s.strategy, sizeof(s.strategy), "allreduce");
+    (void)snprintf(other.strategy, sizeof(other.strategy), "sharded");
+    CU_ASSERT_EQUAL(scaling_text(&s, &text, &err), 0);
+    has(&text, "     2     180.0 ( 100.0 %)      90.0 (  50.0 %)\n");
+    has(&text, "     8               failed               failed\n");
+    has(&text, "\nsharded\n ranks");
+    CU_ASSERT_EQUAL(scaling_csv(&s, &text, &err), 0);
+    has(&text, "\nmeasured,2,1,90,45,");
+    has(&text, ",\"sharded\",");
+    CU_ASSERT_EQUAL(scaling_html(&s, &text, &err), 0);
+    has(&text, "<h2>Sizes: sharded</h2>");
+}
+
 UNIT_SUITE("common.scaling.scaling_text", UNIT(text_has_a_row_a_size),
-           UNIT(a_study_of_failures_has_no_model))
+           UNIT(a_study_of_failures_has_no_model), UNIT(strategies_are_compared))

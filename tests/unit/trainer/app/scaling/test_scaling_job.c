@@ -10,7 +10,7 @@ static void flags_of_the_measurement_come_last(void) {
     struct error err = {0};
     cleanup_argv struct argv a = {0};
     CU_ASSERT_EQUAL(scaling_job_check(&job, &err), 0);
-    CU_ASSERT_EQUAL_FATAL(scaling_job_argv(&job, "out/ranks-2", &a, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(scaling_job_argv(&job, "", "out/ranks-2", &a, &err), 0);
     CU_ASSERT_STRING_EQUAL(a.items[1], "train");
     CU_ASSERT_STRING_EQUAL(a.items[2], "--model");
     CU_ASSERT_STRING_EQUAL(a.items[a.count - 1], "--threads=3");
@@ -22,7 +22,7 @@ static void threads_of_the_user_stay(void) {
     const struct scaling_job job = {(char *const *)flags, 1, 6, 3};
     struct error err = {0};
     cleanup_argv struct argv a = {0};
-    CU_ASSERT_EQUAL_FATAL(scaling_job_argv(&job, "out", &a, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(scaling_job_argv(&job, "", "out", &a, &err), 0);
     CU_ASSERT_STRING_EQUAL(a.items[a.count - 1], "--checkpoint-dir=out/checkpoints");
 }
 
@@ -38,5 +38,27 @@ static void what_it_sets_itself_is_refused(void) {
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "did you mean --model"));
 }
 
+static void strategies_are_listed(void) {
+    const char *const none[] = {"--model=resnet20", NULL}, *const own[] = {"--strategy=sharded",
+                                                                           NULL};
+    const struct scaling_job job = {(char *const *)none, 1, 6, 1},
+                             has = {(char *const *)own, 1, 6, 1};
+    static const char *const bad[] = {"", "gossip", "ps-sync", "sharded,sharded", "allreduce,"};
+    struct scaling_study studies[SCALING_STUDIES_MAX] = {0};
+    struct error err = {0};
+    cleanup_argv struct argv a = {0};
+    CU_ASSERT_EQUAL(scaling_job_strategies(&job, "allreduce,sharded,local-sgd", studies, &err), 3);
+    CU_ASSERT_STRING_EQUAL(studies[1].strategy, "sharded");
+    CU_ASSERT_EQUAL_FATAL(scaling_job_argv(&job, studies[1].strategy, "out", &a, &err), 0);
+    CU_ASSERT_STRING_EQUAL(a.items[a.count - 1], "--strategy=sharded");
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        CU_ASSERT_EQUAL(scaling_job_strategies(&job, bad[i], studies, &err), -1);
+        CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
+    }
+    CU_ASSERT_EQUAL(scaling_job_strategies(&has, "sharded", studies, &err), -1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "give one of them"));
+}
+
 UNIT_SUITE("trainer.app.scaling.scaling_job", UNIT(flags_of_the_measurement_come_last),
-           UNIT(threads_of_the_user_stay), UNIT(what_it_sets_itself_is_refused))
+           UNIT(threads_of_the_user_stay), UNIT(what_it_sets_itself_is_refused),
+           UNIT(strategies_are_listed))
