@@ -1,13 +1,8 @@
+#include "tests/ops/case_row.h"
 #include "tests/ops/harness.h"
 #include <stdio.h>
 #include <string.h>
 
-#define X(n, h, w, c) .x = {.rank = 4, .dim = {n, h, w, c}}
-#define ROWS(n, c) .x = {.rank = 2, .dim = {n, c}}
-#define WINDOW(k, s, p) .attr = {.window = {.kernel = k, .stride = s, .pad = p}}
-#define GROUPED(k, s, p, g) .attr = {.window = {.kernel = k, .stride = s, .pad = p, .groups = g}}
-#define SIDES(h, w, s, ph, pw)                                                                     \
-    .attr = {.window = {.kernel = h, .stride = s, .pad = ph, .across = {w, pw}}}
 #define NORM .attr = {.epsilon = 1e-5, .momentum = 0.1}
 #define NORM_AS(how) .attr = {.epsilon = 1e-5, .momentum = 0.1, .form = (how)}
 #define NORM_POOL(k, s, p)                                                                         \
@@ -168,31 +163,6 @@ static const struct op_case rows[] = {
     {"conv 3x3 stride 2 odd picture", OP_CONV2D, X(3, 9, 14, 48), 80, WINDOW(3, 2, 1)},
     {"conv 1x1 stride 2 odd picture", OP_CONV2D, X(2, 7, 5, 32), 48, WINDOW(1, 2, 0)},
 
-    {"conv in groups tiny", OP_CONV2D, X(2, 4, 5, 6), 4, GROUPED(3, 1, 1, 2),
-     .differentiate = true},
-    {"conv in groups stride 2 tiny", OP_CONV2D, X(1, 5, 6, 4), 8, GROUPED(3, 2, 1, 4),
-     .differentiate = true},
-    {"conv of a channel each tiny", OP_CONV2D, X(1, 4, 4, 5), 5, GROUPED(3, 1, 1, 5),
-     .differentiate = true},
-    {"conv in groups of resnext50", OP_CONV2D, X(2, 14, 14, 128), 128, GROUPED(3, 1, 1, 32)},
-    {"conv in groups of resnext50 stride 2", OP_CONV2D, X(2, 14, 14, 256), 256,
-     GROUPED(3, 2, 1, 32)},
-    {"conv in groups of 16", OP_CONV2D, X(3, 9, 7, 64), 96, GROUPED(3, 1, 1, 4)},
-    {"conv in groups, odd channels", OP_CONV2D, X(3, 9, 5, 21), 15, GROUPED(3, 1, 1, 3)},
-    {"conv in groups 1x1", OP_CONV2D, X(2, 7, 5, 48), 32, GROUPED(1, 1, 0, 2)},
-    {"conv 1x7 tiny", OP_CONV2D, X(2, 3, 8, 2), 3, SIDES(1, 7, 1, 0, 3), .differentiate = true},
-    {"conv 7x1 tiny", OP_CONV2D, X(1, 8, 3, 3), 2, SIDES(7, 1, 1, 3, 0), .differentiate = true},
-    {"conv 3x2 stride 2 tiny", OP_CONV2D, X(1, 7, 6, 2), 3, SIDES(3, 2, 2, 0, 1),
-     .differentiate = true},
-    {"conv 1x3 in groups tiny", OP_CONV2D, X(1, 3, 5, 4), 6,
-     .attr = {.window = {.kernel = 1, .stride = 1, .groups = 2, .across = {3, 1}}},
-     .differentiate = true},
-    {"conv 1x7 of inception", OP_CONV2D, X(2, 17, 17, 128), 128, SIDES(1, 7, 1, 0, 3)},
-    {"conv 7x1 of inception", OP_CONV2D, X(2, 17, 17, 128), 192, SIDES(7, 1, 1, 3, 0)},
-    {"conv 1x3 of inception", OP_CONV2D, X(2, 8, 8, 384), 384, SIDES(1, 3, 1, 0, 1)},
-    {"conv 3x1 of inception", OP_CONV2D, X(1, 8, 8, 384), 384, SIDES(3, 1, 1, 1, 0)},
-    {"conv 5x5 of inception", OP_CONV2D, X(2, 12, 12, 48), 64, WINDOW(5, 1, 2)},
-
     {"transposed conv tiny", OP_CONV2D_GRAD_DATA, X(2, 3, 2, 4), 3, TRANSPOSED(2, 6, 4, 3),
      .make = make_transposed, .differentiate = true},
     {"transposed conv", OP_CONV2D_GRAD_DATA, X(2, 7, 7, 64), 64, TRANSPOSED(2, 14, 14, 64),
@@ -310,17 +280,6 @@ static const struct op_case rows[] = {
      .make = make_affine_join},
     {"conv bias relu deep", OP_CONV2D_AFFINE, X(1, 5, 3, 320), 272, AFFINE(1, 1, 0, true),
      .make = make_affine},
-    {"conv in groups bias relu add", OP_CONV2D_AFFINE, X(2, 9, 8, 64), 96,
-     .attr = {.relu = true, .window = {.kernel = 3, .stride = 2, .pad = 1, .groups = 16}},
-     .make = make_affine_add},
-    {"conv in groups frozen norm", OP_CONV2D_AFFINE, X(1, 7, 9, 12), 20,
-     .attr = {.epsilon = 1e-5, .window = {.kernel = 3, .stride = 1, .pad = 1, .groups = 4}},
-     .make = make_affine_norm},
-    {"conv 1x7 frozen norm relu", OP_CONV2D_AFFINE, X(2, 9, 11, 48), 64,
-     .attr = {.epsilon = 1e-3,
-              .relu = true,
-              .window = {.kernel = 1, .stride = 1, .across = {7, 3}}},
-     .make = make_affine_norm},
     {"conv 3x3 frozen join", OP_CONV2D_AFFINE, X(3, 13, 6, 32), 48, AFFINE(3, 1, 1, true),
      .make = make_affine_join},
     {"conv 3x3 frozen norm", OP_CONV2D_AFFINE, X(1, 19, 21, 64), 32, AFFINE(3, 1, 0, false),
@@ -346,8 +305,6 @@ static const struct op_case rows[] = {
     {"weights of a frozen conv 1x1", OP_CONV2D_GRAD_WEIGHT_AFFINE, X(2, 14, 14, 64), 128,
      AFFINE(1, 1, 0, false), .make = make_grad_weight_scaled},
     {"stats", OP_CONV2D_STATS, X(2, 9, 7, 16), 24, WINDOW(3, 2, 1)},
-    {"stats in groups", OP_CONV2D_STATS, X(2, 9, 7, 16), 24, GROUPED(3, 2, 1, 8)},
-    {"stats 1x7", OP_CONV2D_STATS, X(2, 9, 9, 16), 24, SIDES(1, 7, 1, 0, 3)},
     {"stats 1x1", OP_CONV2D_STATS, X(2, 14, 14, 64), 128, WINDOW(1, 1, 0)},
     {"norm prologue", OP_NORM_CONV2D_STATS, X(2, 9, 7, 16), 24, WINDOW(3, 1, 1)},
     {"norm prologue 1x1", OP_NORM_CONV2D_STATS, X(2, 14, 14, 64), 128, WINDOW(1, 1, 0)},
@@ -462,7 +419,8 @@ static const struct op_case rows[] = {
 };
 
 static const struct op_case_list dense = {rows, sizeof(rows) / sizeof(rows[0])};
-static const struct op_case_list *const lists[] = {&dense, &op_cases_rpn, &op_cases_roi};
+static const struct op_case_list *const lists[] = {&dense, &op_cases_maps, &op_cases_rpn,
+                                                   &op_cases_roi};
 enum { LISTS = sizeof(lists) / sizeof(lists[0]), WORD_SIZE = 80 };
 
 int op_case_count(void) {

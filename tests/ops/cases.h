@@ -45,6 +45,7 @@ struct op_case_list {
     const struct op_case *rows;
     int count;
 };
-extern const struct op_case_list op_cases_rpn, op_cases_roi; /* cases_rpn.c */
+/* cases_maps.c and so on */
+extern const struct op_case_list op_cases_maps, op_cases_rpn, op_cases_roi;
 
 #endif

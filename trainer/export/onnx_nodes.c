@@ -230,6 +230,17 @@ static int add_pool(struct onnx_nodes *n, const struct op *op, struct error *err
                : end_node(n, &node, err);
 }
 
+static int add_window_average(struct onnx_nodes *n, const struct op *op, struct error *err) {
+    struct names names;
+    cleanup_buf struct buf node = {0};
+    name_all(n, op, 1, &names);
+    return begin_node(n, &node, "AveragePool", names.list, names.output, err) != 0 ||
+                   add_window(&node, &op->attr.window, err) != 0 ||
+                   add_int(&node, "count_include_pad", 1, err) != 0
+               ? -1
+               : end_node(n, &node, err);
+}
+
 static int add_average(struct onnx_nodes *n, const struct op *op, struct error *err) {
     struct names names;
     name_all(n, op, 1, &names);
@@ -267,6 +278,19 @@ static int add_sum(struct onnx_nodes *n, const struct op *op, struct error *err)
     return add_plain(n, "Add", names.list, names.output, err);
 }
 
+static int add_concat(struct onnx_nodes *n, const struct op *op, struct error *err) {
+    struct names names;
+    cleanup_buf struct buf node = {0};
+    int count = 0;
+    while (count < CONCAT_INPUTS && op->inputs[count] != TENSOR_NONE)
+        count++;
+    name_all(n, op, count, &names);
+    return begin_node(n, &node, "Concat", names.list, names.output, err) != 0 ||
+                   add_int(&node, "axis", 1, err) != 0
+               ? -1
+               : end_node(n, &node, err);
+}
+
 static const struct {
     enum op_kind kind;
     int (*add)(struct onnx_nodes *n, const struct op *op, struct error *err);
@@ -277,7 +301,9 @@ static const struct {
     {OP_BATCH_NORM_INFERENCE, add_norm},
     {OP_RELU, add_rectified},
     {OP_ADD, add_sum},
+    {OP_CONCAT, add_concat},
     {OP_MAX_POOL, add_pool},
+    {OP_AVG_POOL, add_window_average},
     {OP_GLOBAL_AVG_POOL, add_average},
     {OP_LINEAR, add_linear},
 };

@@ -217,6 +217,9 @@ enum conv_backward_slot {
     CONV_BACKWARD_OUTPUTS
 };
 
+/* Maps of OP_CONCAT: the first inputs; TENSOR_NONE in the rest. */
+enum { CONCAT_INPUTS = 6 };
+
 enum { OP_INPUTS_MAX = NORM_GRAD_INPUTS, OP_OUTPUTS_MAX = GRAD_DATA_NORM_OUTPUTS };
 
 /* A window over the rows and columns of a map, with padding on all four sides. A convolution's may
@@ -264,6 +267,7 @@ struct op_attr {
     double rate;               /* OP_DROPOUT: probability of a zero, below 1 */
     int layer;                 /* OP_DROPOUT: number of the layer, which has random numbers of its
                                 * own */
+    int channel;               /* OP_CHANNELS: the first one taken */
     struct shape target;       /* the output's shape, if the inputs do not determine it */
     struct detect_attr detect; /* operators of detection */
 };

@@ -52,8 +52,10 @@ enum tensor_role {
 enum tensor_init {
     INIT_ZERO,
     INIT_ONE,
-    INIT_NORMAL_FAN_OUT,   /* normal, deviation sqrt(2 / fan out): He et al. 2015, for ReLU */
-    INIT_NORMAL_HUNDREDTH, /* normal, deviation 0.01 */
+    INIT_NORMAL_FAN_OUT,    /* normal, deviation sqrt(2 / fan out): He et al. 2015, for ReLU */
+    INIT_NORMAL_TENTH,      /* normal, deviation 0.1 */
+    INIT_NORMAL_HUNDREDTH,  /* the same, 0.01 */
+    INIT_NORMAL_THOUSANDTH, /* the same, 0.001 */
     INIT_UNIFORM_FAN_IN,  /* uniform within +-1 / sqrt(fan in): torch's default for linear layers */
     INIT_UNIFORM_BIAS,    /* the same bound, for a bias: fan in is `init_fan` */
     INIT_UNIFORM_FAN_IN_3 /* uniform within +-sqrt(3 / fan in): He et al. 2015, without a ReLU */

@@ -140,6 +140,19 @@ int graph_add(struct graph *graph, int a, int b) {
     return builder_op(graph, OP_ADD, "add", (int[]){a, b}, NULL);
 }
 
+int graph_concat(struct graph *graph, const char *name, const int *maps, int count) {
+    struct error err = {0};
+    int inputs[CONCAT_INPUTS];
+    if (count < 1 || count > CONCAT_INPUTS) {
+        (void)error_set(&err, EXIT_CODE_INTERNAL, "%s: %d maps side by side: expected 1 to %d",
+                        name, count, CONCAT_INPUTS);
+        return builder_fail(graph, &err);
+    }
+    for (int i = 0; i < CONCAT_INPUTS; i++)
+        inputs[i] = i < count ? maps[i] : TENSOR_NONE;
+    return builder_op(graph, OP_CONCAT, name, inputs, NULL);
+}
+
 int graph_upsample_add(struct graph *graph, int a, int b) {
     return builder_op(graph, OP_UPSAMPLE_ADD, "upsample_add", (int[]){a, b}, NULL);
 }
@@ -158,17 +171,27 @@ int graph_max_pool(struct graph *graph, int x, struct op_window window) {
                       &(struct op_attr){.window = window});
 }
 
+int graph_avg_pool(struct graph *graph, int x, struct op_window window) {
+    return builder_op(graph, OP_AVG_POOL, "avg_pool", (int[]){x},
+                      &(struct op_attr){.window = window});
+}
+
 int graph_global_avg_pool(struct graph *graph, int x) {
     return builder_op(graph, OP_GLOBAL_AVG_POOL, "global_avg_pool", (int[]){x}, NULL);
 }
 
-int graph_softmax_cross_entropy(struct graph *graph, int logits, int labels, int weights,
-                                double label_smoothing) {
-    struct op_attr attr = {.label_smoothing = label_smoothing, .gradient_scale = 1};
+int graph_softmax_cross_entropy_weighted(struct graph *graph, int logits, int labels, int weights,
+                                         double label_smoothing, double share) {
+    struct op_attr attr = {.label_smoothing = label_smoothing, .gradient_scale = share};
     if (!graph->failed)
-        attr.gradient_scale = 1.0 / (double)graph->tensors[logits].shape.dim[0];
+        attr.gradient_scale = share / (double)graph->tensors[logits].shape.dim[0];
     int metrics = builder_op(graph, OP_SOFTMAX_CROSS_ENTROPY, "loss",
                              (int[]){logits, labels, weights}, &attr);
     graph_loss(graph, metrics);
     return metrics;
+}
+
+int graph_softmax_cross_entropy(struct graph *graph, int logits, int labels, int weights,
+                                double label_smoothing) {
+    return graph_softmax_cross_entropy_weighted(graph, logits, labels, weights, label_smoothing, 1);
 }

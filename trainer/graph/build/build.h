@@ -80,6 +80,8 @@ int graph_batch_norm(struct graph *graph, const char *name, int x, struct norm_o
 int graph_pointwise(struct graph *graph, enum op_kind kind, int x);
 int graph_relu(struct graph *graph, int x);
 int graph_add(struct graph *graph, int a, int b);
+/* Channels of COUNT maps of the same pixels side by side; at most CONCAT_INPUTS. */
+int graph_concat(struct graph *graph, const char *name, const int *maps, int count);
 /* a + b upsampled by two: each pixel of b is added to four of a. */
 int graph_upsample_add(struct graph *graph, int a, int b);
 /* Makes the input "key", i32 [BATCH,4]: math/sample_key.h. */
@@ -88,6 +90,8 @@ int graph_sample_keys(struct graph *graph, int64_t batch);
  * below 256. */
 int graph_dropout(struct graph *graph, int x, int key, double rate, int layer);
 int graph_max_pool(struct graph *graph, int x, struct op_window window);
+/* Means over windows; cells outside the image count as 0. */
+int graph_avg_pool(struct graph *graph, int x, struct op_window window);
 int graph_global_avg_pool(struct graph *graph, int x);
 /* Makes NAME.weight and NAME.bias. */
 struct graph_weights graph_linear_weights(struct graph *graph, const char *name, int64_t inputs,
@@ -106,6 +110,9 @@ int graph_linear_hidden_with(struct graph *graph, const char *name, int x,
  * the batch. */
 int graph_softmax_cross_entropy(struct graph *graph, int logits, int labels, int weights,
                                 double label_smoothing);
+/* The same of a loss that counts SHARE in the graph's; the metrics are as if it were 1. */
+int graph_softmax_cross_entropy_weighted(struct graph *graph, int logits, int labels, int weights,
+                                         double label_smoothing, double share);
 
 /* Appends any operator, for those without their own function here: as graph_append, but keeps the
  * first error. Returns the operator's number or -1. */

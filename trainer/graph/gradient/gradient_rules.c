@@ -102,6 +102,21 @@ int gradient_conv2d_affine(struct graph *graph, int number, struct error *err) {
     return send_conv2d(graph, &op, dy, err);
 }
 
+int gradient_concat(struct graph *graph, int number, struct error *err) {
+    struct op op = graph->ops[number];
+    int dy = gradients_of(graph, op.outputs[0]);
+    struct op_attr attr = {.channel = 0};
+    for (int i = 0; i < CONCAT_INPUTS && op.inputs[i] != TENSOR_NONE; i++) {
+        attr.target = graph->tensors[op.inputs[i]].shape;
+        if (gradients_wanted(graph, op.inputs[i]) &&
+            gradients_append_to(graph, OP_CHANNELS, &op, (int[]){dy}, &attr, op.inputs[i], err) !=
+                0)
+            return -1;
+        attr.channel += (int)attr.target.dim[attr.target.rank - 1];
+    }
+    return 0;
+}
+
 int gradient_dropout(struct graph *graph, int number, struct error *err) {
     struct op op = graph->ops[number];
     int inputs[] = {gradients_of(graph, op.outputs[0]), op.inputs[1]};
@@ -221,6 +236,14 @@ int gradient_max_pool(struct graph *graph, int number, struct error *err) {
     attr.target = graph->tensors[op.inputs[0]].shape;
     int inputs[] = {gradients_of(graph, op.outputs[0]), op.outputs[1]};
     return gradients_append_to(graph, OP_MAX_POOL_GRAD, &op, inputs, &attr, op.inputs[0], err);
+}
+
+int gradient_avg_pool(struct graph *graph, int number, struct error *err) {
+    struct op op = graph->ops[number];
+    struct op_attr attr = op.attr;
+    attr.target = graph->tensors[op.inputs[0]].shape;
+    int inputs[] = {gradients_of(graph, op.outputs[0])};
+    return gradients_append_to(graph, OP_AVG_POOL_GRAD, &op, inputs, &attr, op.inputs[0], err);
 }
 
 int gradient_global_avg_pool(struct graph *graph, int number, struct error *err) {

@@ -25,8 +25,8 @@ struct start {
 };
 
 static int numbers_of(enum tensor_init init) {
-    return init == INIT_NORMAL_FAN_OUT || init == INIT_NORMAL_HUNDREDTH ? NUMBERS_NORMAL
-                                                                        : NUMBERS_UNIFORM;
+    return init >= INIT_NORMAL_FAN_OUT && init <= INIT_NORMAL_THOUSANDTH ? NUMBERS_NORMAL
+                                                                         : NUMBERS_UNIFORM;
 }
 
 static double start_value(const struct store_slot *slot, struct random *random, double spread) {
@@ -36,7 +36,9 @@ static double start_value(const struct store_slot *slot, struct random *random, 
     case INIT_ONE:
         return 1;
     case INIT_NORMAL_FAN_OUT:
+    case INIT_NORMAL_TENTH:
     case INIT_NORMAL_HUNDREDTH:
+    case INIT_NORMAL_THOUSANDTH:
         return spread * random_normal(random);
     case INIT_UNIFORM_FAN_IN:
     case INIT_UNIFORM_FAN_IN_3:
@@ -54,8 +56,12 @@ static double start_spread(const struct store_slot *slot) {
     switch (slot->init) {
     case INIT_NORMAL_FAN_OUT:
         return sqrt(2.0 / ((double)dim[0] * area));
+    case INIT_NORMAL_TENTH:
+        return 0.1;
     case INIT_NORMAL_HUNDREDTH:
         return 0.01;
+    case INIT_NORMAL_THOUSANDTH:
+        return 0.001;
     case INIT_UNIFORM_FAN_IN:
         return 1.0 / sqrt(inputs * area);
     case INIT_UNIFORM_BIAS:

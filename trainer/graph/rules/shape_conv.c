@@ -86,6 +86,26 @@ int shape_max_pool_grad(struct graph *graph, struct op *op, struct error *err) {
     return graph_set_output(graph, op, 0, graph->dtype, *x, err);
 }
 
+int shape_avg_pool(struct graph *graph, struct op *op, struct error *err) {
+    if (rule_expect_rank(graph, op, 0, graph->dtype, 4, err) != 0)
+        return -1;
+    const struct shape x = rule_input(graph, op, 0)->shape;
+    if (rule_check_pool(&op->attr.window, &x, err) != 0)
+        return -1;
+    return graph_set_output(graph, op, 0, graph->dtype,
+                            rule_window_output(&x, &op->attr.window, x.dim[3]), err);
+}
+
+int shape_avg_pool_grad(struct graph *graph, struct op *op, struct error *err) {
+    const struct shape *x = &op->attr.target;
+    if (rule_check_pool(&op->attr.window, x, err) != 0)
+        return -1;
+    struct shape y = rule_window_output(x, &op->attr.window, x->dim[3]);
+    if (rule_expect(graph, op, 0, graph->dtype, &y, err) != 0)
+        return -1;
+    return graph_set_output(graph, op, 0, graph->dtype, *x, err);
+}
+
 int shape_global_avg_pool(struct graph *graph, struct op *op, struct error *err) {
     if (rule_expect_rank(graph, op, 0, graph->dtype, 4, err) != 0)
         return -1;

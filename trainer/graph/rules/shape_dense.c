@@ -1,6 +1,8 @@
 #include "trainer/graph/rules/rules.h"
 #include "trainer/math/sample_key.h"
 
+#include <inttypes.h>
+
 /* Accepts any shape. */
 static int expect_activation(const struct graph *graph, const struct op *op, struct error *err) {
     const struct tensor *x = rule_input(graph, op, 0);
@@ -39,6 +41,50 @@ int shape_bias_grad(struct graph *graph, struct op *op, struct error *err) {
     const struct shape *dy = &rule_input(graph, op, 0)->shape;
     struct shape bias = shape_1(dy->dim[dy->rank - 1]);
     return graph_set_output(graph, op, 0, dtype_wide(graph->dtype), bias, err);
+}
+
+/* All but the last dimension, the channels. */
+static bool has_pixels_of(const struct shape *a, const struct shape *b) {
+    struct shape same = *b;
+    if (a->rank == b->rank)
+        same.dim[same.rank - 1] = a->dim[a->rank - 1];
+    return shape_equal(a, &same);
+}
+
+int shape_concat(struct graph *graph, struct op *op, struct error *err) {
+    if (expect_activation(graph, op, err) != 0)
+        return -1;
+    struct shape y = rule_input(graph, op, 0)->shape;
+    for (int i = 1; i < CONCAT_INPUTS; i++) {
+        const struct tensor *x = rule_input(graph, op, i);
+        char is[SHAPE_TEXT_SIZE], wanted[SHAPE_TEXT_SIZE];
+        if (x == NULL)
+            continue;
+        if (rule_input(graph, op, i - 1) == NULL)
+            return error_set(err, EXIT_CODE_INTERNAL, "input %d is missing before input %d", i - 1,
+                             i);
+        if (x->dtype != graph->dtype || !has_pixels_of(&x->shape, &y))
+            return error_set(err, EXIT_CODE_INTERNAL,
+                             "input %d is %s %s, which cannot lie beside %s: expected %s of the "
+                             "same pixels",
+                             i, dtype_name(x->dtype), shape_text(&x->shape, is),
+                             shape_text(&y, wanted), dtype_name(graph->dtype));
+        y.dim[y.rank - 1] += x->shape.dim[x->shape.rank - 1];
+    }
+    return graph_set_output(graph, op, 0, graph->dtype, y, err);
+}
+
+int shape_channels(struct graph *graph, struct op *op, struct error *err) {
+    const struct shape *y = &op->attr.target;
+    if (expect_activation(graph, op, err) != 0)
+        return -1;
+    const struct shape *x = &rule_input(graph, op, 0)->shape;
+    char text[SHAPE_TEXT_SIZE];
+    if (!has_pixels_of(x, y) || op->attr.channel < 0 ||
+        op->attr.channel + y->dim[y->rank - 1] > x->dim[x->rank - 1])
+        return error_set(err, EXIT_CODE_INTERNAL, "%s has no %" PRId64 " channels from %d on",
+                         shape_text(x, text), y->dim[y->rank - 1], op->attr.channel);
+    return graph_set_output(graph, op, 0, graph->dtype, *y, err);
 }
 
 int shape_dropout(struct graph *graph, struct op *op, struct error *err) {

@@ -57,6 +57,36 @@ static void a_window_may_have_two_sides(void) {
     graph_done(&graph);
 }
 
+static void maps_lie_side_by_side(void) {
+    struct graph graph;
+    struct error err = {0};
+    graph_init(&graph, DTYPE_F32, true);
+    int maps[CONCAT_INPUTS + 1];
+    for (int i = 0; i <= CONCAT_INPUTS; i++)
+        maps[i] = graph_input(&graph, (char[]){(char)('a' + i), '\0'}, DTYPE_F32,
+                              shape_4(2, 4, 5, 1 + i));
+    const int y = graph_concat(&graph, "all", maps, CONCAT_INPUTS);
+    const struct shape all = shape_4(2, 4, 5, 1 + 2 + 3 + 4 + 5 + 6);
+    CU_ASSERT(shape_equal(&graph.tensors[y].shape, &all));
+    CU_ASSERT_EQUAL(graph_concat(&graph, "more", maps, CONCAT_INPUTS + 1), TENSOR_NONE);
+    CU_ASSERT_EQUAL(graph_finish(&graph, &err), -1);
+    ASSERT_CONTAINS(err.text, "more: 7 maps side by side: expected 1 to 6");
+    graph_done(&graph);
+}
+
+static void maps_of_other_pixels_do_not_lie_side_by_side(void) {
+    struct graph graph;
+    struct error err = {0};
+    graph_init(&graph, DTYPE_F32, true);
+    int a = graph_input(&graph, "a", DTYPE_F32, shape_4(2, 4, 4, 3));
+    int b = graph_input(&graph, "b", DTYPE_F32, shape_4(2, 4, 5, 3));
+    (void)graph_concat(&graph, "both", (int[]){a, b}, 2);
+    CU_ASSERT_EQUAL(graph_finish(&graph, &err), -1);
+    ASSERT_CONTAINS(err.text, "concat both: input 1 is f32 [2, 4, 5, 3], which cannot lie beside "
+                              "[2, 4, 4, 3]: expected f32 of the same pixels");
+    graph_done(&graph);
+}
+
 static void a_name_can_be_given_once(void) {
     struct graph graph;
     struct error err = {0};
@@ -329,6 +359,7 @@ UNIT_SUITE("graph.graph", UNIT(more_losses_than_there_is_room_for_are_refused),
            UNIT(only_results_can_be_kept_and_once), UNIT(sums_are_of_activations_and_wide_tensors),
            UNIT(the_first_error_of_the_builder_is_kept), UNIT(a_name_can_be_given_once),
            UNIT(groups_divide_inputs_and_outputs), UNIT(a_window_may_have_two_sides),
+           UNIT(maps_lie_side_by_side), UNIT(maps_of_other_pixels_do_not_lie_side_by_side),
            UNIT(shapes_follow_from_the_inputs), UNIT(impossible_shapes_are_refused),
            UNIT(a_window_larger_than_its_picture_is_refused),
            UNIT(cost_counts_a_multiply_add_as_two), UNIT(a_graph_has_room_for_so_much_and_no_more),

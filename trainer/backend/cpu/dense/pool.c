@@ -1,4 +1,4 @@
-/* Pools: maximum over windows, mean over an image, and their gradients. */
+/* Pools: maximum and mean over windows, mean over an image, and their gradients. */
 #include "trainer/backend/cpu/base/context.h"
 #include "trainer/backend/cpu/base/parallel.h"
 
@@ -7,7 +7,8 @@ struct pool_op {
     struct pool pool;
     const void *dy;
     char *dx;
-    size_t rows; /* of all images: the result's */
+    size_t rows;      /* of all images: the result's */
+    bool is_gradient; /* of a mean */
 };
 
 static int bind_pool(const struct cpu *cpu, const struct op *op, const struct shape *x,
@@ -83,6 +84,39 @@ static int bind_max_grad(const struct cpu *cpu, const struct graph *graph, const
     return bind_pool(cpu, op, &dx->shape, &dy->shape, bound);
 }
 
+/* --- means over windows ------------------------------------------------------------------------
+ */
+
+static void window_rows(void *context, struct share share) {
+    const struct pool_op *op = context;
+    const struct loops *loops = op->step.cpu->loops;
+    size_t begin, end;
+    share_range(share, op->rows, 1, &begin, &end);
+    (op->is_gradient ? loops->avg_pool_grad : loops->avg_pool)(&op->pool, begin, end);
+}
+
+static int run_windows(void *context, struct error *err) {
+    (void)err;
+    struct pool_op *op = context;
+    parallel_run(op->step.cpu->threads, window_rows, op);
+    return 0;
+}
+
+static int bind_windows(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                        const struct op_addresses *addresses, struct backend_bound *ret_bound,
+                        struct error *err) {
+    struct pool_op *bound = cpu_step_new(cpu, sizeof *bound, run_windows, NULL, ret_bound, err);
+    if (bound == NULL)
+        return -1;
+    const struct tensor *from = cpu_input(graph, op, 0), *to = cpu_output(graph, op, 0);
+    bound->is_gradient = op->kind == OP_AVG_POOL_GRAD;
+    bound->rows = (size_t)(to->shape.dim[0] * to->shape.dim[1]);
+    bound->pool = (struct pool){
+        .elem = cpu_elem(from->dtype), .x = addresses->inputs[0], .y = addresses->outputs[0]};
+    return bind_pool(cpu, op, bound->is_gradient ? &to->shape : &from->shape,
+                     bound->is_gradient ? &from->shape : &to->shape, bound);
+}
+
 /* --- mean of an image ------------------------------------------------------------------------- */
 
 struct mean_op {
@@ -156,5 +190,7 @@ static int bind_avg_grad(const struct cpu *cpu, const struct graph *graph, const
 
 const struct cpu_operator cpu_max_pool = {NULL, NULL, bind_max};
 const struct cpu_operator cpu_max_pool_grad = {NULL, NULL, bind_max_grad};
+const struct cpu_operator cpu_window_avg_pool = {NULL, NULL, bind_windows};
+const struct cpu_operator cpu_window_avg_pool_grad = {NULL, NULL, bind_windows};
 const struct cpu_operator cpu_avg_pool = {NULL, NULL, bind_avg};
 const struct cpu_operator cpu_avg_pool_grad = {NULL, NULL, bind_avg_grad};

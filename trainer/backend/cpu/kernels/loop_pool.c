@@ -149,3 +149,58 @@ void LOOP(max_pool_grad_row)(const struct pool *pool, const void *dy, const void
     else
         grad_row(pool, &g, ELEM_BF16, row, dx);
 }
+
+/* --- means ------------------------------------------------------------------------------------ */
+
+/* The share of the sum of ROWS x COLUMNS pixels from FIRST on, in a picture that is WIDTH wide. */
+VEC_INLINE void mean_pixels(const struct pool *p, enum elem elem, size_t first, size_t width,
+                            size_t rows, size_t columns, size_t out) {
+    const float share = 1.0F / (float)(p->kernel * p->kernel);
+    for (size_t c = 0; c < p->channels; c += LANES) {
+        const size_t n = p->channels - c < LANES ? p->channels - c : LANES;
+        vecf sum = {0};
+        for (size_t i = 0; i < rows; i++)
+            for (size_t j = 0; j < columns; j++)
+                sum += vec_load_n(p->x, (first + i * width + j) * p->channels + c, n, elem);
+        vec_store_n(p->y, out * p->channels + c, sum * share, n, elem);
+    }
+}
+
+VEC_INLINE void mean_rows(const struct pool *pool, enum elem elem, size_t begin, size_t end) {
+    const struct pool p = *pool;
+    for (size_t row = begin; row < end; row++)
+        for (size_t column = 0; column < p.out_width; column++) {
+            const struct window w = window_at(&p, row % p.out_height, column);
+            const size_t top = row / p.out_height * p.height + w.top + w.row_begin - p.pad;
+            mean_pixels(&p, elem, top * p.width + w.left + w.column_begin - p.pad, p.width,
+                        w.row_end - w.row_begin, w.column_end - w.column_begin,
+                        row * p.out_width + column);
+        }
+}
+
+/* A pixel's gradient is the share of its windows' gradients. */
+VEC_INLINE void mean_grad_rows(const struct pool *pool, enum elem elem, size_t begin, size_t end) {
+    const struct pool p = *pool;
+    for (size_t row = begin; row < end; row++)
+        for (size_t column = 0; column < p.width; column++) {
+            size_t top, bottom, left, right;
+            windows_over(&p, row % p.height, p.out_height, &top, &bottom);
+            windows_over(&p, column, p.out_width, &left, &right);
+            mean_pixels(&p, elem, (row / p.height * p.out_height + top) * p.out_width + left,
+                        p.out_width, bottom - top, right - left, row * p.width + column);
+        }
+}
+
+void LOOP(avg_pool)(const struct pool *pool, size_t begin, size_t end) {
+    if (pool->elem == ELEM_F32)
+        mean_rows(pool, ELEM_F32, begin, end);
+    else
+        mean_rows(pool, ELEM_BF16, begin, end);
+}
+
+void LOOP(avg_pool_grad)(const struct pool *pool, size_t begin, size_t end) {
+    if (pool->elem == ELEM_F32)
+        mean_grad_rows(pool, ELEM_F32, begin, end);
+    else
+        mean_grad_rows(pool, ELEM_BF16, begin, end);
+}

@@ -69,14 +69,14 @@ struct norm_grad_sums {
     float *dz, *dz_x, *dz_other;
 };
 
-/* Max pooling of [images, height, width, channels] by a square window; cells outside the image
- * count as minus infinity, and no window is entirely outside. Its input may be relu(x * scale +
- * shift). */
+/* Pooling of [images, height, width, channels] by a square window, of which none is entirely
+ * outside. Of a maximum, cells outside the image count as minus infinity, and its input may be
+ * relu(x * scale + shift); of a mean, they count as 0. */
 struct pool {
     enum elem elem;
     size_t channels, height, width, out_height, out_width;
     size_t kernel, stride, pad;
-    const void *x;
+    const void *x; /* of a mean's gradient: dy */
     const float *scale, *shift;
     void *y;
     uint8_t *index; /* of the first maximum in its window, row * kernel + column; or NULL */

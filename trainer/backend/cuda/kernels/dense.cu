@@ -122,6 +122,36 @@ cudaError_t launch_upsample_grad(cudaStream_t stream, enum dtype type, const voi
     });
 }
 
+/* Bytes moved: the channels taken and y once. */
+template <typename T, int W>
+static __global__ void concat_kernel(const __grid_constant__ struct concat_args a, size_t packets) {
+    const size_t width = static_cast<size_t>(a.y_channels / W);
+    FOR_EACH_ITEM(i, packets) {
+        const size_t row = i / width;
+        const int c = static_cast<int>(i - row * width) * W;
+        int map = 0, begin = 0;
+        while (map + 1 < a.count && c >= a.end[map])
+            begin = a.end[map++];
+        const T *from = static_cast<const T *>(a.from[map]) +
+                        row * static_cast<size_t>(a.channels[map]) + (a.first + c - begin);
+        store<T, W>(static_cast<T *>(a.y) + i * W, load<T, W>(from));
+    }
+}
+
+cudaError_t launch_concat(cudaStream_t stream, enum dtype type, const struct concat_args *args) {
+    /* Whole packets if all of these numbers have them. */
+    size_t sizes = static_cast<size_t>(args->y_channels | args->first);
+    for (int i = 0; i < args->count; i++)
+        sizes |= static_cast<size_t>(args->channels[i]);
+    return with_packets(type, sizes, [=](auto tag, auto lanes) {
+        using T = typename decltype(tag)::type;
+        constexpr int W = decltype(lanes)::value;
+        size_t packets = args->rows * static_cast<size_t>(args->y_channels / W);
+        enqueue(concat_kernel<T, W>, blocks_for(packets), THREADS, stream, *args, packets);
+        return launch_status();
+    });
+}
+
 static __device__ __forceinline__ float frozen_scale(const float *gamma, const float *variance,
                                                      float epsilon, int c) {
     return gamma[c] / sqrtf(variance[c] + epsilon);

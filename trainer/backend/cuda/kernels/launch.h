@@ -102,6 +102,19 @@ cudaError_t launch_upsample_add(cudaStream_t stream, enum dtype type, const void
                                 int channels);
 cudaError_t launch_upsample_grad(cudaStream_t stream, enum dtype type, const void *dy, void *db,
                                  size_t rows, size_t width, int channels);
+/* Copies the channels of COUNT maps of ROWS pixels side by side into Y, which has all of them; or
+ * of one map those from FIRST on, as many as Y has. */
+enum { LAUNCH_MAPS_MAX = 6 };
+struct concat_args {
+    const void *from[LAUNCH_MAPS_MAX];
+    int end[LAUNCH_MAPS_MAX]; /* of the channels of y that a map makes */
+    int channels[LAUNCH_MAPS_MAX];
+    int count, first;
+    void *y;
+    int y_channels;
+    size_t rows;
+};
+cudaError_t launch_concat(cudaStream_t stream, enum dtype type, const struct concat_args *args);
 /* With g = dy where y > 0 (y may be NULL): dx = g * gamma / sqrt(variance + epsilon); dside (or
  * NULL) = g, or by gamma2 and variance2. dx may lie where dy does. */
 struct frozen_grad_args {
@@ -228,6 +241,10 @@ cudaError_t launch_max_pool(cudaStream_t stream, enum dtype type, const struct p
 cudaError_t launch_max_pool_grad(cudaStream_t stream, enum dtype type,
                                  const struct pool_args *shape, const void *dy,
                                  const uint8_t *index, void *dx);
+/* Means over windows, and their gradient (from dy and to dx). */
+cudaError_t launch_window_average(cudaStream_t stream, enum dtype type,
+                                  const struct pool_args *shape, const void *from, void *to,
+                                  bool gradient);
 cudaError_t launch_average_pool(cudaStream_t stream, enum dtype type, const void *x, void *y,
                                 int batch, int pixels, int channels);
 cudaError_t launch_average_pool_grad(cudaStream_t stream, enum dtype type, const void *dy, void *dx,

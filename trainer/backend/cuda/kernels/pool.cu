@@ -68,6 +68,54 @@ cudaError_t launch_max_pool_grad(cudaStream_t stream, enum dtype type,
     });
 }
 
+/* Bytes moved: x once (its windows overlap in the caches), y. */
+template <typename T, int W>
+static __global__ void window_average_kernel(const __grid_constant__ struct pool_args s, const T *x,
+                                             T *y, unsigned packets) {
+    const unsigned width = static_cast<unsigned>(s.channels / W);
+    FOR_EACH_ITEM(i, packets) {
+        const unsigned number = static_cast<unsigned>(i) / width;
+        const int c = static_cast<int>(static_cast<unsigned>(i) - number * width) * W;
+        const pixel o = pixel_at(number, s.out_height, s.out_width);
+        const int top = o.y * s.stride - s.pad, left = o.x * s.stride - s.pad;
+        store<T, W>(y + i * W, pool_mean<T, W>(s, o.image, {top, top + s.kernel},
+                                               {left, left + s.kernel}, s.height, s.width, c, x));
+    }
+}
+
+/* Bytes moved: dy once (windows overlap in the caches), dx. */
+template <typename T, int W>
+static __global__ void window_average_grad_kernel(const __grid_constant__ struct pool_args s,
+                                                  const T *dy, T *dx, unsigned packets) {
+    const unsigned width = static_cast<unsigned>(s.channels / W);
+    FOR_EACH_ITEM(i, packets) {
+        const unsigned number = static_cast<unsigned>(i) / width;
+        const int c = static_cast<int>(static_cast<unsigned>(i) - number * width) * W;
+        const pixel p = pixel_at(number, s.height, s.width);
+        store<T, W>(dx + i * W,
+                    pool_mean<T, W>(s, p.image, windows_with(s, p.y), windows_with(s, p.x),
+                                    s.out_height, s.out_width, c, dy));
+    }
+}
+
+cudaError_t launch_window_average(cudaStream_t stream, enum dtype type,
+                                  const struct pool_args *shape, const void *from, void *to,
+                                  bool gradient) {
+    return with_packets(type, static_cast<size_t>(shape->channels), [=](auto tag, auto width) {
+        using T = typename decltype(tag)::type;
+        constexpr int W = decltype(width)::value;
+        const unsigned large = packets_of(shape, shape->height, shape->width, W);
+        const unsigned small = packets_of(shape, shape->out_height, shape->out_width, W);
+        const unsigned packets = gradient ? large : small;
+        if (large == 0 || small == 0)
+            return cudaErrorInvalidValue;
+        enqueue(gradient ? window_average_grad_kernel<T, W> : window_average_kernel<T, W>,
+                blocks_for(packets), THREADS, stream, *shape, static_cast<const T *>(from),
+                static_cast<T *>(to), packets);
+        return launch_status();
+    });
+}
+
 /* Bytes moved: x once. */
 template <typename T>
 static __global__ void average_kernel(const T *x, T *y, int pixels, int channels, size_t count) {

@@ -1,4 +1,4 @@
-/* Common parts of kernels with a max pool: iteration over a window, and over the windows that
+/* Common parts of kernels with a pool: iteration over a window, and over the windows that
  * contain an element. Indices are 32 bits wide: an activation's pixels are far fewer. */
 #ifndef CUDA_KERNELS_POOL_CUH
 #define CUDA_KERNELS_POOL_CUH
@@ -94,6 +94,39 @@ static __device__ __forceinline__ lane<W> pool_gather(const struct pool_args &s,
                 sum.v[k] += cells.v[k] == cell ? v.v[k] + more.v[k] : 0;
         }
     }
+    return sum;
+}
+
+/* Pixels, or windows, [begin, end) of an axis. */
+struct pool_span {
+    int begin, end;
+};
+
+/* The windows that contain pixel AT of an axis; the last ones may not exist. */
+static __device__ __forceinline__ pool_span windows_with(const struct pool_args &s, int at) {
+    const int padded = at + s.pad;
+    return {padded < s.kernel ? 0 : (padded - s.kernel) / s.stride + 1, padded / s.stride + 1};
+}
+
+/* The share of a window in the sum of rows x columns of X, [.., HEIGHT, WIDTH, channels], as far
+ * as they exist. */
+template <typename T, int W>
+static __device__ __forceinline__ lane<W> pool_mean(const struct pool_args &s, unsigned image,
+                                                    pool_span rows, pool_span columns, int height,
+                                                    int width, int c, const T *x) {
+    lane<W> sum = {};
+    const float share = 1.0F / static_cast<float>(s.kernel * s.kernel);
+    for (int y = rows.begin > 0 ? rows.begin : 0; y < rows.end && y < height; y++) {
+        for (int i = columns.begin > 0 ? columns.begin : 0; i < columns.end && i < width; i++) {
+            const lane<W> v = load<T, W>(x + element_at(image, y, i, height, width, s.channels, c));
+#pragma unroll
+            for (int k = 0; k < W; k++)
+                sum.v[k] += v.v[k];
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < W; k++)
+        sum.v[k] *= share;
     return sum;
 }
 

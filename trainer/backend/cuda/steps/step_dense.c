@@ -1,4 +1,6 @@
 #include "trainer/backend/cuda/base/context.h"
+
+_Static_assert((int)CONCAT_INPUTS == (int)LAUNCH_MAPS_MAX, "a launch takes all maps");
 #include "trainer/math/dropout.h"
 
 /* --- biases ----------------------------------------------------------------------------------- */
@@ -191,3 +193,41 @@ static int bind_frozen(struct cuda *cuda, const struct graph *graph, const struc
 }
 
 const struct cuda_rule cuda_frozen_norm_grad_rule = {cuda_query_in_place, bind_frozen};
+
+/* --- maps side by side ------------------------------------------------------------------------ */
+
+struct concat_step {
+    struct cuda_step step;
+    struct concat_args args;
+};
+
+static int run_concat(void *context, struct error *err) {
+    struct concat_step *s = context;
+    return cuda_step_check(&s->step, launch_concat(s->step.cuda->stream, s->step.type, &s->args),
+                           err);
+}
+
+static int bind_maps(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                     const struct op_addresses *addresses, struct backend_bound *bound,
+                     struct error *err) {
+    struct concat_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
+    if (s == NULL)
+        return -1;
+    const struct tensor *y = cuda_output(graph, op, 0);
+    const int most = op->kind == OP_CONCAT ? CONCAT_INPUTS : 1;
+    struct concat_args *args = &s->args;
+    *args = (struct concat_args){.first = op->attr.channel,
+                                 .y = addresses->outputs[0],
+                                 .y_channels = cuda_channels(y),
+                                 .rows = cuda_rows(y)};
+    for (int i = 0, end = 0; i < most && op->inputs[i] != TENSOR_NONE; i++, args->count++) {
+        args->from[i] = addresses->inputs[i];
+        args->channels[i] = cuda_channels(cuda_input(graph, op, i));
+        args->end[i] = end += args->channels[i];
+    }
+    bound->step = (struct bound_step){run_concat, s};
+    return 0;
+}
+
+const struct cuda_rule cuda_concat_rule = {NULL, bind_maps};
+const struct cuda_rule cuda_take_channels_rule = {NULL, bind_maps};

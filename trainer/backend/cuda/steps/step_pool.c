@@ -7,7 +7,8 @@ struct pool_step {
     const uint8_t *index_in;
     uint8_t *index_out;
     void *y;
-    int pixels; /* of the average */
+    int pixels;       /* of the average of an image */
+    bool is_gradient; /* of an average over windows */
 };
 
 static int run_pool(void *context, struct error *err) {
@@ -90,3 +91,28 @@ static int bind_average(struct cuda *cuda, const struct graph *graph, const stru
 }
 
 const struct cuda_rule cuda_average_rule = {NULL, bind_average};
+
+static int run_window_average(void *context, struct error *err) {
+    struct pool_step *s = context;
+    cudaError_t status = launch_window_average(s->step.cuda->stream, s->step.type, &s->shape, s->x,
+                                               s->y, s->is_gradient);
+    return cuda_step_check(&s->step, status, err);
+}
+
+static int bind_window_average(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                               const struct op_addresses *addresses, struct backend_bound *bound,
+                               struct error *err) {
+    struct pool_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
+    if (s == NULL)
+        return -1;
+    const struct tensor *from = cuda_input(graph, op, 0), *to = cuda_output(graph, op, 0);
+    s->is_gradient = op->kind == OP_AVG_POOL_GRAD;
+    s->shape =
+        cuda_pool_shape(s->is_gradient ? to : from, s->is_gradient ? from : to, &op->attr.window);
+    s->x = addresses->inputs[0];
+    s->y = addresses->outputs[0];
+    bound->step = (struct bound_step){run_window_average, s};
+    return 0;
+}
+
+const struct cuda_rule cuda_window_average_rule = {NULL, bind_window_average};

@@ -129,3 +129,36 @@ int ref_linear_grad_weight(const struct ref_call *call, struct error *err) {
     }
     return 0;
 }
+
+/* Copies CHANNELS channels of each row. */
+static void copy_channels(const double *from, int64_t from_channels, double *to,
+                          int64_t to_channels, int64_t channels, int64_t rows) {
+    for (int64_t row = 0; row < rows; row++)
+        for (int64_t c = 0; c < channels; c++)
+            to[row * to_channels + c] = from[row * from_channels + c];
+}
+
+static int64_t last_of(const struct shape *shape) {
+    return shape->dim[shape->rank - 1];
+}
+
+int ref_concat(const struct ref_call *call, struct error *err) {
+    (void)err;
+    const struct shape *y = &call->out_shape[0];
+    const int64_t rows = shape_count(y) / last_of(y);
+    int64_t first = 0;
+    for (int i = 0; i < CONCAT_INPUTS && call->in[i] != NULL; i++) {
+        const int64_t channels = last_of(&call->in_shape[i]);
+        copy_channels(call->in[i], channels, call->out[0] + first, last_of(y), channels, rows);
+        first += channels;
+    }
+    return 0;
+}
+
+int ref_channels(const struct ref_call *call, struct error *err) {
+    (void)err;
+    const struct shape *x = &call->in_shape[0], *y = &call->out_shape[0];
+    copy_channels(call->in[0] + call->op.attr.channel, last_of(x), call->out[0], last_of(y),
+                  last_of(y), shape_count(y) / last_of(y));
+    return 0;
+}

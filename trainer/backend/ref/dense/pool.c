@@ -42,6 +42,36 @@ int ref_max_pool_grad(const struct ref_call *call, struct error *err) {
     return 0;
 }
 
+int ref_avg_pool(const struct ref_call *call, struct error *err) {
+    (void)err;
+    const struct shape *x = &call->in_shape[0], *y = &call->out_shape[0];
+    const struct op_window *window = &call->op.attr.window;
+    const int cells = window->kernel * window->kernel;
+    for (int64_t i = 0; i < shape_count(y); i++) {
+        double sum = 0;
+        for (int tap = 0; tap < cells; tap++) {
+            int64_t at = under(x, y, window, i, tap);
+            sum += at >= 0 ? call->in[0][at] : 0;
+        }
+        call->out[0][i] = sum / cells;
+    }
+    return 0;
+}
+
+int ref_avg_pool_grad(const struct ref_call *call, struct error *err) {
+    (void)err;
+    const struct shape *x = &call->out_shape[0], *y = &call->in_shape[0];
+    const struct op_window *window = &call->op.attr.window;
+    const int cells = window->kernel * window->kernel;
+    for (int64_t i = 0; i < shape_count(y); i++)
+        for (int tap = 0; tap < cells; tap++) {
+            int64_t at = under(x, y, window, i, tap);
+            if (at >= 0)
+                call->out[0][at] += call->in[0][i] / cells;
+        }
+    return 0;
+}
+
 int ref_global_avg_pool(const struct ref_call *call, struct error *err) {
     (void)err;
     const struct shape *x = &call->in_shape[0];

@@ -126,6 +126,46 @@ static void gradients_go_back_where_the_maximum_was(void) {
     }
 }
 
+/* Forwards, and backwards from dy to dx: the mean of a window's cells, of which those outside the
+ * image are 0. */
+static void check_means(const struct loops *loops, enum elem elem) {
+    struct pool forward = pool_of(elem), backward = pool_of(elem);
+    void *x = loop_values(INPUTS, elem, 0, 3), *y = loop_values(OUTPUTS, elem, 0, 4);
+    void *dy = loop_values(OUTPUTS, elem, 0, 8), *dx = loop_values(INPUTS, elem, 0, 9);
+    double means[OUTPUTS] = {0}, gradients[INPUTS] = {0};
+    for (size_t out = 0; out < OUTPUTS; out++)
+        for (int cell = 0; cell < WINDOW * WINDOW; cell++) {
+            const long at = cell_at(out, cell);
+            if (at < 0)
+                continue;
+            means[out] += (double)loop_get(x, (size_t)at, elem) / (WINDOW * WINDOW);
+            gradients[at] += (double)loop_get(dy, out, elem) / (WINDOW * WINDOW);
+        }
+    forward.x = x;
+    forward.y = y;
+    backward.x = dy;
+    backward.y = dx;
+    loops->avg_pool(&forward, 0, 3);
+    loops->avg_pool(&forward, 3, IMAGES * OUT_HEIGHT);
+    loops->avg_pool_grad(&backward, 0, 5);
+    loops->avg_pool_grad(&backward, 5, IMAGES * HEIGHT);
+    for (size_t out = 0; out < OUTPUTS; out++)
+        CU_ASSERT(loop_near(loop_get(y, out, elem), means[out], elem, 9));
+    for (size_t at = 0; at < INPUTS; at++)
+        CU_ASSERT(loop_near(loop_get(dx, at, elem), gradients[at], elem, 4));
+    free(x);
+    free(y);
+    free(dy);
+    free(dx);
+}
+
+static void a_mean_has_a_share_of_each_cell(void) {
+    for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++) {
+        check_means(*loops, ELEM_F32);
+        check_means(*loops, ELEM_BF16);
+    }
+}
+
 UNIT_SUITE("cpu.loop_pool", UNIT(the_first_maximum_of_a_window_counts),
            UNIT(nan_comes_before_all_numbers_and_minus_infinity_behind),
-           UNIT(gradients_go_back_where_the_maximum_was))
+           UNIT(gradients_go_back_where_the_maximum_was), UNIT(a_mean_has_a_share_of_each_cell))

@@ -61,7 +61,7 @@ static void the_rival_of_every_fused_pattern_has_less_around_it(void) {
 
 static void strides_make_the_output_small(void) {
     struct dnn_conv strided = wide;
-    strided.stride = 2, .groups = 1;
+    strided.stride = 2;
     struct conv_times times = {.fused_ms = 0.3F + 0.0535F, .plain_ms = 0.3F, .bytes_per_ms = rate};
     /* A quarter of 2 * 411 MB at 4 TB/s is 0.0514 ms, and the launch. */
     CU_ASSERT_FALSE(conv_fusion_pays(DNN_FORWARD_BIAS, &strided, DTYPE_F16, &times));
