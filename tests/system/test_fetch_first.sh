@@ -91,6 +91,18 @@ what_stands_against_it() {
     check "links are told" holds "$(hosts log 1)" 'train: 1 links or devices are not passed on, "link" among them'
 }
 
-CASES=${CASES:-every_host_gets_it what_is_there_stays one_host_needs_nobody what_stands_against_it}
+a_check_tells_what_is_there() {
+    begin 3 || return
+    # shellcheck disable=SC2086  # words
+    start_all $settings -- ringmaster check
+    all_end 60 0 $everyone || return
+    check "the first host has it" holds "$(hosts log 1)" 'train: 11 files, 28 MiB'
+    check "the others fetch it" holds "$(hosts log 1)" 'train: fetched from first:///opt/ml/set'
+    check "the speed is told" holds "$(hosts log 1)" 'data comes at '
+    hosts log 1 | grep -E ' (data|reading) ' | sed 's/^/  /'
+}
+
+CASES=${CASES:-every_host_gets_it what_is_there_stays one_host_needs_nobody what_stands_against_it
+    a_check_tells_what_is_there}
 run_cases
 finish

@@ -7,6 +7,7 @@
 #include "common/str.h"
 #include "common/system/sealed_memfd.h"
 #include "entrypoint/gpu/gpu_child.h"
+#include "entrypoint/host/preflight/data_look.h"
 #include "entrypoint/host/preflight/net_plugin.h"
 #include "entrypoint/host/preflight/network_check.h"
 #include "entrypoint/host/preflight/resources.h"
@@ -159,7 +160,10 @@ int preflight_child_run(const char *const *words, char *const *environment, stru
     if (listener >= 0 && json_array_size(json_object_get(order, "peers")) > 1 &&
         preflight_child_network(order, listener, err) != 0)
         return -1;
-    return print(
-        "means",
-        resources_gather("", base != NULL ? base : "/", interface != NULL ? interface : ""), err);
+    if (print("means",
+              resources_gather("", base != NULL ? base : "/", interface != NULL ? interface : ""),
+              err) != 0)
+        return -1;
+    return base != NULL ? print("data", data_look(base, json_object_get(order, "sources")), err)
+                        : 0;
 }

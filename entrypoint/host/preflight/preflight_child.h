@@ -9,7 +9,8 @@
  *
  * ORDER is a descriptor of sealed memory with JSON, LISTENER a listening socket, or 0 on a host
  * without a network for the job. Findings go to stdout, one JSON object per line: the network, then
- * the resources, each with a member of its own, so that a hanging part does not lose the others. */
+ * the resources, then the data (data_look.h), each with a member of its own, so that a hanging part
+ * does not lose the others. */
 #ifndef ENTRYPOINT_HOST_PREFLIGHT_PREFLIGHT_CHILD_H
 #define ENTRYPOINT_HOST_PREFLIGHT_PREFLIGHT_CHILD_H
 

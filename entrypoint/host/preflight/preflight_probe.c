@@ -93,10 +93,19 @@ static void start_parts(struct preflight_probe *e, const struct argv *environmen
         start_part(e, &e->parts[1], "gpus", environment);
 }
 
+static json_t *sources_json(const struct download_sources *s) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < s->count; i++)
+        (void)json_array_append_new(
+            list, json_pack("[s, s]", s->channels[i].name, s->channels[i].address));
+    return list;
+}
+
 static int make_order(const struct job *job, const struct preflight_probe_options *o,
                       struct error *err) {
     cleanup_json json_t *order = json_deep_copy(o->order);
     (void)json_object_set_new(order, "base", json_string(job->settings.base_dir));
+    (void)json_object_set_new(order, "sources", sources_json(&job->sources));
     (void)json_object_set_new(order, "interface", json_string(o->interface));
     (void)json_object_set_new(order, "self", json_integer((json_int_t)job->cluster.self));
     cleanup_free char *text = order != NULL ? json_dumps(order, JSON_COMPACT) : NULL;

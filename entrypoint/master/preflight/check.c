@@ -45,7 +45,8 @@ static void add_translation(const struct member *b, json_t *host) {
 }
 
 static json_t *host_json(const struct master *m, size_t i) {
-    static const char *const told[] = {"fault", "means", "network", "plugin", "gpus", "warnings"};
+    static const char *const told[] = {"fault",  "means", "data",    "network",
+                                       "plugin", "gpus",  "warnings"};
     const struct member *b = &m->members[i];
     const struct examined *e = &m->preflight.hosts[i];
     json_t *host = json_pack("{s:s, s:i, s:b, s:I}", "name", supervisor_host_name(&m->s, i),

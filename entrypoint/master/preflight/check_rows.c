@@ -3,6 +3,7 @@
 #include "common/json/json.h"
 #include "common/str.h"
 #include "entrypoint/host/preflight/net_plugin.h"
+#include "entrypoint/master/preflight/check_data.h"
 #include "entrypoint/master/preflight/check_item.h"
 #include "entrypoint/mpi/openmpi.h"
 #include "entrypoint/os/build_id.h"
@@ -255,6 +256,8 @@ static const struct check_item items[] = {
     {"locked", {"means"}, look_locked},
     {"processes", {"means"}, look_pids},
     {"disk", {"means"}, look_disk},
+    {"data", {"data", "means"}, check_data_look},
+    {"reading", {"data"}, check_data_look_reading},
     {"clock", {"facts"}, look_clock},
     {"kernel", {"means"}, look_kernel},
     {"gpu", {"means"}, look_gpu},

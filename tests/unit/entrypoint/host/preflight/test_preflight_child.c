@@ -32,13 +32,15 @@ static int examine(const char *order, char *ret, size_t size, struct error *err)
 static void a_host_without_a_network_is_looked_at(void) {
     char text[4096];
     CU_ASSERT_EQUAL(examine("{\"peers\":[[\"10.0.0.1\",0],[\"10.0.0.2\",7086]],\"self\":0,\"base\":"
-                            "\"/tmp\",\"interface\":\"lo\"}",
+                            "\"/nowhere\",\"interface\":\"lo\"}",
                             text, sizeof(text), NULL),
                     0);
     CU_ASSERT_PTR_NULL(strstr(text, "\"network\""));
     ASSERT_CONTAINS(text, "{\"means\":{");
     ASSERT_CONTAINS(text, "\"interface\":\"lo\"");
-    CU_ASSERT(strchr(text, '\n') == text + strlen(text) - 1);
+    const char *second = strchr(text, '\n') + 1;
+    CU_ASSERT_EQUAL(strncmp(second, "{\"data\":{\"channels\":[", 21), 0);
+    CU_ASSERT(strchr(second, '\n') == second + strlen(second) - 1);
 }
 
 static void orders_that_are_none_are_refused(void) {
