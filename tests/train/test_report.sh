@@ -43,6 +43,7 @@ code 0 $train --epochs 1 --lr 0.2 --model-dir "$work/b/model" --checkpoint-dir "
 code 0 "$ringtrain" report "$work/a" "$work/b" --out "$work/two.html"
 has "$work/two.html" '<tr class=differs><td class=name>--lr<td class=value>'
 has "$work/two.html" 'exit code 66'
+grep -q '"kind":"failure".*"error":"' "$work/b/run.jsonl" || fail "run.jsonl does not say why"
 
 echo "a run that goes on, with a torn line"
 mkdir "$work/c"

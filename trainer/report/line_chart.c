@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* In units of the drawing. */
 enum { WIDTH = 420, HEIGHT = 220, LEFT = 46, RIGHT = 12, TOP = 10, BOTTOM = 36 };
@@ -15,10 +16,14 @@ enum { TITLES_MAX = 160, DOTS_MAX = 30, TICKS_X = 5, TICKS_Y = 4 };
 
 /* Beyond so many times the bulk of the values, a peak is cut off at the upper edge. */
 static const double peak = 3;
+static const double all_percent = 100;
 
 struct frame {
     struct chart_axis x, y;
     double most; /* the highest value; above y.high: it is cut off */
+    /* Points that are not finite, and the step of the first one. */
+    size_t not_finite, points;
+    double not_finite_from;
 };
 
 static int ascending(const void *a, const void *b) {
@@ -28,6 +33,7 @@ static int ascending(const void *a, const void *b) {
 
 /* Fits the axes to all finite values. Returns false if there are none. */
 static bool fit(const struct line_chart *chart, struct frame *ret) {
+    *ret = (struct frame){.most = 0};
     size_t room = 0, count = 0;
     double last = 0, first = INFINITY;
     for (size_t i = 0; i < chart->count; i++)
@@ -41,8 +47,11 @@ static bool fit(const struct line_chart *chart, struct frame *ret) {
             const double value = c->points[k].value * chart->scale;
             last = fmax(last, c->points[k].step);
             first = fmin(first, c->points[k].step);
+            ret->points++;
             if (isfinite(value))
                 values[count++] = value;
+            else if (ret->not_finite++ == 0 || c->points[k].step < ret->not_finite_from)
+                ret->not_finite_from = c->points[k].step;
         }
     }
     if (count == 0)
@@ -51,12 +60,16 @@ static bool fit(const struct line_chart *chart, struct frame *ret) {
     const double low = values[0], bulk = values[(count - 1) * 95 / 100];
     ret->most = values[count - 1];
     const bool cut = low >= 0 && bulk > 0 && ret->most > peak * bulk;
-    ret->x = axis_fit(first < last / 4 ? 0 : first, last, TICKS_X);
+    ret->x = axis_fit(first <= last / 2 ? 0 : first, last, TICKS_X);
     /* Steps are whole, and an axis of them does not need to end at a tick. */
     if (last > ret->x.low)
         ret->x.high = last;
     ret->y =
         axis_fit(low >= 0 && low < ret->most / 3 ? 0 : low, cut ? bulk * 1.3 : ret->most, TICKS_Y);
+    if (strcmp(chart->unit, "%") == 0 && ret->most <= all_percent && ret->y.high > all_percent) {
+        ret->y.high = all_percent; /* a tick: steps are 1, 2 or 5 times a power of ten */
+        ret->y.ticks = (int)round((all_percent - ret->y.low) / ret->y.step) + 1;
+    }
     return true;
 }
 
@@ -68,7 +81,7 @@ static double y_of(const struct frame *f, double value) {
     return HEIGHT - BOTTOM - axis_share(&f->y, value) * (HEIGHT - TOP - BOTTOM);
 }
 
-static void put_axes(struct html *h, const struct frame *f, const char *unit) {
+static void put_axes(struct html *h, const struct frame *f) {
     char label[AXIS_LABEL_SIZE];
     for (int i = 0; i < f->y.ticks; i++) {
         const double y = y_of(f, axis_tick(&f->y, i));
@@ -87,8 +100,6 @@ static void put_axes(struct html *h, const struct frame *f, const char *unit) {
     html_put(h, "<path class=axis d=\"M%d %dH%d\"/>", LEFT, HEIGHT - BOTTOM, WIDTH - RIGHT);
     html_put(h, "<text x=%d y=%d class=\"m unit\">step</text>", LEFT + (WIDTH - LEFT - RIGHT) / 2,
              HEIGHT - 4);
-    if (unit[0] != '\0')
-        html_put(h, "<text x=%d y=%d class=unit>%s</text>", LEFT + 4, TOP + 2, unit);
 }
 
 static void put_line(struct html *h, const struct frame *f, const struct chart_line *line,
@@ -145,11 +156,13 @@ void line_chart_put(struct html *h, const struct line_chart *chart) {
         html_number(text, chart->lines[0].curve->last.value * chart->scale);
         html_put(h, "<span class=now>%s%s%s</span>", text, chart->unit[0] != '\0' ? " " : "",
                  chart->unit);
+    } else if (chart->unit[0] != '\0') {
+        html_put(h, "<span class=now>%s</span>", chart->unit);
     }
     html_put(h, "</figcaption><svg viewBox=\"0 0 %d %d\" role=img aria-label=\"", WIDTH, HEIGHT);
     html_text(h, chart->title);
     html_put(h, " over steps\">");
-    put_axes(h, &f, chart->unit);
+    put_axes(h, &f);
     for (size_t i = 0; i < chart->count; i++)
         put_line(h, &f, &chart->lines[i], chart->scale);
     for (size_t i = 0; i < chart->count; i++)
@@ -157,7 +170,13 @@ void line_chart_put(struct html *h, const struct line_chart *chart) {
     html_put(h, "</svg>");
     if (f.most > f.y.high) {
         html_number(text, f.most);
-        html_put(h, "<p class=note>peaks above the chart are cut off; the highest is %s</p>", text);
+        html_put(h, "<p class=note>peaks above the chart are cut off; the highest is %s%s%s</p>",
+                 text, chart->unit[0] != '\0' ? " " : "", chart->unit);
+    }
+    if (f.not_finite > 0) {
+        html_number(text, f.not_finite_from);
+        html_put(h, "<p class=note>%zu of %zu points are not finite, the first at step %s</p>",
+                 f.not_finite, f.points, text);
     }
     html_put(h, "</figure>");
 }

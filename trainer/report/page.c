@@ -43,8 +43,8 @@ void page_put(struct html *h, const struct run_folder *const *list, size_t count
     section_pictures(h, &runs);
     section_settings(h, &runs);
     section_attempts(h, &runs);
-    html_put(h, "<footer>Made by ringtrain report from run.jsonl. The numbers under the pointer "
-                "are those of single points.</footer></main></body></html>\n");
+    html_put(h, "<footer>Made by ringtrain report from run.jsonl. A point of a curve shows its "
+                "numbers under the pointer.</footer></main></body></html>\n");
 }
 
 static int publish(const struct run_folder *const *runs, size_t count, const char *path,

@@ -19,6 +19,7 @@ void run_history_done(struct run_history *h) {
     free(h->attempts);
     json_decref(h->run);
     json_decref(h->classes);
+    json_decref(h->failure);
     *h = (struct run_history){0};
 }
 
@@ -169,6 +170,7 @@ static void replace(json_t **kept, json_t *line) {
 static int take(struct run_history *h, json_t *line, const char *kind, struct error *err) {
     if (strcmp(kind, "run") == 0) {
         replace(&h->run, line);
+        replace(&h->failure, NULL);
         if (begin_attempt(h, line, err) != 0)
             return -1;
     }
@@ -182,6 +184,8 @@ static int take(struct run_history *h, json_t *line, const char *kind, struct er
         }
     } else if (strcmp(kind, "classes") == 0) {
         replace(&h->classes, line);
+    } else if (strcmp(kind, "failure") == 0) {
+        replace(&h->failure, line);
     } else if (strcmp(kind, "checkpoint") == 0) {
         h->checkpoints++;
     } else if (strcmp(kind, "end") == 0 && a != NULL) {

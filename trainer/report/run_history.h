@@ -65,6 +65,7 @@ struct run_history {
     size_t attempt_count, attempts_dropped;
     json_t *run;        /* owned; last line of kind run, NULL: none */
     json_t *classes;    /* owned; last line of kind classes, NULL: none */
+    json_t *failure;    /* owned; line of kind failure of the last process, NULL: none */
     double checkpoints; /* that were saved */
     size_t lines, bad;  /* of BAD the reader could make nothing */
 };

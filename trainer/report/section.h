@@ -26,6 +26,8 @@ void section_attempts(struct html *h, const struct page_runs *runs);
 void section_open(struct html *h, const char *heading, const char *intro);
 /* Appends the name of a run with its colour, where there are several. */
 void section_run_name(struct html *h, const struct page_runs *runs, size_t run);
+/* Appends a time of run.jsonl, "2026-11-27T16:08:15.042Z", as 2026-11-27 16:08:15. */
+void section_time(struct html *h, const char *time);
 /* Returns the member NAME of RUN's settings as text; "": there is none. */
 const char *section_text(const struct run_folder *run, const char *name);
 /* Returns it as a number; NaN: there is none. */

@@ -22,7 +22,7 @@ static void put_attempt(struct html *h, const struct page_runs *runs, size_t run
         html_put(h, "<td class=n>");
     }
     html_put(h, "%zu<td>", of->attempts_dropped + i + 1);
-    html_text(h, a->begun);
+    section_time(h, a->begun);
     html_put(h, "<td class=n>");
     html_put_number(h, a->started ? a->from : (double)NAN);
     html_put(h, "<td class=n>");

@@ -67,11 +67,12 @@ static void put_head(struct html *h, const struct page_runs *runs, const struct 
     for (size_t i = 0; i < runs->count; i++) {
         if (all[i].metric[0] == '\0')
             continue;
-        html_put(h, "<th class=n colspan=2>");
-        if (runs->count > 1)
+        if (runs->count > 1) {
+            html_put(h, "<th class=n colspan=2>");
             section_run_name(h, runs, i);
-        else
-            html_put(h, "%s", percent ? "Top-1, %" : "AP");
+        } else {
+            html_put(h, "<th class=n>%s<th>", percent ? "Top-1, %" : "AP");
+        }
     }
     html_put(h, "</tr></thead><tbody>");
 }

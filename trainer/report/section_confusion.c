@@ -8,6 +8,10 @@
 /* Classes of a matrix that is drawn, confusions of the list beside it, letters of a name. */
 enum { MATRIX_MAX = 40, PAIRS = 10, LETTERS = 14 };
 
+/* From this share on, a cell of right answers is dark (light in the dark) and has text of the other
+ * kind. */
+static const double STRONG = 0.6;
+
 /* In units of the drawing. */
 enum { CELL = 26, NAMES = 112, FONT_ROOM = 15 };
 
@@ -34,8 +38,8 @@ static void put_cell(struct html *h, const struct class_results *c, const struct
              "<g><rect x=%zu y=%zu width=%d height=%d class=%s fill-opacity=%.2f /><text x=%zu "
              "y=%zu class=\"m%s\">%.0f</text><title>",
              x, y, CELL - 1, CELL - 1, cell->answer == cell->label ? "right" : "wrong",
-             0.12 + 0.88 * sqrt(share), x + CELL / 2, y + FONT_ROOM + 2, share > 0.3 ? " on" : "",
-             cell->count);
+             0.12 + 0.88 * sqrt(share), x + CELL / 2, y + FONT_ROOM + 2,
+             share > STRONG && cell->answer == cell->label ? " on" : "", cell->count);
     html_text(h, c->rows[cell->label].name);
     html_put(h, " taken for ");
     html_text(h, c->rows[cell->answer].name);

@@ -33,13 +33,18 @@ static const struct known KNOWN[] = {
 
 enum { KNOWN_COUNT = sizeof(KNOWN) / sizeof(KNOWN[0]) };
 
+/* Top-5 of five classes is 100 %. */
+static bool says_something(const struct run_folder *run, const struct known *how) {
+    return strcmp(how->name, "top5") != 0 || !(section_number(run, "classes") <= 5);
+}
+
 static void put_chart(struct html *h, const struct page_runs *runs, const struct known *how) {
     struct chart_line lines[PAGE_RUNS_MAX];
     size_t count = 0;
     for (size_t i = 0; i < runs->count; i++) {
         const struct history_curve *curve =
             run_history_curve(&runs->list[i]->history, how->name, how->evaluated);
-        if (curve != NULL && curve->count > 0)
+        if (curve != NULL && curve->count > 0 && says_something(runs->list[i], how))
             lines[count++] = (struct chart_line){curve, runs->list[i]->name, i};
     }
     const struct line_chart chart = {how->title, how->unit, how->scale, lines, count};

@@ -7,8 +7,7 @@ static void put_pictures(struct html *h, const struct run_folder *run, bool mist
     html_put(h, "<div class=pictures>");
     for (size_t i = 0; i < run->picture_count; i++) {
         const struct run_picture *picture = &run->pictures[i];
-        html_put(h,
-                 "<figure><img loading=lazy alt=\"%s %" PRId64 "\" src=\"data:image/jpeg;base64,",
+        html_put(h, "<figure><img alt=\"%s %" PRId64 "\" src=\"data:image/jpeg;base64,",
                  mistakes ? "mistake" : "image", picture->id);
         html_base64(h, picture->jpeg.data, picture->jpeg.size);
         html_put(h, "\"><figcaption>%s %" PRId64 ", step %" PRId64 "</figcaption></figure>",

@@ -94,8 +94,13 @@ void section_settings(struct html *h, const struct page_runs *runs) {
                  runs->count > 1
                      ? "Flags that differ between the runs, from their recipe or the defaults."
                      : "Flags that differ from the recipe or the defaults.");
+    bool recipes = false;
     for (size_t i = 0; i < runs->count; i++)
+        recipes = recipes || section_text(runs->list[i], "recipe")[0] != '\0';
+    for (size_t i = 0; recipes && i < runs->count; i++)
         put_recipe(h, runs, i);
+    if (!recipes)
+        html_put(h, "<p class=words>no recipe</p>");
     put_flags(h, runs, true);
     html_put(h, "<details><summary>All other flags</summary>");
     put_flags(h, runs, false);

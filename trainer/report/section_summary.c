@@ -63,16 +63,19 @@ static size_t result_of(const struct page_runs *runs) {
     return RESULT_COUNT - 1;
 }
 
-/* Mean throughput over the rows of steps. */
+/* Mean throughput over all steps: a row stands for those since the row before. */
 static double throughput_of(const struct run_folder *run) {
     const struct history_curve *c = run_history_curve(&run->history, "images_per_second", false);
-    double slowness = 0, count = 0;
-    for (size_t k = 0; c != NULL && k < c->count; k++)
-        if (c->points[k].value > 0) {
-            slowness += 1 / c->points[k].value;
-            count++;
+    double slowness = 0, steps = 0, before = 0;
+    for (size_t k = 0; c != NULL && k < c->count; k++) {
+        const double own = c->points[k].step - before;
+        before = c->points[k].step;
+        if (c->points[k].value > 0 && own > 0) {
+            slowness += own / c->points[k].value;
+            steps += own;
         }
-    return slowness > 0 ? count / slowness : (double)NAN;
+    }
+    return slowness > 0 ? steps / slowness : (double)NAN;
 }
 
 static double last_step(const struct run_folder *run) {
@@ -122,10 +125,9 @@ static void put_tiles(struct html *h, const struct run_folder *run, size_t resul
     html_put(h, "</b></div>");
     put_tile(h, "Ranks");
     html_put_number(h, section_number(run, "ranks"));
-    html_put(h, " <small>of batches of ");
-    const double ranks = section_number(run, "ranks");
-    html_put_number(h, ranks > 0 ? section_number(run, "global_batch") / ranks : (double)NAN);
-    html_put(h, "</small></b></div></div>");
+    html_put(h, " <small>");
+    html_put_number(h, section_number(run, "global_batch"));
+    html_put(h, " images a step</small></b></div></div>");
 }
 
 static void put_words(struct html *h, const struct run_folder *run) {
@@ -147,11 +149,26 @@ static void put_words(struct html *h, const struct run_folder *run) {
     html_text(h, section_text(run, "backend"));
     const struct history_attempt *a = last_attempt(run);
     if (a != NULL) {
-        html_put(h, "; begun ");
-        html_text(h, run->history.attempts[0].begun);
-        html_put(h, ", last line ");
-        html_text(h, a->last);
+        html_put(h, "<br>from ");
+        section_time(h, run->history.attempts[0].begun);
+        html_put(h, " to ");
+        section_time(h, a->last);
+        html_put(h, " UTC");
     }
+    html_put(h, "</p>");
+}
+
+/* Why a run has failed, as its log has it. */
+static void put_failure(struct html *h, const struct page_runs *runs, size_t i) {
+    const char *why = json_string_value(json_object_get(runs->list[i]->history.failure, "error"));
+    if (why == NULL)
+        return;
+    html_put(h, "<p class=\"words bad\">");
+    if (runs->count > 1) {
+        section_run_name(h, runs, i);
+        html_put(h, ": ");
+    }
+    html_text(h, why);
     html_put(h, "</p>");
 }
 
@@ -189,9 +206,12 @@ void section_summary(struct html *h, const struct page_runs *runs) {
     html_put(h, "<section>");
     if (runs->count == 1) {
         put_words(h, runs->list[0]);
+        put_failure(h, runs, 0);
         put_tiles(h, runs->list[0], result);
     } else {
         put_table(h, runs, result);
+        for (size_t i = 0; i < runs->count; i++)
+            put_failure(h, runs, i);
     }
     for (size_t i = 0; i < runs->count; i++) {
         const struct run_history *of = &runs->list[i]->history;

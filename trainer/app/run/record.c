@@ -140,7 +140,14 @@ static void write_page(const struct run_setup *setup) {
         log_info("report of this run in %s", path);
 }
 
-void record_end(const struct training_run *job, enum exit_code code) {
+static void add_failure(const struct error *why) {
+    cleanup_buf struct buf line = {.max = RUN_LOG_LINE_MAX - 256};
+    if (buf_printf(&line, NULL, "\"error\":") == 0 &&
+        json_text_quote(&line, why->text, strlen(why->text), NULL) == 0)
+        run_log_add_json("failure", buf_text(&line));
+}
+
+void record_end(const struct training_run *job, enum exit_code code, const struct error *why) {
     const struct run_setup *setup = &job->setup;
     /* A run that failed early has no epochs yet. */
     const double epoch = setup->steps_per_epoch > 0 ? run_setup_epoch(setup, &job->state) : 0;
@@ -150,6 +157,8 @@ void record_end(const struct training_run *job, enum exit_code code) {
         return;
     if (job->reports.report.opened_at > 0)
         report_times(&job->reports.report, fields + 3);
+    if (why != NULL && code != EXIT_CODE_STOPPED)
+        add_failure(why);
     run_log_add("end", fields, job->reports.report.opened_at > 0 ? 3 + REPORT_TIMES : 3);
     if (run_log_is_open())
         write_page(setup);

@@ -21,7 +21,7 @@ void record_start(const struct training_run *job);
 /* Results of an evaluation by class: MEMBERS as evaluate_options.classes has them. */
 void record_classes(const struct run_setup *setup, const struct run_state *state,
                     const struct buf *members);
-/* CODE is the exit code of the process. */
-void record_end(const struct training_run *job, enum exit_code code);
+/* CODE is the exit code of the process, WHY the error that it ends with, or NULL. */
+void record_end(const struct training_run *job, enum exit_code code, const struct error *why);
 
 #endif

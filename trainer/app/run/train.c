@@ -411,11 +411,11 @@ int train(const struct options *o, const struct roles *roles, enum exit_code *re
     if (stop_signal_listen(err) == 0 && training_run_open(&job, o, roles, err) == 0 &&
         save_check(&job, err) == 0 && record_begin(&job.setup, &job.state, err) == 0 &&
         resume_job(&job, err) == 0 && run(&job, ret_code, err) == 0) {
-        record_end(&job, *ret_code);
+        record_end(&job, *ret_code, NULL);
         training_run_done(&job);
         return 0;
     }
-    record_end(&job, err->code);
+    record_end(&job, err->code, err);
     training_run_give_up(&job);
     return -1;
 }

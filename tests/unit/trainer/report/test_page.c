@@ -97,6 +97,57 @@ static void runs_stand_beside_each_other(void) {
     ASSERT_CONTAINS(buf_text(&text), "set-up and the rest <b>10.0 %</b> <span>1.0 s");
 }
 
+/* One row of 1 step, one of 19: 20 steps of 10 images in 2 s and 9.5 s. */
+static void throughput_is_that_of_all_steps(void) {
+    cleanup_buf struct buf text = {0};
+    char folder[512];
+    put_file(folder_of("fast", folder), "run.jsonl",
+             "{\"kind\":\"run\",\"ranks\":2,\"global_batch\":10}\n"
+             "{\"kind\":\"start\",\"step\":0}\n"
+             "{\"kind\":\"train\",\"step\":1,\"images_per_second\":5}\n"
+             "{\"kind\":\"train\",\"step\":20,\"images_per_second\":20}\n");
+    const char *list[] = {folder};
+    page_of(list, 1, &text);
+    ASSERT_CONTAINS(buf_text(&text), "Throughput</span><b>17.39 <small>images/s");
+    ASSERT_CONTAINS(buf_text(&text), "Ranks</span><b>2 <small>10 images a step");
+}
+
+static void a_failed_run_says_why_until_it_is_started_again(void) {
+    cleanup_buf struct buf text = {0}, later = {0};
+    char folder[512], other[512];
+    const char failed[] = "{\"kind\":\"run\",\"time\":\"2026-11-27T16:08:15.042Z\"}\n"
+                          "{\"kind\":\"train\",\"step\":1,\"loss\":2}\n"
+                          "{\"kind\":\"train\",\"step\":2,\"loss\":null}\n"
+                          "{\"kind\":\"failure\",\"error\":\"diverged at <step> 2\"}\n"
+                          "{\"kind\":\"end\",\"step\":2,\"code\":65}\n";
+    char again[sizeof(failed) + 32];
+    (void)snprintf(again, sizeof(again), "%s{\"kind\":\"run\"}\n", failed);
+    put_file(folder_of("failed", folder), "run.jsonl", failed);
+    put_file(folder_of("again", other), "run.jsonl", again);
+    const char *list[] = {folder, other};
+    page_of(list, 1, &text);
+    ASSERT_CONTAINS(buf_text(&text), "<p class=\"words bad\">diverged at &lt;step&gt; 2</p>");
+    ASSERT_CONTAINS(buf_text(&text), "1 of 2 points are not finite, the first at step 2");
+    ASSERT_CONTAINS(buf_text(&text), "<span class=time>2026-11-27 16:08:15</span>");
+    page_of(list + 1, 1, &later);
+    CU_ASSERT_PTR_NULL(strstr(buf_text(&later), "diverged"));
+}
+
+static void a_share_has_no_axis_above_all(void) {
+    cleanup_buf struct buf text = {0}, five = {0};
+    char folder[512], other[512];
+    put_file(folder_of("ten", folder), "run.jsonl",
+             "{\"kind\":\"run\",\"classes\":10}\n{\"kind\":\"eval\",\"step\":9,\"top5\":1}\n");
+    put_file(folder_of("five", other), "run.jsonl",
+             "{\"kind\":\"run\",\"classes\":5}\n{\"kind\":\"eval\",\"step\":9,\"top5\":1}\n");
+    const char *list[] = {folder, other};
+    page_of(list, 1, &text);
+    ASSERT_CONTAINS(buf_text(&text), ">100</text>");
+    CU_ASSERT_PTR_NULL(strstr(buf_text(&text), ">105</text>"));
+    page_of(list + 1, 1, &five);
+    CU_ASSERT_PTR_NULL(strstr(buf_text(&five), "Top-5"));
+}
+
 static void a_page_does_not_change_with_the_time(void) {
     cleanup_buf struct buf text = {0}, again = {0};
     char folder[512];
@@ -120,5 +171,7 @@ static void a_folder_without_a_record_is_an_error(void) {
 }
 
 UNIT_SUITE("report.page", UNIT(hostile_names_stay_text), UNIT(what_is_missing_is_reported),
-           UNIT(runs_stand_beside_each_other), UNIT(a_page_does_not_change_with_the_time),
+           UNIT(runs_stand_beside_each_other), UNIT(throughput_is_that_of_all_steps),
+           UNIT(a_failed_run_says_why_until_it_is_started_again),
+           UNIT(a_share_has_no_axis_above_all), UNIT(a_page_does_not_change_with_the_time),
            UNIT(a_folder_without_a_record_is_an_error))
