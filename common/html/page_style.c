@@ -23,7 +23,7 @@ const char *const PAGE_STYLE[] = {
     "section{margin:0 0 34px}",
     ".intro,.note,footer,small{color:var(--soft)}.intro{margin:0 0 12px;font-size:14px}",
     ".note{font-size:13px;margin:6px 0 0}small{font-weight:400;font-size:13px}",
-    ".words{margin:0 0 14px;overflow-wrap:anywhere}",
+    ".words{margin:0 0 14px;overflow-wrap:anywhere}.scroll+.words{margin-top:12px}",
     ".state{display:inline-block;border:1px solid;border-radius:99px;padding:0 9px;font-size:13px;",
     "white-space:nowrap;margin-right:4px}",
     ".good{color:var(--good)}.bad{color:var(--bad)}.wait{color:var(--wait)}",

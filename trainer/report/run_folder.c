@@ -107,6 +107,10 @@ int run_folder_read(struct run_folder *ret, const char *folder, const char *pict
         return error_set(err, EXIT_CODE_USAGE, "%.64s...: path too long", folder);
     if (run_history_read(&ret->history, path, err) != 0)
         return -1;
+    /* Every container has that folder. */
+    const char *model = json_string_value(json_object_get(ret->history.run, "model"));
+    if (strcmp(ret->name, "opt/ml") == 0 && model != NULL)
+        (void)snprintf(ret->name, sizeof(ret->name), "%s", model);
     struct list l = {.step = -1,
                      .most =
                          pictures < RUN_FOLDER_PICTURES_MAX ? pictures : RUN_FOLDER_PICTURES_MAX};

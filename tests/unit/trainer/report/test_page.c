@@ -133,6 +133,16 @@ static void a_failed_run_says_why_until_it_is_started_again(void) {
     CU_ASSERT_PTR_NULL(strstr(buf_text(&later), "diverged"));
 }
 
+static void a_containers_folder_is_no_name(void) {
+    cleanup_buf struct buf text = {0};
+    char folder[512];
+    put_file(folder_of("opt/ml/output/data", folder), "run.jsonl",
+             "{\"kind\":\"run\",\"model\":\"resnet18\"}\n");
+    const char *list[] = {folder};
+    page_of(list, 1, &text);
+    ASSERT_CONTAINS(buf_text(&text), "<h1>resnet18</h1>");
+}
+
 static void a_share_has_no_axis_above_all(void) {
     cleanup_buf struct buf text = {0}, five = {0};
     char folder[512], other[512];
@@ -173,5 +183,5 @@ static void a_folder_without_a_record_is_an_error(void) {
 UNIT_SUITE("report.page", UNIT(hostile_names_stay_text), UNIT(what_is_missing_is_reported),
            UNIT(runs_stand_beside_each_other), UNIT(throughput_is_that_of_all_steps),
            UNIT(a_failed_run_says_why_until_it_is_started_again),
-           UNIT(a_share_has_no_axis_above_all), UNIT(a_page_does_not_change_with_the_time),
-           UNIT(a_folder_without_a_record_is_an_error))
+           UNIT(a_containers_folder_is_no_name), UNIT(a_share_has_no_axis_above_all),
+           UNIT(a_page_does_not_change_with_the_time), UNIT(a_folder_without_a_record_is_an_error))
