@@ -189,12 +189,19 @@ static int print_group(struct inspection *in, const struct content *group, size_
     in->duplicates += size - 1;
     in->mislabelled += labels;
     in->leaked += sets;
-    if (buf_printf(text, err, "same bytes%s%s:", labels ? " in other classes" : "",
-                   sets ? " in other sets" : "") != 0)
+    if (buf_printf(text, err, "same bytes%s:",
+                   labels && sets ? " in other classes and sets"
+                   : labels       ? " in other classes"
+                   : sets         ? " in other sets"
+                                  : "") != 0)
         return -1;
     for (size_t i = 0; i < size; i++) {
-        dataset_sample_name(&in->sets[group[i].set], group[i].sample, name, sizeof(name));
-        if (buf_printf(text, err, " %s", name) != 0)
+        const struct dataset *set = &in->sets[group[i].set];
+        dataset_sample_name(set, group[i].sample, name, sizeof(name));
+        if (buf_printf(text, err, " %s", name) != 0 ||
+            /* A name in a shard does not say the class. */
+            (set->kind == DATASET_SHARDS &&
+             buf_printf(text, err, " (%s)", set->class_names[set->labels[group[i].sample]]) != 0))
             return -1;
     }
     return buf_add_text(text, "\n", err);
