@@ -1,6 +1,7 @@
-/* getaddrinfo() as it is of glibc, whatever the C library: names that musl does not complete by the
- * search list (search_list.h) are tried with its domains, one after the other, where they are not
- * known as they are. It may wait for name servers as long as they allow. */
+/* Addresses of a host name, as glibc's getaddrinfo() finds them, whatever the C library: where a
+ * name is not known as it is, and musl does not complete it by the search list (search_list.h), it
+ * is tried with each domain of that list. A call may wait for name servers as long as they
+ * allow. */
 #ifndef COMMON_NET_LOOK_UP_H
 #define COMMON_NET_LOOK_UP_H
 

@@ -1,8 +1,8 @@
 /* Domains by which resolv.conf completes host names.
  *
  * glibc tries a name with `ndots` dots or more as it is, and then with each domain; musl tries it
- * as it is alone, and it drops lines above 254 bytes. What it leaves out is found out here. Pure.
- * Sources: resolv.conf(5); musl 1.2.5, src/network/resolvconf.c and lookup_name.c. */
+ * only as it is, and drops lines above 254 bytes. This tells what musl leaves out. Pure.
+ * Sources: resolv.conf(5); the resolver of musl 1.2.5 (src/network). */
 #ifndef COMMON_NET_SEARCH_LIST_H
 #define COMMON_NET_SEARCH_LIST_H
 
@@ -21,7 +21,7 @@ struct search_list {
  * than fits is left out. */
 void search_list_read(const char *text, struct search_list *ret);
 
-/* Whether musl does not try NAME with these domains. */
+/* Returns true if musl does not try NAME with these domains. */
 bool search_list_is_left_out(const struct search_list *l, const char *name);
 
 /* Writes NAME with the domain at AT, which is l->domains at first, and a final dot, so that no
