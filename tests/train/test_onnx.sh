@@ -33,6 +33,7 @@ exported resnet20
 exported resnet18
 exported resnet50 --image-size 64
 exported resnext50_32x4d --image-size 64
+exported inception_v3
 [ -z "${RINGMASTER_LONG:-}" ] || exported vgg16
 
 echo "what is not written"

@@ -4,6 +4,7 @@
 #include "common/text/nearest.h"
 #include "trainer/graph/op_roi.h"
 #include "trainer/models/detector_names.h"
+#include "trainer/models/inception.h"
 #include "trainer/models/maskrcnn.h"
 #include "trainer/models/resnet.h"
 #include "trainer/models/vgg.h"
@@ -49,6 +50,7 @@ static const struct model_setting OF_MASKRCNN[] = {
 };
 /* torchvision's. */
 static const struct model_setting OF_VGG[] = {{"dropout", "0.5"}, {NULL, NULL}};
+static const struct model_setting OF_INCEPTION[] = {{"dropout", "0.5"}, {NULL, NULL}};
 static const struct model_setting OF_TINY[] = {
     {"batch-size", "4"},    {"lr", "0.02"},           {"lr-batch", "0"},
     {"short-side", "128"},  {"long-side", "192"},     {"epochs", "20"},
@@ -132,6 +134,13 @@ static const struct model MODELS[] = {
      .image_size = 224,
      .metrics = OF_CLASSES,
      .settings = OF_VGG},
+    {.name = "inception_v3",
+     .task = MODEL_CLASSIFY,
+     .build = inception_build,
+     .image_size = 299,
+     .metrics = OF_CLASSES,
+     .settings = OF_INCEPTION,
+     .names = &INCEPTION_NAMES},
     {.name = "maskrcnn_resnet50_fpn",
      .task = MODEL_DETECT,
      .build = build_maskrcnn,

@@ -68,10 +68,12 @@ struct model_options {
 
 /* Names of weights in files, for networks with more than a classifier's. */
 struct model_names {
-    const char *body;         /* prefix of the tensors that a classifier has as well */
+    const char *body;         /* prefix of the tensors that a classifier has as well; NULL: it is
+                               * one */
     const char *const *heads; /* prefixes of the tensors that depend on the classes; NULL ends the
                                * list */
-    /* Writes the name that NAME had in older files; false if it is the same. */
+    /* Writes the name that NAME had in older files; false if it is the same. NULL: it is always the
+     * same. */
     bool (*old_name)(const char *name, char *ret_old, size_t size);
 };
 

@@ -49,7 +49,7 @@ static const struct safetensors_entry *find_as(const struct reading *r, const ch
 }
 
 static bool of_body(const struct reading *r, const char *name) {
-    return r->names != NULL && begins(name, r->names->body);
+    return r->names != NULL && r->names->body != NULL && begins(name, r->names->body);
 }
 
 /* Looks TENSOR up by its name, its old name, or its name in a file of the body alone. */
@@ -57,7 +57,8 @@ static const struct safetensors_entry *find(const struct reading *r, const char 
                                             const char *name) {
     char old[ARRAY_NAME_MAX];
     const struct safetensors_entry *entry = find_as(r, prefix, name);
-    if (entry == NULL && r->names != NULL && r->names->old_name(name, old, sizeof(old)))
+    if (entry == NULL && r->names != NULL && r->names->old_name != NULL &&
+        r->names->old_name(name, old, sizeof(old)))
         entry = find_as(r, prefix, old);
     if (entry == NULL && of_body(r, name))
         entry = find_as(r, prefix, name + strlen(r->names->body));

@@ -29,7 +29,7 @@ struct conv_window {
 };
 struct conv_window conv_window_of(const struct op_window *window, const struct shape *x,
                                   const struct shape *y);
-/* The channels of X that weights W read, of all groups: what lies behind them is padding. */
+/* The channels of X that weights W read, of all groups; further ones are padding. */
 int64_t conv_channels_read(const struct op_window *window, const struct shape *w);
 
 #endif
