@@ -3,14 +3,14 @@
 # shellcheck disable=SC2154  # variables of lib.sh
 set -eu
 . "$(dirname "$0")/lib.sh"
-train="$ringtrain train --data synthetic --validation none --log metrics --threads 1 --data-threads 1 --report-every 1"
+train="$ringtrain train --data synthetic --validation none --log metrics --threads 1 --data-threads 1"
 
 # begin FLAGS...: a training behind this script; its process is $pid. Shells let what runs behind them ignore SIGINT.
 begin() {
     : >"$work/out"
     : >"$work/err"
     # shellcheck disable=SC2086  # a list
-    $train --model-dir "$work/m" --checkpoint-dir "$work/c" "$@" >"$work/out" 2>"$work/err" &
+    $train --model-dir "$work/m" --checkpoint-dir "$work/c" --report-every "${every:-1}" "$@" >"$work/out" 2>"$work/err" &
     pid=$!
 }
 
@@ -42,6 +42,14 @@ steps=$(sed -n 's/.*stopped on request after step \([0-9]*\); the same command g
 # shellcheck disable=SC2086  # a list
 code 0 $train --model-dir "$work/m" --checkpoint-dir "$work/c" --model resnet20 --batch-size 8 --steps $((steps + 1))
 says "resumed from"
+
+echo "a long time to the next report is foretold"
+rm -rf "$work/c"
+every=90000 begin --model resnet20 --batch-size 8 --steps 100000
+heard "$work/err" 'at that speed the report of step 90000 comes in [0-9:]*, and the last step, 100000, ends in [0-9:]*' ||
+    fail "nothing about the time"
+kill -INT "$pid"
+ended 143 60
 
 echo "a second one ends it at once, by the signal; one that comes twice at once is one"
 rm -rf "$work/c"

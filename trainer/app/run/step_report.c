@@ -36,9 +36,9 @@ static void log_pace(const struct run_setup *setup, const struct run_state *stat
         return;
     status_duration(report, sizeof(report), (double)until * seconds);
     status_duration(all, sizeof(all), (double)left * seconds);
-    log_info("the first step took %.1f s: at that speed the first report comes after step %" PRId64
-             " in %s, and all %" PRId64 " steps take %s",
-             seconds, state->step + until, report, left, all);
+    log_info("the first step took %.1f s: at that speed the report of step %" PRId64
+             " comes in %s, and the last step, %" PRId64 ", ends in %s",
+             seconds, state->step + until, report, state->step + left, all);
 }
 
 void step_report_first(struct run_reports *reports, const struct run_setup *setup,
