@@ -14,8 +14,10 @@ enum { WIDTH = 420, HEIGHT = 220, LEFT = 46, RIGHT = 12, TOP = 10, BOTTOM = 36 }
 /* Points with a title, over all curves of a chart; points of one that are drawn; ticks. */
 enum { TITLES_MAX = 160, DOTS_MAX = 30, TICKS_X = 5, TICKS_Y = 4 };
 
-/* Beyond so many times the bulk of the values, a peak is cut off at the upper edge. */
+/* Beyond so many times the bulk of the values, a peak is cut off at the upper edge; not of a few
+ * evaluations, whose last one may well be three times as good as those before. */
 static const double peak = 3;
+enum { EVALUATIONS_LEAST = 20 };
 static const double all_percent = 100;
 
 struct frame {
@@ -59,7 +61,8 @@ static bool fit(const struct line_chart *chart, struct frame *ret) {
     qsort(values, count, sizeof(*values), ascending);
     const double low = values[0], bulk = values[(count - 1) * 95 / 100];
     ret->most = values[count - 1];
-    const bool cut = low >= 0 && bulk > 0 && ret->most > peak * bulk;
+    const bool few = chart->lines[0].curve->evaluated && count < EVALUATIONS_LEAST;
+    const bool cut = !few && low >= 0 && bulk > 0 && ret->most > peak * bulk;
     ret->x = axis_fit(first <= last / 2 ? 0 : first, last, TICKS_X);
     /* Steps are whole, and an axis of them does not need to end at a tick. */
     if (last > ret->x.low)

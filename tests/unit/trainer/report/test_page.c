@@ -133,6 +133,20 @@ static void a_failed_run_says_why_until_it_is_started_again(void) {
     CU_ASSERT_PTR_NULL(strstr(buf_text(&later), "diverged"));
 }
 
+static void the_last_of_a_few_evaluations_is_no_peak(void) {
+    cleanup_buf struct buf text = {0};
+    char folder[512];
+    put_file(folder_of("rising", folder), "run.jsonl",
+             "{\"kind\":\"run\"}\n"
+             "{\"kind\":\"eval\",\"step\":1,\"segm_mAP\":0}\n"
+             "{\"kind\":\"eval\",\"step\":2,\"segm_mAP\":0.01}\n"
+             "{\"kind\":\"eval\",\"step\":3,\"segm_mAP\":0.05}\n");
+    const char *list[] = {folder};
+    page_of(list, 1, &text);
+    CU_ASSERT_PTR_NULL(strstr(buf_text(&text), "cut off"));
+    ASSERT_CONTAINS(buf_text(&text), ">0.06</text>");
+}
+
 static void a_containers_folder_is_no_name(void) {
     cleanup_buf struct buf text = {0};
     char folder[512];
@@ -183,5 +197,6 @@ static void a_folder_without_a_record_is_an_error(void) {
 UNIT_SUITE("report.page", UNIT(hostile_names_stay_text), UNIT(what_is_missing_is_reported),
            UNIT(runs_stand_beside_each_other), UNIT(throughput_is_that_of_all_steps),
            UNIT(a_failed_run_says_why_until_it_is_started_again),
-           UNIT(a_containers_folder_is_no_name), UNIT(a_share_has_no_axis_above_all),
-           UNIT(a_page_does_not_change_with_the_time), UNIT(a_folder_without_a_record_is_an_error))
+           UNIT(the_last_of_a_few_evaluations_is_no_peak), UNIT(a_containers_folder_is_no_name),
+           UNIT(a_share_has_no_axis_above_all), UNIT(a_page_does_not_change_with_the_time),
+           UNIT(a_folder_without_a_record_is_an_error))
