@@ -29,20 +29,24 @@ enum { FIRST_OF_5_1 = 424, CLONE3 = 435, FIRST_AFTER_5_4 = 436 };
 
 static struct sock_filter linux_5_4[] = {NUMBER, FROM(FIRST_AFTER_5_4), FAIL(ENOSYS), ALLOW};
 
+/* ptrace is left to them, as engines leave it from Linux 4.8 on. */
+#define REFUSED(number) WHERE(number), FAIL(EPERM)
 static struct sock_filter old_engine[] = {
-    NUMBER,       WHERE(CLONE3),
-    FAIL(ENOSYS), FROM(FIRST_OF_5_1),
-    FAIL(EPERM),  WHERE(SYS_process_vm_readv),
-    FAIL(EPERM),  WHERE(SYS_process_vm_writev),
-    FAIL(EPERM),  WHERE(SYS_ptrace),
-    FAIL(EPERM),  WHERE(SYS_kcmp),
-    FAIL(EPERM),  WHERE(SYS_unshare),
-    FAIL(EPERM),  WHERE(SYS_setns),
-    FAIL(EPERM),  WHERE(SYS_mount),
-    FAIL(EPERM),  WHERE(SYS_keyctl),
-    FAIL(EPERM),  WHERE(SYS_syslog),
-    FAIL(EPERM),  WHERE(SYS_perf_event_open),
-    FAIL(EPERM),  ALLOW,
+    NUMBER,
+    WHERE(CLONE3),
+    FAIL(ENOSYS),
+    FROM(FIRST_OF_5_1),
+    FAIL(EPERM),
+    REFUSED(SYS_process_vm_readv),
+    REFUSED(SYS_process_vm_writev),
+    REFUSED(SYS_kcmp),
+    REFUSED(SYS_unshare),
+    REFUSED(SYS_setns),
+    REFUSED(SYS_mount),
+    REFUSED(SYS_keyctl),
+    REFUSED(SYS_syslog),
+    REFUSED(SYS_perf_event_open),
+    ALLOW,
 };
 
 static const struct {
