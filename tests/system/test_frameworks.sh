@@ -87,7 +87,7 @@ pytorch() {
     begin 3 -e STEPS=100000
     all_end 120 1 $everyone || return
     all_name 'program: algo-1 rank 0: exited with 1' $everyone
-    all_name 'exception: FileExistsError: [Errno 17] File exists' $everyone
+    all_name "exception: FileExistsError: [Errno 17] File exists: '/dev/null' (/train.py, line " $everyone
 
     again # stopped
     begin_all -e STEPS=1000000
