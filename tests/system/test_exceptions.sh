@@ -1,7 +1,7 @@
 #!/bin/sh
 # Python programs that fail on one of three hosts in ways that hide why: what the failure file says of it on all of them.
 # With the direct launcher, or with another one (LAUNCHER).
-# shellcheck disable=SC2154  # lib.sh's variables
+# shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"
 LAUNCHER=${LAUNCHER:-direct}
 command -v python3 >/dev/null || skip "no python3"
@@ -134,6 +134,17 @@ ProcessPoolExecutor(1).submit(eats).result()'
     all_name '(/opt/ml/code/train.py, line 15)' $everyone
 }
 
+# As `python3 train.py 2>&1 | tee log` in a script: the code is that of tee. The job cannot know better, and says so.
+a_code_that_a_pipe_hides_is_doubted() {
+    ring 3
+    code_file train.py "$begins"'bad and fail()'
+    start_all -- train -- sh -c 'python3 /opt/ml/code/train.py "$0" 2>&1 | cat' "$share"
+    all_end "$PATIENCE" 0 $everyone || return
+    check "it is doubted" holds "$(hosts log 3)" \
+        "warning algo-3: rank 2 ended with 0, and its last words are an exception: ${raised#exception: }"
+    check "the others are not" lacks "$(hosts log 1)$(hosts log 2)" 'its last words are an exception'
+}
+
 # It has a session of its own, and the output of its rank.
 a_daemon_holds_nothing_up() {
     run 'others_wait()
@@ -153,7 +164,7 @@ CASES=${CASES:-the_line_is_the_program_s_own the_line_in_an_error_file_is_the_pr
     what_python_ignores_at_its_end_is_not_the_reason a_silent_exit_is_told_as_that
     a_rank_that_has_ended_too_early_is_told a_rank_that_hangs_after_its_exception_is_told
     a_thread_that_has_failed_is_told standard_error_that_is_closed_is_told a_worker_without_memory_is_told
-    a_daemon_holds_nothing_up}
+    a_code_that_a_pipe_hides_is_doubted a_daemon_holds_nothing_up}
 
 # After each case.
 case_ends() { nothing_is_left; }

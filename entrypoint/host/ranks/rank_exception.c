@@ -27,6 +27,17 @@ bool rank_exception_text(const struct rank_exception *e, char ret[TRACEBACK_TEXT
     return ret[0] != '\0';
 }
 
+bool rank_exception_is_last(const struct rank_exception *e, char ret[TRACEBACK_TEXT_SIZE]) {
+    const struct traceback *streams[] = {&e->error_out, &e->out};
+    ret[0] = '\0';
+    for (size_t i = 0; i < 2 && ret[0] == '\0'; i++) {
+        const struct traceback_exception *last = traceback_last(streams[i]);
+        if (last != NULL && streams[i]->after == 0 && !last->of_thread)
+            traceback_text(last->words, &last->frame, ret);
+    }
+    return ret[0] != '\0';
+}
+
 int64_t rank_exception_lasts(const struct rank_set *c, unsigned rank, int64_t now,
                              char ret[TRACEBACK_TEXT_SIZE]) {
     const struct rank_slot *s = c->seats;

@@ -22,6 +22,9 @@ void rank_exception_take(struct rank_exception *e, bool error_out, const char *l
  * there is none. */
 bool rank_exception_text(const struct rank_exception *e, char ret[TRACEBACK_TEXT_SIZE]);
 
+/* The same of an exception that is the last that a stream has of the rank. */
+bool rank_exception_is_last(const struct rank_exception *e, char ret[TRACEBACK_TEXT_SIZE]);
+
 /* After that time a rank that has printed an exception does not end because of it: it waits, for
  * a thread or at its exit. */
 #define RANK_EXCEPTION_LASTS_NS INT64_C(5000000000)

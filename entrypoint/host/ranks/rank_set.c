@@ -66,6 +66,16 @@ static void record_end(const struct rank_set *c, const struct rank_report *r) {
                             memory[r->memory]));
 }
 
+/* A program in a pipe ends with the code of the last one in it. */
+static void doubt(const struct rank_slot *s) {
+    char text[TRACEBACK_TEXT_SIZE];
+    if (rank_exception_is_last(&s->exception, text))
+        log_warning(
+            "rank %u ended with 0, and its last words are an exception: %s; does a script or a "
+            "pipe hide the program's code (set -o pipefail)?",
+            s->rank, text);
+}
+
 /* All output of the program is in its pipes by now, so lines are complete. Processes that it has
  * left may still print. */
 static void report(struct rank_slot *s, struct rank_report *r) {
@@ -86,6 +96,8 @@ static void report(struct rank_slot *s, struct rank_report *r) {
         rank_evidence_printed(&s->exception, r);
         rank_evidence_add(&s->rank_set->kernel, r);
         rank_evidence_closed(s->error_out.ended, clock_now(), r);
+    } else if (r->cause == RANK_CAUSE_NONE) {
+        doubt(s);
     }
     cleanup_json json_t *members = rank_report_json(r);
     rank_sinks_send(&s->rank_set->sinks, MESSAGE_REPORT, members);

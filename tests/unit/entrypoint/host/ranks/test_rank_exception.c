@@ -34,6 +34,24 @@ static void standard_error_counts_more(void) {
     CU_ASSERT_STRING_EQUAL(text, "KeyError: 7 (train.py, line 3)");
 }
 
+static void an_exception_after_which_nothing_came_is_the_last(void) {
+    struct rank_exception e;
+    char text[TRACEBACK_TEXT_SIZE];
+    rank_exception_init(&e, &folders);
+    CU_ASSERT_FALSE(rank_exception_is_last(&e, text));
+    print(&e, false, of_main);
+    print(&e, true, "of another stream\n");
+    CU_ASSERT(rank_exception_is_last(&e, text));
+    CU_ASSERT_STRING_EQUAL(text, "KeyError: 7 (train.py, line 3)");
+    print(&e, false, "it goes on\n");
+    CU_ASSERT_FALSE(rank_exception_is_last(&e, text));
+    CU_ASSERT_STRING_EQUAL(text, "");
+    rank_exception_init(&e, &folders);
+    print(&e, true, "Exception in thread T:\n");
+    print(&e, true, of_main);
+    CU_ASSERT_FALSE(rank_exception_is_last(&e, text)); /* which ends no program */
+}
+
 static void a_rank_that_does_not_end_after_it_is_known(void) {
     struct rank_slot slots[2] = {{.rank = 4, .next = &slots[1]}, {.rank = 5}};
     struct rank_set ranks = {.seats = slots};
@@ -56,4 +74,5 @@ static void a_rank_that_does_not_end_after_it_is_known(void) {
 }
 
 UNIT_SUITE("host.rank_exception", UNIT(standard_error_counts_more),
+           UNIT(an_exception_after_which_nothing_came_is_the_last),
            UNIT(a_rank_that_does_not_end_after_it_is_known))
