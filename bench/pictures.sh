@@ -1,8 +1,9 @@
 #!/bin/sh
 # Pictures a second a core, decoded, cropped at random and resampled to 224: of original JPEGs, of ones that `ringtrain
-# prepare` has scaled to a short side of 256, and of raw ones, beside torchvision.io and Pillow on the originals; then the
-# loader on shards beside the folder they were made of, with --order lanes and with --cache ram. All take turns, so that what else the machine does hits all alike: the
-# ratios of the medians are what counts.
+# prepare` has scaled to a short side of 256, and of raw ones, beside torchvision.io and Pillow on the same files (of raw
+# ones Pillow alone, as torchvision.io reads none); then the loader on shards beside the folder they were made of, with
+# --order lanes and with --cache ram. All take turns, so that what else the machine does hits all alike: the ratios of the
+# medians are what counts.
 #
 #     RINGMASTER_DATA=DIR sh bench/pictures.sh
 #     PYTHON=VENV/bin/python ROUNDS=3     a Python with torchvision and Pillow; without it ours alone
@@ -19,8 +20,8 @@ work=$(mktemp -d)
 trap 'priority_end; rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
 
-"$ringtrain" prepare folder "$sample" "$work/prepared" --resize 256 >/dev/null 2>&1
-"$ringtrain" prepare folder "$sample" "$work/raw" --resize 256 --raw true >/dev/null 2>&1
+"$ringtrain" prepare folder "$sample" "$work/prepared" --resize 256 --format folder >/dev/null 2>&1
+"$ringtrain" prepare folder "$sample" "$work/raw" --resize 256 --raw true --format folder >/dev/null 2>&1
 "$ringtrain" prepare folder "$sample" "$work/shards" --format tar --shards 4 >/dev/null 2>&1
 
 # turn NAME COMMAND...: adds one figure.
@@ -39,7 +40,9 @@ while [ "$round" -lt "$ROUNDS" ]; do
     turn original "$program" --crops "$sample"
     for peer in $peers; do
         turn "$peer" "$PYTHON" bench/pictures_peers.py "$peer" "$sample"
+        turn "$peer-prepared" "$PYTHON" bench/pictures_peers.py "$peer" "$work/prepared"
     done
+    [ -z "$peers" ] || turn pillow-raw "$PYTHON" bench/pictures_peers.py pillow "$work/raw"
     turn prepared "$program" --crops "$work/prepared"
     turn raw "$program" --crops "$work/raw"
     turn folder "$program" --loader "$sample" 1
@@ -53,13 +56,21 @@ median() { sort -n "$work/$1.figures" | awk '{ v[NR] = $1 } END { print v[int((N
 row() {
     sort -n "$work/$1.figures" | awk -v name="$1" -v median="$(median "$1")" -v of="$2" -v other="$(median "$2")" '
         NR == 1 { least = $1 } { most = $1 }
-        END { printf "%-12s %8.0f images/s (%.0f to %.0f), %.2f of %s\n", name, median, least, most, median / other, of }'
+        END { printf "%-20s %8.0f images/s (%.0f to %.0f), %.2f of %s\n", name, median, least, most, median / other, of }'
 }
 for name in original $peers prepared raw; do
     for peer in ${peers:-original}; do
         row "$name" "$peer"
     done
 done
+for peer in $peers; do
+    row "$peer-prepared" "$peer"
+    row prepared "$peer-prepared"
+done
+if [ -n "$peers" ]; then
+    row pillow-raw pillow
+    row raw pillow-raw
+fi
 row shards folder
 row lanes shards
 row ram folder

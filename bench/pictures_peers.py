@@ -2,7 +2,7 @@
 
     python bench/pictures_peers.py pillow|torchvision FOLDER
 
-FOLDER has class folders of JPEGs, which are read into memory first. The crops are torchvision's RandomResizedCrop in both.
+FOLDER has class folders of JPEGs, or for Pillow of PNM files, which are read into memory first. The crops are torchvision's RandomResizedCrop in both.
 """
 import io
 import os
@@ -15,7 +15,7 @@ SECONDS, SIDE = 3, 224
 def encoded(folder):
     for root, _, names in sorted(os.walk(folder)):
         for name in sorted(names):
-            if name.lower().endswith((".jpg", ".jpeg")):
+            if name.lower().endswith((".jpg", ".jpeg", ".ppm", ".pgm", ".pnm")):
                 with open(os.path.join(root, name), "rb") as file:
                     yield file.read()
 
