@@ -14,8 +14,8 @@ enum { WIDTH = 420, HEIGHT = 220, LEFT = 46, RIGHT = 12, TOP = 10, BOTTOM = 36 }
 /* Points with a title, over all curves of a chart; points of one that are drawn; ticks. */
 enum { TITLES_MAX = 160, DOTS_MAX = 30, TICKS_X = 5, TICKS_Y = 4 };
 
-/* Beyond so many times the bulk of the values, a peak is cut off at the upper edge; not of a few
- * evaluations, whose last one may well be three times as good as those before. */
+/* Beyond so many times the bulk of the values, a peak is cut off at the upper edge. Of a few
+ * evaluations nothing is: the last one may well be three times as good as those before. */
 static const double peak = 3;
 enum { EVALUATIONS_LEAST = 20 };
 static const double all_percent = 100;
