@@ -105,6 +105,12 @@ prints '1 digests for 2 addresses'
 prepare 64 coco "$tls/plain/val.zip" "$work/digests" --sha256 abc
 prints 'expected 64 hexadecimal digits'
 
+echo "what an interrupted run has left goes with the archives"
+mkdir -p "$work/left/.ringtrain-download"
+echo part >"$work/left/.ringtrain-download/.ringmaster-part-1-0"
+prepare 0 coco "$tls/plain/val.zip" "$work/left"
+same_set "$work/left" "$work/kept"
+
 echo "connections that break off, and servers without HEAD, ETag or parts"
 prepare 0 coco "$tls/cut-once/val.zip" "$work/cut-once"
 asked 'GET .* bytes=' 1

@@ -3,6 +3,7 @@
 #include "trainer/data/download/download.h"
 #include "trainer/data/prepare/target.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,7 +105,13 @@ int prepare_archives_bring(struct prepare_archives *ret, enum prepare_kind kind,
 void prepare_archives_remove(const struct prepare_archives *archives) {
     if (archives->folder[0] == '\0')
         return;
-    for (size_t i = 0; i < archives->count; i++)
-        (void)unlink(archives->paths[i]);
+    /* The archives, and parts of them that interrupted runs have left: the folder has nothing else.
+     */
+    DIR *dir = opendir(archives->folder);
+    if (dir == NULL)
+        return;
+    for (const struct dirent *entry; (entry = readdir(dir)) != NULL;)
+        (void)unlinkat(dirfd(dir), entry->d_name, 0);
+    (void)closedir(dir);
     (void)rmdir(archives->folder);
 }
