@@ -34,5 +34,19 @@ static void a_broadcast_from_nobody_is_an_error(void) {
     ASSERT_CONTAINS(err.text, "rank 1 of 1");
 }
 
+static void a_single_rank_has_no_connections(void) {
+    struct comm *c = NULL;
+    struct error err = {0};
+    CU_ASSERT_EQUAL_FATAL(comm_self_open(&c, &err), 0);
+    const struct comm_part none = {0};
+    const unsigned char stays = 0;
+    CU_ASSERT_EQUAL(comm_socket(c, 0), -1);
+    CU_ASSERT_EQUAL(comm_move(c, &none, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+    CU_ASSERT_EQUAL(comm_narrow(c, &stays, &err), -1);
+    comm_close(c);
+}
+
 UNIT_SUITE("comm.self", UNIT(one_rank_is_alone_and_sums_are_there_already),
-           UNIT(a_gather_of_one_is_a_copy), UNIT(a_broadcast_from_nobody_is_an_error))
+           UNIT(a_gather_of_one_is_a_copy), UNIT(a_broadcast_from_nobody_is_an_error),
+           UNIT(a_single_rank_has_no_connections))

@@ -230,8 +230,50 @@ static void ranks_that_make_different_calls_are_reported(void) {
     CU_ASSERT_EQUAL(rank_threads_all(2, other_calls, NULL), 2);
 }
 
+/* Rank 2 takes no part any more: the others sum without it, in their order. */
+static bool go_on_without_one(struct comm *c, void *context) {
+    static const unsigned char gone[] = {0, 0, 1, 0};
+    const int rank = comm_rank(c);
+    struct comm *group = NULL;
+    bool ok = comm_split(c, 0, &group, NULL) == 0;
+    (void)context;
+    if (ok && rank != 2)
+        ok = comm_narrow(group, gone, NULL) == 0 && comm_size(group) == 3 &&
+             comm_rank(group) == (rank == 3 ? 2 : rank) && sums_right(group, 100003, COMM_F32);
+    comm_close(group);
+    return ok && comm_barrier(c, NULL) == 0;
+}
+
+static void ranks_go_on_without_one_that_is_lost(void) {
+    CU_ASSERT_EQUAL(rank_threads_all(4, go_on_without_one, NULL), 4);
+}
+
+/* Bytes go round: from each rank to the next one. */
+static bool move_round(struct comm *c, void *context) {
+    const int size = comm_size(c), rank = comm_rank(c);
+    const int next = (rank + 1) % size, before = (rank + size - 1) % size;
+    const int32_t own = 100 + rank;
+    int32_t got = 0;
+    struct comm_part parts[RANK_THREADS_MAX] = {0};
+    (void)context;
+    parts[next].out = &own;
+    parts[next].out_size = sizeof(own);
+    parts[before].in = &got;
+    parts[before].in_size = sizeof(got);
+    return comm_move(c, parts, NULL) == 0 && got == 100 + before && comm_socket(c, next) >= 0 &&
+           comm_socket(c, rank) < 0 && comm_socket(c, size) < 0 &&
+           /* It is no call of all: those still fit together. */
+           sums_right(c, 5, COMM_F32);
+}
+
+static void parts_move_between_some_ranks(void) {
+    CU_ASSERT_EQUAL(rank_threads_all(2, move_round, NULL), 2);
+    CU_ASSERT_EQUAL(rank_threads_all(5, move_round, NULL), 5);
+}
+
 UNIT_SUITE("comm.tcp.comm_tcp", UNIT(sums_have_the_bits_of_a_sum_in_order),
            UNIT(shares_of_a_sum_are_those_of_a_sum_in_order),
            UNIT(sums_travel_while_others_are_started), UNIT(broadcasts_and_gathers_reach_all),
            UNIT(groups_of_ranks_talk_over_the_same_connections), UNIT(a_rank_that_leaves_is_named),
-           UNIT(ranks_that_make_different_calls_are_reported))
+           UNIT(ranks_that_make_different_calls_are_reported), UNIT(parts_move_between_some_ranks),
+           UNIT(ranks_go_on_without_one_that_is_lost))
