@@ -10,8 +10,8 @@
 #include "entrypoint/evidence/gather_order.h"
 #include "entrypoint/evidence/ras_client.h"
 #include "entrypoint/host/ranks/environment.h"
-#include "entrypoint/host/ranks/rank_exception.h"
 #include "entrypoint/host/ranks/rank_owners.h"
+#include "entrypoint/host/ranks/rank_set.h"
 #include "entrypoint/host/ranks/rank_stillness.h"
 #include "entrypoint/job/machine/accelerators.h"
 #include "entrypoint/wire/message.h"
@@ -55,7 +55,7 @@ static void add_exception(const struct gatherer *g, json_t *object) {
     char text[TRACEBACK_TEXT_SIZE];
     json_int_t rank = json_integer_value(json_object_get(object, "rank"));
     int64_t ago = rank >= 0 && rank <= UINT_MAX
-                      ? rank_exception_lasts(g->rank_set, (unsigned)rank, clock_now(), text)
+                      ? rank_set_exception(g->rank_set, (unsigned)rank, clock_now(), text)
                       : 0;
     if (ago == 0)
         return;

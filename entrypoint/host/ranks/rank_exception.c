@@ -1,8 +1,6 @@
 #include "entrypoint/host/ranks/rank_exception.h"
 
 #include "common/clock.h"
-#include "entrypoint/host/ranks/rank_set.h"
-#include "entrypoint/host/ranks/rank_slot.h"
 
 void rank_exception_init(struct rank_exception *e, const struct traceback_folders *folders) {
     *e = (struct rank_exception){.at = 0};
@@ -38,14 +36,9 @@ bool rank_exception_is_last(const struct rank_exception *e, char ret[TRACEBACK_T
     return ret[0] != '\0';
 }
 
-int64_t rank_exception_lasts(const struct rank_set *c, unsigned rank, int64_t now,
+int64_t rank_exception_lasts(const struct rank_exception *e, int64_t now,
                              char ret[TRACEBACK_TEXT_SIZE]) {
-    const struct rank_slot *s = c->seats;
+    const int64_t ago = now - e->at;
     ret[0] = '\0';
-    while (s != NULL && s->rank != rank)
-        s = s->next;
-    const int64_t ago = s != NULL ? now - s->exception.at : 0;
-    if (ago < RANK_EXCEPTION_LASTS_NS || s->reported || !rank_exception_text(&s->exception, ret))
-        return 0;
-    return ago;
+    return ago >= RANK_EXCEPTION_LASTS_NS && rank_exception_text(e, ret) ? ago : 0;
 }

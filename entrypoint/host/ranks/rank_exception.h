@@ -7,8 +7,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct rank_set;
-
 struct rank_exception {
     struct traceback out, error_out; /* by stream */
     int64_t at;                      /* when the last one was read, clock_now() */
@@ -28,9 +26,9 @@ bool rank_exception_is_last(const struct rank_exception *e, char ret[TRACEBACK_T
 /* After that time a rank that has printed an exception does not end because of it: it waits, for
  * a thread or at its exit. */
 #define RANK_EXCEPTION_LASTS_NS INT64_C(5000000000)
-/* Writes the exception that RANK printed so long ago, if it has not ended since, and returns how
- * long ago that was, in ns; else returns 0 and writes "". */
-int64_t rank_exception_lasts(const struct rank_set *c, unsigned rank, int64_t now,
+/* Writes the exception and returns how long ago the rank printed it, in ns, if that is so long ago;
+ * else returns 0 and writes "". */
+int64_t rank_exception_lasts(const struct rank_exception *e, int64_t now,
                              char ret[TRACEBACK_TEXT_SIZE]);
 
 #endif

@@ -458,6 +458,15 @@ void rank_set_kill(struct rank_set *c) {
         order(s, MESSAGE_KILL);
 }
 
+int64_t rank_set_exception(const struct rank_set *c, unsigned rank, int64_t now,
+                           char ret[TRACEBACK_TEXT_SIZE]) {
+    const struct rank_slot *s = c->seats;
+    ret[0] = '\0';
+    while (s != NULL && s->rank != rank)
+        s = s->next;
+    return s != NULL && !s->reported ? rank_exception_lasts(&s->exception, now, ret) : 0;
+}
+
 void rank_set_release(struct rank_set *c, unsigned rank) {
     struct rank_slot *s = find_seat(c, rank);
     if (s != NULL && s->reported)

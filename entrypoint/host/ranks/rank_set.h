@@ -19,6 +19,7 @@
 #include "common/system/progress.h"
 #include "entrypoint/host/monitor/kmsg.h"
 #include "entrypoint/host/observe/event_log.h"
+#include "entrypoint/host/ranks/rank_exception.h"
 #include "entrypoint/host/ranks/rank_monitor.h"
 #include "entrypoint/host/ranks/rank_sinks.h"
 #include "entrypoint/host/ranks/xid_watch.h"
@@ -107,6 +108,9 @@ uint64_t rank_set_step(const struct rank_set *c);
 struct progress_state rank_set_progress(const struct rank_set *c);
 /* The same of ranks that have ended, too, until the next attempt. */
 struct progress_state rank_set_progress_last(const struct rank_set *c);
+/* As rank_exception_lasts, of RANK; 0 if it is of another host, or has ended since. */
+int64_t rank_set_exception(const struct rank_set *c, unsigned rank, int64_t now,
+                           char ret[TRACEBACK_TEXT_SIZE]);
 /* Lets a shim that has reported exit. */
 void rank_set_release(struct rank_set *c, unsigned rank);
 /* Hands on what the master says of PMI (rank_pmi.h): KIND is MESSAGE_PAIRS with PAIRS, or

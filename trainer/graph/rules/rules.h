@@ -28,7 +28,7 @@ int rule_expect_rank(const struct graph *graph, const struct op *op, int slot, e
 
 /* Fails unless WINDOW is one and fits into X. */
 int rule_check_window(const struct op_window *window, const struct shape *x, struct error *err);
-/* The same for a pool, whose windows are square. */
+/* The same for a pool; its windows are square. */
 int rule_check_pool(const struct op_window *window, const struct shape *x, struct error *err);
 /* Returns the output shape of a window over X with CHANNELS channels. */
 struct shape rule_window_output(const struct shape *x, const struct op_window *window,

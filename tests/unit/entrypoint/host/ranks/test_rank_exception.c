@@ -61,14 +61,14 @@ static void a_rank_that_does_not_end_after_it_is_known(void) {
     rank_exception_init(&slots[1].exception, &folders);
     print(&slots[1].exception, true, of_main);
     const int64_t now = clock_now();
-    CU_ASSERT_EQUAL(rank_exception_lasts(&ranks, 5, now, text), 0); /* it may be about to end */
+    CU_ASSERT_EQUAL(rank_set_exception(&ranks, 5, now, text), 0); /* it may be about to end */
     const int64_t later = now + RANK_EXCEPTION_LASTS_NS;
-    CU_ASSERT_EQUAL(rank_exception_lasts(&ranks, 5, later, text), RANK_EXCEPTION_LASTS_NS);
+    CU_ASSERT_EQUAL(rank_set_exception(&ranks, 5, later, text), RANK_EXCEPTION_LASTS_NS);
     CU_ASSERT_STRING_EQUAL(text, "KeyError: 7 (train.py, line 3)");
-    CU_ASSERT_EQUAL(rank_exception_lasts(&ranks, 4, later, text), 0);
-    CU_ASSERT_EQUAL(rank_exception_lasts(&ranks, 6, later, text), 0);
+    CU_ASSERT_EQUAL(rank_set_exception(&ranks, 4, later, text), 0);
+    CU_ASSERT_EQUAL(rank_set_exception(&ranks, 6, later, text), 0);
     slots[1].reported = true;
-    CU_ASSERT_EQUAL(rank_exception_lasts(&ranks, 5, later, text), 0);
+    CU_ASSERT_EQUAL(rank_set_exception(&ranks, 5, later, text), 0);
     CU_ASSERT_STRING_EQUAL(text, "");
     held_clock_end();
 }
