@@ -4,6 +4,7 @@
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/export/onnx.h"
 #include "trainer/export/onnx_fields.h"
+#include "trainer/export/onnx_nodes.h"
 #include "trainer/graph/build/build.h"
 
 #include <stdio.h>
@@ -120,6 +121,58 @@ static void bytes_are_normalized_in_the_model(void) {
     CU_ASSERT_STRING_EQUAL(p.inputs, "image ");
 }
 
+/* The whole numbers of the node's attribute NAME, each with a blank. */
+static void numbers_of(struct protobuf_view node, const char *name, char text[WORDS]) {
+    struct protobuf_field field;
+    while (protobuf_next(&node, &field, NULL) == 1) {
+        char is[WORDS] = "";
+        struct protobuf_field part;
+        if (field.number != ONNX_NODE_ATTRIBUTE)
+            continue;
+        texts_of(field.view, ONNX_ATTRIBUTE_NAME, is);
+        while (strncmp(is, name, strlen(name)) == 0 && protobuf_next(&field.view, &part, NULL) == 1)
+            if (part.number == ONNX_ATTRIBUTE_I || part.number == ONNX_ATTRIBUTE_INTS)
+                (void)snprintf(text + strlen(text), WORDS - strlen(text), "%d ", (int)part.value);
+    }
+}
+
+/* Nodes alone, in a graph whose weights no file has. */
+static void windows_groups_and_maps_become_attributes(void) {
+    struct graph graph = {0};
+    struct buf out = {.max = 1 << 20};
+    bool used[64] = {0};
+    struct onnx_nodes nodes = {.graph = &graph, .out = &out, .used = used};
+    char types[WORDS] = "", groups[WORDS] = "", kernels[WORDS] = "", pads[WORDS] = "";
+    char axis[WORDS] = "", padding_counts[WORDS] = "";
+    struct protobuf_field field;
+    graph_init(&graph, DTYPE_F32, false);
+    int x = graph_input(&graph, "image", DTYPE_F32, shape_4(1, SIDE, SIDE, 4));
+    int a =
+        graph_conv2d(&graph, "a", x, 4, 6,
+                     (struct op_window){.kernel = 1, .stride = 1, .groups = 2, .across = {3, 1}});
+    int b = graph_avg_pool(&graph, x, (struct op_window){.kernel = 3, .stride = 1, .pad = 1});
+    (void)graph_concat(&graph, "both", (int[]){a, b}, 2);
+    CU_ASSERT_EQUAL_FATAL(graph_finish(&graph, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(onnx_nodes_add(&nodes, NULL), 0);
+    struct protobuf_view view = {(const uint8_t *)out.data, out.size};
+    while (protobuf_next(&view, &field, NULL) == 1) {
+        texts_of(field.view, ONNX_NODE_OP_TYPE, types);
+        numbers_of(field.view, "group", groups);
+        numbers_of(field.view, "kernel_shape", kernels);
+        numbers_of(field.view, "pads", pads);
+        numbers_of(field.view, "axis", axis);
+        numbers_of(field.view, "count_include_pad", padding_counts);
+    }
+    CU_ASSERT_STRING_EQUAL(types, "Conv AveragePool Concat ");
+    CU_ASSERT_STRING_EQUAL(groups, "2 ");
+    CU_ASSERT_STRING_EQUAL(kernels, "1 3 3 3 ");
+    CU_ASSERT_STRING_EQUAL(pads, "0 1 0 1 1 1 1 1 ");
+    CU_ASSERT_STRING_EQUAL(axis, "1 ");
+    CU_ASSERT_STRING_EQUAL(padding_counts, "1 ");
+    graph_done(&graph);
+    buf_done(&out);
+}
+
 static void operator_without_a_row_is_named(void) {
     const struct onnx_options options = {.name = "net"};
     struct safetensors none = {0};
@@ -136,4 +189,5 @@ static void operator_without_a_row_is_named(void) {
 }
 
 UNIT_SUITE("export.onnx", UNIT(bias_becomes_part_of_its_convolution),
-           UNIT(bytes_are_normalized_in_the_model), UNIT(operator_without_a_row_is_named))
+           UNIT(bytes_are_normalized_in_the_model), UNIT(operator_without_a_row_is_named),
+           UNIT(windows_groups_and_maps_become_attributes))
