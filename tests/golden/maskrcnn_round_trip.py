@@ -20,33 +20,16 @@ import sys
 import numpy as np
 import torch
 from pycocotools import mask as masks
-from torchvision.models.detection import MaskRCNN, maskrcnn_resnet50_fpn
-from torchvision.models.detection.backbone_utils import _resnet_fpn_extractor
-from torchvision.models.resnet import resnet50
-from torchvision.ops import FrozenBatchNorm2d
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "..", "bench"))
-from flowers_torch import read_safetensors, write_safetensors  # noqa: E402
+sys.path[:0] = [os.path.join(HERE, "..", "..", "bench"), os.path.join(HERE, "..", "..", "examples", "pytorch")]
+from flowers_torch import write_safetensors  # noqa: E402
 from maskrcnn_cpu import samples_of  # noqa: E402
+from maskrcnn_onnx import model_of, read_weights  # noqa: E402
 from maskrcnn_overfit import detect, scores_of  # noqa: E402
 
 BOUNDS = {"box": 0.1, "score": 1e-4, "mask": 0.99, "mAP": 1e-3}  # px, -, IoU, each of 24 numbers
 LEAST, PLACES, STEPS, RATE = 0.05, 100, 2, 1e-3
-
-
-def model_of(config, state):
-    """torchvision's network for these weights: norms of weights that were trained before do not learn."""
-    sizes = {"min_size": config["short_side"], "max_size": config["long_side"],
-             "image_mean": config["mean"], "image_std": config["std"]}
-    classes = len(config["classes"]) + 1
-    if any(name.endswith("num_batches_tracked") for name in state):
-        model = maskrcnn_resnet50_fpn(weights=None, weights_backbone=None, num_classes=classes, **sizes)
-    else:
-        body = resnet50(weights=None, norm_layer=FrozenBatchNorm2d)
-        model = MaskRCNN(_resnet_fpn_extractor(body, 3), num_classes=classes, **sizes)
-    model.load_state_dict(state, strict=True)
-    return model
 
 
 def evaluate(program, model, data, folder):
@@ -130,10 +113,8 @@ def main():
     program, trained, data, folder = sys.argv[1:5]
     with open(f"{trained}/config.json", encoding="utf-8") as file:
         config = json.load(file)
-    if config["preset"] != "tv":
-        sys.exit(f"preset {config['preset']} is not torchvision's")
     os.makedirs(folder, exist_ok=True)
-    model = model_of(config, read_safetensors(f"{trained}/model.safetensors"))
+    model = model_of(config, read_weights(f"{trained}/model.safetensors"))
     detect(model, data, f"{folder}/there.json")
     good = compare("there", data, (evaluate(program, trained, data, f"{folder}/there"),
                                    f"{folder}/there/detections.json"), f"{folder}/there.json")
