@@ -202,11 +202,13 @@ static bool is_in_column(const struct backend *backend, enum op_kind kind) {
     return strcmp(backend->table->name, "cpu") != 0 || strcmp(of_cpu[kind], "none") != 0;
 }
 
-/* Of some fused convolutions it has only those that its kernels can do. */
-static void check_support(const struct backend *backend, enum op_kind kind, bool supported) {
+/* Of some fused convolutions, and of those in groups, it has only what its kernels can do. */
+static void check_support(const struct backend *backend, const struct op *op, bool supported) {
+    const enum op_kind kind = op->kind;
     bool in_column = is_in_column(backend, kind);
     bool partly = kind == OP_CONV2D_AFFINE ||
-                  (kind >= OP_CONV2D_GRAD_DATA_NORM && kind <= OP_CONV2D_GRAD_DATA_ADD_DUAL_JOIN);
+                  (kind >= OP_CONV2D_GRAD_DATA_NORM && kind <= OP_CONV2D_GRAD_DATA_ADD_DUAL_JOIN) ||
+                  (kind >= OP_CONV2D_STATS && op_window_groups(&op->attr.window) > 1);
     bool right = supported == in_column || (in_column && partly);
     if (!right)
         printf("%s is%s there\n", op_name(kind), supported ? "" : " not");
@@ -234,7 +236,7 @@ void parity_check_rows(struct backend *backend, enum dtype dtype, enum parity_sc
         for (int op = 0; op < g.graph.op_count; op++) {
             bool supported = backend->table->supports(backend, &g.graph, &g.graph.ops[op]);
             if (scope == PARITY_ALL)
-                check_support(backend, g.graph.ops[op].kind, supported);
+                check_support(backend, &g.graph.ops[op], supported);
             if (supported)
                 compare_op(&g, ref, backend, op, result);
             affine |= supported && g.graph.ops[op].kind == OP_CONV2D_AFFINE;
