@@ -2,7 +2,7 @@
  * the statistics of a narrow one, names and shapes of the whole one. The values come from
  * inception_torch.py, which says how weights and pictures are made. An error is told in units of
  * the tensor's norm; three times torch's own in f32 is allowed, or the floor. */
-#include "tests/golden/golden.h"
+#include "tests/golden/golden_classifier.h"
 #include "trainer/backend/ref/ref.h"
 #include "trainer/graph/backend.h"
 #include "trainer/graph/program/program.h"
@@ -13,22 +13,6 @@
 #endif
 
 enum { VALUES_MAX = 128, PARAMETERS = 292 };
-
-struct golden {
-    struct golden_file file;
-    uint64_t seed;
-    int batch, side, classes, narrow;
-};
-
-static void read_golden(struct golden *g) {
-    unsigned long long seed = 0;
-    *g = (struct golden){0};
-    golden_open(&g->file, "inception/inception_v3");
-    const char *line = golden_line(&g->file, "case", NULL);
-    CU_ASSERT_EQUAL_FATAL(
-        sscanf(line, "%llu %d %d %d %d", &seed, &g->batch, &g->side, &g->classes, &g->narrow), 5);
-    g->seed = seed;
-}
 
 static bool ends(const char *name, const char *end) {
     const size_t size = strlen(name), length = strlen(end);
@@ -67,37 +51,8 @@ static void fill_store(struct store *store, uint64_t seed) {
     store_changed(store);
 }
 
-static void fill_inputs(struct program *program, const struct golden *g) {
-    size_t pixels = (size_t)(g->batch * g->side * g->side * 3), samples = (size_t)g->batch;
-    uint8_t *image = malloc(pixels);
-    int32_t label[VALUES_MAX];
-    float weight[VALUES_MAX];
-    CU_ASSERT_PTR_NOT_NULL_FATAL(image);
-    for (size_t i = 0; i < pixels; i++)
-        image[i] = (uint8_t)(hashed(hashed_name("image"), g->seed, i) >> 56);
-    for (size_t i = 0; i < samples; i++) {
-        label[i] = (int32_t)(hashed(hashed_name("label"), g->seed, i) % (uint64_t)g->classes);
-        weight[i] = 1;
-    }
-    CU_ASSERT_EQUAL(program_write(program, "image", image, pixels, NULL), 0);
-    CU_ASSERT_EQUAL(program_write(program, "label", label, samples * sizeof(*label), NULL), 0);
-    CU_ASSERT_EQUAL(program_write(program, "weight", weight, samples * sizeof(*weight), NULL), 0);
-    free(image);
-}
-
-static struct model_options options_of(const struct golden *g, bool training) {
-    return (struct model_options){.batch = g->batch,
-                                  .height = g->side,
-                                  .width = g->side,
-                                  .classes = g->classes,
-                                  .training = training,
-                                  .dtype = DTYPE_F32,
-                                  .mean = {0.485f, 0.456f, 0.406f},
-                                  .std = {0.229f, 0.224f, 0.225f}};
-}
-
 struct run {
-    struct golden g;
+    struct golden_classifier g;
     struct graph graphs[2]; /* of training, and of evaluation */
     struct program programs[2];
     struct store store;
@@ -105,9 +60,10 @@ struct run {
 
 static void open_run(struct run *r, struct backend *backend, enum fusion fusion) {
     *r = (struct run){0};
-    read_golden(&r->g);
+    golden_classifier_read(&r->g, "inception/inception_v3");
     for (int i = 0; i < 2; i++) {
-        const struct model_options options = options_of(&r->g, i == 0);
+        const struct model_options options =
+            golden_classifier_options(r->g.batch, r->g.side, r->g.classes, i == 0);
         CU_ASSERT_EQUAL_FATAL(inception_build_narrow(&r->graphs[i], &options, r->g.narrow, NULL),
                               0);
         CU_ASSERT_EQUAL_FATAL(program_compile(&r->programs[i], &r->graphs[i], &r->store, backend,
@@ -116,7 +72,7 @@ static void open_run(struct run *r, struct backend *backend, enum fusion fusion)
     }
     fill_store(&r->store, r->g.seed);
     for (int i = 0; i < 2; i++)
-        fill_inputs(&r->programs[i], &r->g);
+        golden_classifier_inputs(&r->g, &r->programs[i]);
 }
 
 static void close_run(struct run *r, struct backend *backend) {
@@ -190,7 +146,7 @@ static void the_cpu_is_torchs(void) {
 #endif
 
 /* The axes as a file of torchvision's has them. */
-static void check_shape(struct golden *g, const struct tensor *t) {
+static void check_shape(struct golden_classifier *g, const struct tensor *t) {
     const int64_t *dim = t->shape.dim;
     int64_t wanted[4] = {dim[0], dim[1], 0, 0};
     if (t->shape.rank == 4)
@@ -204,16 +160,17 @@ static void check_shape(struct golden *g, const struct tensor *t) {
 /* In evaluation, too, whose weights are those of a file. */
 static void names_and_shapes_are_torchvisions(void) {
     for (int training = 0; training < 2; training++) {
-        struct golden g;
+        struct golden_classifier g;
         struct graph graph;
         struct error err = {0};
         const struct model *model = model_need("inception_v3", &err);
         int64_t elements = 0;
         int count = 0;
-        read_golden(&g);
+        golden_classifier_read(&g, "inception/inception_v3");
         g.batch = 2;
         g.classes = 1000;
-        const struct model_options options = options_of(&g, training == 1);
+        const struct model_options options =
+            golden_classifier_options(g.batch, g.side, g.classes, training == 1);
         CU_ASSERT_PTR_NOT_NULL_FATAL(model);
         CU_ASSERT_EQUAL_FATAL(model->build(&graph, model, &options, &err), 0);
         for (int i = 0; i < graph.tensor_count; i++) {
@@ -243,8 +200,8 @@ static void small_pictures_are_refused(void) {
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct graph graph;
         struct error err = {0};
-        const struct golden g = {.batch = 2, .side = rows[i].side, .classes = 10};
-        const struct model_options options = options_of(&g, rows[i].training);
+        const struct model_options options =
+            golden_classifier_options(2, rows[i].side, 10, rows[i].training);
         const int result = inception_build(&graph, NULL, &options, &err);
         CU_ASSERT_EQUAL(result, rows[i].text == NULL ? 0 : -1);
         if (rows[i].text != NULL) {

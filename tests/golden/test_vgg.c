@@ -2,7 +2,7 @@
  * the whole one. The values come from vgg_torch.py, which says how weights and pictures are made.
  * An error is told in units of the tensor's norm; three times torch's own in f32 is allowed, or the
  * floor. */
-#include "tests/golden/golden.h"
+#include "tests/golden/golden_classifier.h"
 #include "trainer/backend/ref/ref.h"
 #include "trainer/graph/backend.h"
 #include "trainer/graph/program/program.h"
@@ -13,22 +13,6 @@
 #endif
 
 enum { VALUES_MAX = 64 };
-
-struct golden {
-    struct golden_file file;
-    uint64_t seed;
-    int batch, side, classes, narrow;
-};
-
-static void read_golden(struct golden *g) {
-    unsigned long long seed = 0;
-    *g = (struct golden){0};
-    golden_open(&g->file, "vgg/vgg16");
-    const char *line = golden_line(&g->file, "case", NULL);
-    CU_ASSERT_EQUAL_FATAL(
-        sscanf(line, "%llu %d %d %d %d", &seed, &g->batch, &g->side, &g->classes, &g->narrow), 5);
-    g->seed = seed;
-}
 
 static void fill_parameters(struct store *store, uint64_t seed) {
     for (int k = 0; k < store->slot_count; k++) {
@@ -43,52 +27,21 @@ static void fill_parameters(struct store *store, uint64_t seed) {
     store_changed(store);
 }
 
-static void fill_inputs(struct program *program, const struct golden *g) {
-    size_t pixels = (size_t)(g->batch * g->side * g->side * 3);
-    uint8_t *image = malloc(pixels);
-    int32_t label[VALUES_MAX];
-    float weight[VALUES_MAX];
-    CU_ASSERT_PTR_NOT_NULL_FATAL(image);
-    for (size_t i = 0; i < pixels; i++)
-        image[i] = (uint8_t)(hashed(hashed_name("image"), g->seed, i) >> 56);
-    for (int i = 0; i < g->batch; i++) {
-        label[i] =
-            (int32_t)(hashed(hashed_name("label"), g->seed, (size_t)i) % (uint64_t)g->classes);
-        weight[i] = 1;
-    }
-    size_t samples = (size_t)g->batch;
-    CU_ASSERT_EQUAL(program_write(program, "image", image, pixels, NULL), 0);
-    CU_ASSERT_EQUAL(program_write(program, "label", label, samples * sizeof(*label), NULL), 0);
-    CU_ASSERT_EQUAL(program_write(program, "weight", weight, samples * sizeof(*weight), NULL), 0);
-    free(image);
-}
-
-static struct model_options options_of(int batch, int side, int classes) {
-    return (struct model_options){.batch = batch,
-                                  .height = side,
-                                  .width = side,
-                                  .classes = classes,
-                                  .training = true,
-                                  .dtype = DTYPE_F32,
-                                  .mean = {0.485f, 0.456f, 0.406f},
-                                  .std = {0.229f, 0.224f, 0.225f}};
-}
-
 static void check_network(struct backend *backend, enum fusion fusion) {
-    struct golden g;
+    struct golden_classifier g;
     struct graph graph;
     struct store store = {0};
     struct program program = {0};
     struct error err = {0};
     float logits[VALUES_MAX], metrics[LOSS_METRICS];
-    read_golden(&g);
-    struct model_options options = options_of(g.batch, g.side, g.classes);
+    golden_classifier_read(&g, "vgg/vgg16");
+    struct model_options options = golden_classifier_options(g.batch, g.side, g.classes, true);
     CU_ASSERT_EQUAL_FATAL(vgg_build_narrow(&graph, &options, g.narrow, &err), 0);
     CU_ASSERT_EQUAL_FATAL(program_compile(&program, &graph, &store, backend,
                                           &(struct compile_options){.fusion = fusion}, &err),
                           0);
     fill_parameters(&store, g.seed);
-    fill_inputs(&program, &g);
+    golden_classifier_inputs(&g, &program);
     CU_ASSERT_EQUAL_FATAL(program_run(&program, NULL, &err), 0);
     int count = g.batch * g.classes;
     CU_ASSERT_FATAL(count <= VALUES_MAX);
@@ -132,7 +85,7 @@ static void the_cpu_is_torchs(void) {
 #endif
 
 /* The axes as a file of torchvision's has them. */
-static void check_shape(struct golden *g, const struct tensor *t) {
+static void check_shape(struct golden_classifier *g, const struct tensor *t) {
     const int64_t *dim = t->shape.dim;
     int64_t wanted[4] = {dim[0], dim[1], 0, 0};
     int rank = t->file == FILE_MATRIX ? 2 : t->shape.rank;
@@ -148,14 +101,14 @@ static void check_shape(struct golden *g, const struct tensor *t) {
 }
 
 static void names_and_shapes_are_torchvisions(void) {
-    struct golden g;
+    struct golden_classifier g;
     struct graph graph;
     struct error err = {0};
-    struct model_options options = options_of(1, 224, 1000);
+    struct model_options options = golden_classifier_options(1, 224, 1000, true);
     const struct model *model = model_need("vgg16", &err);
     int64_t elements = 0;
     int count = 0;
-    read_golden(&g);
+    golden_classifier_read(&g, "vgg/vgg16");
     CU_ASSERT_PTR_NOT_NULL_FATAL(model);
     CU_ASSERT_EQUAL_FATAL(model->build(&graph, model, &options, &err), 0);
     for (int i = 0; i < graph.tensor_count; i++) {
@@ -177,7 +130,7 @@ static void other_sizes_are_refused(void) {
     static const int sides[] = {32, 223, 256};
     for (size_t i = 0; i < sizeof(sides) / sizeof(sides[0]); i++) {
         struct graph graph;
-        struct model_options options = options_of(1, sides[i], 10);
+        struct model_options options = golden_classifier_options(1, sides[i], 10, true);
         CU_ASSERT_EQUAL(vgg_build(&graph, NULL, &options, &err), -1);
         CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
         ASSERT_CONTAINS(err.text, "224 to 255");

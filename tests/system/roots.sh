@@ -1,9 +1,21 @@
-# Root directories that are not ours, in which hosts run the static launcher. Sourced behind lib.sh, with `file` set to
-# that launcher; they are made once and lie in .cache/static/roots.
+# Root directories that are not ours, in which hosts run the static launcher. Sourced after lib.sh, with `dynamic` set to
+# the folder of this machine's programs; they are made once and lie in .cache/static/roots.
 # shellcheck shell=sh disable=SC2154,SC2016
 
 roots=$top/.cache/static/roots
 mkdir -p "$roots"
+
+# take_static_launcher [PROGRAM]...: builds the static launcher, which $file is from then on; the script is skipped where
+# a program for that, or one of the PROGRAMs, is missing.
+take_static_launcher() {
+    for program in cmake ninja perl pkg-config "$@"; do
+        command -v "$program" >/dev/null || skip "no $program"
+    done
+    sh "$top/docker/static.sh" || { echo "FAILED: docker/static.sh"; exit 1; }
+    file=$top/build/static-x86_64/bin/ringmaster
+    # A program that the tests time by is this machine's.
+    export RINGMASTER_BIN="$dynamic"
+}
 
 # root_of NAME: a folder with that root, made once; 1 where there is no way to its packages. NAME is debian-12 or
 # debian-13, either with "-pytorch" at its end for Debian's own PyTorch, or busybox, or musl.

@@ -2,7 +2,7 @@
 # Parameters on the last of three hosts (--strategy ps-async): one of the hosts that train is slow, and training comes as
 # far as with allreduce; how many pictures a second each of them sees is told, not judged. A stop ends all with one
 # code and a checkpoint.
-# shellcheck disable=SC2154  # lib.sh's variables
+# shellcheck disable=SC2034,SC2154  # variables for servers.sh, and of lib.sh
 . "$(dirname "$0")/lib.sh"
 
 [ -x "$RINGMASTER_BIN/ringtrain" ] || skip "$RINGMASTER_BIN/ringtrain is not built"
@@ -43,24 +43,8 @@ a_slow_host_learns_with_the_others() {
     check "as far" less "$apart" "$(awk -v a="$together" 'BEGIN { print a + 0.5 }')"
 }
 
-a_stop_ends_servers_and_workers() {
-    ring 3
-    trains stopped --steps 100000 --strategy ps-async --server-hosts 1
-    check "it trains" wait_for "$PATIENCE" says 1 'train step=' || return
-    hosts stop 2
-    all_end "$PATIENCE" 143 $everyone || return
-    check "a checkpoint" sh -c "ls $share/stopped/steps/step-*.safetensors >/dev/null"
-}
-
-a_lost_server_ends_the_attempt() {
-    ring 3
-    trains lost --steps 100000 --strategy ps-async --server-hosts 1
-    check "it trains" wait_for "$PATIENCE" says 1 'train step=' || return
-    hosts kill 3
-    check "hosts end" hosts wait "$PATIENCE" 1 2 || return
-    for host in 1 2; do check "code of host $host" equal "$(hosts code "$host")" 73; done
-    all_name 'algo-3' 1 2
-}
+strategy=ps-async stopped_host=2
+. "$system/servers.sh"
 
 CASES=${CASES:-a_slow_host_learns_with_the_others a_stop_ends_servers_and_workers a_lost_server_ends_the_attempt}
 run_cases

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Parameters on the last host of a job (--strategy ps-sync --server-hosts): the hosts that train leave the bits of
 # allreduce among them alone; a stop ends all with one code and a checkpoint; and the server's host is lost.
-# shellcheck disable=SC2154  # lib.sh's variables
+# shellcheck disable=SC2034,SC2154  # variables for servers.sh, and of lib.sh
 . "$(dirname "$0")/lib.sh"
 
 [ -x "$RINGMASTER_BIN/ringtrain" ] || skip "$RINGMASTER_BIN/ringtrain is not built"
@@ -15,7 +15,7 @@ trains() {
     mkdir -m 1777 "$share/$name"
     start_all -e RINGMASTER_RANKS_PER_HOST=2 -- ringmaster train --data synthetic --synthetic-images 64 \
         --model resnet20 --image-size 32 --batch-size 2 --threads 1 --data-threads 1 --validation none --comm tcp \
-        --model-dir "$share/$name/model" --checkpoint-dir "$share/$name/steps" "$@"
+        --report-every 1 --model-dir "$share/$name/model" --checkpoint-dir "$share/$name/steps" "$@"
 }
 prints() { echo "$1" | grep -qE -- "$2" || { echo "  no line like '$2'"; return 1; }; }
 
@@ -34,24 +34,8 @@ workers_leave_the_bits_of_allreduce() {
     rm -f "$kept"
 }
 
-a_stop_ends_servers_and_workers() {
-    ring 3
-    trains stopped --steps 100000 --strategy ps-sync --server-hosts 1 --report-every 1
-    check "it trains" wait_for "$PATIENCE" says 1 'train step=' || return
-    hosts stop 3
-    all_end "$PATIENCE" 143 $everyone || return
-    check "a checkpoint" sh -c "ls $share/stopped/steps/step-*.safetensors >/dev/null"
-}
-
-a_lost_server_ends_the_attempt() {
-    ring 3
-    trains lost --steps 100000 --strategy ps-sync --server-hosts 1 --report-every 1
-    check "it trains" wait_for "$PATIENCE" says 1 'train step=' || return
-    hosts kill 3
-    check "hosts end" hosts wait "$PATIENCE" 1 2 || return
-    for host in 1 2; do check "code of host $host" equal "$(hosts code "$host")" 73; done
-    all_name 'algo-3' 1 2
-}
+strategy=ps-sync stopped_host=3
+. "$system/servers.sh"
 
 CASES=${CASES:-workers_leave_the_bits_of_allreduce a_stop_ends_servers_and_workers a_lost_server_ends_the_attempt}
 run_cases

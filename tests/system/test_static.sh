@@ -2,21 +2,14 @@
 # The static launcher (docker/static.sh) in roots that are not ours: Debian 12 and 13 as debootstrap makes
 # them, and one of busybox alone. Nothing is copied in but that one file. In sh tests/run.sh long alone, as
 # the compiler and the roots come from the network; CASES="..." runs some of them.
-# shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
+# shellcheck disable=SC2034,SC2154,SC2016  # variables of lib.sh and for roots.sh; scripts that the hosts expand
 dynamic=${RINGMASTER_BIN:-$(cd "$(dirname "$0")/../.." && pwd)/build/release/bin}
 . "$(dirname "$0")/lib.sh"
 
 [ "$DRIVER" = ns ] || skip "its roots are folders of this machine"
 [ -n "${RINGMASTER_LONG:-}${CASES:-}" ] || skip "builds a compiler's worth of libraries: sh tests/run.sh long"
-for program in cmake ninja perl pkg-config debootstrap; do
-    command -v $program >/dev/null || skip "no $program"
-done
-static=$top/build/static-x86_64
-sh "$top/docker/static.sh" || { echo "FAILED: docker/static.sh"; exit 1; }
-file=$static/bin/ringmaster
 . "$system/roots.sh"
-# A program that the tests time by is this machine's.
-export RINGMASTER_BIN="$dynamic"
+take_static_launcher debootstrap
 
 it_needs_no_library() {
     checks=$((checks + 1))

@@ -8,14 +8,8 @@ dynamic=${RINGMASTER_BIN:-$(cd "$(dirname "$0")/../.." && pwd)/build/release/bin
 
 [ "$DRIVER" = ns ] || skip "its roots are folders of this machine"
 [ -n "${RINGMASTER_LONG:-}${CASES:-}" ] || skip "builds a compiler's worth of libraries: sh tests/run.sh long"
-for program in cmake ninja perl pkg-config; do
-    command -v $program >/dev/null || skip "no $program"
-done
-sh "$top/docker/static.sh" || { echo "FAILED: docker/static.sh"; exit 1; }
-file=$top/build/static-x86_64/bin/ringmaster
 . "$system/roots.sh"
-# A program that the tests time by is this machine's.
-export RINGMASTER_BIN="$dynamic"
+take_static_launcher
 
 # compiled PROCESSOR NAME [OPTION]...: the ranks' program for that processor, by the launcher's compiler.
 compiled() {

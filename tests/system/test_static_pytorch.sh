@@ -9,14 +9,8 @@ dynamic=${RINGMASTER_BIN:-$(cd "$(dirname "$0")/../.." && pwd)/build/release/bin
 
 [ "$DRIVER" = ns ] || skip "test_frameworks.sh runs PyTorch in containers"
 [ -n "${RINGMASTER_LONG:-}${CASES:-}" ] || skip "takes many minutes: sh tests/run.sh long"
-for program in cmake ninja perl pkg-config debootstrap; do
-    command -v $program >/dev/null || skip "no $program"
-done
-sh "$top/docker/static.sh" || { echo "FAILED: docker/static.sh"; exit 1; }
-file=$top/build/static-x86_64/bin/ringmaster
 . "$system/roots.sh"
-# A program that the tests time by is this machine's.
-export RINGMASTER_BIN="$dynamic"
+take_static_launcher debootstrap
 
 # begin HOST [-e NAME=VALUE]...: as the example's image would. Debian's PyTorch is built without libuv.
 begin() {

@@ -253,3 +253,13 @@ same_model() {
     checks=$((checks + 1))
     cmp "$work/$1/model.safetensors" "$work/$2/model.safetensors" || fail "$2 is another model than $1"
 }
+
+# stop_server: for the trap of a script that leaves with what it would have, and leaves no server running; its process
+# is $server, empty for none.
+stop_server() {
+    left=$?
+    [ -z "${server:-}" ] || kill "$server" 2>/dev/null || true
+    set +e
+    (exit "$left")
+    finish
+}

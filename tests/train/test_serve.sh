@@ -40,13 +40,6 @@ ended() {
     checks=$((checks + 1))
 }
 
-stop_server() {
-    left=$?
-    [ -z "$server" ] || kill "$server" 2>/dev/null || true
-    set +e
-    (exit "$left")
-    finish
-}
 trap stop_server EXIT
 
 echo "answers are those of predict"

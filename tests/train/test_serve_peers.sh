@@ -11,13 +11,6 @@ python=${RINGMASTER_ONNX_PYTHON:-$top/build/onnx/bin/python}
     { cat "$work/venv"; skip "onnx and onnxruntime are not here"; }
 "$ringtrain" prepare shapes "$data" --train 64 --validation 100 --classes 4 --side 96 >"$work/out" || fail "no data"
 server=
-stop_server() {
-    left=$?
-    [ -z "$server" ] || kill "$server" 2>/dev/null || true
-    set +e
-    (exit "$left")
-    finish
-}
 trap stop_server EXIT
 
 # agrees MODEL SIDE MOST: a network that has learnt for some steps, served in batches of at most MOST.

@@ -230,10 +230,8 @@ int inception_build_narrow(struct graph *graph, const struct model_options *o, i
     graph_init(graph, o->dtype, o->training);
     if (check(o, err) != 0)
         return -1;
-    int image = graph_input(graph, "image", DTYPE_U8, shape_4(o->batch, o->height, o->width, 3));
-    int label = graph_input(graph, "label", DTYPE_I32, shape_1(o->batch));
-    int weight = graph_input(graph, "weight", DTYPE_F32, shape_1(o->batch));
-    int x = graph_image_normalize(graph, image, o->mean, o->std,
+    const struct graph_samples s = graph_labelled_images(graph, o->batch, o->height, o->width);
+    int x = graph_image_normalize(graph, s.image, o->mean, o->std,
                                   o->stem_channels == 0 ? 3 : o->stem_channels);
     x = stem(b, x);
     x = block_a(b, "Mixed_5b", x, 32);
@@ -254,12 +252,12 @@ int inception_build_narrow(struct graph *graph, const struct model_options *o, i
         x = graph_dropout(graph, x, graph_sample_keys(graph, o->batch), o->dropout, 0);
     x = linear(b, "fc", x, features, o->classes, INIT_NORMAL_TENTH);
     const int logits = graph_keep(graph, x, "logits");
-    x = graph_softmax_cross_entropy(graph, logits, label, weight, o->label_smoothing);
+    x = graph_softmax_cross_entropy(graph, logits, s.label, s.weight, o->label_smoothing);
     (void)graph_keep(graph, x, "metrics");
     if (o->training) {
         const int second = graph_keep(graph, aux, "aux_logits");
-        x = graph_softmax_cross_entropy_weighted(graph, second, label, weight, o->label_smoothing,
-                                                 AUX_WEIGHT);
+        x = graph_softmax_cross_entropy_weighted(graph, second, s.label, s.weight,
+                                                 o->label_smoothing, AUX_WEIGHT);
         (void)graph_keep(graph, x, "aux_metrics");
     }
     if (graph_finish(graph, err) != 0)

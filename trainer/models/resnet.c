@@ -83,11 +83,9 @@ int resnet_build(struct graph *graph, const struct resnet_config *config,
     graph_init(graph, config->dtype, config->training);
     if (check(config, err) != 0)
         return -1;
-    struct resnet_tensors t;
-    t.image = graph_input(graph, "image", DTYPE_U8,
-                          shape_4(config->batch, config->image_size, config->image_size, 3));
-    t.label = graph_input(graph, "label", DTYPE_I32, shape_1(config->batch));
-    t.weight = graph_input(graph, "weight", DTYPE_F32, shape_1(config->batch));
+    const struct graph_samples s =
+        graph_labelled_images(graph, config->batch, config->image_size, config->image_size);
+    struct resnet_tensors t = {.image = s.image, .label = s.label, .weight = s.weight};
     int channels = config->stem_channels == 0 ? 3 : config->stem_channels;
     int x = graph_image_normalize(graph, t.image, config->mean, config->std, channels);
     x = graph_global_avg_pool(graph, body(graph, config, x));

@@ -76,10 +76,8 @@ int vgg_build_narrow(struct graph *graph, const struct model_options *o, int nar
     graph_init(graph, o->dtype, o->training);
     if (check(o, err) != 0)
         return -1;
-    int image = graph_input(graph, "image", DTYPE_U8, shape_4(o->batch, o->height, o->width, 3));
-    int label = graph_input(graph, "label", DTYPE_I32, shape_1(o->batch));
-    int weight = graph_input(graph, "weight", DTYPE_F32, shape_1(o->batch));
-    int x = graph_image_normalize(graph, image, o->mean, o->std, channels);
+    const struct graph_samples s = graph_labelled_images(graph, o->batch, o->height, o->width);
+    int x = graph_image_normalize(graph, s.image, o->mean, o->std, channels);
     x = features(graph, x, 3, narrow);
     const bool drops = o->training && o->dropout > 0;
     const int key = drops ? graph_sample_keys(graph, o->batch) : TENSOR_NONE;
@@ -89,7 +87,7 @@ int vgg_build_narrow(struct graph *graph, const struct model_options *o, int nar
     x = drops ? graph_dropout(graph, x, key, o->dropout, 1) : x;
     x = linear(graph, 6, x, shape_2(o->classes, hidden), true);
     int logits = graph_keep(graph, x, "logits");
-    int loss = graph_softmax_cross_entropy(graph, logits, label, weight, o->label_smoothing);
+    int loss = graph_softmax_cross_entropy(graph, logits, s.label, s.weight, o->label_smoothing);
     (void)graph_keep(graph, loss, "metrics");
     if (graph_finish(graph, err) != 0)
         return error_wrap(err, "vgg16");

@@ -120,6 +120,15 @@ int graph_op(struct graph *graph, enum op_kind kind, const char *name, const int
     return builder_append(graph, kind, name, inputs, attr);
 }
 
+struct graph_samples graph_labelled_images(struct graph *graph, int64_t count, int64_t height,
+                                           int64_t width) {
+    struct graph_samples s;
+    s.image = graph_input(graph, "image", DTYPE_U8, shape_4(count, height, width, 3));
+    s.label = graph_input(graph, "label", DTYPE_I32, shape_1(count));
+    s.weight = graph_input(graph, "weight", DTYPE_F32, shape_1(count));
+    return s;
+}
+
 int graph_image_normalize(struct graph *graph, int image, const float mean[3], const float std[3],
                           int channels) {
     struct op_attr attr = {.channels = channels};

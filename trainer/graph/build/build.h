@@ -28,6 +28,15 @@ void graph_rows(struct graph *graph, int rows);
  * gradients of their sum. */
 void graph_loss(struct graph *graph, int tensor);
 
+/* Inputs of a network that classifies. */
+struct graph_samples {
+    int image;  /* "image", u8 [N,H,W,3] */
+    int label;  /* "label", i32 [N], 0-based */
+    int weight; /* "weight", f32 [N]: 1, or 0 for a slot that only fills the batch */
+};
+struct graph_samples graph_labelled_images(struct graph *graph, int64_t count, int64_t height,
+                                           int64_t width);
+
 /* --- operators -------------------------------------------------------------------------------- */
 int graph_image_normalize(struct graph *graph, int image, const float mean[3], const float std[3],
                           int channels);
