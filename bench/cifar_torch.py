@@ -1,7 +1,10 @@
-"""PyTorch's side of bench/cifar_cuda.sh: the same ResNet-20 and recipe. All pictures are decoded once by
-all cores and lie on the GPU from then on; they are cropped and mirrored there.
+"""PyTorch's side of bench/cifar.sh and bench/cifar_cuda.sh: the same ResNet-20 and recipe. All pictures
+are decoded once by all cores and lie on the device from then on; they are cropped and mirrored there.
 
-    cifar_torch.py DATA EPOCHS
+    cifar_torch.py DATA EPOCHS [cosine|he]
+
+cosine   cifar_cuda.sh's recipe, in f16 on a GPU (the default)
+he       He et al., arXiv 1512.03385, section 4.2, cut to EPOCHS epochs, in f32 on the CPU
 """
 
 import glob
@@ -10,6 +13,7 @@ import multiprocessing
 import os
 import sys
 import time
+import types
 
 try:
     import numpy
@@ -20,7 +24,12 @@ except ImportError as error:
     print(f"no PyTorch: {error}")
     sys.exit(77)
 
-BATCH, PEAK, WARM_EPOCHS = 256, 0.2, 2
+RECIPES = {
+    "cosine": types.SimpleNamespace(device="cuda", batch=256, peak=0.2, warm_epochs=2, nesterov=True,
+                                    weight_decay=5e-4, label_smoothing=0.1),
+    "he": types.SimpleNamespace(device="cpu", batch=128, peak=0.1, warm_epochs=0, nesterov=False,
+                                weight_decay=1e-4, label_smoothing=0),
+}
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
@@ -29,17 +38,19 @@ def decode(path):
         return numpy.asarray(picture.convert("RGB"))
 
 
-def load(folder):
+def load(folder, device):
     classes = sorted(os.listdir(folder))
     paths = [(path, label) for label, name in enumerate(classes)
              for path in sorted(glob.glob(f"{folder}/{name}/*.jpg"))]
     with multiprocessing.Pool() as pool:
         pictures = pool.map(decode, [path for path, _ in paths], chunksize=256)
-    images = torch.from_numpy(numpy.stack(pictures)).cuda().permute(0, 3, 1, 2).float()
-    mean = torch.tensor(MEAN, device="cuda").view(1, 3, 1, 1)
-    std = torch.tensor(STD, device="cuda").view(1, 3, 1, 1)
-    images = ((images / 255 - mean) / std).half().contiguous(memory_format=torch.channels_last)
-    return images, torch.tensor([label for _, label in paths], device="cuda")
+    images = torch.from_numpy(numpy.stack(pictures)).to(device).permute(0, 3, 1, 2).float()
+    mean = torch.tensor(MEAN, device=device).view(1, 3, 1, 1)
+    std = torch.tensor(STD, device=device).view(1, 3, 1, 1)
+    images = ((images / 255 - mean) / std).contiguous(memory_format=torch.channels_last)
+    if device == "cuda":
+        images = images.half()
+    return images, torch.tensor([label for _, label in paths], device=device)
 
 
 class Block(nn.Module):
@@ -71,57 +82,87 @@ def resnet20():
 
 def crops(images):
     padded = nn.functional.pad(images, (4, 4, 4, 4))
-    count, size = images.shape[0], images.shape[-1]
-    at = torch.randint(0, 9, (2, count, 1), device="cuda")
-    rows = at[0] + torch.arange(size, device="cuda")
-    columns = at[1] + torch.arange(size, device="cuda")
-    flip = torch.rand(count, 1, device="cuda") < 0.5
+    device, count, size = images.device, images.shape[0], images.shape[-1]
+    at = torch.randint(0, 9, (2, count, 1), device=device)
+    rows = at[0] + torch.arange(size, device=device)
+    columns = at[1] + torch.arange(size, device=device)
+    flip = torch.rand(count, 1, device=device) < 0.5
     columns = torch.where(flip, columns.flip(1), columns)
-    picked = padded.permute(0, 2, 3, 1)[torch.arange(count, device="cuda")[:, None, None],
+    picked = padded.permute(0, 2, 3, 1)[torch.arange(count, device=device)[:, None, None],
                                         rows[:, :, None], columns[:, None, :]]
     return picked.permute(0, 3, 1, 2)
 
 
+def he_initial(model):
+    """The weights' distribution of He et al., as torchvision's ResNets draw it."""
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
+
+
+def rate_at(recipe, name, step, steps, epochs):
+    """The learning rate of a step: warm-up and cosine, or He's falls after a half and three quarters."""
+    if name == "he":
+        return recipe.peak * 0.1 ** sum(step >= steps * epochs * part for part in (0.5, 0.75))
+    warm, total = recipe.warm_epochs * steps, epochs * steps
+    if step < warm:
+        return recipe.peak * (step + 1) / warm
+    return recipe.peak * (1 + math.cos(math.pi * (step - warm) / (total - warm))) / 2
+
+
+def top1(model, images, labels, autocast):
+    model.eval()
+    right = 0
+    with torch.no_grad(), autocast():
+        for i in range(0, len(images), 1000):
+            right += (model(images[i:i + 1000]).argmax(1) == labels[i:i + 1000]).sum().item()
+    return right / len(images)
+
+
 def main():
     data, epochs = sys.argv[1], int(sys.argv[2])
-    if not torch.cuda.is_available():
+    name = sys.argv[3] if len(sys.argv) > 3 else "cosine"
+    recipe = RECIPES[name]
+    gpu = recipe.device == "cuda"
+    if gpu and not torch.cuda.is_available():
         print("no device")
         sys.exit(77)
     started = time.time()
-    images, labels = load(data + "/train")
-    test_images, test_labels = load(data + "/test")
+    images, labels = load(data + "/train", recipe.device)
+    test_images, test_labels = load(data + "/test", recipe.device)
     decoded = time.time() - started
-    torch.manual_seed(0)
+    torch.manual_seed(int(os.environ.get("SEED", 0)))
     torch.backends.cudnn.benchmark = True
-    model = resnet20().cuda().to(memory_format=torch.channels_last)
-    compiled = torch.compile(model)
-    sgd = torch.optim.SGD(model.parameters(), lr=0, momentum=0.9, nesterov=True, weight_decay=5e-4,
-                          fused=True)
-    scaler = torch.amp.GradScaler("cuda", init_scale=1024)
-    criterion = nn.CrossEntropyLoss(label_smoothing=0.1)
-    steps = len(images) // BATCH
-    warm, total, step = WARM_EPOCHS * steps, epochs * steps, 0
-    for _ in range(epochs):
-        order = torch.randperm(len(images), device="cuda")
+    model = resnet20()
+    if name == "he":
+        he_initial(model)
+    model = model.to(recipe.device, memory_format=torch.channels_last)
+    forward = torch.compile(model) if gpu else model
+    sgd = torch.optim.SGD(model.parameters(), lr=0, momentum=0.9, nesterov=recipe.nesterov,
+                          weight_decay=recipe.weight_decay, fused=True)
+    scaler = torch.amp.GradScaler(recipe.device, init_scale=1024, enabled=gpu)
+    criterion = nn.CrossEntropyLoss(label_smoothing=recipe.label_smoothing)
+
+    def autocast():
+        return torch.autocast(recipe.device, torch.float16 if gpu else torch.bfloat16, enabled=gpu)
+
+    steps = len(images) // recipe.batch
+    for epoch in range(epochs):
+        model.train()
+        order = torch.randperm(len(images), device=recipe.device)
         for i in range(steps):
-            chosen = order[i * BATCH:(i + 1) * BATCH]
-            done = (step - warm) / (total - warm)
-            sgd.param_groups[0]["lr"] = PEAK * (
-                (step + 1) / warm if step < warm else (1 + math.cos(math.pi * done)) / 2)
-            with torch.autocast("cuda", torch.float16):
-                loss = criterion(compiled(crops(images[chosen])), labels[chosen])
+            chosen = order[i * recipe.batch:(i + 1) * recipe.batch]
+            sgd.param_groups[0]["lr"] = rate_at(recipe, name, epoch * steps + i, steps, epochs)
+            with autocast():
+                loss = criterion(forward(crops(images[chosen])), labels[chosen])
             sgd.zero_grad()
             scaler.scale(loss).backward()
             scaler.step(sgd)
             scaler.update()
-            step += 1
-    model.eval()
-    right = 0
-    with torch.no_grad(), torch.autocast("cuda", torch.float16):
-        for i in range(0, len(test_images), 1000):
-            right += (model(test_images[i:i + 1000]).argmax(1) == test_labels[i:i + 1000]).sum().item()
-    print(f"cifar PyTorch top1={right / len(test_images):.4f} seconds={time.time() - started:.0f} "
-          f"(decoding once: {decoded:.0f}) epochs={epochs}")
+        print(f"epoch {epoch + 1} loss {loss.item():.3f} at {time.time() - started:.0f} s",
+              file=sys.stderr, flush=True)
+    print(f"cifar PyTorch top1={top1(model, test_images, test_labels, autocast):.4f} "
+          f"seconds={time.time() - started:.0f} (decoding once: {decoded:.0f}) epochs={epochs}")
 
 
 main()

@@ -1,0 +1,54 @@
+#!/bin/sh
+# CIFAR-10 as JPEGs on the CPU: a ResNet-20 by the recipe cifar-he, cut to fewer epochs, by ringtrain
+# and by PyTorch: top-1 on the test set and seconds, decoding included, a line for each side.
+#
+#   RINGMASTER_DATA=DIR sh bench/cifar.sh [SEED...]          default seed 0
+#
+#   RINGMASTER_DATA   a folder with cifar10-jpg/{train,test}/CLASS/*.jpg or cifar10-jpg.tar.gz
+#   EPOCHS            default 28; the rate falls after a half and three quarters of them
+#   PYTHON            a Python with torch and Pillow, default python3
+#   PRESET            of the build that is measured, default release
+#   SIDES             which sides train, default "ringtrain torch"
+#   OUT               a folder that keeps models and logs
+set -eu
+cd "$(dirname "$0")/.."
+[ -n "${RINGMASTER_DATA:-}" ] || { echo "RINGMASTER_DATA names no folder" >&2; exit 64; }
+[ $# -gt 0 ] || set -- 0
+python=${PYTHON:-python3}
+epochs=${EPOCHS:-28}
+ringtrain=build/${PRESET:-release}/bin/ringtrain
+[ -x "$ringtrain" ] || { echo "$ringtrain is not built" >&2; exit 64; }
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+out=${OUT:-$work}
+mkdir -p "$out"
+data=$RINGMASTER_DATA/cifar10-jpg
+if [ ! -d "$data" ]; then
+    tar -xzf "$RINGMASTER_DATA/cifar10-jpg.tar.gz" -C "$work"
+    data=$work/cifar10-jpg
+fi
+
+# train_ringtrain SEED
+train_ringtrain() {
+    started=$(date +%s)
+    "$ringtrain" train --data "$data/train" --validation "$data/test" --recipe cifar-he \
+        --epochs "$epochs" --milestones "$((epochs / 2)),$((epochs * 3 / 4))" --cache ram --seed "$1" \
+        --eval-every 0 --report-every 390 --log metrics --resume none \
+        --model-dir "$out/model-$1" --checkpoint-dir "$work/checkpoints-$1" \
+        </dev/null >"$out/ringtrain-$1.out" 2>"$out/ringtrain-$1.log"
+    top1=$(sed -n 's/^eval .*top1=\([0-9.]*\).*/\1/p' "$out/ringtrain-$1.out" | tail -n 1)
+    echo "cifar ringtrain top1=$top1 seconds=$(($(date +%s) - started)) epochs=$epochs seed=$1"
+}
+
+for seed in "$@"; do
+    for side in ${SIDES:-ringtrain torch}; do
+        if [ "$side" = ringtrain ]; then
+            train_ringtrain "$seed"
+        else
+            line=$(SEED=$seed "$python" bench/cifar_torch.py "$data" "$epochs" he \
+                2>"$out/torch-$seed.log" | tail -n 1)
+            echo "$line seed=$seed"
+        fi
+    done
+done
