@@ -3,6 +3,7 @@ seed and a place (tests/golden/hashed.h says the same in C)."""
 import numpy as np
 
 PROJECTIONS = 8
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 MASK = (1 << 64) - 1
 
 
@@ -35,3 +36,11 @@ def products(name, tensor):
     signs = hashes("projection " + name, 0, flat.size)
     return [float(np.where(signs >> np.uint64(63 - k) & np.uint64(1), flat, -flat).sum())
             for k in range(PROJECTIONS)]
+
+
+def labelled_images(seed, count, side, classes):
+    """A classifier's batch in f64, normalised and with channels first, and the label of each image."""
+    pixels = (hashes("image", seed, count * side * side * 3) >> np.uint64(56)).astype(np.float64) / 255
+    images = (pixels.reshape(count, side, side, 3) - MEAN) / STD
+    labels = (hashes("label", seed, count) % np.uint64(classes)).astype(np.int64)
+    return images.transpose(0, 3, 1, 2).copy(), labels

@@ -18,11 +18,10 @@ import torch
 import torchvision
 from torchvision.models import inception
 
-from hashed import hashes, products, uniform
+from hashed import hashes, labelled_images, products, uniform
 
 SEED, SIDE, BATCH, CLASSES, NARROW, ORDERS = 5, 299, 6, 10, 8, 4
 AUX_WEIGHT, NOT_EMPTY = 0.4, 1e-2
-MEAN, STD = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
 
 
 def narrow(channels):
@@ -72,11 +71,8 @@ def make(dtype):
 
 
 def run(dtype, order):
-    pixels = (hashes("image", SEED, BATCH * SIDE * SIDE * 3) >> np.uint64(56)).astype(np.int64)
-    image = torch.from_numpy(pixels.reshape(BATCH, SIDE, SIDE, 3)).permute(0, 3, 1, 2).double() / 255
-    mean, std = (torch.tensor(v, dtype=torch.float64)[None, :, None, None] for v in (MEAN, STD))
-    image = ((image - mean) / std)[order].to(dtype)
-    label = torch.from_numpy((hashes("label", SEED, BATCH) % np.uint64(CLASSES)).astype(np.int64))[order]
+    image, label = map(torch.from_numpy, labelled_images(SEED, BATCH, SIDE, CLASSES))
+    image, label = image[order].to(dtype), label[order]
     model = make(dtype)
     back = torch.argsort(torch.tensor(order))
     model.eval()

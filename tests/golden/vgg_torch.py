@@ -15,10 +15,9 @@ import torch
 import torchvision
 from torchvision.models import vgg
 
-from hashed import hashes, products, uniform
+from hashed import labelled_images, products, uniform
 
 SEED, SIDE, BATCH, CLASSES, NARROW, ORDERS = 3, 224, 2, 10, 16, 2
-MEAN, STD = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
 
 
 def start_value(name, shape):
@@ -39,12 +38,9 @@ def make(dtype):
 
 
 def run(dtype, order):
-    pixels = (hashes("image", SEED, BATCH * SIDE * SIDE * 3) >> np.uint64(56)).astype(np.int64)
-    image = torch.from_numpy(pixels.reshape(BATCH, SIDE, SIDE, 3)).permute(0, 3, 1, 2).double() / 255
-    mean, std = (torch.tensor(v, dtype=torch.float64)[None, :, None, None] for v in (MEAN, STD))
-    label = torch.from_numpy((hashes("label", SEED, BATCH) % np.uint64(CLASSES)).astype(np.int64))
+    image, label = map(torch.from_numpy, labelled_images(SEED, BATCH, SIDE, CLASSES))
     model = make(dtype)
-    logits = model(((image - mean) / std)[order].to(dtype))
+    logits = model(image[order].to(dtype))
     loss = torch.nn.functional.cross_entropy(logits, label[order])
     loss.backward()
     back = torch.argsort(torch.tensor(order))
