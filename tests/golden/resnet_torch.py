@@ -28,7 +28,7 @@ import numpy as np
 import torch
 import torchvision
 
-from hashed import PROJECTIONS, hashes, products, uniform
+from hashed import PROJECTIONS, hashes, labelled_images, products, uniform
 
 SIDE, BATCH, CLASSES, MARGIN = 32, 8, 10, 2.0
 ORDERS = 8
@@ -37,7 +37,6 @@ ORDERS = 8
 # error may be more than this share of the largest norm of a gradient in the same layer.
 NOT_EMPTY = 3e-4
 RATE, MOMENTUM, DECAY = 0.00003, 0.9, 1e-4
-MEAN, STD = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
 
 
 def start_value(name, shape, seed):
@@ -61,13 +60,7 @@ def start_value(name, shape, seed):
 
 
 def batch_of(seed):
-    count = BATCH * SIDE * SIDE * 3
-    pixels = (hashes("image", seed, count) >> np.uint64(56)).astype(np.int64)
-    labels = (hashes("label", seed, BATCH) % np.uint64(CLASSES)).astype(np.int64)
-    image = torch.from_numpy(pixels.reshape(BATCH, SIDE, SIDE, 3)).permute(0, 3, 1, 2).double()
-    mean = torch.tensor(MEAN, dtype=torch.float64)[None, :, None, None]
-    std = torch.tensor(STD, dtype=torch.float64)[None, :, None, None]
-    return (image / 255 - mean) / std, torch.from_numpy(labels)
+    return tuple(map(torch.from_numpy, labelled_images(seed, BATCH, SIDE, CLASSES)))
 
 
 class Watch:
