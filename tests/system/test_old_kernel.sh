@@ -5,7 +5,7 @@
 set -u
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
-system=$top/tests/system
+. "$(dirname "$0")/rerun.sh"
 real=${RINGMASTER_BIN:-$top/build/release/bin}
 
 skip() {
@@ -22,30 +22,16 @@ trap 'exit 143' INT TERM HUP
 scripts=${SCRIPTS:-job_direct${RINGMASTER_LONG:+ job faults hangs uploads failover}}
 unset SCRIPTS # which others read, too
 
-failed=0 skipped=0
 for filter in ${FILTERS:-linux-5.4 old-engine}; do
     "$real/filtered" "$filter" /bin/true || skip "the kernel takes no filter"
     mkdir -p "$folder/$filter/bin"
-    ln -s "$(dirname "$real")/tests" "$folder/$filter/tests"
-    for program in "$real"/*; do ln -s "$program" "$folder/$filter/bin/"; done
     for name in train ringmaster; do
-        rm "$folder/$filter/bin/$name"
         printf '#!/bin/sh\nexec "%s" "%s" "%s" "$@"\n' "$real/filtered" "$filter" "$real/$name" >"$folder/$filter/bin/$name"
         chmod +x "$folder/$filter/bin/$name"
     done
-    for script in $scripts; do
-        echo "== $filter: $script"
-        case $script in
-        faults) RINGMASTER_BIN=$folder/$filter/bin WORKLOAD=sh LAUNCHER=direct HOSTS=3 sh "$system/faults.sh" ;;
-        *) RINGMASTER_BIN=$folder/$filter/bin sh "$system/test_$script.sh" ;;
-        esac
-        case $? in
-        0) ;;
-        77) skipped=$((skipped + 1)) ;;
-        *) failed=$((failed + 1)) ;;
-        esac
-    done
+    copy_programs "$folder/$filter" "$real"
+    export RINGMASTER_BIN="$folder/$filter/bin"
+    echo "== $filter"
+    for script in $scripts; do rerun_script "$script"; done
 done
-echo "$failed scripts failed, $skipped were skipped or had cases skipped"
-[ "$failed" = 0 ] || exit 1
-[ "$skipped" = 0 ] || exit 77
+rerun_end

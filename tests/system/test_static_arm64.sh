@@ -7,6 +7,7 @@
 top=$(cd "$(dirname "$0")/../.." && pwd)
 dynamic=${RINGMASTER_BIN:-$top/build/release/bin}
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/rerun.sh"
 
 [ "$DRIVER" = ns ] || skip "its hosts are namespaces of this machine"
 [ -n "${RINGMASTER_LONG:-}${CASES:-}" ] || skip "builds a compiler's worth of libraries: sh tests/run.sh long"
@@ -142,17 +143,8 @@ scripts=${SCRIPTS:-}
 unset SCRIPTS # which others read, too
 run_cases
 ring_down
-for program in "$dynamic"/*; do [ -e "$folder/bin/${program##*/}" ] || ln -s "$program" "$folder/bin/"; done
-for script in $scripts; do
-    echo "== $script"
-    case $script in
-    faults) env -u RING -u CASES WORKLOAD=sh LAUNCHER=direct HOSTS=3 sh "$system/faults.sh" ;;
-    *) env -u RING -u CASES sh "$system/test_$script.sh" ;;
-    esac
-    case $? in
-    0) checks=$((checks + 1)) ;;
-    77) skip_case "$script" ;;
-    *) check "$script ends well" false ;;
-    esac
-done
+copy_programs "$folder" "$dynamic"
+for script in $scripts; do rerun_script "$script"; done
+check "$scripts_failed of the other scripts failed: $scripts" [ "$scripts_failed" = 0 ]
+[ "$scripts_skipped" = 0 ] || skip_case "$scripts_skipped of the other scripts"
 finish

@@ -2,10 +2,11 @@
 # Whole jobs by the static launcher (docker/static.sh) in place of the one that is built for this machine: other
 # scripts of this folder, with a RINGMASTER_BIN in which everything but the launcher is that build's. In sh
 # tests/run.sh long alone; SCRIPTS="job https" runs some of them.
+# shellcheck disable=SC2154  # rerun.sh's variables
 set -u
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
-system=$top/tests/system
+. "$(dirname "$0")/rerun.sh"
 dynamic=${RINGMASTER_BIN:-$top/build/release/bin}
 
 skip() {
@@ -23,34 +24,19 @@ sh "$top/docker/static.sh" || { echo "FAILED: docker/static.sh"; exit 1; }
 folder=$top/build/static-tests
 rm -rf "$folder"
 mkdir -p "$folder/bin"
-ln -s "$(dirname "$dynamic")/tests" "$folder/tests"
-for program in "$dynamic"/*; do ln -s "$program" "$folder/bin/"; done
-rm -f "$folder/bin/ringmaster" "$folder/bin/train" "$folder/bin/ringmaster-transfer"
 cp "$top/build/static-x86_64/bin/ringmaster" "$folder/bin/ringmaster"
 for name in train ringmaster-transfer; do ln -s ringmaster "$folder/bin/$name"; done
+copy_programs "$folder" "$dynamic"
 export RINGMASTER_BIN="$folder/bin" RINGMASTER_STATIC=1
 
 scripts=${SCRIPTS:-job https uploads sources bad_input devices trainer_status stop_signals spares hangs faults old_kernel}
 unset SCRIPTS # which others read, too
 
-failed=0 skipped=0
-step() {
-    echo "== $*"
-    "$@"
-    case $? in
-    0) ;;
-    77) skipped=$((skipped + 1)) ;;
-    *) failed=$((failed + 1)) ;;
-    esac
-}
-
 for script in $scripts; do
-    case $script in
-    faults) step env WORKLOAD=sh LAUNCHER=direct HOSTS='3 8' sh "$system/faults.sh"
-        for workload in sh mpi; do step env WORKLOAD=$workload HOSTS=3 sh "$system/faults.sh"; done ;;
-    *) step sh "$system/test_$script.sh" ;;
-    esac
+    rerun_script "$script"
+    if [ "$script" = faults ]; then
+        rerun env WORKLOAD=sh LAUNCHER=direct HOSTS=8 sh "$system/faults.sh"
+        for workload in sh mpi; do rerun env WORKLOAD=$workload HOSTS=3 sh "$system/faults.sh"; done
+    fi
 done
-echo "$failed scripts failed, $skipped were skipped or had cases skipped"
-[ "$failed" = 0 ] || exit 1
-[ "$skipped" = 0 ] || exit 77
+rerun_end
