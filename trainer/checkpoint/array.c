@@ -1,5 +1,8 @@
 #include "trainer/checkpoint/array.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 static const struct {
     const char *name;
     size_t size;
@@ -16,6 +19,17 @@ const char *array_type_name(enum array_type type) {
 
 size_t array_type_size(enum array_type type) {
     return types[type].size;
+}
+
+const char *array_shape_text(const int64_t *shape, int rank, char text[ARRAY_SHAPE_TEXT_SIZE]) {
+    size_t used = 1;
+    text[0] = '[';
+    for (int i = 0; i < rank && used < ARRAY_SHAPE_TEXT_SIZE; i++)
+        used += (size_t)snprintf(text + used, ARRAY_SHAPE_TEXT_SIZE - used, "%s%" PRId64,
+                                 i > 0 ? ", " : "", shape[i]);
+    if (used < ARRAY_SHAPE_TEXT_SIZE)
+        (void)snprintf(text + used, ARRAY_SHAPE_TEXT_SIZE - used, "]");
+    return text;
 }
 
 int64_t array_count(const struct array *array) {

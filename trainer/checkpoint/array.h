@@ -40,6 +40,10 @@ struct array {
 const char *array_type_name(enum array_type type);
 size_t array_type_size(enum array_type type);
 
+enum { ARRAY_SHAPE_TEXT_SIZE = 24 * ARRAY_RANK_MAX };
+/* Writes "[64, 3, 7, 7]"; returns TEXT. */
+const char *array_shape_text(const int64_t *shape, int rank, char text[ARRAY_SHAPE_TEXT_SIZE]);
+
 /* Return the number of values and bytes; -1 if a dimension is negative or the product overflows. */
 int64_t array_count(const struct array *array);
 int64_t array_bytes(const struct array *array);

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define WEIGHTS "model.safetensors"
@@ -158,6 +159,12 @@ int model_dir_copy(const char *from, const char *folder, struct error *err) {
 /* Names the best model if FOLDER is one of checkpoints. */
 static int refuse_folder(const char *folder, struct error *err) {
     char best[PATH_MAX];
+    struct stat st;
+    if (stat(folder, &st) == 0 && S_ISREG(st.st_mode))
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: a file; --model-dir names a folder, that of a finished training or "
+                         "the best model's, `best` beside its checkpoints",
+                         folder);
     if (snprintf(best, sizeof(best), "%s/best/" CONFIG, folder) < (int)sizeof(best) &&
         access(best, F_OK) == 0)
         return error_set(err, EXIT_CODE_DATA,
@@ -179,7 +186,7 @@ int model_dir_config(const char *folder, struct model_config *ret_config, struct
     buf_init(&text, JSON_FILE_MAX);
     if (path_in(folder, CONFIG, path, err) != 0)
         return -1;
-    if (access(path, F_OK) != 0 && errno == ENOENT)
+    if (access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR))
         return refuse_folder(folder, err);
     if (file_read(path, &text, err) != 0 ||
         json_parse(buf_text(&text), text.size, path, &root, err) != 0) {

@@ -359,6 +359,7 @@ static int read_filters(const struct safetensors *file, const struct safetensors
 }
 
 int safetensors_read(const struct safetensors *file, const struct array *array, struct error *err) {
+    char there[ARRAY_SHAPE_TEXT_SIZE], here[ARRAY_SHAPE_TEXT_SIZE];
     const struct safetensors_entry *entry = safetensors_find(file, array->name);
     if (entry == NULL)
         return refuse(file, err, array->name, "there is no such tensor");
@@ -369,7 +370,9 @@ int safetensors_read(const struct safetensors *file, const struct array *array, 
                          array->name, array_type_name(entry->type), array_type_name(array->type));
     if (entry->rank != array->rank ||
         memcmp(entry->shape, array->shape, (size_t)entry->rank * sizeof(entry->shape[0])) != 0)
-        return refuse(file, err, array->name, "its shape differs from the model's");
+        return error_set(err, EXIT_CODE_DATA, "%s: %s: has the shape %s, expected %s", file->path,
+                         array->name, array_shape_text(entry->shape, entry->rank, there),
+                         array_shape_text(array->shape, array->rank, here));
     uint32_t crc = 0;
     if (array_inputs(array) > 0) {
         if (read_filters(file, entry, array, &crc, err) != 0)

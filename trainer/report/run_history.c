@@ -18,6 +18,7 @@ void run_history_done(struct run_history *h) {
     free(h->curves);
     free(h->attempts);
     json_decref(h->run);
+    json_decref(h->next);
     json_decref(h->classes);
     json_decref(h->failure);
     *h = (struct run_history){0};
@@ -163,13 +164,27 @@ static void follow(struct history_attempt *a, const json_t *line) {
 }
 
 static void replace(json_t **kept, json_t *line) {
+    json_incref(line);
     json_decref(*kept);
-    *kept = json_incref(line);
+    *kept = line;
+}
+
+/* A process that began to train: its settings are the run's from now on. */
+static void begin_training(struct run_history *h, struct history_attempt *a, double step) {
+    cut(h, step);
+    if (h->next != NULL)
+        replace(&h->run, h->next);
+    replace(&h->next, NULL);
+    h->trained = true;
+    if (a != NULL) {
+        a->started = true;
+        a->from = a->to = step;
+    }
 }
 
 static int take(struct run_history *h, json_t *line, const char *kind, struct error *err) {
     if (strcmp(kind, "run") == 0) {
-        replace(&h->run, line);
+        replace(h->trained ? &h->next : &h->run, line);
         replace(&h->failure, NULL);
         if (begin_attempt(h, line, err) != 0)
             return -1;
@@ -177,11 +192,7 @@ static int take(struct run_history *h, json_t *line, const char *kind, struct er
     struct history_attempt *a = h->attempt_count > 0 ? &h->attempts[h->attempt_count - 1] : NULL;
     const double step = number(line, "step");
     if (strcmp(kind, "start") == 0 && isfinite(step)) {
-        cut(h, step);
-        if (a != NULL) {
-            a->started = true;
-            a->from = a->to = step;
-        }
+        begin_training(h, a, step);
     } else if (strcmp(kind, "classes") == 0) {
         replace(&h->classes, line);
     } else if (strcmp(kind, "failure") == 0) {

@@ -63,7 +63,11 @@ struct run_history {
     size_t curve_count;
     struct history_attempt *attempts; /* owned; the last HISTORY_ATTEMPTS_MAX */
     size_t attempt_count, attempts_dropped;
-    json_t *run;        /* owned; last line of kind run, NULL: none */
+    json_t *run;        /* owned; line of kind run of the last process that began to train; of
+                         * the last process if none did, NULL: none */
+    json_t *next;       /* owned; of the last process if it has not begun to train, but one before
+                         * it has; NULL otherwise */
+    bool trained;       /* RUN began to train */
     json_t *classes;    /* owned; last line of kind classes, NULL: none */
     json_t *failure;    /* owned; line of kind failure of the last process, NULL: none */
     double checkpoints; /* that were saved */

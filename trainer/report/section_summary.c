@@ -19,9 +19,13 @@ static const struct {
 
 enum { RESULT_COUNT = sizeof(RESULTS) / sizeof(RESULTS[0]) };
 
+/* The last process of the run that is shown: one after it that took no step is left out. */
 static const struct history_attempt *last_attempt(const struct run_folder *run) {
     const struct run_history *h = &run->history;
-    return h->attempt_count > 0 ? &h->attempts[h->attempt_count - 1] : NULL;
+    size_t count = h->attempt_count;
+    while (h->next != NULL && count > 1 && !h->attempts[count - 1].started)
+        count--;
+    return count > 0 ? &h->attempts[count - 1] : NULL;
 }
 
 static void put_state(struct html *h, const struct run_folder *run) {
@@ -158,17 +162,24 @@ static void put_words(struct html *h, const struct run_folder *run) {
     html_put(h, "</p>");
 }
 
-/* Why a run has failed, as its log has it. */
+/* Why a run has failed, as its log has it, and what a process after it did that took no step. */
 static void put_failure(struct html *h, const struct page_runs *runs, size_t i) {
-    const char *why = json_string_value(json_object_get(runs->list[i]->history.failure, "error"));
-    if (why == NULL)
+    const struct run_history *of = &runs->list[i]->history;
+    const char *why = json_string_value(json_object_get(of->failure, "error"));
+    if (why == NULL && of->next == NULL)
         return;
-    html_put(h, "<p class=\"words bad\">");
+    html_put(h, why != NULL ? "<p class=\"words bad\">" : "<p class=words>");
     if (runs->count > 1) {
         section_run_name(h, runs, i);
         html_put(h, ": ");
     }
-    html_text(h, why);
+    if (of->next != NULL) {
+        html_put(h, "a later process, begun ");
+        section_time(h, of->attempts[of->attempt_count - 1].begun);
+        html_put(h, " UTC, has taken no step, and the run before it is shown%s",
+                 why != NULL ? ". It failed: " : "");
+    }
+    html_text(h, why != NULL ? why : "");
     html_put(h, "</p>");
 }
 

@@ -41,8 +41,9 @@ static double unsigned_nan(double value) {
 }
 
 int report_line_row(struct buf *out, const struct table_row *row, struct error *err) {
-    return buf_printf(out, err, "%8lld %6.2f %8.1f %7.4f %7.4f %9.6f", (long long)row->step,
-                      row->epoch, row->speed, unsigned_nan(row->loss),
+    const int digits = row->speed >= 10 ? 1 : 3; /* a large network takes seconds for an image */
+    return buf_printf(out, err, "%8lld %6.2f %8.*f %7.4f %7.4f %9.6f", (long long)row->step,
+                      row->epoch, digits, row->speed, unsigned_nan(row->loss),
                       unsigned_nan(row->final_loss), row->lr);
 }
 

@@ -62,8 +62,9 @@ static int build(const struct model_config *config, struct graph *graph, struct 
                          config->model, model_names(MODEL_CLASSIFY));
     if (model->task != MODEL_CLASSIFY)
         return error_set(err, EXIT_CODE_USAGE,
-                         "export takes networks that classify, and %s detects; torchvision reads "
-                         "its model.safetensors and exports it",
+                         "export takes networks that classify, and %s detects: use "
+                         "examples/pytorch/maskrcnn_onnx.py MODEL_DIR FILE.onnx, which exports it "
+                         "with torchvision",
                          model->name);
     struct model_options o = {.batch = 1,
                               .height = config->image_size,

@@ -150,6 +150,6 @@ int learning_rate_unreached_text(struct buf *out, const struct options *o, const
         return 0;
     return buf_printf(out, err,
                       "%d of %d milestones are after the last step, %" PRId64
-                      ": the rate does not fall there\n",
+                      ": the rate does not fall there (--milestones)\n",
                       late, s->milestone_count, s->total_steps);
 }

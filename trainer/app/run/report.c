@@ -82,6 +82,7 @@ void report_summary(const struct report *r, char text[REPORT_SUMMARY_MAX]) {
     text[0] = '\0';
     if (r->all.steps == 0 || !(seconds > 0))
         return;
+    const double speed = (double)r->all.images / seconds;
     status_duration(training, sizeof(training), seconds);
     if (r->several && !r->ranks_unknown)
         (void)snprintf(waits, sizeof(waits), ", %.1f %% of it waiting for other ranks",
@@ -89,10 +90,10 @@ void report_summary(const struct report *r, char text[REPORT_SUMMARY_MAX]) {
     status_duration(whole, sizeof(whole),
                     (double)(clock_now() - r->opened_at) / (double)CLOCK_SECOND);
     (void)snprintf(text, REPORT_SUMMARY_MAX,
-                   "%" PRId64 " step%s, %" PRId64 " image%s in %s of training%s, %.1f images/s; %s "
+                   "%" PRId64 " step%s, %" PRId64 " image%s in %s of training%s, %.*f images/s; %s "
                    "with evaluations and checkpoints",
                    r->all.steps, STR_PLURAL(r->all.steps), r->all.images, STR_PLURAL(r->all.images),
-                   training, waits, (double)r->all.images / seconds, whole);
+                   training, waits, speed >= 10 ? 1 : 3, speed, whole);
 }
 
 void report_standing(struct report *r, int64_t step, int64_t steps, double epoch) {

@@ -132,12 +132,17 @@ static int check_nothing_left(const struct run_setup *setup, const struct run_st
         return -1;
     if (text.size == 0)
         return 0;
+    char advice[96] = "";
+    if (!finished)
+        (void)snprintf(advice, sizeof(advice),
+                       "to end it early, with its model, take one step more: --steps %" PRId64 "; ",
+                       before->step + 1);
     return error_set(err, EXIT_CODE_CONFIG,
                      "nothing to train: %s holds a %s run (%" PRId64
-                     " steps done) with other settings: %.300s; use another --checkpoint-dir or "
-                     "--resume none",
+                     " steps done) with other settings: %.300s; %sto train anew use another "
+                     "--checkpoint-dir or --resume none",
                      setup->inputs.checkpoints, finished ? "finished" : "longer", before->step,
-                     buf_text(&text));
+                     buf_text(&text), advice);
 }
 
 static int check_recipe(const struct run_state *state, const struct run_state *before,

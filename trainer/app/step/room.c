@@ -93,7 +93,7 @@ static int64_t need_of(void *user, int batch) {
 
 static int refuse(const struct kind *kind, const struct sizes *sizes, int64_t wanted,
                   const struct memory_left *left, enum exit_code code, struct error *err) {
-    char advice[96], text[SIZES_TEXT_SIZE] = "", more[96] = "";
+    char advice[160], text[SIZES_TEXT_SIZE] = "", more[96] = "";
     const struct room *r = kind->room;
     const struct room_need need = {need_of, (void *)kind};
     int fits = room_largest(&need, r->network->batch, left->bytes);
@@ -101,7 +101,9 @@ static int refuse(const struct kind *kind, const struct sizes *sizes, int64_t wa
         (void)snprintf(advice, sizeof(advice), "--batch-size %d fits", fits);
     else
         (void)snprintf(advice, sizeof(advice),
-                       "not even --batch-size 1 fits: use a smaller network or more memory");
+                       "not even --batch-size 1 fits: use smaller pictures (%s), --dtype bf16, a "
+                       "smaller network or more memory",
+                       r->network->canvas_count > 0 ? "--short-side, --long-side" : "--image-size");
     if (kind->network)
         sizes_text(sizes, text, sizeof(text));
     if (kind->data)

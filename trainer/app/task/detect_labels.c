@@ -86,11 +86,37 @@ int detect_labels_name(struct task_data *data, const struct detection_set *set, 
     return 0;
 }
 
+/* Returns a category of A that B has not by its id, or NULL. */
+static const struct coco_category *lacking(const struct coco_index *a, const struct coco_index *b) {
+    for (size_t i = 0; i < a->category_count; i++) {
+        bool there = false;
+        for (size_t k = 0; k < b->category_count && !there; k++)
+            there = a->categories[i].id == b->categories[k].id;
+        if (!there)
+            return &a->categories[i];
+    }
+    return NULL;
+}
+
+/* A and B have categories with other ids, as there are more of one. */
+static int refuse_counts(const struct detect_part *a, const struct detect_part *b,
+                         struct error *err) {
+    const bool more = a->index.category_count > b->index.category_count;
+    const struct detect_part *with = more ? a : b, *without = more ? b : a;
+    const struct coco_category *extra = lacking(&with->index, &without->index);
+    return error_set(err, EXIT_CODE_DATA,
+                     "%s has %zu categories, but %s has %zu: '%.64s' (id %lld) is not in it; both "
+                     "must list the same ones",
+                     with->json, with->index.category_count, without->json,
+                     without->index.category_count,
+                     extra != NULL ? coco_index_name(&with->index, extra->name) : "?",
+                     extra != NULL ? (long long)extra->id : -1LL);
+}
+
 int detect_labels_agree(const struct detect_part *a, const struct detect_part *b,
                         struct error *err) {
     if (a->index.category_count != b->index.category_count)
-        return error_set(err, EXIT_CODE_DATA, "%s has %zu categories, but %s has %zu", a->json,
-                         a->index.category_count, b->json, b->index.category_count);
+        return refuse_counts(a, b, err);
     for (size_t c = 0; c < a->index.category_count; c++) {
         const struct coco_category *one = &a->index.categories[c], *two = &b->index.categories[c];
         if (one->id != two->id || strcmp(coco_index_name(&a->index, one->name),

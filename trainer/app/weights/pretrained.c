@@ -206,9 +206,14 @@ static int read_array(struct reading *r, const struct safetensors_entry *entry,
     if (entry->unusable != NULL)
         return error_set(err, EXIT_CODE_DATA, "%s: %s: %s", r->file.path, entry->name,
                          entry->unusable);
+    char there[ARRAY_SHAPE_TEXT_SIZE], here[ARRAY_SHAPE_TEXT_SIZE];
     if (!same_shape(entry, array))
-        return error_set(err, EXIT_CODE_DATA, "%s: %s: its shape differs from the model's",
-                         r->file.path, entry->name);
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: %s has the shape %s, the model's has %s: is the file of another "
+                         "network?",
+                         r->file.path, entry->name,
+                         array_shape_text(entry->shape, entry->rank, there),
+                         array_shape_text(array->shape, array->rank, here));
     if (entry->type != ARRAY_F32 && entry->type != ARRAY_F16 && entry->type != ARRAY_BF16 &&
         entry->type != ARRAY_F64)
         return error_set(err, EXIT_CODE_DATA, "%s: %s: has type %s; expected F32, F16, BF16 or F64",
@@ -249,10 +254,13 @@ static int head_text(const struct reading *r, const struct array *other,
     if (there == NULL)
         return buf_printf(r->notes, err, "%s has no %s%s: %.*s%s %s initial values\n", r->file.path,
                           r->prefix, other->name, size, head, more, keeps);
+    /* A detector's first row is that of the background. */
+    const int64_t background = r->names != NULL ? 1 : 0;
     return buf_printf(r->notes, err,
                       "%s is for %" PRId64 " classes, the data has %" PRId64
                       ": %.*s%s %s initial values\n",
-                      r->file.path, there->shape[0], other->shape[0], size, head, more, keeps);
+                      r->file.path, there->shape[0] - background, other->shape[0] - background,
+                      size, head, more, keeps);
 }
 
 /* Returns true if A's rows are more likely the classes than B's: the narrowest matrix has one row

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Tolerance between the given area and the mask's: outlines and pixels never agree exactly, least
  * for small and thin objects. */
@@ -104,6 +105,34 @@ static int check_repeated(struct coco_check *check, const struct coco_index *ind
     return 0;
 }
 
+struct named {
+    const char *name;
+    int64_t id;
+};
+
+static int compare_named(const void *a, const void *b) {
+    const struct named *left = a, *right = b;
+    const int order = strcmp(left->name, right->name);
+    return order != 0 ? order : (left->id > right->id) - (left->id < right->id);
+}
+
+/* Two categories of one name are two classes of a network, which can hardly be meant. */
+static int check_names(struct coco_check *check, const struct coco_index *index,
+                       struct error *err) {
+    const size_t count = index->category_count;
+    cleanup_free struct named *list = calloc(count + 1, sizeof(*list));
+    if (list == NULL)
+        return error_no_memory(err, "names of categories");
+    for (size_t i = 0; i < count; i++)
+        list[i] = (struct named){coco_index_name(index, index->categories[i].name),
+                                 index->categories[i].id};
+    qsort(list, count, sizeof(*list), compare_named);
+    for (size_t i = 1; i < count; i++)
+        if (list[i].name[0] != '\0' && strcmp(list[i].name, list[i - 1].name) == 0)
+            coco_findings_add(check->findings, COCO_REPEATED_NAMES, list[i].id);
+    return 0;
+}
+
 static void check_sides(struct coco_check *check, const struct coco_image *image) {
     const uint32_t sides[2] = {image->width, image->height};
     if (image->width == 0 || image->height == 0) {
@@ -143,7 +172,7 @@ int coco_check_make(struct coco_check *ret, const struct coco_index *index, cons
         check.empty_categories += check.by_category[c] == 0;
     check_images(&check, index);
     check.missing = coco_index_missing(index);
-    if (check_repeated(&check, index, err) != 0 ||
+    if (check_repeated(&check, index, err) != 0 || check_names(&check, index, err) != 0 ||
         (pictures != NULL && coco_check_pictures(check.findings, index, pictures, err) != 0))
         return -1;
     *ret = check;

@@ -14,6 +14,7 @@ struct wording {
 static const struct wording WORDS[COCO_FINDINGS] = {
     [COCO_REPEATED_IMAGES] = {"repeated image ids (the last counts)", NULL, true},
     [COCO_REPEATED_CATEGORIES] = {"repeated category ids (the last counts)", NULL, true},
+    [COCO_REPEATED_NAMES] = {"categories with the name of another", "category", false},
     [COCO_REPEATED_ANNOTATIONS] = {"repeated annotation ids", "annotation", true},
     [COCO_UNKNOWN_IMAGE] = {"annotations of images that are not listed", "annotation", true},
     [COCO_UNKNOWN_CATEGORY] = {"annotations of categories that are not listed", "annotation", true},

@@ -193,6 +193,12 @@ static void a_missing_folder_is_named(void) {
     ASSERT_CONTAINS(err.text, "/none: no model there (config.json is missing); --model-dir");
     CU_ASSERT_EQUAL(model_dir_open(folder_of("none"), &config, &file, &err), -1);
     ASSERT_CONTAINS(err.text, "none/model.safetensors");
+    char file_path[1024];
+    make_model("of_files", 2, NULL);
+    (void)snprintf(file_path, sizeof(file_path), "%s/model.safetensors", folder_of("of_files"));
+    CU_ASSERT_EQUAL(model_dir_config(file_path, &config, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    ASSERT_CONTAINS(err.text, "/model.safetensors: a file; --model-dir names a folder");
 }
 
 static void the_best_model_of_checkpoints_is_named(void) {

@@ -340,11 +340,11 @@ static void reading_says_what_does_not_fit(void) {
     ASSERT_CONTAINS(err.text, "fc.weight: there is no such tensor");
     array.name = "conv1.weight";
     CU_ASSERT_EQUAL(safetensors_read(&file, &array, &err), -1);
-    ASSERT_CONTAINS(err.text, "conv1.weight: its shape differs");
+    ASSERT_CONTAINS(err.text, "conv1.weight: has the shape [");
     array.rank = 4; /* as many values, in other places */
     memcpy(array.shape, (int64_t[]){2, 3, 2, 3}, 4 * sizeof(int64_t));
     CU_ASSERT_EQUAL(safetensors_read(&file, &array, &err), -1);
-    ASSERT_CONTAINS(err.text, "conv1.weight: its shape differs");
+    ASSERT_CONTAINS(err.text, "conv1.weight: has the shape [");
     array.name = "n";
     CU_ASSERT_EQUAL(safetensors_read(&file, &array, &err), -1);
     ASSERT_CONTAINS(err.text, "n: has type I64, expected F32");

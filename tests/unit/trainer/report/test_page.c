@@ -133,6 +133,23 @@ static void a_failed_run_says_why_until_it_is_started_again(void) {
     CU_ASSERT_PTR_NULL(strstr(buf_text(&later), "diverged"));
 }
 
+static void a_process_without_a_step_leaves_the_run_as_it_is(void) {
+    cleanup_buf struct buf text = {0};
+    char folder[512];
+    put_file(folder_of("refused", folder), "run.jsonl",
+             "{\"kind\":\"run\",\"model\":\"resnet50\"}\n{\"kind\":\"start\",\"step\":0}\n"
+             "{\"kind\":\"train\",\"step\":9,\"loss\":2}\n{\"kind\":\"end\",\"step\":9,\"code\":0}\n"
+             "{\"kind\":\"run\",\"model\":\"vgg16\",\"time\":\"2026-11-27T16:08:15.042Z\"}\n"
+             "{\"kind\":\"failure\",\"error\":\"another network\"}\n"
+             "{\"kind\":\"end\",\"step\":0,\"code\":66}\n");
+    const char *list[] = {folder};
+    page_of(list, 1, &text);
+    ASSERT_CONTAINS(buf_text(&text), "<span class=\"state good\">complete</span> <b>resnet50</b>");
+    ASSERT_CONTAINS(buf_text(&text), "2026-11-27 16:08:15</span> UTC, has taken no step, and the "
+                                     "run before it is shown. It failed: another network</p>");
+    ASSERT_CONTAINS(buf_text(&text), "Steps</span><b>9 <small>");
+}
+
 static void the_last_of_a_few_evaluations_is_no_peak(void) {
     cleanup_buf struct buf text = {0};
     char folder[512];
@@ -197,6 +214,7 @@ static void a_folder_without_a_record_is_an_error(void) {
 UNIT_SUITE("report.page", UNIT(hostile_names_stay_text), UNIT(what_is_missing_is_reported),
            UNIT(runs_stand_beside_each_other), UNIT(throughput_is_that_of_all_steps),
            UNIT(a_failed_run_says_why_until_it_is_started_again),
+           UNIT(a_process_without_a_step_leaves_the_run_as_it_is),
            UNIT(the_last_of_a_few_evaluations_is_no_peak), UNIT(a_containers_folder_is_no_name),
            UNIT(a_share_has_no_axis_above_all), UNIT(a_page_does_not_change_with_the_time),
            UNIT(a_folder_without_a_record_is_an_error))

@@ -60,6 +60,32 @@ static void steps_that_were_lost_are_dropped(void) {
     CU_ASSERT(h.attempts[0].to == 50 && !h.attempts[0].ended && h.attempts[1].from == 30);
 }
 
+static const char *data_of(const struct run_history *h) {
+    return json_string_value(json_object_get(h->run, "data"));
+}
+
+/* A command that was refused before its first step says nothing about the run in the folder. */
+static void settings_are_those_of_the_last_process_that_trained(void) {
+    cleanup_run_history struct run_history h = {0};
+    add(&h, "{\"kind\":\"run\",\"data\":\"none yet\"}");
+    CU_ASSERT_STRING_EQUAL(data_of(&h), "none yet");
+    add(&h, "{\"kind\":\"run\",\"data\":\"good\"}");
+    add(&h, "{\"kind\":\"start\",\"step\":0}");
+    CU_ASSERT_PTR_NULL(h.next);
+    for (int i = 0; i < 2; i++) {
+        add(&h, "{\"kind\":\"run\",\"data\":\"refused\"}");
+        add(&h, "{\"kind\":\"failure\",\"error\":\"no such folder\"}");
+        add(&h, "{\"kind\":\"end\",\"step\":0,\"code\":66}");
+        CU_ASSERT_STRING_EQUAL(data_of(&h), "good");
+        CU_ASSERT_PTR_NOT_NULL(h.next);
+    }
+    add(&h, "{\"kind\":\"run\",\"data\":\"better\"}");
+    CU_ASSERT_STRING_EQUAL(data_of(&h), "good");
+    add(&h, "{\"kind\":\"start\",\"step\":5}");
+    CU_ASSERT_STRING_EQUAL(data_of(&h), "better");
+    CU_ASSERT_PTR_NULL(h.next);
+}
+
 static void a_long_curve_is_thinned(void) {
     cleanup_run_history struct run_history h = {0};
     for (int step = 1; step <= 3 * HISTORY_POINTS_MAX; step++)
@@ -132,6 +158,7 @@ static void cells_that_name_no_row_are_left_out(void) {
 
 UNIT_SUITE("report.run_history", UNIT(numbers_become_curves),
            UNIT(steps_that_were_lost_are_dropped), UNIT(a_long_curve_is_thinned),
+           UNIT(settings_are_those_of_the_last_process_that_trained),
            UNIT(what_is_no_line_of_ours_is_counted), UNIT(curves_and_attempts_are_bounded),
            UNIT(a_file_is_read_up_to_its_last_whole_line),
            UNIT(cells_that_name_no_row_are_left_out))

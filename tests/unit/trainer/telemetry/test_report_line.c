@@ -153,6 +153,7 @@ static void rows_stand_under_the_header(void) {
                                                        .final_loss = 2.35259,
                                                        .lr = 0.1}),
                            "      20   1.25    812.5  2.3026  2.3526  0.100000");
+    ASSERT_CONTAINS(row_text((struct table_row){.step = 2, .speed = 0.0381}), "    0.038 ");
     CU_ASSERT_EQUAL(strlen(row_text((struct table_row){.step = 45000,
                                                        .epoch = 89.99,
                                                        .speed = 12345.6,

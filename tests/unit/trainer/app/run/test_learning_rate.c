@@ -131,7 +131,7 @@ static void what_a_run_has_no_steps_for_is_reported(void) {
     CU_ASSERT_STRING_EQUAL(
         TOLD(1, "--schedule", "milestones", "--milestones", "1,2,3", "--steps", "200"),
         "2 of 3 milestones are after the last step, 200: the rate does not "
-        "fall there\n");
+        "fall there (--milestones)\n");
 }
 
 /* A recipe's own way of saying it must not outrank what was asked for. */

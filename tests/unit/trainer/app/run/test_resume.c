@@ -115,6 +115,7 @@ static void a_finished_run_is_not_handed_out_as_another(void) {
     ASSERT_CONTAINS(err.text, "total_steps 2 (was 8)");
     CU_ASSERT_EQUAL(check(&now, &SAMPLE, classes, false, &err), EXIT_CODE_CONFIG);
     ASSERT_CONTAINS(err.text, "a longer run (4 steps done)");
+    ASSERT_CONTAINS(err.text, "to end it early, with its model, take one step more: --steps 5;");
     now = done;
     now.batch_size = now.global_batch = 32;
     now.total_steps = 4;

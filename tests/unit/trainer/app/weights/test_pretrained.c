@@ -325,7 +325,7 @@ static void another_width_is_refused(void) {
     buf_init(&notes, 1000);
     CU_ASSERT_EQUAL(pretrained_read(&m.store, NULL, path, NULL, &notes, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
-    ASSERT_CONTAINS(err.text, "conv1.weight: its shape differs");
+    ASSERT_CONTAINS(err.text, "conv1.weight has the shape [");
     model_done(&m);
 }
 
@@ -477,7 +477,7 @@ static void a_prefix_can_be_given(void) {
 
 static void a_detector_for_other_classes_leaves_its_predictors(void) {
     check_detector(5, before_0_12, true, false,
-                   "is for 3 classes, the data has 5: roi_heads.box_predictor.cls_score.weight and "
+                   "is for 2 classes, the data has 4: roi_heads.box_predictor.cls_score.weight and "
                    "the other layers that depend on the classes keep their initial values");
 }
 

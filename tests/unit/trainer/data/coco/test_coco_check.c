@@ -41,6 +41,7 @@ static void every_kind_of_trouble_is_found_with_its_id(void) {
     } WANTED[] = {
         {COCO_REPEATED_IMAGES, 1, 0},
         {COCO_REPEATED_CATEGORIES, 0, 0},
+        {COCO_REPEATED_NAMES, 0, 0},
         {COCO_REPEATED_ANNOTATIONS, 1, 1},
         {COCO_UNKNOWN_IMAGE, 1, 15},
         {COCO_UNKNOWN_CATEGORY, 1, 14},
@@ -94,6 +95,23 @@ static void examples_are_five_at_most(void) {
                                          : count == COCO_EXAMPLES ? ": 70, 71, 72, 73, 74\n"
                                                                   : ": 70, 71, 72, 73, 74 ...\n");
     }
+}
+
+static void categories_of_one_name_are_found(void) {
+    cleanup_coco_index struct coco_index index = {0};
+    cleanup_coco_check struct coco_check check = {0};
+    cleanup_buf struct buf text = {.max = 100000};
+    struct error err = {0};
+    const char *json = write_text(
+        "names.json", "{" TWO_IMAGES ",\"categories\":[{\"id\":1,\"name\":\"person\"},"
+                      "{\"id\":7},{\"id\":8},{\"id\":91,\"name\":\"person\"}],"
+                      "\"annotations\":[]}");
+    CU_ASSERT_EQUAL_FATAL(coco_load(&index, json, NULL, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(coco_check_make(&check, &index, NULL, &err), 0);
+    CU_ASSERT_EQUAL(check.findings[COCO_REPEATED_NAMES].count, 1);
+    CU_ASSERT_EQUAL(coco_check_print(&check, &index, &text, &err), 0);
+    ASSERT_CONTAINS(buf_text(&text), "1  categories with the name of another: 91\n");
+    CU_ASSERT_FALSE(coco_check_broken(&check));
 }
 
 static void a_set_in_order_says_so(void) {
@@ -201,4 +219,5 @@ UNIT_SUITE("data.coco_check", UNIT(polygons_of_pictures_without_a_size_are_not_b
            UNIT(damaged_pictures_are_found), UNIT(what_is_merely_odd_does_not_break_a_set),
            UNIT(the_bounds_of_sizes_belong_to_the_middle),
            UNIT(every_kind_of_trouble_is_found_with_its_id), UNIT(examples_are_five_at_most),
+           UNIT(categories_of_one_name_are_found),
            UNIT(a_set_in_order_says_so))
