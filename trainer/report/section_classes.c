@@ -92,8 +92,9 @@ static void put_table(struct html *h, const struct page_runs *runs, const struct
         put_row(h, all, runs->count, first, order[i].row, percent);
     html_put(h, "</tbody></table></div>");
     if (count > SHOWN_MAX)
-        html_put(h, "<p class=note>%zu more classes are not shown, as none of them is worse; "
-                    "run.jsonl has all</p>",
+        html_put(h,
+                 "<p class=note>%zu more classes are not shown, as none of them is worse; "
+                 "run.jsonl has all</p>",
                  count - SHOWN_MAX);
 }
 
