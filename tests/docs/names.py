@@ -10,6 +10,9 @@ from pages import Findings, TOP, git, pages
 
 binaries = pathlib.Path(sys.argv[1])
 found = Findings()
+for needed in ("ringmaster", "ringtrain"):
+    if not (binaries / needed).exists():
+        sys.exit(f"{binaries / needed} is not built: cmake --build {binaries.parent}")
 
 
 def table(program, name):

@@ -56,6 +56,13 @@ void unit_assert_contains(const char *text, const char *part, const char *file, 
     CU_assertImplementation(found, (unsigned)line, "ASSERT_CONTAINS", file, "", CU_FALSE);
 }
 
+void unit_assert_text(const char *got, const char *wanted, const char *file, int line) {
+    bool same = got != NULL && strcmp(got, wanted) == 0;
+    if (!same)
+        printf("\n%s:%d: got \"%s\", expected \"%s\"\n", file, line, got ? got : "(null)", wanted);
+    CU_assertImplementation(same, (unsigned)line, "ASSERT_TEXT", file, "", CU_FALSE);
+}
+
 /* CUnit runs its tests in the order in which they were added, each once: all of them are this one.
  */
 static void run_next_case(void) {

@@ -64,6 +64,10 @@ void unit_skip(const char *reason);
 #define ASSERT_CONTAINS(text, part) unit_assert_contains((text), (part), __FILE__, __LINE__)
 void unit_assert_contains(const char *text, const char *part, const char *file, int line);
 
+/* Passes if GOT is WANTED; prints both if not. */
+#define ASSERT_TEXT(got, wanted) unit_assert_text((got), (wanted), __FILE__, __LINE__)
+void unit_assert_text(const char *got, const char *wanted, const char *file, int line);
+
 /* A new empty folder under $TMPDIR, removed with all it holds when the program ends. The path is
  * valid until then. */
 const char *unit_temp_dir(void);

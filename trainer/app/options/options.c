@@ -324,9 +324,11 @@ static const struct flag FLAGS[] = {
     INT("data-threads", data_threads, "0", 0, 256, T | E | R | S, "N",
         "threads that decode pictures (0: as many as half the compute threads)"),
     TEXT("model-dir", model_dir, NULL, T, "DIR",
-         "folder for the finished model; default /opt/ml/model, else ./model"),
+         "folder for the finished model; default $SM_MODEL_DIR, else /opt/ml/model if that exists, "
+         "else ./model"),
     TEXT("model-dir", model_dir, NULL, E | R | S, "DIR",
-         "folder of the trained model; default /opt/ml/model, else ./model"),
+         "folder of the trained model; default $SM_MODEL_DIR, else /opt/ml/model if that exists, "
+         "else ./model"),
     TEXT("watch", watch, NULL, E, "DIR",
          "instead of --model-dir: score each checkpoint that a training writes to this folder, "
          "until the training has ended"),
