@@ -6,6 +6,10 @@
 #   sh docker/base.sh [SUITE]   needs an engine: sh docker/engine.sh sh docker/base.sh
 set -eu
 
+case ${1:-} in
+-h | --help) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" && exit 0 ;;
+-*) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2 && exit 64 ;;
+esac
 suite=${1:-bookworm}
 image=debian:$suite-slim
 mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}

@@ -13,6 +13,9 @@
 # oneDNN's wheels in docker/wheels/, fetched by this machine. Another base the engine has or pulls.
 set -eu
 
+case ${1:-} in
+-h | --help) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" && exit 0 ;;
+esac
 top=$(cd "$(dirname "$0")/.." && pwd)
 image=${RINGMASTER_IMAGE:-ringmaster:latest}
 

@@ -18,7 +18,11 @@ no_engine() {
     exit 69
 }
 
-[ $# -gt 0 ] || { sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 64; }
+usage() { sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; }
+case ${1:---} in
+-h | --help) usage && exit 0 ;;
+-*) usage >&2 && exit 64 ;;
+esac
 command -v docker >/dev/null 2>&1 || no_engine "no docker client"
 if answers; then
     exec "$@"
@@ -33,9 +37,10 @@ own=$(mktemp -d /tmp/ringmaster-engine.XXXXXX)
 # One engine of this kind at a time, as they share the machine's network; the lock goes with the
 # daemon.
 lock=/run/ringmaster-engine.lock
-exec 9>"$lock"
+exec 9>>"$lock"
 if ! flock -n 9; then
-    echo "engine.sh: waiting up to 600 s for another engine to stop ($lock)" >&2
+    echo "engine.sh: waiting up to 600 s for another engine to stop: $(cat "$lock"). Its DOCKER_HOST" \
+        "would do as well" >&2
     flock -w 600 9 || no_engine "another engine still holds $lock"
 fi
 
@@ -78,6 +83,7 @@ fi
 forward=$(iptables -S FORWARD 2>/dev/null | sed -n 's/^-P FORWARD //p') || forward=
 
 export DOCKER_HOST="unix://$own/docker.sock"
+echo "DOCKER_HOST=$DOCKER_HOST, process $$" >"$lock"
 dockerd --host "$DOCKER_HOST" --data-root "$data/data" --exec-root "$own/exec" \
     --pidfile "$own/pid" >"$data/dockerd.log" 2>&1 &
 daemon=$!

@@ -67,6 +67,23 @@ static void note_ignored(const struct hyperparameters *h, struct warnings *warni
                      h->ignored, h->first_ignored);
 }
 
+/* Warns that a program which is named after "--" does not get the job's hyperparameters as flags. */
+static void note_not_passed(const struct hyperparameters *h, struct warnings *warnings) {
+    size_t count = 0;
+    const char *first = NULL;
+    for (size_t i = 0; i < h->count; i++) {
+        if (h->items[i].hidden)
+            continue;
+        first = count++ == 0 ? h->items[i].name : first;
+    }
+    if (count > 0)
+        warnings_add(warnings,
+                     "%zu hyperparameter%s not passed to a program that is named after \"--\", the "
+                     "first is \"%.64s\": it finds them in SM_HPS, or name it by "
+                     "sagemaker_program",
+                     count, count == 1 ? " is" : "s are", first);
+}
+
 /* Warns if another ringmaster started this one: both would use the same ranks and ports. */
 static void note_nested(char *const *environment, struct warnings *warnings) {
     if (env_get(environment, ATTEMPT_RUN_VARIABLE) != NULL)
@@ -114,10 +131,13 @@ static void read_metrics(const char *base_dir, struct warnings *warnings,
 /* --- whole job -------------------------------------------------------------------------------- */
 
 /* Warns of what is ignored or looks wrong in a job that was read whole. */
-static void check_whole(const struct settings *s, const struct hyperparameters *h,
+static void check_whole(const struct settings *s, const struct hyperparameters *h, bool exact,
                         char *const *environment, struct metric_definitions *ret_metrics,
                         struct warnings *ret) {
-    note_ignored(h, ret);
+    if (exact)
+        note_not_passed(h, ret);
+    else
+        note_ignored(h, ret);
     note_nested(environment, ret);
     read_metrics(s->base_dir, ret, ret_metrics);
     efa_warn("", ret);
@@ -147,7 +167,7 @@ int job_read(const char *const *arguments, char *const *environment, struct job 
     if (read == 0)
         read = read_inputs(&settings, &request, environment, !exact, &inputs, &first);
     if (read == 0)
-        check_whole(&settings, &request.hyperparameters, environment, &metrics, &warnings);
+        check_whole(&settings, &request.hyperparameters, exact, environment, &metrics, &warnings);
     *ret = (struct job){.settings = settings,
                         .cluster = hosts.cluster,
                         .request = request,

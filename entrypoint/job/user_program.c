@@ -317,7 +317,10 @@ static int resolve_trainer(const struct user_program_inputs *in, struct user_pro
     if (check_flags(in->arguments, err) != 0)
         return -1;
     const char *name = in->ringtrain != NULL ? in->ringtrain : "ringtrain";
-    return add_found(in, name, &ret->argv, err) == 0 ? argv_add(&ret->argv, "train", err) : -1;
+    if (add_found(in, name, &ret->argv, err) != 0)
+        return error_wrap(err, "no program is named (train -- PROGRAM, or sagemaker_program), and "
+                               "this image has no trainer");
+    return argv_add(&ret->argv, "train", err);
 }
 
 static int resolve_flags(const struct user_program_inputs *in, struct user_program *ret,

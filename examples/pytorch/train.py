@@ -1,7 +1,10 @@
-"""Data-parallel training with PyTorch, which goes on from its last checkpoint.
+"""Data-parallel training with PyTorch, which goes on from its last checkpoint. When the job is stopped,
+it saves one and leaves.
 
 The process group is made from the environment: nothing here knows Ringmaster."""
 import os
+import signal
+import sys
 
 import torch
 import torch.distributed as dist
@@ -10,6 +13,21 @@ from torch.nn.parallel import DistributedDataParallel
 
 STEPS = int(os.environ.get("STEPS", "100"))
 CHECKPOINT = os.environ.get("CHECKPOINT", "/opt/ml/checkpoints/last.pt")
+
+
+stopping = False
+
+
+def stop(*_):
+    global stopping
+    stopping = True
+
+
+def all_stop(device):
+    """Whether any rank was asked to stop: all leave after the same step."""
+    asked = torch.tensor([float(stopping)], device=device)
+    dist.all_reduce(asked)
+    return asked.item() > 0
 
 
 def batch_of(step, rank, device):
@@ -32,6 +50,7 @@ def main():
     device = torch.device("cuda", int(os.environ["LOCAL_RANK"])) if cuda else torch.device("cpu")
     if cuda:
         torch.cuda.set_device(device)
+    signal.signal(signal.SIGTERM, stop)
     dist.init_process_group("nccl" if cuda else "gloo")
     rank = dist.get_rank()
     torch.manual_seed(0)
@@ -54,9 +73,12 @@ def main():
         loss.backward()
         optimizer.step()
         step += 1
-        if rank == 0 and step % 20 == 0:
+        leaving = all_stop(device)
+        if rank == 0 and (leaving or step % 20 == 0):
             print(f"train step={step} loss={loss.item():.4f}")
             save(model, optimizer, step)
+        if leaving:
+            sys.exit(143)
     dist.destroy_process_group()
 
 

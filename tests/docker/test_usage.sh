@@ -1,0 +1,18 @@
+#!/bin/sh
+# The scripts of docker/ that people start say what they are for, and start nothing for a word that they do not know.
+# shellcheck disable=SC2154  # check.sh's variables
+set -u
+cd "$(dirname "$0")/../.." || exit 70
+# shellcheck source=/dev/null
+. tests/check.sh
+
+for script in engine base build; do
+    check "$script.sh --help says how it is called" grep -q "sh docker/$script.sh" <<END
+$(sh "docker/$script.sh" --help 2>&1)
+END
+done
+for script in engine base; do
+    sh "docker/$script.sh" --wrong >"$work/out" 2>&1
+    check "$script.sh refuses a word that it does not know" [ $? = 64 ]
+done
+exit $failed
