@@ -67,7 +67,8 @@ static void note_ignored(const struct hyperparameters *h, struct warnings *warni
                      h->ignored, h->first_ignored);
 }
 
-/* Warns that a program which is named after "--" does not get the job's hyperparameters as flags. */
+/* Warns that a program which is named after "--" does not get the job's hyperparameters as flags.
+ */
 static void note_not_passed(const struct hyperparameters *h, struct warnings *warnings) {
     size_t count = 0;
     const char *first = NULL;

@@ -51,7 +51,7 @@ static void a_sagemaker_job_is_read_whole(void) {
     redact_done();
     CU_ASSERT_EQUAL_FATAL(job.warnings.count, 1);
     ASSERT_CONTAINS(job.warnings.text[0], "2 hyperparameters are not passed to a program that is "
-                                           "named after \"--\", the first is \"api-token\"");
+                                          "named after \"--\", the first is \"api-token\"");
     CU_ASSERT_STRING_EQUAL(job.request.mpi_options.options, "-x A=b");
     job_done(&job);
 
