@@ -157,13 +157,12 @@ static void all_have_reported(struct master *m) {
 }
 
 static bool is_failure(const struct attempt *a, const struct rank_report *r) {
-    bool good = r->end == RANK_EXITED && r->value == 0;
-    return !good && r->cause == RANK_CAUSE_NONE && a->stop_asked == 0;
+    return rank_report_is_failure(r) && a->stop_asked == 0;
 }
 
 static void record_failure(struct master *m, const struct rank_report *r) {
-    char end[VERDICT_END_SIZE];
-    verdict_describe_end(r, end, sizeof(end));
+    char end[RANK_REPORT_END_SIZE];
+    rank_report_describe(r, end, sizeof(end));
     event_log_put(&m->s.event_log, RECORD_FIRST_FAILURE,
                   json_pack("{s:s, s:I, s:o}", "which", supervisor_host_name(&m->s, r->host),
                             "rank", (json_int_t)r->rank, "text", record_text(end)));

@@ -2,9 +2,12 @@
 
 #include "common/buf.h"
 #include "common/json/json.h"
+#include "common/signal_name.h"
 #include "common/str.h"
 #include "common/table.h"
 
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char *const ends[] = {"exited", "signalled", "vanished"};
@@ -53,6 +56,48 @@ void rank_report_clean(const char *bytes, char *ret, size_t size) {
     size_t fit = str_utf8_prefix(buf_text(&text), text.size, size - 1);
     memcpy(ret, buf_text(&text), fit);
     ret[fit] = '\0';
+}
+
+/* --- how it ended ---------------------------------------------------------------------------- */
+
+bool rank_report_is_good(const struct rank_report *r) {
+    return r->end == RANK_EXITED && r->value == 0;
+}
+
+bool rank_report_is_failure(const struct rank_report *r) {
+    return r->cause == RANK_CAUSE_NONE && !rank_report_is_good(r);
+}
+
+/* What is known about memory if a rank failed. */
+static const char *memory_hint(const struct rank_report *r) {
+    if (r->memory == RANK_MEMORY_KILLED)
+        return "; out of memory: the kernel killed a process of this container for lack of it";
+    bool killed = r->end == RANK_SIGNALLED && r->value == SIGKILL;
+    if (!killed)
+        return "";
+    return r->memory == RANK_MEMORY_ENOUGH ? "; not for lack of memory" : "; out of memory?";
+}
+
+void rank_report_describe(const struct rank_report *r, char *text, size_t size) {
+    const char *name = r->end == RANK_SIGNALLED ? signal_name(r->value) : NULL;
+    const char *memory = memory_hint(r);
+    const char *hint = r->value == SIGBUS ? "; is /dev/shm full?" : "";
+    if (r->end == RANK_VANISHED)
+        snprintf(text, size, "vanished without a report%s",
+                 memory[0] != '\0'                 ? memory
+                 : r->memory == RANK_MEMORY_ENOUGH ? "; killed?"
+                                                   : "; killed, or out of memory?");
+    else if (r->end == RANK_SIGNALLED)
+        snprintf(text, size, "killed by signal %d (%s%s)%s%s", r->value, name != NULL ? "SIG" : "",
+                 name != NULL ? name : "unknown", hint, memory);
+    else
+        snprintf(text, size, "exited with %d%s%s", r->value,
+                 r->value == 130 ? " (passed on as 1)" : "", memory);
+}
+
+void rank_report_describe_signal(int number, enum rank_memory memory, char *text, size_t size) {
+    const struct rank_report end = {.end = RANK_SIGNALLED, .value = number, .memory = memory};
+    rank_report_describe(&end, text, size);
 }
 
 /* --- frames ---------------------------------------------------------------------------------- */

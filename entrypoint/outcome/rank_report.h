@@ -5,6 +5,7 @@
 #include "common/error.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -54,6 +55,17 @@ void rank_report_set_lines(struct rank_report *r, const char *bytes, size_t size
 
 /* Writes BYTES as valid UTF-8 without control characters; lines are kept, the end is cut. */
 void rank_report_clean(const char *bytes, char *ret, size_t size);
+
+/* Returns true if the program exited with 0. */
+bool rank_report_is_good(const struct rank_report *r);
+/* Returns true if it ended otherwise, and nobody had asked it to end. */
+bool rank_report_is_failure(const struct rank_report *r);
+
+/* Describes how a rank ended, as text after "algo-1 rank 0: ". */
+enum { RANK_REPORT_END_SIZE = 192 };
+void rank_report_describe(const struct rank_report *r, char *text, size_t size);
+/* Likewise for a process that is no rank. */
+void rank_report_describe_signal(int number, enum rank_memory memory, char *text, size_t size);
 
 /* Returns the members of a frame: rank, host, end, value, cause, memory, time, raised, evidence,
  * lines.

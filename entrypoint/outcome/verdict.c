@@ -1,7 +1,6 @@
 #include "entrypoint/outcome/verdict.h"
 
 #include "common/json/json.h"
-#include "common/signal_name.h"
 #include "common/str.h"
 
 #include <signal.h>
@@ -41,19 +40,11 @@ static const char *host_name(const struct verdict_facts *f, unsigned host) {
 
 /* --- first event ------------------------------------------------------------------------------ */
 
-static bool is_good(const struct rank_report *r) {
-    return r->end == RANK_EXITED && r->value == 0;
-}
-
-static bool is_failure(const struct rank_report *r) {
-    return r->cause == RANK_CAUSE_NONE && !is_good(r);
-}
-
 static const struct rank_report *first_report(const struct verdict_facts *f) {
     const struct rank_report *first = NULL;
     for (size_t i = 0; i < f->report_count; i++) {
         const struct rank_report *r = &f->reports[i];
-        if (is_failure(r) && (first == NULL || r->time < first->time))
+        if (rank_report_is_failure(r) && (first == NULL || r->time < first->time))
             first = r;
     }
     return first;
@@ -65,7 +56,7 @@ static const struct rank_report *prefer_crash(const struct verdict_facts *f,
     const struct rank_report *chosen = first;
     for (size_t i = 0; i < f->report_count; i++) {
         const struct rank_report *r = &f->reports[i];
-        bool tied = is_failure(r) && r->time - first->time <= VERDICT_TIE_NS;
+        bool tied = rank_report_is_failure(r) && r->time - first->time <= VERDICT_TIE_NS;
         bool better = chosen->end == RANK_EXITED || r->time < chosen->time;
         if (tied && r->end != RANK_EXITED && better)
             chosen = r;
@@ -110,7 +101,7 @@ static bool tool_was_killed_first(const struct verdict_facts *f) {
  * handles such a request and exits with 0 has not done its work. */
 static bool all_good(const struct verdict_facts *f) {
     for (size_t i = 0; i < f->report_count; i++)
-        if (!is_good(&f->reports[i]) || f->reports[i].cause != RANK_CAUSE_NONE)
+        if (!rank_report_is_good(&f->reports[i]) || f->reports[i].cause != RANK_CAUSE_NONE)
             return false;
     return f->report_count == f->ranks;
 }
@@ -120,38 +111,6 @@ static void judge_success(const struct verdict_facts *f, struct verdict *ret) {
         fill(ret, EXIT_CODE_OK, -1, -1, "the only rank ended with 0");
     else
         fill(ret, EXIT_CODE_OK, -1, -1, "all %zu ranks ended with 0", f->report_count);
-}
-
-/* What is known about memory if a rank failed. */
-static const char *memory_hint(const struct rank_report *r) {
-    if (r->memory == RANK_MEMORY_KILLED)
-        return "; out of memory: the kernel killed a process of this container for lack of it";
-    bool killed = r->end == RANK_SIGNALLED && r->value == SIGKILL;
-    if (!killed)
-        return "";
-    return r->memory == RANK_MEMORY_ENOUGH ? "; not for lack of memory" : "; out of memory?";
-}
-
-void verdict_describe_end(const struct rank_report *r, char *text, size_t size) {
-    const char *name = r->end == RANK_SIGNALLED ? signal_name(r->value) : NULL;
-    const char *memory = memory_hint(r);
-    const char *hint = r->value == SIGBUS ? "; is /dev/shm full?" : "";
-    if (r->end == RANK_VANISHED)
-        snprintf(text, size, "vanished without a report%s",
-                 memory[0] != '\0'                 ? memory
-                 : r->memory == RANK_MEMORY_ENOUGH ? "; killed?"
-                                                   : "; killed, or out of memory?");
-    else if (r->end == RANK_SIGNALLED)
-        snprintf(text, size, "killed by signal %d (%s%s)%s%s", r->value, name != NULL ? "SIG" : "",
-                 name != NULL ? name : "unknown", hint, memory);
-    else
-        snprintf(text, size, "exited with %d%s%s", r->value,
-                 r->value == 130 ? " (passed on as 1)" : "", memory);
-}
-
-void verdict_describe_signal(int number, enum rank_memory memory, char *text, size_t size) {
-    const struct rank_report end = {.end = RANK_SIGNALLED, .value = number, .memory = memory};
-    verdict_describe_end(&end, text, size);
 }
 
 /* Returns true if the rank died of the signal that asked it to end, or that warned it of that. */
@@ -188,9 +147,9 @@ static void judge_stop(const struct verdict_facts *f, struct verdict *ret) {
     const struct rank_report *worst = worst_stopped(f);
     if (worst == NULL)
         return;
-    char end[VERDICT_END_SIZE] = "killed, as it had not ended when the time to stop was over";
+    char end[RANK_REPORT_END_SIZE] = "killed, as it had not ended when the time to stop was over";
     if (!is_ours(f, worst))
-        verdict_describe_end(worst, end, sizeof(end));
+        rank_report_describe(worst, end, sizeof(end));
     snprintf(ret->log_tail, sizeof(ret->log_tail), "%s rank %u: %s", host_name(f, worst->host),
              worst->rank, end);
 }
@@ -301,8 +260,8 @@ static void add_cause(const struct rank_report *r, struct verdict *v) {
 
 static void judge_report(const struct verdict_facts *f, const struct rank_report *r,
                          struct verdict *ret) {
-    char end[VERDICT_END_SIZE];
-    verdict_describe_end(r, end, sizeof(end));
+    char end[RANK_REPORT_END_SIZE];
+    rank_report_describe(r, end, sizeof(end));
     bool by_warning = r->end == RANK_SIGNALLED && r->value == f->warned;
     int code = r->end == RANK_EXITED      ? r->value
                : r->end == RANK_SIGNALLED ? 128 + r->value

@@ -101,12 +101,6 @@ struct verdict_facts {
  * that asks a program to end (SIGTERM, SIGINT, SIGHUP, SIGQUIT) or that warned it of the end. */
 void verdict_judge(const struct verdict_facts *facts, struct verdict *ret);
 
-/* Describes how a rank ended, as text after "algo-1 rank 0: ". */
-enum { VERDICT_END_SIZE = 192 };
-void verdict_describe_end(const struct rank_report *r, char *text, size_t size);
-/* Likewise for a process that is no rank. */
-void verdict_describe_signal(int number, enum rank_memory memory, char *text, size_t size);
-
 /* Makes a verdict from an error of ringmaster's: on HOST, or -1. */
 void verdict_from_error(const struct error *error, const struct cluster *cluster, int host,
                         struct verdict *ret);

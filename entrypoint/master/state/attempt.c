@@ -54,10 +54,6 @@ bool attempt_is_rank_of(const struct attempt *a, size_t host, int64_t rank) {
     return rank >= 0 && (uint64_t)rank < a->ranks && a->rank_host[rank] == host;
 }
 
-static bool is_good(const struct rank_report *r) {
-    return r->end == RANK_EXITED && r->value == 0;
-}
-
 /* --- what happens to it ---------------------------------------------------------------------- */
 
 void attempt_launched(struct attempt *a, int64_t now, bool direct) {
@@ -79,7 +75,7 @@ bool attempt_report(struct attempt *a, const struct rank_report *r) {
         return false;
     while (at < a->report_count && a->reports[at].rank != r->rank)
         at++;
-    if (at < a->report_count && (is_good(r) || !is_good(&a->reports[at])))
+    if (at < a->report_count && (rank_report_is_good(r) || !rank_report_is_good(&a->reports[at])))
         return false;
     a->reports[at] = *r;
     a->report_count += at == a->report_count;
@@ -191,9 +187,9 @@ void attempt_mpirun_ended(struct attempt *a, int code) {
 }
 
 static void note_end(struct attempt *a, const struct attempt_tool *t) {
-    char end[VERDICT_END_SIZE];
+    char end[RANK_REPORT_END_SIZE];
     if (t->signal > 0)
-        verdict_describe_signal(t->signal, t->memory, end, sizeof(end));
+        rank_report_describe_signal(t->signal, t->memory, end, sizeof(end));
     a->tool = (struct verdict_tool){.time = t->time, .host = t->host, .signal = t->signal};
     if (t->signal > 0)
         (void)snprintf(a->tool_note, sizeof(a->tool_note), "%s: %s was %s", t->host_name, t->name,
