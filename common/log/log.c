@@ -147,3 +147,12 @@ void log_line(enum log_level level, const char *format, ...) {
         listens.hear(listens.context, level, buf_text(&clean));
     errno = saved;
 }
+
+void log_lines(enum log_level level, const char *text) {
+    while (*text != '\0') {
+        const int size = (int)strcspn(text, "\n");
+        if (size > 0)
+            log_line(level, "  | %.*s", size, text);
+        text += size + (text[size] == '\n');
+    }
+}

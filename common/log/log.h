@@ -47,6 +47,11 @@ void log_set_terminal(int fd);
 
 void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Logs each line of TEXT that is not empty by itself, as "  | LINE": what belongs to the line
+ * before.
+ */
+void log_lines(enum log_level level, const char *text);
+
 #define log_debug(...) log_line(LOG_DEBUG, __VA_ARGS__)
 #define log_info(...) log_line(LOG_INFO, __VA_ARGS__)
 #define log_warning(...) log_line(LOG_WARNING, __VA_ARGS__)

@@ -29,6 +29,7 @@ int mpi_setup_choose(struct job *job, char *const *environment, struct error *er
     const struct launcher_facts facts = {
         .setting = job->settings.launcher,
         .ranks = cluster_ranks(&job->cluster),
+        .lost_ranks = job->settings.lost_ranks,
         .program = program,
         .library = library,
         .over_tcp = job->program.needs_no_mpi,

@@ -4,8 +4,6 @@
 #include "entrypoint/host/observe/metric_matcher.h"
 #include "entrypoint/host/supervisor.h"
 
-#include <string.h>
-
 /* Time for all remaining processes to end after the verdict: a moment to notice, and no more. With
  * LEAVE_SECONDS it stays within the 2 s that leaving may take. */
 static const int64_t sweep_grace = 500 * CLOCK_MILLISECOND;
@@ -66,15 +64,6 @@ static enum log_level level_of(const struct verdict *v) {
     if (v->code != EXIT_CODE_STOPPED || v->rank >= 0)
         return LOG_ERROR;
     return v->log_tail[0] == '\0' ? LOG_INFO : LOG_WARNING;
-}
-
-static void log_lines(enum log_level level, const char *line) {
-    while (*line != '\0') {
-        int size = (int)strcspn(line, "\n");
-        if (size > 0)
-            log_line(level, "  | %.*s", size, line);
-        line += size + (line[size] == '\n');
-    }
 }
 
 /* Logs the last lines of the rank that failed, if this log lacks them: the rank is on another host,

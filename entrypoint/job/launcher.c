@@ -2,6 +2,7 @@
 
 #include "common/str.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 bool launcher_is_mpi_library(const char *library) {
@@ -40,11 +41,40 @@ static int take(enum launcher_kind kind, const char *why, struct launcher *ret) 
     return 0;
 }
 
+/* For a job that may lose ranks: LAUNCHER_DIRECT, or why it cannot. NEED: why mpirun has to start
+ * the ranks; "": nothing requires that. */
+static int choose_for_losses(const struct launcher_facts *f, const char *need, struct launcher *ret,
+                             struct error *err) {
+    char why[LAUNCHER_WHY_SIZE];
+    (void)snprintf(why, sizeof(why), "RINGMASTER_LOST_RANKS is %" PRId64, f->lost_ranks);
+    if ((uint64_t)f->lost_ranks >= f->ranks)
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "%s, and the job has %zu ranks: at least one of them has to be left", why,
+                         f->ranks);
+    if (need[0] != '\0')
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "%s, but %s, and mpirun ends all ranks with the first that fails; start "
+                         "ranks without it (RINGMASTER_LAUNCHER=direct, a program without MPI) or "
+                         "leave RINGMASTER_LOST_RANKS out",
+                         why, need);
+    if (f->library[0] != '\0' && !f->over_tcp)
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "%s, but %.160s is linked against MPI (%.100s), and its ranks do not "
+                         "survive each other; leave RINGMASTER_LOST_RANKS out",
+                         why, f->program, f->library);
+    return take(LAUNCHER_DIRECT, why, ret);
+}
+
 int launcher_choose(const struct launcher_facts *f, struct launcher *ret, struct error *err) {
     char need[LAUNCHER_WHY_SIZE];
     if (f->ranks <= 1)
         return take(LAUNCHER_DIRECT, "a single rank needs no mpirun", ret);
     describe_need(f, need);
+    if (f->lost_ranks > 0) {
+        if (need[0] == '\0' && f->setting == SETTINGS_LAUNCHER_MPIRUN)
+            (void)snprintf(need, sizeof(need), "RINGMASTER_LAUNCHER is mpirun");
+        return choose_for_losses(f, need, ret, err);
+    }
     if (f->setting == SETTINGS_LAUNCHER_DIRECT && need[0] != '\0')
         return error_set(err, EXIT_CODE_CONFIG,
                          "RINGMASTER_LAUNCHER is direct, but %s: without mpirun its ranks would "

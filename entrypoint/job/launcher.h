@@ -5,7 +5,10 @@
  * without it each would be a job of its own. Those of MPICH and its kin must not have it. That is
  * told from the libraries that the program names (ringtrain's ranks do without: trainer/comm/tcp);
  * a program that loads MPI later, such as Python with mpi4py, is taken for one without MPI, and its
- * MPI_Init fails if its ranks were started directly (rank_environment_refuse_mpi). */
+ * MPI_Init fails if its ranks were started directly (rank_environment_refuse_mpi).
+ *
+ * If ranks may be lost without ending the job, all are started directly, as mpirun ends all with
+ * the first that fails, and so do libraries of MPI. */
 #ifndef ENTRYPOINT_JOB_LAUNCHER_H
 #define ENTRYPOINT_JOB_LAUNCHER_H
 
@@ -14,6 +17,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum launcher_kind { LAUNCHER_MPIRUN, LAUNCHER_DIRECT };
 enum { LAUNCHER_WHY_SIZE = 320 };
@@ -26,6 +30,7 @@ struct launcher {
 struct launcher_facts {
     enum settings_launcher setting;
     size_t ranks;
+    int64_t lost_ranks;  /* that may be lost without ending the job */
     const char *program; /* its path */
     const char *library; /* of MPI, that it is linked against; "": none */
     bool over_tcp;       /* it is ringtrain: its ranks find each other without MPI */

@@ -112,6 +112,8 @@ static const struct row table[] = {
      "how often a job is launched again after a lost host, a stall or a crash"},
     {"RINGMASTER_RESTART_CODES", CODES, FIELD(restart_codes), 0, 0, 0, NULL,
      "the program's exit codes that are also worth a restart: 1,40-49"},
+    {"RINGMASTER_LOST_RANKS", NUMBER, FIELD(lost_ranks), 0, 65535, 0, NULL,
+     "ranks that may fail without ending the job; without mpirun only"},
     {"RINGMASTER_SHRINK", SWITCH, FIELD(shrink), 0, 0, 0, NULL,
      "1: a restart goes on without lost hosts, and takes back those that return"},
     {"RINGMASTER_SPARES", NUMBER, FIELD(spares), 0, CLUSTER_HOSTS_MAX - 1, 0, NULL,

@@ -65,6 +65,7 @@ struct settings {
     int64_t upload_seconds; /* for all uploads at the end */
     int64_t restarts;       /* after the first launch; as the first host has it */
     int64_t min_hosts;      /* of a restart, with shrink */
+    int64_t lost_ranks;     /* that an attempt may lose without ending */
     int64_t spares;         /* hosts without ranks (cluster/seats.h) */
     const char *restart_codes; /* codes of the program that allow a restart; NULL: none */
     bool fetch_once;           /* the first host downloads and shares with the others */

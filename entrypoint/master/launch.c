@@ -64,6 +64,7 @@ int launch_begin(struct master *m, struct error *err) {
     input_download_rest(&m->s.input_download);
     m->launch.way = direct ? &launch_direct : &launch_mpirun;
     attempt_launched(&m->attempt, clock_now(), direct);
+    attempt_may_lose(&m->attempt, direct ? m->s.job->settings.lost_ranks : 0);
     if (m->launch.way->begin(m, err) != 0)
         return -1;
     m->launch.overdue = (struct timer){.fire = launch_give_up, .context = m};

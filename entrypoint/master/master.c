@@ -292,7 +292,9 @@ static int measure(void *state, struct buf *ret, struct error *err) {
         openmetrics_sample(ret, "ringmaster_ranks", "of the attempt", "", (double)m->attempt.ranks,
                            err) != 0 ||
         openmetrics_sample(ret, "ringmaster_ranks_started", "of the attempt", "",
-                           (double)m->attempt.seated_count, err) != 0)
+                           (double)m->attempt.seated_count, err) != 0 ||
+        openmetrics_sample(ret, "ringmaster_ranks_lost", "of the attempt, which goes on", "",
+                           (double)m->attempt.forgone_count, err) != 0)
         return -1;
     return accounting_measure(m, ret, err) == 0 ? measure_hosts(m, ret, err) : -1;
 }

@@ -168,14 +168,36 @@ static void record_failure(struct master *m, const struct rank_report *r) {
                             "rank", (json_int_t)r->rank, "text", record_text(end)));
 }
 
+static void record_forgone(struct master *m, const struct rank_report *r) {
+    char end[RANK_REPORT_END_SIZE];
+    const struct attempt *a = &m->attempt;
+    const char *name = supervisor_host_name(&m->s, r->host);
+    rank_report_describe(r, end, sizeof(end));
+    log_warning("%s rank %u: %s; the others go on, with %zu lost of %" PRId64
+                " that may be (RINGMASTER_LOST_RANKS)",
+                name, r->rank, end, a->forgone_count, a->may_lose);
+    log_lines(LOG_WARNING, r->evidence);
+    if (r->host != m->s.job->cluster.self) /* else they stand above */
+        log_lines(LOG_WARNING, r->lines);
+    event_log_put(&m->s.event_log, RECORD_RANK_LOST,
+                  json_pack("{s:s, s:I, s:o, s:o, s:o, s:I}", "which", name, "rank",
+                            (json_int_t)r->rank, "text", record_text(end), "evidence",
+                            record_text(r->evidence), "lines", record_text(r->lines), "count",
+                            (json_int_t)a->forgone_count));
+}
+
 /* Lets a shim that has reported exit at once, with two exceptions: during a stop (attempt_holds),
  * and while reports of a failure, this one or an earlier one, are collected (end_ranks). */
 static void weigh(struct master *m, const struct rank_report *r) {
-    if (is_failure(&m->attempt, r) && !m->attempt.failed)
+    const bool failure = is_failure(&m->attempt, r);
+    const bool forgone = failure && attempt_forgo(&m->attempt, r->rank);
+    if (forgone)
+        record_forgone(m, r);
+    else if (failure && !m->attempt.failed)
         record_failure(m, r);
     if (attempt_is_complete(&m->attempt))
         all_have_reported(m);
-    else if (is_failure(&m->attempt, r))
+    else if (failure && !forgone)
         master_raise(m, EVENT_FAILURE);
     else if (!attempt_holds(&m->attempt) && !m->attempt.gathering)
         release(m, r->host, r->rank);

@@ -52,6 +52,10 @@ static const struct record_row table[RECORD_KINDS] = {
                               "the first failure of an attempt that was heard of; "
                               "the verdict weighs what follows",
                               {"which", "rank", "text"}},
+    [RECORD_RANK_LOST] = {"rank_lost",
+                          "at the first host: a rank has failed, and the others go on "
+                          "(RINGMASTER_LOST_RANKS); lines: its last ones; count: ranks lost so far",
+                          {"which", "rank", "text", "evidence", "lines", "count"}},
     [RECORD_STOP] = {"stop", "a stop was asked for; which: where", {"which", "again"}},
     [RECORD_ATTEMPT_OVER] = {"attempt_over",
                              "an attempt has failed and another one follows after "

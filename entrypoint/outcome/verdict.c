@@ -2,7 +2,9 @@
 
 #include "common/json/json.h"
 #include "common/str.h"
+#include "entrypoint/outcome/first_failure.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -40,28 +42,19 @@ static const char *host_name(const struct verdict_facts *f, unsigned host) {
 
 /* --- first event ------------------------------------------------------------------------------ */
 
-static const struct rank_report *first_report(const struct verdict_facts *f) {
-    const struct rank_report *first = NULL;
-    for (size_t i = 0; i < f->report_count; i++) {
-        const struct rank_report *r = &f->reports[i];
-        if (rank_report_is_failure(r) && (first == NULL || r->time < first->time))
-            first = r;
-    }
-    return first;
+static struct failures failures_of(const struct verdict_facts *f) {
+    return (struct failures){
+        .reports = f->reports, .count = f->report_count, .forgone = f->forgone};
 }
 
-/* The crash that happened at practically the same time as FIRST, if any, else FIRST. */
-static const struct rank_report *prefer_crash(const struct verdict_facts *f,
-                                              const struct rank_report *first) {
-    const struct rank_report *chosen = first;
-    for (size_t i = 0; i < f->report_count; i++) {
-        const struct rank_report *r = &f->reports[i];
-        bool tied = rank_report_is_failure(r) && r->time - first->time <= VERDICT_TIE_NS;
-        bool better = chosen->end == RANK_EXITED || r->time < chosen->time;
-        if (tied && r->end != RANK_EXITED && better)
-            chosen = r;
-    }
-    return chosen;
+static const struct rank_report *first_report(const struct verdict_facts *f) {
+    const struct failures failures = failures_of(f);
+    return first_failure_end(&failures);
+}
+
+static bool is_forgone(const struct verdict_facts *f, const struct rank_report *r) {
+    const struct failures failures = failures_of(f);
+    return first_failure_is_forgone(&failures, r);
 }
 
 static const struct verdict_loss *first_loss(const struct verdict_facts *f) {
@@ -90,7 +83,7 @@ static bool tool_was_killed_first(const struct verdict_facts *f) {
     const struct rank_report *report = first_report(f);
     if (f->tool.signal == 0)
         return false;
-    return (report == NULL || f->tool.time <= report->time + VERDICT_TIE_NS) &&
+    return (report == NULL || f->tool.time <= report->time + FIRST_FAILURE_TIE_NS) &&
            (f->stalled == 0 || f->tool.time <= f->stalled) &&
            (f->dropped == 0 || f->tool.time <= f->dropped);
 }
@@ -98,16 +91,31 @@ static bool tool_was_killed_first(const struct verdict_facts *f) {
 /* --- the outcomes ----------------------------------------------------------------------- */
 
 /* Returns true if every rank reported and ended with 0 before it was asked to end: a program that
- * handles such a request and exits with 0 has not done its work. */
+ * handles such a request and exits with 0 has not done its work. Of ranks that are forgone nothing
+ * is expected, but some rank has to have done the work. */
 static bool all_good(const struct verdict_facts *f) {
-    for (size_t i = 0; i < f->report_count; i++)
-        if (!rank_report_is_good(&f->reports[i]) || f->reports[i].cause != RANK_CAUSE_NONE)
+    bool any = false;
+    for (size_t i = 0; i < f->report_count; i++) {
+        const struct rank_report *r = &f->reports[i];
+        bool good = rank_report_is_good(r) && r->cause == RANK_CAUSE_NONE;
+        if (!good && !is_forgone(f, r))
             return false;
-    return f->report_count == f->ranks;
+        any |= good;
+    }
+    return any && f->report_count == f->ranks;
 }
 
 static void judge_success(const struct verdict_facts *f, struct verdict *ret) {
-    if (f->report_count == 1)
+    char lost[FIRST_FAILURE_ORDER_SIZE];
+    const struct failures failures = failures_of(f);
+    const size_t count = first_failure_order(&failures, f->cluster, true, lost);
+    if (count > 0)
+        fill(ret, EXIT_CODE_OK, -1, -1,
+             "%zu of %zu ranks ended with 0; %zu %s lost, and RINGMASTER_LOST_RANKS is %" PRId64
+             ": %s",
+             f->report_count - count, f->report_count, count, count == 1 ? "was" : "were",
+             f->may_lose, lost);
+    else if (f->report_count == 1)
         fill(ret, EXIT_CODE_OK, -1, -1, "the only rank ended with 0");
     else
         fill(ret, EXIT_CODE_OK, -1, -1, "all %zu ranks ended with 0", f->report_count);
@@ -125,7 +133,7 @@ static const struct rank_report *worst_stopped(const struct verdict_facts *f) {
         const struct rank_report *r = &f->reports[i];
         bool asked = (r->end == RANK_EXITED && (r->value == 0 || r->value == EXIT_CODE_STOPPED)) ||
                      died_of_ours(f, r);
-        if (!asked)
+        if (!asked && !is_forgone(f, r))
             return r;
     }
     return NULL;
@@ -134,7 +142,7 @@ static const struct rank_report *worst_stopped(const struct verdict_facts *f) {
 /* Returns true if we sent the SIGKILL at the end of a stop; as exact as the hosts' clocks. */
 static bool is_ours(const struct verdict_facts *f, const struct rank_report *r) {
     bool killed = r->end == RANK_VANISHED || (r->end == RANK_SIGNALLED && r->value == SIGKILL);
-    return killed && f->killed != 0 && r->time + VERDICT_TIE_NS >= f->killed;
+    return killed && f->killed != 0 && r->time + FIRST_FAILURE_TIE_NS >= f->killed;
 }
 
 static void judge_stop(const struct verdict_facts *f, struct verdict *ret) {
@@ -156,13 +164,19 @@ static void judge_stop(const struct verdict_facts *f, struct verdict *ret) {
 
 static void judge_loss(const struct verdict_facts *f, struct verdict *ret) {
     const struct verdict_loss *loss = first_loss(f);
-    fill(ret, EXIT_CODE_HOST_LOST, (int)loss->host, -1, "%s: lost: %s", host_name(f, loss->host),
-         loss->why);
+    fill(ret, EXIT_CODE_HOST_LOST, (int)loss->host, -1, "%s: lost: %s%s", host_name(f, loss->host),
+         loss->why, f->may_lose > 0 ? "; RINGMASTER_LOST_RANKS lets ranks be lost, not hosts" : "");
     ret->transient = true;
 }
 
 static bool asks_to_end(int number) {
     return number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT;
+}
+
+/* Returns true if a rank that ended like this may not do so again. */
+static bool is_transient(const struct verdict_facts *f, const struct rank_report *r) {
+    return r->end == RANK_VANISHED ||
+           (r->end == RANK_SIGNALLED && r->value != f->warned && !asks_to_end(r->value));
 }
 
 /* Returns true for codes that only the launcher may use: a program that exits with one tells
@@ -272,8 +286,7 @@ static void judge_report(const struct verdict_facts *f, const struct rank_report
     if (r->end != RANK_EXITED || is_launchers(code))
         snprintf(ret->class_name, sizeof(ret->class_name), "%s",
                  r->end != RANK_EXITED ? "signal" : "program");
-    ret->transient = r->end == RANK_VANISHED ||
-                     (r->end == RANK_SIGNALLED && !by_warning && !asks_to_end(r->value));
+    ret->transient = is_transient(f, r);
     (void)snprintf(ret->evidence, sizeof(ret->evidence), "%s", r->evidence);
     add_line(ret, "others then: ", f->others);
     add_line(ret, VERDICT_MPIRUN, f->mpirun_complaint);
@@ -283,6 +296,25 @@ static void judge_report(const struct verdict_facts *f, const struct rank_report
     add_before(ret, "stuck: ", f->stuck);
     add_cause(r, ret);
     set_log_tail(ret, r->lines);
+}
+
+/* Tells of ranks that were lost before the job ended for any reason. With all its ranks it may not
+ * have failed, so a further attempt depends on what they died of, too. */
+static void add_forgone(const struct verdict_facts *f, struct verdict *v) {
+    char order[FIRST_FAILURE_ORDER_SIZE];
+    const struct failures failures = failures_of(f);
+    const size_t count = first_failure_order(&failures, f->cluster, false, order);
+    const size_t used = strlen(v->text);
+    if (v->code == EXIT_CODE_OK || first_failure_count_forgone(&failures) == 0)
+        return;
+    for (size_t i = 0; i < f->report_count; i++)
+        if (is_forgone(f, &f->reports[i]) && v->code != EXIT_CODE_STOPPED)
+            v->transient |= is_transient(f, &f->reports[i]);
+    if (v->rank >= 0 && (int64_t)count > f->may_lose)
+        (void)snprintf(v->text + used, sizeof(v->text) - used,
+                       "; %zu ranks failed, and RINGMASTER_LOST_RANKS is %" PRId64, count,
+                       f->may_lose);
+    add_before(v, "lost: ", order);
 }
 
 static void judge_stall(const struct verdict_facts *f, struct verdict *ret) {
@@ -375,7 +407,8 @@ static void judge_unknown(const struct verdict_facts *f, struct verdict *ret) {
     set_log_tail(ret, f->mpirun_words != NULL ? f->mpirun_words : "");
 }
 
-void verdict_judge(const struct verdict_facts *facts, struct verdict *ret) {
+static void judge(const struct verdict_facts *facts, struct verdict *ret) {
+    const struct failures failures = failures_of(facts);
     const struct rank_report *first = first_report(facts);
     bool stall_first = facts->stalled != 0 && (first == NULL || facts->stalled < first->time);
     bool drop_first = is_before(facts->dropped, first != NULL ? first->time : 0) &&
@@ -391,11 +424,16 @@ void verdict_judge(const struct verdict_facts *facts, struct verdict *ret) {
     else if (stall_first)
         judge_stall(facts, ret);
     else if (first != NULL)
-        judge_report(facts, prefer_crash(facts, first), ret);
+        judge_report(facts, first_failure_cause(&failures), ret);
     else if (all_good(facts))
         judge_success(facts, ret);
     else
         judge_unknown(facts, ret);
+}
+
+void verdict_judge(const struct verdict_facts *facts, struct verdict *ret) {
+    judge(facts, ret);
+    add_forgone(facts, ret);
 }
 
 void verdict_from_error(const struct error *error, const struct cluster *cluster, int host,

@@ -53,6 +53,8 @@ struct verdict_facts {
     const unsigned *rank_host;         /* by rank: the host that it was placed on */
     const struct rank_report *reports; /* at most one per rank */
     size_t report_count;
+    const bool *forgone; /* by rank: lost, and the others went on; NULL: none is */
+    int64_t may_lose;    /* ranks that the attempt may lose (RINGMASTER_LOST_RANKS) */
     const struct verdict_loss *losses;
     size_t loss_count;
     int64_t stop_asked;
@@ -81,10 +83,6 @@ struct verdict_facts {
     const char *mpirun_complaint; /* about an MPI error of the program; may be NULL */
 };
 
-/* Within this time of the first failure a signal outranks an exit: the rank that crashed is the
- * cause of the ranks that gave up after it. */
-#define VERDICT_TIE_NS INT64_C(50000000)
-
 /* Judges, in this order:
  *   1. a stop requested before any failure: 143, or 0 if every rank had ended with 0 before it was
  *     told;
@@ -93,6 +91,7 @@ struct verdict_facts {
  *     for a vanished rank), a stall (74), connections that Open MPI drops (65), or the end of
  *     mpirun or a daemon by a signal (128 + signal), which ends its ranks;
  *   4. every rank reported and ended with 0 before it was told to: success, whatever mpirun says;
+ *      ranks that are forgone need not, and are named (first_failure.h);
  *   5. else 70: a missing report is never success.
  *
  * Transient are a lost host, a stall, a rank that crashed, was killed or vanished, and the end of

@@ -20,10 +20,11 @@ int attempt_open(struct attempt *a, unsigned number, const struct cluster *clust
     a->reported = calloc(a->ranks, sizeof(*a->reported));
     a->quiet = (char **)calloc(a->ranks, sizeof(*a->quiet));
     a->reports = calloc(a->ranks, sizeof(*a->reports));
+    a->forgone = calloc(a->ranks, sizeof(*a->forgone));
     a->lost = calloc(a->hosts, sizeof(*a->lost));
     a->losses = calloc(a->hosts, sizeof(*a->losses));
     if (a->rank_host == NULL || a->seated == NULL || a->reported == NULL || a->quiet == NULL ||
-        a->reports == NULL || a->lost == NULL || a->losses == NULL)
+        a->reports == NULL || a->forgone == NULL || a->lost == NULL || a->losses == NULL)
         return error_no_memory(err, "reports");
     place_ranks(a, cluster);
     return straggler_open(&a->straggler, a->ranks, err);
@@ -37,6 +38,7 @@ void attempt_done(struct attempt *a) {
         free(a->quiet[i]);
     free((void *)a->quiet);
     free(a->reports);
+    free(a->forgone);
     free(a->lost);
     for (size_t i = 0; i < a->loss_count; i++)
         free((char *)(uintptr_t)a->losses[i].why);
@@ -61,6 +63,10 @@ void attempt_launched(struct attempt *a, int64_t now, bool direct) {
     a->launched = now;
 }
 
+void attempt_may_lose(struct attempt *a, int64_t count) {
+    a->may_lose = count;
+}
+
 bool attempt_seat(struct attempt *a, size_t host, int64_t rank) {
     if (!attempt_is_rank_of(a, host, rank) || a->seated[rank])
         return false;
@@ -80,6 +86,15 @@ bool attempt_report(struct attempt *a, const struct rank_report *r) {
     a->reports[at] = *r;
     a->report_count += at == a->report_count;
     a->reported[r->rank] = true;
+    return true;
+}
+
+bool attempt_forgo(struct attempt *a, unsigned rank) {
+    if (!attempt_is_seated(a) || a->failed || a->ending || a->stop_asked != 0 ||
+        (int64_t)a->forgone_count >= a->may_lose || a->forgone_count + 1 >= a->ranks)
+        return false;
+    a->forgone[rank] = true;
+    a->forgone_count++;
     return true;
 }
 
@@ -343,6 +358,8 @@ void attempt_facts(const struct attempt *a, const struct cluster *cluster, const
                                   .rank_host = a->rank_host,
                                   .reports = a->reports,
                                   .report_count = a->report_count,
+                                  .forgone = a->forgone,
+                                  .may_lose = a->may_lose,
                                   .losses = a->losses,
                                   .loss_count = a->loss_count,
                                   .stop_asked = a->stop_asked,

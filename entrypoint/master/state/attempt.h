@@ -38,6 +38,9 @@ struct attempt {
     size_t seated_count;
     struct rank_report *reports; /* in order of arrival, at most one per rank */
     size_t report_count;
+    int64_t may_lose; /* ranks that may be lost without ending it */
+    bool *forgone;    /* by rank: it is lost, and the others go on */
+    size_t forgone_count;
     struct verdict_loss *losses;
     size_t loss_count;
     int64_t launched; /* clock_now() */
@@ -86,12 +89,18 @@ void attempt_forget(struct attempt *a);
 bool attempt_is_rank_of(const struct attempt *a, size_t host, int64_t rank);
 
 void attempt_launched(struct attempt *a, int64_t now, bool direct);
+/* Lets COUNT ranks be lost without ending it. */
+void attempt_may_lose(struct attempt *a, int64_t count);
 /* Records the start of a rank. Returns true if it was the last one. A rank of another host, or one
  * that has started already, is ignored. */
 bool attempt_seat(struct attempt *a, size_t host, int64_t rank);
 /* Records a report; the rank must run on r->host. Of two reports about one rank a failure replaces
  * a good end. Returns false if R changes nothing. */
 bool attempt_report(struct attempt *a, const struct rank_report *r);
+/* Records that the others go on without RANK, which has reported a failure. Returns false if they
+ * cannot: not all ranks had started, as many are lost as may be, none is left, or the attempt is
+ * ending. */
+bool attempt_forgo(struct attempt *a, unsigned rank);
 void attempt_lose(struct attempt *a, size_t host, int64_t now, const char *why);
 /* Records a stalled rank. The first one is the failure; what the threads of later ones wait in
  * shows whether they waited for it. STATES is the line about that. Ranks of other hosts, and ranks

@@ -175,7 +175,17 @@ static void a_listener_hears_what_is_said_without_secrets(void) {
     CU_ASSERT_STRING_EQUAL(heard, "3 key ***");
 }
 
-UNIT_SUITE("common.log", UNIT(a_line_holds_time_level_who_and_text),
+static void lines_of_a_text_stand_by_themselves(void) {
+    (void)log_set_listener((struct log_listener){.hear = hear});
+    log_lines(LOG_ERROR, "\none\n\ntwo");
+    CU_ASSERT_STRING_EQUAL(heard, "3   | two");
+    log_lines(LOG_ERROR, "three\n");
+    CU_ASSERT_STRING_EQUAL(heard, "3   | three");
+    (void)log_set_listener((struct log_listener){0});
+}
+
+UNIT_SUITE("common.log", UNIT(lines_of_a_text_stand_by_themselves),
+           UNIT(a_line_holds_time_level_who_and_text),
            UNIT(secrets_line_ends_and_bad_bytes_do_not_pass), UNIT(lines_go_where_they_are_led),
            UNIT(long_lines_are_cut), UNIT(for_machines_a_line_is_one_object),
            UNIT(for_a_terminal_a_line_is_short), UNIT(a_line_breaks_at_the_terminals_width),

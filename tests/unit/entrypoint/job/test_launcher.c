@@ -89,6 +89,32 @@ static void ranks_of_mpich_find_each_other_without_mpirun(void) {
     CU_ASSERT_FALSE(launcher_is_pmi_library("libssl.so.12"));
 }
 
+/* Mpirun ends all ranks with the first, and so does MPI. */
+static void ranks_that_may_be_lost_are_started_directly(void) {
+    begin();
+    facts.lost_ranks = 3;
+    expect(SETTINGS_LAUNCHER_AUTO, true, LAUNCHER_DIRECT, "RINGMASTER_LOST_RANKS is 3");
+    expect(SETTINGS_LAUNCHER_DIRECT, true, LAUNCHER_DIRECT, "RINGMASTER_LOST_RANKS is 3");
+    expect_error(SETTINGS_LAUNCHER_MPIRUN, true, EXIT_CODE_CONFIG,
+                 "RINGMASTER_LOST_RANKS is 3, but RINGMASTER_LAUNCHER is mpirun, and mpirun ends");
+    facts.lost_ranks = 4;
+    expect_error(SETTINGS_LAUNCHER_AUTO, true, EXIT_CODE_CONFIG,
+                 "RINGMASTER_LOST_RANKS is 4, and the job has 4 ranks");
+    facts.ranks = 1;
+    expect(SETTINGS_LAUNCHER_AUTO, true, LAUNCHER_DIRECT, "a single rank");
+    begin();
+    facts.lost_ranks = 1;
+    facts.library = "libmpi.so.40";
+    expect_error(SETTINGS_LAUNCHER_AUTO, true, EXIT_CODE_CONFIG, "linked against MPI");
+    expect_error(SETTINGS_LAUNCHER_DIRECT, true, EXIT_CODE_CONFIG, "mpirun ends all ranks");
+    facts.over_tcp = true;
+    expect(SETTINGS_LAUNCHER_AUTO, true, LAUNCHER_DIRECT, "RINGMASTER_LOST_RANKS is 1");
+    begin();
+    facts.lost_ranks = 1;
+    facts.library = "libmpich.so.12";
+    expect_error(SETTINGS_LAUNCHER_AUTO, true, EXIT_CODE_CONFIG, "do not survive each other");
+}
+
 static void libraries_of_mpi_are_known(void) {
     static const char *const mpi[] = {
         "libmpi.so.40", "libmpi_mpifh.so.40", "libmpi_cxx.so.40",   "libmpich.so.12",
@@ -104,4 +130,5 @@ static void libraries_of_mpi_are_known(void) {
 UNIT_SUITE("job.launcher", UNIT(any_program_is_started_by_an_mpirun_that_is_there),
            UNIT(a_setting_decides), UNIT(a_program_of_mpi_never_becomes_several_jobs),
            UNIT(the_trainer_takes_either_launcher),
-           UNIT(ranks_of_mpich_find_each_other_without_mpirun), UNIT(libraries_of_mpi_are_known))
+           UNIT(ranks_of_mpich_find_each_other_without_mpirun), UNIT(libraries_of_mpi_are_known),
+           UNIT(ranks_that_may_be_lost_are_started_directly))

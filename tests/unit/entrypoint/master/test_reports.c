@@ -313,6 +313,59 @@ static void the_earliest_deadline_counts(void) {
     gathered();
 }
 
+static void gather_with_losses(int64_t count) {
+    gather();
+    for (int rank = 0; rank < 4; rank++)
+        seat((unsigned)rank / 2, rank);
+    attempt_may_lose(&m.attempt, count);
+}
+
+static void a_rank_that_may_be_lost_ends_nothing(void) {
+    gather_with_losses(1);
+    report(1, 3, 9);
+    CU_ASSERT_EQUAL(raised[EVENT_FAILURE], 0);
+    CU_ASSERT_EQUAL(m.attempt.forgone_count, 1);
+    CU_ASSERT_FALSE(m.attempt.failed);
+    quiet(0, 0, "pid 1 sh: 1 S futex_do_wait"); /* nobody waits for a word of the lost one */
+    quiet(0, 1, "pid 2 sh: 1 S futex_do_wait");
+    CU_ASSERT_EQUAL(attempt_all_quiet(&m.attempt), -1);
+    quiet(1, 2, "pid 3 sh: 1 S futex_do_wait");
+    CU_ASSERT_EQUAL(attempt_all_quiet(&m.attempt), 0);
+    report(0, 0, 0);
+    report(0, 1, 0);
+    CU_ASSERT_EQUAL(raised[EVENT_ALL_HEARD], 0);
+    report(1, 2, 0);
+    CU_ASSERT_EQUAL(raised[EVENT_ALL_HEARD], 1);
+    CU_ASSERT_EQUAL(raised[EVENT_FAILURE], 0);
+    gathered();
+}
+
+static void both_ranks_of_a_host_may_be_lost(void) {
+    gather_with_losses(2);
+    report(1, 2, 9);
+    report(1, 3, 9);
+    CU_ASSERT_EQUAL(raised[EVENT_FAILURE], 0);
+    CU_ASSERT_FALSE(attempt_misses(&m.attempt, 1)); /* no evidence is asked of its host */
+    report(0, 0, 0);
+    report(0, 1, 0);
+    CU_ASSERT_EQUAL(raised[EVENT_ALL_HEARD], 1);
+    gathered();
+}
+
+static void one_more_than_may_be_lost_is_a_failure(void) {
+    gather_with_losses(1);
+    report(1, 3, 9);
+    report(1, 2, 9);
+    CU_ASSERT_EQUAL(raised[EVENT_FAILURE], 1);
+    gathered();
+    gather_with_losses(1);
+    report(1, 3, 9);
+    CU_ASSERT(attempt_fail(&m.attempt));
+    report(1, 2, 9);
+    CU_ASSERT_EQUAL(m.attempt.forgone_count, 1);
+    gathered();
+}
+
 static int run(const char *script) {
     const char *const settings[] = {"RINGMASTER_HOSTS=127.0.0.1:2", "RINGMASTER_HOST=127.0.0.1",
                                     NULL};
@@ -362,4 +415,6 @@ STAGE_SUITE("master.reports", UNIT(the_first_failure_is_the_jobs),
             UNIT(where_it_is_known_why_nobody_waits_for_a_silent_host),
             UNIT(where_all_rest_the_threads_are_those_of_the_rank_that_is_named),
             UNIT(where_all_rest_the_rank_that_waits_elsewhere_is_named),
-            UNIT(without_a_limit_the_odd_one_is_named_once), UNIT(the_earliest_deadline_counts))
+            UNIT(without_a_limit_the_odd_one_is_named_once),
+            UNIT(a_rank_that_may_be_lost_ends_nothing), UNIT(both_ranks_of_a_host_may_be_lost),
+            UNIT(one_more_than_may_be_lost_is_a_failure), UNIT(the_earliest_deadline_counts))

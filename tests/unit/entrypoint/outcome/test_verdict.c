@@ -126,11 +126,11 @@ static void within_50_ms_a_signal_outranks_an_exit(void) {
 static void the_tie_ends_after_50_ms_exactly(void) {
     all_ended_well();
     end_rank(1, RANK_EXITED, 1, RANK_CAUSE_NONE, MS(500));
-    end_rank(5, RANK_SIGNALLED, SIGSEGV, RANK_CAUSE_NONE, MS(500) + VERDICT_TIE_NS);
+    end_rank(5, RANK_SIGNALLED, SIGSEGV, RANK_CAUSE_NONE, MS(500) + FIRST_FAILURE_TIE_NS);
     CU_ASSERT_EQUAL(judged().rank, 5);
-    end_rank(5, RANK_SIGNALLED, SIGSEGV, RANK_CAUSE_NONE, MS(500) + VERDICT_TIE_NS + 1);
+    end_rank(5, RANK_SIGNALLED, SIGSEGV, RANK_CAUSE_NONE, MS(500) + FIRST_FAILURE_TIE_NS + 1);
     CU_ASSERT_EQUAL(judged().rank, 1);
-    CU_ASSERT_EQUAL(VERDICT_TIE_NS, 50000000);
+    CU_ASSERT_EQUAL(FIRST_FAILURE_TIE_NS, 50000000);
 }
 
 static void a_stop_after_a_stall_changes_nothing(void) {

@@ -28,9 +28,9 @@ static void a_killed_daemon_or_mpirun_is_the_cause_of_what_follows(void) {
     CU_ASSERT_EQUAL(judged().code, 137);
     all_ended_well();
     a_tool_was_killed(MS(500));
-    end_rank(3, RANK_EXITED, 1, RANK_CAUSE_NONE, MS(500) - VERDICT_TIE_NS);
+    end_rank(3, RANK_EXITED, 1, RANK_CAUSE_NONE, MS(500) - FIRST_FAILURE_TIE_NS);
     CU_ASSERT_EQUAL(judged().code, 137); /* the rank noticed, which was told first */
-    end_rank(3, RANK_EXITED, 1, RANK_CAUSE_NONE, MS(500) - VERDICT_TIE_NS - 1);
+    end_rank(3, RANK_EXITED, 1, RANK_CAUSE_NONE, MS(500) - FIRST_FAILURE_TIE_NS - 1);
     CU_ASSERT_EQUAL(judged().code, 1);
     facts.stop_asked = MS(449);
     CU_ASSERT_EQUAL(judged().code, EXIT_CODE_STOPPED);

@@ -2,6 +2,7 @@
 #ifndef TESTS_UNIT_ENTRYPOINT_OUTCOME_VERDICT_CASE_H
 #define TESTS_UNIT_ENTRYPOINT_OUTCOME_VERDICT_CASE_H
 
+#include "entrypoint/outcome/first_failure.h"
 #include "entrypoint/outcome/verdict.h"
 #include "tests/support/unit.h"
 

@@ -280,7 +280,66 @@ static void all_are_quiet_when_nobody_is_busy(void) {
     attempt_done(&a);
 }
 
-UNIT_SUITE("master.attempt", UNIT(heartbeats_tell_how_far_it_was),
+static void seat_all(void) {
+    for (int rank = 0; rank < 5; rank++)
+        (void)attempt_seat(&a, rank < 2 ? 0 : 2, rank);
+}
+
+static void it_goes_on_without_as_many_ranks_as_it_may_lose(void) {
+    struct verdict_facts facts;
+    begin();
+    seat_all();
+    CU_ASSERT_FALSE(attempt_forgo(&a, 1)); /* none may be */
+    attempt_may_lose(&a, 2);
+    CU_ASSERT(attempt_forgo(&a, 1));
+    CU_ASSERT(attempt_forgo(&a, 4));
+    CU_ASSERT_FALSE(attempt_forgo(&a, 3));
+    attempt_facts(&a, &cluster, NULL, &facts);
+    CU_ASSERT(facts.forgone[1] && facts.forgone[4] && !facts.forgone[3]);
+    CU_ASSERT_EQUAL(facts.may_lose, 2);
+    attempt_forget(&a);
+    begin();
+    CU_ASSERT_EQUAL(a.forgone_count, 0); /* another attempt begins with all */
+    attempt_done(&a);
+}
+
+static void a_loss_ends_it_before_all_have_started_and_after_another_failure(void) {
+    begin();
+    attempt_may_lose(&a, 4);
+    CU_ASSERT_FALSE(attempt_forgo(&a, 1));
+    seat_all();
+    CU_ASSERT(attempt_forgo(&a, 1));
+    CU_ASSERT(attempt_fail(&a));
+    CU_ASSERT_FALSE(attempt_forgo(&a, 2));
+    attempt_done(&a);
+    begin();
+    attempt_may_lose(&a, 4);
+    seat_all();
+    attempt_stop(&a, 0, 7);
+    CU_ASSERT_FALSE(attempt_forgo(&a, 1));
+    attempt_done(&a);
+    begin();
+    attempt_may_lose(&a, 4);
+    seat_all();
+    attempt_begin_end(&a);
+    CU_ASSERT_FALSE(attempt_forgo(&a, 1));
+    attempt_done(&a);
+}
+
+/* A later attempt may have fewer ranks than were counted on. */
+static void the_last_rank_is_never_forgone(void) {
+    begin();
+    attempt_may_lose(&a, 9);
+    seat_all();
+    for (unsigned rank = 0; rank < 4; rank++)
+        CU_ASSERT(attempt_forgo(&a, rank));
+    CU_ASSERT_FALSE(attempt_forgo(&a, 4));
+    attempt_done(&a);
+}
+
+UNIT_SUITE("master.attempt", UNIT(it_goes_on_without_as_many_ranks_as_it_may_lose),
+           UNIT(a_loss_ends_it_before_all_have_started_and_after_another_failure),
+           UNIT(the_last_rank_is_never_forgone), UNIT(heartbeats_tell_how_far_it_was),
            UNIT(all_are_quiet_when_nobody_is_busy), UNIT(a_rank_is_its_hosts),
            UNIT(the_last_seat_is_reported), UNIT(of_two_reports_the_failure_counts),
            UNIT(it_is_complete_without_those_who_are_lost), UNIT(shims_stay_while_a_stop_runs),
