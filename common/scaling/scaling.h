@@ -2,8 +2,9 @@
  * of it (scaling_model.h) and a table of prices (price_table.h) for sizes that were not measured.
  *
  * The job is the same at all sizes but for its number of ranks, each of which has the same batch:
- * weak scaling. A size that failed is a point with the reason. The same job with several strategies
- * is a chain of studies, which one report compares. Owned by the caller; pointers are borrowed. */
+ * weak scaling. A size that failed is a point with the reason. Variants of a
+ * job, such as strategies, are a chain of studies, which one report compares. Owned by the caller;
+ * pointers are borrowed. */
 #ifndef COMMON_SCALING_SCALING_H
 #define COMMON_SCALING_SCALING_H
 
@@ -19,7 +20,7 @@ enum {
     SCALING_TEXT_SIZE = 256,
     SCALING_RANKS_MAX = 1 << 20,
     SCALING_STUDIES_MAX = 4,
-    SCALING_STRATEGY_SIZE = 32,
+    SCALING_VARIANT_SIZE = 32,
 };
 
 struct scaling_point {
@@ -33,8 +34,8 @@ struct scaling_point {
 };
 
 struct scaling_study {
-    struct scaling_study *next;                      /* of another strategy; NULL: the last one */
-    char strategy[SCALING_STRATEGY_SIZE];            /* "": there is but one */
+    struct scaling_study *next;                      /* of another variant; NULL: the last one */
+    char variant[SCALING_VARIANT_SIZE];              /* "": there is but one */
     const char *program;                             /* "ringtrain scaling" */
     char job[SCALING_TEXT_SIZE];                     /* its command line, for people */
     char place[SCALING_TEXT_SIZE];                   /* where it ran, for people */

@@ -27,7 +27,7 @@ static double y_of(const struct frame *f, double value) {
     return HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM);
 }
 
-/* The rows of a strategy. */
+/* The rows of a variant. */
 struct series {
     const struct scaling_study *study;
     struct scaling_row rows[SCALING_ROWS_MAX];
@@ -111,9 +111,8 @@ static void put_series(struct html *h, const struct frame *f, const struct serie
                  "<g class=\"p s%d dots\"><circle cx=%.1f cy=%.1f r=4><title>%s%s%d ranks: %s %s%s"
                  "</title></circle></g>",
                  r->point != NULL ? s->measured : s->projected, x_of(f, r->ranks),
-                 y_of(f, value_of(r)), s->study->strategy,
-                 s->study->strategy[0] != '\0' ? ", " : "", r->ranks, text, unit,
-                 r->point != NULL ? "" : " (projected)");
+                 y_of(f, value_of(r)), s->study->variant, s->study->variant[0] != '\0' ? ", " : "",
+                 r->ranks, text, unit, r->point != NULL ? "" : " (projected)");
     }
 }
 
@@ -140,7 +139,7 @@ static const struct scaling_row *edge(const struct series *s, bool last) {
     return found;
 }
 
-/* Which color is which strategy. */
+/* Which color is which variant. */
 static void put_legend(struct html *h, const struct series *list, size_t count) {
     if (count < 2)
         return;
@@ -150,7 +149,7 @@ static void put_legend(struct html *h, const struct series *list, size_t count) 
                  "<svg viewBox=\"0 0 10 10\" style=\"width:10px;height:10px;display:inline\"><g "
                  "class=\"p s%d dots\"><circle cx=5 cy=5 r=4 /></g></svg> ",
                  list[k].measured);
-        html_text(h, list[k].study->strategy);
+        html_text(h, list[k].study->variant);
         html_put(h, " &#160; ");
     }
     html_put(h, "</p>");

@@ -24,7 +24,7 @@ static int add_header(const struct scaling_study *s, struct buf *out, struct err
     char name[PRICE_NAME_SIZE + 32];
     if (buf_add_text(out,
                      "kind,ranks,hosts,per_second,per_second_a_rank,efficiency,exposed,"
-                     "start_seconds,training_seconds,failure,strategy",
+                     "start_seconds,training_seconds,failure,variant",
                      err) != 0)
         return -1;
     for (size_t k = 0; t != NULL && k < t->count; k++) {
@@ -56,7 +56,7 @@ static int add_line(const struct scaling_study *s, const struct scaling_row *r, 
         add_cell(out, p != NULL ? p->start_seconds : none, err) != 0 ||
         add_cell(out, r->seconds, err) != 0 ||
         add_quoted(out, failed ? p->failure : "", err) != 0 ||
-        add_quoted(out, s->strategy, err) != 0)
+        add_quoted(out, s->variant, err) != 0)
         return -1;
     for (size_t k = 0; t != NULL && k < t->count; k++)
         if (buf_printf(out, err, ",%d", price_machines(&t->list[k], r->ranks)) != 0 ||

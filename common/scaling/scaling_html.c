@@ -50,7 +50,7 @@ static void put_table(struct html *h, const struct scaling_study *s, const struc
         "relation to that of the smallest size; exposed communication, the share of a step "
         "that waits for other ranks.</p><div class=scroll><table><thead><tr><th class=n>ranks"
         "<th class=n>hosts<th class=n>",
-        s->strategy[0] != '\0' ? ": " : "", s->strategy,
+        s->variant[0] != '\0' ? ": " : "", s->variant,
         isfinite(s->batch) ? "Each rank has the same batch at all sizes. " : "");
     html_text(h, s->unit);
     html_put(h, "<th class=n>a rank<th class=n>efficiency<th class=n>exposed<th class=n>start-up"
@@ -112,7 +112,7 @@ static void put_prices(struct html *h, const struct scaling_study *s,
     html_put(h, "</section>");
 }
 
-/* What is told of a strategy by itself. */
+/* What is told of a variant by itself. */
 static void put_study(struct html *h, const struct scaling_study *s) {
     struct scaling_row rows[SCALING_ROWS_MAX];
     const size_t count = scaling_rows(s, rows);

@@ -194,12 +194,12 @@ int scaling_model_words(const struct scaling_study *s, struct buf *out, struct e
                : add_caution(s, out, err);
 }
 
-/* What is told of a strategy by itself. */
+/* What is told of a variant by itself. */
 static int add_study(const struct scaling_study *s, struct buf *out, struct error *err) {
     struct scaling_row rows[SCALING_ROWS_MAX];
     const size_t count = scaling_rows(s, rows);
-    if (buf_printf(out, err, "\n%s%s%6s %6s %12s %10s %11s %9s %10s %14s\n", s->strategy,
-                   s->strategy[0] != '\0' ? "\n" : "", "ranks", "hosts", s->unit, "a rank",
+    if (buf_printf(out, err, "\n%s%s%6s %6s %12s %10s %11s %9s %10s %14s\n", s->variant,
+                   s->variant[0] != '\0' ? "\n" : "", "ranks", "hosts", s->unit, "a rank",
                    "efficiency", "exposed", "start-up", "training") != 0)
         return -1;
     for (size_t i = 0; i < count; i++)
@@ -216,13 +216,13 @@ static double rate_at(const struct scaling_study *s, size_t point) {
                                                                       : (double)NAN;
 }
 
-/* Strategies side by side: throughput, and in relation to the first one's. All studies of a chain
+/* Variants side by side: throughput, and in relation to the first one's. All studies of a chain
  * have the same sizes. */
 static int add_comparison(const struct scaling_study *s, struct buf *out, struct error *err) {
     if (buf_printf(out, err, "\n%6s", "ranks") != 0)
         return -1;
     for (const struct scaling_study *one = s; one != NULL; one = one->next)
-        if (buf_printf(out, err, " %20s", one->strategy) != 0)
+        if (buf_printf(out, err, " %20s", one->variant) != 0)
             return -1;
     for (size_t i = 0; i < s->count; i++) {
         if (buf_printf(out, err, "\n%6d", s->points[i].ranks) != 0)
@@ -236,7 +236,7 @@ static int add_comparison(const struct scaling_study *s, struct buf *out, struct
                 return -1;
         }
     }
-    return buf_printf(out, err, "\n(%s, in relation to %s)\n", s->unit, s->strategy);
+    return buf_printf(out, err, "\n(%s, in relation to %s)\n", s->unit, s->variant);
 }
 
 int scaling_text(const struct scaling_study *s, struct buf *out, struct error *err) {

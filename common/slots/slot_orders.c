@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { SLOT_VARIABLE_SIZE = 256 };
+
 static const int64_t GRACE = SLOTS_GRACE_SECONDS * CLOCK_SECOND;
 
 json_t *slot_orders_new(void) {
@@ -24,17 +26,29 @@ static int add(struct slots *s, const char *list, json_t *order, struct error *e
                : 0;
 }
 
-int slot_orders_start(struct slots *s, const struct slot_job *job, struct error *err) {
-    json_t *argv = json_array();
-    for (size_t i = 0; job->argv[i] != NULL; i++)
-        if (json_array_append_new(argv, json_string(job->argv[i])) != 0) {
-            json_decref(argv);
-            return error_set(err, EXIT_CODE_USAGE, "'%.64s' is not UTF-8", job->argv[i]);
+/* An array of WORDS, which may be NULL; NULL if one is not UTF-8. */
+static json_t *array_of(const char *const *words, struct error *err) {
+    json_t *array = json_array();
+    for (size_t i = 0; words != NULL && words[i] != NULL; i++)
+        if (json_array_append_new(array, json_string(words[i])) != 0) {
+            json_decref(array);
+            (void)error_set(err, EXIT_CODE_USAGE, "'%.64s' is not UTF-8", words[i]);
+            return NULL;
         }
+    return array;
+}
+
+int slot_orders_start(struct slots *s, const struct slot_job *job, struct error *err) {
+    json_t *argv = array_of(job->argv, err);
+    json_t *environment = argv != NULL ? array_of(job->environment, err) : NULL;
+    if (environment == NULL) {
+        json_decref(argv);
+        return -1;
+    }
     return add(s, "start",
-               json_pack("{s:i, s:i, s:i, s:s, s:s, s:o}", "first", job->first, "size", job->size,
-                         "port", (int)s->reports[job->first].port, "folder", job->folder, "name",
-                         job->name, "argv", argv),
+               json_pack("{s:i, s:i, s:i, s:s, s:s, s:o, s:o}", "first", job->first, "size",
+                         job->size, "port", (int)s->reports[job->first].port, "folder", job->folder,
+                         "name", job->name, "argv", argv, "environment", environment),
                err);
 }
 
@@ -94,6 +108,21 @@ static struct slot_place place_of(const struct slots *s, const json_t *order, in
                                .told = s->foreign};
 }
 
+/* Sets each NAME=VALUE of LIST. */
+static int add_environment(struct argv *environment, const json_t *list, struct error *err) {
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        char name[SLOT_VARIABLE_SIZE];
+        const char *word = json_string_value(json_array_get(list, i));
+        const size_t size = strcspn(word, "=");
+        if (word[size] == '\0' || size >= sizeof(name))
+            return error_set(err, EXIT_CODE_USAGE, "'%.64s' is no variable", word);
+        (void)snprintf(name, sizeof(name), "%.*s", (int)size, word);
+        if (argv_set_env(environment, name, word + size + 1, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int start(struct slots *s, const json_t *order, int slot, int own, struct error *err) {
     char devices[SLOT_DEVICES_SIZE], output[PATH_MAX];
     cleanup_argv struct argv argv = {0}, environment = {0};
@@ -109,7 +138,8 @@ static int start(struct slots *s, const json_t *order, int slot, int own, struct
     (void)snprintf(s->folders[own], sizeof(s->folders[own]), "%s", folder);
     s->reads[own] = place.rank == 0;
     if (file_make_dirs(folder, err) != 0 ||
-        slot_environment(&environment, environ, &place, err) != 0)
+        slot_environment(&environment, environ, &place, err) != 0 ||
+        add_environment(&environment, json_object_get(order, "environment"), err) != 0)
         return -1;
     return slot_child_start(&s->own[own], argv.items, environment.items, output, s->foreign, err);
 }

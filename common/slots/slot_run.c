@@ -41,8 +41,12 @@ int slot_run(struct slots *s, const struct slot_task *task, char failure[SLOT_FA
     int rank = 0;
     (void)snprintf(name, sizeof(name), "%d ranks %lld", task->size, (long long)clock_now());
     failure[0] = '\0';
-    const struct slot_job job = {0, task->size, task->folder, name,
-                                 (const char *const *)task->argv->items};
+    const struct slot_job job = {0,
+                                 task->size,
+                                 task->folder,
+                                 name,
+                                 (const char *const *)task->argv->items,
+                                 task->environment};
     if (slots_start(s, &job, err) != 0 || await(s, task, &late, err) != 0)
         return -1;
     const int code = slots_code(s, 0, task->size, &rank);

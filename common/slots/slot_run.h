@@ -9,10 +9,11 @@
 enum { SLOT_FAILURE_SIZE = 256 };
 
 struct slot_task {
-    int size;                /* ranks: slots 0 .. SIZE - 1 */
-    const char *folder;      /* as of struct slot_job */
-    const struct argv *argv; /* of all its ranks */
-    double limit;            /* seconds until it is ended */
+    int size;                       /* ranks: slots 0 .. SIZE - 1 */
+    const char *folder;             /* as of struct slot_job */
+    const struct argv *argv;        /* of all its ranks */
+    double limit;                   /* seconds until it is ended */
+    const char *const *environment; /* as of struct slot_job */
 };
 
 /* Runs TASK until all its ranks have ended. Why it failed is written to FAILURE, "" if it did not.

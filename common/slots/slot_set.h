@@ -38,6 +38,7 @@ struct slot_job {
                               * prints to rank-r.log there */
     const char *name;        /* distinguishes it from other jobs */
     const char *const *argv; /* as all its ranks are started; NULL-terminated */
+    const char *const *environment; /* NAME=VALUE of them, in addition; NULL-terminated, or NULL */
 };
 
 struct slots {

@@ -36,8 +36,8 @@ static int start(struct trials_run *r, int slice, const struct trials_number *n,
     if (folder_of(r, n, folder, err) != 0 ||
         r->program->trial(r->program->context, plan, n, folder, &argv, err) != 0)
         return -1;
-    const struct slot_job job = {first_of(r, slice), plan->ranks, folder, name,
-                                 (const char *const *)argv.items};
+    const struct slot_job job = {
+        first_of(r, slice), plan->ranks, folder, name, (const char *const *)argv.items, NULL};
     r->slices[slice] = (struct trials_slice){.runs = true, .number = *n};
     return slots_start(r->slots, &job, err);
 }
@@ -211,7 +211,8 @@ int trials_run_best(struct trials_run *r, size_t config, struct error *err) {
         return -1;
     log_info("trial %zu is best: running it on %d rank%s; its log is %s/rank-0.log", config,
              s->count, STR_PLURAL(s->count), folder);
-    const struct slot_job job = {0, s->count, folder, "best", (const char *const *)argv.items};
+    const struct slot_job job = {0,   s->count, folder, "best", (const char *const *)argv.items,
+                                 NULL};
     if (slots_start(s, &job, err) != 0 || await_best(r, err) != 0)
         return -1;
     const int code = slots_code(s, 0, s->count, &rank);

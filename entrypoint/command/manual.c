@@ -48,8 +48,8 @@ static const struct manual_row rows[] = {
      "ringmaster trials plan.json -- python3 train.py --epochs 10"},
     {"scaling", "[OPTIONS] -- PROGRAM ARGS",
      "run any program on 1, 2, 4 ranks and so on, and report throughput, efficiency, time and "
-     "cost; OPTIONS: --ranks N,... --metric NAME --per-rank --unit TEXT --samples N --limit "
-     "SECONDS --project N,... --prices FILE --out DIR",
+     "cost; OPTIONS: --ranks N,... --metric NAME --per-rank --variant NAME=WORDS --unit TEXT "
+     "--samples N --limit SECONDS --project N,... --prices FILE --out DIR",
      "ringmaster scaling --metric images_per_second -- python3 train.py"},
     {"explain", "[CODE]",
      "what an exit code, a signal or an error of MPI, NCCL or CUDA means and what to do: 73, "

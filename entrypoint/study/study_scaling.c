@@ -2,58 +2,73 @@
 
 #include "common/cleanup.h"
 #include "common/file/file.h"
-#include "common/log/log.h"
 #include "common/scaling/scaling_page.h"
+#include "common/scaling/scaling_variants.h"
 #include "common/slots/slot_run.h"
 #include "common/str.h"
 #include "common/system/cpus.h"
 #include "entrypoint/study/study_values.h"
+#include "entrypoint/study/study_variant.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { RATE };
 
 struct study {
     const struct study_words *words;
+    struct slots *slots;
     struct price_table prices;
     int sizes[SCALING_POINTS_MAX];
     size_t count;
-    struct scaling_study scaling;
+    struct scaling_study studies[SCALING_STUDIES_MAX]; /* one a variant */
 };
 
-static void describe(struct study *s) {
-    const struct study_words *w = s->words;
-    struct scaling_study *study = &s->scaling;
+static void describe_job(const struct study_words *w, char *ret, size_t size) {
     size_t used = 0;
-    *study = (struct scaling_study){.program = "ringmaster scaling",
-                                    .total = w->samples > 0 ? w->samples : (double)NAN,
-                                    .batch = (double)NAN};
+    for (size_t i = 0; w->program[i] != NULL && used < size; i++)
+        used += (size_t)snprintf(ret + used, size - used, "%s%s", i > 0 ? " " : "", w->program[i]);
+    for (size_t i = 0; i < w->variant_count && used < size; i++)
+        used += (size_t)snprintf(ret + used, size - used, "; %s", w->variants[i]);
+}
+
+static void describe(const struct study_words *w, struct scaling_study *study) {
     const char *unit = w->unit != NULL                               ? w->unit
                        : strcmp(w->metric, "images_per_second") == 0 ? "images/s"
                                                                      : w->metric;
+    study->program = "ringmaster scaling";
+    study->total = w->samples > 0 ? w->samples : (double)NAN;
+    study->batch = (double)NAN;
     (void)snprintf(study->unit, sizeof(study->unit), "%s", unit);
-    for (size_t i = 0; w->program[i] != NULL && used < sizeof(study->job); i++)
-        used += (size_t)snprintf(study->job + used, sizeof(study->job) - used, "%s%s",
-                                 i > 0 ? " " : "", w->program[i]);
+    describe_job(w, study->job, sizeof(study->job));
+}
+
+static int settle_studies(struct study *s, struct error *err) {
+    struct scaling_names names = {0};
+    const struct study_words *w = s->words;
+    const char *project = w->project != NULL ? w->project : "256,1024";
+    for (size_t i = 0; i < w->variant_count; i++)
+        if (study_variant_name(w->variants[i], &names, err) != 0)
+            return -1;
+    (void)scaling_names_chain(&names, s->studies);
+    for (struct scaling_study *study = s->studies; study != NULL; study = study->next) {
+        describe(w, study);
+        study->prices = w->prices != NULL ? &s->prices : NULL;
+        if (scaling_project(study, project, err) != 0)
+            return -1;
+    }
+    return 0;
 }
 
 /* What can be wrong is found before anything runs. */
 static int settle(struct study *s, int ranks, struct error *err) {
-    describe(s);
-    const char *project = s->words->project != NULL ? s->words->project : "256,1024";
-    if (scaling_sizes(s->words->ranks, ranks, s->sizes, &s->count, err) != 0 ||
-        scaling_project(&s->scaling, project, err) != 0)
+    if (settle_studies(s, err) != 0 ||
+        scaling_sizes(s->words->ranks, ranks, s->sizes, &s->count, err) != 0)
         return -1;
-    if (s->words->prices != NULL) {
-        if (price_table_read(&s->prices, s->words->prices, err) != 0)
-            return error_wrap(err, "--prices");
-        s->scaling.prices = &s->prices;
-    }
+    if (s->words->prices != NULL && price_table_read(&s->prices, s->words->prices, err) != 0)
+        return error_wrap(err, "--prices");
     return file_make_dirs(s->words->out, err) != 0 ? error_wrap(err, "--out") : 0;
 }
 
@@ -63,41 +78,38 @@ static void read_figures(void *context, const char *folder, int code,
     figures[RATE] = code == 0 ? study_values_median(folder, context) : (double)NAN;
 }
 
-static int measure(struct study *s, struct slots *slots, struct scaling_point *p,
-                   struct error *err) {
-    char folder[PATH_MAX];
-    cleanup_argv struct argv argv = {0};
+static int measure(void *context, struct scaling_study *study, struct scaling_point *p,
+                   const char *folder, struct error *err) {
+    struct study *s = context;
+    cleanup_argv struct argv argv = {0}, environment = {0}, more = {0};
     const struct study_words *w = s->words;
-    if (snprintf(folder, sizeof(folder), "%s/ranks-%d", w->out, p->ranks) >= (int)sizeof(folder))
-        return error_set(err, EXIT_CODE_CONFIG, "%.64s...: path too long", w->out);
-    const struct slot_task task = {p->ranks, folder, &argv, w->limit};
-    if (study_words_program(w, folder, &argv, err) != 0 ||
-        slot_run(slots, &task, p->failure, err) != 0)
+    const size_t variant = (size_t)(study - s->studies);
+    if ((w->variant_count > 0 &&
+         study_variant_words(w->variants[variant], &environment, &more, err) != 0) ||
+        study_words_program(w, (const char *const *)more.items, folder, &argv, err) != 0)
         return -1;
-    const double rate = slots->reports[0].figures[RATE];
+    const struct slot_task task = {p->ranks, folder, &argv, w->limit,
+                                   (const char *const *)environment.items};
+    if (slot_run(s->slots, &task, p->failure, err) != 0)
+        return -1;
+    const double rate = s->slots->reports[0].figures[RATE];
     p->rate = w->per_rank ? rate * p->ranks : rate;
     if (p->failure[0] == '\0' && !(isfinite(p->rate) && p->rate > 0))
         (void)snprintf(p->failure, sizeof(p->failure), "it printed no %.64s above 0", w->metric);
-    if (p->failure[0] != '\0')
-        log_warning("%d rank%s: failed: %s", p->ranks, STR_PLURAL(p->ranks), p->failure);
-    else
-        log_info("%d rank%s on %d host%s: %.6g %s", p->ranks, STR_PLURAL(p->ranks), p->hosts,
-                 STR_PLURAL(p->hosts), p->rate, s->scaling.unit);
     return 0;
 }
 
-static int measure_all(struct study *s, struct slots *slots, struct error *err) {
+static int measure_all(struct study *s, struct error *err) {
     for (size_t i = 0; i < s->count; i++) {
-        struct scaling_point *p =
-            scaling_add(&s->scaling, s->sizes[i], slots_hosts(slots, 0, s->sizes[i]));
-        if (p == NULL)
-            return error_set(err, EXIT_CODE_INTERNAL, "a size more than there is room for");
-        p->exposed = p->start_seconds = (double)NAN;
-        p->on_one = slots_on_one_host(slots, 0, s->sizes[i]);
-        if (measure(s, slots, p, err) != 0) {
-            s->scaling.count--;
+        const int ranks = s->sizes[i];
+        struct scaling_size z = {.ranks = ranks,
+                                 .hosts = slots_hosts(s->slots, 0, ranks),
+                                 .on_one = slots_on_one_host(s->slots, 0, ranks),
+                                 .folder = s->words->out,
+                                 .measure = measure,
+                                 .context = s};
+        if (scaling_size_measure(&z, s->studies, err) != 0)
             return -1;
-        }
     }
     return 0;
 }
@@ -113,15 +125,18 @@ static void find_cores(struct scaling_study *study) {
     study->threads = (int)threads;
 }
 
-static int lead(struct study *s, struct slots *slots, struct error *err) {
+static int lead(struct study *s, struct error *err) {
+    const struct slots *slots = s->slots;
     const int hosts = slots_hosts(slots, 0, slots->count);
     if (settle(s, slots->count, err) != 0)
         return -1;
-    find_cores(&s->scaling);
-    (void)snprintf(s->scaling.place, sizeof(s->scaling.place), "%d host%s, %d rank%s", hosts,
-                   STR_PLURAL(hosts), slots->count, STR_PLURAL(slots->count));
-    const int result = measure_all(s, slots, err);
-    return scaling_report(&s->scaling, s->words->out, result, err);
+    for (struct scaling_study *study = s->studies; study != NULL; study = study->next) {
+        find_cores(study);
+        (void)snprintf(study->place, sizeof(study->place), "%d host%s, %d rank%s", hosts,
+                       STR_PLURAL(hosts), slots->count, STR_PLURAL(slots->count));
+    }
+    const int result = measure_all(s, err);
+    return scaling_report(s->studies, s->words->out, result, err);
 }
 
 int study_scaling(const struct study_words *w, const struct slot_group *group, struct error *err) {
@@ -132,6 +147,7 @@ int study_scaling(const struct study_words *w, const struct slot_group *group, s
         return error_no_memory(err, "a study");
     (void)snprintf(metric, sizeof(metric), "%s", w->metric);
     s->words = w;
+    s->slots = &slots;
     if (slots_open(&slots, group, 1, err) != 0)
         return -1;
     slots.read = read_figures;
@@ -139,6 +155,6 @@ int study_scaling(const struct study_words *w, const struct slot_group *group, s
     slots.foreign = true;
     if (group->rank > 0)
         return slots_serve(&slots, err);
-    const int result = lead(s, &slots, err);
+    const int result = lead(s, err);
     return slots_leave(&slots, result == 0 ? err : NULL) != 0 ? -1 : result;
 }

@@ -39,7 +39,7 @@ static int add_config(const struct study *s, size_t config, size_t rung, const c
     const struct trials_plan *p = &s->plan;
     struct trials_setting settings[TRIALS_AXES_MAX];
     trials_plan_config(p, config, settings);
-    if (study_words_program(s->words, folder, ret, err) != 0 ||
+    if (study_words_program(s->words, NULL, folder, ret, err) != 0 ||
         add_settings(p->flags, p->flag_count, ret, err) != 0 ||
         add_settings(settings, p->axis_count, ret, err) != 0)
         return -1;

@@ -4,6 +4,7 @@
 #include "common/file/file.h"
 #include "common/str.h"
 #include "common/text/nearest.h"
+#include "entrypoint/study/study_variant.h"
 
 #include <limits.h>
 #include <stddef.h>
@@ -17,9 +18,10 @@ enum { WORD_MAX = 128 * 1024 };
 static const char *const NAMES[] = {"trials", "scaling"};
 static const char *const USAGE[] = {
     "ringmaster trials FILE [--out DIR] [--then-best] -- PROGRAM ARGS",
-    "ringmaster scaling [--ranks 1,2,4] [--metric NAME] [--per-rank] -- PROGRAM ARGS"};
+    "ringmaster scaling [--ranks 1,2,4] [--metric NAME] [--variant NAME=WORDS]... -- PROGRAM "
+    "ARGS"};
 
-enum option_type { SWITCH, TEXT, AMOUNT };
+enum option_type { SWITCH, TEXT, AMOUNT, VARIANT };
 
 struct option {
     enum study_kind kind;
@@ -39,6 +41,7 @@ static const struct option OPTIONS[] = {
     {STUDY_SCALING, "--ranks", TEXT, FIELD(ranks)},
     {STUDY_SCALING, "--metric", TEXT, FIELD(metric)},
     {STUDY_SCALING, "--per-rank", SWITCH, FIELD(per_rank)},
+    {STUDY_SCALING, "--variant", VARIANT, FIELD(variants)},
     {STUDY_SCALING, "--unit", TEXT, FIELD(unit)},
     {STUDY_SCALING, "--samples", AMOUNT, FIELD(samples)},
     {STUDY_SCALING, "--limit", AMOUNT, FIELD(limit)},
@@ -79,6 +82,17 @@ static int put_amount(const char *name, const char *value, double *ret, struct e
                : error_set(err, EXIT_CODE_USAGE, "%s: %.200s", name, why.text);
 }
 
+static int put_variant(struct study_words *w, const char *value, struct error *err) {
+    struct scaling_names names = {0};
+    for (size_t i = 0; i < w->variant_count; i++)
+        if (study_variant_name(w->variants[i], &names, err) != 0)
+            return -1;
+    if (study_variant_name(value, &names, err) != 0)
+        return -1;
+    w->variants[w->variant_count++] = value;
+    return 0;
+}
+
 static int put(struct study_words *w, const struct option *o, const char *value,
                struct error *err) {
     void *field = (char *)w + o->offset;
@@ -89,6 +103,8 @@ static int put(struct study_words *w, const struct option *o, const char *value,
     case TEXT:
         *(const char **)field = value;
         return value[0] != '\0' ? 0 : error_set(err, EXIT_CODE_USAGE, "%s is empty", o->name);
+    case VARIANT:
+        return put_variant(w, value, err);
     case AMOUNT:
         return put_amount(o->name, value, field, err);
     }
@@ -153,12 +169,11 @@ int study_words_job(enum study_kind kind, const char *const *words, struct argv 
     return argv_add_all(ret, words, err);
 }
 
-int study_words_program(const struct study_words *w, const char *folder, struct argv *ret,
-                        struct error *err) {
-    for (size_t i = 0; w->program[i] != NULL; i++) {
+static int fill(const char *const *words, const char *folder, struct argv *ret, struct error *err) {
+    for (size_t i = 0; words != NULL && words[i] != NULL; i++) {
         cleanup_buf struct buf word;
         buf_init(&word, WORD_MAX);
-        const char *at = w->program[i], *mark = NULL;
+        const char *at = words[i], *mark = NULL;
         while ((mark = strstr(at, FOLDER_MARK)) != NULL) {
             if (buf_add(&word, at, (size_t)(mark - at), err) != 0 ||
                 buf_add_text(&word, folder, err) != 0)
@@ -169,4 +184,9 @@ int study_words_program(const struct study_words *w, const char *folder, struct 
             return -1;
     }
     return 0;
+}
+
+int study_words_program(const struct study_words *w, const char *const *more, const char *folder,
+                        struct argv *ret, struct error *err) {
+    return fill(w->program, folder, ret, err) != 0 ? -1 : fill(more, folder, ret, err);
 }

@@ -9,6 +9,7 @@
 
 #include "common/argv.h"
 #include "common/error.h"
+#include "common/scaling/scaling.h"
 
 #include <stdbool.h>
 
@@ -22,8 +23,10 @@ struct study_words {
     const char *out;  /* never NULL */
     bool then_best;
     const char *ranks, *project, *prices, *unit;
-    const char *metric;         /* never NULL: throughput */
-    bool per_rank;              /* the metric is each rank's own */
+    const char *metric;                        /* never NULL: throughput */
+    bool per_rank;                             /* the metric is each rank's own */
+    const char *variants[SCALING_STUDIES_MAX]; /* each NAME=WORDS (study_variant.h) */
+    size_t variant_count;
     double samples;             /* of the whole work */
     double limit;               /* seconds for a size */
     const char *const *program; /* NULL-terminated; at least one */
@@ -41,8 +44,9 @@ int study_words_read(enum study_kind kind, const char *const *words, struct stud
 int study_words_job(enum study_kind kind, const char *const *words, struct argv *ret,
                     struct error *err);
 
-/* Appends the program's command line, with FOLDER in place of each {dir}. */
-int study_words_program(const struct study_words *w, const char *folder, struct argv *ret,
-                        struct error *err);
+/* Appends the program's command line and then MORE, which may be NULL, with FOLDER in place of each
+ * {dir}. */
+int study_words_program(const struct study_words *w, const char *const *more, const char *folder,
+                        struct argv *ret, struct error *err);
 
 #endif

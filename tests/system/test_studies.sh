@@ -102,7 +102,7 @@ what_is_wrong_with_a_plan_is_told() {
     trials
     all_end "$PATIENCE" 65 $everyone || return
     check "too many ranks" prints "$(hosts log 1)" '"ranks" is 3, but the job has 2'
-    for words in 'trials' 'trials plan.json' 'trials plan.json -- ' 'scaling' 'scaling --metrik x -- true'; do
+    for words in 'trials' 'trials plan.json' 'trials plan.json -- ' 'scaling' 'scaling --metrik x -- true' 'scaling --variant x -- true'; do
         # shellcheck disable=SC2086  # words
         check "$words" equal "$("$RINGMASTER_BIN/ringmaster" $words >/dev/null 2>&1; echo $?)" 64
     done
@@ -127,6 +127,15 @@ END
     check "the whole work" prints "$log" '^ *1 *1 .*16 min'
     check "the ranks" equal "$(cat "$share/scaling/ranks-3/words-2")" ''
     check "a page" grep -q '^<!doctype html>' "$share/scaling/scaling.html"
+    scaling --metric rate --variant plain= --variant named='TF_CONFIG=told --do=two' -- sh "$share/program.sh" '{dir}'
+    all_end "$PATIENCE" 0 $everyone || return
+    log=$(told)
+    echo "$log" | grep -v ' info ' | sed 's/^/  /'
+    check "both in a row of three ranks" prints "$log" '^ *3 +70\.0 .* 70\.0 '
+    check "the words of one, on the last host" equal "$(cat "$share/scaling/named/ranks-3/words-2")" --do=two
+    check "its variable" grep -q 'TF told$' "$share/scaling/named/ranks-3/rank-2.log"
+    check "not of the other" grep -q 'TF none$' "$share/scaling/plain/ranks-3/rank-2.log"
+    check "one of its sizes failed" grep -q '^failed,2,.*,"named"' "$share/scaling/scaling.csv"
     scaling --metric rate -- sh "$share/program.sh" '{dir}' --do=two
     all_end "$PATIENCE" 0 $everyone || return
     log=$(told)

@@ -143,12 +143,12 @@ static int settle_sizes(struct scaling_request *r, int ranks, struct error *err)
 
 /* A study for each strategy. */
 static int settle_studies(struct scaling_request *r, struct error *err) {
-    int count = 1;
-    if (r->flags.strategies != NULL)
-        count = scaling_job_strategies(&r->job, r->flags.strategies, r->studies, err);
-    for (int i = 0; i < count; i++) {
-        struct scaling_study *s = &r->studies[i];
-        s->next = i + 1 < count ? s + 1 : NULL;
+    struct scaling_names names = {0};
+    if (r->flags.strategies != NULL &&
+        scaling_job_strategies(&r->job, r->flags.strategies, &names, err) != 0)
+        return -1;
+    (void)scaling_names_chain(&names, r->studies);
+    for (struct scaling_study *s = r->studies; s != NULL; s = s->next) {
         s->program = "ringtrain scaling";
         (void)snprintf(s->unit, sizeof(s->unit), "images/s");
         s->total = r->flags.images > 0 ? (double)r->flags.images : (double)NAN;
@@ -157,7 +157,7 @@ static int settle_studies(struct scaling_request *r, struct error *err) {
         if (scaling_project(s, r->flags.project, err) != 0)
             return -1;
     }
-    return count < 1 ? -1 : 0;
+    return 0;
 }
 
 /* What can be wrong is found before anything runs. */

@@ -77,23 +77,17 @@ static bool can_compare(const char *name) {
 }
 
 int scaling_job_strategies(const struct scaling_job *job, const char *text,
-                           struct scaling_study ret[SCALING_STUDIES_MAX], struct error *err) {
+                           struct scaling_names *ret, struct error *err) {
     size_t flag_count = 0;
     const struct flag *flags = options_flags(&flag_count);
     if (flags_given(flags, flag_count, COMMAND_TRAIN, "strategy", job->count, job->flags) != NULL)
         return error_set(err, EXIT_CODE_USAGE,
                          "--strategy after the `--` and --strategies before it: give one of them");
-    for (int count = 0;; text++) {
+    for (;; text++) {
         const size_t size = strcspn(text, ",");
-        if (count == SCALING_STUDIES_MAX || size >= SCALING_STRATEGY_SIZE)
-            return error_set(err, EXIT_CODE_USAGE, "--strategies: at most %d names are taken",
-                             SCALING_STUDIES_MAX);
-        (void)snprintf(ret[count].strategy, SCALING_STRATEGY_SIZE, "%.*s", (int)size, text);
-        for (int i = 0; i < count; i++)
-            if (strcmp(ret[i].strategy, ret[count].strategy) == 0)
-                return error_set(err, EXIT_CODE_USAGE, "--strategies: %s comes twice",
-                                 ret[count].strategy);
-        if (!can_compare(ret[count++].strategy))
+        if (scaling_names_add(ret, text, size, "--strategies", err) != 0)
+            return -1;
+        if (!can_compare(ret->list[ret->count - 1]))
             return error_set(err, EXIT_CODE_USAGE,
                              "--strategies: '%.*s': expected some of allreduce, sharded, "
                              "local-sgd; one with servers has a report of its own, with "
@@ -101,7 +95,7 @@ int scaling_job_strategies(const struct scaling_job *job, const char *text,
                              (int)size, text);
         text += size;
         if (*text == '\0')
-            return count;
+            return 0;
     }
 }
 

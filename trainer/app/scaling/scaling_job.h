@@ -4,7 +4,7 @@
 
 #include "common/argv.h"
 #include "common/error.h"
-#include "common/scaling/scaling.h"
+#include "common/scaling/scaling_variants.h"
 
 #include <stdbool.h>
 
@@ -25,10 +25,10 @@ int scaling_job_check(const struct scaling_job *job, struct error *err);
 /* Compute threads of a rank: those that the flags give, else those of JOB. */
 int scaling_job_threads(const struct scaling_job *job);
 
-/* Sets the strategies of studies from TEXT of --strategies, as in "allreduce,sharded"; returns how
- * many there are, -1 with EXIT_CODE_USAGE. */
+/* Fills RET, which is empty, from TEXT of --strategies, as in "allreduce,sharded". Returns -1 with
+ * EXIT_CODE_USAGE. */
 int scaling_job_strategies(const struct scaling_job *job, const char *text,
-                           struct scaling_study ret[SCALING_STUDIES_MAX], struct error *err);
+                           struct scaling_names *ret, struct error *err);
 
 /* Fills RET with the command line of a size with STRATEGY ("": that of the flags) that writes to
  * FOLDER. */

@@ -5,8 +5,8 @@
 #include "common/file/file.h"
 #include "common/log/log.h"
 #include "common/scaling/comm_reading.h"
+#include "common/scaling/scaling_variants.h"
 #include "common/slots/slot_run.h"
-#include "common/str.h"
 #include "trainer/report/run_figures.h"
 
 #include <limits.h>
@@ -19,7 +19,7 @@ static const double CHECK_LIMIT = 120;
 
 static int run_job(struct scaling_run *r, int size, const char *folder, const struct argv *argv,
                    double limit, char failure[SCALING_TEXT_SIZE], struct error *err) {
-    const struct slot_task task = {size, folder, argv, limit};
+    const struct slot_task task = {size, folder, argv, limit, NULL};
     return slot_run(r->slots, &task, failure, err);
 }
 
@@ -55,22 +55,17 @@ static void forget(const char *folder) {
             (void)unlink(path);
 }
 
-static int measure(struct scaling_run *r, struct scaling_study *study, struct scaling_point *p,
+static int measure(void *context, struct scaling_study *study, struct scaling_point *p,
                    const char *folder, struct error *err) {
+    struct scaling_run *r = context;
     cleanup_argv struct argv argv = {0};
     forget(folder);
     const double began = (double)clock_wall() / (double)CLOCK_SECOND;
-    if (scaling_job_argv(r->job, study->strategy, folder, &argv, err) != 0 ||
+    if (scaling_job_argv(r->job, study->variant, folder, &argv, err) != 0 ||
         run_job(r, p->ranks, folder, &argv, r->limit, p->failure, err) != 0)
         return -1;
     if (p->failure[0] == '\0')
         take_figures(r, study, p, folder, began);
-    if (p->failure[0] != '\0')
-        log_warning("%d rank%s: failed: %s", p->ranks, STR_PLURAL(p->ranks), p->failure);
-    else
-        log_info("%d rank%s on %d host%s%s%s: %.1f images/s", p->ranks, STR_PLURAL(p->ranks),
-                 p->hosts, STR_PLURAL(p->hosts), study->strategy[0] != '\0' ? ", " : "",
-                 study->strategy, p->rate);
     return 0;
 }
 
@@ -107,43 +102,22 @@ static int on_one(const struct scaling_run *r, int size) {
     return shared > host ? shared : host;
 }
 
-static int too_long(const char *folder, struct error *err) {
-    return error_set(err, EXIT_CODE_CONFIG, "%.64s...: path too long", folder);
-}
-
-/* A size with the strategy of STUDY; its files are in RET_FOLDER. */
-static int run_size(struct scaling_run *r, struct scaling_study *study, int size,
-                    char ret_folder[PATH_MAX], bool *ret_measured, struct error *err) {
-    struct scaling_point *p = scaling_add(study, size, slots_hosts(r->slots, 0, size));
-    const bool named = study->strategy[0] != '\0';
-    if (p == NULL || snprintf(ret_folder, PATH_MAX, "%s%s%s/ranks-%d", r->folder, named ? "/" : "",
-                              study->strategy, size) >= PATH_MAX)
-        return too_long(r->folder, err);
-    p->on_one = on_one(r, size);
-    if (measure(r, study, p, ret_folder, err) != 0) {
-        study->count--;
-        return -1;
-    }
-    *ret_measured = p->failure[0] == '\0';
-    return 0;
-}
-
 /* All strategies of a size, and its all-reduces. */
-static int run_strategies(struct scaling_run *r, int size, struct error *err) {
-    char folder[PATH_MAX];
-    bool any = false;
-    for (struct scaling_study *study = r->study; study != NULL; study = study->next) {
-        bool measured = false;
-        if (run_size(r, study, size, folder, &measured, err) != 0)
-            return -1;
-        any = any || measured;
-    }
-    return r->comm && size > 1 && any ? measure_comm(r, size, folder, err) : 0;
+static int run_size(struct scaling_run *r, int size, struct error *err) {
+    struct scaling_size z = {.ranks = size,
+                             .hosts = slots_hosts(r->slots, 0, size),
+                             .on_one = on_one(r, size),
+                             .folder = r->folder,
+                             .measure = measure,
+                             .context = r};
+    if (scaling_size_measure(&z, r->study, err) != 0)
+        return -1;
+    return r->comm && size > 1 && z.any ? measure_comm(r, size, z.last, err) : 0;
 }
 
 int scaling_run_all(struct scaling_run *r, const int *sizes, size_t count, struct error *err) {
     for (size_t i = 0; i < count; i++)
-        if (run_strategies(r, sizes[i], err) != 0)
+        if (run_size(r, sizes[i], err) != 0)
             return -1;
     for (struct scaling_study *study = r->study; r->reduce_count > 0 && study != NULL;
          study = study->next)

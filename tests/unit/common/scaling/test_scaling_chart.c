@@ -33,8 +33,8 @@ static void strategies_share_a_chart(void) {
     fill(&s);
     fill(&other);
     s.next = &other;
-    (void)snprintf(s.strategy, sizeof(s.strategy), "allreduce");
-    (void)snprintf(other.strategy, sizeof(other.strategy), "sharded");
+    (void)snprintf(s.variant, sizeof(s.variant), "allreduce");
+    (void)snprintf(other.variant, sizeof(other.variant), "sharded");
     scaling_chart_rate(&h, &s);
     /* Four sizes of each, and the legend. */
     CU_ASSERT_EQUAL(count_of(&h, "<circle"), 10);

@@ -38,8 +38,8 @@ static void strategies_are_compared(void) {
     fill(&other);
     s.next = &other;
     other.points[1].rate = 90;
-    (void)snprintf(s.strategy, sizeof(s.strategy), "allreduce");
-    (void)snprintf(other.strategy, sizeof(other.strategy), "sharded");
+    (void)snprintf(s.variant, sizeof(s.variant), "allreduce");
+    (void)snprintf(other.variant, sizeof(other.variant), "sharded");
     CU_ASSERT_EQUAL(scaling_text(&s, &text, &err), 0);
     has(&text, "     2     180.0 ( 100.0 %)      90.0 (  50.0 %)\n");
     has(&text, "     8               failed               failed\n");

@@ -11,7 +11,8 @@ static void orders_say_what_starts_and_ends(void) {
     cleanup_slots struct slots s = {0};
     const char *const argv[] = {"true", NULL}, *const bad[] = {"\xff", NULL};
     CU_ASSERT_EQUAL_FATAL(slots_open(&s, &group, 3, &err), 0);
-    const struct slot_job job = {1, 2, "/tmp", "name", argv}, wrong = {0, 1, "/tmp", "name", bad};
+    const struct slot_job job = {1, 2, "/tmp", "name", argv, NULL},
+                          wrong = {0, 1, "/tmp", "name", bad, NULL};
     CU_ASSERT_EQUAL(slot_orders_start(&s, &job, &err), 0);
     CU_ASSERT_EQUAL(slot_orders_end(&s, 0, 1, &err), 0);
     CU_ASSERT_TRUE(slot_orders_wait(s.orders));

@@ -10,6 +10,8 @@
 
 static char failure[SLOT_FAILURE_SIZE];
 
+static const char *const *variables;
+
 static void run(int ranks, double limit, bool foreign, const char *folder, const char *script) {
     const struct slot_group group = slot_group_alone();
     struct error err = {0};
@@ -19,7 +21,7 @@ static void run(int ranks, double limit, bool foreign, const char *folder, const
     CU_ASSERT_EQUAL_FATAL(argv_add_all(&argv, words, &err), 0);
     CU_ASSERT_EQUAL_FATAL(slots_open(&s, &group, 2, &err), 0);
     s.foreign = foreign;
-    const struct slot_task task = {ranks, folder, &argv, limit};
+    const struct slot_task task = {ranks, folder, &argv, limit, variables};
     CU_ASSERT_EQUAL(slot_run(&s, &task, failure, &err), 0);
     CU_ASSERT_FALSE(slots_running(&s, 0, 2));
 }
@@ -57,5 +59,24 @@ static void a_foreign_program_has_its_place_and_its_own_log(void) {
     CU_ASSERT_STRING_EQUAL(text, "0 of 1 at 127.0.0.1\n");
 }
 
-UNIT_SUITE("common.slots.slot_run", UNIT(a_job_ends_well_or_says_why_not),
+static void variables_of_a_job_are_its_own(void) {
+    static const char *const list[] = {"PATH_TO=a=b", "WORLD_SIZE=told", NULL};
+    static const char *const wrong[] = {"none", NULL};
+    char folder[] = "/tmp/slot-run-XXXXXX", text[128];
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+    variables = list;
+    run(1, 60, true, folder, "echo $PATH_TO $WORLD_SIZE");
+    read_log(folder, text);
+    CU_ASSERT_STRING_EQUAL(text, "a=b told\n");
+    variables = wrong;
+    run(1, 60, true, folder, "exit 0");
+    ASSERT_CONTAINS(failure, "rank 0 ended with 64");
+    variables = NULL;
+    run(1, 60, true, folder, "echo ${PATH_TO-none}");
+    read_log(folder, text);
+    CU_ASSERT_STRING_EQUAL(text, "none\n");
+}
+
+UNIT_SUITE("common.slots.slot_run", UNIT(variables_of_a_job_are_its_own),
+           UNIT(a_job_ends_well_or_says_why_not),
            UNIT(a_foreign_program_has_its_place_and_its_own_log))

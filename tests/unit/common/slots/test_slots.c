@@ -29,7 +29,7 @@ static void start(struct slots *s, int first, int size, const char *script) {
     char path[64];
     const char *const argv[] = {"sh", "-c", script, NULL};
     (void)snprintf(path, sizeof(path), "%s/%d", folder, first);
-    const struct slot_job job = {first, size, path, "test", argv};
+    const struct slot_job job = {first, size, path, "test", argv, NULL};
     CU_ASSERT_EQUAL_FATAL(slots_start(s, &job, &err), 0);
 }
 
@@ -95,7 +95,7 @@ static void a_program_that_is_not_there_has_ended(void) {
     const char *const argv[] = {"/nonexistent/program", NULL};
     make_folder();
     CU_ASSERT_EQUAL_FATAL(slots_open(&s, &group, 1, &err), 0);
-    const struct slot_job job = {0, 1, folder, "test", argv};
+    const struct slot_job job = {0, 1, folder, "test", argv, NULL};
     CU_ASSERT_EQUAL(slots_start(&s, &job, &err), 0);
     run_until_ended(&s, 0, 1);
     CU_ASSERT_EQUAL(slots_code(&s, 0, 1, &rank), EXIT_CODE_NOT_FOUND);

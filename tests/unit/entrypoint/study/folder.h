@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FOLDER_PATH = 64, FOLDER_TEXT = 4096 };
+enum { FOLDER_PATH = 64, FOLDER_TEXT = 32 * 1024 };
 
 static inline void folder_make(char ret[FOLDER_PATH]) {
     (void)snprintf(ret, FOLDER_PATH, "/tmp/study-XXXXXX");

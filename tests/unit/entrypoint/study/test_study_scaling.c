@@ -23,6 +23,34 @@ static void a_program_is_measured_by_what_it_prints(void) {
     CU_ASSERT_TRUE(folder_has(out, "scaling.txt", "30 min 00 s"));
 }
 
+static void variants_are_compared(void) {
+    const struct slot_group group = slot_group_alone();
+    struct study_words w;
+    const char *const words[] = {"--out",
+                                 out,
+                                 "--metric=rate",
+                                 "--variant",
+                                 "plain=",
+                                 "--variant=twice=RATE=6 {dir}",
+                                 "--",
+                                 "sh",
+                                 "-c",
+                                 "echo $0 $1 rate=${RATE:-3}; echo rate=${RATE:-3}",
+                                 "words",
+                                 NULL};
+    folder_make(out);
+    err = (struct error){0};
+    CU_ASSERT_EQUAL_FATAL(study_words_read(STUDY_SCALING, words, &w, &err), 0);
+    CU_ASSERT_EQUAL(study_scaling(&w, &group, &err), 0);
+    CU_ASSERT_TRUE(folder_has(out, "scaling.csv", "measured,1,1,3,"));
+    CU_ASSERT_TRUE(folder_has(out, "scaling.csv", ",\"plain\""));
+    CU_ASSERT_TRUE(folder_has(out, "scaling.csv", "measured,1,1,6,"));
+    CU_ASSERT_TRUE(folder_has(out, "scaling.txt", "; twice=RATE=6 {dir}"));
+    CU_ASSERT_TRUE(folder_has(out, "scaling.html", "twice"));
+    CU_ASSERT_TRUE(folder_has(out, "plain/ranks-1/rank-0.log", "words rate=3"));
+    CU_ASSERT_TRUE(folder_has(out, "twice/ranks-1/rank-0.log", "/twice/ranks-1 rate=6"));
+}
+
 static void what_is_wrong_is_told(void) {
     folder_make(out);
     CU_ASSERT_EQUAL(run("--ranks", "2", "exit 0"), -1);
@@ -39,4 +67,4 @@ static void what_is_wrong_is_told(void) {
 }
 
 UNIT_SUITE("study.study_scaling", UNIT(a_program_is_measured_by_what_it_prints),
-           UNIT(what_is_wrong_is_told))
+           UNIT(variants_are_compared), UNIT(what_is_wrong_is_told))

@@ -93,7 +93,7 @@ static void the_folder_is_put_into_the_program(void) {
     struct error err = {0};
     cleanup_argv struct argv a = {0};
     CU_ASSERT_EQUAL_FATAL(study_words_read(STUDY_SCALING, words, &w, &err), 0);
-    CU_ASSERT_EQUAL_FATAL(study_words_program(&w, "out/1", &a, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(study_words_program(&w, NULL, "out/1", &a, &err), 0);
     CU_ASSERT_EQUAL_FATAL(a.count, 4);
     CU_ASSERT_STRING_EQUAL(a.items[0], "p");
     CU_ASSERT_STRING_EQUAL(a.items[1], "out/1");

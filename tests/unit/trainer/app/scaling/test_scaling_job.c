@@ -44,18 +44,20 @@ static void strategies_are_listed(void) {
     const struct scaling_job job = {(char *const *)none, 1, 6, 1},
                              has = {(char *const *)own, 1, 6, 1};
     static const char *const bad[] = {"", "gossip", "ps-sync", "sharded,sharded", "allreduce,"};
-    struct scaling_study studies[SCALING_STUDIES_MAX] = {0};
+    struct scaling_names names = {0};
     struct error err = {0};
     cleanup_argv struct argv a = {0};
-    CU_ASSERT_EQUAL(scaling_job_strategies(&job, "allreduce,sharded,local-sgd", studies, &err), 3);
-    CU_ASSERT_STRING_EQUAL(studies[1].strategy, "sharded");
-    CU_ASSERT_EQUAL_FATAL(scaling_job_argv(&job, studies[1].strategy, "out", &a, &err), 0);
+    CU_ASSERT_EQUAL(scaling_job_strategies(&job, "allreduce,sharded,local-sgd", &names, &err), 0);
+    CU_ASSERT_EQUAL(names.count, 3);
+    CU_ASSERT_STRING_EQUAL(names.list[1], "sharded");
+    CU_ASSERT_EQUAL_FATAL(scaling_job_argv(&job, names.list[1], "out", &a, &err), 0);
     CU_ASSERT_STRING_EQUAL(a.items[a.count - 1], "--strategy=sharded");
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        CU_ASSERT_EQUAL(scaling_job_strategies(&job, bad[i], studies, &err), -1);
+        names = (struct scaling_names){0};
+        CU_ASSERT_EQUAL(scaling_job_strategies(&job, bad[i], &names, &err), -1);
         CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
     }
-    CU_ASSERT_EQUAL(scaling_job_strategies(&has, "sharded", studies, &err), -1);
+    CU_ASSERT_EQUAL(scaling_job_strategies(&has, "sharded", &names, &err), -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "give one of them"));
 }
 
