@@ -183,13 +183,17 @@ static void take_in_frames(struct traceback *t, const char *text) {
         t->state = TRACEBACK_OUTSIDE;
 }
 
-static void take_outside(struct traceback *t, const char *text) {
-    struct traceback_frame frame;
+static void pass_line(struct traceback *t) {
     t->state = TRACEBACK_OUTSIDE;
     t->after += t->after <= TRACEBACK_LINES_AFTER;
+    t->announced = TRACEBACK_OF_MAIN;
+}
+
+static void take_outside(struct traceback *t, const char *text) {
+    struct traceback_frame frame;
+    pass_line(t);
     if (announce(t, text))
         return;
-    t->announced = TRACEBACK_OF_MAIN;
     if (!begins_syntax(t, text, &frame))
         return;
     traceback_begin(t);
@@ -203,8 +207,26 @@ static bool continues_words(const char *text) {
     return indent > 0 && text[indent] != '\0' && text[indent] != '+' && text[indent] != '|';
 }
 
+/* Returns true if a line outside of exceptions is none that anything below looks for: nearly all
+ * are, and each rank's output passes here. It is no headline, nothing that precedes one, and
+ * neither has a margin or colours nor is it indented. */
+static bool is_ordinary(const char *line, size_t size) {
+    if (size == 0 || size >= LINE_SIZE || memchr(" E[", line[0], 3) != NULL ||
+        memchr(line, '\033', size) != NULL || memchr(line, '\0', size) != NULL)
+        return false;
+    const char *end = memchr(line, '\n', size);
+    size = end != NULL ? (size_t)(end - line) : size;
+    while (size > 0 && line[size - 1] == '\r')
+        size--;
+    return size == 0 || line[size - 1] != ':';
+}
+
 void traceback_add(struct traceback *t, const char *line, size_t size) {
     char copy[LINE_SIZE];
+    if (t->state == TRACEBACK_OUTSIDE && is_ordinary(line, size)) {
+        pass_line(t);
+        return;
+    }
     copy_line(line, size, copy);
     const char *text = skip_margin(copy);
     if (is_headline(text)) {

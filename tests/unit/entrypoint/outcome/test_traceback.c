@@ -3,6 +3,7 @@
 #include "common/buf.h"
 #include "tests/support/unit.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -159,7 +160,50 @@ static void long_words_and_paths_are_cut(void) {
     CU_ASSERT_EQUAL(strncmp(strchr(text, '(') - 3, "\xc3\xa4 (", 4), 0);
 }
 
-UNIT_SUITE("outcome.traceback", UNIT(the_exception_and_the_program_s_own_line_are_found),
+/* Most lines are passed over at once. A colour prevents that, and has to change nothing. */
+static void a_line_that_is_passed_over_is_none_that_is_looked_for(void) {
+    static const char *const lines[] = {
+        "Exception ignored in: x",
+        "Traceback (most recent call last):",
+        "  File \"a.py\", line 3, in f",
+        "  File \"a.py\", line 3",
+        "ValueError: x",
+        "SyntaxError: x",
+        "Exception in thread T:",
+        "Error in atexit._run_exitfuncs:",
+        "[rank3]: Traceback (most recent call last):",
+        "  | Traceback (most recent call last):",
+        "Original Traceback (most recent call last):",
+        "x Traceback (most recent call last):\r\r",
+        "step=1 loss=2",
+        "",
+        "\r",
+        "    more",
+        "[rank1]: KeyError: 7",
+        "Traceback (most recent call last):\nx",
+    };
+    enum { LINES = sizeof(lines) / sizeof(lines[0]), TURNS = 20000 };
+    struct traceback plain, coloured;
+    const struct traceback_folders none = {0};
+    uint32_t seed = 7;
+    traceback_init(&plain, &none);
+    traceback_init(&coloured, &none);
+    for (int i = 0; i < TURNS; i++) {
+        char line[128];
+        seed = seed * 1664525 + 1013904223;
+        const char *text = lines[(seed >> 16) % LINES];
+        (void)snprintf(line, sizeof(line), "\033[0m%s", text);
+        traceback_add(&plain, text, strlen(text));
+        traceback_add(&coloured, line, strlen(line));
+        CU_ASSERT_EQUAL_FATAL(plain.state, coloured.state);
+        CU_ASSERT_EQUAL_FATAL(plain.announced, coloured.announced);
+        CU_ASSERT_EQUAL_FATAL(plain.after, coloured.after);
+        CU_ASSERT_STRING_EQUAL(plain.last.words, coloured.last.words);
+    }
+}
+
+UNIT_SUITE("outcome.traceback", UNIT(a_line_that_is_passed_over_is_none_that_is_looked_for),
+           UNIT(the_exception_and_the_program_s_own_line_are_found),
            UNIT(what_does_not_end_the_program_is_passed_over),
            UNIT(a_thread_s_exception_counts_where_it_is_the_only_one),
            UNIT(an_exception_after_which_the_program_has_gone_on_is_forgotten),
