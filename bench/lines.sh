@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 first=${1:-build/release/bin}
 lines=${2:-1000000}
 rounds=${3:-5}
-[ $# -lt 3 ] && set -- || shift 3
+if [ $# -lt 3 ]; then set --; else shift 3; fi
 . bench/priority.sh
 work=$(mktemp -d)
 trap 'priority_end; rm -rf "$work"' EXIT
