@@ -36,10 +36,6 @@ target_link_libraries(bench_sum PRIVATE trainer_app_device common_log ringmaster
 add_executable(bench_wire bench/wire.c)
 set_target_properties(bench_wire PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
 target_link_libraries(bench_wire PRIVATE trainer_app_device common_log ringmaster_flags)
-# Where the processor has them, conversions to f16 are what a trainer would use.
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-    target_compile_options(bench_wire PRIVATE -mavx2 -mf16c)
-endif()
 add_executable(bench_sampler_epoch bench/sampler_epoch.c)
 set_target_properties(bench_sampler_epoch PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)

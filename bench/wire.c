@@ -1,28 +1,22 @@
 /* Ways to sum gradients over TCP, alternating in one run: all ranks at once; hierarchically, inside
- * each host, between the hosts' first ranks, and back; and all at once with f16 on the wire. Then
- * buckets of several sizes that travel while a backward pass computes, and what of them is left
- * when it ends: `bench_wire BYTES ROUNDS HOSTS`, as each rank of a job
+ * each host, between the hosts' first ranks, and back; and all at once with f16 and bf16 on the
+ * wire. Then buckets of several sizes that travel while a backward pass computes, and what of them
+ * is left when it ends: `bench_wire BYTES ROUNDS HOSTS`, as each rank of a job
  * (app/device/rank_variables.h). The ranks are divided evenly over HOSTS. Rank 0 prints medians. */
 #include "common/clock.h"
 #include "trainer/app/device/ranks.h"
-#include "trainer/comm/shares.h"
-#include "trainer/math/f16.h"
+#include "trainer/comm/comm.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#ifdef __F16C__
-#include <immintrin.h>
-#endif
 
-enum { ROUNDS_MAX = 1000, BUCKETS_MAX = 128 };
+enum { ROUNDS_MAX = 1000, BUCKETS_MAX = 128, WAYS = 4 };
 
 struct wire {
     struct comm *all, *host, *leaders; /* leaders: NULL but on the first rank of a host */
     size_t count;
     float *values;
-    uint16_t *out, *in; /* [count], [count] */
-    struct comm_part *parts;
 };
 
 static int ascending(const void *a, const void *b) {
@@ -36,10 +30,7 @@ static int open_wire(struct wire *w, size_t bytes, int hosts, struct error *err)
         return error_set(err, EXIT_CODE_USAGE, "%d ranks on %d hosts", size, hosts);
     w->count = bytes / sizeof(float);
     w->values = calloc(w->count + 1, sizeof(float));
-    w->out = calloc(w->count + 1, sizeof(uint16_t));
-    w->in = calloc(w->count + (size_t)size, sizeof(uint16_t));
-    w->parts = calloc((size_t)size, sizeof(*w->parts));
-    if (w->values == NULL || w->out == NULL || w->in == NULL || w->parts == NULL)
+    if (w->values == NULL)
         return error_no_memory(err, "values");
     return comm_split(w->all, rank / each, &w->host, err) != 0 ||
                    comm_split(w->all, rank % each == 0 ? 0 : -1, &w->leaders, err) != 0
@@ -58,61 +49,12 @@ static int hierarchical(struct wire *w, struct error *err) {
     return comm_broadcast(w->host, w->values, w->count * sizeof(float), 0, err);
 }
 
-static void narrow(uint16_t *to, const float *from, size_t count) {
-    size_t i = 0;
-#ifdef __F16C__
-    for (; i + 8 <= count; i += 8)
-        _mm_storeu_si128((__m128i *)(void *)(to + i),
-                         _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT));
-#endif
-    for (; i < count; i++)
-        to[i] = f16_from_f32(from[i]);
-}
-
-/* TO = FROM, or TO += FROM. */
-static void widen(float *to, const uint16_t *from, size_t count, bool add) {
-    size_t i = 0;
-#ifdef __F16C__
-    for (; i + 8 <= count; i += 8) {
-        const __m256 value =
-            _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(from + i)));
-        _mm256_storeu_ps(to + i, add ? _mm256_add_ps(_mm256_loadu_ps(to + i), value) : value);
-    }
-#endif
-    for (; i < count; i++)
-        to[i] = (add ? to[i] : 0) + f16_to_f32(from[i]);
-}
-
-static size_t share_at(const struct wire *w, int rank) {
-    return w->count * (size_t)rank / (size_t)comm_size(w->all);
-}
-
-/* Each rank adds up its share in f32, and sends the sum to all: only what travels is f16. */
 static int in_f16(struct wire *w, struct error *err) {
-    const int size = comm_size(w->all), own = comm_rank(w->all);
-    const size_t first = share_at(w, own), mine = share_at(w, own + 1) - first;
-    narrow(w->out, w->values, w->count);
-    for (int rank = 0; rank < size; rank++) {
-        const size_t at = share_at(w, rank), count = share_at(w, rank + 1) - at;
-        w->parts[rank] =
-            (struct comm_part){w->out + at, rank == own ? 0 : count * 2,
-                               w->in + mine * (size_t)rank, rank == own ? 0 : mine * 2};
-    }
-    if (comm_move(w->all, w->parts, err) != 0)
-        return -1;
-    for (int rank = 0; rank < size; rank++)
-        if (rank != own)
-            widen(w->values + first, w->in + mine * (size_t)rank, mine, true);
-    narrow(w->out + first, w->values + first, mine);
-    for (int rank = 0; rank < size; rank++) {
-        const size_t at = share_at(w, rank), count = share_at(w, rank + 1) - at;
-        w->parts[rank] = (struct comm_part){w->out + first, rank == own ? 0 : mine * 2, w->out + at,
-                                            rank == own ? 0 : count * 2};
-    }
-    if (comm_move(w->all, w->parts, err) != 0)
-        return -1;
-    widen(w->values, w->out, w->count, false);
-    return 0;
+    return comm_sum(w->all, w->values, w->count, COMM_F32_AS_F16, err);
+}
+
+static int in_bf16(struct wire *w, struct error *err) {
+    return comm_sum(w->all, w->values, w->count, COMM_F32_AS_BF16, err);
 }
 
 /* One round of WAY, in nanoseconds. */
@@ -142,21 +84,22 @@ static double median_ms(int64_t *times, int rounds) {
 
 static int compare_ways(struct wire *w, int rounds, int hosts, double *ret_plain,
                         struct error *err) {
-    static int (*const ways[])(struct wire * w, struct error * err) = {plain, hierarchical, in_f16};
-    static const char *const names[] = {"plain", "hierarchical", "f16"};
-    static int64_t times[3][ROUNDS_MAX];
-    double ms[3];
+    static int (*const ways[])(struct wire * w, struct error * err) = {plain, hierarchical, in_f16,
+                                                                       in_bf16};
+    static const char *const names[] = {"plain", "hierarchical", "f16", "bf16"};
+    static int64_t times[WAYS][ROUNDS_MAX];
+    double ms[WAYS];
     for (int i = -1; i < rounds; i++)
-        for (int k = 0; k < 3; k++)
+        for (int k = 0; k < WAYS; k++)
             if (timed(w, ways[k], &times[k][i < 0 ? 0 : i], err) != 0)
                 return error_wrap(err, "%s", names[k]);
-    for (int k = 0; k < 3; k++)
+    for (int k = 0; k < WAYS; k++)
         ms[k] = median_ms(times[k], rounds);
     *ret_plain = ms[0];
     if (comm_rank(w->all) == 0)
-        printf("ranks=%d hosts=%d bytes=%zu plain_ms=%.3f hierarchical=%.2f f16=%.2f\n",
+        printf("ranks=%d hosts=%d bytes=%zu plain_ms=%.3f hierarchical=%.2f f16=%.2f bf16=%.2f\n",
                comm_size(w->all), hosts, w->count * sizeof(float), ms[0], ms[0] / ms[1],
-               ms[0] / ms[2]);
+               ms[0] / ms[2], ms[0] / ms[3]);
     return 0;
 }
 
@@ -225,8 +168,5 @@ int main(int argc, char **argv) {
     comm_close(w.host);
     comm_close(w.all);
     free(w.values);
-    free(w.out);
-    free(w.in);
-    free(w.parts);
     return 0;
 }

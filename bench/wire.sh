@@ -1,6 +1,6 @@
 #!/bin/sh
-# Ways to sum gradients over TCP: plainly, hierarchically (inside hosts, between them, back), and with f16 on the
-# wire, and buckets of 1, 4, 25 and 64 MiB. 2, 4 and 8 ranks on two hosts, which are network namespaces of this
+# Ways to sum gradients over TCP: plainly, hierarchically (inside hosts, between them, back), and with f16 and
+# bf16 on the wire, and buckets of 1, 4, 25 and 64 MiB. 2, 4 and 8 ranks on two hosts, which are network namespaces of this
 # machine (root). Ratios are to the plain sum in the same run: above 1 is faster. Then the same over a link of 1 Gbit/s
 # between the hosts.
 #

@@ -54,7 +54,7 @@ room(trainer/backend/ref USES common/* trainer/graph trainer/backend/ref/base
     trainer/backend/ref/dense trainer/backend/ref/detect LINKS m)
 include(${CMAKE_CURRENT_LIST_DIR}/backend/cpu/room.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/backend/cuda/room.cmake)
-room(trainer/comm USES common/* LINKS Threads::Threads)
+room(trainer/comm USES common/* trainer/math LINKS Threads::Threads)
 room(trainer/comm/tcp USES trainer/comm common/* LINKS Threads::Threads)
 if(RINGMASTER_HAVE_MPI)
     room(trainer/comm/mpi USES trainer/comm common/* LINKS MPI::MPI_C Threads::Threads)

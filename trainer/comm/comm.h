@@ -7,8 +7,9 @@
  *     comm_wait(comm, ticket, err);
  *
  * Between start and wait the slice belongs to the communicator. Sums are in place, and all ranks
- * get the same bits; two ranks get exactly a + b. Sizes are in elements of the type for sums, in
- * bytes elsewhere. A call that waits fails with EXIT_CODE_STALLED after COMM_DEADLINE_SECONDS.
+ * get the same bits; two ranks get exactly a + b, unless it travels in half precision. Sizes are in
+ * elements of the type for sums, in bytes elsewhere. A call that waits fails with EXIT_CODE_STALLED
+ * after COMM_DEADLINE_SECONDS.
  *
  * A rank that fails must not leave the others waiting: it calls comm_abort and ends its process
  * immediately with a code other than 0; the launcher then ends the others. */

@@ -12,7 +12,7 @@ enum { END_DEADLINE_SECONDS = 60 };
 /* Call before the work counts as finished: the observer may change afterwards. */
 static void notify(const struct comm_observer *observer, const struct work *work, int64_t begun) {
     const bool sum = work->kind == WORK_SUM || work->shares != NULL;
-    const size_t width = !sum ? 1 : work->type == COMM_F32 ? sizeof(float) : sizeof(double);
+    const size_t width = sum ? comm_type_sent(work->type) : 1;
     if (observer->done != NULL)
         observer->done(observer->user, work->kind, begun, clock_now(), work->count * width);
 }

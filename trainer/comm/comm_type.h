@@ -2,6 +2,7 @@
 #ifndef TRAINER_COMM_COMM_TYPE_H
 #define TRAINER_COMM_COMM_TYPE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,7 +20,23 @@ enum work_kind {
     WORK_NARROW,  /* to fewer ranks */
 };
 
-enum comm_type { COMM_F32, COMM_F64 };
+/* The last two are f32 in memory, and half of that on their way (half_sum.h). */
+enum comm_type { COMM_F32, COMM_F64, COMM_F32_AS_F16, COMM_F32_AS_BF16 };
+
+/* Returns true if values of TYPE travel in half precision. */
+static inline bool comm_type_is_half(enum comm_type type) {
+    return type == COMM_F32_AS_F16 || type == COMM_F32_AS_BF16;
+}
+
+/* Bytes of a value of TYPE in memory. */
+static inline size_t comm_type_width(enum comm_type type) {
+    return type == COMM_F64 ? sizeof(double) : sizeof(float);
+}
+
+/* Bytes of a value of TYPE on its way to another rank. */
+static inline size_t comm_type_sent(enum comm_type type) {
+    return comm_type_is_half(type) ? sizeof(uint16_t) : comm_type_width(type);
+}
 
 /* What goes to a rank and what is awaited of it, in bytes. */
 struct comm_part {

@@ -43,10 +43,8 @@ static struct span span_of(const struct shares_exchange *x, const struct comm_sh
     return span;
 }
 
-/* Makes room for COUNT elements of each rank. */
-static int need_memory(const struct shares_exchange *x, size_t count, struct error *err) {
+int shares_memory_need(const struct shares_exchange *x, size_t bytes, struct error *err) {
     struct shares_memory *m = x->memory;
-    const size_t bytes = (count * (size_t)x->ranks + 1) * WIDTH;
     if (m->pieces == NULL)
         m->pieces = calloc((size_t)x->ranks, sizeof(*m->pieces));
     if (bytes > m->size) {
@@ -61,7 +59,7 @@ static int need_memory(const struct shares_exchange *x, size_t count, struct err
 static int sum_round(const struct shares_exchange *x, float *values,
                      const struct comm_shares *shares, size_t round, struct error *err) {
     const struct span own = span_of(x, shares, x->rank, round);
-    if (need_memory(x, own.count, err) != 0)
+    if (shares_memory_need(x, (own.count * (size_t)x->ranks + 1) * WIDTH, err) != 0)
         return -1;
     for (int i = 0; i < x->ranks; i++) {
         struct comm_part *part = &x->parts[i];

@@ -16,7 +16,7 @@
 /* From all ranks together, in one round. */
 enum { SHARES_ROUND_BYTES = 8 << 20 };
 
-/* Memory for what comes in before it is added; zeroed at first. */
+/* Memory for what travels before it is added; zeroed at first. */
 struct shares_memory {
     void *bytes;
     size_t size;
@@ -34,6 +34,19 @@ struct shares_exchange {
 };
 
 void shares_memory_done(struct shares_memory *m);
+/* Makes room for BYTES, and for a piece a rank. */
+int shares_memory_need(const struct shares_exchange *x, size_t bytes, struct error *err);
+
+/* Where rank RANK's share of COUNT things begins if they are divided evenly; with RANKS itself,
+ * where the last one ends. */
+static inline size_t shares_even_at(size_t count, int rank, int ranks) {
+    const size_t each = count / (size_t)ranks, rest = count % (size_t)ranks;
+    return each * (size_t)rank + ((size_t)rank < rest ? (size_t)rank : rest);
+}
+
+static inline size_t shares_even_size(size_t count, int rank, int ranks) {
+    return shares_even_at(count, rank + 1, ranks) - shares_even_at(count, rank, ranks);
+}
 
 /* Collective; see comm.h. All ranks make the same number of runs, one at least. */
 int shares_sum(const struct shares_exchange *x, float *values, const struct comm_shares *shares,

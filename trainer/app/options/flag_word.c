@@ -137,6 +137,7 @@ static const struct flag_word TABLE[] = {
     {"fp16", "dtype", NULL},
     {"bf16", "dtype", NULL},
     {"half", "dtype", NULL},
+    {"fp16-allreduce", "reduce-dtype", NULL},
     {"accelerator", "backend", NULL},
     {"device", "backend", NULL},
     {"cuda", "backend", NULL},

@@ -147,7 +147,8 @@ struct options {
     int fusion; /* enum fusion, or OPTION_FUSION_AUTO */
     int convs;  /* enum option_convs */
     int comm;
-    int strategy; /* enum option_strategy */
+    int reduce_dtype; /* enum option_dtype */
+    int strategy;     /* enum option_strategy */
     int64_t sync_every;
     int64_t staleness;
     int64_t servers;

@@ -35,6 +35,7 @@ static const struct setting RECORDED[] = {
     {"loss-scale", SETTING_WAY},
     {"loss-scale-growth", SETTING_WAY},
     {"comm", SETTING_MACHINE},
+    {"reduce-dtype", SETTING_WAY},
     {"strategy", SETTING_WAY},
     {"sync-every", SETTING_WAY},
     {"staleness", SETTING_WAY},

@@ -112,7 +112,8 @@ void record_start(const struct training_run *job) {
         {"step", (double)job->state.step},
         {"epoch", run_setup_epoch(setup, &job->state)},
         {"sums", net->train[0].program.bucket_count},
-        {"sum_bytes", (double)(net->store.count[STORE_GRADIENTS] * dtype_size(net->store.dtype))}};
+        {"sum_bytes", (double)(net->store.count[STORE_GRADIENTS] *
+                               comm_type_sent(job->steps.stepper.reduce_type))}};
     if (setup->first)
         run_log_add("start", fields, sizeof(fields) / sizeof(fields[0]));
 }

@@ -193,6 +193,12 @@ static struct network_options network_of(const struct training_run *job) {
     return n;
 }
 
+static enum comm_type reduce_type_of(const struct options *o) {
+    static const enum comm_type types[] = {
+        [OPTION_F32] = COMM_F32, [OPTION_BF16] = COMM_F32_AS_BF16, [OPTION_F16] = COMM_F32_AS_F16};
+    return types[o->reduce_dtype];
+}
+
 static int open_network(struct training_run *job, struct error *err) {
     const struct options *o = job->setup.options;
     struct network_options n = network_of(job);
@@ -219,6 +225,7 @@ static int open_network(struct training_run *job, struct error *err) {
         .bias_rate = (float)o->bias_rate,
         .clip_norm = (float)o->clip_norm,
         .device_sum = job->steps.sums,
+        .reduce_type = reduce_type_of(o),
         .check_operators = o->check_operators,
         .loss_scale = o->dtype == OPTION_F16 ? (float)o->loss_scale : 1,
         .strategy = (enum option_strategy)o->strategy,
@@ -331,6 +338,11 @@ static int check_flags(const struct run_setup *setup, struct error *err) {
         return error_set(err, EXIT_CODE_USAGE,
                          "--histograms with --strategy %s: no rank has the sum of all gradients; "
                          "leave one of them out",
+                         options_strategy_name((enum option_strategy)o->strategy));
+    if (o->reduce_dtype != OPTION_F32 && o->strategy != OPTION_ALLREDUCE)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "--reduce-dtype with --strategy %s: only allreduce sends gradients in "
+                         "half precision; leave one of them out",
                          options_strategy_name((enum option_strategy)o->strategy));
     if (o->strategy == OPTION_PS_ASYNC && check_async(o, err) != 0)
         return -1;

@@ -242,7 +242,9 @@ static int sum_on_host(struct device_stepper *d, struct error *err) {
     if (table->copy_out(d->backend, d->host_gradients, gradients(d), bytes, err) != 0)
         return -1;
     const int64_t begun = clock_now();
-    if (comm_sum(d->s->comm, d->host_gradients, gradient_count(d), COMM_F32, err) != 0)
+    uint64_t ticket = 0;
+    if (step_sum_start(d->s, d->host_gradients, 0, gradient_count(d), &ticket, err) != 0 ||
+        comm_wait(d->s->comm, ticket, err) != 0)
         return -1;
     d->s->waited = clock_now() - begun;
     return table->copy_in(d->backend, gradients(d), d->host_gradients, bytes, err);

@@ -19,6 +19,19 @@ float *step_gradients(const struct stepper *s) {
     return s->net->store.arena[STORE_GRADIENTS];
 }
 
+int step_sum_start(const struct stepper *s, float *gradients, size_t first, size_t count,
+                   uint64_t *ret_ticket, struct error *err) {
+    const size_t flags = s->net->store.flags;
+    if (s->reduce_type == COMM_F32 || first + count <= flags)
+        return comm_sum_start(s->comm, gradients + first, count, s->reduce_type, ret_ticket, err);
+    /* Counts and the loss would lose their last digits. */
+    if (comm_sum_start(s->comm, gradients + first, flags - first, s->reduce_type, ret_ticket,
+                       err) != 0)
+        return -1;
+    return comm_sum_start(s->comm, gradients + flags, first + count - flags, COMM_F32, ret_ticket,
+                          err);
+}
+
 void step_say(const struct stepper *s, float flags[STORE_FLAGS]) {
     memset(flags, 0, STORE_FLAGS * sizeof(*flags));
     flags[FLAG_STOP] = stop_signal_requested() ? 1 : 0;
@@ -87,8 +100,11 @@ static int count_bad_step(struct stepper *s, const struct backend_optimizer_stat
                          s->bad_steps, (double)state->loss_scale);
     return error_set(err, EXIT_CODE_CONFIG,
                      "training has diverged: in %d steps in a row %s was not finite at learning "
-                     "rate %g; try a lower --lr or more --warmup-epochs",
-                     s->bad_steps, what_is_bad(loss), rate);
+                     "rate %g; try a lower --lr or more --warmup-epochs%s",
+                     s->bad_steps, what_is_bad(loss), rate,
+                     isfinite(loss) && s->reduce_type == COMM_F32_AS_F16
+                         ? ", or --reduce-dtype bf16, which has no limit at 65,504"
+                         : "");
 }
 
 int step_read_outcome(struct stepper *s, const float *flags,

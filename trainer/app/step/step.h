@@ -3,7 +3,8 @@
  * The order of additions makes ranks and micro-batches interchangeable. Micro-batch gradients are
  * accumulated first to last, ranks are added by the communicator, and the only scaling, by 1 /
  * (ranks * accumulate), is done by the optimizer. So two ranks, and one rank with two
- * micro-batches, do the same f32 operations.
+ * micro-batches, do the same f32 operations. With gradients that travel in half precision
+ * (reduce_type) they do not; all ranks still have the same bits.
  *
  * A few flags are appended to the last gradient bucket and all-reduced with it: stop requested,
  * the loss, checkpoint due, and step given up, because this rank was asked to stop while it had no
@@ -66,6 +67,7 @@ struct stepper {
                                     * of two and more dimensions */
     bool decay_biases;             /* also to biases, but not those of norms */
     struct device_sum *device_sum; /* borrowed; NULL: one rank, or all-reduce through host memory */
+    enum comm_type reduce_type;    /* of gradients on their way; the flags are f32 */
     bool check_operators;          /* on a device: wait for each operator */
 
     float *sum;       /* owned; gradients accumulated over the micro-batches so far, NULL with one
@@ -135,6 +137,10 @@ unsigned step_keeps(enum optimizer_kind kind, bool average);
 int step_make_groups(struct stepper *s, float decay, float bias_rate, struct error *err);
 /* Returns the gradients; on a host. */
 float *step_gradients(const struct stepper *s);
+/* Starts the sum over all ranks of COUNT values of GRADIENTS from FIRST on; flags may be among
+ * them. Wait with comm_wait. */
+int step_sum_start(const struct stepper *s, float *gradients, size_t first, size_t count,
+                   uint64_t *ret_ticket, struct error *err);
 /* Sets the FLAGS that this rank knows before a step is computed; the others become 0. */
 void step_say(const struct stepper *s, float flags[STORE_FLAGS]);
 /* Interprets the reduced FLAGS and the result of the update, for a step taken at RATE. Call in the

@@ -21,6 +21,15 @@ static int check_strategy(const struct stepper *s, enum option_strategy strategy
                      options_strategy_name(strategy));
 }
 
+static int check_reduce_type(const struct stepper *s, struct error *err) {
+    if (s->device_sum == NULL || s->reduce_type == COMM_F32)
+        return 0;
+    return error_set(err, EXIT_CODE_CONFIG,
+                     "--reduce-dtype %s: NCCL sums gradients in f32; leave it out, or give --comm "
+                     "mpi or tcp, by which they go through host memory",
+                     s->reduce_type == COMM_F32_AS_F16 ? "f16" : "bf16");
+}
+
 int stepper_open(struct stepper *s, struct network *net, struct comm *comm,
                  const struct stepper_options *o, struct error *err) {
     *s = (struct stepper){.table = table_of(net),
@@ -32,6 +41,7 @@ int stepper_open(struct stepper *s, struct network *net, struct comm *comm,
                           .decay_all = o->decay_all,
                           .decay_biases = o->decay_biases,
                           .device_sum = o->device_sum,
+                          .reduce_type = o->reduce_type,
                           .strategy = strategy_of(o->strategy),
                           .sync_every = o->sync_every,
                           .staleness = o->staleness,
@@ -42,7 +52,9 @@ int stepper_open(struct stepper *s, struct network *net, struct comm *comm,
     if (step_make_groups(s, o->optimizer.weight_decay, o->bias_rate > 0 ? o->bias_rate : 1, err) !=
         0)
         return -1;
-    return check_strategy(s, o->strategy, err) != 0 ? -1 : s->table->open(s, err);
+    return check_strategy(s, o->strategy, err) != 0 || check_reduce_type(s, err) != 0
+               ? -1
+               : s->table->open(s, err);
 }
 
 void stepper_done(struct stepper *s) {

@@ -18,6 +18,7 @@ struct stepper_options {
                                     * 1 */
     float clip_norm;               /* of the mean gradient; 0: no clipping */
     struct device_sum *device_sum; /* comm/device_sum.h; borrowed, NULL if the host all-reduces */
+    enum comm_type reduce_type;    /* of gradients on their way to other ranks */
     bool check_operators;
     float loss_scale; /* that the backend was opened with; 0: 1 */
     enum option_strategy strategy;

@@ -4,8 +4,7 @@
 
 static int bucket(struct stepper *s, int index, struct error *err) {
     const struct bucket *b = &s->pass->program.buckets[index];
-    return comm_sum_start(s->comm, step_gradients(s) + b->first, b->count, COMM_F32, &s->ticket,
-                          err);
+    return step_sum_start(s, step_gradients(s), b->first, b->count, &s->ticket, err);
 }
 
 static int meet(struct stepper *s, bool *ret_finite, struct error *err) {

@@ -3,7 +3,7 @@
 #include "common/clock.h"
 #include "trainer/comm/comm.h"
 #include "trainer/comm/comm_thread.h"
-#include "trainer/comm/shares.h"
+#include "trainer/comm/share_works.h"
 
 #include <mpi.h>
 #include <stdlib.h>
@@ -60,7 +60,7 @@ static int meet(MPI_Comm among, struct error *err) {
 
 static int sum(MPI_Comm among, const struct work *work, struct error *err) {
     MPI_Datatype type = work->type == COMM_F32 ? MPI_FLOAT : MPI_DOUBLE;
-    size_t width = work->type == COMM_F32 ? sizeof(float) : sizeof(double);
+    size_t width = comm_type_width(work->type);
     char *at = work->data;
     for (size_t left = work->count; left > 0;) {
         size_t piece = left < PIECE_MAX ? left : PIECE_MAX;
@@ -127,8 +127,7 @@ static int share(struct mpi_comm *m, const struct work *work, struct error *err)
                                       .run = exchange_parts,
                                       .user = m,
                                       .memory = &m->shares};
-    return work->kind == WORK_SHARE_SUM ? shares_sum(&x, work->data, work->shares, err)
-                                        : shares_spread(&x, work->data, work->shares, err);
+    return share_works_perform(&x, work, err);
 }
 
 static void drop_shares(struct mpi_comm *m) {
@@ -169,7 +168,7 @@ static int mpi_perform(struct comm_thread *t, const struct work *work, struct er
         return -1;
     switch (work->kind) {
     case WORK_SUM:
-        return sum(m->handle, work, err);
+        return comm_type_is_half(work->type) ? share(m, work, err) : sum(m->handle, work, err);
     case WORK_SHARE_SUM:
     case WORK_SHARE_SPREAD:
         return share(m, work, err);

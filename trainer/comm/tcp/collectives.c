@@ -1,6 +1,7 @@
 #include "trainer/comm/tcp/collectives.h"
 
 #include "trainer/comm/ordered_sum.h"
+#include "trainer/comm/share_works.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,20 +24,6 @@ void collectives_done(struct collectives *c) {
     free(c->scratch);
     free(c->pieces);
     *c = (struct collectives){0};
-}
-
-static size_t width_of(enum comm_type type) {
-    return type == COMM_F32 ? sizeof(float) : sizeof(double);
-}
-
-/* Where rank RANK's share of COUNT things begins. */
-static size_t share_at(size_t count, int rank, int ranks) {
-    size_t each = count / (size_t)ranks, rest = count % (size_t)ranks;
-    return each * (size_t)rank + ((size_t)rank < rest ? (size_t)rank : rest);
-}
-
-static size_t share_size(size_t count, int rank, int ranks) {
-    return share_at(count, rank + 1, ranks) - share_at(count, rank, ranks);
 }
 
 /* Makes room for SIZE bytes of each rank. */
@@ -69,7 +56,7 @@ static void ask_pieces(struct collectives *c, const void *own, size_t size) {
 static int sum_whole(struct collectives *c, char *values, size_t count, enum comm_type type,
                      const struct exchange_head *head, int64_t deadline, struct error *err) {
     const struct mesh *mesh = c->exchange.mesh;
-    const size_t bytes = count * width_of(type);
+    const size_t bytes = count * comm_type_width(type);
     if (need_scratch(c, bytes, err) != 0)
         return -1;
     ask_pieces(c, values, bytes);
@@ -88,16 +75,16 @@ static int sum_whole(struct collectives *c, char *values, size_t count, enum com
 static int spread(struct collectives *c, char *values, size_t count, size_t width, int root,
                   int64_t deadline, struct error *err) {
     const struct mesh *mesh = c->exchange.mesh;
-    const size_t own = share_at(count, mesh->rank, mesh->size) * width;
+    const size_t own = shares_even_at(count, mesh->rank, mesh->size) * width;
     for (int i = 0; i < mesh->size; i++) {
         struct comm_part *part = &c->exchange.parts[i];
         if (i != root) {
             part->out = values + own;
-            part->out_size = share_size(count, mesh->rank, mesh->size) * width;
+            part->out_size = shares_even_size(count, mesh->rank, mesh->size) * width;
         }
         if (mesh->rank != root) {
-            part->in = values + share_at(count, i, mesh->size) * width;
-            part->in_size = share_size(count, i, mesh->size) * width;
+            part->in = values + shares_even_at(count, i, mesh->size) * width;
+            part->in_size = shares_even_size(count, i, mesh->size) * width;
         }
     }
     return exchange_run(&c->exchange, NULL, deadline, err);
@@ -107,15 +94,15 @@ static int spread(struct collectives *c, char *values, size_t count, size_t widt
 static int sum_shares(struct collectives *c, char *values, size_t count, enum comm_type type,
                       const struct exchange_head *head, int64_t deadline, struct error *err) {
     const struct mesh *mesh = c->exchange.mesh;
-    const size_t width = width_of(type);
-    const size_t own_count = share_size(count, mesh->rank, mesh->size);
-    char *own = values + share_at(count, mesh->rank, mesh->size) * width;
+    const size_t width = comm_type_width(type);
+    const size_t own_count = shares_even_size(count, mesh->rank, mesh->size);
+    char *own = values + shares_even_at(count, mesh->rank, mesh->size) * width;
     if (need_scratch(c, (count / (size_t)mesh->size + 1) * width, err) != 0)
         return -1;
     ask_pieces(c, own, own_count * width);
     for (int i = 0; i < mesh->size; i++) {
-        c->exchange.parts[i].out = values + share_at(count, i, mesh->size) * width;
-        c->exchange.parts[i].out_size = share_size(count, i, mesh->size) * width;
+        c->exchange.parts[i].out = values + shares_even_at(count, i, mesh->size) * width;
+        c->exchange.parts[i].out_size = shares_even_size(count, i, mesh->size) * width;
     }
     if (exchange_run(&c->exchange, head, deadline, err) != 0)
         return -1;
@@ -126,7 +113,7 @@ static int sum_shares(struct collectives *c, char *values, size_t count, enum co
 static int sum(struct collectives *c, const struct work *work, const struct exchange_head *head,
                int64_t deadline, struct error *err) {
     const size_t ranks = (size_t)c->exchange.mesh->size;
-    const size_t width = width_of(work->type);
+    const size_t width = comm_type_width(work->type);
     const size_t segment = COLLECTIVES_SEGMENT_BYTES / width;
     char *values = work->data;
     size_t done = 0;
@@ -152,14 +139,15 @@ static int broadcast(struct collectives *c, const struct work *work,
     char *bytes = work->data;
     if (mesh->rank == work->root) {
         for (int i = 0; i < mesh->size; i++) {
-            c->exchange.parts[i].out = whole ? bytes : bytes + share_at(work->count, i, mesh->size);
+            c->exchange.parts[i].out =
+                whole ? bytes : bytes + shares_even_at(work->count, i, mesh->size);
             c->exchange.parts[i].out_size =
-                whole ? work->count : share_size(work->count, i, mesh->size);
+                whole ? work->count : shares_even_size(work->count, i, mesh->size);
         }
     } else {
         struct comm_part *from = &c->exchange.parts[work->root];
-        from->in = whole ? bytes : bytes + share_at(work->count, mesh->rank, mesh->size);
-        from->in_size = whole ? work->count : share_size(work->count, mesh->rank, mesh->size);
+        from->in = whole ? bytes : bytes + shares_even_at(work->count, mesh->rank, mesh->size);
+        from->in_size = whole ? work->count : shares_even_size(work->count, mesh->rank, mesh->size);
     }
     if (exchange_run(&c->exchange, head, deadline, err) != 0)
         return -1;
@@ -194,6 +182,7 @@ static int exchange_shares(void *user, struct error *err) {
     return exchange_run(&s->c->exchange, head, s->deadline, err);
 }
 
+/* The works that drivers have in common. */
 static int share(struct collectives *c, const struct work *work, const struct exchange_head *head,
                  int64_t deadline, struct error *err) {
     struct share_work s = {c, head, deadline};
@@ -203,8 +192,7 @@ static int share(struct collectives *c, const struct work *work, const struct ex
                                       .run = exchange_shares,
                                       .user = &s,
                                       .memory = &c->shares};
-    return work->kind == WORK_SHARE_SUM ? shares_sum(&x, work->data, work->shares, err)
-                                        : shares_spread(&x, work->data, work->shares, err);
+    return share_works_perform(&x, work, err);
 }
 
 /* Between some ranks, so that it does not count as a call of all. */
@@ -226,7 +214,8 @@ int collectives_perform(struct collectives *c, const struct work *work, int64_t 
     };
     switch (work->kind) {
     case WORK_SUM:
-        return sum(c, work, &head, deadline, err);
+        return comm_type_is_half(work->type) ? share(c, work, &head, deadline, err)
+                                             : sum(c, work, &head, deadline, err);
     case WORK_SHARE_SUM:
     case WORK_SHARE_SPREAD:
         return share(c, work, &head, deadline, err);

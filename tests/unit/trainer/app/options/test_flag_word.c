@@ -28,6 +28,7 @@ static void names_of_other_trainers_lead_to_ours(void) {
     refused("workers", "did you mean --data-threads?");
     refused("bs", "did you mean --batch-size?");
     refused("amp", "did you mean --dtype?");
+    refused("fp16-allreduce", "did you mean --reduce-dtype?");
     refused("val-dir", "did you mean --validation?");
     refused("world-size", "unknown flag --world-size: ranks are started by ringmaster");
     refused("gpus", "ranks are started by");
