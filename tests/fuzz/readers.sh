@@ -1,6 +1,6 @@
 #!/bin/sh
 # Whether docs/internals/fuzzing.md names, with a target or a reason, each source that reads files or sockets in the trainer's rooms
-# of data, scores, checkpoints and reports, and names no source and no target that is not there.
+# of data, scores, checkpoints, reports and shared optimizers, and names no source and no target that is not there.
 # shellcheck disable=SC2016  # code spans of the page
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -20,7 +20,7 @@ done
 
 reads='(^|[^a-z_>.])(fread|fgets|getline|file_read|pread|read|recv|inflate|json_read_file|jpeg_read_header|png_set_read_fn|shard_file_read)\('
 for source in $(git ls-files --cached --others --exclude-standard 'trainer/data/*.c' 'trainer/eval/*.c' 'trainer/checkpoint/*.c' \
-    'trainer/telemetry/*.c' 'trainer/report/*.c' | xargs grep -lE "$reads"); do
+    'trainer/telemetry/*.c' 'trainer/report/*.c' 'trainer/shard/*.c' | xargs grep -lE "$reads"); do
     echo "$named" | grep -qx "$source" || say "$source reads something: $page has no target for it and no reason"
 done
 
@@ -29,7 +29,7 @@ for target in $targets; do
     [ -e "tests/fuzz/$target.c" ] || say "$page names $target, which is not there"
     [ -n "$(ls "tests/fuzz/corpus/${target#fuzz_}" 2>/dev/null)" ] || say "$target has no seeds"
 done
-for file in $(grep -lE '^#include "trainer/(data|eval|checkpoint|telemetry|report)/' tests/fuzz/fuzz_*.c); do
+for file in $(grep -lE '^#include "trainer/(data|eval|checkpoint|telemetry|report|shard)/' tests/fuzz/fuzz_*.c); do
     target=${file##*/}
     echo "$targets" | grep -qx "${target%.c}" || say "$page does not name ${target%.c}"
 done

@@ -1,12 +1,17 @@
 #include "trainer/shard/async_peer.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
 /* Calls for one worker before the others have their turn. */
 enum { TURNS_MAX = 16 };
+
+/* No run has more steps or updates: what is computed of them does not overflow. */
+static const int64_t NUMBER_MAX = (int64_t)1 << 48;
 
 int async_peer_open(struct async_peer *p, int fd, size_t share_bytes, struct error *err) {
     *p = (struct async_peer){.fd = fd, .size = share_bytes, .values = malloc(share_bytes + 1)};
@@ -22,11 +27,20 @@ static size_t values_of(const struct async_peer *p) {
     return p->request.kind == ASYNC_DEAL || p->request.kind == ASYNC_PUSH ? p->size : 0;
 }
 
+static bool is_number(int64_t number) {
+    return number >= 0 && number <= NUMBER_MAX;
+}
+
 static int check(const struct async_peer *p, struct error *err) {
-    if (p->request.kind > 0 && p->request.kind < ASYNC_KINDS)
-        return 0;
-    return error_set(err, EXIT_CODE_INTERNAL, "it sends a request of kind %u",
-                     (unsigned)p->request.kind);
+    const struct async_request *r = &p->request;
+    if (r->kind == 0 || r->kind >= ASYNC_KINDS)
+        return error_set(err, EXIT_CODE_INTERNAL, "it sends a request of kind %u",
+                         (unsigned)r->kind);
+    if (!is_number(r->clock) || !is_number(r->updates))
+        return error_set(err, EXIT_CODE_INTERNAL,
+                         "it sends step %" PRId64 " after %" PRId64 " updates, which no run has",
+                         r->clock, r->updates);
+    return 0;
 }
 
 static int ended(ssize_t count, struct error *err) {

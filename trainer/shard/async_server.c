@@ -210,6 +210,11 @@ static int serve_peer(struct async_server *a, int worker, struct error *err) {
     const bool met = p->state == ASYNC_PEER_TELLS && p->request.kind == ASYNC_MEET;
     if (async_peer_move(p, &why) != 0)
         return lose(a, worker, &why, err);
+    if (p->state == ASYNC_PEER_HAS && p->request.kind == ASYNC_DEAL && (worker != 0 || a->dealt)) {
+        (void)error_set(&why, EXIT_CODE_INTERNAL,
+                        "it deals values, which rank 0 alone does, and before its first step");
+        return lose(a, worker, &why, err);
+    }
     a->meeting -= met && p->state != ASYNC_PEER_TELLS;
     return 0;
 }

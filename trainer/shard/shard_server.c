@@ -111,7 +111,7 @@ static int serve_step(struct shard_server *server, uint64_t *ret_updates, struct
 
 static int serve_arena(struct shard_server *server, int order, int arena, struct error *err) {
     struct shards *s = &server->shards;
-    if (arena >= SHARD_ARENAS || server->arena[arena] == NULL)
+    if (arena < 0 || arena >= SHARD_ARENAS || server->arena[arena] == NULL)
         return error_set(err, EXIT_CODE_INTERNAL,
                          "rank 0 orders values that this server does not keep");
     return order == SHARD_DEAL ? shards_deal(s, server->arena[arena], err)

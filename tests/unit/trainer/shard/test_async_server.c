@@ -196,9 +196,10 @@ static int socket_of(struct comm *c, int rank) {
     return ((struct wired *)c)->fd[rank];
 }
 
-/* Worker 1 says nothing: once it is late worker 0 is answered. That one says no more then, and is
- * late, too. */
-static void silent_workers_are_lost_in_time(void) {
+/* A server of two workers, of which worker 0 takes a step of nothing, and worker 1 sends SIZE
+ * bytes. Then both are silent, so that worker 0 is late in the end. Returns worker 0's reply, and
+ * how long all of it took. */
+static struct async_reply answer_first(const void *bytes, size_t size, int64_t *ret_took) {
     static const struct comm_driver driver = {.socket = socket_of};
     struct wired wired = {.base = {.driver = &driver, .rank = 2, .size = 3}};
     struct shard_server server = {.service = service_of(0)};
@@ -215,23 +216,53 @@ static void silent_workers_are_lost_in_time(void) {
     }
     CU_ASSERT_EQUAL_FATAL(shards_open(&server.shards, &wired.base, 2, &LAYOUT, NULL), 0);
     CU_ASSERT_EQUAL(write(far[0], &step, sizeof(step)), (ssize_t)sizeof(step));
+    CU_ASSERT_EQUAL(write(far[1], bytes, size), (ssize_t)size);
     held_clock_begin();
     const int64_t begun = clock_now();
     CU_ASSERT_EQUAL(async_server_run(&server, &listener, &code, &err), -1);
-    const int64_t took = clock_now() - begun;
+    *ret_took = clock_now() - begun;
     held_clock_end();
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_INTERNAL);
-    CU_ASSERT_TRUE(took >= 2 * LATE && took < 3 * LATE);
     CU_ASSERT_EQUAL(read(far[0], &reply, sizeof(reply)), (ssize_t)sizeof(reply));
-    CU_ASSERT_EQUAL(reply.live, 1);
-    CU_ASSERT_EQUAL(reply.gone[1], 1);
     for (int i = 0; i < 2; i++) {
         (void)close(far[i]);
         (void)close(wired.fd[i]);
     }
     shards_done(&server.shards);
+    return reply;
+}
+
+/* Worker 1 says nothing: once it is late worker 0 is answered. That one says no more then, and is
+ * late, too. */
+static void silent_workers_are_lost_in_time(void) {
+    int64_t took = 0;
+    const struct async_reply reply = answer_first("", 0, &took);
+    CU_ASSERT_TRUE(took >= 2 * LATE && took < 3 * LATE);
+    CU_ASSERT_EQUAL(reply.live, 1);
+    CU_ASSERT_EQUAL(reply.gone[1], 1);
+}
+
+/* A worker that sends what none does is lost at once: nobody waits until it is late. */
+static void workers_that_say_what_none_does_are_lost(void) {
+    static const struct async_request rows[] = {{.kind = 0},
+                                                {.kind = ASYNC_KINDS},
+                                                {.kind = ASYNC_DEAL},
+                                                {.kind = ASYNC_VOID, .clock = -1},
+                                                {.kind = ASYNC_VOID, .clock = INT64_MAX},
+                                                {.kind = ASYNC_VOID, .updates = INT64_MAX}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct {
+            struct async_request request;
+            float values[COUNT];
+        } sent = {.request = rows[i]};
+        int64_t took = 0;
+        const struct async_reply reply = answer_first(&sent, sizeof(sent), &took);
+        CU_ASSERT_TRUE(took >= LATE && took < 2 * LATE);
+        CU_ASSERT_EQUAL(reply.gone[1], 1);
+    }
 }
 
 UNIT_SUITE("shard.async_server", UNIT(one_worker_learns_as_if_alone),
            UNIT(several_meet_with_equal_weights), UNIT(a_lost_worker_costs_only_itself),
-           UNIT(servers_do_not_outlive_rank_0), UNIT(silent_workers_are_lost_in_time))
+           UNIT(servers_do_not_outlive_rank_0), UNIT(silent_workers_are_lost_in_time),
+           UNIT(workers_that_say_what_none_does_are_lost))
