@@ -1,8 +1,9 @@
 /* One side of bench/resnet_cpu.sh: training steps of a ResNet on the cpu backend, on request.
  *
- *     bench_resnet_step MODEL f32|bf16 BATCH SIZE THREADS [auto|direct|onednn|own|gemm|winograd]
+ *     bench_resnet_step MODEL f32|bf16 BATCH SIZE THREADS [CONVS [infer]]
  *
- * The last word says whose convolutions (cpu_convs), to measure one kind against another.
+ * CONVS (auto, direct, onednn, own, gemm, winograd) says whose convolutions (cpu_convs), to measure
+ * one kind against another; "infer" makes a step the forward pass of a trained network, as served.
  * Reads lines with a number of steps from stdin, runs that many (forward, backward, SGD with
  * Nesterov momentum, packed weights brought up to date) and answers with one line of their seconds.
  * A line "profile" prints milliseconds of one step by kind of operator, the best of a few steps (of
@@ -30,6 +31,7 @@ struct bench {
     struct program program;
     int64_t batch, size, threads;
     enum cpu_convs convs;
+    bool infers;
     /* Profile: best seconds of each step of the program, and the clock at the last one's end. */
     double *best;
     double last;
@@ -71,7 +73,7 @@ static int prepare(struct bench *b, const char *model, enum dtype dtype, struct 
                                    .batch = (int)b->batch,
                                    .image_size = (int)b->size,
                                    .classes = CLASSES,
-                                   .training = true,
+                                   .training = !b->infers,
                                    .dtype = dtype,
                                    .mean = {0.485F, 0.456F, 0.406F},
                                    .std = {0.229F, 0.224F, 0.225F}};
@@ -91,6 +93,8 @@ static int run_step(struct bench *b, const struct program_hooks *hooks, double *
         .rate = 0.01F, .momentum = 0.9F, .weight_decay = 1e-4F, .scale = 1, .nesterov = 1};
     if (program_run(&b->program, hooks, err) != 0)
         return -1;
+    if (b->infers)
+        return 0;
     double start = profile_now(b);
     optimizer_apply(&sgd, b->store.arena[STORE_PARAMETERS],
                     (struct optimizer_state){.momentum = b->store.arena[STORE_MOMENTUM]},
@@ -116,7 +120,7 @@ static int after_step(void *user, int step, struct error *err) {
 }
 
 static int profile(struct bench *b, struct error *err) {
-    double kinds[OP_KINDS] = {0}, total = 0, best[2] = {0}, parts[2];
+    double kinds[OP_KINDS] = {0}, total = 0, best[2] = {0}, parts[2] = {0};
     int counts[OP_KINDS] = {0};
     struct program_hooks hooks = {.user = b, .after_step = after_step};
     b->best = calloc((size_t)b->program.step_count, sizeof(double));
@@ -195,8 +199,11 @@ int main(int argc, char **argv) {
     struct error err = {0};
     struct bench b = {0};
     enum dtype dtype = argc > 2 && strcmp(argv[2], "bf16") == 0 ? DTYPE_BF16 : DTYPE_F32;
-    if (argc < 6 || argc > 7 || (argc == 7 && find_convs(argv[6], &b.convs) != 0)) {
-        (void)fprintf(stderr, "usage: %s MODEL f32|bf16 BATCH SIZE THREADS [CONVS]\n", argv[0]);
+    b.infers = argc == 8 && strcmp(argv[7], "infer") == 0;
+    if (argc < 6 || argc > 8 || (argc > 6 && find_convs(argv[6], &b.convs) != 0) ||
+        (argc == 8 && !b.infers)) {
+        (void)fprintf(stderr, "usage: %s MODEL f32|bf16 BATCH SIZE THREADS [CONVS [infer]]\n",
+                      argv[0]);
         return EXIT_CODE_USAGE;
     }
     int result = -1;

@@ -20,6 +20,7 @@ struct op_case {
     struct op_attr attr;
     bool two_gradients; /* norms: the output has two readers, whose gradients arrive apart */
     bool sent;          /* roi align: gradients have come to the maps before */
+    bool inference;     /* as in a network that is not trained: without gradients */
     bool differentiate; /* small and smooth enough here for finite differences */
     enum special special;
     bool wide;      /* sums: of tensors in the wide type */

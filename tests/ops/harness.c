@@ -391,7 +391,7 @@ static void fill_values(struct op_graph *g) {
 }
 
 void op_graph_describe(struct op_graph *g, const struct op_case *row, enum dtype dtype) {
-    bool inference = row->kind == OP_BATCH_NORM_INFERENCE;
+    bool inference = row->inference || row->kind == OP_BATCH_NORM_INFERENCE;
     *g = (struct op_graph){.row = row, .seeds = {TENSOR_NONE, TENSOR_NONE}};
     graph_init(&g->graph, dtype, !inference);
     int inputs[OP_INPUTS_MAX];
@@ -408,7 +408,7 @@ void op_graph_describe(struct op_graph *g, const struct op_case *row, enum dtype
     int op = graph_append(&g->graph, row->kind, row->name, inputs, &attr, &err);
     if (op < 0)
         CU_FAIL_FATAL("a row of the table describes no operator");
-    if (has_gradient(row->kind))
+    if (has_gradient(row->kind) && !row->inference)
         add_gradients(g);
 }
 

@@ -61,6 +61,15 @@ static inline float *loop_unwritten(size_t count) {
     return values;
 }
 
+/* What a bf16 kernel writes for SUM: element AT of a result with output OUT there. */
+static inline double loop_ended(const struct bf16_end *end, size_t at, size_t out, double sum) {
+    if (end->bias != NULL)
+        sum += (double)end->bias[out];
+    if (end->side != NULL)
+        sum += (double)loop_get(end->side, at, ELEM_BF16);
+    return end->relu && sum < 0 ? 0 : sum;
+}
+
 /* Whether VALUE is EXPECTED within the rounding of ELEM and SCALE of f32 noise. */
 static inline bool loop_near(float value, double expected, enum elem elem, double scale) {
     double bound = 1e-6 * (scale + fabs(expected));

@@ -3,7 +3,7 @@
 #include "trainer/backend/cpu/conv/conv_kernel.h"
 
 static bool is_gradient(const struct op *op) {
-    return op->kind != OP_CONV2D;
+    return op->kind != OP_CONV2D && op->kind != OP_CONV2D_AFFINE;
 }
 
 /* The channels of input and result: for a gradient the forward outputs and inputs. */
@@ -73,6 +73,7 @@ void conv_bf16_plan(struct conv_bf16 *conv, const struct cpu *cpu, const struct 
     conv->point = point_of(graph, op);
     size_t in = conv->point.in, out = conv->point.out;
     conv->pack = (struct own_pack){.in = in, .out = out, .gradient = is_gradient(op)};
+    conv->fold_bytes = op->kind == OP_CONV2D_AFFINE ? conv_fold_bytes(graph, op) : 0;
     if (conv->is_point)
         plan_point(conv);
     else
@@ -80,17 +81,30 @@ void conv_bf16_plan(struct conv_bf16 *conv, const struct cpu *cpu, const struct 
 }
 
 size_t conv_bf16_packed(const struct conv_bf16 *conv) {
-    return conv->is_point ? point_weight_bytes(conv->point.in, conv->point.out)
-                          : winograd_weight_bytes(conv->winograd.in, conv->winograd.out);
+    return conv->fold_bytes + (conv->is_point
+                                   ? point_weight_bytes(conv->point.in, conv->point.out)
+                                   : winograd_weight_bytes(conv->winograd.in, conv->winograd.out));
 }
 
-void conv_bf16_place(struct conv_bf16 *conv, const struct op_addresses *addresses, char *scratch) {
+static void place_end(struct conv_bf16 *conv, const struct graph *graph, const struct op *op,
+                      const struct op_addresses *addresses) {
+    conv_fold_place(&conv->fold, graph, op, addresses);
+    conv->pack.w = conv->fold.weights;
+    conv->point.end = conv->winograd.end = (struct bf16_end){
+        .bias = conv->fold.bias, .side = addresses->inputs[AFFINE_SIDE], .relu = op->attr.relu};
+    conv->point.soon[0] = conv->point.end.side;
+}
+
+void conv_bf16_place(struct conv_bf16 *conv, const struct graph *graph, const struct op *op,
+                     const struct op_addresses *addresses, char *scratch) {
     conv->point.x = conv->winograd.x = addresses->inputs[0];
     conv->point.y = conv->winograd.y = addresses->outputs[0];
-    conv->point.weights = conv->winograd.weights = addresses->packed;
+    conv->pack.weights = (char *)addresses->packed + conv->fold_bytes;
+    conv->point.weights = conv->winograd.weights = conv->pack.weights;
     conv->pack.w = addresses->inputs[1];
-    conv->pack.weights = addresses->packed;
     conv->winograd.scratch = scratch;
+    if (op->kind == OP_CONV2D_AFFINE)
+        place_end(conv, graph, op, addresses);
 }
 
 void conv_bf16_lines(const struct conv_bf16 *conv, int thread, size_t begin, size_t end) {
@@ -145,6 +159,7 @@ static void pack_share(void *context, struct share share) {
 }
 
 void conv_bf16_refresh(const struct conv_bf16 *conv) {
+    conv_fold_refresh(&conv->fold, conv->cpu);
     parallel_run(conv->cpu->threads, pack_share, (void *)conv);
 }
 
@@ -185,13 +200,14 @@ static int bind(const struct cpu *cpu, const struct graph *graph, const struct o
     if (bound == NULL)
         return -1;
     conv_bf16_plan(&bound->conv, cpu, graph, op);
-    conv_bf16_place(&bound->conv, addresses, addresses->scratch);
+    conv_bf16_place(&bound->conv, graph, op, addresses, addresses->scratch);
     ret_bound->refresh = (struct bound_step){.run = refresh, .context = bound};
     return 0;
 }
 
 static bool has(const struct cpu *cpu, const struct graph *graph, const struct op *op) {
-    return (op->kind == OP_CONV2D || op->kind == OP_CONV2D_GRAD_DATA) &&
+    return (op->kind == OP_CONV2D || op->kind == OP_CONV2D_GRAD_DATA ||
+            op->kind == OP_CONV2D_AFFINE) &&
            conv_bf16_has(cpu, graph, op);
 }
 

@@ -42,7 +42,7 @@ static void refresh_output(void *context, int thread, size_t o) {
         fold->weights[i] = (float)((double)fold->w[i] * scale);
 }
 
-void conv_fold_refresh(struct conv_fold *fold, const struct cpu *cpu) {
+void conv_fold_refresh(const struct conv_fold *fold, const struct cpu *cpu) {
     if (fold->gamma != NULL)
-        parallel_units(cpu->threads, fold->outputs, refresh_output, fold);
+        parallel_units(cpu->threads, fold->outputs, refresh_output, (void *)fold);
 }

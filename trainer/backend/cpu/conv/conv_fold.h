@@ -18,6 +18,6 @@ size_t conv_fold_bytes(const struct graph *graph, const struct op *op);
 void conv_fold_place(struct conv_fold *fold, const struct graph *graph, const struct op *op,
                      const struct op_addresses *addresses);
 /* Updates `weights` and `bias`. */
-void conv_fold_refresh(struct conv_fold *fold, const struct cpu *cpu);
+void conv_fold_refresh(const struct conv_fold *fold, const struct cpu *cpu);
 
 #endif

@@ -137,7 +137,7 @@ static int bind(const struct cpu *cpu, const struct graph *graph, const struct o
         place_branch(fused, addresses, i);
     fused->norm = norm_of(fused, addresses);
     conv_bf16_plan(&fused->conv, cpu, graph, op);
-    conv_bf16_place(&fused->conv, addresses,
+    conv_bf16_place(&fused->conv, graph, op, addresses,
                     fused->scratch + norm_grad_scratch(cpu, fused->channels));
     fused->conv.point.soon[0] = fused->norm.x;
     fused->conv.point.soon[1] = fused->norm.dy2;

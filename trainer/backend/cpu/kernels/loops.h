@@ -113,6 +113,14 @@ static inline size_t weight_groups(size_t channels) {
     return (channels + WEIGHT_GROUP - 1) / WEIGHT_GROUP;
 }
 
+/* Operations on the f32 sums of a bf16 convolution before they are rounded to y; NULL omits a
+ * term. */
+struct bf16_end {
+    const float *bias; /* [out] */
+    const void *side;  /* bf16, like y */
+    bool relu;
+};
+
 /* 3x3 convolution of stride 1 and padding 1 in bf16, of [images, height, width, in]: its output is
  * cut into tiles of 2x2, counted over all images. */
 struct winograd {
@@ -120,6 +128,7 @@ struct winograd {
     const void *x;
     const void *weights; /* winograd_weight_bytes(), packed by winograd_pack() */
     void *y;
+    struct bf16_end end;
     void *scratch; /* winograd_scratch() bytes, aligned to 64 */
 };
 
@@ -131,12 +140,13 @@ static inline size_t winograd_weight_bytes(size_t in, size_t out) {
     return 16 * in * out * sizeof(uint16_t);
 }
 
-/* 1x1 convolution of stride 1 in bf16: y [rows][out] = x [rows][in] times weights. */
+/* 1x1 convolution of stride 1 in bf16: y [rows][out] = x [rows][in] times weights, then `end`. */
 struct point {
     size_t rows, in, out;
     const void *x;
     const void *weights; /* point_weight_bytes(), packed by point_pack() */
     void *y;
+    struct bf16_end end;
     /* Other rows of `out` channels in bf16 that will be read next (or NULL): they are prefetched
      * between the products, as are the following rows of x. */
     const void *soon[3];

@@ -17,15 +17,18 @@ struct tile {
     __m512 sum[TILE_ROWS][TILE_GROUP];
 };
 
-/* COUNT rows of PAIRS pairs of inputs, ROW bytes apart; each pair's weights are four lines. COUNT
- * and ASKS are compile-time constants. */
-VEC_INLINE void tile_products(struct tile *tile, const char *rows, size_t row, const char *weights,
-                              size_t pairs, size_t count, bool asks, struct tile_soon soon) {
+VEC_INLINE void tile_clear(struct tile *tile, size_t count) {
 #pragma GCC unroll 7
     for (size_t i = 0; i < count; i++)
 #pragma GCC unroll 4
         for (size_t j = 0; j < TILE_GROUP; j++)
             tile->sum[i][j] = _mm512_setzero_ps();
+}
+
+/* Adds COUNT rows of PAIRS pairs of inputs, ROW bytes apart; each pair's weights are four lines.
+ * COUNT and ASKS are compile-time constants. */
+VEC_INLINE void tile_products(struct tile *tile, const char *rows, size_t row, const char *weights,
+                              size_t pairs, size_t count, bool asks, struct tile_soon soon) {
     for (size_t k = 0; k < pairs; k++) {
         __m512bh line[TILE_GROUP];
         if (asks) {

@@ -136,6 +136,7 @@ static void transform_inputs(const struct winograd *w, size_t begin, size_t coun
 VEC_INLINE void product(const char *inputs, size_t row, const char *weights, size_t pairs,
                         size_t count, float *sums) {
     struct tile tile;
+    tile_clear(&tile, count);
     tile_products(&tile, inputs, row, weights, pairs, count, false, (struct tile_soon){0});
 #pragma GCC unroll 7
     for (size_t i = 0; i < count; i++)
@@ -164,9 +165,22 @@ VEC_INLINE void back_two(const __m512 *m, size_t step, __m512 *ret, size_t ret_s
     ret[ret_step] = _mm512_sub_ps(rest, m[3 * step]);
 }
 
-/* Writes 16 outputs of one tile to those of its pixels that exist. */
-VEC_INLINE void transform_back(const float *sums, size_t place, uint16_t *const *pixels,
-                               size_t offset) {
+/* Writes 16 SUMS with their end to element AT of Y, an output OUT and the following ones. */
+VEC_INLINE void store(void *y, size_t at, size_t out, __m512 sums, const struct bf16_end *end) {
+    vecf value = (vecf)sums;
+    if (end->bias != NULL)
+        value += vec_load(end->bias, out, ELEM_F32);
+    if (end->side != NULL)
+        value += vec_load(end->side, at, ELEM_BF16);
+    vec_store(y, at, end->relu ? vec_relu(value) : value, ELEM_BF16);
+}
+
+/* Pixels outside the picture, which are not written. */
+static const size_t NOWHERE = SIZE_MAX;
+
+/* Writes 16 outputs, from OUT on, of one tile to those of its pixels that exist. */
+VEC_INLINE void transform_back(const struct winograd *w, const float *sums, size_t place,
+                               const size_t *pixels, size_t out) {
     __m512 m[PLACES], half[8], y[4];
 #pragma GCC unroll 16
     for (size_t i = 0; i < PLACES; i++)
@@ -178,9 +192,8 @@ VEC_INLINE void transform_back(const float *sums, size_t place, uint16_t *const 
     back_two(half + 4, 1, y + 2, 1);
 #pragma GCC unroll 4
     for (size_t i = 0; i < 4; i++)
-        if (pixels[i] != NULL)
-            _mm256_storeu_si256((__m256i *)(void *)(pixels[i] + offset),
-                                (__m256i)_mm512_cvtneps_pbh(y[i]));
+        if (pixels[i] != NOWHERE)
+            store(w->y, pixels[i] * w->out + out, out, y[i], &w->end);
 }
 
 static void transform_outputs(const struct winograd *w, size_t begin, size_t count,
@@ -188,16 +201,15 @@ static void transform_outputs(const struct winograd *w, size_t begin, size_t cou
     size_t place = LOOP(winograd_block)(w) * OUTS;
     for (size_t t = 0; t < count; t++) {
         struct corner at = corner_of(w, begin + t);
-        uint16_t *pixels[4];
+        size_t pixels[4];
         for (size_t i = 0; i < 4; i++) {
             size_t row = at.row + i / 2, column = at.column + i % 2;
             pixels[i] = row < w->height && column < w->width
-                            ? (uint16_t *)w->y +
-                                  ((at.image * w->height + row) * w->width + column) * w->out + out
-                            : NULL;
+                            ? (at.image * w->height + row) * w->width + column
+                            : NOWHERE;
         }
         for (size_t j = 0; j < OUTS; j += 16)
-            transform_back(sums + t * OUTS + j, place, pixels, j);
+            transform_back(w, sums + t * OUTS + j, place, pixels, out + j);
     }
 }
 

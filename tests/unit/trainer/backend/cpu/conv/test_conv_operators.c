@@ -198,13 +198,14 @@ static void the_users_choice_comes_before_the_rules(void) {
 }
 
 /* The kernel of the layer with its end, NULL where the graph leaves that apart. */
-static void check_affine(const char *loops, bool own, enum dtype dtype,
-                         const struct conv_layer *layer, const struct conv_kernel *expected) {
+static void check_affine_of(const char *loops, bool own, enum dtype dtype, bool training,
+                            const struct conv_layer *layer, const struct conv_kernel *expected) {
     struct cpu cpu = {.threads = 2, .own_products = own, .loops = loops_called(loops)};
     struct conv_layer_ops ops;
     if (cpu.loops == NULL)
         return;
     conv_layer_open(&ops, layer, dtype);
+    ops.graph.training = training;
     CU_ASSERT_EQUAL(cpu_operator(OP_CONV2D_AFFINE)->has(&cpu, &ops.graph, ops.of[LAYER_AFFINE]),
                     expected != NULL);
     if (expected != NULL)
@@ -212,12 +213,22 @@ static void check_affine(const char *loops, bool own, enum dtype dtype,
     graph_done(&ops.graph);
 }
 
-static void an_end_is_fused_but_to_own_kernels_that_have_none(void) {
+/* The same in training and without. */
+static void check_affine(const char *loops, bool own, enum dtype dtype,
+                         const struct conv_layer *layer, const struct conv_kernel *expected) {
+    check_affine_of(loops, own, dtype, true, layer, expected);
+    check_affine_of(loops, own, dtype, false, layer, expected);
+}
+
+static void an_end_is_fused_but_to_own_kernels_in_training(void) {
     static const struct conv_layer large = {16, 56, 56, 64, 64, 3, 1, 1, 0};
     static const struct conv_layer strided = {16, 56, 56, 64, 64, 3, 2, 1, 0};
     static const struct conv_layer flat = {4, 56, 56, 64, 256, 1, 1, 0, 0};
     static const struct conv_layer deep = {4, 56, 56, 512, 256, 1, 1, 0, 0};
-    check_affine("avx512bf16", true, DTYPE_BF16, &large, NULL);
+    check_affine_of("avx512bf16", true, DTYPE_BF16, true, &large, NULL);
+    check_affine_of("avx512bf16", true, DTYPE_BF16, true, &flat, NULL);
+    check_affine_of("avx512bf16", true, DTYPE_BF16, false, &large, OWN);
+    check_affine_of("avx512bf16", true, DTYPE_BF16, false, &flat, OWN);
     check_affine("avx512bf16", true, DTYPE_BF16, &strided, &conv_dnn_affine_kernel);
     check_affine("avx512bf16", false, DTYPE_BF16, &large, &conv_dnn_affine_kernel);
     check_affine("avx512bf16", true, DTYPE_F32, &large, WINOGRAD);
@@ -232,4 +243,4 @@ UNIT_SUITE("cpu.conv_operators", UNIT(winograds_products_are_taken_where_they_pa
            UNIT(products_of_matrices_are_taken_where_they_pay),
            UNIT(own_kernels_are_taken_where_they_are_the_faster_ones),
            UNIT(the_users_choice_comes_before_the_rules),
-           UNIT(an_end_is_fused_but_to_own_kernels_that_have_none))
+           UNIT(an_end_is_fused_but_to_own_kernels_in_training))

@@ -21,14 +21,20 @@ static double output_of(const struct shape_case *s, const void *x, const float *
     return sum;
 }
 
-static void check(const struct loops *loops, const struct shape_case *s, bool gradient) {
+static void check(const struct loops *loops, const struct shape_case *s, bool gradient,
+                  const struct bf16_end *end) {
     void *x = loop_values(s->rows * s->in, ELEM_BF16, 0, 1);
     float *w = loop_values(s->in * s->out, ELEM_F32, 0, 2);
     void *y = loop_values(s->rows * s->out, ELEM_BF16, 5, 3);
     void *weights = loop_values(s->in * s->out, ELEM_BF16, 0, 4);
     struct own_pack pack = {s->in, s->out, gradient, w, weights};
-    struct point form = {
-        .rows = s->rows, .in = s->in, .out = s->out, .x = x, .weights = weights, .y = y};
+    struct point form = {.rows = s->rows,
+                         .in = s->in,
+                         .out = s->out,
+                         .x = x,
+                         .weights = weights,
+                         .y = y,
+                         .end = *end};
     CU_ASSERT_FATAL(loops->point_supported(&form));
     form.soon[1] = y;
     loops->point_pack(&pack, 0, 1);
@@ -37,12 +43,26 @@ static void check(const struct loops *loops, const struct shape_case *s, bool gr
         loops->point_run(&form, row, row + POINT_ROWS < s->rows ? row + POINT_ROWS : s->rows);
     for (size_t row = 0; row < s->rows; row++)
         for (size_t out = 0; out < s->out; out++)
-            CU_ASSERT(loop_near(loop_get(y, row * s->out + out, ELEM_BF16),
-                                output_of(s, x, w, gradient, row, out), ELEM_BF16, (double)s->in));
+            CU_ASSERT(loop_near(
+                loop_get(y, row * s->out + out, ELEM_BF16),
+                loop_ended(end, row * s->out + out, out, output_of(s, x, w, gradient, row, out)),
+                ELEM_BF16, (double)s->in));
     free(x);
     free(w);
     free(y);
     free(weights);
+}
+
+/* Each term of the end alone, and all of them. */
+static void check_ends(const struct loops *loops, const struct shape_case *s) {
+    float *bias = loop_values(s->out, ELEM_F32, 1, 6);
+    void *side = loop_values(s->rows * s->out, ELEM_BF16, -1, 7);
+    check(loops, s, false, &(struct bf16_end){.bias = bias});
+    check(loops, s, false, &(struct bf16_end){.side = side});
+    check(loops, s, false, &(struct bf16_end){.relu = true});
+    check(loops, s, false, &(struct bf16_end){.bias = bias, .side = side, .relu = true});
+    free(bias);
+    free(side);
 }
 
 static void products_are_those_of_plain_loops(void) {
@@ -53,8 +73,9 @@ static void products_are_those_of_plain_loops(void) {
             continue;
         any = true;
         for (size_t i = 0; i < CASES; i++) {
-            check(*loops, &shapes[i], false);
-            check(*loops, &shapes[i], true);
+            check(*loops, &shapes[i], false, &(struct bf16_end){0});
+            check(*loops, &shapes[i], true, &(struct bf16_end){0});
+            check_ends(*loops, &shapes[i]);
         }
     }
     if (!any)

@@ -41,8 +41,14 @@ static double output_of(const struct shape_case *s, const void *x, const float *
     return sum;
 }
 
-static void check_forward(const struct loops *loops, const struct shape_case *s, bool gradient) {
-    struct winograd form = {s->images, s->height, s->width, s->in, s->out, NULL, NULL, NULL, NULL};
+static void check_forward(const struct loops *loops, const struct shape_case *s, bool gradient,
+                          const struct bf16_end *end) {
+    struct winograd form = {.images = s->images,
+                            .height = s->height,
+                            .width = s->width,
+                            .in = s->in,
+                            .out = s->out,
+                            .end = *end};
     size_t pixels = s->images * s->height * s->width;
     size_t tiles = s->images * winograd_tiles(s->height) * winograd_tiles(s->width);
     CU_ASSERT_FATAL(loops->winograd_supported(&form));
@@ -63,12 +69,26 @@ static void check_forward(const struct loops *loops, const struct shape_case *s,
     for (size_t pixel = 0; pixel < pixels; pixel++)
         for (size_t out = 0; out < s->out; out += 7)
             CU_ASSERT(is_near(loop_get(y, pixel * s->out + out, ELEM_BF16),
-                              output_of(s, x, w, gradient, pixel, out), 9 * (double)s->in));
+                              loop_ended(end, pixel * s->out + out, out,
+                                         output_of(s, x, w, gradient, pixel, out)),
+                              9 * (double)s->in));
     free(x);
     free(w);
     free(y);
     free(scratch);
     free(weights);
+}
+
+/* Each term of the end alone, and all of them; far from 0, as sums are not exact. */
+static void check_ends(const struct loops *loops, const struct shape_case *s) {
+    float *bias = loop_values(s->out, ELEM_F32, 9, 6);
+    void *side = loop_values(s->images * s->height * s->width * s->out, ELEM_BF16, -9, 7);
+    check_forward(loops, s, false, &(struct bf16_end){.bias = bias});
+    check_forward(loops, s, false, &(struct bf16_end){.side = side});
+    check_forward(loops, s, false, &(struct bf16_end){.relu = true});
+    check_forward(loops, s, false, &(struct bf16_end){.bias = bias, .side = side, .relu = true});
+    free(bias);
+    free(side);
 }
 
 static double weight_of(const struct shape_case *s, const void *x, const void *dy, size_t out,
@@ -129,8 +149,9 @@ static void products_of_tiles_are_those_of_plain_loops(void) {
             continue;
         any = true;
         for (size_t i = 0; i < CASES; i++) {
-            check_forward(*loops, &shapes[i], false);
-            check_forward(*loops, &shapes[i], true);
+            check_forward(*loops, &shapes[i], false, &(struct bf16_end){0});
+            check_forward(*loops, &shapes[i], true, &(struct bf16_end){0});
+            check_ends(*loops, &shapes[i]);
             check_weight(*loops, &shapes[i]);
         }
     }
