@@ -1,18 +1,19 @@
 #!/bin/sh
-# Measures serving: `ringtrain serve` against onnxruntime in a Python server, with the same network, pictures, cores and
-# clients, in turns. Prints p50, p99, pictures a second and processor time a picture of each round, and the
-# ratios of the medians.
+# Measures serving: `ringtrain serve` in several types against onnxruntime in a Python server, with the same network,
+# pictures, cores and clients, in turns. Prints p50, p99, pictures a second and processor time a picture of each round,
+# and the medians with their ratios. onnxruntime computes in f32: its kernels for x86-64 have no bf16.
 #
 #   sh bench/serve.sh [BIN]
 #
-#   MODEL=resnet50 CLIENTS=16 ROUNDS=3 SECONDS_EACH=10 THREADS=2
+#   MODEL=resnet50 CLIENTS="1 4 16 64" DTYPES="f32 bf16" ROUNDS=3 SECONDS_EACH=10 THREADS=2
 #   PICTURES    a folder of JPEGs; shapes of 224 px where absent
 #   PYTHON      has onnx, onnxruntime and Pillow; build/onnx where absent (tests/venv.sh)
 set -eu
 cd "$(dirname "$0")/.."
 bin=${1:-build/release/bin}
 model=${MODEL:-resnet50}
-clients=${CLIENTS:-16}
+clients=${CLIENTS:-1 4 16 64}
+dtypes=${DTYPES:-f32 bf16}
 rounds=${ROUNDS:-3}
 seconds=${SECONDS_EACH:-10}
 threads=${THREADS:-2}
@@ -39,44 +40,55 @@ answers() {
     until "$python" -c 'import sys, urllib.request; urllib.request.urlopen(f"http://127.0.0.1:{sys.argv[1]}/ping", timeout=5)' "$1" \
         2>/dev/null; do
         tries=$((tries + 1))
-        [ "$tries" -lt 120 ] || { cat "$work"/served.*; echo "no server"; exit 1; }
+        [ "$tries" -lt 600 ] || { cat "$work"/served.*; echo "no server"; exit 1; }
         sleep 0.5
     done
 }
 
-ours=8091
-theirs=8092
-"$bin/ringtrain" serve --model-dir "$work/model" --listen 127.0.0.1 --port $ours --threads "$threads" --data-threads 2 \
-    --access-log false >"$work/served.ours" 2>&1 &
-ours_is=$!
-servers="$servers $!"
-"$python" bench/serve_peer.py $theirs "$work/model.onnx" "$threads" >"$work/served.theirs" 2>&1 &
-theirs_is=$!
-servers="$servers $!"
-answers $ours
-answers $theirs
-
-# load PORT PID CLIENTS SECONDS
+# load SIDE CLIENTS SECONDS
 load() {
-    xargs "$python" bench/serve_load.py "$1" "$2" "$3" "$4" <"$work/pictures"
+    read -r of_port of_process <"$work/side.$1"
+    xargs "$python" bench/serve_load.py "$of_port" "$of_process" "$2" "$3" <"$work/pictures"
 }
-load $ours "$ours_is" 1 2 >/dev/null
-load $theirs "$theirs_is" 1 2 >/dev/null
-echo "$model, $threads threads, $clients clients: p50 ms, p99 ms, pictures/s, processor ms/picture"
-for count in 1 "$clients"; do
-    : >"$work/ours"
-    : >"$work/theirs"
+
+# ready SIDE PORT PID: waits for it, and has it answer for a while.
+ready() {
+    echo "$2 $3" >"$work/side.$1"
+    answers "$2"
+    load "$1" 1 2 >/dev/null
+}
+
+port=8091
+sides=
+for dtype in $dtypes; do
+    "$bin/ringtrain" serve --model-dir "$work/model" --listen 127.0.0.1 --port $port --threads "$threads" --data-threads 2 \
+        --dtype "$dtype" --access-log false >"$work/served.$dtype" 2>&1 &
+    servers="$servers $!"
+    sides="$sides ringtrain-$dtype"
+    ready "ringtrain-$dtype" $port $!
+    port=$((port + 1))
+done
+"$python" bench/serve_peer.py $port "$work/model.onnx" "$threads" >"$work/served.theirs" 2>&1 &
+servers="$servers $!"
+sides="$sides onnxruntime"
+ready onnxruntime $port $!
+
+median() { awk -v c="$2" '{ print $c }' "$work/of.$1" | sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
+medians() { echo "$1 $(median "$1" 1) $(median "$1" 2) $(median "$1" 3) $(median "$1" 4)"; }
+
+echo "$model, $threads threads: p50 ms, p99 ms, pictures/s, processor ms/picture"
+for count in $clients; do
+    rm -f "$work"/of.*
     round=0
     while [ "$round" -lt "$rounds" ]; do
-        load $ours "$ours_is" "$count" "$seconds" >>"$work/ours"
-        load $theirs "$theirs_is" "$count" "$seconds" >>"$work/theirs"
-        echo "$count client(s): ringtrain $(tail -n 1 "$work/ours"), onnxruntime $(tail -n 1 "$work/theirs")"
+        for side in $sides; do
+            load "$side" "$count" "$seconds" >>"$work/of.$side"
+            echo "$count client(s): $side $(tail -n 1 "$work/of.$side")"
+        done
         round=$((round + 1))
     done
-    median() { awk -v c="$2" '{ print $c }' "$1" | sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
-    awk -v n="$count" -v a="$(median "$work/ours" 3)" -v b="$(median "$work/theirs" 3)" \
-        -v p="$(median "$work/ours" 1)" -v q="$(median "$work/theirs" 1)" \
-        -v r="$(median "$work/ours" 2)" -v s="$(median "$work/theirs" 2)" \
-        -v u="$(median "$work/ours" 4)" -v v="$(median "$work/theirs" 4)" \
-        'BEGIN { printf "%d client(s), ratios: pictures/s %.2f, p50 %.2f, p99 %.2f, processor %.2f\n", n, a / b, p / q, r / s, u / v }'
+    for side in $sides; do
+        echo "$(medians "$side") $(medians onnxruntime)"
+    done | awk -v n="$count" '{ printf "%d client(s), medians: %s %s %s %s %s; ratios: p50 %.2f, p99 %.2f, pictures/s %.2f, " \
+        "processor %.2f\n", n, $1, $2, $3, $4, $5, $2 / $7, $3 / $8, $4 / $9, $5 / $10 }'
 done

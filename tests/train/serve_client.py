@@ -2,6 +2,7 @@
 
     wait                          until it answers /ping
     equal PREDICTIONS TOLERANCE   answers are those of predict, each picture alone and all in JSON
+    close PREDICTIONS TOLERANCE   each class's probability is near that of predict in another type
     wrong PICTURE                 malformed requests and their statuses
     slow SECONDS                  clients that send too slowly lose their connections
     load PID SECONDS CLIENTS PICTURE   many at once, beside malformed requests and slow clients: all are
@@ -103,6 +104,21 @@ def equal(path, tolerance):
         got = json.loads(text)["predictions"]
         assert near(got, [e for _, e in part], tolerance), (got, part)
     print(len(pictures), "pictures as predict has them")
+
+
+def shares(prediction):
+    return {c["index"]: c["probability"] for c in prediction["classes"]}
+
+
+def close(path, tolerance):
+    """Of a network with so few classes that all are listed; their order may be another one."""
+    for name, expected in expected_of(path):
+        with open(name, "rb") as f:
+            status, text, _ = ask("POST", "/invocations", f.read(), JPEG)
+        assert status == 200, (status, text)
+        got, want = shares(json.loads(text)["predictions"][0]), shares(expected)
+        assert near(got, want, float(tolerance)), (name, got, want)
+    print("probabilities within", tolerance)
 
 
 def wrong(picture, quiet=False):

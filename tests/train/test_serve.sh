@@ -55,6 +55,16 @@ asks equal "$work/p/predictions.json" 1e-5
 kill -TERM "$server"
 ended 0
 
+echo "the same in bf16, whose probabilities are near those of f32"
+code 0 "$ringtrain" predict --model-dir "$work/model" --out "$work/p16" --threads 1 --batch-size 1 \
+    --dtype bf16 "$pictures"
+! cmp -s "$work/p/predictions.json" "$work/p16/predictions.json" || fail "bf16 has the digits of f32"
+begin --port "$port" --max-batch 1 --dtype bf16
+asks equal "$work/p16/predictions.json" 0
+asks close "$work/p/predictions.json" 0.05
+kill -TERM "$server"
+ended 0
+
 echo "malformed requests"
 begin --port "$port" --max-body 2 --access-log false
 asks wrong "$one"
