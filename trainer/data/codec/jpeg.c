@@ -242,8 +242,8 @@ static void shrink_range(int begin, int length, int shrink, int margin, int size
     *ret_length = end - begin;
 }
 
-/* Chroma is interpolated between neighbours, which the library does not have at a crop's edge:
- * columns this near to one differ from the whole picture's. */
+/* Chroma of half the width is interpolated between neighbours, which the library does not have at a
+ * crop's edge: columns this near to one differ from the whole picture's. */
 enum { CHROMA_MARGIN = 2 };
 
 int jpeg_decode(struct jpeg_decoder *decoder, const struct rect *region, int shrink,
@@ -262,8 +262,9 @@ int jpeg_decode(struct jpeg_decoder *decoder, const struct rect *region, int shr
     in->scale_denom = (unsigned)shrink;
     in->dct_method = JDCT_ISLOW;
     jpeg_start_decompress(in);
-    shrink_range(region->left, region->width, shrink, CHROMA_MARGIN, (int)in->output_width,
-                 &ret_at->left, &ret_at->width);
+    const int margin = in->max_h_samp_factor > 1 ? CHROMA_MARGIN : 0;
+    shrink_range(region->left, region->width, shrink, margin, (int)in->output_width, &ret_at->left,
+                 &ret_at->width);
     shrink_range(region->top, region->height, shrink, 0, (int)in->output_height, &ret_at->top,
                  &ret_at->height);
     JDIMENSION left = (JDIMENSION)ret_at->left;

@@ -7,31 +7,29 @@
 /* A larger reduction would read more than a picture's limits allow on any side. */
 enum { TAPS_MAX = 1 << 20 };
 
-void resizer_done(struct resizer *resizer) {
-    free(resizer->across.first);
-    free(resizer->across.weights);
-    free(resizer->down.first);
-    free(resizer->down.weights);
-    free(resizer->row);
-    *resizer = (struct resizer){0};
+static void axis_done(struct resize_axis *axis) {
+    free(axis->first);
+    free(axis->weights);
+    free(axis->values);
 }
 
-/* Replaces OLD by at least SIZE bytes of undefined content; returns NULL without memory. */
-static void *grown(void *old, size_t *capacity, size_t size) {
-    if (size <= *capacity)
-        return old;
-    free(old);
-    void *fresh = malloc(size);
-    *capacity = fresh == NULL ? 0 : size;
-    return fresh;
+void resizer_done(struct resizer *resizer) {
+    resize_across_done(&resizer->across);
+    axis_done(&resizer->columns);
+    axis_done(&resizer->rows);
+    free(resizer->row);
+    *resizer = (struct resizer){0};
 }
 
 static int axis_reserve(struct resize_axis *axis, int places, int taps, struct error *err) {
     size_t weights = (size_t)places * (size_t)taps * sizeof(*axis->weights);
     axis->taps = taps;
-    axis->first = grown(axis->first, &axis->first_capacity, (size_t)places * sizeof(*axis->first));
-    axis->weights = grown(axis->weights, &axis->weights_capacity, weights);
-    if (axis->first == NULL || axis->weights == NULL)
+    axis->first =
+        resize_grown(axis->first, &axis->first_capacity, (size_t)places * sizeof(*axis->first));
+    axis->weights = resize_grown(axis->weights, &axis->weights_capacity, weights);
+    axis->values =
+        resize_grown(axis->values, &axis->values_capacity, (size_t)taps * sizeof(*axis->values));
+    if (axis->first == NULL || axis->weights == NULL || axis->values == NULL)
         return error_no_memory(err, "resampling");
     memset(axis->weights, 0, weights);
     return 0;
@@ -43,8 +41,9 @@ static double triangle(double x) {
 }
 
 /* Computes the weights of the output place with its centre at CENTER, over input places LOW ..
- * HIGH-1. The rounding error is added to the largest, so that a flat colour is preserved. */
-static int place_weights(double center, double support, int low, int high, int taps,
+ * HIGH-1; VALUES is scratch memory of TAPS. The rounding error is added to the largest, so that a
+ * flat colour is preserved. */
+static int place_weights(double center, double support, int low, int high, int taps, double *values,
                          int16_t *weights) {
     int begin = (int)floor(center - support + 0.5);
     int end = (int)floor(center + support + 0.5);
@@ -58,18 +57,17 @@ static int place_weights(double center, double support, int low, int high, int t
         end = begin + taps;
     double total = 0;
     for (int i = begin; i < end; i++)
-        total += triangle((i + 0.5 - center) / support);
+        total += values[i - begin] = triangle((i + 0.5 - center) / support);
     const int one = 1 << RESIZE_WEIGHT_BITS;
     int left = one;
     int largest = 0;
-    for (int i = begin; i < end; i++) {
-        double share = total > 0 ? triangle((i + 0.5 - center) / support) / total
-                                 : 1.0 / (double)(end - begin);
-        int weight = (int)floor(share * one + 0.5);
-        weights[i - begin] = (int16_t)weight;
+    for (int i = 0; i < end - begin; i++) {
+        double share = total > 0 ? values[i] / total : 1.0 / (double)(end - begin);
+        int weight = (int)(share * one + 0.5);
+        weights[i] = (int16_t)weight;
         left -= weight;
         if (weight > weights[largest])
-            largest = i - begin;
+            largest = i;
     }
     weights[largest] = (int16_t)(weights[largest] + left);
     return begin;
@@ -107,7 +105,8 @@ static int axis_make(struct resize_axis *axis, double start, double length, int 
             continue;
         }
         int16_t *weights = axis->weights + (size_t)i * (size_t)taps;
-        int first = place_weights(start + (place + 0.5) * scale, support, low, high, taps, weights);
+        int first = place_weights(start + (place + 0.5) * scale, support, low, high, taps,
+                                  axis->values, weights);
         axis->first[i] = drop_leading_zeros(weights, taps, first);
     }
     return 0;
@@ -116,30 +115,32 @@ static int axis_make(struct resize_axis *axis, double start, double length, int 
 int resize_window(struct resizer *resizer, const struct image *in, const struct resize_map *map,
                   uint8_t *out, struct error *err) {
     const struct rect *window = &map->window;
-    struct resize_axis *across = &resizer->across;
-    struct resize_axis *down = &resizer->down;
+    struct resize_axis *columns = &resizer->columns;
+    struct resize_axis *rows = &resizer->rows;
+    const enum resize_isa isa = resize_isa_best();
     size_t stride = (size_t)in->width * IMAGE_CHANNELS;
-    if (axis_make(across, map->left, map->width, map->virtual_width, window->left, window->width,
+    if (axis_make(columns, map->left, map->width, map->virtual_width, window->left, window->width,
                   in->width, err) != 0 ||
-        axis_make(down, map->top, map->height, map->virtual_height, window->top, window->height,
-                  in->height, err) != 0)
+        axis_make(rows, map->top, map->height, map->virtual_height, window->top, window->height,
+                  in->height, err) != 0 ||
+        resize_across_prepare(&resizer->across, isa, columns, window->width, map->flip, err) != 0)
         return -1;
-    size_t slack = (size_t)across->taps * IMAGE_CHANNELS + RESIZE_ROW_SLACK;
-    resizer->row =
-        grown(resizer->row, &resizer->row_capacity, (stride + slack) * sizeof(*resizer->row));
+    size_t slack = (size_t)columns->taps * IMAGE_CHANNELS + RESIZE_ROW_SLACK;
+    resizer->row = resize_grown(resizer->row, &resizer->row_capacity,
+                                (stride + slack) * sizeof(*resizer->row));
     if (resizer->row == NULL)
         return error_no_memory(err, "resampling");
     memset(resizer->row + stride, 0, slack * sizeof(*resizer->row));
     size_t out_stride = (size_t)window->width * IMAGE_CHANNELS;
     for (int y = 0; y < window->height; y++, out += out_stride) {
-        if (down->first[y] < 0) {
+        if (rows->first[y] < 0) {
             memset(out, 0, out_stride);
             continue;
         }
-        const int16_t *weights = down->weights + (size_t)y * (size_t)down->taps;
-        resize_down(image_row(in, down->first[y]), stride, weights, down->taps, stride,
+        const int16_t *weights = rows->weights + (size_t)y * (size_t)rows->taps;
+        resize_down(isa, image_row(in, rows->first[y]), stride, weights, rows->taps, stride,
                     resizer->row);
-        resize_across(resizer->row, across, window->width, map->flip, out);
+        resize_across(&resizer->across, resizer->row, out);
     }
     return 0;
 }

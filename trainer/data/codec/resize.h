@@ -27,8 +27,9 @@ struct resize_map {
 
 /* Scratch memory of one thread. Initialize with zeros. */
 struct resizer {
-    struct resize_axis across;
-    struct resize_axis down;
+    struct resize_axis columns;
+    struct resize_axis rows;
+    struct resize_across across;
     int16_t *row; /* one row between the passes */
     size_t row_capacity;
 };

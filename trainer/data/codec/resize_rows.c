@@ -1,14 +1,41 @@
 #include "trainer/data/codec/resize_rows.h"
 
 #include "trainer/data/codec/image.h"
+#include "trainer/data/codec/resize_wide.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum {
-    DOWN_SHIFT = RESIZE_WEIGHT_BITS - RESIZE_BETWEEN_BITS,
-    ACROSS_SHIFT = RESIZE_WEIGHT_BITS + RESIZE_BETWEEN_BITS,
+    DOWN_SHIFT = RESIZE_DOWN_SHIFT,
+    ACROSS_SHIFT = RESIZE_ACROSS_SHIFT,
     PAIR = 2 * IMAGE_CHANNELS, /* values of two pixels */
+    ALIGNMENT = 64,
 };
+
+enum resize_isa resize_isa_best(void) {
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+        return RESIZE_AVX512;
+    if (__builtin_cpu_supports("avx2"))
+        return RESIZE_AVX2;
+#endif
+#if defined(__SSE2__)
+    return RESIZE_SSE2;
+#else
+    return RESIZE_PLAIN;
+#endif
+}
+
+void *resize_grown(void *old, size_t *capacity, size_t size) {
+    if (size <= *capacity)
+        return old;
+    free(old);
+    const size_t whole = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    void *fresh = aligned_alloc(ALIGNMENT, whole);
+    *capacity = fresh == NULL ? 0 : whole;
+    return fresh;
+}
 
 static void down_from(const uint8_t *first, size_t stride, const int16_t *weights, int taps,
                       size_t begin, size_t size, int16_t *out) {
@@ -35,23 +62,14 @@ static void across_one(const int16_t *row, const struct resize_axis *axis, int p
         pixel[c] = (uint8_t)((sum[c] + (1 << (ACROSS_SHIFT - 1))) >> ACROSS_SHIFT);
 }
 
-void resize_down_plain(const uint8_t *first, size_t stride, const int16_t *weights, int taps,
-                       size_t size, int16_t *out) {
-    down_from(first, stride, weights, taps, 0, size, out);
-}
-
-void resize_across_plain(const int16_t *row, const struct resize_axis *axis, int count, bool flip,
-                         uint8_t *out) {
-    for (int place = 0; place < count; place++)
-        across_one(row, axis, place,
-                   out + (size_t)(flip ? count - 1 - place : place) * IMAGE_CHANNELS);
+static void across_plain(const struct resize_across *across, const int16_t *row, uint8_t *out) {
+    for (int i = 0; i < across->count; i++)
+        across_one(row, across->axis, across->flip ? across->count - 1 - i : i,
+                   out + (size_t)i * IMAGE_CHANNELS);
 }
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 static __m128i weight_pair(const int16_t *weights) {
     int32_t pair;
@@ -86,59 +104,12 @@ static void down_sixteen(const uint8_t *in, size_t stride, const int16_t *weight
     _mm_storeu_si128((__m128i *)(void *)(out + 8), _mm_packs_epi32(sum[2], sum[3]));
 }
 
-#if defined(__x86_64__)
-/* The same for thirty-two columns. The halves of a register stay separate from unpacking to
- * packing; only the stores restore their order. */
-__attribute__((target("avx2"))) static void
-down_thirty_two(const uint8_t *in, size_t stride, const int16_t *weights, int taps, int16_t *out) {
-    const __m256i zero = _mm256_setzero_si256();
-    __m256i sum[4];
-    for (int q = 0; q < 4; q++)
-        sum[q] = _mm256_set1_epi32(1 << (DOWN_SHIFT - 1));
-    for (int k = 0; k < taps && weights[k] != 0; k += 2) {
-        const uint8_t *row = in + (size_t)k * stride;
-        int32_t pair;
-        memcpy(&pair, weights + k, sizeof(pair));
-        __m256i w = _mm256_set1_epi32(pair);
-        __m256i a = _mm256_loadu_si256((const __m256i *)(const void *)row);
-        __m256i b = weights[k + 1] == 0
-                        ? zero
-                        : _mm256_loadu_si256((const __m256i *)(const void *)(row + stride));
-        __m256i low = _mm256_unpacklo_epi8(a, b);
-        __m256i high = _mm256_unpackhi_epi8(a, b);
-        sum[0] = _mm256_add_epi32(sum[0], _mm256_madd_epi16(_mm256_unpacklo_epi8(low, zero), w));
-        sum[1] = _mm256_add_epi32(sum[1], _mm256_madd_epi16(_mm256_unpackhi_epi8(low, zero), w));
-        sum[2] = _mm256_add_epi32(sum[2], _mm256_madd_epi16(_mm256_unpacklo_epi8(high, zero), w));
-        sum[3] = _mm256_add_epi32(sum[3], _mm256_madd_epi16(_mm256_unpackhi_epi8(high, zero), w));
-    }
-    for (int q = 0; q < 4; q++)
-        sum[q] = _mm256_srai_epi32(sum[q], DOWN_SHIFT);
-    __m256i low = _mm256_packs_epi32(sum[0], sum[1]);
-    __m256i high = _mm256_packs_epi32(sum[2], sum[3]);
-    _mm256_storeu_si256((__m256i *)(void *)out, _mm256_permute2x128_si256(low, high, 0x20));
-    _mm256_storeu_si256((__m256i *)(void *)(out + 16), _mm256_permute2x128_si256(low, high, 0x31));
-}
-
-__attribute__((target("avx2"))) static size_t down_wide(const uint8_t *first, size_t stride,
-                                                        const int16_t *weights, int taps,
-                                                        size_t size, int16_t *out) {
+static size_t down_sse2(const uint8_t *first, size_t stride, const int16_t *weights, int taps,
+                        size_t size, int16_t *out) {
     size_t i = 0;
-    for (; i + 32 <= size; i += 32)
-        down_thirty_two(first + i, stride, weights, taps, out + i);
-    return i;
-}
-#endif
-
-void resize_down(const uint8_t *first, size_t stride, const int16_t *weights, int taps, size_t size,
-                 int16_t *out) {
-    size_t i = 0;
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2"))
-        i = down_wide(first, stride, weights, taps, size, out);
-#endif
     for (; i + 16 <= size; i += 16)
         down_sixteen(first + i, stride, weights, taps, out + i);
-    down_from(first, stride, weights, taps, i, size, out);
+    return i;
 }
 
 /* Two neighbouring pixels at once; the fourth lane holds the next pixel's red and is dropped. */
@@ -171,23 +142,75 @@ static inline void across_row(const int16_t *row, const struct resize_axis *axis
 }
 
 /* A compile-time number of weights allows unrolling: the usual ones have their own copies. */
-void resize_across(const int16_t *row, const struct resize_axis *axis, int count, bool flip,
-                   uint8_t *out) {
+static void across_sse2(const struct resize_across *across, const int16_t *row, uint8_t *out) {
+    const struct resize_axis *axis = across->axis;
     if (axis->taps == 2)
-        across_row(row, axis, 2, count, flip, out);
+        across_row(row, axis, 2, across->count, across->flip, out);
     else if (axis->taps == 4)
-        across_row(row, axis, 4, count, flip, out);
+        across_row(row, axis, 4, across->count, across->flip, out);
     else
-        across_row(row, axis, axis->taps, count, flip, out);
-}
-#else
-void resize_down(const uint8_t *first, size_t stride, const int16_t *weights, int taps, size_t size,
-                 int16_t *out) {
-    resize_down_plain(first, stride, weights, taps, size, out);
-}
-
-void resize_across(const int16_t *row, const struct resize_axis *axis, int count, bool flip,
-                   uint8_t *out) {
-    resize_across_plain(row, axis, count, flip, out);
+        across_row(row, axis, axis->taps, across->count, across->flip, out);
 }
 #endif
+
+void resize_down(enum resize_isa isa, const uint8_t *first, size_t stride, const int16_t *weights,
+                 int taps, size_t size, int16_t *out) {
+    size_t done = 0;
+#if defined(__x86_64__)
+    if (isa == RESIZE_AVX512)
+        done = resize_down_avx512(first, stride, weights, taps, size, out);
+    else if (isa == RESIZE_AVX2)
+        done = resize_down_avx2(first, stride, weights, taps, size, out);
+#endif
+#if defined(__SSE2__)
+    if (isa != RESIZE_PLAIN)
+        done += down_sse2(first + done, stride, weights, taps, size - done, out + done);
+#endif
+    down_from(first, stride, weights, taps, done, size, out);
+}
+
+int resize_across_prepare(struct resize_across *across, enum resize_isa isa,
+                          const struct resize_axis *axis, int count, bool flip, struct error *err) {
+    across->axis = axis;
+    across->count = count;
+    across->flip = flip;
+    across->isa = isa;
+#if defined(__x86_64__)
+    bool fits = false;
+    if (isa == RESIZE_AVX512 && resize_across_prepare_avx512(across, &fits, err) != 0)
+        return -1;
+    if (fits || isa < RESIZE_AVX2)
+        return 0;
+    across->isa = RESIZE_AVX2;
+    return resize_across_prepare_avx2(across, err);
+#else
+    (void)err;
+    return 0;
+#endif
+}
+
+void resize_across_done(struct resize_across *across) {
+    free(across->first);
+    free(across->vectors);
+    *across = (struct resize_across){0};
+}
+
+void resize_across(const struct resize_across *across, const int16_t *row, uint8_t *out) {
+    switch (across->isa) {
+#if defined(__x86_64__)
+    case RESIZE_AVX512:
+        resize_across_avx512(across, row, out);
+        return;
+    case RESIZE_AVX2:
+        resize_across_avx2(across, row, out);
+        return;
+#endif
+#if defined(__SSE2__)
+    case RESIZE_SSE2:
+        across_sse2(across, row, out);
+        return;
+#endif
+    default:
+        across_plain(across, row, out);
+    }
+}

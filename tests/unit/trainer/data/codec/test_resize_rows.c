@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH = 61, ROWS = 9, VALUES = WIDTH * IMAGE_CHANNELS };
+enum { WIDTH = 131, ROWS = 9, VALUES = WIDTH * IMAGE_CHANNELS };
 
 /* TAPS positive weights that add up to one, USED of them; the rest 0. */
 static void make_weights(struct random *random, int16_t *weights, int taps, int used) {
@@ -19,7 +19,7 @@ static void make_weights(struct random *random, int16_t *weights, int taps, int 
     weights[used - 1] = (int16_t)left;
 }
 
-static void both_versions_down_give_the_same_bits(void) {
+static void all_versions_down_give_the_same_bits(void) {
     struct random random = random_stream(1, 0, 0);
     uint8_t in[ROWS][VALUES];
     for (int y = 0; y < ROWS; y++)
@@ -28,15 +28,41 @@ static void both_versions_down_give_the_same_bits(void) {
     for (int used = 1; used <= ROWS; used++) {
         int16_t weights[10], fast[VALUES], plain[VALUES];
         make_weights(&random, weights, 10, used);
-        resize_down(in[0], VALUES, weights, 10, VALUES, fast);
-        resize_down_plain(in[0], VALUES, weights, 10, VALUES, plain);
-        CU_ASSERT_EQUAL(memcmp(fast, plain, sizeof(fast)), 0);
+        resize_down(RESIZE_PLAIN, in[0], VALUES, weights, 10, VALUES, plain);
+        for (enum resize_isa isa = RESIZE_PLAIN; isa <= resize_isa_best(); isa++) {
+            resize_down(isa, in[0], VALUES, weights, 10, VALUES, fast);
+            CU_ASSERT_EQUAL(memcmp(fast, plain, sizeof(fast)), 0);
+        }
     }
 }
 
-enum { PLACES = 40, TAPS = 6 };
+enum { PLACES = 43, TAPS = 12, FENCE = 64 };
 
-static void compare_across(int taps) {
+/* Computes a row by ISA; what it may not write stays as it was. */
+static void across(enum resize_isa isa, const struct resize_axis *axis, int count, bool flip,
+                   const int16_t *row, uint8_t *out) {
+    struct resize_across prepared = {0};
+    memset(out, 77, PLACES * IMAGE_CHANNELS + FENCE);
+    CU_ASSERT_EQUAL_FATAL(resize_across_prepare(&prepared, isa, axis, count, flip, NULL), 0);
+    resize_across(&prepared, row, out);
+    resize_across_done(&prepared);
+}
+
+static void compare_versions(const struct resize_axis *axis, const int16_t *row) {
+    for (int count = PLACES - 11; count <= PLACES; count++)
+        for (int flip = 0; flip < 2; flip++) {
+            uint8_t plain[PLACES * IMAGE_CHANNELS + FENCE], fast[sizeof(plain)];
+            across(RESIZE_PLAIN, axis, count, flip, row, plain);
+            CU_ASSERT_EQUAL(plain[count * IMAGE_CHANNELS], 77);
+            for (enum resize_isa isa = RESIZE_PLAIN; isa <= resize_isa_best(); isa++) {
+                across(isa, axis, count, flip, row, fast);
+                CU_ASSERT_EQUAL(memcmp(fast, plain, sizeof(fast)), 0);
+            }
+        }
+}
+
+/* Places STEP pixels apart, or anywhere if it is 0. */
+static void compare_across(int taps, double step) {
     struct random random = random_stream(2, 0, 0);
     int16_t row[VALUES + TAPS * IMAGE_CHANNELS + RESIZE_ROW_SLACK] = {0};
     int first[PLACES];
@@ -46,22 +72,20 @@ static void compare_across(int taps) {
         row[i] = (int16_t)random_below(&random, (255 << RESIZE_BETWEEN_BITS) + 1);
     for (int p = 0; p < PLACES; p++) {
         int used = 1 + (int)random_below(&random, (uint32_t)taps);
-        first[p] = p % 9 == 0 ? -1 : (int)random_below(&random, (uint32_t)(WIDTH - used + 1));
+        int place = step > 0 ? (int)(p * step) : (int)random_below(&random, WIDTH);
+        first[p] = p % 9 == 0 ? -1 : place > WIDTH - used ? WIDTH - used : place;
         make_weights(&random, weights + p * taps, taps, used);
     }
     first[PLACES - 1] = WIDTH - 1; /* the last pixel alone */
     make_weights(&random, weights + (PLACES - 1) * taps, taps, 1);
-    for (int flip = 0; flip < 2; flip++) {
-        uint8_t fast[PLACES * IMAGE_CHANNELS], plain[PLACES * IMAGE_CHANNELS];
-        resize_across(row, &axis, PLACES, flip, fast);
-        resize_across_plain(row, &axis, PLACES, flip, plain);
-        CU_ASSERT_EQUAL(memcmp(fast, plain, sizeof(fast)), 0);
-    }
+    compare_versions(&axis, row);
 }
 
-static void both_versions_across_give_the_same_bits(void) {
+static void all_versions_across_give_the_same_bits(void) {
+    const double steps[] = {0.4, 1, 2, 3, 0};
     for (int taps = 2; taps <= TAPS; taps += 2)
-        compare_across(taps);
+        for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+            compare_across(taps, steps[i]);
 }
 
 static void the_ends_of_the_range_do_not_overflow(void) {
@@ -71,15 +95,17 @@ static void the_ends_of_the_range_do_not_overflow(void) {
     int first[1] = {0};
     int16_t weights[2] = {1 << 13, 1 << 13};
     const struct resize_axis axis = {.taps = 2, .first = first, .weights = weights};
-    uint8_t out[IMAGE_CHANNELS];
     memset(white, 255, sizeof(white));
-    resize_down(white[0], VALUES, half, 2, VALUES, row);
-    CU_ASSERT_EQUAL(row[0], 255 << RESIZE_BETWEEN_BITS);
-    CU_ASSERT_EQUAL(row[VALUES - 1], 255 << RESIZE_BETWEEN_BITS);
-    resize_across(row, &axis, 1, false, out);
-    CU_ASSERT_EQUAL(out[0], 255);
+    for (enum resize_isa isa = RESIZE_PLAIN; isa <= resize_isa_best(); isa++) {
+        uint8_t out[PLACES * IMAGE_CHANNELS + FENCE];
+        resize_down(isa, white[0], VALUES, half, 2, VALUES, row);
+        CU_ASSERT_EQUAL(row[0], 255 << RESIZE_BETWEEN_BITS);
+        CU_ASSERT_EQUAL(row[VALUES - 1], 255 << RESIZE_BETWEEN_BITS);
+        across(isa, &axis, 1, false, row, out);
+        CU_ASSERT_EQUAL(out[0], 255);
+    }
 }
 
-UNIT_SUITE("data.resize_rows", UNIT(both_versions_down_give_the_same_bits),
-           UNIT(both_versions_across_give_the_same_bits),
+UNIT_SUITE("data.resize_rows", UNIT(all_versions_down_give_the_same_bits),
+           UNIT(all_versions_across_give_the_same_bits),
            UNIT(the_ends_of_the_range_do_not_overflow))
