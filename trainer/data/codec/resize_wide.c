@@ -151,21 +151,28 @@ AVX2 static inline void store_eight(const __m256i *sum, uint8_t *out) {
                      _mm256_extracti128_si256(bytes, 1));
 }
 
+/* Adds the values from ROW on, at FIRST, multiplied by the weights of two taps. */
+AVX2 static inline __m256i add_two(__m256i sum, const int16_t *row, const int *first,
+                                   const int16_t *weights) {
+    const __m256i values = two_places(row + first[0], row + first[HALF]);
+    const __m256i w = _mm256_load_si256((const __m256i *)(const void *)weights);
+    return _mm256_add_epi32(sum, _mm256_madd_epi16(values, w));
+}
+
 AVX2 void resize_across_avx2(const struct resize_across *across, const int16_t *row, uint8_t *out) {
     const int pairs = across->axis->taps / 2;
+    const __m256i half = _mm256_set1_epi32(1 << (RESIZE_ACROSS_SHIFT - 1));
     const int16_t *vectors = across->vectors;
     for (int i = 0; i < across->count; i += LANES, out += LANES * IMAGE_CHANNELS) {
         const int *first = across->first + i;
         const int16_t *in = row;
-        __m256i sum[HALF];
-        for (int j = 0; j < HALF; j++)
-            sum[j] = _mm256_set1_epi32(1 << (RESIZE_ACROSS_SHIFT - 1));
-        for (int k = 0; k < pairs; k++, in += PAIR)
-            for (int j = 0; j < HALF; j++, vectors += VALUES) {
-                const __m256i values = two_places(in + first[j], in + first[j + HALF]);
-                const __m256i w = _mm256_load_si256((const __m256i *)(const void *)vectors);
-                sum[j] = _mm256_add_epi32(sum[j], _mm256_madd_epi16(values, w));
-            }
+        __m256i sum[HALF] = {half, half, half, half};
+        for (int k = 0; k < pairs; k++, in += PAIR, vectors += HALF * VALUES) {
+            sum[0] = add_two(sum[0], in, first, vectors);
+            sum[1] = add_two(sum[1], in, first + 1, vectors + VALUES);
+            sum[2] = add_two(sum[2], in, first + 2, vectors + 2 * VALUES);
+            sum[3] = add_two(sum[3], in, first + 3, vectors + 3 * VALUES);
+        }
         if (across->count - i > LANES + 1) {
             store_eight(sum, out);
         } else { /* what is written after the group would be after the row */
