@@ -156,6 +156,7 @@ static void across_sse2(const struct resize_across *across, const int16_t *row, 
 void resize_down(enum resize_isa isa, const uint8_t *first, size_t stride, const int16_t *weights,
                  int taps, size_t size, int16_t *out) {
     size_t done = 0;
+    (void)isa; /* other processors have one version */
 #if defined(__x86_64__)
     if (isa == RESIZE_AVX512)
         done = resize_down_avx512(first, stride, weights, taps, size, out);
