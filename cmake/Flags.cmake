@@ -16,8 +16,13 @@ if(RINGMASTER_ONE_FILE)
     target_compile_definitions(ringmaster_flags INTERFACE RINGMASTER_ONE_FILE
         RINGMASTER_C_LIBRARY="${RINGMASTER_C_LIBRARY}")
 endif()
+# A source's own names may be variables of another one that is compiled with it.
+set(shadow "-Wshadow;")
+if(RINGMASTER_UNITY)
+    set(shadow)
+endif()
 target_compile_options(ringmaster_flags INTERFACE
-    $<$<COMPILE_LANGUAGE:C>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wstrict-prototypes;-Wmissing-prototypes;-Wvla;-Wformat=2;-Wwrite-strings;-Wundef;-Werror>
+    $<$<COMPILE_LANGUAGE:C>:-Wall;-Wextra;-Wpedantic;${shadow}-Wconversion;-Wstrict-prototypes;-Wmissing-prototypes;-Wvla;-Wformat=2;-Wwrite-strings;-Wundef;-Werror>
     # The house's constants are enumerations.
     $<$<COMPILE_LANG_AND_ID:C,Clang>:-Wno-enum-float-conversion>
     $<$<COMPILE_LANGUAGE:C>:-fstack-protector-strong;-fno-common;-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=>)

@@ -9,6 +9,9 @@ set -u
 # The stages that are built side by side compile the programs once between them, or not at all where they are kept.
 linked=$(cat "$top"/.cache/build-image.log* | grep -c 'Linking C executable bin/ringtrain$')
 [ "$linked" -le 1 ] || { echo "FAILED: ringtrain was linked $linked times"; failed=1; }
+# Where they were, then several sources at a time (cmake/Unity.cmake).
+[ "$linked" -eq 0 ] || grep -q 'Building C object .*/Unity/' "$top/.cache/build-image.log" ||
+    { echo "FAILED: each source was compiled by itself"; failed=1; }
 
 size() { docker image inspect --format '{{.Size}}' "$1"; }
 added=$((($(size "$image") - $(size debian:bookworm-slim)) / 1000000))

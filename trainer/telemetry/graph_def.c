@@ -1,6 +1,7 @@
 #include "trainer/telemetry/graph_def.h"
 
 #include "common/binary/protobuf.h"
+#include "trainer/telemetry/tfevents_format.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -17,8 +18,6 @@ enum {
     ATTRIBUTE_VALUE = 2,
     VALUE_LIST = 1,
     LIST_SHAPE = 7,
-    SHAPE_DIM = 2,
-    DIM_SIZE = 1,
 };
 
 enum { SMALL = 256, NODE_MAX = 16384 };
