@@ -10,7 +10,6 @@ enum {
     DOWN_SHIFT = RESIZE_DOWN_SHIFT,
     ACROSS_SHIFT = RESIZE_ACROSS_SHIFT,
     PAIR = 2 * IMAGE_CHANNELS, /* values of two pixels */
-    ALIGNMENT = 64,
 };
 
 enum resize_isa resize_isa_best(void) {
@@ -25,16 +24,6 @@ enum resize_isa resize_isa_best(void) {
 #else
     return RESIZE_PLAIN;
 #endif
-}
-
-void *resize_grown(void *old, size_t *capacity, size_t size) {
-    if (size <= *capacity)
-        return old;
-    free(old);
-    const size_t whole = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    void *fresh = aligned_alloc(ALIGNMENT, whole);
-    *capacity = fresh == NULL ? 0 : whole;
-    return fresh;
 }
 
 static void down_from(const uint8_t *first, size_t stride, const int16_t *weights, int taps,

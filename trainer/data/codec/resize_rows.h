@@ -4,49 +4,14 @@
 #define TRAINER_DATA_CODEC_RESIZE_ROWS_H
 
 #include "common/error.h"
+#include "trainer/data/codec/resize_axis.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum {
-    RESIZE_WEIGHT_BITS = 14,
-    RESIZE_BETWEEN_BITS = 7, /* fractional bits between the passes */
-    RESIZE_ROW_SLACK = 64,   /* values that a vector may read after the last weight's */
-};
-
-enum resize_isa { RESIZE_PLAIN, RESIZE_SSE2, RESIZE_AVX2, RESIZE_AVX512 };
-
 /* Returns the last one that the processor has. */
 enum resize_isa resize_isa_best(void);
-
-/* Weights along one axis, for each place of the window. */
-struct resize_axis {
-    int taps;         /* number for each place, even; unused ones are 0 */
-    int *first;       /* owned; input place of the first tap, -1 for black */
-    int16_t *weights; /* owned; [places][taps] */
-    double *values;   /* owned; the filter at the taps of one place */
-    size_t first_capacity;
-    size_t weights_capacity;
-    size_t values_capacity;
-};
-
-/* An axis in the order in which vectors take it. Initialize with zeros. */
-struct resize_across {
-    const struct resize_axis *axis;
-    int count; /* places */
-    bool flip;
-    enum resize_isa isa;
-    int inputs; /* AVX-512: registers of input that a group of places needs */
-    int *first; /* owned; value of the row: for AVX2 of each place, for AVX-512 of each group */
-    int16_t *vectors; /* owned; weights of groups, for AVX-512 each after its permutation */
-    size_t first_capacity;
-    size_t vectors_capacity;
-};
-
-/* Replaces OLD by at least SIZE bytes of undefined content, aligned for vectors; returns NULL
- * without memory. */
-void *resize_grown(void *old, size_t *capacity, size_t size);
 
 /* OUT[i] = sum of ROWS[k][i] x WEIGHTS[k] for i < SIZE, k < TAPS (even). Rows are STRIDE bytes
  * apart; rows with weight 0 are not read. The processor must have ISA. */

@@ -3,7 +3,8 @@
 #ifndef TRAINER_DATA_CODEC_RESIZE_WIDE_H
 #define TRAINER_DATA_CODEC_RESIZE_WIDE_H
 
-#include "trainer/data/codec/resize_rows.h"
+#include "common/error.h"
+#include "trainer/data/codec/resize_axis.h"
 
 enum {
     RESIZE_DOWN_SHIFT = RESIZE_WEIGHT_BITS - RESIZE_BETWEEN_BITS,

@@ -136,12 +136,13 @@ static void a_failed_run_says_why_until_it_is_started_again(void) {
 static void a_process_without_a_step_leaves_the_run_as_it_is(void) {
     cleanup_buf struct buf text = {0};
     char folder[512];
-    put_file(folder_of("refused", folder), "run.jsonl",
-             "{\"kind\":\"run\",\"model\":\"resnet50\"}\n{\"kind\":\"start\",\"step\":0}\n"
-             "{\"kind\":\"train\",\"step\":9,\"loss\":2}\n{\"kind\":\"end\",\"step\":9,\"code\":0}\n"
-             "{\"kind\":\"run\",\"model\":\"vgg16\",\"time\":\"2026-11-27T16:08:15.042Z\"}\n"
-             "{\"kind\":\"failure\",\"error\":\"another network\"}\n"
-             "{\"kind\":\"end\",\"step\":0,\"code\":66}\n");
+    put_file(
+        folder_of("refused", folder), "run.jsonl",
+        "{\"kind\":\"run\",\"model\":\"resnet50\"}\n{\"kind\":\"start\",\"step\":0}\n"
+        "{\"kind\":\"train\",\"step\":9,\"loss\":2}\n{\"kind\":\"end\",\"step\":9,\"code\":0}\n"
+        "{\"kind\":\"run\",\"model\":\"vgg16\",\"time\":\"2026-11-27T16:08:15.042Z\"}\n"
+        "{\"kind\":\"failure\",\"error\":\"another network\"}\n"
+        "{\"kind\":\"end\",\"step\":0,\"code\":66}\n");
     const char *list[] = {folder};
     page_of(list, 1, &text);
     ASSERT_CONTAINS(buf_text(&text), "<span class=\"state good\">complete</span> <b>resnet50</b>");

@@ -39,24 +39,15 @@ static void every_kind_of_trouble_is_found_with_its_id(void) {
         size_t count;
         int64_t id;
     } WANTED[] = {
-        {COCO_REPEATED_IMAGES, 1, 0},
-        {COCO_REPEATED_CATEGORIES, 0, 0},
-        {COCO_REPEATED_NAMES, 0, 0},
-        {COCO_REPEATED_ANNOTATIONS, 1, 1},
-        {COCO_UNKNOWN_IMAGE, 1, 15},
-        {COCO_UNKNOWN_CATEGORY, 1, 14},
-        {COCO_ZERO_ID, 1, 0},
-        {COCO_NO_BOX, 1, 12},
-        {COCO_NO_AREA, 1, 11},
-        {COCO_NO_OUTLINE, 1, 13},
-        {COCO_DEGENERATE_BOX, 1, 2},
-        {COCO_BOX_OUTSIDE, 1, 3},
-        {COCO_BAD_OUTLINE, 1, 16},
-        {COCO_AREA_MISMATCH, 1, 10},
-        {COCO_NO_SIZE, 1, 5},
-        {COCO_NO_FILE, 3, 4},
-        {COCO_BAD_FILE, 0, 0},
-        {COCO_OTHER_SIZE, 0, 0},
+        {COCO_REPEATED_IMAGES, 1, 0}, {COCO_REPEATED_CATEGORIES, 0, 0},
+        {COCO_REPEATED_NAMES, 0, 0},  {COCO_REPEATED_ANNOTATIONS, 1, 1},
+        {COCO_UNKNOWN_IMAGE, 1, 15},  {COCO_UNKNOWN_CATEGORY, 1, 14},
+        {COCO_ZERO_ID, 1, 0},         {COCO_NO_BOX, 1, 12},
+        {COCO_NO_AREA, 1, 11},        {COCO_NO_OUTLINE, 1, 13},
+        {COCO_DEGENERATE_BOX, 1, 2},  {COCO_BOX_OUTSIDE, 1, 3},
+        {COCO_BAD_OUTLINE, 1, 16},    {COCO_AREA_MISMATCH, 1, 10},
+        {COCO_NO_SIZE, 1, 5},         {COCO_NO_FILE, 3, 4},
+        {COCO_BAD_FILE, 0, 0},        {COCO_OTHER_SIZE, 0, 0},
     };
     cleanup_coco_index struct coco_index index = {0};
     cleanup_coco_check struct coco_check check = {0};
@@ -102,10 +93,10 @@ static void categories_of_one_name_are_found(void) {
     cleanup_coco_check struct coco_check check = {0};
     cleanup_buf struct buf text = {.max = 100000};
     struct error err = {0};
-    const char *json = write_text(
-        "names.json", "{" TWO_IMAGES ",\"categories\":[{\"id\":1,\"name\":\"person\"},"
-                      "{\"id\":7},{\"id\":8},{\"id\":91,\"name\":\"person\"}],"
-                      "\"annotations\":[]}");
+    const char *json =
+        write_text("names.json", "{" TWO_IMAGES ",\"categories\":[{\"id\":1,\"name\":\"person\"},"
+                                 "{\"id\":7},{\"id\":8},{\"id\":91,\"name\":\"person\"}],"
+                                 "\"annotations\":[]}");
     CU_ASSERT_EQUAL_FATAL(coco_load(&index, json, NULL, &err), 0);
     CU_ASSERT_EQUAL_FATAL(coco_check_make(&check, &index, NULL, &err), 0);
     CU_ASSERT_EQUAL(check.findings[COCO_REPEATED_NAMES].count, 1);
@@ -219,5 +210,4 @@ UNIT_SUITE("data.coco_check", UNIT(polygons_of_pictures_without_a_size_are_not_b
            UNIT(damaged_pictures_are_found), UNIT(what_is_merely_odd_does_not_break_a_set),
            UNIT(the_bounds_of_sizes_belong_to_the_middle),
            UNIT(every_kind_of_trouble_is_found_with_its_id), UNIT(examples_are_five_at_most),
-           UNIT(categories_of_one_name_are_found),
-           UNIT(a_set_in_order_says_so))
+           UNIT(categories_of_one_name_are_found), UNIT(a_set_in_order_says_so))
