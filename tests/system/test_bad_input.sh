@@ -124,8 +124,13 @@ hyperparameters_have_odd_names() {
     ring 1
     put hyperparameters.json '{"two words": "1", "--": "2", "lr": "3"}'
     start_all -- train -- sh -c 'echo "$SM_HPS"'
-    end_saying 0 '2 hyperparameters have names that are no flag'
+    end_saying 0 '3 hyperparameters are not passed to a program that is named after "--"'
     end_saying 0 '"two words":1'
+    ring 1
+    put hyperparameters.json '{"two words": "1", "--": "2", "lr": "3", "sagemaker_program": "/bin/echo"}'
+    start_all -- train
+    end_saying 0 '2 hyperparameters have names that are no flag'
+    end_saying 0 '] --lr 3'
 }
 
 hyperparameters_are_not_json() {
