@@ -51,8 +51,9 @@ code 65 "$ringtrain" trials long.json --out six
 says 'another plan'
 
 echo "a killed run goes on with what is missing"
+# The second trial is at work when the first one has ended.
 cat >four.json <<END
-{"flags": {$flags, "epochs": 16}, "metric": "loss", "goal": "min", "grid": {"lr": [0.01, 0.02, 0.03]}}
+{"flags": {$flags}, "metric": "loss", "goal": "min", "grid": {"epochs": [4, 30, 31]}}
 END
 "$ringtrain" trials four.json --out four >four.out 2>&1 &
 pid=$!
