@@ -110,7 +110,7 @@ launch() {
 
 # For ranks that meet over TCP: nothing is left of a launcher that runs the test.
 without_launcher() { unset OMPI_COMM_WORLD_SIZE TORCHELASTIC_RUN_ID TORCHELASTIC_RESTART_COUNT 2>/dev/null || :; }
-port=$((20000 + $$ % 20000))
+port=$((20000 + $$ % 12000)) # below those that the kernel gives to connections
 # rank_of RANK SIZE COMMAND...: as this rank of so many, all on this machine.
 rank_of() {
     rank=$1 size=$2
