@@ -10,24 +10,14 @@
 #   PRESET            of the build that is measured, default release
 #   SIDES             which sides train, default "ringtrain torch"
 #   OUT               a folder that keeps models and logs
+# shellcheck disable=SC2154,SC2034  # variables of and for classes_env.sh
 set -eu
 cd "$(dirname "$0")/.."
-[ -n "${RINGMASTER_DATA:-}" ] || { echo "RINGMASTER_DATA names no folder" >&2; exit 64; }
 [ $# -gt 0 ] || set -- 0
-python=${PYTHON:-python3}
 epochs=${EPOCHS:-28}
-ringtrain=build/${PRESET:-release}/bin/ringtrain
-[ -x "$ringtrain" ] || { echo "$ringtrain is not built" >&2; exit 64; }
-
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-out=${OUT:-$work}
-mkdir -p "$out"
-data=$RINGMASTER_DATA/cifar10-jpg
-if [ ! -d "$data" ]; then
-    tar -xzf "$RINGMASTER_DATA/cifar10-jpg.tar.gz" -C "$work"
-    data=$work/cifar10-jpg
-fi
+SET=cifar10-jpg
+# shellcheck source=/dev/null
+. bench/classes_env.sh
 
 # train_ringtrain SEED
 train_ringtrain() {

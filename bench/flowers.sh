@@ -14,23 +14,13 @@
 # with f32 master weights, SGD with Nesterov momentum 0.9, decay 5e-4 on everything, label smoothing
 # 0.1, peak rate 0.05 after one epoch of warm-up, cosine to 0. Batch norm sees 32 pictures a rank
 # here, 96 in PyTorch.
+# shellcheck disable=SC2154,SC2034  # variables of and for classes_env.sh
 set -eu
 cd "$(dirname "$0")/.."
-[ -n "${RINGMASTER_DATA:-}" ] || { echo "RINGMASTER_DATA names no folder" >&2; exit 64; }
 [ $# -gt 0 ] || set -- 0 1 2
-python=${PYTHON:-python3}
-ringtrain=build/${PRESET:-release}/bin/ringtrain
-[ -x "$ringtrain" ] || { echo "$ringtrain is not built" >&2; exit 64; }
-
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-out=${OUT:-$work}
-mkdir -p "$out"
-data=$RINGMASTER_DATA/flowers
-if [ ! -d "$data" ]; then
-    tar -xzf "$RINGMASTER_DATA/flowers.tar.gz" -C "$work"
-    data=$work/flowers
-fi
+SET=flowers
+# shellcheck source=/dev/null
+. bench/classes_env.sh
 
 for seed in "$@"; do
     "$python" bench/flowers_torch.py init "$seed" "$out/init-$seed.safetensors"

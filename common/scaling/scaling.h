@@ -2,9 +2,9 @@
  * of it (scaling_model.h) and a table of prices (price_table.h) for sizes that were not measured.
  *
  * The job is the same at all sizes but for its number of ranks, each of which has the same batch:
- * weak scaling. A size that failed is a point with the reason. Variants of a
- * job, such as strategies, are a chain of studies, which one report compares. Owned by the caller;
- * pointers are borrowed. */
+ * weak scaling. A size that failed is a point with the reason. Variants of a job, such as
+ * strategies, are a chain of studies, which one report compares. Owned by the caller; pointers are
+ * borrowed. */
 #ifndef COMMON_SCALING_SCALING_H
 #define COMMON_SCALING_SCALING_H
 

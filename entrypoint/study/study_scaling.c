@@ -30,7 +30,7 @@ static void describe_job(const struct study_words *w, char *ret, size_t size) {
     size_t used = 0;
     for (size_t i = 0; w->program[i] != NULL && used < size; i++)
         used += (size_t)snprintf(ret + used, size - used, "%s%s", i > 0 ? " " : "", w->program[i]);
-    for (size_t i = 0; i < w->variant_count && used < size; i++)
+    for (size_t i = 0; i < w->names.count && used < size; i++)
         used += (size_t)snprintf(ret + used, size - used, "; %s", w->variants[i]);
 }
 
@@ -46,13 +46,9 @@ static void describe(const struct study_words *w, struct scaling_study *study) {
 }
 
 static int settle_studies(struct study *s, struct error *err) {
-    struct scaling_names names = {0};
     const struct study_words *w = s->words;
     const char *project = w->project != NULL ? w->project : "256,1024";
-    for (size_t i = 0; i < w->variant_count; i++)
-        if (study_variant_name(w->variants[i], &names, err) != 0)
-            return -1;
-    (void)scaling_names_chain(&names, s->studies);
+    (void)scaling_names_chain(&w->names, s->studies);
     for (struct scaling_study *study = s->studies; study != NULL; study = study->next) {
         describe(w, study);
         study->prices = w->prices != NULL ? &s->prices : NULL;
@@ -84,7 +80,7 @@ static int measure(void *context, struct scaling_study *study, struct scaling_po
     cleanup_argv struct argv argv = {0}, environment = {0}, more = {0};
     const struct study_words *w = s->words;
     const size_t variant = (size_t)(study - s->studies);
-    if ((w->variant_count > 0 &&
+    if ((w->names.count > 0 &&
          study_variant_words(w->variants[variant], &environment, &more, err) != 0) ||
         study_words_program(w, (const char *const *)more.items, folder, &argv, err) != 0)
         return -1;

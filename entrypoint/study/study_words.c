@@ -83,13 +83,9 @@ static int put_amount(const char *name, const char *value, double *ret, struct e
 }
 
 static int put_variant(struct study_words *w, const char *value, struct error *err) {
-    struct scaling_names names = {0};
-    for (size_t i = 0; i < w->variant_count; i++)
-        if (study_variant_name(w->variants[i], &names, err) != 0)
-            return -1;
-    if (study_variant_name(value, &names, err) != 0)
+    if (study_variant_name(value, &w->names, err) != 0)
         return -1;
-    w->variants[w->variant_count++] = value;
+    w->variants[w->names.count - 1] = value;
     return 0;
 }
 

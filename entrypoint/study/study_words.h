@@ -9,7 +9,7 @@
 
 #include "common/argv.h"
 #include "common/error.h"
-#include "common/scaling/scaling.h"
+#include "common/scaling/scaling_variants.h"
 
 #include <stdbool.h>
 
@@ -26,10 +26,10 @@ struct study_words {
     const char *metric;                        /* never NULL: throughput */
     bool per_rank;                             /* the metric is each rank's own */
     const char *variants[SCALING_STUDIES_MAX]; /* each NAME=WORDS (study_variant.h) */
-    size_t variant_count;
-    double samples;             /* of the whole work */
-    double limit;               /* seconds for a size */
-    const char *const *program; /* NULL-terminated; at least one */
+    struct scaling_names names;                /* theirs */
+    double samples;                            /* of the whole work */
+    double limit;                              /* seconds for a size */
+    const char *const *program;                /* NULL-terminated; at least one */
 };
 
 /* The command called NAME; -1: none. */
