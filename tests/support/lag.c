@@ -22,7 +22,7 @@ static void note(struct lag *lag, int64_t late) {
 static void *measure(void *context) {
     struct lag *lag = context;
     while (!atomic_load(&lag->over))
-        note(lag, lag_turn());
+        note(lag, lag_turn(LAG_REST));
     return NULL;
 }
 

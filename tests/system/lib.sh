@@ -1,11 +1,11 @@
-# What the system tests share: rings that go away by themselves, and checks that say what they saw.
-# Sourced: `. "$(dirname "$0")/lib.sh"` from a script in tests/system; from elsewhere with top set to the
-# repository.
+# What the system tests share: rings of hosts that are removed at the end, and checks that print
+# what they saw. Source it with `. "$(dirname "$0")/lib.sh"` from a script in tests/system; from
+# elsewhere set top to the root of the repository first.
 #
 #   DRIVER=ns|docker   what the hosts are made of (hosts.sh)
-#   UNPRIVILEGED=      and nothing behind it: hosts run as root. Else they have no rights, on both drivers, but
-#                      where a case says why not (as_root)
-#   REPEAT=20          how often each case runs; once where not told
+#   UNPRIVILEGED=      empty: hosts run as root. By default they run without rights, with both
+#                      drivers, except where a case says why not (as_root)
+#   REPEAT=20          how often each case runs; once by default
 # shellcheck shell=sh disable=SC2034
 set -u
 
@@ -28,7 +28,7 @@ skip() {
     exit 77
 }
 
-# For a case: what it needs is not here. The script ends with 77, if nothing has failed.
+# skip_case WHY: this case cannot run here. The script then ends with 77 unless something failed.
 skip_case() {
     echo "  skipped: $*"
     skips=$((skips + 1))
@@ -52,9 +52,9 @@ esac
 # shellcheck source=/dev/null
 . "$system/waiting.sh"
 
-# What is asked for again and again needs no shell of its own.
+# Commands that tests call many times a second run in this shell, without a new process.
 hosts() {
-    # Where a test is run for one launcher (LAUNCHER), its jobs are started by that.
+    # LAUNCHER: the jobs of this test are started by that launcher.
     if [ "$1" = start ] && [ -n "${LAUNCHER:-}" ]; then
         started=$2
         shift 2
@@ -66,17 +66,17 @@ hosts() {
     esac
 }
 
-# What the product promises, in ms: a first failure to all hosts out; the fault of a host that says
-# nothing any more (its last word came before) to all others out: lost after 10 s, and 2 s to leave.
+# What the product promises, in ms: from the first failure until all hosts have left; from the fault
+# of a host that falls silent until all others have left (lost after 10 s, and 2 s to leave).
 FAILURE_MS=1500
 SILENCE_MS=12000
 LEAVE_MS=2000
-# How long a host that ends waits for a disk.
+# How long a host waits for a slow disk when it ends.
 DISK_MS=1500
-# How long a test waits before it gives up: no promise.
+# How long a test waits before it gives up, in seconds; this is not a promise of the product.
 PATIENCE=60
 
-# A fault comes now. From here on the machine's own delays are measured (lag.c).
+# fault_begins: a fault comes now. From here on the machine's own delays are measured (lag.c).
 fault_begins() {
     fault_ends
     fault_at=$(now_ms)
@@ -90,15 +90,17 @@ fault_ends() {
     sentinel=
 }
 
-# How late the machine was since the fault began, in ms: $late. All of that time, where it has not come to measure.
+# lateness: how late the machine was since the fault began, in ms, in $late: all of that time if the
+# measurement itself did not get to run.
 lateness() {
     fault_ends
     late=$(cat "$RING/lag")
     late=${late:-$(($(now_ms) - fault_at))}
 }
 
-# in_time WHAT TOOK MS: it took TOOK ms of the MS promised, and as much more as the machine was late meanwhile ($late). One
-# that was late by more than half of what is promised, and needs it, proves nothing: the case runs again (run_cases).
+# in_time WHAT TOOK MS: WHAT took TOOK ms and MS are promised, plus the time that the machine was
+# late meanwhile ($late). Where that allowance is needed and exceeds half of the promise, the result
+# proves nothing, and the case runs again (run_cases).
 in_time() {
     if [ "$2" -gt "$3" ] && [ "$2" -le $(($3 + late)) ] && [ "$late" -gt $(($3 / 2)) ]; then
         checks=$((checks + 1))
@@ -110,7 +112,8 @@ in_time() {
 }
 unclear=
 
-# proves_nothing WHY: the test itself was too late. Its hosts are gone, and the case runs again (run_cases).
+# proves_nothing WHY: the test itself was too late. It kills its hosts, and the case runs again
+# (run_cases).
 proves_nothing() {
     unclear=$1
     echo "  unclear: $unclear"
@@ -119,22 +122,23 @@ proves_nothing() {
     hosts wait "$PATIENCE"
 }
 
-# What follows is counted from the last rank's end, of which each leaves a word in the share (out-RANK: its process, ms).
+# from_the_last_rank: times are counted from the end of the last rank. Each rank writes its process
+# and the time (ms) to out-RANK in the share.
 from_the_last_rank() { fault_at=$(cut -d ' ' -f 2 "$share"/out-* | sort -n | tail -n 1); }
 
-# When the last of them ended, ms since 1970.
+# last_ended HOST...: when the last of them ended, in ms since 1970.
 last_ended() { for host in "$@"; do hosts ended "$host"; done | sort -n | tail -n 1; }
 
-# within MS HOST...: all have ended MS after the fault, and as much later as the machine was late.
+# within MS HOST...: all have ended within MS of the fault, plus the time that the machine was late.
 within() {
     promised=$1
     shift
     lateness
-    # Hosts that waited for the disk in vain, as long as they do (file_writer.h), say so.
+    # A host logs that it waited for the disk in vain; it may take that much longer (file_writer.h).
     for host in "$@"; do
         ! says "$host" 'the disk did not answer in time' || { late=$((late + DISK_MS)); break; }
     done
-    # A program that fails by itself says when (probe.sh, probe_mpi.c).
+    # A program that fails by itself writes down when (probe.sh, probe_mpi.c).
     for told in "$share"/failed-*; do
         [ ! -e "$told" ] || read -r _ fault_at <"$told"
     done
@@ -143,7 +147,7 @@ within() {
     in_time "all are out after the fault" "$took" "$promised"
 }
 
-# together HOST...: between the first and the last of them to end there is no more time than they have to leave.
+# together HOST...: the time from the first to the last of them to end is within LEAVE_MS.
 together() {
     lateness
     in_time "the hosts leave together" "$(spread "$@")" "$LEAVE_MS"
@@ -155,17 +159,19 @@ ring_down() {
     control_done
     RING=
 }
-# Who stands beside the hosts: the pid of what a test has started as one. It is gone then, also where it was stopped.
+# The pid of a server that a test has started beside its hosts.
 server=
+# server_down: kills it, even where it is stopped by a signal.
 server_down() {
     [ -z "$server" ] || { kill -s KILL "$server"; wait "$server"; } 2>/dev/null
     server=
 }
-trap 'server_down; ring_down' EXIT
+stalls= # what run_case's watch has written
+trap 'server_down; ring_down; rm -f "$stalls"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-# ring N [hosts.sh up's options]: a fresh ring in place of the last one.
+# ring N [OPTION...]: a fresh ring of N hosts replaces the last one (options: `hosts.sh up`).
 ring() {
     ring_down
     count=$1
@@ -179,31 +185,33 @@ ring() {
     everyone=$(seq -s ' ' 1 "$count")
 }
 
-# as_root REASON: the hosts that are started from here on, to the end of the case, run as root.
+# as_root REASON: hosts that are started from here to the end of the case run as root.
 as_root() {
     [ -n "$1" ] || exit 70
     [ -z "$UNPRIVILEGED" ] || echo "  as root: $1"
     UNPRIVILEGED=
 }
 
-# as_root_for PROGRAM: as root, where hosts' users may not run it, such as a Python below /root.
+# as_root_for PROGRAM: as root if the hosts' user may not run it, such as a Python below /root.
 as_root_for() {
     setpriv --reuid 4321 --regid 4321 --clear-groups env "$1" --version >/dev/null 2>&1 ||
         as_root "$1 is for root alone"
 }
 
-# start_all [-e NAME=VALUE]... [-p SCRIPT] [--] COMMAND...: the same on every host.
+# start_all [-e NAME=VALUE]... [-p SCRIPT] [--] COMMAND...: starts the same on every host.
 start_all() {
     for host in $everyone; do
         hosts start "$host" "$@"
     done
 }
 
-# held STEP: words of start with which a rank's training stands still behind that step in its first attempt, until go_on:
-# what a test does in the middle of it is done there, however late. (Where containers are hosts there are no such words.)
+# held STEP: options of start that make a rank's training pause after that step of its first
+# attempt, until go_on: what a test does in the middle of a training happens there, however late the
+# test is. Prints nothing where hosts are containers.
 held() {
+    preload=$(dirname "$RINGMASTER_BIN")/tests/hold.so
     [ "$DRIVER" != ns ] ||
-        echo "-e LD_PRELOAD=$(dirname "$RINGMASTER_BIN")/tests/hold.so -e HOLD_STEP=$1 -e HOLD_UNTIL=$share/go-on"
+        echo "-e LD_PRELOAD=$preload -e HOLD_STEP=$1 -e HOLD_UNTIL=$share/go-on"
 }
 go_on() { : >"$share/go-on"; }
 
@@ -217,8 +225,8 @@ show_logs() {
     done
 }
 
-# What SageMaker puts into containers: the folder of a host; a file there, the same for all; a script in
-# every host's folder of code.
+# What SageMaker puts into containers. config HOST: its configuration folder; put FILE TEXT: a file
+# there on every host; code_file FILE TEXT: a script in the folder of code on every host.
 config() { echo "$(hosts opt "$1")/input/config"; }
 put() { for host in $everyone; do printf '%s' "$2" >"$(config "$host")/$1"; done; }
 code_file() {
@@ -228,7 +236,7 @@ code_file() {
     done
 }
 
-# check WHAT COMMAND...: counts, and shows everything when COMMAND fails.
+# check WHAT COMMAND...: counts a check, and prints the hosts' logs when COMMAND fails.
 check() {
     what=$1
     shift
@@ -261,7 +269,7 @@ wait_for() {
     done
 }
 
-# says HOST TEXT: its log has a line like TEXT. What is asked most of all needs one process.
+# says HOST TEXT: its log has a line like TEXT. Tests call it most of all: it takes one process.
 says() {
     if [ "$DRIVER" = ns ]; then
         grep -q -e "$2" "$RING/host-$1/log"
@@ -270,7 +278,7 @@ says() {
     fi
 }
 
-# said_within MS HOST TEXT: its log has a line like TEXT, MS after the fault at the latest.
+# said_within MS HOST TEXT: its log has a line like TEXT at most MS after the fault.
 said_within() {
     check "host $2 says '$3'" wait_for "$PATIENCE" says "$2" "$3" || return
     took=$(($(now_ms) - fault_at))
@@ -279,7 +287,8 @@ said_within() {
     in_time "host $2 says '$3'" "$took" "$1"
 }
 
-# How long a rank has to be slow until it is named: two windows, and a beat for each host (outcome/straggler.h).
+# How long a rank has to be slow until it is reported, and the window, in seconds: two windows and a
+# heartbeat of each host (outcome/straggler.h).
 NAMED=45 WINDOW=18
 named() { hosts log 1 | grep -c 'straggler on' || true; }
 named_once() {
@@ -287,15 +296,15 @@ named_once() {
     check "it is named once" equal "$(named)" 1
 }
 
-# signal_program HOST SIGNAL NAME: to every process of the host that runs a file of that name.
+# signal_program HOST SIGNAL NAME: sends SIGNAL to every process of the host that runs a file NAME.
 # shellcheck disable=SC2016  # expanded on the host
 signal_program() {
     hosts exec "$1" sh -c 'for p in /proc/[0-9]*; do
         case $(readlink "$p/exe") in */"$1") kill -s "$0" "${p#/proc/}" ;; esac; done' "$2" "$3"
 }
 
-# control_group CONTROLLER LIMIT: a control group of this ring's own for so much memory ("300M") or so many
-# "pids", its folder in $control. It goes with the ring.
+# control_group CONTROLLER LIMIT: a control group of this ring with that limit of memory ("300M") or
+# "pids"; its folder is in $control. It is removed with the ring.
 control_group() {
     file=$1.max
     control=/sys/fs/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup)
@@ -304,7 +313,8 @@ control_group() {
         control=/sys/fs/cgroup/$1$(sed -n "s/^[0-9]*:$1://p" /proc/self/cgroup)
     fi
     control=$control/$(basename "$RING")
-    mkdir "$control" 2>/dev/null && [ -w "$control/$file" ] && echo "$2" >"$control/$file" && return 0
+    mkdir "$control" 2>/dev/null && [ -w "$control/$file" ] && echo "$2" >"$control/$file" &&
+        return 0
     control_done
     return 1
 }
@@ -315,7 +325,7 @@ control_done() {
 
 failure_of() { cat "$(hosts opt "$1")/output/failure" 2>/dev/null; }
 
-# all_end SECONDS CODE HOST...: they end in time, with that code, and leave no process.
+# all_end SECONDS CODE HOST...: they end in time, with that exit code.
 all_end() {
     seconds=$1 code=$2
     shift 2
@@ -325,7 +335,7 @@ all_end() {
     done
 }
 
-# all_name TEXT HOST...: the failure file of each host is there, short, and says TEXT.
+# all_name TEXT HOST...: each host has a failure file that is short and contains TEXT.
 all_name() {
     text=$1
     shift
@@ -336,13 +346,14 @@ all_name() {
     done
 }
 
-# spread HOST...: ms between the first and the last of them to end.
+# spread HOST...: the ms between the first and the last of them to end.
 spread() {
     for host in "$@"; do hosts ended "$host"; done | sort -n |
         awk 'NR == 1 { first = $1 } { last = $1 } END { print last - first }'
 }
 
-# ended CODE TEXT MS HOST...: after fault_begins they end so soon, together, with that code and story.
+# ended CODE TEXT MS HOST...: they end within MS of fault_begins, together, with that exit code and
+# TEXT in their failure files.
 ended() {
     code=$1 text=$2 ms=$3
     shift 3
@@ -352,33 +363,37 @@ ended() {
     together "$@"
 }
 
-# For scripts that check something after each case; mostly this.
+# case_ends: runs after each case. Scripts replace it, mostly by nothing_is_left.
 case_ends() { :; }
 nothing_is_left() { check "nothing is left running" equal "$(hosts left)" 0; }
 
-# run_cases: each function of $CASES, $REPEAT times, with its time. One that the machine's own delays left unclear runs again,
-# twice at most, and has not run if that does not help.
+# run_cases: runs each function of $CASES, $REPEAT times, and prints its time. A case that the
+# machine's own delays left unclear runs again, twice at most. One that is unclear three times is
+# skipped.
 run_cases() {
     for case_name in $CASES; do
         for turn in $(seq 1 "$REPEAT"); do
             case_began=$(now_ms)
             before=$failures
             skipped=$skips
-            for _ in 1 2 3; do
+            for try in 1 2 3; do
                 run_case
                 [ -n "$unclear" ] && [ "$failures" -eq "$before" ] || break
             done
-            [ -z "$unclear" ] || [ "$failures" -gt "$before" ] || skip_case "too late three times; $unclear"
+            [ -z "$unclear" ] || [ "$failures" -gt "$before" ] ||
+                skip_case "too late three times; $unclear"
             took=$(($(now_ms) - case_began))
+            seconds=$((took / 1000)).$((took / 100 % 10))
             word=ok
             [ "$skips" -eq "$skipped" ] || word=skipped
             [ "$failures" -eq "$before" ] || word=FAILED
-            echo "$word $case_name ($DRIVER, $turn of $REPEAT): $((took / 1000)).$((took / 100 % 10)) s"
+            echo "$word $case_name ($DRIVER, $turn of $REPEAT): $seconds s"
         done
     done
 }
 
-# run_cases_at_once: the same, for cases that wait for most of their time: each is a script of its own, beside the others.
+# run_cases_at_once: the same, for cases that wait for most of their time: each is a script of its
+# own, beside the others.
 run_cases_at_once() {
     # shellcheck disable=SC2086  # a list
     set -- $CASES
@@ -390,27 +405,48 @@ run_cases_at_once() {
     done
     # shellcheck disable=SC2086  # a list
     wait $cases_running
+    summary='^\([0-9]*\) checks, \([0-9]*\) failed, \([0-9]*\) cases skipped$'
     for case_name; do
-        # Its last line, of finish, has its counts.
+        # The last line, printed by finish, has the counts.
         sed '$d' "$outputs/$case_name"
-        counts=$(sed -n '$s/^\([0-9]*\) checks, \([0-9]*\) failed, \([0-9]*\) cases skipped$/\1 \2 \3/p' "$outputs/$case_name")
+        counts=$(sed -n "\$s/$summary/\1 \2 \3/p" "$outputs/$case_name")
         read -r checked failed skipped <<END
 $counts
 END
         [ -n "$counts" ] || tail -n 1 "$outputs/$case_name"
         check "$case_name comes to its end" [ -n "$counts" ]
-        checks=$((checks + ${checked:-0})) failures=$((failures + ${failed:-0})) skips=$((skips + ${skipped:-0}))
+        checks=$((checks + ${checked:-0}))
+        failures=$((failures + ${failed:-0}))
+        skips=$((skips + ${skipped:-0}))
     done
     rm -r "$outputs"
 }
+
+# A machine that runs nothing for this long breaks promises that are kept in seconds.
+STALL_MS=1000
 
 run_case() {
     checked=$checks
     unclear=
     UNPRIVILEGED=$usual_rights
+    stalls=$(mktemp)
+    "$RINGMASTER_BIN/lag" longest >"$stalls" &
+    stall_watch=$!
     "$case_name"
-    [ "$checks" -gt "$checked" ] || [ "$skips" -gt "$skipped" ] || check "$case_name checks something" false
+    [ "$checks" -gt "$checked" ] || [ "$skips" -gt "$skipped" ] ||
+        check "$case_name checks something" false
     case_ends
+    kill "$stall_watch"
+    wait "$stall_watch"
+    longest=$(cat "$stalls")
+    rm "$stalls"
+    [ "$failures" -gt "$before" ] || return 0
+    echo "  the longest stall of the machine meanwhile: ${longest:-?} ms"
+    if [ "${longest:-0}" -ge "$STALL_MS" ] && [ "$try" -lt 3 ]; then
+        unclear="a check failed, and the machine stalled for $longest ms"
+        echo "  unclear: $unclear"
+        failures=$before
+    fi
 }
 
 # finish: the script's last line.

@@ -33,7 +33,7 @@ int nanosleep(const struct timespec *asked, struct timespec *left) {
 static int64_t turn(int64_t more, int64_t ahead) {
     over = more;
     gain = ahead;
-    return lag_turn();
+    return lag_turn(LAG_REST);
 }
 
 static void what_sleep_took_too_long_is_late(void) {
