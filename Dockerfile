@@ -1,25 +1,25 @@
-# ringmaster and ringtrain in one image. `sh docker/build.sh` builds it.
+# The image with ringmaster and ringtrain. `sh docker/build.sh` builds it.
 #
-#   RINGMASTER_CUDA   ON: with the CUDA backend. The build stage then stands on NVIDIA's image with
-#                     the toolkit, and of its libraries the image gets those that ringtrain needs;
-#                     absent: without
-#   RINGMASTER_CUDNN   OFF: with CUDA, but without cuDNN, so that networks with convolutions run on the
-#                     CPU; ON where absent
-#   RINGMASTER_CUDA_ARCHITECTURES   for these GPUs, "80;89;90;100" where absent
+#   RINGMASTER_CUDA   ON adds the CUDA backend: the build stage is then based on NVIDIA's image with
+#                     the toolkit, and the image gets the CUDA libraries that ringtrain needs. By
+#                     default there is none
+#   RINGMASTER_CUDNN  OFF leaves cuDNN out of a build with CUDA, so that networks with convolutions
+#                     run on the CPU. ON by default
+#   RINGMASTER_CUDA_ARCHITECTURES   GPU architectures, "80;89;90;100" by default
 #   BASE              base of the image: Debian 12, with CUDA Ubuntu 24.04
 #   BUILD_BASE        base of the build stage, of the same distribution; with CUDA any that has the
 #                     toolkit, cuDNN 9 and NCCL. docker/cuda_base.sh makes one on Debian 12
-#   RINGMASTER_SEED   the image's seed for the control link; a random one where absent
-#   RINGMASTER_VERSION, RINGMASTER_REVISION   for the image's labels: docker/build.sh tells them
+#   RINGMASTER_SEED   the image's seed for the control link, by default a random one
+#   RINGMASTER_VERSION, RINGMASTER_REVISION   for the image's labels, which docker/build.sh sets
 #
-# No ENTRYPOINT: `docker run IMAGE train`, `docker run IMAGE` and SageMaker start the job, any other
-# command runs as it is.
+# There is no ENTRYPOINT: `docker run IMAGE train`, `docker run IMAGE` and SageMaker start the job,
+# and any other command runs as it is.
 ARG RINGMASTER_CUDA
 ARG BASE=${RINGMASTER_CUDA:+ubuntu:24.04}
 ARG BUILD_BASE=${RINGMASTER_CUDA:+nvidia/cuda:13.0.0-cudnn-devel-ubuntu24.04}
 
 FROM ${BUILD_BASE:-${BASE:-debian:bookworm-slim}} AS build
-# Wheels that docker/build.sh brought are used; only without them is something downloaded here.
+# Uses the wheels that docker/build.sh has fetched; only without them does this step fetch any.
 COPY docker /src/docker
 ARG RINGMASTER_CUDA
 RUN apt-get update -qq && sh /src/docker/without.sh build && \
@@ -53,16 +53,17 @@ RUN cmake -G Ninja -S /src -B /build -DCMAKE_BUILD_TYPE=Release -DRINGMASTER_TES
         cp -r /opt/onednn/share/doc/onednn /out/usr/local/share/doc/; \
     fi && \
     rm -rf /build
-# A step of its own: what was compiled stays in the engine's cache when this stage's image is removed.
+# A step of its own keeps the build in the engine's cache when this stage's image is removed.
 WORKDIR /out
 
-# What both programs stand on. It needs nothing of the stage before, and is made at the same time.
+# The base that both programs run on. It does not depend on the build stage, and both are built in
+# parallel.
 FROM ${BASE:-debian:bookworm-slim} AS run
 ARG RINGMASTER_CUDA
-# What NVIDIA's container run time goes by: the base's own words where it has some; empty is nothing.
+# NVIDIA's container runtime reads these: the base's own values if it has any; empty means none.
 ENV NVIDIA_VISIBLE_DEVICES=${NVIDIA_VISIBLE_DEVICES:-${RINGMASTER_CUDA:+all}} \
     NVIDIA_DRIVER_CAPABILITIES=${NVIDIA_DRIVER_CAPABILITIES:-${RINGMASTER_CUDA:+compute,utility}}
-# Nothing here makes another user of who starts it: su, mount and their like lose their bits.
+# No program changes its user: su, mount and the like lose their setuid and setgid bits.
 COPY docker/packages.sh docker/without.sh /tmp/
 RUN apt-get update -qq && sh /tmp/without.sh run && \
     sh /tmp/packages.sh install run mpi && \
@@ -75,7 +76,7 @@ RUN apt-get update -qq && sh /tmp/without.sh run && \
 FROM run
 COPY --from=build /out/ /
 COPY docker/contents.sh /tmp/
-# What it consists of, for people and their scanners; the seed, which comes later, is not part of it.
+# The SBOM, for people and scanners; the seed, which is made later, is not part of it.
 RUN ldconfig && mkdir -p /usr/local/share/doc/ringmaster && \
     sh /tmp/contents.sh sbom >/usr/local/share/doc/ringmaster/sbom.spdx.json && rm /tmp/contents.sh
 CMD ["train"]
@@ -87,7 +88,8 @@ LABEL org.opencontainers.image.title="ringmaster" \
     org.opencontainers.image.licenses="Apache-2.0" \
     org.opencontainers.image.version="$RINGMASTER_VERSION" \
     org.opencontainers.image.revision="$RINGMASTER_REVISION"
-# Last, so that a new seed changes this layer alone. It keeps out nobody who can pull the image.
+# The seed is last, so that a new one changes only this layer. Anyone who can pull the image can
+# read it.
 ARG RINGMASTER_SEED
 RUN mkdir -p /etc/ringmaster && umask 077 && \
     if [ -n "$RINGMASTER_SEED" ]; then printf '%s\n' "$RINGMASTER_SEED"; \

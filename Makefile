@@ -1,4 +1,4 @@
-# Short names for the commands of docs/contributing/testing.md.
+# Short names for the commands in docs/contributing/testing.md.
 PRESET ?= release
 BUILD = build/$(PRESET)
 

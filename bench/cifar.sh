@@ -1,13 +1,14 @@
 #!/bin/sh
-# CIFAR-10 as JPEGs on the CPU: a ResNet-20 by the recipe cifar-he, cut to fewer epochs, by ringtrain
-# and by PyTorch: top-1 on the test set and seconds, decoding included, a line for each side.
+# Trains a ResNet-20 on CIFAR-10 as JPEGs on the CPU, by the recipe cifar-he with fewer epochs, with
+# ringtrain and with PyTorch. Prints top-1 on the test set and seconds, decoding included, a line
+# for each side.
 #
 #   RINGMASTER_DATA=DIR sh bench/cifar.sh [SEED...]          default seed 0
 #
 #   RINGMASTER_DATA   a folder with cifar10-jpg/{train,test}/CLASS/*.jpg or cifar10-jpg.tar.gz
 #   EPOCHS            default 28; the rate falls after a half and three quarters of them
 #   PYTHON            a Python with torch and Pillow, default python3
-#   PRESET            of the build that is measured, default release
+#   PRESET            preset of the build that is measured, default release
 #   SIDES             which sides train, default "ringtrain torch"
 #   OUT               a folder that keeps models and logs
 # shellcheck disable=SC2154,SC2034  # variables of and for classes_env.sh
@@ -23,8 +24,8 @@ SET=cifar10-jpg
 train_ringtrain() {
     started=$(date +%s)
     "$ringtrain" train --data "$data/train" --validation "$data/test" --recipe cifar-he \
-        --epochs "$epochs" --milestones "$((epochs / 2)),$((epochs * 3 / 4))" --cache ram --seed "$1" \
-        --eval-every 0 --report-every 390 --log metrics --resume none \
+        --epochs "$epochs" --milestones "$((epochs / 2)),$((epochs * 3 / 4))" --cache ram \
+        --seed "$1" --eval-every 0 --report-every 390 --log metrics --resume none \
         --model-dir "$out/model-$1" --checkpoint-dir "$work/checkpoints-$1" \
         </dev/null >"$out/ringtrain-$1.out" 2>"$out/ringtrain-$1.log"
     top1=$(sed -n 's/^eval .*top1=\([0-9.]*\).*/\1/p' "$out/ringtrain-$1.out" | tail -n 1)

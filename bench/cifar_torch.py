@@ -1,5 +1,5 @@
-"""PyTorch's side of bench/cifar.sh and bench/cifar_cuda.sh: the same ResNet-20 and recipe. All pictures
-are decoded once by all cores and lie on the device from then on; they are cropped and mirrored there.
+"""PyTorch's side of bench/cifar.sh and bench/cifar_cuda.sh: the same ResNet-20 and recipe. All
+cores decode the pictures once; they then stay on the device, which crops and mirrors them.
 
     cifar_torch.py DATA EPOCHS [cosine|he]
 
@@ -25,8 +25,8 @@ except ImportError as error:
     sys.exit(77)
 
 RECIPES = {
-    "cosine": types.SimpleNamespace(device="cuda", batch=256, peak=0.2, warm_epochs=2, nesterov=True,
-                                    weight_decay=5e-4, label_smoothing=0.1),
+    "cosine": types.SimpleNamespace(device="cuda", batch=256, peak=0.2, warm_epochs=2,
+                                    nesterov=True, weight_decay=5e-4, label_smoothing=0.1),
     "he": types.SimpleNamespace(device="cpu", batch=128, peak=0.1, warm_epochs=0, nesterov=False,
                                 weight_decay=1e-4, label_smoothing=0),
 }
@@ -94,14 +94,15 @@ def crops(images):
 
 
 def he_initial(model):
-    """The weights' distribution of He et al., as torchvision's ResNets draw it."""
+    """Draws convolution weights from He et al.'s distribution, as torchvision's ResNets do."""
     for module in model.modules():
         if isinstance(module, nn.Conv2d):
             nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
 
 
 def rate_at(recipe, name, step, steps, epochs):
-    """The learning rate of a step: warm-up and cosine, or He's falls after a half and three quarters."""
+    """Returns a step's learning rate: warm-up and cosine, or He et al.'s two drops, after a half
+    and three quarters."""
     if name == "he":
         return recipe.peak * 0.1 ** sum(step >= steps * epochs * part for part in (0.5, 0.75))
     warm, total = recipe.warm_epochs * steps, epochs * steps

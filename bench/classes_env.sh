@@ -1,13 +1,13 @@
-# What the benches of classifiers beside PyTorch start from: source it from the root of the tree, with
-# the name of a set in SET. Their words are the seeds.
+# Sets up the benchmarks of classifiers beside PyTorch; source it from the root of the tree, with
+# the name of a set in SET. The scripts' arguments are the seeds.
 #
 #   RINGMASTER_DATA   a folder with SET, or with SET.tar.gz, which is unpacked
 #   PYTHON            a Python with torch and torchvision, default python3
-#   PRESET            of the build that is measured, default release
+#   PRESET            preset of the build that is measured, default release
 #   OUT               a folder that keeps models and logs
 #
-# It sets python, ringtrain, work (a folder that goes at the end), out and data.
-# shellcheck shell=sh disable=SC2034  # read by who sources it
+# It sets python, ringtrain, work (a folder that is removed at the end), out and data.
+# shellcheck shell=sh disable=SC2034  # used by the scripts that source it
 
 [ -n "${RINGMASTER_DATA:-}" ] || { echo "RINGMASTER_DATA names no folder" >&2; exit 64; }
 python=${PYTHON:-python3}

@@ -41,7 +41,8 @@ def run(command, out):
     if os.waitstatus_to_exitcode(status) != 0:
         sys.exit(f"failed: {' '.join(command[:3])}")
     numbers = json.load(open(out))
-    return {"seconds": seconds, "cpu": usage.ru_utime + usage.ru_stime, "mb": usage.ru_maxrss / 1024,
+    return {"seconds": seconds, "cpu": usage.ru_utime + usage.ru_stime,
+            "mb": usage.ru_maxrss / 1024,
             "stats": [numbers[k]["stats"] for k in ("bbox", "segm")]}
 
 
@@ -62,14 +63,16 @@ def main():
         for _ in range(args.rounds):
             for name, command in commands.items():
                 rows[name].append(run(command, out))
-    print(f"{'program':18} {'seconds':>8} {'cpu s':>8} {'peak MB':>8} {'times ours':>11}  (medians of {args.rounds})")
+    print(f"{'program':18} {'seconds':>8} {'cpu s':>8} {'peak MB':>8} {'times ours':>11}"
+          f"  (medians of {args.rounds})")
     median = {n: {k: statistics.median(r[k] for r in rs) for k in ("seconds", "cpu", "mb")}
               for n, rs in rows.items()}
     for name, m in median.items():
         ratio = m["seconds"] / median["ringtrain"]["seconds"]
         print(f"{name:18} {m['seconds']:8.2f} {m['cpu']:8.2f} {m['mb']:8.0f} {ratio:11.2f}")
     same = rows["ringtrain"][0]["stats"] == rows["pycocotools"][0]["stats"]
-    print(f"twelve numbers, bbox and segm: {'the same as' if same else 'NOT those of'} pycocotools to the last bit")
+    print(f"twelve numbers, bbox and segm: {'the same as' if same else 'NOT those of'} pycocotools "
+          "to the last bit")
     print("AP", *(f"{s[0]:.6f}" for s in rows["ringtrain"][0]["stats"]))
     sys.exit(0 if same else 1)
 

@@ -1,9 +1,9 @@
 #!/bin/sh
-# COCO evaluation beside pycocotools and faster_coco_eval, and the making of an index.
+# Measures COCO evaluation beside pycocotools and faster_coco_eval, and the building of an index.
 #
 #   sh bench/coco_eval.sh
 #   PRESET=release  PYTHON=python3 with numpy, pycocotools and faster-coco-eval (PyPI)  ROUNDS=3
-#   KEEP=folder for the synthetic files (1 GB), made there when missing
+#   KEEP=a folder that keeps the synthetic files (1 GB)
 set -eu
 cd "$(dirname "$0")/.."
 PRESET=${PRESET:-release}
@@ -19,7 +19,7 @@ else
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT INT TERM
 fi
-make_file() { # NAME ARGUMENTS...: once
+make_file() { # NAME ARGUMENTS...: makes the file unless it exists
     name=$1
     shift
     [ -e "$work/$name" ] && return

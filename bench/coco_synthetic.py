@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Writes synthetic COCO files of a given size, the same for the same seed.
+"""Writes synthetic COCO files of a given size; the same seed gives the same files.
 
     python3 bench/coco_synthetic.py annotations OUT.json --images 5000 --objects 36000
     python3 bench/coco_synthetic.py results OUT.json --annotations IN.json --each 100
 
-Objects are polygons of about 25 corners with two decimals, as COCO's; one in a hundred is a crowd of
-runs. Detections are perturbed objects (boxes and masks as COCO writes them), filled up with random
-ones to EACH an image. Needs numpy, and pycocotools for the masks' strings.
+Objects are polygons of about 25 corners with two decimals, as in COCO; one in a hundred is a crowd
+in run-length encoding. Detections are perturbed objects (boxes and masks as COCO writes them) and
+random ones, EACH per image. Needs numpy, and pycocotools to encode the masks.
 """
 import argparse
 import json
@@ -40,13 +40,13 @@ def crowd_runs(rng, width, height):
 
 
 def object_text(rng, width, height, average):
-    """One annotation without its ids, as JSON text."""
+    """Returns one annotation as JSON text, without its ids and the closing brace."""
     box = boxes_of(rng, 1, width, height)[0]
     crowd = int(rng.random() < 0.01)
     if crowd:
         segment = {"counts": crowd_runs(rng, width, height), "size": [height, width]}
     else:
-        # Corners are scattered about COCO's mean number of them.
+        # The number of corners varies around COCO's mean.
         segment = [corners(rng, *box, int(rng.integers(8, average * 2 - 8))).tolist()]
     return json.dumps({"segmentation": segment, "area": round(float(box[2] * box[3] * 0.6), 4),
                        "iscrowd": crowd, "bbox": box.round(2).tolist(),
@@ -56,7 +56,7 @@ def object_text(rng, width, height, average):
 def write_annotations(args):
     rng = np.random.default_rng(args.seed)
     per_image = rng.multinomial(args.objects, np.ones(args.images) / args.images)
-    # Above POOL, objects come again: making their text is what takes time here.
+    # Objects are reused from a pool of at most POOL, as generating their text is slow.
     forms = [(640, 480), (480, 640)]
     pools = [[object_text(rng, *form, args.corners) for _ in range(min(args.objects, args.pool))]
              for form in forms]
@@ -66,7 +66,8 @@ def write_annotations(args):
         shapes = (rng.random(args.images) < 0.4).astype(int)
         for i, shape in enumerate(shapes):
             w, h = forms[shape]
-            image = {"license": 1, "file_name": f"{i + 1:012d}.jpg", "height": h, "width": w, "id": i + 1,
+            image = {"license": 1, "file_name": f"{i + 1:012d}.jpg", "height": h, "width": w,
+                     "id": i + 1,
                      "coco_url": f"http://images.example.org/train/{i + 1:012d}.jpg"}
             out.write((", " if i else "") + json.dumps(image))
         out.write('], "annotations": [')
@@ -110,7 +111,8 @@ def write_results(args):
             for box, label, score, rle in zip(boxes, labels, scores, strings):
                 record = {"image_id": image["id"], "category_id": int(label), "bbox": box.tolist(),
                           "score": float(score),
-                          "segmentation": {"size": [height, width], "counts": rle["counts"].decode()}}
+                          "segmentation": {"size": [height, width],
+                                           "counts": rle["counts"].decode()}}
                 out.write(("" if first else ", ") + json.dumps(record))
                 first = False
         out.write("]")

@@ -1,9 +1,9 @@
-"""How far the trainer's crops lie from torchvision's, pixel by pixel.
+"""Measures how far the trainer's crops differ from torchvision's, pixel by pixel.
 
     python bench/crops_torch.py FOLDER [SIDE]
 
-FOLDER holds class folders of JPEGs; build/release/bench/bench_crops makes our side, with its random
-boxes handed to torchvision. Needs torchvision and numpy. Prints the largest and the mean difference
+FOLDER has class folders of JPEGs. build/release/bench/bench_crops makes our crops, and torchvision
+uses the same random boxes. Needs torchvision and numpy. Prints the largest and the mean difference
 in steps of 1/255, and the worst picture's mean.
 """
 import subprocess

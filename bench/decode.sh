@@ -1,6 +1,7 @@
 #!/bin/sh
-# Images a second of the input pipeline on this machine: decoding alone, with resampling, and
-# through the loader; of original JPEGs, and of shards that `ringtrain prepare` has scaled or decoded.
+# Measures images per second of the input pipeline on this machine: decoding alone, with resampling,
+# and through the loader, for original JPEGs and for shards that `ringtrain prepare` has scaled or
+# decoded.
 #
 #   sh bench/decode.sh
 #   PRESET=release  THREADS=all cores  RINGMASTER_DATA=folder with imagenet-sample.tar.gz or an
@@ -31,7 +32,8 @@ fi
 echo "ImageNet, original sizes:"
 "$program" "$sample" "$THREADS"
 for raw in false true; do
-    "build/$PRESET/bin/ringtrain" prepare folder "$sample" "$work/raw-$raw" --resize 256 --raw "$raw" >/dev/null 2>&1
+    "build/$PRESET/bin/ringtrain" prepare folder "$sample" "$work/raw-$raw" --resize 256 \
+        --raw "$raw" >/dev/null 2>&1
     echo "ImageNet, short side 256, raw $raw:"
     "$program" "$work/raw-$raw" "$THREADS"
 done

@@ -1,10 +1,12 @@
-"""What hosts gain that pass on what the first of them has fetched: a server of this machine, all of whose connections
-together give so much and no more, and HOSTS children as hosts start them, each with a folder of its own.
+"""Measures what hosts gain if only the first one fetches and they pass the data on. A local server
+limits the total rate of all its connections, and HOSTS child processes stand in for the hosts, each
+with a folder of its own.
 
     python3 bench/fetch_once.py [BIN] [MIB] [MIB_PER_SECOND] [HOSTS]
 
-prints, of the same 64 objects: how long it takes until the last host has all of them where each fetches for itself, and
-where they pass on (RINGMASTER_FETCH_ONCE), with the bytes that the server has sent. The ratio of one run decides."""
+prints how long it takes until the last host has all of the same 64 objects, if each host fetches
+them itself and if they pass them on (RINGMASTER_FETCH_ONCE), with the bytes that the server has
+sent. Compare ratios of one run only."""
 import fcntl
 import hashlib
 import json
@@ -29,7 +31,7 @@ SUM = hashlib.md5(DATA).hexdigest()
 
 
 class Line:
-    """The server's one way out: whoever sends takes the next free moment of it."""
+    """The server's link, which all connections share: each sender waits for its turn."""
 
     def __init__(self):
         self.lock = threading.Lock()
@@ -56,9 +58,13 @@ class Server(BaseHTTPRequestHandler):
     def do_GET(self):
         body, etag = DATA, SUM
         if "list-type" in self.path:
-            page = "".join(f"<Contents><Key>set/{i:02}</Key><Size>{len(DATA)}</Size><ETag>&quot;{SUM}&quot;</ETag>"
-                           "<LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents>" for i in range(OBJECTS))
-            body, etag = f"<ListBucketResult><IsTruncated>false</IsTruncated>{page}</ListBucketResult>".encode(), "page"
+            page = "".join(
+                f"<Contents><Key>set/{i:02}</Key><Size>{len(DATA)}</Size>"
+                f"<ETag>&quot;{SUM}&quot;</ETag>"
+                "<LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents>"
+                for i in range(OBJECTS))
+            body, etag = ("<ListBucketResult><IsTruncated>false</IsTruncated>"
+                          f"{page}</ListBucketResult>").encode(), "page"
         self.send_response(200)
         self.send_header("content-length", str(len(body)))
         self.send_header("etag", f'"{etag}"')
@@ -69,10 +75,10 @@ class Server(BaseHTTPRequestHandler):
 
 
 def start(port, folder, door):
-    """As a host's first process starts it; DOOR is what the order says of passing on."""
+    """Starts ringmaster-transfer as a host's PID 1 does; DOOR is the order's part on passing on."""
     order = {"seconds": 600, "environment": [
-        f"AWS_ENDPOINT_URL_S3=http://127.0.0.1:{port}", "AWS_ACCESS_KEY_ID=AKID", "AWS_SECRET_ACCESS_KEY=bench",
-        "AWS_REGION=us-east-1", "AWS_EC2_METADATA_DISABLED=true"],
+        f"AWS_ENDPOINT_URL_S3=http://127.0.0.1:{port}", "AWS_ACCESS_KEY_ID=AKID",
+        "AWS_SECRET_ACCESS_KEY=bench", "AWS_REGION=us-east-1", "AWS_EC2_METADATA_DISABLED=true"],
         "tasks": [{"what": "train", "from": "s3://bucket/set", "to": folder, "pass": True}]}
     keep = []
     if door:
@@ -83,26 +89,27 @@ def start(port, folder, door):
     os.lseek(fd, 0, os.SEEK_SET)
     fcntl.fcntl(fd, fcntl.F_ADD_SEALS,
                 fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE)
-    child = subprocess.Popen([f"{BIN}/ringmaster-transfer", str(fd)], pass_fds=[fd, *keep], stdout=subprocess.PIPE,
-                             stderr=subprocess.PIPE, text=True)
+    child = subprocess.Popen([f"{BIN}/ringmaster-transfer", str(fd)], pass_fds=[fd, *keep],
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     os.close(fd)
     return child
 
 
 def doors():
-    """Of each host: host N asks host (N - 1) / 2."""
+    """Yields each host's listener and door: host N asks host (N - 1) / 2."""
     listeners = [socket.create_server(("127.0.0.1", 0)) for _ in range(HOSTS)]
     key = secrets.token_hex(48)
     for i, listener in enumerate(listeners):
         door = {"listener": listener.fileno(), "key": key}
         if i > 0:
             asked = listeners[(i - 1) // 2].getsockname()[1]
-            door |= {"from": f"https://127.0.0.1:{asked}", "name": f"host-{(i - 1) // 2}", "patience": 10}
+            door |= {"from": f"https://127.0.0.1:{asked}", "name": f"host-{(i - 1) // 2}",
+                     "patience": 10}
         yield listener, door
 
 
 def all_here(child):
-    """Until it says that all is here, or ends."""
+    """Waits until CHILD reports that it has everything, or ends."""
     for line in child.stdout:
         if line == "all is here\n":
             return
@@ -124,7 +131,8 @@ def measure(port, what, pairs):
             for j in range(OBJECTS):
                 with open(f"{folder}/{i}/{j:02}", "rb") as file:
                     assert hashlib.md5(file.read()).hexdigest() == SUM
-    print(f"  {what:50} {took:6.2f} s, {LINE.sent / (1 << 20):7.1f} MiB sent by the source", flush=True)
+    print(f"  {what:50} {took:6.2f} s, {LINE.sent / (1 << 20):7.1f} MiB sent by the source",
+          flush=True)
     return took
 
 

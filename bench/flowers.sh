@@ -1,19 +1,19 @@
 #!/bin/sh
-# The flowers recipe, by ringtrain in three ranks and by PyTorch in one process, from the same
-# initial weights: top-1 on 860 pictures and seconds, a line for each seed.
+# Trains the flowers recipe with ringtrain in three ranks and with PyTorch in one process, from the
+# same initial weights. Prints top-1 on 860 pictures and seconds, a line for each seed.
 #
 #   RINGMASTER_DATA=DIR sh bench/flowers.sh [SEED...]        default seeds 0 1 2
 #
 #   RINGMASTER_DATA   a folder with flowers/{train,val}/CLASS/*.jpg or flowers.tar.gz
 #   PYTHON            a Python with torch and torchvision, default python3
-#   PRESET            of the build that is measured, default release
-#   TORCH=0           leaves PyTorch's training out; its initial weights are used all the same
+#   PRESET            preset of the build that is measured, default release
+#   TORCH=0           leaves PyTorch's training out, but still uses its initial weights
 #   OUT               a folder that keeps models and logs
 #
 # Recipe: ResNet-18 from torchvision's initial weights, 112 px, global batch 96, 12 epochs, bf16
 # with f32 master weights, SGD with Nesterov momentum 0.9, decay 5e-4 on everything, label smoothing
-# 0.1, peak rate 0.05 after one epoch of warm-up, cosine to 0. Batch norm sees 32 pictures a rank
-# here, 96 in PyTorch.
+# 0.1, peak rate 0.05 after one epoch of warm-up, cosine to 0. Batch norm sees 32 pictures per rank
+# in ringtrain, and 96 in PyTorch.
 # shellcheck disable=SC2154,SC2034  # variables of and for classes_env.sh
 set -eu
 cd "$(dirname "$0")/.."
@@ -26,11 +26,12 @@ for seed in "$@"; do
     "$python" bench/flowers_torch.py init "$seed" "$out/init-$seed.safetensors"
     torch=-
     if [ "${TORCH:-1}" = 1 ]; then
-        torch=$("$python" bench/flowers_torch.py train "$seed" "$data" "$out/init-$seed.safetensors" \
-            2>"$out/torch-$seed.log" | tail -n 1)
+        torch=$("$python" bench/flowers_torch.py train "$seed" "$data" \
+            "$out/init-$seed.safetensors" 2>"$out/torch-$seed.log" | tail -n 1)
     fi
     started=$(date +%s)
-    mpirun --allow-run-as-root --oversubscribe --bind-to none -np 3 "$ringtrain" train --data "$data" \
+    mpirun --allow-run-as-root --oversubscribe --bind-to none -np 3 \
+        "$ringtrain" train --data "$data" \
         --model resnet18 --image-size 112 --dtype bf16 --epochs 12 --batch-size 32 --lr 0.05 \
         --lr-batch 96 --warmup-epochs 1 --schedule cosine --momentum 0.9 --nesterov true \
         --weight-decay 5e-4 --label-smoothing 0.1 --min-area 0.25 --seed "$seed" \

@@ -1,21 +1,22 @@
 #!/bin/sh
-# Everything that needs a GPU, in under ten minutes and without a network: first whether the CUDA
-# backend is right, then how fast it is. Prints a table last.
+# Runs everything that needs a GPU, in under ten minutes and without a network: it first checks that
+# the CUDA backend is correct, then measures its speed, and prints a table at the end.
 #
 #   sh bench/gpu_all.sh [PART...]         default all, in the order of the table below
 #
-#   OUT       folder of the logs, default build/gpu: summary.txt, the parts' output in log-1.txt and on,
-#             none over 8 MiB, and the reports of the measurements
+#   OUT       folder of the logs, default build/gpu: summary.txt, the parts' output in log-1.txt,
+#             log-2.txt and so on, each up to 8 MiB, and the reports of the measurements
 #   DATA      a folder with cifar10-jpg.tar.gz and pictures.tar, default .gpu/data
-#   BUDGET    seconds for everything, default 560. What does not fit is not run, and the table says so
-#   BEFORE    a second pack, of what an older revision built (gpu_pack.sh): part `before` times a training
-#             step of both, in turns. Default .gpu-before
+#   BUDGET    seconds for everything, default 560. Parts that do not fit are not run, and the table
+#             says so
+#   BEFORE    a second pack, built from an older revision (gpu_pack.sh): part `before` times a
+#             training step of both, in turns. Default .gpu-before
 #   RINGMASTER_BUILD, PYTHON   see bench/gpu_env.sh
 #
-# Programs come from .gpu (bench/gpu_pack.sh) where that is there; else they are built here from
-# what the machine has. Each part has its own time limit; one that fails leaves the others. The
-# status is 0 if no part that checks correctness failed, and 1 else; without a device every part says
-# so at once, and the status is 77.
+# Programs come from .gpu (bench/gpu_pack.sh) if that exists; otherwise they are built here with
+# what the machine has. Each part has its own time limit, and one that fails does not stop the
+# others. The exit code is 0 if no part that checks correctness failed, and 1 otherwise; without a
+# device every part is skipped, and the exit code is 77.
 # shellcheck disable=SC2154  # variables of gpu_env.sh
 set -u
 cd "$(dirname "$0")/.." || exit 2
@@ -32,8 +33,8 @@ part_max=1048576
 failures=0
 any=0
 
-# name, kind (right: failing it fails the run), limit in seconds
-# What decides what is done next comes first.
+# Columns: name, kind (a failure of kind `right` fails the run), limit in seconds.
+# The parts that decide on the next steps come first.
 parts='build right 240
 parity right 150
 network right 90
@@ -56,22 +57,22 @@ test_binary() {
     ours "$build/tests/$1"
 }
 
-# turns NAME VARIABLE: a training step with and without what VARIABLE asks for, in turns.
+# turns NAME VARIABLE: times a training step with VARIABLE off and on, in turns.
 turns() {
     for side in off on off on; do
-        echo "$1=$side $(ours env "$2=$side" BENCH_PLANS="$PLANS" "$build/bench/bench_gpu_step" step resnet50 f16 \
-            conv 256 224 2 | tail -n 1)"
+        echo "$1=$side $(ours env "$2=$side" BENCH_PLANS="$PLANS" \
+            "$build/bench/bench_gpu_step" step resnet50 f16 conv 256 224 2 | tail -n 1)"
     done | tee "$out/$1.txt"
     ! grep -qv "^$1=[a-z]* step " "$out/$1.txt"
 }
 
 run_part() {
-    # Where nvidia-smi shows a device, programs that see none have failed.
+    # If nvidia-smi shows a device, programs that find none have failed.
     export RINGMASTER_NEED_GPU=1
     export CEILINGS="$out/ceilings.txt" PLANS="$out/plans.txt"
     case $1 in
     build)
-        if [ -e "$build/revision" ]; then # a pack, which is not built here
+        if [ -e "$build/revision" ]; then # a pack is already built
             ours "$build/bin/ringtrain" version && echo "built from $(cat "$build/revision")"
             return
         fi
@@ -79,19 +80,23 @@ run_part() {
         cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DRINGMASTER_CUDA=ON \
             -DRINGMASTER_ENTRYPOINT=AUTO -DRINGMASTER_CUDA_ARCHITECTURES="${capability:-90}" &&
             cmake --build "$build" --parallel "$(nproc)" --target ringtrain weights_compare \
-                bench_gpu_step bench_gpu_ceilings bench_gpu_kernels gpu_cuda_parity gpu_cuda_network gpu_cuda_step gpu_cuda_backward &&
+                bench_gpu_step bench_gpu_ceilings bench_gpu_kernels gpu_cuda_parity \
+                gpu_cuda_network gpu_cuda_step gpu_cuda_backward &&
             ours "$build/bin/ringtrain" version
         ;;
     parity | step | network) test_binary "gpu_cuda_$1" ;;
     backward) test_binary gpu_cuda_backward && touch "$out/backward.ok" ;;
-    # Each with its own plans: what they look like may have changed between the two.
+    # Each has its own plans, as their format may differ between the two.
     before)
-        [ -x "$before/bench/bench_gpu_step" ] || { echo "skipped: no second pack in $before"; return 77; }
+        [ -x "$before/bench/bench_gpu_step" ] || {
+            echo "skipped: no second pack in $before"
+            return 77
+        }
         for side in before now before now; do
             programs=$build
             [ $side = now ] || programs=$before
-            echo "side=$side $(BENCH_PLANS=$out/plans-$side.txt ours "$programs/bench/bench_gpu_step" step resnet50 f16 \
-                conv 256 224 2 | tail -n 1)"
+            echo "side=$side $(BENCH_PLANS=$out/plans-$side.txt \
+                ours "$programs/bench/bench_gpu_step" step resnet50 f16 conv 256 224 2 | tail -n 1)"
         done | tee "$out/before.txt"
         awk 'match($0, / images_per_second=[0-9.]+/) {
                  speed = substr($0, RSTART + 19, RLENGTH - 19) + 0
@@ -101,35 +106,42 @@ run_part() {
              }
              END {
                  if (count < 4) exit 1
-                 printf "before %.1f, now %.1f images/s: %+.1f %%\n", best[0], best[1], 100 * (best[1] / best[0] - 1)
+                 printf "before %.1f, now %.1f images/s: %+.1f %%\n", best[0], best[1],
+                     100 * (best[1] / best[0] - 1)
              }' "$out/before.txt"
         ;;
-    # A training step with the own backward pass and without, in turns; only where it is right.
+    # Times a training step with and without our own backward pass, only if that is correct.
     own)
-        [ -e "$out/backward.ok" ] || { echo 'not timed: part backward has not passed'; return 77; }
+        [ -e "$out/backward.ok" ] || {
+            echo 'not timed: part backward has not passed'
+            return 77
+        }
         turns own BENCH_OWN
         ;;
-    # Small kernels that begin while others end: worth something where there are many of them.
+    # Kernels that start while the one before ends, which pays off with many small kernels.
     overlap) turns overlap BENCH_OVERLAP
         ;;
     ranks | sanitizer) ours sh "tests/gpu/test_$1.sh" ;;
     ceilings)
         ours "$build/bench/bench_gpu_ceilings" | tee "$out/ceilings.new"
-        # The other parts take this line for theirs.
+        # The other parts use this line.
         grep '^ceilings ' "$out/ceilings.new" >"$out/ceilings.txt"
         ;;
     kernels) ours "$build/bench/bench_gpu_kernels" ;;
-    # What was measured is not measured again: plans, and each level and batch once.
-    operators) RESULTS=$out/operators LEVELS='conv norm' BATCHES=256 TORCH='' sh bench/resnet_cuda.sh ;;
-    torch) RESULTS=$out/torch LEVELS='' BATCHES='' TORCH='eager graph' TORCH_BATCHES=256 PROFILE_BATCH=0 \
-        TORCH_LIMIT=70 sh bench/resnet_cuda.sh ;;
-    resnet) RESULTS=$out LEVELS=conv BATCHES='512 64 128' TORCH='' PROFILE_BATCH=0 sh bench/resnet_cuda.sh ;;
+    # Nothing is measured twice: the plans are kept, and each level and batch is run once.
+    operators)
+        RESULTS=$out/operators LEVELS='conv norm' BATCHES=256 TORCH='' sh bench/resnet_cuda.sh
+        ;;
+    torch) RESULTS=$out/torch LEVELS='' BATCHES='' TORCH='eager graph' TORCH_BATCHES=256 \
+        PROFILE_BATCH=0 TORCH_LIMIT=70 sh bench/resnet_cuda.sh ;;
+    resnet) RESULTS=$out LEVELS=conv BATCHES='512 64 128' TORCH='' PROFILE_BATCH=0 \
+        sh bench/resnet_cuda.sh ;;
     pictures) sh bench/pictures_cuda.sh "$data/pictures.tar" ;;
     cifar) TORCH=0 LIMIT=110 sh bench/cifar_cuda.sh "$data/cifar10-jpg.tar.gz" ;;
     esac
 }
 
-# Puts the part's output behind the log, its middle left out where it is long.
+# Appends the part's output to the log; the middle of long output is left out.
 keep_log() {
     size=$(wc -c <"$out/running.txt")
     log=$out/log-$piece.txt
@@ -150,7 +162,7 @@ keep_log() {
     } >>"$log"
 }
 
-# What the table says beside the result: the part's own last word.
+# Prints the summary that the table shows beside the result, from the part's output.
 last_word() {
     case $1 in
     parity | step | network | backward) grep -aE '^ *asserts' "$out/running.txt" |
@@ -202,7 +214,8 @@ if [ "${1:-}" = --part ]; then
     exit
 fi
 mkdir -p "$out" || exit 70
-rm -f "$out"/log-*.txt "$out/running.txt" "$out/summary.txt" "$out"/ceilings.* "$out"/plans*.txt "$out/backward.ok"
+rm -f "$out"/log-*.txt "$out/running.txt" "$out/summary.txt" "$out"/ceilings.* \
+    "$out"/plans*.txt "$out/backward.ok"
 
 wanted=" $* "
 for word in "$@"; do
@@ -213,7 +226,7 @@ if have_gpu; then
 else
     budget=0
 fi
-# Not a pipe: the table is this shell's.
+# This is not a pipe, so that the loop changes variables of this shell.
 while read -r name kind limit <&3; do
     case $wanted in
     '  ' | *" $name "*) ;;
@@ -229,7 +242,8 @@ $parts
 END
 rm -f "$out/running.txt" "$out/ceilings.new" "$out/backward.ok"
 for report in "$out"/torch/* "$out"/operators/*; do
-    [ ! -e "$report" ] || mv "$report" "$out/$(basename "$(dirname "$report")")-$(basename "$report")"
+    [ ! -e "$report" ] ||
+        mv "$report" "$out/$(basename "$(dirname "$report")")-$(basename "$report")"
 done
 rmdir "$out/torch" "$out/operators" 2>/dev/null
 

@@ -1,9 +1,10 @@
-# Where the scripts that need a GPU find our programs and NVIDIA's libraries: source it from the root
-# of the tree. Sets $build, an absolute path, and `ours COMMAND...`, which runs a command with them.
+# Finds our programs and NVIDIA's libraries for the scripts that need a GPU; source it from the root
+# of the tree. Sets $build, an absolute path, and defines `ours COMMAND...`, which runs a command
+# with the libraries.
 #
-#   RINGMASTER_BUILD   a folder with bin/, tests/ and bench/: default .gpu (bench/gpu_pack.sh) where
-#                      there is one, else build/cuda
-#   PYTHON             a Python, whose packages may hold cuDNN and NCCL; default python3
+#   RINGMASTER_BUILD   a folder with bin/, tests/ and bench/: default .gpu (bench/gpu_pack.sh) if it
+#                      exists, else build/cuda
+#   PYTHON             a Python that may have packages with cuDNN and NCCL; default python3
 # shellcheck shell=sh
 
 build=${RINGMASTER_BUILD:-}
@@ -17,8 +18,8 @@ case $build in
 esac
 python=${PYTHON:-python3}
 
-# The packages of NVIDIA's libraries, as PyTorch brings them, in front of the toolkit's: they fit
-# each other.
+# Prints the folders of NVIDIA's libraries in Python's packages, as PyTorch installs them. They come
+# before the toolkit's, as they match each other.
 nvidia_libraries() {
     "$python" -c '
 import glob, os
@@ -36,13 +37,13 @@ for folder in /usr/local/cuda/lib64 "${CUDA_HOME:-/usr/local/cuda}/lib64" "$buil
     [ -d "$folder" ] && gpu_libraries=${gpu_libraries:+$gpu_libraries:}$folder
 done
 
-# For PyTorch there must be none of this: it brings its own libraries.
+# Do not run PyTorch with this: it has its own libraries.
 ours() {
     env LD_LIBRARY_PATH="$gpu_libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
         PATH="$PATH:$build/mpi/bin" RINGMASTER_BIN="$build/bin" "$@"
 }
 
-# Whether a GPU answers; its name is left in $gpu_name.
+# have_gpu: succeeds if a GPU answers, and sets $gpu_name.
 have_gpu() {
     gpu_name=$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -n 1)
     [ -n "$gpu_name" ]

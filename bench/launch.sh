@@ -1,28 +1,31 @@
 #!/bin/sh
-# How fast a job comes up and goes away, and what it costs while it runs:
+# Measures how fast a job starts and ends, and what it costs while it runs:
 #
 #   sh bench/launch.sh [HOSTS...]       default: 3 8
 #   DRIVER=ns|docker  RUNS=3  LAUNCHERS="mpirun direct"
-#   TORCHRUN=VENV/bin/torchrun    of a virtual environment with PyTorch that hosts can see: not below /tmp, /opt or /run
-#   OPTIONS="-e RINGMASTER_EVENTS=0"   for the hosts, to see what something costs
+#   TORCHRUN=VENV/bin/torchrun    from a virtual environment with PyTorch that the hosts can see:
+#                                 not below /tmp, /opt or /run
+#   OPTIONS="-e RINGMASTER_EVENTS=0"   options for the hosts, to measure the cost of a feature
 #
-# Hosts are namespaces or containers on this machine, one rank each, a program without MPI that
-# sleeps 10 s. Runs of the launchers (RINGMASTER_LAUNCHER) take turns. Times are medians over RUNS.
-# Prints for each launcher, with units, and of several as multiples of the last one:
+# Hosts are namespaces or containers on this machine. Each has one rank, a program without MPI that
+# sleeps for 10 s. The launchers (RINGMASTER_LAUNCHER) run in turn. Times are medians over RUNS.
+# Prints for each launcher, with units, and, with several launchers, as multiples of the last one:
 #
 #   up        from the start of the last host to the first and the last rank in main
-#   gone      from the end of the last rank to the first and the last host out
-#   failure   from the first failure to the first and the last host out: rank 1 exits with 42 and the
-#             others hear SIGTERM
-#   mpirun    bare mpirun over ssh on the same hosts, where sshd is installed (Debian: openssh-server):
-#             from its start to the first and the last rank in main, from the last rank out to its end, and from the
-#             failure to its end; its times as multiples of ours, from the same runs
-#   torchrun  with a static rendezvous on the same hosts, where TORCHRUN is set: from the start of the last host to the
-#             first and the last rank in main, and from the last rank out to the last host out; likewise as multiples
-#   memory    of PID 1, master and worker: resident set, and its share of it (Pss)
-#   wake-ups  of PID 1 a heartbeat, over two of them, 6 s, while ranks sleep: its voluntary context
-#             switches; and how often another process took its processor away, as many that wake at
-#             once on one machine do
+#   gone      from the end of the last rank to the exit of the first and the last host
+#   failure   from the first failure to the exit of the first and the last host: rank 1 exits with
+#             42 and the others get SIGTERM
+#   mpirun    bare mpirun over ssh on the same hosts, if sshd is installed (Debian: openssh-server):
+#             from its start to the first and the last rank in main, from the exit of the last rank
+#             to its end, and from the failure to its end; also as multiples of ours from the same
+#             runs
+#   torchrun  torchrun with a static rendezvous on the same hosts, if TORCHRUN is set: from the
+#             start of the last host to the first and the last rank in main, and from the exit of
+#             the last rank to that of the last host; also as multiples of ours
+#   memory    resident set and proportional share (Pss) of PID 1, on the master and on a worker
+#   wake-ups  voluntary context switches of PID 1 per heartbeat, measured over 6 s (two heartbeats)
+#             while the ranks sleep; and how often it was preempted, as happens when many processes
+#             on one machine wake at once
 # shellcheck disable=SC2154  # lib.sh's variables
 top=$(cd "$(dirname "$0")/.." && pwd)
 UNPRIVILEGED= # both sides of a comparison start as root
@@ -36,7 +39,7 @@ LAUNCHERS=${LAUNCHERS:-mpirun direct}
 median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 field() { sed -n "s/^$2:[[:space:]]*\([0-9]*\).*/\1/p" "/proc/$1/status"; }
 share_of() { sed -n 's/^Pss:[[:space:]]*\([0-9]*\).*/\1/p' "/proc/$1/smaps_rollup"; }
-# woken NAME PID: called twice it notes how often that process woke, and was put off, in between.
+# woken NAME PID: called twice, it records how often that process woke and was preempted in between.
 woken() {
     for kind in voluntary nonvoluntary; do
         now=$(field "$2" "${kind}_ctxt_switches")
@@ -50,7 +53,7 @@ woken() {
 }
 marks() { cut -d ' ' -f 2 "$share/$1"-* | sort -n; }
 
-# all_left SECONDS [CODE]: all hosts end, each with CODE (0).
+# all_left SECONDS [CODE]: waits until all hosts have ended, each with exit code CODE (default 0).
 all_left() {
     hosts wait "$1" >/dev/null || { show_logs; exit 1; }
     for host in $everyone; do
@@ -109,7 +112,8 @@ bare_run() {
     : >"$share/fail"
     bare_by_ssh
     # shellcheck disable=SC2016  # expanded on the host
-    rank='exec env RANK=$OMPI_COMM_WORLD_RANK WORLD_SIZE=$OMPI_COMM_WORLD_SIZE sh "$0/probe.sh" "$0" "$@"'
+    rank='exec env RANK=$OMPI_COMM_WORLD_RANK WORLD_SIZE=$OMPI_COMM_WORLD_SIZE \
+        sh "$0/probe.sh" "$0" "$@"'
     start=$(now_ms)
     bare_mpirun sh -c "$rank" "$share" "$@"
     end=$(now_ms)
@@ -126,13 +130,14 @@ bare() {
     echo $((end - $(marks failed | head -n 1))) >>"$work/bare-failed"
 }
 
-# One rank a host, started on all hosts at once; its agents are all that runs there.
+# Runs one rank per host, started on all hosts at once; only torchrun's agents run there.
 torchrun() {
     ring "$size"
     cp "$system/probe.sh" "$share/"
     for host in $everyone; do
-        LAUNCHER='' hosts start "$host" -- "$TORCHRUN" --nnodes "$size" --nproc-per-node 1 --node-rank $((host - 1)) \
-            --master-addr "$(hosts name 1)" --master-port 29400 --no-python sh "$share/probe.sh" "$share" 10
+        LAUNCHER='' hosts start "$host" -- "$TORCHRUN" --nnodes "$size" --nproc-per-node 1 \
+            --node-rank $((host - 1)) --master-addr "$(hosts name 1)" --master-port 29400 \
+            --no-python sh "$share/probe.sh" "$share" 10
     done
     last_start=$(now_ms)
     [ "$DRIVER" = docker ] || last_start=$(cat "$RING/host-$size/started")
@@ -147,33 +152,41 @@ torchrun() {
 work=$(mktemp -d)
 trap 'ring_down; rm -rf "$work"' EXIT
 m() { median <"$work/$1"; }
-# tenths FILE: its median, in tenths, as a decimal.
+# tenths FILE: prints the median of FILE, which is in tenths, as a decimal.
 tenths() { echo "$(($(m "$1") / 10)).$(($(m "$1") % 10))"; }
-# multiple FILE FILE: how often the second's median goes into the first's.
+# multiple FILE FILE: prints the first file's median divided by the second's.
 multiple() { echo "$(m "$1") $(m "$2")" | awk '{ printf "%.1f", $1 / ($2 > 0 ? $2 : 1) }'; }
 report() {
     echo "  ranks started by $1:"
-    echo "    last host started to first rank in main: $(m "$1-up-first") ms, to last: $(m "$1-up-last") ms"
-    echo "    last rank out to first host out: $(m "$1-gone-first") ms, to last: $(m "$1-gone-last") ms"
-    echo "    first failure to first host out: $(m "$1-failed-first") ms, to last: $(m "$1-failed-last") ms"
-    echo "    resident set of PID 1: master $(m "$1-rss-master") KiB, worker $(m "$1-rss-worker") KiB"
+    echo "    last host started to first rank in main: $(m "$1-up-first") ms, to last: $(
+        m "$1-up-last") ms"
+    echo "    last rank out to first host out: $(m "$1-gone-first") ms, to last: $(
+        m "$1-gone-last") ms"
+    echo "    first failure to first host out: $(m "$1-failed-first") ms, to last: $(
+        m "$1-failed-last") ms"
+    echo "    resident set of PID 1: master $(m "$1-rss-master") KiB, worker $(
+        m "$1-rss-worker") KiB"
     echo "    its share (Pss): master $(m "$1-pss-master") KiB, worker $(m "$1-pss-worker") KiB"
-    echo "    wake-ups of PID 1: master $(tenths "$1-voluntary-master"), worker $(tenths "$1-voluntary-worker") a" \
+    echo "    wake-ups of PID 1: master $(tenths "$1-voluntary-master"), worker $(
+        tenths "$1-voluntary-worker") a" \
         "heartbeat; put off: $(tenths "$1-nonvoluntary-master"), $(tenths "$1-nonvoluntary-worker")"
 }
 
-# beside NAME: the times of launcher NAME as multiples of the last one's.
+# beside NAME: prints the times of launcher NAME as multiples of the last one's.
 beside() {
     [ "$1" = "$LAUNCHER" ] || echo "  $1 takes $(multiple "$1-up-first" "$LAUNCHER-up-first")," \
-        "$(multiple "$1-up-last" "$LAUNCHER-up-last"), $(multiple "$1-gone-last" "$LAUNCHER-gone-last") and" \
-        "$(multiple "$1-failed-last" "$LAUNCHER-failed-last") times as long as $LAUNCHER to the first and the last" \
+        "$(multiple "$1-up-last" "$LAUNCHER-up-last"), $(
+            multiple "$1-gone-last" "$LAUNCHER-gone-last") and" \
+        "$(
+            multiple "$1-failed-last" "$LAUNCHER-failed-last"
+        ) times as long as $LAUNCHER to the first and the last" \
         "rank in main, from the last rank out and from the failure to the last host out"
 }
 
 for size in "$@"; do
     rm -f "$work"/*
     for run in $(seq 1 "$RUNS"); do
-        for LAUNCHER in $LAUNCHERS; do # which the hosts are told (tests/system/lib.sh)
+        for LAUNCHER in $LAUNCHERS; do # tests/system/lib.sh passes it to the hosts
             one_run
             failing_run
         done
@@ -185,23 +198,31 @@ for size in "$@"; do
     for launcher in $LAUNCHERS; do report "$launcher"; done
     for launcher in $LAUNCHERS; do beside "$launcher"; done
     if has_sshd; then
-        echo "  bare mpirun over ssh: start to first rank in main: $(m bare-up-first) ms, to last: $(m bare-up) ms," \
-            "last rank out to its end: $(m bare-gone) ms, first failure to its end: $(m bare-failed) ms"
+        echo "  bare mpirun over ssh: start to first rank in main: $(
+            m bare-up-first) ms, to last: $(m bare-up) ms," \
+            "last rank out to its end: $(m bare-gone) ms, first failure to its end: $(
+                m bare-failed) ms"
         for launcher in $LAUNCHERS; do
-            echo "  that is $(multiple bare-up-first "$launcher-up-first"), $(multiple bare-up "$launcher-up-last")," \
-                "$(multiple bare-gone "$launcher-gone-last") and $(multiple bare-failed "$launcher-failed-last")" \
+            echo "  that is $(multiple bare-up-first "$launcher-up-first"), $(
+                multiple bare-up "$launcher-up-last")," \
+                "$(multiple bare-gone "$launcher-gone-last") and $(
+                    multiple bare-failed "$launcher-failed-last")" \
                 "times ours by $launcher"
         done
     else
         echo "  bare mpirun over ssh: not measured, sshd is not installed"
     fi
     if [ -n "${TORCHRUN:-}" ]; then
-        echo "  torchrun $("${TORCHRUN%/*}/python3" -c 'import torch; print(torch.__version__)'): last host started to first" \
-            "rank in main: $(m torchrun-up-first) ms, to last: $(m torchrun-up-last) ms, last rank out to last host out:" \
+        echo "  torchrun $(
+            "${TORCHRUN%/*}/python3" -c 'import torch; print(torch.__version__)'
+        ): last host started to first" \
+            "rank in main: $(m torchrun-up-first) ms, to last: $(
+                m torchrun-up-last) ms, last rank out to last host out:" \
             "$(m torchrun-gone-last) ms"
         for launcher in $LAUNCHERS; do
             echo "  that is $(multiple torchrun-up-first "$launcher-up-first")," \
-                "$(multiple torchrun-up-last "$launcher-up-last") and $(multiple torchrun-gone-last "$launcher-gone-last")" \
+                "$(multiple torchrun-up-last "$launcher-up-last") and $(
+                    multiple torchrun-gone-last "$launcher-gone-last")" \
                 "times ours by $launcher"
         done
     else

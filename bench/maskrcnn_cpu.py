@@ -1,8 +1,8 @@
 """Both sides of bench/maskrcnn_cpu.sh: DATA RINGTRAIN THREADS ROUNDS FOLDER.
 
-ringtrain makes the weights (its initial ones, saved after a step of next to no rate); both sides
-start each turn from them. Norms and the first two stages are frozen, as torchvision does with
-weights that were trained before."""
+ringtrain makes the weights: its initial ones, saved after a step with a tiny learning rate. Both
+sides start each turn from them. Norms and the first two stages are frozen, as torchvision does with
+pretrained weights."""
 import json
 import os
 import re
@@ -17,7 +17,7 @@ RATE = 1e-5
 
 
 def make_set(data, folder):
-    """A COCO folder of the eight pictures alone; the path of it."""
+    """Makes a COCO folder with only the eight pictures and returns its path."""
     with open(f"{data}/annotations/instances_train2017.json", encoding="utf-8") as file:
         coco = json.load(file)
     coco["images"] = [i for i in coco["images"] if i["id"] in IDS]
@@ -33,7 +33,7 @@ def make_set(data, folder):
 
 
 def run(command):
-    """Output and peak memory in MiB of a command."""
+    """Runs a command and returns its output and its peak memory in MiB."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         output = process.stdout.read()
         _, status, usage = os.wait4(process.pid, 0)
@@ -44,7 +44,8 @@ def run(command):
 
 
 def ringtrain(program, root, folder, threads, steps, start):
-    """Seconds a picture, peak memory, the model's file and each picture's foreground regions."""
+    """Trains with ringtrain; returns seconds per picture, peak memory, the model's file and each
+    picture's foreground regions."""
     turn = tempfile.mkdtemp(dir=folder)
     command = [program, "train", "--model", "maskrcnn_resnet50_fpn", "--data", root,
                "--backend", "cpu", "--threads", str(threads), "--batch-size", "1",
@@ -55,11 +56,12 @@ def ringtrain(program, root, folder, threads, steps, start):
     output, memory = run(command + (["--init", start] if start else []))
     rates = [float(r) for r in re.findall(r"^train .*images_per_second=([0-9.e+-]+)", output, re.M)]
     regions = re.findall(r"^train .*foreground_regions=([0-9]+)", output, re.M)
-    return sum(1 / r for r in rates) / len(rates), memory, f"{turn}/model/model.safetensors", regions
+    return (sum(1 / r for r in rates) / len(rates), memory, f"{turn}/model/model.safetensors",
+            regions)
 
 
 def weights_of(path):
-    """Tensors of a safetensors file of f32."""
+    """Returns the f32 tensors of a safetensors file by name."""
     import numpy
     import torch
     with open(path, "rb") as file:
@@ -76,14 +78,15 @@ def weights_of(path):
 
 
 def samples_of(root, name="train"):
-    """Pictures and their objects as torchvision wants them."""
+    """Yields pictures and their objects in torchvision's format."""
     import torch
     from PIL import Image
     from pycocotools import mask as masks
     from torchvision.transforms.functional import to_tensor
     with open(f"{root}/annotations/instances_{name}2017.json", encoding="utf-8") as file:
         coco = json.load(file)
-    numbers = {c["id"]: i + 1 for i, c in enumerate(sorted(coco["categories"], key=lambda c: c["id"]))}
+    numbers = {c["id"]: i + 1
+               for i, c in enumerate(sorted(coco["categories"], key=lambda c: c["id"]))}
     for image in coco["images"]:
         own = [a for a in coco["annotations"]
                if a["image_id"] == image["id"] and not a.get("iscrowd")]
@@ -99,7 +102,7 @@ def samples_of(root, name="train"):
 
 
 def torch_side(root, weights, threads, layout, pictures):
-    """Prints seconds and foreground regions of each of so many pictures' steps."""
+    """Trains on the first PICTURES pictures; prints seconds and foreground regions of each step."""
     import torch
     from torchvision.models import detection, resnet50
     from torchvision.models.detection.backbone_utils import _resnet_fpn_extractor
@@ -124,7 +127,7 @@ def torch_side(root, weights, threads, layout, pictures):
     model.roi_heads.select_training_samples = counted
     optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=RATE,
                                 momentum=0.9, weight_decay=1e-4)
-    # Its transform makes the batch: there it gets its layout.
+    # The model's transform makes the batch, so the memory format is set there.
     transform = model.transform.forward
 
     def laid_out(*arguments):
@@ -142,14 +145,14 @@ def torch_side(root, weights, threads, layout, pictures):
 
 
 def torch_turn(root, start, threads, layout, pictures):
-    """Rows of seconds and foreground regions, and peak memory."""
+    """Runs torch_side in a process of its own; returns its rows and its peak memory."""
     output, memory = run([sys.executable, __file__, "torch", root, start, threads, layout,
                           str(pictures)])
     return [line.split() for line in output.splitlines()], memory
 
 
 def faster_layout(root, start, threads):
-    """How torchvision's tensors lie when it is quicker on this machine; the first step warms up."""
+    """Returns torchvision's faster memory format on this machine; the first step is a warm-up."""
     seconds = {}
     for layout in ("contiguous_format", "channels_last"):
         steps, _ = torch_turn(root, start, threads, layout, 3)
@@ -161,7 +164,7 @@ def faster_layout(root, start, threads):
 
 
 def main():
-    """One line a turn, then the medians."""
+    """Prints one line per turn, then the medians."""
     data, program, threads, rounds, folder = sys.argv[1:6]
     root = make_set(data, folder)
     start = ringtrain(program, root, folder, threads, 1, None)[2]
@@ -175,8 +178,8 @@ def main():
         ours.append(1 / seconds)
         theirs.append(1 / other)
         ratios.append(other / seconds)
-        print(f"round {number + 1}: ringtrain {ours[-1]:.4f} images/s, {memory:.0f} MiB; torchvision "
-              f"{theirs[-1]:.4f} images/s, {torch_memory:.0f} MiB; foreground regions "
+        print(f"round {number + 1}: ringtrain {ours[-1]:.4f} images/s, {memory:.0f} MiB; "
+              f"torchvision {theirs[-1]:.4f} images/s, {torch_memory:.0f} MiB; foreground regions "
               f"{regions[-1][0]} ({' '.join(found)}) and {regions[-1][1]} "
               f"({' '.join(s[1] for s in steps)}); {ratios[-1]:.2f}x", flush=True)
     print(f"median: ringtrain {statistics.median(ours):.4f}, torchvision "

@@ -1,7 +1,7 @@
 """Both sides of bench/maskrcnn_overfit.sh: DATA RINGTRAIN THREADS SIDES FOLDER.
 
-Each side starts from its own random weights, goes on from what it left in FOLDER, and ends with
-FOLDER/{ringtrain,torch}.json, its detections in the eight pictures it has learnt from."""
+Each side starts from its own random weights, or resumes from its state in FOLDER, and finally
+writes its detections in the eight training pictures to FOLDER/{ringtrain,torch}.json."""
 import contextlib
 import io
 import json
@@ -13,8 +13,8 @@ import time
 
 from maskrcnn_cpu import samples_of
 
-# 640x480 pixels, so 400x300 here, on a canvas of 416x320: torchvision's padding, too. Without 144,
-# whose giraffes stand before each other: thinner than a mask of 28 x 28 tells.
+# These pictures have 640x480 pixels, scaled to 400x300 on a canvas of 416x320, which is also
+# torchvision's padding. 144 is left out: its giraffes overlap, and a mask of 28 x 28 is too coarse.
 IDS, SIDE, LEAST = (89, 133, 605, 192, 307, 349, 510, 532), 400, 32
 STEPS, BATCH, RATE, WARMUP, MILESTONES = 400, 4, 0.02, 60, (0.8, 0.94)
 MOMENTUM, DECAY, CLIP, REGIONS, COPIES = 0.9, 1e-4, 10, 128, 25
@@ -23,12 +23,14 @@ GOAL, WITHIN = 0.95, 0.02
 
 
 def make_set(data, root):
-    """A COCO folder of the eight pictures and their objects of LEAST pixels and more either way."""
+    """Makes a COCO folder with the eight pictures and their objects of at least LEAST pixels both
+    ways."""
     with open(f"{data}/annotations/instances_train2017.json", encoding="utf-8") as file:
         coco = json.load(file)
     coco["images"] = [i for i in coco["images"] if i["id"] in IDS]
     scale = {i["id"]: SIDE / max(i["width"], i["height"]) for i in coco["images"]}
-    coco["annotations"] = [a for a in coco["annotations"] if a["image_id"] in IDS and not a["iscrowd"]
+    coco["annotations"] = [a for a in coco["annotations"]
+                           if a["image_id"] in IDS and not a["iscrowd"]
                            and min(a["bbox"][2:]) * scale[a["image_id"]] >= LEAST]
     os.makedirs(f"{root}/annotations", exist_ok=True)
     for name in ("train", "val"):
@@ -39,7 +41,8 @@ def make_set(data, root):
 
 
 def repeated(coco, times):
-    """Every picture so often, under numbers of its own: an epoch, and with it a checkpoint, is long enough."""
+    """Repeats each picture with ids of its own, so that epochs, which end with a checkpoint, are
+    long enough."""
     images = [dict(i, id=i["id"] + 1000 * k) for k in range(times) for i in coco["images"]]
     notes = [dict(a, image_id=a["image_id"] + 1000 * k, id=len(coco["annotations"]) * k + n + 1)
              for k in range(times) for n, a in enumerate(coco["annotations"])]
@@ -47,7 +50,7 @@ def repeated(coco, times):
 
 
 def ringtrain(program, folder, threads):
-    """Trains, or goes on, and leaves the detections of the finished model."""
+    """Trains, or resumes, and writes the detections of the finished model."""
     milestones = ",".join(str(m * STEPS / EPOCH) for m in MILESTONES)
     recipe = ["--steps", STEPS, "--batch-size", BATCH, "--lr", RATE, "--lr-batch", 0,
               "--warmup-steps", WARMUP, "--milestones", milestones, "--momentum", MOMENTUM,
@@ -65,21 +68,21 @@ def ringtrain(program, folder, threads):
 
 
 def rate_at(step):
-    """As --warmup-steps and --milestones have it."""
+    """Returns the learning rate that --warmup-steps and --milestones give."""
     warm = min(1.0, 0.001 + 0.999 * step / WARMUP)
     return RATE * warm * 0.1 ** sum(step >= m * STEPS for m in MILESTONES)
 
 
 def torch_side(folder, threads):
-    """torchvision's network and the same recipe; its state lies in FOLDER/torch.pt."""
+    """Trains torchvision's network by the same recipe, with its state in FOLDER/torch.pt."""
     import torch
     from torchvision.models.detection import maskrcnn_resnet50_fpn
     torch.set_num_threads(int(threads))
     torch.manual_seed(0)
-    # Without weights torchvision's norms learn, as ours do.
+    # Without pretrained weights torchvision trains its norms, as we do.
     model = maskrcnn_resnet50_fpn(weights=None, weights_backbone=None, num_classes=81,
                                   min_size=SIDE, max_size=SIDE, box_batch_size_per_image=REGIONS)
-    model = model.to(memory_format=torch.channels_last)  # quicker on processors
+    model = model.to(memory_format=torch.channels_last)  # faster on CPUs
     optimizer = torch.optim.SGD(model.parameters(), lr=RATE, momentum=MOMENTUM, weight_decay=DECAY)
     samples, path, done = list(samples_of(f"{folder}/set", "val")), f"{folder}/torch.pt", 0
     if os.path.exists(path):
@@ -113,7 +116,7 @@ def torch_side(folder, threads):
 
 
 def detect(model, root, to):
-    """torchvision's detections in the evaluation set of ROOT, as pycocotools reads them."""
+    """Writes torchvision's detections in ROOT's evaluation set to TO, as pycocotools reads them."""
     import numpy
     import torch
     from pycocotools import mask as masks
@@ -137,7 +140,7 @@ def detect(model, root, to):
 
 
 def scores_of(root, results, kind):
-    """pycocotools' twelve numbers of KIND, "bbox" or "segm"; it takes no empty list."""
+    """Returns pycocotools' twelve numbers for KIND, "bbox" or "segm"; it accepts no empty list."""
     from pycocotools.coco import COCO
     from pycocotools.cocoeval import COCOeval
     if os.path.getsize(results) < len("[{}]"):
@@ -152,7 +155,7 @@ def scores_of(root, results, kind):
 
 
 def main():
-    """The sides that were asked for; both: which of them is the better one."""
+    """Trains the requested sides, and compares them if both are."""
     data, program, threads, sides, folder = sys.argv[1:6]
     make_set(data, f"{folder}/set")
     scores = {}

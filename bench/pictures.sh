@@ -1,12 +1,14 @@
 #!/bin/sh
-# Pictures a second a core, decoded, cropped at random and resampled to 224: of original JPEGs, of ones that `ringtrain
-# prepare` has scaled to a short side of 256, and of raw ones, beside torchvision.io and Pillow on the same files (of raw
-# ones Pillow alone, as torchvision.io reads none); then the loader on shards beside the folder they were made of, with
-# --order lanes and with --cache ram. All take turns, so that what else the machine does hits all alike: the ratios of the
-# medians are what counts.
+# Measures how many pictures per second a core decodes, crops at random and resamples to 224 px:
+# original JPEGs, JPEGs that `ringtrain prepare` has scaled to a short side of 256, and raw
+# pictures, beside torchvision.io and Pillow on the same files (Pillow alone on raw ones, which
+# torchvision.io cannot read). Then measures the loader on shards beside the folder that they were
+# made from, with --order lanes and with --cache ram. All run in turns, so that other load affects
+# all alike: the ratios of the medians are what counts.
 #
 #     RINGMASTER_DATA=DIR sh bench/pictures.sh
-#     PYTHON=VENV/bin/python ROUNDS=3     a Python with torchvision and Pillow; without it ours alone
+#     PYTHON=VENV/bin/python ROUNDS=3     a Python with torchvision and Pillow; without them only
+#                                         ours is measured
 set -eu
 cd "$(dirname "$0")/.."
 PRESET=${PRESET:-release}
@@ -21,10 +23,11 @@ trap 'priority_end; rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
 
 "$ringtrain" prepare folder "$sample" "$work/prepared" --resize 256 --format folder >/dev/null 2>&1
-"$ringtrain" prepare folder "$sample" "$work/raw" --resize 256 --raw true --format folder >/dev/null 2>&1
+"$ringtrain" prepare folder "$sample" "$work/raw" --resize 256 --raw true --format folder \
+    >/dev/null 2>&1
 "$ringtrain" prepare folder "$sample" "$work/shards" --format tar --shards 4 >/dev/null 2>&1
 
-# turn NAME COMMAND...: adds one figure.
+# turn NAME COMMAND...: adds one measurement to NAME.
 turn() {
     name=$1
     shift
@@ -52,11 +55,13 @@ while [ "$round" -lt "$ROUNDS" ]; do
     round=$((round + 1))
 done
 median() { sort -n "$work/$1.figures" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
-# row NAME OF: the median, and its ratio to that of OF.
+# row NAME OF: prints the median of NAME and its ratio to that of OF.
 row() {
-    sort -n "$work/$1.figures" | awk -v name="$1" -v median="$(median "$1")" -v of="$2" -v other="$(median "$2")" '
+    sort -n "$work/$1.figures" | awk -v name="$1" -v median="$(median "$1")" -v of="$2" \
+        -v other="$(median "$2")" '
         NR == 1 { least = $1 } { most = $1 }
-        END { printf "%-20s %8.0f images/s (%.0f to %.0f), %.2f of %s\n", name, median, least, most, median / other, of }'
+        END { printf "%-20s %8.0f images/s (%.0f to %.0f), %.2f of %s\n",
+                  name, median, least, most, median / other, of }'
 }
 for name in original $peers prepared raw; do
     for peer in ${peers:-original}; do

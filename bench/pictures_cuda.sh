@@ -1,11 +1,11 @@
 #!/bin/sh
-# Real JPEGs into a ResNet-50 on a GPU: images/s decoded, cropped and trained on, and the share of the time
-# that the step waited for pictures, with all cores beside the GPU decoding.
+# Trains a ResNet-50 on a GPU with real JPEGs, which all cores decode. Measures images/s decoded,
+# cropped and trained on, and the share of the time that the steps waited for pictures.
 #
 #   sh bench/pictures_cuda.sh DATA
 #
-#   DATA    a folder of class folders of JPEGs, or a .tar of one. Few are enough: they are read under
-#           several names, so that an epoch is long
+#   DATA    a folder of class folders of JPEGs, or a .tar of one. A few JPEGs are enough: each is
+#           read under several names, so that an epoch is long
 #   BATCH   default 256;  STEPS default 60;  THREADS that decode, default all cores
 # shellcheck disable=SC2154  # variables of gpu_env.sh
 set -u
@@ -29,7 +29,7 @@ else
 fi
 count=$(find "$work/once" -type f | wc -l)
 [ "$count" -gt 0 ] || { echo "no pictures in $data" >&2; exit 66; }
-# Hard links under new names, in two classes, until an epoch has all steps.
+# Makes hard links with new names, in two classes, until one epoch is enough for all steps.
 copies=$(((batch * steps + count - 1) / count))
 mkdir -p "$work/set/a" "$work/set/b"
 "$python" - "$work/once" "$work/set" "$copies" <<'END' || exit 66
@@ -45,17 +45,19 @@ for folder, _, names in sorted(os.walk(once)):
 END
 
 run() {
-    ours timeout --foreground 100 "$build/bin/ringtrain" train --backend cuda --validation none --model resnet50 \
-        --dtype f16 --fusion conv --batch-size "$batch" --steps "$steps" --lr 0.01 --report-every 10 \
+    ours timeout --foreground 100 "$build/bin/ringtrain" train --backend cuda --validation none \
+        --model resnet50 --dtype f16 --fusion conv --batch-size "$batch" --steps "$steps" \
+        --lr 0.01 --report-every 10 \
         --log metrics --data-threads "$threads" --resume none --model-dir "$work/model" \
         --checkpoint-dir "$work/checkpoints" "$@" >"$work/out" 2>"$work/err" ||
         { echo "ringtrain failed:"; tail -n 5 "$work/err"; exit 1; }
-    # The first rows hold the start.
+    # The first rows include the start-up.
     grep '^train ' "$work/out" | tail -n "$((steps / 10 - 2))" | awk -v what="$name" '
         { for (i = 2; i <= NF; i++) { split($i, part, "="); sum[part[1]] += part[2] } }
         END { printf "pictures %s images_per_second=%.1f data_wait=%.3f\n", what,
                      sum["images_per_second"] / NR, sum["data_wait"] / NR }'
 }
 
-echo "$count pictures of $(du -sk "$work/once" | awk -v n="$count" '{ printf "%.0f", $1 / n }') KiB, $threads threads"
+echo "$count pictures of $(
+    du -sk "$work/once" | awk -v n="$count" '{ printf "%.0f", $1 / n }') KiB, $threads threads"
 name=jpeg run --data "$work/set"

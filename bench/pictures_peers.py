@@ -1,8 +1,10 @@
-"""Images a second of processor time that another library decodes, crops at random and resamples to 224, on one thread.
+"""Measures how many images another library decodes, crops at random and resamples to 224 px per
+second of processor time, on one thread.
 
     python bench/pictures_peers.py pillow|torchvision FOLDER
 
-FOLDER has class folders of JPEGs, or for Pillow of PNM files, which are read into memory first. The crops are torchvision's RandomResizedCrop in both.
+FOLDER has class folders of JPEGs or, for Pillow, of PNM files, which are read into memory first.
+Both libraries' crops are torchvision's RandomResizedCrop.
 """
 import io
 import os
@@ -36,7 +38,8 @@ def torchvision():
     crop = v2.RandomResizedCrop(SIDE, antialias=True)  # on bytes, without floats
 
     def one(data):
-        return crop(tvio.decode_jpeg(torch.from_numpy(numpy.frombuffer(data, numpy.uint8).copy()), tvio.ImageReadMode.RGB))
+        return crop(tvio.decode_jpeg(
+            torch.from_numpy(numpy.frombuffer(data, numpy.uint8).copy()), tvio.ImageReadMode.RGB))
 
     return one
 

@@ -1,8 +1,9 @@
-# Turns before other work, for root: sourced by measurements. Programs go behind $PRIORITY.
+# Gives root's measurements priority over other work. Scripts source this file and start programs
+# with $PRIORITY before the command.
 #
-# Linux shares the cores among sessions first (sched_autogroup), so the session is raised as well. It may be
-# a user's terminal: priority_end, for the script's EXIT trap, gives it back what it had.
-# shellcheck shell=sh disable=SC2034  # its user's
+# Linux shares the cores among sessions first (sched_autogroup), so the session gets priority, too.
+# It may be a user's terminal: the script's EXIT trap calls priority_end to restore it.
+# shellcheck shell=sh disable=SC2034  # used by the scripts that source it
 PRIORITY=
 priority_had=
 if [ "$(id -u)" = 0 ]; then

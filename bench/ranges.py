@@ -1,11 +1,11 @@
-"""What it brings that one large object comes in pieces side by side: a server of this machine that gives each connection
-so much and no more, as object stores do, and then as much as it can.
+"""Measures the gain from fetching one large object in parallel pieces, from a local server that
+first limits the rate of each connection, as object stores do, and then does not.
 
     python3 bench/ranges.py [BIN] [MIB] [MIB_PER_SECOND]
 
-prints, of the same bytes: how long ringmaster-transfer takes for one object, which comes in pieces, and for 16 objects,
-which are as many streams; and how long one stream of a client of this script's takes for the one object, verified by its
-MD5 while it comes. The ratio of one run decides."""
+prints how long ringmaster-transfer takes for one object, which it fetches in pieces, and for the
+same bytes in 16 objects, which are as many streams; and how long a client in this script takes for
+the one object in one stream, with the MD5 computed on the way. Compare ratios of one run only."""
 import fcntl
 import hashlib
 import http.client
@@ -28,7 +28,7 @@ PIECE = len(DATA) // OBJECTS
 
 
 def objects(bucket):
-    """What lies in BUCKET: name and bytes of each."""
+    """Returns the objects in BUCKET: the bytes of each by name."""
     if bucket.startswith("one"):
         return {"set/all": memoryview(DATA)}
     return {f"set/{i:02}": memoryview(DATA)[i * PIECE:(i + 1) * PIECE] for i in range(OBJECTS)}
@@ -63,10 +63,12 @@ class Server(BaseHTTPRequestHandler):
         kind, _, limit = bucket.partition("-")
         if "list-type" in query:
             page = "".join(
-                f"<Contents><Key>{name}</Key><Size>{len(part)}</Size><ETag>&quot;{SUMS[kind][name]}&quot;</ETag>"
+                f"<Contents><Key>{name}</Key><Size>{len(part)}</Size>"
+                f"<ETag>&quot;{SUMS[kind][name]}&quot;</ETag>"
                 "<LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents>"
                 for name, part in objects(kind).items())
-            page = f"<ListBucketResult><IsTruncated>false</IsTruncated>{page}</ListBucketResult>".encode()
+            page = ("<ListBucketResult><IsTruncated>false</IsTruncated>"
+                    f"{page}</ListBucketResult>").encode()
             self.start(200, len(page), "page", "")
             self.wfile.write(page)
             return
@@ -85,10 +87,10 @@ class Server(BaseHTTPRequestHandler):
 
 
 def transfer(port, bucket, folder):
-    """By ringmaster-transfer, as a host's first process starts it."""
+    """Fetches BUCKET with ringmaster-transfer, started as a host's PID 1 starts it."""
     order = {"seconds": 600, "environment": [
-        f"AWS_ENDPOINT_URL_S3=http://127.0.0.1:{port}", "AWS_ACCESS_KEY_ID=AKID", "AWS_SECRET_ACCESS_KEY=bench",
-        "AWS_REGION=us-east-1", "AWS_EC2_METADATA_DISABLED=true"],
+        f"AWS_ENDPOINT_URL_S3=http://127.0.0.1:{port}", "AWS_ACCESS_KEY_ID=AKID",
+        "AWS_SECRET_ACCESS_KEY=bench", "AWS_REGION=us-east-1", "AWS_EC2_METADATA_DISABLED=true"],
         "tasks": [{"what": "train", "from": f"s3://{bucket}/set", "to": folder}]}
     fd = os.memfd_create("order", os.MFD_ALLOW_SEALING)
     os.write(fd, json.dumps(order).encode())
@@ -101,7 +103,7 @@ def transfer(port, bucket, folder):
 
 
 def stream(port, bucket, folder):
-    """By this script, in one stream."""
+    """Fetches the one object in BUCKET by this script, in one stream."""
     link, md5, room = http.client.HTTPConnection("127.0.0.1", port), hashlib.md5(), bytearray(CHUNK)
     link.request("GET", f"/{bucket}/set/all")
     answer = link.getresponse()
@@ -134,7 +136,8 @@ def main():
         for limit, words in (("-limited", f"{RATE:g} MiB/s a connection"), ("", "no limit")):
             print(f"{MIB} MiB, {words}:")
             one = measure(port, "one object in one stream, by this script", f"one{limit}", stream)
-            pieces = measure(port, "ringmaster-transfer, one object in pieces", f"one{limit}", transfer)
+            pieces = measure(port, "ringmaster-transfer, one object in pieces", f"one{limit}",
+                             transfer)
             measure(port, f"ringmaster-transfer, {OBJECTS} objects", f"many{limit}", transfer)
             print(f"  one stream takes {one / pieces:.2f} times as long as pieces")
     finally:

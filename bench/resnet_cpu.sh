@@ -1,12 +1,12 @@
 #!/bin/sh
-# Training speed of a ResNet on CPU cores, beside PyTorch: both programs are started once and take
-# turns of a few steps, so that what else the machine does hits both alike. Prints images/s of each
+# Measures the training speed of a ResNet on CPU cores, beside PyTorch: both programs are started
+# once and run a few steps in turns, so that other load affects both alike. Prints images/s of each
 # turn's best step, then best and median of all steps and their ratios.
 #
 #     sh bench/resnet_cpu.sh                  ResNet-50, 224 px, batch 16, bf16 and f32
 #     MODEL=resnet18 BATCH=32 DTYPES=bf16 ROUNDS=10 sh bench/resnet_cpu.sh
 #     PROFILE=1 sh bench/resnet_cpu.sh        also milliseconds by kind of operator, of both
-#     ISA=avx2 DTYPES=f32 sh bench/resnet_cpu.sh   both sides held to AVX2
+#     ISA=avx2 DTYPES=f32 sh bench/resnet_cpu.sh   both sides limited to AVX2
 #
 # PYTHON names a Python that has torch and torchvision (python3 -m pip install torch torchvision);
 # without one, our side is measured alone.
@@ -37,7 +37,8 @@ fail() {
 if [ ! -x "$STEP" ]; then
     { cmake --preset "$PRESET" && cmake --build "build/$PRESET" --target bench_resnet_step -j2; } \
         >/dev/null || fail "the build failed"
-    [ -x "$STEP" ] || fail "no backend cpu in this build: oneDNN is missing (docker/fetch_onednn.sh)"
+    [ -x "$STEP" ] ||
+        fail "no backend cpu in this build: oneDNN is missing (docker/fetch_onednn.sh)"
 fi
 has_torch=yes
 "$PYTHON" -c 'import torch, torchvision' 2>/dev/null || has_torch=no
@@ -46,8 +47,8 @@ dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' INT TERM
 
-# One turn: asks the program behind descriptors $1 and $2 for STEPS steps, adds their seconds to
-# file $3 and prints images/s of the best.
+# turn IN OUT FILE: makes the program on descriptors IN and OUT run STEPS steps, adds their seconds
+# to FILE and prints images/s of the best.
 turn() {
     eval "echo $STEPS >&$1"
     eval "IFS= read -r line <&$2" || fail "a measured program ended early"
@@ -56,7 +57,7 @@ turn() {
         best == 0 || $1 < best { best = $1 } END { printf "%.1f", n / best }'
 }
 
-# Best and median images/s of the seconds in file $1.
+# summary FILE: prints best and median images/s of the seconds in FILE.
 summary() {
     sort -n "$1" | awk -v n="$BATCH" '
         { t[NR] = $1 }
@@ -68,7 +69,7 @@ ratio() {
     awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", a / b }'
 }
 
-# The profile of the program behind descriptors $1 and $2.
+# table IN OUT: prints the profile of the program on descriptors IN and OUT.
 table() {
     echo profile >&"$1"
     while IFS= read -r line <&"$2"; do
@@ -90,7 +91,8 @@ measure() {
         exec 5>"$dir/in2.$dtype" 6<"$dir/out2.$dtype"
         turn 5 6 "$dir/warm" >/dev/null
     fi
-    echo "$MODEL $dtype, $SIZE px, batch $BATCH, $THREADS threads: images/s of each turn's best step"
+    echo \
+        "$MODEL $dtype, $SIZE px, batch $BATCH, $THREADS threads: images/s of each turn's best step"
     round=0
     while [ $round -lt "$ROUNDS" ]; do
         round=$((round + 1))

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Training speed of a ResNet on a GPU by batch and fusion level, beside PyTorch in the same run and
-# beside what the device can do at best; then a table of operators. Prints a report and leaves it
-# with the device's name in it.
+# Measures the training speed of a ResNet on a GPU by batch size and fusion level, beside PyTorch in
+# the same run and beside the device's measured ceilings, and makes a table of operators. Prints a
+# report and saves it in a file named after the device.
 #
 #     sh bench/resnet_cuda.sh
 #     BATCHES=256 LEVELS=conv TORCH='eager graph' sh bench/resnet_cuda.sh
@@ -11,12 +11,13 @@
 #   LEVELS, DTYPES   fusion levels: none norm conv; types: f16
 #   EACH             seconds for each measurement, default 2
 #   TORCH            PyTorch's modes: eager graph compile; none: ''
-#   TORCH_BATCHES    BATCHES, but for compile only PROFILE_BATCH; where that is 0, their first
+#   TORCH_BATCHES    batch sizes for PyTorch, default BATCHES; compile runs PROFILE_BATCH alone, or
+#                    the first of these if that is 0
 #   TORCH_LIMIT      seconds for each of PyTorch's modes, default 150
 #   PROFILE_BATCH    batch of the table of operators, default 256; 0: none
 #   RESULTS          folder of the report, default bench/results
-#   CEILINGS         file with a line of bench_gpu_ceilings, which else runs here
-#   PLANS            file that keeps cuDNN's plans as they were chosen, read and extended; default none
+#   CEILINGS         file with a line of bench_gpu_ceilings, which is run if there is none
+#   PLANS            file that keeps the chosen cuDNN plans, read and extended; default none
 # shellcheck disable=SC2154  # variables of gpu_env.sh
 set -u
 cd "$(dirname "$0")/.." || exit 2
@@ -58,13 +59,15 @@ field() {
 : >"$report"
 say "# $MODEL, $SIZE px, on $gpu_name"
 say
-say "$(date -u +%Y-%m-%d), driver $(nvidia-smi --query-gpu=driver_version --format=csv,noheader | head -n 1);" \
+say "$(date -u +%Y-%m-%d), driver $(
+    nvidia-smi --query-gpu=driver_version --format=csv,noheader | head -n 1);" \
     "$(ours "$build/bin/ringtrain" version | sed -n 's/^backend cuda: //p')"
 say
 
 ceilings=$(tail -n 1 "${CEILINGS:-/dev/null}" 2>/dev/null)
 [ -n "$ceilings" ] ||
-    ceilings=$(ours timeout --foreground 60 "$build/bench/bench_gpu_ceilings" | tail -n 1) || ceilings=
+    ceilings=$(ours timeout --foreground 60 "$build/bench/bench_gpu_ceilings" | tail -n 1) ||
+    ceilings=
 say "Ceilings, measured: ${ceilings#ceilings }"
 say
 copy=$(field copy_gbs "$ceilings")
@@ -75,13 +78,16 @@ say "| --- | --- | --- | --- | --- | --- | --- |"
 for type in $DTYPES; do
     for level in $LEVELS; do
         for batch in $BATCHES; do
-            line=$(BENCH_PLANS=$plans ours timeout --foreground 60 "$step" step "$MODEL" "$type" "$level" "$batch" \
-                "$SIZE" "$EACH" 2>&1 | tail -n 1)
+            line=$(BENCH_PLANS=$plans ours timeout --foreground 60 "$step" step "$MODEL" "$type" \
+                "$level" "$batch" "$SIZE" "$EACH" 2>&1 | tail -n 1)
             case $line in
             step*) say "| ringtrain --fusion $level | $type | $batch |" \
                 "$(field images_per_second "$line") | $(field best "$line") |" \
                 "$(field open_seconds "$line") | $(field memory_mib "$line") |" ;;
-            *) failed=1; say "| ringtrain --fusion $level | $type | $batch | failed: $line | | | |" ;;
+            *)
+                failed=1
+                say "| ringtrain --fusion $level | $type | $batch | failed: $line | | | |"
+                ;;
             esac
         done
     done
@@ -91,8 +97,9 @@ for mode in $TORCH; do
     [ "$mode" = compile ] && [ "$PROFILE_BATCH" != 0 ] && batches=$PROFILE_BATCH
     [ "$mode" = compile ] && [ "$PROFILE_BATCH" = 0 ] && batches=${TORCH_BATCHES%% *}
     # shellcheck disable=SC2086  # a list
-    timeout --foreground "$TORCH_LIMIT" "$python" bench/resnet_torch_cuda.py "$MODEL" "$SIZE" "$EACH" "$mode" \
-        $batches 2>&1 | tee -a "$report.torch" | grep '^torch mode\|^no ' | while IFS= read -r line; do
+    timeout --foreground "$TORCH_LIMIT" "$python" bench/resnet_torch_cuda.py "$MODEL" "$SIZE" \
+        "$EACH" "$mode" $batches 2>&1 | tee -a "$report.torch" |
+        grep '^torch mode\|^no ' | while IFS= read -r line; do
         case $line in
         *images_per_second=*) say "| PyTorch $mode | f16 autocast | $(field batch "$line") |" \
             "$(field images_per_second "$line") | $(field best "$line") |" \
@@ -110,13 +117,15 @@ rm -f "$report.torch"
 if [ "$PROFILE_BATCH" != 0 ] && [ -n "$copy" ]; then
     for level in $LEVELS; do
         echo "== $level"
-        BENCH_PLANS=$plans ours timeout --foreground 60 "$step" profile "$MODEL" f16 "$level" "$PROFILE_BATCH" \
-            "$SIZE" "$copy" "$product" || failed=1
+        BENCH_PLANS=$plans ours timeout --foreground 60 "$step" profile "$MODEL" f16 "$level" \
+            "$PROFILE_BATCH" "$SIZE" "$copy" "$product" || failed=1
     done >"$profile" 2>&1
     say
     say "Operators by kind at batch $PROFILE_BATCH, each timed between two events on the queue (all of" \
         "them: $(basename "$profile")):"
-    awk '/^== / { print "\n" $0 } /^by kind/ { on = 1 } on { print "    " $0 } /^the whole step/ { on = 0 }' \
-        "$profile" | tee -a "$report"
+    awk '/^== / { print "\n" $0 }
+        /^by kind/ { on = 1 }
+        on { print "    " $0 }
+        /^the whole step/ { on = 0 }' "$profile" | tee -a "$report"
 fi
 exit $failed

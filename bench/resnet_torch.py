@@ -1,11 +1,12 @@
-"""The other side of bench/resnet_cpu.sh: training steps of torchvision's ResNet in PyTorch.
+"""PyTorch's side of bench/resnet_cpu.sh: training steps of torchvision's ResNet.
 
     resnet_torch.py MODEL f32|bf16 BATCH SIZE THREADS
 
-As bench/resnet_step.c: a number of steps a line on stdin, a line of their seconds on stdout; for
-"profile" milliseconds of one step by kind of operator, each the best of a few steps, without what it
-calls. The convolutions' gradients are one operator here.
-PyTorch as its documents advise for CPUs: channels_last, bf16 autocast around forward and loss.
+Works like bench/resnet_step.c: for each line on stdin with a number of steps it prints a line with
+their seconds; for "profile" it prints milliseconds of one step by kind of operator, each the best
+of a few steps, without the operators that it calls. A convolution's gradients are one operator.
+PyTorch runs as its documentation advises for CPUs: channels_last, bf16 autocast around forward and
+loss.
 """
 
 import sys

@@ -6,9 +6,9 @@ MODE   eager     channels_last, f16 autocast, fused SGD
        graph     the same, the whole step as one CUDA graph
        compile   the same, the model through torch.compile(mode="max-autotune")
 
-A line for each batch: images/s of the median round and of the best one. The pictures lie on the
-GPU from the start and nothing is unscaled or checked for overflow: both in PyTorch's favour. Status
-77: no device.
+Prints a line for each batch size: images/s of the median round and of the best one. The pictures
+are on the GPU from the start, and gradients are neither unscaled nor checked for overflow; both
+favour PyTorch. The exit code is 77 if there is no device.
 """
 
 import sys
@@ -89,7 +89,7 @@ def main():
             median, best, warm = measure(step, batch, float(seconds))
             print(f"torch mode={mode} batch={batch} images_per_second={median:.1f} "
                   f"best={best:.1f} open_seconds={warm:.1f}", flush=True)
-        except Exception as error:  # one mode that fails leaves the others
+        except Exception as error:  # the other batch sizes still run
             print(f"torch mode={mode} batch={batch} failed: {error}".split("\n")[0], flush=True)
         step = None
         torch.cuda.empty_cache()

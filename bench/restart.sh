@@ -1,18 +1,18 @@
 #!/bin/sh
-# How fast a job is at work again after a failure, with failover on:
+# Measures how fast a job runs again after a failure, with failover on:
 #
 #   sh bench/restart.sh [HOSTS...]      default: 3 8
 #   DRIVER=ns|docker  RUNS=3  LAUNCHERS="mpirun direct"
 #   CASES="rank worker master frozen"
 #
-# Hosts are namespaces or containers on this machine, one rank each, a program without MPI. In each run a
-# job begins, something happens to it, and its next attempt begins. Prints the median and the longest
-# time from the failure to the first and the last rank of the next attempt in main:
+# Hosts are namespaces or containers on this machine. Each has one rank, a program without MPI. In
+# each run a job starts, something fails, and its next attempt starts. Prints the median and the
+# longest time from the failure until the first and the last rank of the next attempt are in main:
 #
 #   rank      rank 1 is killed by SIGKILL
 #   worker    the last host's container is killed
 #   master    the first host's container is killed
-#   frozen    the last host's container is frozen: the lease has to end
+#   frozen    the last host's container is frozen, and its lease has to expire
 # shellcheck disable=SC2154,SC2016  # lib.sh's variables; a script that the hosts expand
 top=$(cd "$(dirname "$0")/.." && pwd)
 UNPRIVILEGED=
@@ -23,7 +23,7 @@ LAUNCHERS=${LAUNCHERS:-mpirun direct}
 CASES=${CASES:-rank worker master frozen}
 [ $# -gt 0 ] || set -- 3 8
 
-# Each rank says when it has begun, and works until it is told to fail or to end.
+# Each rank writes down when it has started, and runs until a file makes it fail or end.
 program='date +%s%3N >"$TEST_SHARE/part-$RINGMASTER_ATTEMPT-$RANK"
     mv "$TEST_SHARE/part-$RINGMASTER_ATTEMPT-$RANK" "$TEST_SHARE/begun-$RINGMASTER_ATTEMPT-$RANK"
     while [ ! -e "$TEST_SHARE/enough" ]; do
@@ -40,8 +40,9 @@ one_run() {
     ring "$size"
     mkdir -p "$share/checkpoints"
     chmod 1777 "$share" "$share/checkpoints"
-    start_all -e RINGMASTER_RESTARTS=3 -e RINGMASTER_SHRINK=1 -e RINGMASTER_FAILOVER=1 -e "TEST_SHARE=$share" \
-        -e "RINGMASTER_CHECKPOINTS=file://$share/checkpoints" -- train -- sh -c "$program"
+    start_all -e RINGMASTER_RESTARTS=3 -e RINGMASTER_SHRINK=1 -e RINGMASTER_FAILOVER=1 \
+        -e "TEST_SHARE=$share" -e "RINGMASTER_CHECKPOINTS=file://$share/checkpoints" -- \
+        train -- sh -c "$program"
     wait_for 120 has_begun 1 "$size" || give_up "the job does not begin"
     sleep 2
     failed=$(now_ms)
@@ -76,8 +77,10 @@ for size in "$@"; do
     echo "hosts=$size driver=$DRIVER runs=$RUNS load=$(cut -d ' ' -f 1 /proc/loadavg)"
     for case in $CASES; do
         for LAUNCHER in $LAUNCHERS; do
-            echo "  $case, ranks started by $LAUNCHER: first rank after $(median "$LAUNCHER-$case-first") ms" \
-                "(at most $(longest "$LAUNCHER-$case-first")), last after $(median "$LAUNCHER-$case-last") ms" \
+            echo "  $case, ranks started by $LAUNCHER: first rank after $(
+                median "$LAUNCHER-$case-first") ms" \
+                "(at most $(longest "$LAUNCHER-$case-first")), last after $(
+                    median "$LAUNCHER-$case-last") ms" \
                 "(at most $(longest "$LAUNCHER-$case-last"))"
         done
     done

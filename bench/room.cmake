@@ -1,4 +1,4 @@
-# Programs of bench/: measured sides of its scripts. Not installed.
+# Programs of bench/, which its scripts measure. They are not installed.
 if(RINGMASTER_HAVE_CPU)
     add_executable(bench_resnet_step bench/resnet_step.c)
     set_target_properties(bench_resnet_step PROPERTIES
@@ -9,11 +9,11 @@ if(RINGMASTER_HAVE_CPU)
     add_executable(bench_conv_layers bench/conv_layers.c)
     set_target_properties(bench_conv_layers PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
-    target_link_libraries(bench_conv_layers PRIVATE trainer_backend_cpu trainer_graph_gradient common_log
-        OneDNN::OneDNN
+    target_link_libraries(bench_conv_layers PRIVATE trainer_backend_cpu trainer_graph_gradient
+        common_log OneDNN::OneDNN
         OpenMP::OpenMP_C ringmaster_flags)
 endif()
-# Stands in for Open MPI, by two names.
+# A stand-in for Open MPI, with two names.
 add_executable(bench_standin bench/standin.c)
 set_target_properties(bench_standin PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench/standin)

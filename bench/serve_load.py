@@ -1,7 +1,8 @@
-"""Load for bench/serve.sh: serve_load.py PORT PID CLIENTS SECONDS PICTURE...; prints "p50_ms p99_ms pictures_a_second cpu_ms".
+"""Load generator for bench/serve.sh: serve_load.py PORT PID CLIENTS SECONDS PICTURE...
 
-Each client has a connection of its own and asks for the next picture as soon as it has its answer. cpu_ms is
-processor time of the server PID a picture, which depends less on what else the machine does.
+Prints "p50_ms p99_ms pictures_a_second cpu_ms". Each client has a connection of its own and sends
+the next picture as soon as it has its answer. cpu_ms is the processor time of the server PID per
+picture, which depends less on other load on the machine.
 """
 import http.client
 import os
@@ -14,7 +15,7 @@ pictures = [open(path, "rb").read() for path in sys.argv[5:]]
 
 
 def used():
-    """Seconds of the processor that the server has taken."""
+    """Returns the processor seconds that the server has used."""
     with open(f"/proc/{PID}/stat", encoding="ascii") as f:
         fields = f.read().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -30,7 +31,8 @@ def run(at):
         begun = time.monotonic()
         if begun >= end:
             return
-        connection.request("POST", "/invocations", pictures[at % len(pictures)], {"Content-Type": "image/jpeg"})
+        connection.request("POST", "/invocations", pictures[at % len(pictures)],
+                           {"Content-Type": "image/jpeg"})
         answer = connection.getresponse()
         answer.read()
         assert answer.status == 200, answer.status
@@ -46,4 +48,5 @@ for t in threads:
     t.join()
 took, spent = time.monotonic() - begun, used() - before
 times.sort()
-print(f"{1000 * times[len(times) // 2]:.1f} {1000 * times[len(times) * 99 // 100]:.1f} {len(times) / took:.2f} {1000 * spent / len(times):.1f}")
+print(f"{1000 * times[len(times) // 2]:.1f} {1000 * times[len(times) * 99 // 100]:.1f} "
+      f"{len(times) / took:.2f} {1000 * spent / len(times):.1f}")

@@ -1,7 +1,9 @@
-"""A server of onnxruntime in plain Python, for bench/serve.sh: serve_peer.py PORT MODEL.onnx THREADS.
+"""A server with onnxruntime in plain Python, for bench/serve.sh.
 
-The model takes u8 pictures (ringtrain export --input u8). Pillow decodes them and prepares them as its metadata says;
-each request is answered by a thread of its own, and computed alone.
+    serve_peer.py PORT MODEL.onnx THREADS
+
+The model takes u8 pictures (ringtrain export --input u8). Pillow decodes and resizes them as the
+model's metadata says. Each request has a thread of its own, without batching.
 """
 import io
 import json
@@ -14,7 +16,8 @@ import onnxruntime
 from PIL import Image
 
 PORT, MODEL, THREADS = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-notes = {p.key: json.loads(p.value) for p in onnx.load(MODEL, load_external_data=False).metadata_props}
+notes = {p.key: json.loads(p.value)
+         for p in onnx.load(MODEL, load_external_data=False).metadata_props}
 SIDE, RESIZE, NAMES = notes["image_size"], notes["resize_side"], notes["classes"]
 options = onnxruntime.SessionOptions()
 options.intra_op_num_threads = THREADS
@@ -31,7 +34,7 @@ def prepare(data):
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    # One write an answer: with several the peer would wait for an acknowledgement.
+    # One write per answer: with several the peer would wait for an acknowledgement.
     wbufsize = -1
 
     def answer(self, value):
@@ -51,9 +54,14 @@ class Handler(BaseHTTPRequestHandler):
         shares = np.exp(logits - logits.max())
         shares /= shares.sum()
         best = np.argsort(-shares)[:5]
-        self.answer(
-            {"predictions": [{"classes": [{"name": NAMES[i], "index": int(i), "probability": float(shares[i])} for i in best]}]}
-        )
+        self.answer({
+            "predictions": [{
+                "classes": [
+                    {"name": NAMES[i], "index": int(i), "probability": float(shares[i])}
+                    for i in best
+                ]
+            }]
+        })
 
     def log_message(self, *words):
         pass

@@ -1,13 +1,13 @@
 #!/bin/sh
-# Start-up of training: seconds until the first step begins, by part, and of the first step, for a
-# classifier and a detector on sets that it makes. Several programs take turns, so that what else
-# the machine does hits all alike. Prints each turn and the median of each program.
+# Measures the start-up of training: seconds until the first step begins, by part, and of the first
+# step, for a classifier and a detector on sets that it generates. Several programs run in turns, so
+# that other load affects all alike. Prints each turn and the median of each program.
 #
 #     sh bench/start.sh
 #     RINGTRAIN="old/ringtrain new/ringtrain" ROUNDS=7 sh bench/start.sh
 #     MODELS=vgg16 sh bench/start.sh
 #
-# Programs must log "start-up took". Run it as root to have its turns before other work.
+# Programs must log "start-up took". Run as root, it has priority over other work.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 
@@ -28,7 +28,7 @@ first=${RINGTRAIN%% *}
 "$first" prepare shapes --coco "$dir/coco" --train 16 --validation 1 --side 480 --long-side 640 \
     >"$dir/log" 2>&1 || fail "no set: $(tail -1 "$dir/log")"
 
-# One turn of program $1 with model $2: "start data network weights step".
+# turn PROGRAM MODEL: trains for one step and prints "start data network weights step".
 turn() {
     data=synthetic
     case $2 in maskrcnn*) data=$dir/coco ;; esac
@@ -53,6 +53,7 @@ for model in $MODELS; do
     done
     for program in $RINGTRAIN; do
         sort -n "$dir/$model.$(echo "$program" | tr / _)" |
-            awk -v p="$program" '{ line[NR] = $0 } END { print "  median " p ": " line[int((NR + 1) / 2)] }'
+            awk -v p="$program" '{ line[NR] = $0 }
+                END { print "  median " p ": " line[int((NR + 1) / 2)] }'
     done
 done

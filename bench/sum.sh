@@ -1,7 +1,7 @@
 #!/bin/sh
-# All-reduce over MPI and over TCP, side by side: 2, 4 and 8 ranks, from 4 KiB to 100 MB, on this
-# machine's loopback, alternating. Over MPI both ways: by its fastest transport (shared memory on one
-# host), and by TCP alone, as between hosts. Prints a line each and the ratio of the medians.
+# Measures all-reduce over MPI and over TCP in turns: 2, 4 and 8 ranks, from 4 KiB to 100 MB, on
+# this machine. MPI runs with its fastest transport (shared memory on one host), and with TCP alone,
+# as between hosts. Prints a line for each size, with the best times and their ratio.
 #
 #   RINGMASTER_BIN=build/release/bin sh bench/sum.sh [RANKS...]
 set -eu
@@ -26,12 +26,15 @@ for ranks in "$@"; do
     for row in 4096:200 262144:100 4000000:30 100000000:3; do
         for _ in 1 2 3; do
             for kind in mpi mpi-tcp tcp; do
-                one "$kind" "$ranks" "${row%:*}" "${row#*:}" | sed "s/^[a-z]*/$kind/" >>"$work/$ranks.${row%:*}"
+                one "$kind" "$ranks" "${row%:*}" "${row#*:}" |
+                    sed "s/^[a-z]*/$kind/" >>"$work/$ranks.${row%:*}"
             done
         done
         awk -v row="$ranks ranks, ${row%:*} bytes" '
             { split($4, ms, "="); if (!($1 in best) || ms[2] < best[$1]) best[$1] = ms[2] }
-            END { printf "%s: mpi %.3f ms, mpi over tcp %.3f ms, tcp %.3f ms; tcp is %.2f times as fast as mpi over tcp\n",
-                  row, best["mpi"], best["mpi-tcp"], best["tcp"], best["mpi-tcp"] / best["tcp"] }' "$work/$ranks.${row%:*}"
+            END { printf "%s: mpi %.3f ms, mpi over tcp %.3f ms, tcp %.3f ms; " \
+                  "tcp is %.2f times as fast as mpi over tcp\n",
+                  row, best["mpi"], best["mpi-tcp"], best["tcp"],
+                  best["mpi-tcp"] / best["tcp"] }' "$work/$ranks.${row%:*}"
     done
 done

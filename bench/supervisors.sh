@@ -1,21 +1,23 @@
 #!/bin/sh
-# What a thousand hosts cost: so many supervisors, each the real program in namespaces of its own. Ranks are started
-# directly, or through a stand-in for Open MPI (standin.c), which would take more than one machine's memory and time.
+# Measures what a thousand hosts cost: each has a real supervisor in namespaces of its own. Ranks
+# are started directly or by a stand-in for Open MPI (standin.c), as the real one would take more
+# memory and time than one machine has.
 #
 #   sh bench/supervisors.sh [HOSTS...]       default: 64 256 1000
 #   LAUNCHERS="mpirun direct"
-#   OPTIONS="-e RINGMASTER_EVENTS=0"         for the hosts, to see what something costs
+#   OPTIONS="-e RINGMASTER_EVENTS=0"         options for the hosts, to measure the cost of a feature
 #
-# One rank a host, which waits until it is let go. Two jobs: one ends well, one is stopped. All hosts share
-# this machine's processors, which are what most of the time goes to. Prints, for each number:
+# Each host has one rank, which waits until it is released. Of two jobs, one succeeds and one is
+# stopped. All hosts share this machine's processors, which is where most of the time goes. Prints
+# for each number of hosts:
 #
-#   join      the first host is started when all others are waiting for it: from there until all are here
-#   launch    from the start of mpirun, or from the order to start ranks, until all ranks have started
-#   result    all ranks end at once: from there to the verdict, to the last report in it, to the last host out
-#   stop      SIGTERM to the first host: from there to the last host out
-#   memory    of the first host's PID 1: its share (Pss), and the most that was resident; the mean share of
-#             the others' PID 1; the share of all processes of ours
-#   files     that the first host's PID 1 has open
+#   join      from the start of the first host, for which all others wait, until all have joined
+#   launch    from the start of mpirun, or from the order to start ranks, to the start of all ranks
+#   result    from the end of all ranks at once to the verdict, and to the exit of the last host
+#   stop      from SIGTERM to the first host to the exit of the last host
+#   memory    of the first host's PID 1, its proportional share (Pss) and its peak resident set; the
+#             mean share of the others' PID 1; the share of all our processes
+#   files     the number of files that the first host's PID 1 has open
 # shellcheck disable=SC2154  # lib.sh's variables
 top=$(cd "$(dirname "$0")/.." && pwd)
 UNPRIVILEGED= # both sides of a comparison start as root
@@ -25,18 +27,18 @@ UNPRIVILEGED= # both sides of a comparison start as root
 standin=$(dirname "$RINGMASTER_BIN")/bench/standin
 [ -x "$standin/mpirun" ] || skip "$standin is not built"
 LAUNCHERS=${LAUNCHERS:-mpirun direct}
-# The machine is slow for so many: what is waited for is no promise.
+# One machine is slow with so many hosts; this timeout says nothing about how long things take.
 LONG=600
 
-# first_process HOST: PID 1 of it, as this machine numbers it.
+# first_process HOST: prints the host's PID 1 as this machine numbers it.
 first_process() {
     read -r parent <"$RING/host-$1/parent"
     cat "/proc/$parent/task/$parent/children"
 }
 
-# pss FILE...: the sum of what they say, KiB; processes may be gone by now.
+# pss FILE...: prints the sum of the shares, in KiB; processes may have ended by now.
 pss() { awk '/^Pss:/ { sum += $2 } END { print sum + 0 }' "$@" 2>/dev/null; }
-# Of all processes that run this ringmaster.
+# Prints the smaps_rollup files of all processes that run this ringmaster.
 ours() {
     find -L /proc/[0-9]*/exe -maxdepth 0 -samefile "$RINGMASTER_BIN/ringmaster" 2>/dev/null |
         sed 's/exe$/smaps_rollup/'
@@ -44,17 +46,20 @@ ours() {
 
 log_has() { grep -q "$2" "$RING/host-$1/log"; }
 
-# event NAME: ms since 1970 of that event in the first host's log, the last one of several.
+# event NAME: prints the time of the last event NAME in the first host's log, in ms since 1970.
 event() {
     python3 - "$(hosts opt 1)/output/data/events-algo-1.jsonl" "$1" <<'PYTHON'
 import datetime, json, sys
 found = [e for e in map(json.loads, open(sys.argv[1])) if e["event"] == sys.argv[2]]
-print(int(datetime.datetime.fromisoformat(found[-1]["time"].replace("Z", "+00:00")).timestamp() * 1000))
+print(int(datetime.datetime.fromisoformat(
+    found[-1]["time"].replace("Z", "+00:00")).timestamp() * 1000))
 PYTHON
 }
 
-# cpu PID: processor time, ms.
-cpu() { awk -v ticks="$(getconf CLK_TCK)" '{ print int(($14 + $15) * 1000 / ticks) }' "/proc/$1/stat"; }
+# cpu PID: prints the processor time of a process in ms.
+cpu() {
+    awk -v ticks="$(getconf CLK_TCK)" '{ print int(($14 + $15) * 1000 / ticks) }' "/proc/$1/stat"
+}
 
 begin() {
     # shellcheck disable=SC2086  # words
@@ -68,12 +73,16 @@ begin() {
     wait_for "$LONG" log_has 1 "ranks have started" || { show_logs | tail -n 60; exit 1; }
 }
 
-# all_out CODE: waits, and says when the last one ended.
+# all_out CODE: waits until all hosts have ended with CODE; $out is when the last one ended.
 all_out() {
     hosts wait "$LONG" >/dev/null || { echo "not all hosts ended"; exit 1; }
     for host in $everyone; do
         read -r code <"$RING/host-$host/code"
-        [ "$code" = "$1" ] || { echo "host $host ended with $code"; hosts log "$host" | tail; exit 1; }
+        [ "$code" = "$1" ] || {
+            echo "host $host ended with $code"
+            hosts log "$host" | tail
+            exit 1
+        }
     done
     out=$(sort -n "$RING"/host-*/ended | tail -n 1)
 }
@@ -82,7 +91,8 @@ memory() {
     master=$(first_process 1)
     others=0
     for host in $everyone; do
-        [ "$host" = 1 ] || others=$((others + $(pss "/proc/$(first_process "$host" | tr -d ' ')/smaps_rollup")))
+        [ "$host" = 1 ] || others=$((others + $(
+            pss "/proc/$(first_process "$host" | tr -d ' ')/smaps_rollup")))
     done
     master=${master% }
     echo "  memory of PID 1: first host $(pss "/proc/$master/smaps_rollup") KiB," \
@@ -93,7 +103,7 @@ memory() {
     echo "  files open in the first host's PID 1: $(find "/proc/$master/fd" | wc -l)"
 }
 
-# measure: one job of $size hosts that ends well, and one that is stopped.
+# measure: runs a job of $size hosts that succeeds, and one that is stopped.
 measure() {
     ring "$size"
     mkfifo "$share/go"

@@ -1,10 +1,10 @@
-# What the benches beside torchvision start from: source it from the root of the tree.
+# Sets up the benchmarks beside torchvision; source it from the root of the tree.
 #
 #   DATA       the unpacked COCO128 (annotations/ and train2017/)
-#   THREADS    of each side; default 2
-#   PYTHON     a Python with the packages that need_python asks for; default python3
-#   RINGTRAIN  ours; default that of PRESET (release), which is built where it is missing
-# shellcheck shell=sh disable=SC2034  # read by who sources it
+#   THREADS    threads of each side; default 2
+#   PYTHON     a Python with the packages that need_python checks for; default python3
+#   RINGTRAIN  our program; default that of PRESET (release), which is built if it is missing
+# shellcheck shell=sh disable=SC2034  # used by the scripts that source it
 
 DATA=${DATA:?the folder of COCO128, with annotations/ and train2017/}
 THREADS=${THREADS:-2}

@@ -1,12 +1,13 @@
 #!/bin/sh
-# Ways to sum gradients over TCP: plainly, hierarchically (inside hosts, between them, back), and with f16 and
-# bf16 on the wire, and buckets of 1, 4, 25 and 64 MiB. 2, 4 and 8 ranks on two hosts, which are network namespaces of this
-# machine (root). Ratios are to the plain sum in the same run: above 1 is faster. Then the same over a link of 1 Gbit/s
-# between the hosts.
+# Measures ways to sum gradients over TCP: plain, hierarchical (within hosts, between them, and
+# back), with f16 and bf16 on the wire, and with buckets of 1, 4, 25 and 64 MiB. It runs 2, 4 and 8
+# ranks on two hosts, which are network namespaces of this machine (root), and then the same over a
+# link of 1 Gbit/s between the hosts. Ratios are to the plain sum in the same run: above 1 is
+# faster.
 #
 #   RINGMASTER_BIN=build/release/bin sh bench/wire.sh [RANKS...]
 #
-# LINKS="none 1gbit": what the link lets pass. SIZES="1000000:20 100000000:3": bytes and rounds.
+# LINKS="none 1gbit": rate limits of the link. SIZES="1000000:20 100000000:3": bytes and rounds.
 set -eu
 bench=${RINGMASTER_BIN:?names the folder of the programs}/../bench/bench_wire
 here=rmwire$$
@@ -30,8 +31,9 @@ one() {
     pids=
     rank=0
     while [ "$rank" -lt "$1" ]; do
-        ip netns exec "$here$((rank * 2 / $1))" env RANK="$rank" WORLD_SIZE="$1" LOCAL_RANK=$((rank % ($1 / 2))) \
-            LOCAL_WORLD_SIZE=$(($1 / 2)) MASTER_ADDR=10.93.0.1 MASTER_PORT="$port" timeout 300 "$bench" "$2" "$3" 2 &
+        ip netns exec "$here$((rank * 2 / $1))" env RANK="$rank" WORLD_SIZE="$1" \
+            LOCAL_RANK=$((rank % ($1 / 2))) LOCAL_WORLD_SIZE=$(($1 / 2)) MASTER_ADDR=10.93.0.1 \
+            MASTER_PORT="$port" timeout 300 "$bench" "$2" "$3" 2 &
         pids="$pids $!"
         rank=$((rank + 1))
     done
@@ -40,7 +42,8 @@ one() {
 [ $# -gt 0 ] || set -- 2 4 8
 for link in ${LINKS:-none 1gbit}; do
     [ "$link" = none ] || for host in 0 1; do
-        ip netns exec "$here$host" tc qdisc add dev "v$host" root tbf rate "$link" burst 256kb latency 50ms
+        ip netns exec "$here$host" tc qdisc add dev "v$host" root tbf rate "$link" burst 256kb \
+            latency 50ms
     done
     for ranks in "$@"; do
         for size in ${SIZES:-1000000:20 100000000:3}; do

@@ -1,5 +1,5 @@
-# The CUDA toolkit, cuDNN and NCCL, found where they usually lie, so that nvcc need not be on PATH:
-# with the toolkit, or as the packages of a Python's that PyTorch brings (nvidia-cudnn-cu13 and others).
+# Finds the CUDA toolkit, cuDNN and NCCL in their usual places, so that nvcc need not be on PATH:
+# with the toolkit, or in the Python packages that PyTorch installs (nvidia-cudnn-cu13 and others).
 # Targets: ringmaster_cuda (headers, runtime, cuBLASLt), ringmaster_cudnn, ringmaster_nccl.
 set(RINGMASTER_CUDA_ARCHITECTURES "80;89;90;100" CACHE STRING "GPU architectures to compile for")
 part(CUDNN AUTO "cuDNN, for convolutions on GPUs")
@@ -23,8 +23,8 @@ if(RINGMASTER_NVCC)
             "the folder nvidia of a Python's packages, for cuDNN and NCCL that the toolkit lacks")
     endif()
     set(python ${RINGMASTER_NVIDIA_PACKAGES})
-    # Python's packages have no names without a version: those of CUDA 13 share a folder, those of
-    # CUDA 12 have one each.
+    # Libraries in Python's packages have no names without a version. Packages for CUDA 13 share a
+    # folder, those for CUDA 12 have one each.
     find_library(CUDART_LIBRARY cudart HINTS ${cuda_libraries})
     find_library(CUBLASLT_LIBRARY NAMES cublasLt libcublasLt.so.13 libcublasLt.so.12
         HINTS ${cuda_libraries} PATHS ${python}/cu13/lib ${python}/cublas/lib)
@@ -65,7 +65,7 @@ target_include_directories(ringmaster_cuda SYSTEM INTERFACE ${cuda_root}/include
     ${CUBLASLT_INCLUDE})
 target_link_libraries(ringmaster_cuda INTERFACE ${CUBLASLT_LIBRARY} ${CUDART_LIBRARY})
 if(RINGMASTER_HAVE_CUDNN)
-    # It loads its engines by dlopen beside itself.
+    # cuDNN opens its engines with dlopen, from its own folder.
     add_library(ringmaster_cudnn INTERFACE)
     target_include_directories(ringmaster_cudnn SYSTEM INTERFACE ${CUDNN_INCLUDE})
     target_link_libraries(ringmaster_cudnn INTERFACE ${CUDNN_LIBRARY} ringmaster_cuda)
@@ -75,4 +75,5 @@ if(RINGMASTER_HAVE_NCCL)
     target_include_directories(ringmaster_nccl SYSTEM INTERFACE ${NCCL_INCLUDE})
     target_link_libraries(ringmaster_nccl INTERFACE ${NCCL_LIBRARY} ringmaster_cuda)
 endif()
-message(STATUS "CUDA: ${RINGMASTER_NVCC}, cuDNN: ${RINGMASTER_HAVE_CUDNN}, NCCL: ${RINGMASTER_HAVE_NCCL}")
+message(STATUS
+    "CUDA: ${RINGMASTER_NVCC}, cuDNN: ${RINGMASTER_HAVE_CUDNN}, NCCL: ${RINGMASTER_HAVE_NCCL}")

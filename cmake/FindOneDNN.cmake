@@ -1,8 +1,8 @@
 # Finds oneDNN 3 with its C API: OneDNN::OneDNN, OneDNN_VERSION.
 #
-# Looked at, in this order: -DONEDNN_ROOT=PREFIX, $ONEDNN_ROOT, .cache/onednn in the source folder
-# (where docker/fetch_onednn.sh unpacks the wheels), and the system (libdnnl-dev of Debian 13 on).
-# Version 2, as in Debian 12, has other primitive descriptors and is not taken.
+# It looks, in this order, in -DONEDNN_ROOT=PREFIX, $ONEDNN_ROOT, .cache/onednn in the source folder
+# (where docker/fetch_onednn.sh unpacks the wheels), and the system (libdnnl-dev since Debian 13).
+# Version 2, as in Debian 12, has other primitive descriptors and is not accepted.
 set(_onednn_hints ${ONEDNN_ROOT} $ENV{ONEDNN_ROOT} ${CMAKE_SOURCE_DIR}/.cache/onednn)
 
 find_path(OneDNN_INCLUDE_DIR oneapi/dnnl/dnnl_version.h HINTS ${_onednn_hints}
@@ -15,7 +15,8 @@ if(OneDNN_INCLUDE_DIR)
     foreach(_onednn_header dnnl_version.h dnnl_version_hash.h)
         set(_onednn_file ${OneDNN_INCLUDE_DIR}/oneapi/dnnl/${_onednn_header})
         if(EXISTS ${_onednn_file})
-            file(STRINGS ${_onednn_file} _onednn_lines REGEX "define DNNL_VERSION_(MAJOR|MINOR|PATCH)")
+            file(STRINGS ${_onednn_file} _onednn_lines
+                REGEX "define DNNL_VERSION_(MAJOR|MINOR|PATCH)")
             list(APPEND _onednn_numbers ${_onednn_lines})
         endif()
     endforeach()

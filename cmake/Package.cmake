@@ -1,6 +1,6 @@
-# What an installation has beside the programs, and a Debian package of the launcher: `cpack` in the build
-# folder. The trainer is not in it: it wants a oneDNN that Debian 12 has no package of. Man page and
-# completion come from the program's own tables, so they are made by it.
+# Installs files beside the programs, and makes a Debian package of the launcher: run `cpack` in the
+# build folder. The trainer is not in it, as it needs a oneDNN that Debian 12 does not package. The
+# programs print man pages and completion from their own tables.
 include(GNUInstallDirs)
 
 if(TARGET ringmaster)
@@ -37,7 +37,7 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_INSTALL_CMAKE_PROJECTS "${CMAKE_BINARY_DIR};ringmaster;Unspecified;/")
-# Libraries as they are linked, by the distribution's own tool, where it is there.
+# The distribution's own tool, if installed, finds the libraries that the program is linked with.
 find_program(SHLIBDEPS dpkg-shlibdeps)
 mark_as_advanced(SHLIBDEPS)
 if(SHLIBDEPS)

@@ -1,5 +1,5 @@
-# Parts that a build can do without. RINGMASTER_<NAME> is AUTO (taken where it is found), ON (a build
-# without it fails) or OFF; what came of it is RINGMASTER_HAVE_<NAME>.
+# Optional parts of a build. RINGMASTER_<NAME> is AUTO (used if found), ON (required) or OFF; the
+# result is RINGMASTER_HAVE_<NAME>.
 
 # part(NAME DEFAULT HELP)
 function(part NAME DEFAULT HELP)
@@ -8,12 +8,13 @@ function(part NAME DEFAULT HELP)
     set(RINGMASTER_HAVE_${NAME} OFF PARENT_SCOPE)
 endfunction()
 
-# part_settle(NAME FOUND NEEDS): FOUND is ON where it was found, NEEDS says what it takes.
+# part_settle(NAME FOUND NEEDS): FOUND is ON if it was found, NEEDS names what it needs.
 function(part_settle NAME FOUND NEEDS)
     if(RINGMASTER_${NAME} AND FOUND)
         set(RINGMASTER_HAVE_${NAME} ON PARENT_SCOPE)
     elseif(RINGMASTER_${NAME} AND NOT RINGMASTER_${NAME} STREQUAL "AUTO")
-        message(FATAL_ERROR "RINGMASTER_${NAME}=${RINGMASTER_${NAME}}, but it was not found: ${NEEDS}")
+        message(FATAL_ERROR
+            "RINGMASTER_${NAME}=${RINGMASTER_${NAME}}, but it was not found: ${NEEDS}")
     elseif(RINGMASTER_${NAME})
         message(STATUS "Left out: ${NAME} (${NEEDS})")
     endif()

@@ -1,13 +1,14 @@
-# Rooms: a folder of sources with one target, named after the folder (trainer/data/dataset is
-# trainer_data_dataset). Headers are included by their path in the tree. Each room has an include folder
-# of its own that links to its headers alone, and a target sees the folders of the rooms that it
-# uses and no others: an include that crosses the house the wrong way does not compile.
+# Rooms: a room is a folder of sources with one target, named after the folder
+# (trainer/data/dataset is trainer_data_dataset). Headers are included by their path in the tree.
+# Each room has an include folder of its own with links to its headers, and a target sees only the
+# include folders of the rooms that it uses: an include of any other header does not compile.
 
 set(ROOM_INCLUDES ${CMAKE_BINARY_DIR}/rooms)
 
-# Rooms whose loops a training, or the reading of its data, waits for. The others run once or wait
-# themselves: -O1 compiles them in three quarters of the time.
-set(ROOM_HOT "^(common/(binary|file|json|net|text)|trainer/(backend|comm|data|eval|math|optim|shard))(/|$)")
+# Rooms with loops that limit the speed of training or of reading its data. All others run once or
+# mostly wait: -O1 compiles them in three quarters of the time.
+set(ROOM_HOT
+    "^(common/(binary|file|json|net|text)|trainer/(backend|comm|data|eval|math|optim|shard))(/|$)")
 
 # room(DIR [USES dir...] [LINKS library...] [EXCLUDE file...])
 #   DIR      its folder; every .c in it (not below it) is compiled, except EXCLUDE
@@ -55,7 +56,8 @@ function(room DIR)
         target_link_libraries(${name} PUBLIC ${used} PRIVATE ringmaster_flags ${R_LINKS})
         unity(${name} ${sources})
         if(NOT DIR MATCHES "${ROOM_HOT}")
-            target_compile_options(${name} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:C>,$<CONFIG:RelWithDebInfo,Release>>:-O1>)
+            target_compile_options(${name} PRIVATE
+                $<$<AND:$<COMPILE_LANGUAGE:C>,$<CONFIG:RelWithDebInfo,Release>>:-O1>)
         endif()
     else()
         add_library(${name} INTERFACE)
@@ -64,8 +66,8 @@ function(room DIR)
     endif()
 endfunction()
 
-# Folders of -I are searched for the system's headers, too, and there are up to forty: a tenth of what a C
-# source takes.
+# C sources get -iquote: with -I the up to forty folders are searched for system headers, too, which
+# takes a tenth of a C source's compile time.
 function(room_includes TARGET SCOPE FOLDER)
     target_compile_options(${TARGET} ${SCOPE} $<$<COMPILE_LANGUAGE:C>:-iquote${FOLDER}>)
     target_include_directories(${TARGET} ${SCOPE} $<$<NOT:$<COMPILE_LANGUAGE:C>>:${FOLDER}>)
@@ -77,9 +79,9 @@ file(MAKE_DIRECTORY ${TEST_INCLUDES})
 file(CREATE_LINK ${CMAKE_SOURCE_DIR}/tests ${TEST_INCLUDES}/tests SYMBOLIC)
 
 # Most tests of the launcher wait for real time, and many run at once (tests/run.sh). A test that
-# computes and times nothing runs at a lower priority (computing, in front of its command) and takes
-# one of the places in cores.json, which tests/run.sh hands to ctest: one more than there are cores.
-# The longest start first.
+# computes and times nothing runs at a lower priority (computing, before its command) and takes one
+# of the slots in cores.json, which tests/run.sh passes to ctest: one more than there are cores. The
+# longest start first.
 set(computing nice -n 5)
 cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
 math(EXPR places "${cores} + 1")
@@ -97,9 +99,9 @@ endfunction()
 #   FROM     the folder of their sources below tests/, test_*.c; default: unit/DIR
 #   NAME     the program, and the first part of each test's name; default: unit_<DIR without
 #            entrypoint/ or trainer/>
-#   ALONE    stems of sources that are a program each, because they link in another way or have a
-#            main of their own; all others are suites of one program, and a test each
-#   WAITS    they mostly wait; else they compute
+#   ALONE    stems of sources that are programs of their own, because they are linked differently or
+#            have their own main; all others are suites of one program, and a test each
+#   WAITS    the tests mostly wait; without it they compute
 # The first word of NAME is the label.
 function(room_tests DIR)
     cmake_parse_arguments(R "WAITS" "FROM;NAME" "USES;ALONE" ${ARGN})
@@ -144,7 +146,7 @@ function(room_test_program program room label uses)
     target_link_libraries(${program} PRIVATE test_support ${room} ${uses} ringmaster_flags)
     target_compile_definitions(${program} PRIVATE
         RINGMASTER_TEST_DATA="${CMAKE_SOURCE_DIR}/tests/data")
-    # Unit tests compute little themselves, unlike operators.
+    # The code of unit tests itself computes little, unlike operators.
     if(label STREQUAL "unit")
         target_compile_options(${program} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
     endif()

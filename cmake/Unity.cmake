@@ -1,9 +1,10 @@
-# RINGMASTER_UNITY compiles up to eight sources of a room at a time: half of what one takes is its headers. It
-# is for builds from nothing, as an image's: one that is made again and again compiles what has changed alone.
+# RINGMASTER_UNITY compiles up to eight sources of a room at a time, as headers take half of a
+# source's compile time. It is for clean builds, such as an image's; without it, a repeated build
+# compiles only the sources that have changed.
 
-# unity_names(SOURCE OUT): names that SOURCE has for itself, so that two sources with the same one are
-# compiled apart: macros, tags, enumerators, what is static. Too many names do no harm; one that is missed
-# does not compile.
+# unity_names(SOURCE OUT): finds the names that are SOURCE's own: macros, tags, enumerators, and
+# static names. Sources with a name in common are compiled apart. Extra names do no harm; a name
+# that is missed is a compile error.
 function(unity_names SOURCE OUT)
     file(READ ${SOURCE} text)
     set(text "\n${text}")
@@ -19,8 +20,8 @@ function(unity_names SOURCE OUT)
     set(${OUT} ${names} ${macros} ${tags} ${enumerators} PARENT_SCOPE)
 endfunction()
 
-# unity(TARGET SOURCE...): divides the sources into groups whose names differ. CMake leaves those alone that
-# have options of their own.
+# unity(TARGET SOURCE...): divides the sources into groups that have no name in common. CMake leaves
+# out sources that have options of their own.
 function(unity TARGET)
     if(NOT RINGMASTER_UNITY)
         return()

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes sure that the engine has the base image, debian:bookworm-slim or that of another SUITE: pulled
-# where a registry can be reached, else made on this machine by mmdebstrap, or by debootstrap where that
-# is not installed (root).
+# Makes sure that the engine has the base image, debian:bookworm-slim or that of another SUITE. It
+# is pulled if a registry can be reached; otherwise it is made on this machine (root) by mmdebstrap,
+# or by debootstrap if that is not installed.
 #
 #   sh docker/base.sh [SUITE]   needs an engine: sh docker/engine.sh sh docker/base.sh
 set -eu
@@ -29,8 +29,9 @@ work=$(mktemp -d "${TMPDIR:-/var/tmp}/ringmaster-base.XXXXXX")
 trap 'rm -rf --one-file-system "$work"' EXIT
 root=$work/root
 
-# debootstrap fetches one package at a time and waits for the disk after each: twice as long. Both give the same
-# packages. The hook makes /bin and its like links before anything is unpacked.
+# debootstrap fetches one package at a time, waits for the disk after each, and takes twice as long.
+# Both give the same packages. The hook turns /bin and the like into links before anything is
+# unpacked.
 by_mmdebstrap() {
     mmdebstrap --mode=root --variant=minbase --format=directory --include=usr-is-merged \
         --hook-dir=/usr/share/mmdebstrap/hooks/merged-usr --aptopt='Acquire::Languages "none"' \
@@ -38,14 +39,18 @@ by_mmdebstrap() {
     rm -f "$root/etc/apt/apt.conf.d/99mmdebstrap" "$root/etc/dpkg/dpkg.cfg.d/99mmdebstrap"
 }
 by_debootstrap() { debootstrap --variant=minbase "$suite" "$root" "$mirror"; }
-"by_$maker" >"$work/log" 2>&1 || { tail -n 5 "$work/log" >&2; echo "base.sh: $maker failed" >&2; exit 69; }
+"by_$maker" >"$work/log" 2>&1 || {
+    tail -n 5 "$work/log" >&2
+    echo "base.sh: $maker failed" >&2
+    exit 69
+}
 
 cat >"$root/etc/apt/sources.list" <<END
 deb $mirror $suite main
 deb $mirror $suite-updates main
 deb http://deb.debian.org/debian-security $suite-security main
 END
-# What the official slim image leaves out, too: documents, caches, and packages' lists.
+# Leaves out what the official slim image does: documentation, caches, and package lists.
 cat >"$root/etc/dpkg/dpkg.cfg.d/slim" <<'END'
 path-exclude /usr/share/doc/*
 path-include /usr/share/doc/*/copyright
@@ -55,7 +60,7 @@ path-exclude /usr/share/locale/*
 END
 printf '%s\n' 'APT::Install-Recommends "false";' 'Acquire::Languages "none";' \
     >"$root/etc/apt/apt.conf.d/slim"
-# As in the official image: a layer is whole or not there, so nothing waits for the disk.
+# As in the official image, nothing waits for the disk: a layer is either complete or absent.
 echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/docker-apt-speedup"
 find "$root/usr/share/doc" -type f ! -name copyright -delete
 find "$root/usr/share/doc" -type l -delete
@@ -65,6 +70,7 @@ rm -rf "$root"/usr/share/man/* "$root"/usr/share/info/* "$root"/usr/share/locale
 printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
 chmod 755 "$root/usr/sbin/policy-rc.d"
 tar -C "$root" --one-file-system -c . |
-    docker import --change 'CMD ["bash"]' --change 'ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' \
+    docker import --change 'CMD ["bash"]' \
+        --change 'ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' \
         - "$image" >/dev/null
 echo "made $image"

@@ -2,15 +2,17 @@
 # Builds the image ringmaster:latest.
 #
 #   sh docker/build.sh [docker build's options]
-#   sh docker/build.sh --build-arg BASE=registry.example/debian:12      on a base of your own: of Debian 12, too
+#   sh docker/build.sh --build-arg BASE=registry.example/debian:12      on your own base image (also
+#                                                                       a Debian 12)
 #
 #   RINGMASTER_IMAGE   another name
-#   RINGMASTER_SEED    the image's seed; a random one where absent
+#   RINGMASTER_SEED    the image's seed, by default a random one
 #   RINGMASTER_CA      a PEM file with the certificates to trust while building, for networks with a
 #                      proxy of their own. It stays in the build stage
 #
-# Sets up what is missing: an engine and the usual base image (docker/engine.sh, docker/base.sh), and
-# oneDNN's wheels in docker/wheels/, fetched by this machine. Another base the engine has or pulls.
+# Sets up what is missing: an engine and the default base image (docker/engine.sh, docker/base.sh),
+# and oneDNN's wheels in docker/wheels/, which this machine fetches. Any other base image is the
+# engine's own, or is pulled.
 set -eu
 
 case ${1:-} in
@@ -19,7 +21,7 @@ esac
 top=$(cd "$(dirname "$0")/.." && pwd)
 image=${RINGMASTER_IMAGE:-ringmaster:latest}
 
-# What the image stands on, as the Dockerfile has it by the build arguments among docker build's OPTIONS.
+# base_of OPTIONS...: prints the base image that the Dockerfile takes with these build arguments.
 base_of() {
     own='' cuda='' named=''
     for word in "$@"; do
@@ -43,12 +45,12 @@ if ! docker version >/dev/null 2>&1; then
     exec env RINGMASTER_ENGINE=own sh "$top/docker/engine.sh" sh "$0" "$@"
 fi
 
-beside= # the process that works beside this one
+beside= # the background process
 trap '[ -z "$beside" ] || kill "$beside" 2>/dev/null || :' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-# The wheels are fetched while the base is made. With wheels at hand no pip is needed.
+# The wheels are fetched while the base is made. If they exist already, no pip is needed.
 wheels() {
     [ "$(find "$top/docker/wheels" -name 'onednn*.whl' 2>/dev/null | wc -l)" -eq 2 ] ||
         sh "$top/docker/packages.sh" install fetch || return
@@ -63,22 +65,27 @@ rm -f "$top/docker/wheels/ca.pem"
 [ -z "${RINGMASTER_CA:-}" ] || cp "$RINGMASTER_CA" "$top/docker/wheels/ca.pem"
 
 if [ -n "${RINGMASTER_SEED:-}" ]; then
-    # Taken from the environment, so that it does not stand in the command line.
+    # It is passed in the environment, so that it does not appear in the command line.
     set -- --build-arg RINGMASTER_SEED "$@"
     export RINGMASTER_SEED
 fi
 version=$(sed -n 's/^project(ringmaster VERSION \([0-9.]*\).*/\1/p' "$top/CMakeLists.txt")
-# Of a tree that was changed since, too: whoever wants the very revision builds from a clean one.
-revision=$(git -C "$top" describe --always --dirty --abbrev=40 --exclude '*' 2>/dev/null || echo unknown)
+# A tree with uncommitted changes is marked "-dirty".
+revision=$(git -C "$top" describe --always --dirty --abbrev=40 --exclude '*' 2>/dev/null ||
+    echo unknown)
 set -- --build-arg "RINGMASTER_VERSION=$version" --build-arg "RINGMASTER_REVISION=$revision" "$@"
 mkdir -p "$top/.cache"
 log=$top/.cache/build-image.log
 echo "building $image"
 build() { docker build --network host "$@" "$top"; }
-# The stages that need nothing of each other, side by side: BuildKit does so by itself. For the builder before it
-# they are built first; the image then takes them from its cache. That builder also builds every stage that stands
-# before the one it is asked for, so it is given `run` alone. Options other than arguments may not be meant so.
-stage() { awk -v name="$1" '/^FROM / { begun = 1; wanted = $(NF - 1) == "AS" && $NF == name } !begun || wanted' "$top/Dockerfile"; }
+# Builds independent stages in parallel, which BuildKit does by itself. The legacy builder builds
+# them first, and the image then takes them from its cache. As it also builds all stages before the
+# one that is asked for, it gets a Dockerfile with `run` alone. With options other than build
+# arguments this is not done, as they may not suit stages.
+stage() {
+    awk -v name="$1" '/^FROM / { begun = 1; wanted = $(NF - 1) == "AS" && $NF == name }
+        !begun || wanted' "$top/Dockerfile"
+}
 build_stages() {
     for word in "$@"; do
         case $word in --build-arg | --build-arg=* | [A-Z]*) ;; *) return 0 ;; esac
@@ -96,4 +103,5 @@ build_stages() {
 size() { docker image inspect --format '{{.Size}}' "$1"; }
 # Some engines keep no image of a base that they have pulled for a build.
 below=$(size "$base" 2>/dev/null) || below=
-echo "$image: $(($(size "$image") / 1000000)) MB${below:+, of which $((($(size "$image") - ${below:-0}) / 1000000)) MB above $base}"
+echo "$image: $(($(size "$image") / 1000000)) MB${below:+, of which $((($(
+    size "$image") - ${below:-0}) / 1000000)) MB above $base}"

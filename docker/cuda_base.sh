@@ -1,14 +1,14 @@
 #!/bin/sh
-# Makes the image ringmaster-cuda-base, on which the build stage with CUDA can stand: Debian 12 with
-# nvcc, the CUDA runtime, cuBLASLt, cuDNN and NCCL from NVIDIA's packages on PyPI. It is for machines
-# that reach PyPI, but no registry that has NVIDIA's own images.
+# Makes the image ringmaster-cuda-base, a base for the build stage with CUDA: Debian 12 with nvcc,
+# the CUDA runtime, cuBLASLt, cuDNN and NCCL from NVIDIA's packages on PyPI. It is for machines that
+# can reach PyPI, but no registry with NVIDIA's own images.
 #
 #   sh docker/engine.sh sh docker/cuda_base.sh
 #   sh docker/build.sh --build-arg RINGMASTER_CUDA=ON --build-arg BASE=debian:bookworm-slim \
 #       --build-arg BUILD_BASE=ringmaster-cuda-base
 #
 # The packages are those of docker/cuda.lock. They stay in .cache/cuda-wheels, and an image that was
-# made of them is kept as it is.
+# made from the same packages is not made again.
 set -eu
 
 image=ringmaster-cuda-base
@@ -21,28 +21,31 @@ fail() {
     exit 1
 }
 
-[ "$(uname -m)" = x86_64 ] || fail "$(uname -m): Ringmaster is for x86-64 alone, and so are these packages"
+[ "$(uname -m)" = x86_64 ] ||
+    fail "$(uname -m): Ringmaster is for x86-64 alone, and so are these packages"
 sum=$(sha256sum "$lock" "$0" | sha256sum | cut -d ' ' -f 1)
-made_of=$(docker image inspect --format '{{index .Config.Labels "made-of"}}' "$image" 2>/dev/null) || made_of=
+made_of=$(
+    docker image inspect --format '{{index .Config.Labels "made-of"}}' "$image" 2>/dev/null
+) || made_of=
 [ "$made_of" != "$sum" ] || exit 0
 
 sh "$top/docker/packages.sh" install fetch
 sh "$top/docker/base.sh"
 mkdir -p "$wheels"
-# Networks with a proxy of their own have certificates of their own, see docker/build.sh.
+# Networks with a proxy may have certificates of their own, see docker/build.sh.
 [ -z "${RINGMASTER_CA:-}" ] || export PIP_CERT="$RINGMASTER_CA"
 echo "fetching NVIDIA's packages, about 1.1 GB"
 download() {
     python3 -m pip download --quiet --no-deps --require-hashes --only-binary :all: \
         --find-links "$wheels" --dest "$wheels" --requirement "$lock"
 }
-# pip asks again where nobody answers, but not where a line breaks within a file.
+# pip retries if a server does not answer, but not if a connection breaks within a file.
 download || download || fail "the download failed"
 
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/ringmaster-cuda-base.XXXXXX")
 trap 'rm -rf --one-file-system "$work"' EXIT
 mkdir -p "$work/cuda"
-# Each package has a tree of its own; together they are a toolkit as NVIDIA's installer leaves it.
+# Each package has a tree of its own; merged they are like a toolkit from NVIDIA's installer.
 while read -r package _; do
     case $package in '' | '#'*) continue ;; esac
     name=$(echo "${package%%==*}" | tr - _)
@@ -54,7 +57,7 @@ for tree in "$work"/unpacked/nvidia/*/; do
     cp -al "$tree." "$work/cuda/"
 done
 rm -rf "$work/unpacked"
-# A zip's modes are not kept, and a package has no names without a version.
+# Unpacking loses the files' modes, and packages have no library names without a version.
 chmod -R u=rwX,go=rX "$work/cuda"
 find "$work/cuda/bin" "$work/cuda/nvvm/bin" -type f -exec chmod 755 {} +
 for library in "$work"/cuda/lib/lib*.so.*; do

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Runs a command with a Docker engine at hand.
+# Runs a command with a Docker engine.
 #
 #   sh docker/engine.sh COMMAND ARGS...
 #
-# An engine that answers is used as it is. Where none does, and this is root on a machine with
-# dockerd, one is started for the time of the command, with a socket of its own, and stopped after
-# it. Its images stay in .cache/engine, so that the next call finds them.
-# Without any way to an engine the status is 69 and COMMAND does not run.
+# An engine that answers is used as it is. If none does, and this is root on a machine with dockerd,
+# one is started for the duration of the command, with a socket of its own, and stopped afterwards.
+# Its images stay in .cache/engine, where the next call finds them. If no engine can be used, the
+# exit code is 69 and COMMAND does not run.
 set -eu
 
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -28,18 +28,20 @@ if answers; then
     exec "$@"
 fi
 [ "$(id -u)" = 0 ] || no_engine "no Docker engine answers, and only root can start one"
-command -v dockerd >/dev/null 2>&1 || no_engine "no Docker engine answers, and dockerd is not installed"
+command -v dockerd >/dev/null 2>&1 ||
+    no_engine "no Docker engine answers, and dockerd is not installed"
 
 data=$top/.cache/engine
 mkdir -p "$data"
-# Socket paths are short (107 bytes), so they do not lie in the repository.
+# Paths of sockets are limited to 107 bytes, so the socket is not in the repository.
 own=$(mktemp -d /tmp/ringmaster-engine.XXXXXX)
-# One engine of this kind at a time, as they share the machine's network; the lock goes with the
-# daemon.
+# Only one such engine runs at a time, as they share the machine's network; the daemon inherits the
+# lock and keeps it while it runs.
 lock=/run/ringmaster-engine.lock
 exec 9>>"$lock"
 if ! flock -n 9; then
-    echo "engine.sh: waiting up to 600 s for another engine to stop: $(cat "$lock"). Its DOCKER_HOST" \
+    echo "engine.sh: waiting up to 600 s for another engine to stop: $(
+        cat "$lock"). Its DOCKER_HOST" \
         "would do as well" >&2
     flock -w 600 9 || no_engine "another engine still holds $lock"
 fi
@@ -50,8 +52,8 @@ if [ ! -e /sys/fs/cgroup/cgroup.controllers ] && [ ! -d /sys/fs/cgroup/devices ]
     cgroupfs-mount || :
 fi
 
-# Takes away the rules that match $1, and chains whose names match $2 (may be empty); all others stay
-# as they are.
+# drop_rules RULE CHAIN: deletes the rules that match RULE, and the chains with names that match
+# CHAIN (may be empty).
 drop_rules() {
     iptables-save 2>/dev/null | awk -v rule="$1" -v chain="$2" '
         /^[*]/ { table = $0; rules = emptied = gone = "" }
@@ -64,8 +66,9 @@ drop_rules() {
     ' | iptables-restore --noflush --wait 10 2>/dev/null || :
 }
 
-# "From 172.18.0.0/16 and not to br-0123456789ab: masquerade" means all that the next network with
-# these addresses says to itself, once that bridge is gone: Open MPI then drops every connection.
+# Once a bridge is gone, its rule "from 172.18.0.0/16 and not to br-0123456789ab: masquerade"
+# applies to all traffic within the next network with these addresses, and Open MPI drops every
+# connection.
 drop_rules_of_lost_bridges() {
     command -v ip >/dev/null 2>&1 || return 0
     lost=
@@ -88,9 +91,8 @@ dockerd --host "$DOCKER_HOST" --data-root "$data/data" --exec-root "$own/exec" \
     --pidfile "$own/pid" >"$data/dockerd.log" 2>&1 &
 daemon=$!
 
-# dockerd leaves its bridges and its firewall rules behind, those of networks that still exist among
-# them, and makes them again when it is started again. What another engine's network needs was there
-# before, and stays.
+# Removes the bridges and firewall rules that dockerd leaves when it ends; it makes those of
+# existing networks again at its next start. What an engine before this one has set up stays.
 remove_network() {
     for network in $networks; do
         ip link delete "br-$network" 2>/dev/null || :
@@ -102,20 +104,21 @@ remove_network() {
     [ -z "$forward" ] || iptables -P FORWARD "$forward" || :
 }
 
-# The kernel gives all containers together as much of a busy machine as any one session, of which the
-# tests have many: what compiles in a container would take several times as long. They get $1 times
-# as much.
+# weigh_containers FACTOR: gives all containers together FACTOR times the default processor weight.
+# By default a busy machine gives them only as much as any one session, of which the tests have
+# many, and compiling in a container takes several times as long.
 weigh_containers() {
     for weight in "/sys/fs/cgroup/cpu cpu.shares 1024" "/sys/fs/cgroup cpu.weight 100"; do
         # shellcheck disable=SC2086  # words
         set -- "$1" $weight
-        [ ! -e "$2/cgroup.procs" ] || { mkdir -p "$2/docker" && echo $(($1 * $4)) >"$2/docker/$3"; } 2>/dev/null || :
+        [ ! -e "$2/cgroup.procs" ] ||
+            { mkdir -p "$2/docker" && echo $(($1 * $4)) >"$2/docker/$3"; } 2>/dev/null || :
     done
 }
 
 stop_engine() {
     trap - EXIT INT TERM HUP
-    # Containers that the command left behind end with their engine.
+    # Containers that the command has left running end with their engine.
     containers=$(docker ps -q 2>/dev/null) || containers=
     # shellcheck disable=SC2086  # a list
     [ -z "$containers" ] || docker kill $containers >/dev/null 2>&1 || :
@@ -124,7 +127,7 @@ stop_engine() {
     wait "$daemon" 2>/dev/null || :
     remove_network
     weigh_containers 1
-    # The container run times' folders may still be mounted for a moment.
+    # The network namespaces of containers may still be mounted for a moment.
     umount -l "$own"/exec/netns/* 2>/dev/null || :
     rm -rf "$own"
 }
@@ -134,7 +137,10 @@ trap 'exit 143' TERM HUP
 
 tries=0
 until answers; do
-    kill -0 "$daemon" 2>/dev/null || { tail -n 5 "$data/dockerd.log" >&2; no_engine "dockerd ended at once (log: $data/dockerd.log)"; }
+    kill -0 "$daemon" 2>/dev/null || {
+        tail -n 5 "$data/dockerd.log" >&2
+        no_engine "dockerd ended at once (log: $data/dockerd.log)"
+    }
     tries=$((tries + 1))
     [ "$tries" -le 300 ] || no_engine "dockerd did not answer in 60 s (log: $data/dockerd.log)"
     sleep 0.2

@@ -1,14 +1,14 @@
 #!/bin/sh
-# Makes an installation prefix of oneDNN 3 (include/, lib/libdnnl.so.3, licenses) where the
+# Makes an installation prefix of oneDNN 3 (include/, lib/libdnnl.so.3, licenses) if the
 # distribution has none. The build finds it by cmake/FindOneDNN.cmake.
 #
-#   sh docker/fetch_onednn.sh [PREFIX]     default .cache/onednn; does nothing where oneDNN 3 is
-#                                          already there, in PREFIX or in the system
-#   sh docker/fetch_onednn.sh --wheels     only brings the two wheels into docker/wheels/
+#   sh docker/fetch_onednn.sh [PREFIX]     default .cache/onednn; does nothing if oneDNN 3 is
+#                                          already installed, in PREFIX or in the system
+#   sh docker/fetch_onednn.sh --wheels     only fetches the two wheels into docker/wheels/
 #
-# The wheels come from PyPI through pip, checked against docker/onednn.lock; wheels that already lie
-# in docker/wheels/ are used without any network. The library lies three times in its wheel; the
-# prefix gets it once.
+# The wheels come from PyPI by pip, verified against docker/onednn.lock; wheels that are already in
+# docker/wheels/ are used without any network. The wheel has three copies of the library, the prefix
+# gets one.
 set -eu
 
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -20,12 +20,13 @@ fail() {
     exit 1
 }
 
-# Is there a v3 header below $1?
+# has_v3 FOLDER: succeeds if FOLDER has oneDNN's header of version 3.
 has_v3() {
     grep -q '^#define DNNL_VERSION_MAJOR 3$' "$1/oneapi/dnnl/dnnl_version.h" 2>/dev/null
 }
 
-# The lock's hash for a wheel file: its name up to the version, with _ as -.
+# locked_hash WHEEL: prints the lock's hash for a wheel file. The package's name is the file's up to
+# the version, with - for _.
 locked_hash() {
     name=$(basename "$1" | sed 's/-[0-9].*//; s/_/-/g')
     sed -n "s/^$name==.*--hash=sha256:\([0-9a-f]*\)\$/\1/p" "$lock"
@@ -39,7 +40,7 @@ wheels_are_good() {
     done
 }
 
-# The wheels hold no Python; asking for a generic platform lets any Python fetch them.
+# The wheels contain no Python code; with a generic platform any Python can fetch them.
 download() {
     python3 -m pip download --quiet --no-deps --require-hashes --only-binary :all: \
         --implementation py --abi none --platform manylinux1_x86_64 \
@@ -51,9 +52,9 @@ bring_wheels() {
     python3 -m pip --version >/dev/null 2>&1 ||
         fail "pip is missing (Debian: apt-get install python3-pip), or put the wheels of docker/onednn.lock into docker/wheels/"
     mkdir -p "$wheels"
-    # Networks with a proxy of their own have certificates of their own, see docker/build.sh.
+    # Networks with a proxy may have certificates of their own, see docker/build.sh.
     [ -z "${RINGMASTER_CA:-}" ] || export PIP_CERT="$RINGMASTER_CA"
-    # pip asks again where nobody answers, but not where a line breaks within a file.
+    # pip retries if a server does not answer, but not if a connection breaks within a file.
     download || download || fail "the download failed"
     wheels_are_good || fail "the download is incomplete"
 }
@@ -68,28 +69,33 @@ unpack() {
     fi
 }
 
-# A number of the version of the header below $1.
+# number FOLDER PART: prints the version's PART (MAJOR, MINOR, PATCH) from the header in FOLDER.
 number() {
     sed -n "s/^#define DNNL_VERSION_$2 //p" "$1/include/oneapi/dnnl/dnnl_version.h"
 }
 
-# What docker/contents.sh lists of it: name, version, licence, where it is from, its file, by tabs.
+# describe PREFIX: writes what docker/contents.sh lists of oneDNN: name, version, licence, purl and
+# file, separated by tabs.
 describe() {
-    head -n 2 "$1/share/doc/onednn/LICENSE" | grep -q 'Apache License' || fail "oneDNN has another licence"
-    printf 'oneDNN\t%s.%s.%s\tApache-2.0\tpkg:pypi/onednn-cpu-gomp@%s\tlib/libdnnl.so.3\n' "$(number "$1" MAJOR)" \
-        "$(number "$1" MINOR)" "$(number "$1" PATCH)" "$(sed -n 's/^onednn-cpu-gomp==\([0-9.]*\) .*/\1/p' "$lock")" \
+    head -n 2 "$1/share/doc/onednn/LICENSE" | grep -q 'Apache License' ||
+        fail "oneDNN has another licence"
+    printf 'oneDNN\t%s.%s.%s\tApache-2.0\tpkg:pypi/onednn-cpu-gomp@%s\tlib/libdnnl.so.3\n' \
+        "$(number "$1" MAJOR)" "$(number "$1" MINOR)" "$(number "$1" PATCH)" \
+        "$(sed -n 's/^onednn-cpu-gomp==\([0-9.]*\) .*/\1/p' "$lock")" \
         >"$1/share/doc/onednn/package"
 }
 
-[ "$(uname -m)" = x86_64 ] || fail "$(uname -m): Ringmaster is for x86-64 alone, and so are these wheels"
+[ "$(uname -m)" = x86_64 ] ||
+    fail "$(uname -m): Ringmaster is for x86-64 alone, and so are these wheels"
 if [ "${1:-}" = --wheels ]; then
     bring_wheels
     exit 0
 fi
 prefix=${1:-$top/.cache/onednn}
 if has_v3 "$prefix/include" && [ -e "$prefix/lib/libdnnl.so.3" ]; then
-    # Only what is of our wheels has its papers there; a prefix of somebody's own stays as it is.
-    [ -e "$prefix/share/doc/onednn/package" ] || [ ! -w "$prefix/share/doc/onednn/LICENSE" ] || describe "$prefix"
+    # Only a prefix made from our wheels has the licence there; any other is left alone.
+    [ -e "$prefix/share/doc/onednn/package" ] ||
+        [ ! -w "$prefix/share/doc/onednn/LICENSE" ] || describe "$prefix"
     exit 0
 fi
 if has_v3 /usr/include || has_v3 "/usr/include/$(uname -m)-linux-gnu"; then

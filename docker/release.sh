@@ -1,9 +1,9 @@
 #!/bin/sh
-# Makes what a release hands out, and publishes nothing.
+# Makes the files of a release, and publishes nothing.
 #
 #   sh docker/release.sh VERSION [FOLDER]
 #
-# VERSION is that of CMakeLists.txt; FOLDER is build/dist unless said. It holds
+# VERSION is that of CMakeLists.txt; FOLDER is build/dist by default. It gets
 #   ringmaster-VERSION-linux-ARCH.tar.gz     the static launcher, man page, completion, licences
 #   ringmaster_VERSION_ARCH.deb              the same as a package without dependencies
 #   ringmaster_launcher-VERSION-...whl       the same for `pip install`
@@ -34,14 +34,14 @@ work=$(mktemp -d "$out.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/out"
 
-# pack NAME: the folder $work/NAME as NAME.tar.gz.
+# pack NAME: packs the folder $work/NAME as NAME.tar.gz.
 pack() {
     tar -C "$work" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner \
         --format=gnu -cf "$work/$1.tar" "$1"
     gzip -9 -n <"$work/$1.tar" >"$work/out/$1.tar.gz"
 }
 
-# Licences of what is linked in, as Debian collects them.
+# Prints the licences of all libraries that are linked in, as Debian collects them.
 licences() {
     cat "$top/LICENSE"
     while read -r name number; do
@@ -52,7 +52,7 @@ licences() {
     cat "$top/.cache/static/zig/ziglang/lib/libc/musl/COPYRIGHT"
 }
 
-# installed FOLDER: the launcher's files below FOLDER/bin and FOLDER/share.
+# installed FOLDER: installs the launcher's files into FOLDER/bin and FOLDER/share.
 installed() {
     install -D -m 755 "$static/bin/ringmaster" "$1/bin/ringmaster"
     ln -s ringmaster "$1/bin/train"
@@ -83,11 +83,13 @@ Description: turns a set of identical containers into one training job
  all ranks, watches them, and ends the job with one story and one exit code.
 EOF
     find "$root" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
-    dpkg-deb --root-owner-group -Zxz --build "$root" "$work/out/ringmaster_${version}_$debian.deb" >/dev/null
+    dpkg-deb --root-owner-group -Zxz --build "$root" \
+        "$work/out/ringmaster_${version}_$debian.deb" >/dev/null
 }
 
 wheel() {
-    PYTHONDONTWRITEBYTECODE=1 python3 "$top/docker/release/wheel.py" "$version" "$static/bin/ringmaster" "$work/licences" \
+    PYTHONDONTWRITEBYTECODE=1 python3 "$top/docker/release/wheel.py" "$version" \
+        "$static/bin/ringmaster" "$work/licences" \
         "manylinux_2_17_$1.manylinux2014_$1.musllinux_1_1_$1" "$work/out" >/dev/null
 }
 
@@ -96,7 +98,7 @@ for arch in $arches; do
     static=$top/build/static-$arch
     sh "$top/docker/static.sh" "$arch" "$static"
     if [ -z "$first" ]; then
-        # Man page and completion are the same for all; this machine runs x86-64.
+        # Man page and completion are the same for all processors; this machine is an x86-64.
         [ "$arch" = x86_64 ] || fail "RELEASE_ARCHES: x86_64 has to be the first"
         "$static/bin/ringmaster" man >"$work/ringmaster.1"
         "$static/bin/ringmaster" completion >"$work/ringmaster.bash"
@@ -115,8 +117,8 @@ cp -R "$top/examples/kubernetes" "$top/examples/grafana" "$work/$manifests/"
 chmod -R u=rwX,go=rX "$work/$manifests"
 pack "$manifests"
 
-PYTHONDONTWRITEBYTECODE=1 python3 "$top/docker/release/sdk_wheel.py" "$version" "$top/sdk" "$top/LICENSE" \
-    "$work/out" >/dev/null
+PYTHONDONTWRITEBYTECODE=1 python3 "$top/docker/release/sdk_wheel.py" "$version" "$top/sdk" \
+    "$top/LICENSE" "$work/out" >/dev/null
 
 (cd "$work/out" && sha256sum -- * >SHA256SUMS)
 rm -rf "$out"

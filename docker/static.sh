@@ -1,15 +1,16 @@
 #!/bin/sh
-# Builds the launcher as one program that needs no shared library: `ringmaster`, and the links
+# Builds the launcher as one program that needs no shared library: `ringmaster`, with the links
 # `train` and `ringmaster-transfer` to it.
 #
 #   sh docker/static.sh [x86_64|aarch64] [FOLDER]
 #
 # The first argument is the processor of the image, x86_64 by default. FOLDER is
 # build/static-ARCHITECTURE by default, and its bin/ has the program. The compiler comes from PyPI
-# (docker/static/zig.lock) with the C library musl, the other libraries are built from Debian's sources.
-# All of it is kept in .cache/static, so the first call takes minutes and the next ones seconds.
+# (docker/static/zig.lock) with the C library musl; the other libraries are built from Debian's
+# sources. All of it is kept in .cache/static, so that the first call takes minutes and the next
+# ones take seconds.
 #
-# Nothing of this machine or of the time is in the program: the same tree gives the same bytes.
+# The program depends on neither this machine nor the time: the same tree gives the same bytes.
 set -eu
 
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -28,11 +29,12 @@ x86_64 | aarch64) ;;
 *) fail "$arch: expected x86_64 or aarch64" ;;
 esac
 for program in cmake ninja perl make pkg-config; do
-    command -v $program >/dev/null || fail "$program is missing (sh docker/packages.sh install static)"
+    command -v $program >/dev/null ||
+        fail "$program is missing (sh docker/packages.sh install static)"
 done
 mkdir -p "$cache"
 
-# Of calls at the same time one fetches, and one for each architecture builds.
+# Of concurrent calls, one at a time fetches, and one at a time builds for each architecture.
 locked() {
     flock -w 3600 9 || fail "another build has held $cache/lock$1 for an hour"
 }
@@ -53,15 +55,15 @@ if [ "$(cat "$prefix/state" 2>/dev/null)" != "$state" ]; then
     echo "$state" >"$prefix/state"
 fi
 
-# The cache may be moved with its tree, or another tree may share it.
+# The paths are made relative: the cache may be moved with its tree, or shared with another tree.
 sed -i "s|/[^ ]*/static/$arch|\${pcfiledir}/../..|g" "$prefix"/lib/pkgconfig/*.pc
 
-# pkg-config names the libraries of the prefix alone, with what they need themselves.
+# pkg-config finds only the libraries of the prefix, with their own dependencies.
 PKG_CONFIG_LIBDIR=$prefix/lib/pkgconfig
 PKG_CONFIG_SYSROOT_DIR=
 export PKG_CONFIG_LIBDIR PKG_CONFIG_SYSROOT_DIR
-mkdir -p "$build" # and with it the folder of the log
-unset CMAKE_C_COMPILER_LAUNCHER # the compiler keeps what it has compiled by itself
+mkdir -p "$build" # its parent is the folder of the log
+unset CMAKE_C_COMPILER_LAUNCHER # the compiler has a cache of its own
 cmake -S "$top" -B "$build" -G Ninja -DCMAKE_TOOLCHAIN_FILE="$top/docker/static/toolchain.cmake" \
     -DRINGMASTER_TOOLS="$tools" -DRINGMASTER_PREFIX="$prefix" -DRINGMASTER_ARCH="$arch" \
     -DRINGMASTER_ONE_FILE=ON -DRINGMASTER_TESTS=OFF -DRINGMASTER_SOURCES=ON >"$build.log" 2>&1 ||

@@ -1,16 +1,18 @@
 #!/bin/sh
-# Installs an empty package that stands in for what Debian's packages of Open MPI insist on, and an
-# image with ringmaster has no use for (root).
+# Installs an empty package in place of packages that Debian's Open MPI depends on and an image with
+# ringmaster does not need (root).
 #
-#   sh docker/without.sh run      an ssh client, as the launch goes over ringmaster's own link, and
-#                                 plug-ins that draw topologies on X11
-#   sh docker/without.sh build    a Fortran compiler, automake with its Perl, and scripts of web
-#                                 pages, too
+#   sh docker/without.sh run      replaces an ssh client, as ringmaster launches over its own link,
+#                                 and plug-ins that draw topologies on X11
+#   sh docker/without.sh build    also replaces a Fortran compiler, automake with its Perl, and
+#                                 scripts of web pages
 set -eu
 
 case ${1:-} in
 run) provides="ssh-client, libhwloc-plugins" ;;
-build) provides="ssh-client, libhwloc-plugins, gfortran-mod-15, automake-1.16, libjs-jquery, libjs-jquery-ui" ;;
+build)
+    provides="ssh-client, libhwloc-plugins, gfortran-mod-15, automake-1.16, libjs-jquery, libjs-jquery-ui"
+    ;;
 *) sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 64 ;;
 esac
 work=$(mktemp -d)

@@ -3,7 +3,7 @@
 # <!-- end NAME -->.
 #
 #   sh docs/generate.sh [BIN]           rewrites the pages; BIN has the programs (build/release/bin)
-#   sh docs/generate.sh --check [BIN]   changes nothing, and ends with 1 if a page is out of date
+#   sh docs/generate.sh --check [BIN]   changes nothing, and exits with 1 if a page is out of date
 set -u
 cd "$(dirname "$0")/.." || exit 70
 check=

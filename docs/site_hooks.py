@@ -1,4 +1,4 @@
-"""For mkdocs: links to files of the repository that are no pages become their paths."""
+"""A hook for mkdocs that turns links to files of the repository outside docs/ into their paths."""
 import posixpath
 import re
 

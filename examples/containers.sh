@@ -1,15 +1,19 @@
-# What the examples share: three containers on this machine become one job. Sourced, by a script of this folder:
+# Functions of the examples, in which three containers on this machine become one job. The scripts
+# in this folder source it:
 #
-#   containers_enter        finds a way to an engine and builds; the way is $driver (docker, ns)
-#   containers_up           three hosts; all see the folder $share
-#   containers_run CMD...   a command on the first of them, to its end; its log is shown
-#   containers_train FLAGS  `train` on all of them, with the variables in $containers_with (-e NAME=VALUE ...); follows the first
-#                           one's log, and runs $containers_fault beside it where there is one
-#   containers_results      logs and the model to $out, the last evaluation's row to $row; 1 when not all left with 0
-#   containers_failures     why, as the hosts say it
+#   containers_enter        finds or starts an engine and builds; sets $driver (docker, ns)
+#   containers_up           creates three hosts, all of which see the folder $share
+#   containers_run CMD...   runs a command on the first host to its end and prints its log
+#   containers_train FLAGS  runs `train` on all hosts, with the variables in $containers_with
+#                           (-e NAME=VALUE ...), follows the first host's log, and runs
+#                           $containers_fault, if set, at the same time
+#   containers_results      copies logs and model to $out and the last evaluation's row to $row;
+#                           returns 1 unless all hosts exited with 0
+#   containers_failures     prints the hosts' failure files
 #
-# As root on a bare Debian 12 this needs nothing before; with a Docker engine that answers it needs no root. Where there
-# is no way to an engine, three sets of namespaces take the containers' place (root). EXAMPLE_DRIVER=ns|docker forces a way.
+# As root on a bare Debian 12 nothing has to be installed first; with a running Docker engine it
+# needs no root. Without an engine, three sets of namespaces replace the containers (root).
+# EXAMPLE_DRIVER=ns|docker chooses one of the two.
 # shellcheck shell=sh disable=SC2034
 
 containers_top=$(cd "$(dirname "$0")/.." && pwd)
@@ -28,7 +32,7 @@ say_phase() {
     [ -z "$phase" ] || printf '== %s ...\n' "$phase"
 }
 
-# The first call looks for an engine and comes back to the script inside it.
+# The first call looks for an engine and runs the script again with it.
 containers_enter() {
     driver=${EXAMPLE_INSIDE:-}
     if [ -z "$driver" ]; then
@@ -55,10 +59,11 @@ containers_enter() {
     say_phase 'a build for this machine'
     sh docker/packages.sh install build fetch test mpi
     sh docker/fetch_onednn.sh
-    # Where a cache of objects is told, as by the tests, it has each source by itself.
+    # With a compiler cache, as in the tests, each source file is compiled by itself.
     unity=ON
     [ -z "${CMAKE_C_COMPILER_LAUNCHER:-}" ] || unity=OFF
-    cmake --preset release -DRINGMASTER_TESTS=OFF -DRINGMASTER_UNITY=$unity -B build/quickstart-build >/dev/null
+    cmake --preset release -DRINGMASTER_TESTS=OFF -DRINGMASTER_UNITY=$unity \
+        -B build/quickstart-build >/dev/null
     cmake --build build/quickstart-build --parallel "$(nproc)" >build/quickstart-build/log 2>&1 ||
         { tail -n 30 build/quickstart-build/log; exit 1; }
     RINGMASTER_BIN=$containers_top/build/quickstart-build/bin
@@ -110,7 +115,7 @@ containers_results() {
     return "$failed"
 }
 
-# at_least NAME LEAST: whether the row's number is so large.
+# at_least NAME LEAST: succeeds if the row's value of NAME is at least LEAST.
 at_least() {
     value=$(printf '%s\n' "$row" | sed -n "s/.* $1=\([0-9.]*\).*/\1/p")
     awk -v x="${value:-0}" -v least="$2" 'BEGIN { exit !(x >= least) }'
@@ -122,7 +127,7 @@ containers_failures() {
     done
 }
 
-# containers_kill HOST WORDS: once the first one's log has the words, ringtrain is killed on the other.
+# containers_kill HOST WORDS: kills ringtrain on HOST once the first host's log contains WORDS.
 # shellcheck disable=SC2016  # expanded on the host
 containers_kill() {
     hosts follow 1 | grep -q -m 1 -F -e "$2" || return 1
@@ -130,10 +135,11 @@ containers_kill() {
         case $(readlink "$p/exe") in */ringtrain) kill -KILL "${p#/proc/}" ;; esac; done'
 }
 
-# How a single host is started here.
+# Prints the start of the command that runs a single host.
 containers_command() {
     case $driver:${DOCKER_HOST:-} in
-    docker:unix:///tmp/ringmaster-engine.*) echo 'sh docker/engine.sh docker run --rm ringmaster:latest' ;;
+    docker:unix:///tmp/ringmaster-engine.*)
+        echo 'sh docker/engine.sh docker run --rm ringmaster:latest' ;;
     docker:*) echo 'docker run --rm ringmaster:latest' ;;
     *) echo "env PATH=$RINGMASTER_BIN:\$PATH" ;;
     esac

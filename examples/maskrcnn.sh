@@ -1,15 +1,17 @@
 #!/bin/sh
-# Three containers learn to find objects and their outlines, from nothing, on this machine:
+# Trains a model from scratch in three containers on this machine; it finds objects and their masks:
 #
 #   sh examples/maskrcnn.sh
 #
-# Sets up what is missing and builds the image, as quickstart.sh does, draws a set of pictures in COCO's layout with circles, squares and
-# triangles over one another, trains a small Mask R-CNN on 1,000 of them with three containers and scores it on 100 others. It takes
-# a few minutes on two cores.
+# Sets up what is missing and builds the image, as quickstart.sh does. Draws a set of pictures in
+# COCO's layout, with circles, squares and triangles that overlap, trains a small Mask R-CNN on
+# 1,000 of them in three containers, and evaluates it on 100 others. It takes a few minutes on two
+# cores.
 #
-# Everything it makes lies in build/maskrcnn and .cache. EXAMPLE_DRIVER=ns|docker forces a way; MASKRCNN_FLAGS takes the
-# place of the recipe, and then no scores are asked for. MASKRCNN_KILL=STEP kills a rank of the second container when that step is
-# told, with RINGMASTER_RESTARTS=1: the checksum of the weights that is printed in the end is that of a run without it.
+# All output is in build/maskrcnn and .cache. EXAMPLE_DRIVER=ns|docker chooses how the hosts run.
+# MASKRCNN_FLAGS replaces the recipe, and then no scores are required. MASKRCNN_KILL=STEP kills a
+# rank of the second container once that step is logged, with RINGMASTER_RESTARTS=1: the checksum of
+# the weights printed at the end is the same as without it.
 # shellcheck disable=SC2154,SC1091,SC2034  # variables of containers.sh
 set -eu
 . "$(dirname "$0")/containers.sh"
@@ -36,8 +38,11 @@ found=$(hosts opt 1)/output/data/pictures
 say_phase ''
 echo
 echo "${row:-there is no evaluation row}"
-# AP50 was 0.84 of both; its last points differ between processors.
-learnt() { at_least bbox_mAP 0.5 && at_least segm_mAP 0.45 && at_least bbox_AP50 0.8 && at_least segm_AP50 0.8; }
+# AP50 was 0.84 for both boxes and masks; its last digits differ between processors.
+learnt() {
+    at_least bbox_mAP 0.5 && at_least segm_mAP 0.45 &&
+        at_least bbox_AP50 0.8 && at_least segm_AP50 0.8
+}
 if [ "$code" -ne 0 ] || { [ -z "${MASKRCNN_FLAGS:-}" ] && ! learnt; }; then
     echo "The job did not do what it should: three hosts that leave with 0, box mAP of 0.5, mask mAP of 0.45, and both AP50 of 0.8."
     containers_failures
@@ -48,7 +53,8 @@ if [ -n "${MASKRCNN_KILL:-}" ] && ! grep -q 'resumed from ' "$out/algo-1.log"; t
     exit 1
 fi
 run=$(containers_command)
-[ ! -d "$out/pictures" ] || echo "Pictures:  $out/pictures   the truth on the left, what was found on the right"
+[ ! -d "$out/pictures" ] ||
+    echo "Pictures:  $out/pictures   the truth on the left, what was found on the right"
 cat <<END
 
 Model:     $out/model   weights $(sed -n 's/.*"weights": "\(.*\)".*/\1/p' "$out/model/config.json")

@@ -3,12 +3,13 @@
 #
 #   sh examples/quickstart.sh
 #
-# Sets up what is missing, builds the image, makes a small set of pictures, trains a ResNet-20 on it
-# with three containers and evaluates it. As root on a bare Debian 12 it needs nothing before; with
-# a Docker engine that answers it needs no root. Where there is no way to an engine, three sets of
-# namespaces take the containers' place (root).
+# Installs what is missing, builds the image, makes a small set of pictures, trains a ResNet-20 on
+# it with three containers and evaluates it. As root on a bare Debian 12 it needs no preparation;
+# with a running Docker engine it needs no root. Where no engine can be started, three sets of
+# namespaces replace the containers (this takes root).
 #
-# Everything it makes lies in build/quickstart and .cache. EXAMPLE_DRIVER=ns|docker forces a way.
+# All output is in build/quickstart and .cache. EXAMPLE_DRIVER=ns|docker forces namespaces or
+# Docker.
 # shellcheck disable=SC2154,SC1091  # variables of containers.sh
 set -eu
 . "$(dirname "$0")/containers.sh"
@@ -21,7 +22,8 @@ containers_run ringtrain prepare shapes "$share/shapes"
 say_phase 'training'
 # shellcheck disable=SC2086  # flags
 containers_train --data "$share/shapes" ${QUICKSTART_FLAGS:---model resnet20 \
-    --image-size 24 --batch-size 12 --epochs 4 --lr 0.1 --lr-batch 36 --warmup-epochs 0.5 --nesterov true}
+    --image-size 24 --batch-size 12 --epochs 4 --lr 0.1 --lr-batch 36 --warmup-epochs 0.5 \
+    --nesterov true}
 
 say_phase 'results'
 code=0
@@ -30,7 +32,8 @@ say_phase ''
 echo
 echo "${row:-there is no evaluation row}"
 if [ "$code" -ne 0 ] || ! at_least top1 0.9; then
-    echo "The job did not do what it should: three hosts that leave with 0, and top1 of 0.9 or more."
+    echo \
+        "The job did not do what it should: three hosts that leave with 0, and top1 of 0.9 or more."
     containers_failures
     exit 1
 fi

@@ -1,6 +1,6 @@
 #!/bin/sh
-# One job over several machines without any platform: run the same line on each of them, in any
-# order, within ten minutes.
+# Runs one job on several machines without any platform: run the same command on each of them, in
+# any order, within ten minutes.
 #
 #   sh examples/several_machines.sh HOSTS DATA [FLAGS...]
 #
@@ -9,11 +9,12 @@
 #   FLAGS   for ringtrain: --model resnet50 --epochs 90 ...
 #
 # GPUS=all gives the container the machine's GPUs, and the job a rank for each of them;
-# GPUS='"device=0,1"' gives it two. RINGMASTER_IMAGE names an image with CUDA then.
+# GPUS='"device=0,1"' gives it two. RINGMASTER_IMAGE must then name an image with CUDA.
 #
-# All machines need the same image (docker save, docker load, or a registry), or a shared secret of at
-# least 16 bytes in RINGMASTER_KEY. The machines reach each other on the TCP ports 7070 to 7073 and
-# from 7086 on, 64 of them or 8 a rank (RINGMASTER_PORT moves them all). Model and checkpoints come to ./ringmaster-out.
+# All machines need the same image (docker save, docker load, or a registry), or a shared secret of
+# at least 16 bytes in RINGMASTER_KEY. The machines reach each other on the TCP ports 7070 to 7073
+# and from 7086 on, 64 of them or 8 per rank (RINGMASTER_PORT moves them all). Model and checkpoints
+# are written to ./ringmaster-out.
 set -eu
 
 [ $# -ge 2 ] || { sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 64; }

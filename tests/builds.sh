@@ -1,11 +1,11 @@
 #!/bin/sh
-# Leaves out, one after the other, every part that a build can do without: configures, builds
-# ringtrain, holds what `ringtrain version` says against what was asked for, and trains two steps on
-# a backend that is left. It needs all parts here; without a CUDA toolkit those rows are skipped.
+# Tests builds without each of the optional parts: configures, builds ringtrain, compares what
+# `ringtrain version` prints with what was requested, and trains two steps on a backend that is
+# left. It needs all parts on this machine; without a CUDA toolkit those rows are skipped.
 #
 #   sh tests/builds.sh [NAME...]      default: all rows below
 #
-# One build folder for all rows: what they share is compiled once. The last line counts.
+# All rows use one build folder, so what they share is compiled once. The last line counts the rows.
 set -u
 cd "$(dirname "$0")/.." || exit 70
 . tests/building.sh
@@ -22,7 +22,7 @@ fail() {
     failed=$((failed + 1))
 }
 
-# row NAME BACKEND OPTIONS... -- LINE...: LINEs are expressions that `version` must match.
+# row NAME BACKEND OPTIONS... -- LINE...: the output of `version` must match each expression LINE.
 row() {
     name=$1
     backend=$2
@@ -41,7 +41,8 @@ row() {
         { tail -n 20 "$work/log"; fail "does not build"; return; }
     "$build/bin/ringtrain" version >"$work/version" || { fail "version"; return; }
     for line in "$@"; do
-        grep -qE "$line" "$work/version" || { cat "$work/version"; fail "version has no '$line'"; return; }
+        grep -qE "$line" "$work/version" ||
+            { cat "$work/version"; fail "version has no '$line'"; return; }
     done
     rm -rf "$work/run"
     mkdir "$work/run"
@@ -55,7 +56,7 @@ row() {
     echo "ok $name"
 }
 
-# A label with an umlaut is drawn by every build; those without FreeType say how it is written.
+# Every build draws a label with an umlaut; those without FreeType report how they spell it.
 draws() {
     [ -d "$work/set" ] ||
         "$build/bin/ringtrain" prepare shapes --coco "$work/set" --train 2 --validation 1 \
@@ -64,7 +65,8 @@ draws() {
         >"$work/kaese.json"
     rm -rf "$work/drawn"
     "$build/bin/ringtrain" draw --coco "$work/kaese.json" --pictures "$work/set/train" \
-        --out "$work/drawn" >"$work/log" 2>&1 || { tail -n 5 "$work/log"; fail "does not draw"; return 1; }
+        --out "$work/drawn" >"$work/log" 2>&1 ||
+        { tail -n 5 "$work/log"; fail "does not draw"; return 1; }
     spelled=$(grep -c "is written as 'Kase'" "$work/log")
     grep -q 'pictures: ASCII only' "$work/version" && [ "$spelled" = 1 ] && return
     grep -q 'pictures: FreeType' "$work/version" && [ "$spelled" = 0 ] && return
@@ -73,18 +75,19 @@ draws() {
     return 1
 }
 
-all_off="-DRINGMASTER_ONEDNN=OFF -DRINGMASTER_MPI=OFF -DRINGMASTER_CUDA=OFF -DRINGMASTER_FREETYPE=OFF
--DRINGMASTER_SERVE=OFF"
+all_off="-DRINGMASTER_ONEDNN=OFF -DRINGMASTER_MPI=OFF -DRINGMASTER_CUDA=OFF
+-DRINGMASTER_FREETYPE=OFF -DRINGMASTER_SERVE=OFF"
 
-# fetches NAME ON|OFF CODE SOURCE TEXT: a job of one host with a channel from SOURCE ends with CODE and
-# says TEXT.
+# fetches NAME ON|OFF CODE SOURCE TEXT: builds with or without sources; a job of one host with a
+# channel from SOURCE ends with exit code CODE and logs TEXT.
 fetches() {
     name=$1
     [ -z "$only" ] || case " $only " in *" $name "*) ;; *) return ;; esac
     rm -rf "$build/bin/ringmaster-transfer" "$work/opt"
     mkdir "$work/opt"
     # shellcheck disable=SC2086  # words
-    cmake -S . -B "$build" -DRINGMASTER_TESTS=OFF $all_off -DRINGMASTER_SOURCES="$2" >"$work/log" 2>&1 &&
+    cmake -S . -B "$build" -DRINGMASTER_TESTS=OFF $all_off -DRINGMASTER_SOURCES="$2" \
+        >"$work/log" 2>&1 &&
         cmake --build "$build" --parallel "$(nproc)" >>"$work/log" 2>&1 ||
         { tail -n 20 "$work/log"; fail "does not build"; return; }
     env -i PATH="$PATH" SAGEMAKER_BASE_DIR="$work/opt" RINGMASTER_CHANNEL_TRAIN="$4" \
@@ -101,7 +104,8 @@ only=$*
 
 # shellcheck disable=SC2086  # words
 row nothing ref $all_off -- 'backend cpu: not in this build' "$no_cuda" \
-    'MPI: not in this build' 'no NCCL in this build' 'labels in pictures: ASCII only' 'serving: not in this build'
+    'MPI: not in this build' 'no NCCL in this build' 'labels in pictures: ASCII only' \
+    'serving: not in this build'
 # shellcheck disable=SC2086  # words
 row serve ref $all_off -DRINGMASTER_SERVE=ON -- 'backend cpu: not in this build' \
     'serving: libmicrohttpd '

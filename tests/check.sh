@@ -1,11 +1,11 @@
-# What tests of scripts start from; source it from the root of the tree. $work is a folder that goes at
-# the end, and $failed what such a test exits with.
-# shellcheck shell=sh disable=SC2034  # read by who sources it
+# Common start of tests of scripts; source it from the root of the tree. $work is a folder that is
+# removed at the end, and $failed is the exit code for the test to use.
+# shellcheck shell=sh disable=SC2034  # used by the scripts that source it
 work=$(mktemp -d) || exit 70
 trap 'rm -rf "$work"' EXIT
 failed=0
 
-# check PROMISE COMMAND...
+# check PROMISE COMMAND...: prints whether COMMAND succeeds; a failure sets $failed.
 check() {
     promise=$1
     shift

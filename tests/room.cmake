@@ -6,14 +6,15 @@ target_include_directories(test_support PUBLIC ${TEST_INCLUDES})
 target_link_libraries(test_support PUBLIC PkgConfig::cunit Threads::Threads PRIVATE
     ringmaster_flags)
 
-# Its tests may hold the clock (tests/support/held_clock.h).
+# with_held_clock(TARGET): the tests of TARGET may hold the clock (tests/support/held_clock.h).
 function(with_held_clock target)
     target_sources(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests/support/held_clock.c)
     target_link_options(${target} PRIVATE -Wl,--wrap=clock_gettime,--wrap=epoll_wait,--wrap=poll
         -Wl,--wrap=timerfd_create,--wrap=timerfd_settime)
 endfunction()
 
-# Its allocations fail one by one (tests/support/no_memory.h).
+# without_memory(TARGET): the tests of TARGET let allocations fail one by one
+# (tests/support/no_memory.h).
 function(without_memory target)
     target_sources(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests/support/no_memory.c
         ${CMAKE_SOURCE_DIR}/tests/support/no_memory_rows.c)
@@ -26,12 +27,12 @@ foreach(common_room binary file system json text html scaling trials net slots l
     room_tests(common/${common_room} ALONE file folder_lock USES common_log)
 endforeach()
 room_tests(common FROM unit/support NAME unit_support ALONE lag_turn)
-# Sees in which order a file is written, synced and renamed.
+# The tests observe the order in which a file is written, synced and renamed.
 target_link_options(unit_common_file_file PRIVATE
     -Wl,--wrap=fsync,--wrap=rename,--wrap=mkdir,--wrap=fchmod,--wrap=flock)
 target_link_options(unit_common_file_folder_lock PRIVATE -Wl,--wrap=flock)
 
-# The text is the same under a sanitizer.
+# These tests are about texts and scripts, which do not change under a sanitizer.
 if(NOT RINGMASTER_SANITIZE)
     foreach(lint house shell format contract)
         add_test(NAME lint_${lint} COMMAND sh ${CMAKE_SOURCE_DIR}/tests/lint/${lint}.sh)
@@ -41,7 +42,7 @@ if(NOT RINGMASTER_SANITIZE)
         add_test(NAME lint_${lint} COMMAND python3 ${CMAKE_SOURCE_DIR}/tests/lint/${lint}.py)
         set_tests_properties(lint_${lint} PROPERTIES LABELS unit)
     endforeach()
-    # What the pages say is true, and can be read.
+    # Tests that the documentation's pages are true and readable.
     foreach(docs links form shell)
         add_test(NAME docs_${docs} COMMAND python3 ${CMAKE_SOURCE_DIR}/tests/docs/${docs}.py)
         set_tests_properties(docs_${docs} PROPERTIES LABELS unit SKIP_RETURN_CODE 77)
@@ -78,13 +79,13 @@ if(NOT RINGMASTER_SANITIZE)
     # The package in sdk/, with SageMaker's SDK from PyPI.
     add_test(NAME sdk_package COMMAND sh ${CMAKE_SOURCE_DIR}/tests/sdk/run.sh)
     set_tests_properties(sdk_package PROPERTIES LABELS unit TIMEOUT 900 SKIP_RETURN_CODE 77)
-    # What a script of bench/ does with what it starts, without what it measures.
+    # A script of bench/ is tested with stubs of the programs that it starts.
     add_test(NAME bench_gpu_all COMMAND sh ${CMAKE_SOURCE_DIR}/tests/bench/test_gpu_all.sh)
     set_tests_properties(bench_gpu_all PROPERTIES LABELS unit TIMEOUT 300
         ENVIRONMENT RINGMASTER_BIN=${CMAKE_BINARY_DIR}/bin)
 endif()
 if(TARGET entrypoint)
-    # ALONE: its sources replace functions of the C library.
+    # The suites that are ALONE replace functions of the C library.
     room_tests(entrypoint/os ALONE child file_writer process_tree WAITS)
     foreach(entrypoint_room wire job outcome mpi evidence master study)
         room_tests(entrypoint/${entrypoint_room} WAITS)
@@ -112,14 +113,14 @@ if(TARGET entrypoint)
     foreach(job_room machine cluster sagemaker)
         room_tests(entrypoint/job/${job_room} USES entrypoint_job WAITS)
     endforeach()
-    # Whole jobs in one test (stage.h) have a master, too.
+    # Whole jobs in one test (stage.h) have a master as well.
     room_tests(entrypoint/host USES entrypoint_master WAITS)
     with_held_clock(unit_host)
     foreach(host_room monitor observe preflight ranks provision failover worker)
-        room_tests(entrypoint/host/${host_room} ALONE output_lock failure_writer transfer_process device_probe USES
-            entrypoint_master WAITS)
+        room_tests(entrypoint/host/${host_room} ALONE output_lock failure_writer transfer_process
+            device_probe USES entrypoint_master WAITS)
     endforeach()
-    # A stand-in for NVML, whole, without some functions, and with one that hangs.
+    # Stand-ins for NVML: a complete one, some without certain functions, and one that hangs.
     room_tests(entrypoint/gpu WAITS)
     set(nvml ${CMAKE_BINARY_DIR}/tests/nvml)
     foreach(standin . without_rows without_init hanging)
@@ -135,8 +136,8 @@ if(TARGET entrypoint)
         add_dependencies(unit_gpu ${standin_name})
     endforeach()
     target_compile_definitions(unit_gpu PRIVATE TEST_NVML="${nvml}")
-    # Plugins for NCCL that load, lack a library, crash, hang, and offer nothing. Plain libraries: the
-    # loader of the system opens them in a program that is not ours.
+    # Plugins for NCCL: one that loads, and others that lack a library, crash, hang or export
+    # nothing. They are not linked with our libraries, as a foreign program loads them.
     set(plugins ${CMAKE_BINARY_DIR}/tests/plugins)
     add_library(plugin_absent SHARED tests/support/net_plugin_absent.c)
     set_target_properties(plugin_absent PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${plugins}/absent)
@@ -156,7 +157,7 @@ if(TARGET entrypoint)
         with_held_clock(${holds})
     endforeach()
     with_held_clock(unit_host_observe_failure_writer)
-    # What a rank has used of a processor is what its monitor's test says.
+    # The test of the monitor sets the CPU time of the ranks.
     target_link_options(unit_host_ranks PRIVATE -Wl,--wrap=cpu_time_below)
     room_tests(entrypoint/command WAITS)
     room_tests(entrypoint NAME unit_entrypoint ALONE main no_memory WAITS)
@@ -169,7 +170,7 @@ if(TARGET entrypoint)
     endif()
     target_compile_definitions(unit_entrypoint_main PRIVATE
         RINGMASTER_PROGRAM="$<TARGET_FILE:ringmaster>")
-    # They wait for real time, while others compute.
+    # These wait for real time while other tests compute, so they start early.
     set_tests_properties(unit_host_worker_worker unit_host_ranks_rank_set unit_master_relaunch
         PROPERTIES COST 50)
 endif()
@@ -191,14 +192,14 @@ room_tests(trainer/export USES trainer_graph_build)
 room_tests(trainer/checkpoint
     ALONE checkpoint_watch full_disk safetensors_read snapshot)
 without_memory(unit_checkpoint_snapshot)
-# Ranks that are threads.
+# The ranks of these tests are threads.
 room_tests(trainer/comm/tcp)
 target_sources(unit_comm_tcp PRIVATE
     ${CMAKE_SOURCE_DIR}/tests/unit/trainer/comm/tcp/rank_threads.c)
 room_tests(trainer/shard USES trainer_comm_tcp)
 target_sources(unit_shard PRIVATE ${CMAKE_SOURCE_DIR}/tests/unit/trainer/comm/tcp/rank_threads.c)
 with_held_clock(unit_shard)
-# They hold bits against those of others.
+# These tests compare results with those of other implementations, bit by bit.
 foreach(exact anchor box exact_math proposal)
     set_source_files_properties(tests/unit/trainer/math/test_${exact}.c
         PROPERTIES COMPILE_OPTIONS -ffp-contract=off)
@@ -211,10 +212,11 @@ room_tests(trainer/data/detect USES trainer_data_shapes)
 room_tests(trainer/data/shapes USES trainer_data_dataset trainer_data_coco)
 room_tests(trainer/app/options USES trainer_optim trainer_app_run)
 room_tests(trainer/app/task
-    ALONE detect detect_batches detect_data detect_predictions sample_health task USES trainer_data_shapes)
+    ALONE detect detect_batches detect_data detect_predictions sample_health task
+    USES trainer_data_shapes)
 room_tests(trainer/app/weights USES trainer_backend_ref)
-foreach(app_room device normalize step board run command command/output command/coco command/trained
-    serve serve/request serve/http comm_check comm_check/measure scaling trials)
+foreach(app_room device normalize step board run command command/output command/coco
+    command/trained serve serve/request serve/http comm_check comm_check/measure scaling trials)
     room_tests(trainer/app/${app_room} ALONE report)
 endforeach()
 with_held_clock(unit_app_serve)
@@ -223,7 +225,7 @@ target_sources(unit_app_device PRIVATE
 target_link_options(unit_checkpoint_safetensors_read PRIVATE -Wl,--wrap=pread)
 target_link_options(unit_checkpoint_full_disk PRIVATE -Wl,--wrap=write,--wrap=unlink)
 
-# Every operator on every backend that this build has, and against finite differences.
+# Tests of every operator on every backend of this build, and of gradients by finite differences.
 file(GLOB ops_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/ops/*.c)
 list(FILTER ops_sources EXCLUDE REGEX "/test_[^/]*$")
 add_library(ops_harness STATIC ${ops_sources})
@@ -236,15 +238,15 @@ endif()
 room_tests(trainer/graph FROM ops NAME ops_graph USES ops_harness ${backends})
 # Whole networks against torch's values (tests/golden/*_torch.py).
 room_tests(trainer/app/run FROM golden NAME ops_run USES ops_harness)
-# Minutes, where it is run at all (RINGMASTER_LONG).
+# This one takes minutes; it only runs with RINGMASTER_LONG.
 set_tests_properties(ops_run_maskrcnn_full PROPERTIES TIMEOUT 3600)
 set_source_files_properties(tests/golden/test_rpn.c PROPERTIES COMPILE_OPTIONS -ffp-contract=off)
 set_tests_properties(ops_run_resnet ops_run_maskrcnn PROPERTIES TIMEOUT 1800)
-# The longest first, so that none is alone at the end.
+# The longest tests start first, so that none runs alone at the end.
 set_tests_properties(ops_run_resnet ops_run_maskrcnn ops_graph_parity ops_graph_parity_cpu
     ops_graph_parity_convs unit_data_detect_detection_source PROPERTIES COST 350)
-# Once more as on other processors, which take kernels of their own (ops_again NAME ISA). Under a
-# sanitizer it takes minutes.
+# ops_again(TEST ISA): runs TEST once more as on processors with ISA, which use other kernels. Under
+# a sanitizer this would take minutes.
 function(ops_again test isa)
     string(TOLOWER ${isa} suffix)
     set(name ops_graph_${test}_${suffix})
@@ -266,7 +268,7 @@ if(RINGMASTER_HAVE_CPU AND NOT RINGMASTER_SANITIZE)
         ops_again(network AVX512_CORE_BF16)
     endif()
 endif()
-# Once more where OpenMP gives fewer threads than are asked for.
+# This test runs once more with fewer threads from OpenMP than are requested.
 if(RINGMASTER_HAVE_CPU)
     add_test(NAME unit_backend_cpu_cpu_limited COMMAND unit_backend_cpu test_cpu)
     set_tests_properties(unit_backend_cpu_cpu_limited PROPERTIES LABELS unit TIMEOUT 120
@@ -280,16 +282,18 @@ elseif(RINGMASTER_CUDA)
     set_tests_properties(plans_cuda PROPERTIES LABELS plans SKIP_RETURN_CODE 77)
 endif()
 
-# Whole jobs on hosts of this machine. Most mostly wait, and measure beside what they time how late the
-# machine is: they run beside each other, and beside those that only compute and time nothing.
+# Whole jobs on hosts that are simulated on this machine. Most of these tests mostly wait, and
+# measure the machine's own delay together with what they time. So they run in parallel with each
+# other, and with those that only compute and time nothing.
 set(system_alone cuda_image first_failure fork_bomb hosts names_openmpi5 outage sdk)
 set(system_computing contents faults_ringtrain foreign guests maskrcnn_example quickstart straggler
     strangers)
-# The longest first, and what others wait for: the image, and the build that two examples share one
-# after the other. The image takes minutes where nothing of it is there, most of them an installer's.
+# The longest tests and those that others wait for start first: the image, and the build that two
+# examples use one after the other. The image takes minutes if nothing of it exists, mostly for an
+# installer.
 set(system_first image containers maskrcnn_example quickstart)
-set(system_long bad_input comeback failover faults_direct faults_mpi faults_ringtrain faults_sh hangs
-    job relaunch restarts_direct source_code started_anew straggler strangers uploads)
+set(system_long bad_input comeback failover faults_direct faults_mpi faults_ringtrain faults_sh
+    hangs job relaunch restarts_direct source_code started_anew straggler strangers uploads)
 set(system_patience 900)
 if(DEFINED ENV{RINGMASTER_LONG})
     set(system_patience 7200)
@@ -318,7 +322,7 @@ foreach(script IN LISTS system_tests)
         set_property(TEST ${name} PROPERTY COST 1000)
     endif()
 endforeach()
-# It makes the base, the image and its last stage again, beside all others.
+# This test builds the base, the image and its last stage again, in parallel with all other tests.
 if(system_patience LESS 2700)
     set_tests_properties(system_image PROPERTIES TIMEOUT 2700)
 endif()
@@ -326,7 +330,7 @@ set_tests_properties(system_containers system_sdk PROPERTIES DEPENDS system_imag
 if(TEST sdk_package)
     set_tests_properties(system_source_code PROPERTIES DEPENDS sdk_package)
 endif()
-# What plays S3 is installed once, and who needs it takes no place meanwhile.
+# The stand-in for S3 is installed once, and tests that need it occupy no slot meanwhile.
 if(TARGET entrypoint_transfer)
     add_test(NAME system_moto COMMAND sh ${CMAKE_SOURCE_DIR}/tests/system/moto_install.sh)
     set_tests_properties(system_moto PROPERTIES LABELS system TIMEOUT 600 COST 200 SKIP_RETURN_CODE
@@ -334,7 +338,7 @@ if(TARGET entrypoint_transfer)
     set_tests_properties(system_sources system_uploads system_examples PROPERTIES DEPENDS
         system_moto)
 endif()
-# They build in the same folder (examples/containers.sh).
+# Both build in the same folder (examples/containers.sh).
 set_property(TEST system_quickstart system_maskrcnn_example APPEND PROPERTY RESOURCE_LOCK
     quickstart_build)
 if(RINGMASTER_HAVE_CPU)
@@ -345,21 +349,22 @@ if(RINGMASTER_HAVE_CPU)
     endforeach()
     without_memory(unit_backend_cpu_no_memory)
 endif()
-# Programs that the system tests start on the hosts, or beside them.
+# Programs that the system tests start on the hosts or outside of them.
 foreach(program probe_forge lag filtered)
     add_executable(${program} tests/system/${program}.c)
     target_include_directories(${program} PRIVATE ${TEST_INCLUDES})
     target_link_libraries(${program} PRIVATE ringmaster_flags)
 endforeach()
-# What the ranks of random jobs run (tests/system/chaos).
+# The program that the ranks of random jobs run (tests/system/chaos).
 add_executable(chaos_rank tests/system/chaos/rank.c)
 target_link_libraries(chaos_rank PRIVATE ringmaster_flags)
 find_program(python_program python3)
 if(python_program)
-    add_test(NAME chaos_oracle COMMAND ${python_program} ${CMAKE_SOURCE_DIR}/tests/system/chaos/test_oracle.py)
+    add_test(NAME chaos_oracle COMMAND ${python_program}
+        ${CMAKE_SOURCE_DIR}/tests/system/chaos/test_oracle.py)
     set_tests_properties(chaos_oracle PROPERTIES LABELS unit TIMEOUT 120)
 endif()
-# It says what it says in the version of the control link that is spoken now.
+# probe_forge speaks the current version of the control link.
 if(TARGET entrypoint_wire)
     target_link_libraries(probe_forge PRIVATE entrypoint_wire)
 endif()
@@ -374,7 +379,7 @@ include(${CMAKE_CURRENT_LIST_DIR}/train/room.cmake)
 
 # Fuzz targets: tests/fuzz/fuzz_NAME.c over the seeds in tests/fuzz/corpus/NAME. With
 # RINGMASTER_FUZZ (clang, preset fuzz) they are fuzzers; otherwise they replay their seeds.
-# Half of them feed the launcher: without it they all stay away.
+# Half of them test the launcher: without it none is built.
 set(fuzz_sources)
 if(TARGET entrypoint)
     file(GLOB fuzz_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/fuzz_*.c)
@@ -413,21 +418,22 @@ foreach(source IN LISTS fuzz_sources)
         set_tests_properties(${target} PROPERTIES LABELS unit TIMEOUT 120)
     endif()
 endforeach()
-# Every kind of frame is in one of them.
+# Checks that the targets parse every kind of frame.
 if(TARGET entrypoint AND NOT RINGMASTER_FUZZ)
     add_test(NAME fuzz_frames COMMAND sh ${CMAKE_SOURCE_DIR}/tests/fuzz/frames.sh
         ${CMAKE_BINARY_DIR}/tests)
     set_tests_properties(fuzz_frames PROPERTIES LABELS unit TIMEOUT 120)
 endif()
 
-# Every reader of the trainer has one, or a reason.
+# Checks that every reader of the trainer has a target, or a reason for having none.
 add_test(NAME fuzz_readers COMMAND sh ${CMAKE_SOURCE_DIR}/tests/fuzz/readers.sh)
 set_tests_properties(fuzz_readers PROPERTIES LABELS unit TIMEOUT 120)
 
-# A disk that stalls, a clock that is set, one that runs fast, a training that is held, and what nobody should load, for
-# the system tests.
+# Libraries that the system tests load into processes: a disk that stalls, a clock that is set, one
+# that runs fast, a training that is held, and one that no process should load.
 foreach(loaded stall clock haste hold canary)
     add_library(${loaded} MODULE tests/system/${loaded}.c)
     target_link_libraries(${loaded} PRIVATE ringmaster_flags)
-    set_target_properties(${loaded} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    set_target_properties(${loaded} PROPERTIES PREFIX ""
+        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 endforeach()

@@ -1,21 +1,21 @@
 #!/bin/sh
-# Sets up what is missing, builds, runs the tests and sums up.
+# Installs what is missing, builds, runs the tests and prints a summary.
 #
 #   sh tests/run.sh [all|unit|system|gpu|long|build] [PRESET]      default: all release; gpu: cuda
 #
 #   unit     everything that runs in one process: unit tests, operators, plans, lint
-#   system   hosts out of namespaces (root), containers where an engine answers or can be started
-#   gpu      what needs a CUDA device, from what the machine has: nothing is installed for it.
-#            All of it and the timings, from programs built elsewhere: bench/gpu_all.sh
-#   long     all, what is too long for every change with it: every system test on containers, too, and
-#            each case of the system tests REPEAT times (3)
-#   build    what `unit` would build, and no more
+#   system   hosts made of namespaces (root), and containers if an engine runs or can be started
+#   gpu      tests that need a CUDA device, with what the machine has: nothing is installed for
+#            them. bench/gpu_all.sh runs these and the timings, from programs built elsewhere
+#   long     all, and what takes too long for every change: every system test also on containers,
+#            and each case of the system tests REPEAT times (3)
+#   build    only builds what `unit` would build
 #   PRESET   one of CMakePresets.json: release debug asan ubsan tsan cuda. With tsan only the rooms
-#            that have threads or other processes of their own are built and run, with cuda and
-#            unit only what the other presets do not have.
+#            that use threads or child processes are built and run, with cuda and unit only what the
+#            other presets do not have.
 #
-# The last lines say what could not be tested here, and `N passed, N failed`, with `, N skipped` where some were. The status is 0 only if
-# nothing failed and something ran.
+# The last lines list what could not be tested on this machine, and `N passed, N failed`, with
+# `, N skipped` if tests were skipped. The exit code is 0 only if nothing failed and something ran.
 set -u
 
 what=${1:-all}
@@ -47,9 +47,10 @@ fi
 
 . tests/building.sh
 mkdir -p "$build"
-exec 9>"$build.lock" # one builds in a folder at a time
+exec 9>"$build.lock" # only one process at a time builds in a folder
 flock 9
-cmake --preset "$preset" >"build-$preset.log" 2>&1 || { cat "build-$preset.log"; fail "cmake failed"; }
+cmake --preset "$preset" >"build-$preset.log" 2>&1 ||
+    { cat "build-$preset.log"; fail "cmake failed"; }
 mv "build-$preset.log" "$build/configure.log"
 chosen=.
 built=all
@@ -57,14 +58,15 @@ if [ "$preset" = tsan ]; then
     rooms='unit_(os|wire|job|outcome|mpi|host|master|entrypoint|data|comm|checkpoint)'
     chosen="^${rooms}_"
     built=$(targets "$build" "$rooms(_.*)?|ringmaster")
-    # libgomp is not built with the sanitizer: its barriers look like races. The limit also holds
-    # where a program asks for more threads.
+    # libgomp is not built with the sanitizer: its barriers look like races. The limit also applies
+    # to programs that request more threads.
     export OMP_NUM_THREADS=1 OMP_THREAD_LIMIT=1
 fi
-# What only a device runs is built, too: it would be missed first where there is one.
+# Programs that only run on a device are built as well, to find errors before a machine has one.
 if [ "$preset" = cuda ] && [ "$labels" = '^(unit|ops|plans)$' ]; then
     chosen='cuda|nccl'
-    built="ringtrain $(targets "$build" '((unit_backend|ops|plans|gpu)_cuda|unit_comm_nccl|bench_gpu)(_.*)?')"
+    built="ringtrain $(targets "$build" \
+        '((unit_backend|ops|plans|gpu)_cuda|unit_comm_nccl|bench_gpu)(_.*)?')"
 fi
 if [ "$what" = gpu ]; then
     built="ringtrain weights_compare $(targets "$build" 'gpu_cuda_.*')"
@@ -76,8 +78,8 @@ cmake --build "$build" --parallel "$cores" --target $built >"$build/build.log" 2
 exec 9>&-
 [ "$what" != build ] || exit 0
 
-# Real data that tests know, unpacked once; RINGMASTER_DATA says that it lies elsewhere. A test that
-# does not find its set is skipped.
+# The real data sets of the tests are unpacked once; RINGMASTER_DATA names another folder with them.
+# A test is skipped if its set is missing.
 data_sets="coco128 flowers cifar10-jpg imagenet-sample"
 if [ -z "${RINGMASTER_DATA:-}" ]; then
     export RINGMASTER_DATA="$PWD/build/data"
@@ -86,19 +88,21 @@ if [ -z "${RINGMASTER_DATA:-}" ]; then
         [ ! -d "$RINGMASTER_DATA/$set" ] || continue
         [ -r "$archive" ] || { echo "no $archive: tests that need it are skipped"; continue; }
         mkdir -p "$RINGMASTER_DATA" && part=$(mktemp -d "$RINGMASTER_DATA/part.XXXXXX") &&
-            tar -C "$part" -xzf "$archive" && mv "$part/$set" "$RINGMASTER_DATA/" && rmdir "$part" ||
+            tar -C "$part" -xzf "$archive" && mv "$part/$set" "$RINGMASTER_DATA/" &&
+            rmdir "$part" ||
             fail "cannot unpack $archive"
     done
 fi
 
-# Tests share the cores: who waits for other threads sleeps.
+# Tests share the cores: threads that wait for others sleep.
 export OMP_WAIT_POLICY="${OMP_WAIT_POLICY:-passive}"
 export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=1:abort_on_error=0}"
-export LSAN_OPTIONS="${LSAN_OPTIONS:-suppressions=$PWD/tests/support/lsan.supp:print_suppressions=0}"
+export \
+    LSAN_OPTIONS="${LSAN_OPTIONS:-suppressions=$PWD/tests/support/lsan.supp:print_suppressions=0}"
 export UBSAN_OPTIONS="${UBSAN_OPTIONS:-print_stacktrace=1}"
 export TSAN_OPTIONS="${TSAN_OPTIONS:-halt_on_error=0 exitcode=66}"
 
-# Most wait: six a core. How many may compute at a time stands in cmake/Room.cmake.
+# Most tests wait, so six run per core. cmake/Room.cmake limits how many compute at a time.
 rm -f "$build/tests.xml"
 ctest --test-dir "$build" -L "$labels" -R "$chosen" -j $((6 * cores)) --output-on-failure \
     --resource-spec-file "$PWD/$build/cores.json" \
@@ -106,15 +110,21 @@ ctest --test-dir "$build" -L "$labels" -R "$chosen" -j $((6 * cores)) --output-o
 status=$?
 [ -f "$build/tests.xml" ] || fail "ctest left no results"
 
-# The suite's own counts, an attribute a line at the head of the file.
+# count NAME: prints a count of the suite; the head of the file has one attribute per line.
 count() {
     sed -n "s/^[[:space:]]*$1=\"\([0-9]*\)\"\$/\1/p" "$build/tests.xml" | head -n 1
 }
 
-# What could not be tested here, whole tests, cases of them and parts, in their own words.
+# Print what was skipped: the messages of whole tests, of their cases and of parts.
 awk '/<testcase / { name = $0; sub(/.* name="/, "", name); sub(/".*/, "", name) }
     { sub(/.*<system-out>/, "") }
-    /^ *skipped: / { sub(/^ */, ""); gsub(/&apos;/, "\047"); gsub(/&quot;/, "\""); gsub(/<\/.*/, ""); print name " " $0 }' "$build/tests.xml"
+    /^ *skipped: / {
+        sub(/^ */, "")
+        gsub(/&apos;/, "\047")
+        gsub(/&quot;/, "\"")
+        gsub(/<\/.*/, "")
+        print name " " $0
+    }' "$build/tests.xml"
 total=$(count tests)
 failed=$(count failures)
 skipped=$(($(count skipped) + $(count disabled)))
@@ -125,5 +135,5 @@ if [ "$skipped" -gt 0 ]; then
 else
     echo "$passed passed, $failed failed"
 fi
-# Where there is no device all tests on it are skipped, and that is no failure.
+# Without a device all tests for one are skipped, which is no failure.
 [ "$failed" -eq 0 ] && { [ "$passed" -gt 0 ] || { [ "$what" = gpu ] && [ "$skipped" -gt 0 ]; }; }

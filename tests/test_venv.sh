@@ -1,5 +1,6 @@
 #!/bin/sh
-# tests/venv.sh with a pip of our own: what is installed once serves all who ask, and who waits for another waits within its own time.
+# Tests tests/venv.sh with a stub of pip: all callers share what is installed once, and a caller
+# that waits for another waits within its own time.
 # shellcheck disable=SC2154  # check.sh's variables
 set -u
 cd "$(dirname "$0")/.." || exit 70
@@ -8,18 +9,21 @@ cd "$(dirname "$0")/.." || exit 70
 mkdir -p "$work/tree/tests" "$work/path"
 cp tests/venv.sh "$work/tree/tests/"
 
-# python3 -m venv FOLDER: one whose pip takes $work/seconds.
+# python3 -m venv FOLDER: makes an environment with a pip that takes $work/seconds.
 cat >"$work/path/python3" <<END
 #!/bin/sh
 mkdir -p "\$3/bin"
-printf '#!/bin/sh\necho x >>"$work/installs"\nexec sleep %s\n' "\$(cat "$work/seconds")" >"\$3/bin/pip"
+printf '#!/bin/sh\necho x >>"$work/installs"\nexec sleep %s\n' \
+    "\$(cat "$work/seconds")" >"\$3/bin/pip"
 chmod +x "\$3/bin/pip"
 END
 chmod +x "$work/path/python3"
 
-# ask MOST: for a package, with MOST seconds for it. One that takes a minute longer has hung.
+# ask MOST: installs a package with a limit of MOST seconds. A call that takes a minute longer
+# hangs.
 ask() {
-    PATH="$work/path:$PATH" VENV_SECONDS=$1 timeout $(($1 + 60)) sh "$work/tree/tests/venv.sh" some package >"$work/said" 2>&1
+    PATH="$work/path:$PATH" VENV_SECONDS=$1 timeout $(($1 + 60)) \
+        sh "$work/tree/tests/venv.sh" some package >"$work/said" 2>&1
 }
 skips() {
     code=0

@@ -1,4 +1,4 @@
-# The trainer's rooms, from the bottom up. Arrows go one way; what a room may include is what it
+# The trainer's rooms, from the bottom up. Dependencies go one way: a room may only include what it
 # USES. Only backend/cpu sees oneDNN, only backend/cuda and comm/nccl see CUDA, only comm/mpi sees
 # MPI, only data/codec sees libjpeg and libpng, only data/draw sees FreeType, only app/serve/http
 # sees libmicrohttpd.
@@ -36,10 +36,10 @@ if(RINGMASTER_HAVE_FREETYPE)
 endif()
 
 room(trainer/math USES common/*)
-# Headers alone, so what their bodies call has to be linked by whoever includes them.
+# The room only has headers, so targets that include them have to link the libraries that they call.
 target_link_libraries(trainer_math INTERFACE m)
-# What a network is; what its operators make and how their gradients flow; how it is described; how
-# it is rewritten; how it runs. Backends know the first alone.
+# In this order: what a network is; what its operators compute, and their gradients; how a network
+# is built, rewritten and run. Backends only see the first.
 room(trainer/graph USES common/* trainer/math)
 room(trainer/graph/rules USES common/* trainer/graph trainer/math)
 room(trainer/graph/gradient USES common/* trainer/graph trainer/graph/rules)
@@ -65,24 +65,24 @@ endif()
 room(trainer/models USES common/* trainer/graph trainer/graph/build trainer/math)
 room(trainer/eval USES common/* trainer/math LINKS OpenMP::OpenMP_C m)
 
-# Data: codec is the ground; set, coco and shapes stand on it side by side and do not know each other.
+# Data: codec is the base; dataset, coco and shapes use it and not each other.
 room(trainer/data/codec USES common/* LINKS JPEG::JPEG PNG::PNG m)
 room(trainer/data/format USES common/* trainer/data/codec LINKS m)
-# Archives as data sets are published: only this room sees zlib.
+# Archives of published data sets: only this room sees zlib.
 room(trainer/data/archive USES common/* trainer/data/format LINKS ZLIB::ZLIB)
-# Archives from the web: a child of its own has libcurl.
+# Downloads of archives: libcurl runs in a separate child process.
 room(trainer/data/download USES common/*)
 room(trainer/data/color USES common/* trainer/math LINKS m)
 room(trainer/data/cache USES common/* trainer/data/codec)
 room(trainer/data/order USES common/* trainer/math)
 room(trainer/data/dataset
-    USES common/* trainer/math trainer/data/cache trainer/data/codec trainer/data/color trainer/data/format
-    trainer/data/order
+    USES common/* trainer/math trainer/data/cache trainer/data/codec trainer/data/color
+    trainer/data/format trainer/data/order
     LINKS Threads::Threads m)
 # The outlines of annotations are eval's masks.
 room(trainer/data/coco USES common/* trainer/math trainer/data/codec trainer/eval LINKS
     OpenMP::OpenMP_C m)
-# What a detector learns from and finds, and what is painted, stands on annotations.
+# The targets and detections of a detector, and drawings, are based on annotations.
 room(trainer/data/detect USES common/* trainer/math trainer/data/codec trainer/eval
     trainer/data/dataset trainer/data/order trainer/data/coco LINKS m)
 room(trainer/data/draw USES common/* trainer/math trainer/data/codec trainer/eval trainer/data/coco
@@ -93,18 +93,18 @@ room(trainer/data/prepare USES common/* trainer/math trainer/data/codec trainer/
 room(trainer/data/shapes USES common/* trainer/math trainer/data/codec trainer/eval LINKS m)
 
 room(trainer/optim USES common/* trainer/math LINKS OpenMP::OpenMP_C m)
-# Loops over whole arenas: -O2 of GCC 12 leaves them scalar.
+# GCC 12 does not vectorize the loops over whole arenas with -O2.
 target_compile_options(trainer_optim PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O3>)
-# The optimizer divided over ranks.
+# The optimizer's state, divided over ranks.
 room(trainer/shard USES common/* trainer/math trainer/optim trainer/comm)
 room(trainer/checkpoint USES common/* LINKS OpenMP::OpenMP_C Threads::Threads)
-# Networks in other programs' forms.
+# Networks in the formats of other programs.
 room(trainer/export USES common/* trainer/graph trainer/math trainer/checkpoint)
 room(trainer/telemetry USES common/* LINKS m)
 # Pages about runs, from the files that telemetry writes.
 room(trainer/report USES common/* LINKS m)
 
-# The trainer's program, from the ground up.
+# The trainer's program, from the bottom up.
 room(trainer/app/options USES common/* trainer/graph trainer/math trainer/optim
     trainer/graph/fuse trainer/models
     trainer/data/codec trainer/data/format trainer/data/dataset trainer/data/order)
@@ -166,7 +166,7 @@ room(trainer/app/run
         trainer/app/hosts trainer/app/options trainer/app/device trainer/app/task
         trainer/app/weights trainer/app/step trainer/app/board
     LINKS m)
-# How the ranks of a communicator are slots (common/slots).
+# The ranks of a communicator as slots (common/slots).
 room(trainer/app/slots USES common/* trainer/comm trainer/app/device)
 room(trainer/app/serve/request USES common/*)
 room(trainer/app/serve
@@ -221,7 +221,7 @@ room(trainer/app/command
         trainer/app/serve trainer/app/serve/request trainer/app/serve/http trainer/export
     LINKS OpenMP::OpenMP_C m)
 
-# The meaning of every operator is exact: a*b+c is two roundings there.
+# These define the exact results of operators: a*b+c is rounded twice.
 foreach(exact trainer_math trainer_backend_ref trainer_backend_ref_base
     trainer_backend_ref_dense trainer_backend_ref_detect trainer_eval trainer_data_coco
     trainer_data_detect)
@@ -231,13 +231,14 @@ foreach(exact trainer_math trainer_backend_ref trainer_backend_ref_base
     endif()
 endforeach()
 
-# Slow enough as it is: the sanitizers' builds, which do not optimize, spend their time in there.
+# These rooms are optimized in debug builds as well: the sanitizers' builds spend most of their time
+# in them.
 foreach(slow trainer_backend_ref trainer_backend_ref_base trainer_backend_ref_dense
     trainer_backend_ref_detect)
     target_compile_options(${slow} PRIVATE $<$<CONFIG:Debug>:-O2>)
 endforeach()
-# Its loops are most of what a sanitized suite computes. Whether a pointer may be used is AddressSanitizer's to
-# say, at each access; that it could not be, in the sums before, is not looked at twice.
+# Most of a sanitized suite's time goes into these loops. AddressSanitizer checks the pointer of
+# each access; the additional checks of the sums that make up the pointers are left out.
 if(RINGMASTER_SANITIZE MATCHES "address")
     set_property(SOURCE ${CMAKE_CURRENT_LIST_DIR}/backend/ref/dense/conv.c
         ${CMAKE_CURRENT_LIST_DIR}/backend/ref/dense/dense.c
@@ -248,11 +249,12 @@ if(EXISTS ${CMAKE_CURRENT_LIST_DIR}/app/main.c)
     add_executable(ringtrain ${CMAKE_CURRENT_LIST_DIR}/app/main.c)
     target_link_libraries(ringtrain PRIVATE trainer_app_command ringmaster_flags)
     install(TARGETS ringtrain COMPONENT trainer)
-    # A container of a hosting service starts it as `serve`.
+    # A container of a hosting service starts ringtrain as `serve`.
     add_custom_command(TARGET ringtrain POST_BUILD
         COMMAND ${CMAKE_COMMAND} -E create_symlink ringtrain serve
         WORKING_DIRECTORY $<TARGET_FILE_DIR:ringtrain>
         VERBATIM)
-    install(CODE "file(CREATE_LINK ringtrain \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/bin/serve SYMBOLIC)"
+    install(
+        CODE "file(CREATE_LINK ringtrain \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/bin/serve SYMBOLIC)"
         COMPONENT trainer)
 endif()

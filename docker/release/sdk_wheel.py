@@ -1,7 +1,7 @@
 """Makes the wheel of the package in sdk/: python3 sdk_wheel.py VERSION SDK LICENSE FOLDER
 
-What its pyproject.toml says, without a build backend, which would have to be fetched. VERSION has to be the
-version there. The same input gives the same bytes."""
+It follows sdk/pyproject.toml, without a build backend, which would have to be fetched. VERSION has
+to be the version in that file. The same input gives the same bytes."""
 import pathlib
 import sys
 import tomllib
@@ -14,12 +14,14 @@ def main(version, sdk, licence, folder):
     settings = tomllib.loads((sdk / "pyproject.toml").read_text(encoding="utf-8"))
     project = settings["project"]
     if project["version"] != version:
-        sys.exit(f"sdk/pyproject.toml: the version is {project['version']}, and the release's is {version}")
+        sys.exit(f"sdk/pyproject.toml: the version is {project['version']}, "
+                 f"and the release's is {version}")
     lines = ["Metadata-Version: 2.1", f"Name: {project['name']}", f"Version: {version}",
              f"Summary: {project['description']}", f"License: {project['license']['text']}",
              f"Requires-Python: {project['requires-python']}"]
     lines += [f"Requires-Dist: {wanted}" for wanted in project["dependencies"]]
-    lines += ["Description-Content-Type: text/markdown", "", (sdk / project["readme"]).read_text(encoding="utf-8")]
+    lines += ["Description-Content-Type: text/markdown", "",
+              (sdk / project["readme"]).read_text(encoding="utf-8")]
     name = project["name"].replace("-", "_")
     files = [(path.relative_to(sdk).as_posix(), path.read_bytes(), 0o644)
              for package in settings["tool"]["setuptools"]["packages"]

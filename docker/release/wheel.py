@@ -1,7 +1,7 @@
 """Makes the wheel ringmaster-launcher: python3 wheel.py VERSION PROGRAM LICENSE TAGS FOLDER
 
-`pip install` of it puts the program PROGRAM as `ringmaster` on PATH, and `train`, with which containers are
-started. TAGS are platform tags, joined by dots. The same input gives the same bytes."""
+`pip install` of it puts PROGRAM on PATH as `ringmaster`, and `train`, the command with which
+containers start. TAGS are platform tags, joined by dots. The same input gives the same bytes."""
 import sys
 
 import wheel_file
@@ -24,8 +24,10 @@ Description-Content-Type: text/markdown
 
 # ringmaster-launcher
 
-`ringmaster` is the first process of every container of a job: it finds the others, starts all ranks, watches
-them and ends the job with one story and one exit code. `train` is its short name, which Amazon SageMaker
+`ringmaster` is the first process of every container of a job: it finds the others, \
+starts all ranks, watches
+them and ends the job with one story and one exit code. `train` is its short name, \
+which Amazon SageMaker
 starts containers with.
 
 ```sh

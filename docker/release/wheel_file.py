@@ -1,4 +1,4 @@
-"""Writing of a wheel (PyPA's binary distribution format), the same bytes from the same input."""
+"""Writes wheels (PyPA's binary distribution format); the same input gives the same bytes."""
 import base64
 import hashlib
 import os
@@ -9,12 +9,15 @@ import zipfile
 def write(folder, name, version, tags, metadata, files):
     """Writes NAME-VERSION-py3-none-TAGS.whl with FILES, (path, bytes, mode) each; returns its path.
 
-    TAGS are platform tags, joined by dots; any: without machine code. Times are SOURCE_DATE_EPOCH."""
+    TAGS are platform tags, joined by dots, or "any" for a wheel without machine code. File times
+    are SOURCE_DATE_EPOCH, but not before 1980."""
     when = time.gmtime(max(int(os.environ.get("SOURCE_DATE_EPOCH", "0")), 315532800))[:6]
     info = f"{name}-{version}.dist-info"
-    wheel = f"Wheel-Version: 1.0\nGenerator: ringmaster\nRoot-Is-Purelib: {str(tags == 'any').lower()}\n"
+    wheel = ("Wheel-Version: 1.0\nGenerator: ringmaster\n"
+             f"Root-Is-Purelib: {str(tags == 'any').lower()}\n")
     wheel += "".join(f"Tag: py3-none-{tag}\n" for tag in tags.split("."))
-    files = files + [(f"{info}/METADATA", metadata.encode(), 0o644), (f"{info}/WHEEL", wheel.encode(), 0o644)]
+    files = files + [(f"{info}/METADATA", metadata.encode(), 0o644),
+                     (f"{info}/WHEEL", wheel.encode(), 0o644)]
     rows = []
     for path, data, _ in files:
         digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Brings the compiler of docker/static/zig.lock into a folder, and makes the programs by which
+# Installs the compiler of docker/static/zig.lock into a folder, and makes wrappers with which
 # builds call it for one architecture: cc, ar, ranlib.
 #
-#   sh docker/static/compiler.sh x86_64|aarch64 FOLDER     the programs lie in FOLDER/tools-ARCH then
+#   sh docker/static/compiler.sh x86_64|aarch64 FOLDER     puts the wrappers into FOLDER/tools-ARCH
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -21,7 +21,7 @@ python3 -m pip --version >/dev/null 2>&1 ||
 mkdir -p "$folder"
 if ! cmp -s "$lock" "$folder/zig/lock"; then
     rm -rf "$folder/zig" "$folder/zig.new"
-    # A network with a proxy of its own has certificates of its own, see docker/build.sh.
+    # Networks with a proxy may have certificates of their own, see docker/build.sh.
     [ -z "${RINGMASTER_CA:-}" ] || export PIP_CERT="$RINGMASTER_CA"
     python3 -m pip install --quiet --no-deps --no-compile --require-hashes --only-binary :all: \
         --root-user-action ignore --target "$folder/zig.new" --requirement "$lock" ||
@@ -30,9 +30,9 @@ if ! cmp -s "$lock" "$folder/zig/lock"; then
     mv "$folder/zig.new" "$folder/zig"
 fi
 
-# It builds the C library once for each set of these options, which takes minutes, so they are the
-# same for all that is linked. Undefined behaviour is looked for by the sanitizers' builds. The paths
-# of this machine stay out of what is built.
+# The compiler builds the C library once for each set of these options, which takes minutes, so all
+# code is built with the same ones. The builds with sanitizers check for undefined behaviour. The
+# objects must not contain paths of this machine.
 tools=$folder/tools-$arch
 mkdir -p "$tools"
 cat >"$tools/cc" <<EOF

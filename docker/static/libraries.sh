@@ -1,9 +1,9 @@
 #!/bin/sh
-# Builds the libraries of the static launcher from the sources that docker/static/sources.sh fetched.
+# Builds the libraries of the static launcher from the sources that sources.sh has fetched.
 #
-#   sh docker/static/libraries.sh ARCH SOURCES TOOLS PREFIX    headers and archives lie in PREFIX then
+#   sh docker/static/libraries.sh ARCH SOURCES TOOLS PREFIX    puts headers and archives into PREFIX
 #
-# They have what the launcher uses and no more: HTTPS for libcurl, tar with its four compressions for
+# They contain only what the launcher uses: HTTPS in libcurl, tar with its four compressions in
 # libarchive.
 set -eu
 
@@ -11,26 +11,28 @@ arch=$1
 sources=$2
 tools=$3
 prefix=$4
-# Always the same folder, as its name is in what is built; docker/static.sh has one build at a time.
+# The folder is always the same, as its name gets into the objects; docker/static.sh runs one build
+# at a time.
 work=$prefix.build
 rm -rf "$work"
 mkdir -p "$work"
 trap 'rm -rf "$work"' EXIT
 jobs=${JOBS:-$(nproc)}
-# What a machine's own folders have must not be found.
+# Libraries in the machine's own folders must not be found.
 export PKG_CONFIG_LIBDIR="$prefix/lib/pkgconfig"
 export PATH="$tools:$PATH" CC=cc AR=ar RANLIB=ranlib
 export CFLAGS="-O2 -fPIE -ffunction-sections -fdata-sections -g0"
 export SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-0}"
 
-# quietly NAME COMMAND...: its words are shown where it fails.
+# quietly NAME COMMAND...: shows the command's output only if it fails.
 quietly() {
     echo "libraries.sh: $1${place:-}"
     shift
     "$@" >"$work/log" 2>&1 || { tail -n 30 "$work/log" >&2; exit 1; }
 }
 
-# source NAME: a copy of the sources, named without a version, so that no version is in an object.
+# source_of NAME: copies the sources to a folder named without a version, so that no object contains
+# the version.
 source_of() {
     rm -rf "${work:?}/$1"
     cp -a "$sources/$1"-[0-9]* "$work/$1"
@@ -44,7 +46,8 @@ with_cmake() {
     quietly "$name" sh -e -c '
         cmake -S "$1" -B "$2" -G "Unix Makefiles" "$@" >/dev/null
         make -C "$2" -j "$jobs" "${target:-install}"' sh "$work/$folder" "$work/$name-build" \
-        -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR="$arch" -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE=-DNDEBUG \
+        -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR="$arch" -DCMAKE_BUILD_TYPE=Release \
+        -DCMAKE_C_FLAGS_RELEASE=-DNDEBUG \
         -DCMAKE_C_COMPILER="$tools/cc" -DCMAKE_AR="$tools/ar" -DCMAKE_RANLIB="$tools/ranlib" \
         -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_PREFIX_PATH="$prefix" \
         -DCMAKE_FIND_ROOT_PATH="$prefix" -DCMAKE_FIND_ROOT_PATH_MODE_LIBRARY=ONLY \
@@ -53,7 +56,8 @@ with_cmake() {
 }
 export jobs
 
-# described NAME VERSION LIBRARIES: for pkg-config. What CMake writes by itself names the compiler's own files.
+# described NAME VERSION LIBRARIES: writes NAME.pc for pkg-config. The one that CMake writes names
+# the compiler's own files.
 described() {
     mkdir -p "$prefix/lib/pkgconfig"
     printf 'Name: %s\nDescription: %s\nVersion: %s\nLibs: -L%s %s\nCflags: -I%s\n' "$1" "$1" "$2" \
@@ -95,7 +99,7 @@ build_jansson() {
         -DJANSSON_EXAMPLES=OFF
 }
 
-# Its own CMake files say less than the code asks for.
+# Its own CMake files leave out options that the code needs.
 build_expat() {
     source_of expat
     cd "$work/expat/expat/lib"
@@ -119,13 +123,14 @@ build_pcre2() {
     described libpcre2-8 "$("$prefix/bin/pcre2-config" --version)" -lpcre2-8
 }
 
-# TLS 1.2 and 1.3 with the ciphers and curves of the web, and hashes.
+# It has TLS 1.2 and 1.3 with the ciphers and curves that are common on the web, and hashes.
 build_openssl() {
     source_of openssl
     cd "$work/openssl"
-    # Its own words name the folders that it was configured for, which are nobody's.
+    # Its objects contain the folders that it was configured for, so these name no build folder.
     quietly "openssl (some minutes)" sh -e -c '
-        ./Configure "linux-$1" --prefix=/usr --libdir=lib --openssldir=/etc/ssl no-shared no-module \
+        ./Configure "linux-$1" --prefix=/usr --libdir=lib --openssldir=/etc/ssl no-shared \
+            no-module \
             no-dso no-engine no-tests no-legacy no-comp no-dtls no-srp no-cms no-ts no-cmp no-gost \
             no-idea no-seed no-camellia no-aria no-bf no-cast no-rc2 no-rc4 no-sm2 no-sm3 no-sm4 \
             no-whirlpool no-rmd160 no-mdc2 no-md4 no-siphash no-blake2 no-ec2m no-ocb no-siv \
@@ -149,7 +154,7 @@ build_curl() {
         "$prefix/include/curl/curlver.h")" "-lcurl -lssl -lcrypto -lz"
 }
 
-# Its own installation is one with a shared library.
+# Its own install target needs the shared library.
 build_libarchive() {
     source_of libarchive
     export target=archive_static

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Fetches the sources of the static launcher's libraries from Debian 12, by apt and with its keys,
-# whatever distribution this machine's own lists name.
+# Fetches the sources of the static launcher's libraries from Debian 12 with apt, verified by its
+# keys, whatever distribution this machine's own lists name.
 #
-#   sh docker/static/sources.sh FOLDER     unpacked and patched as Debian builds them; FOLDER/list
-#                                          says each name and version. With all of them there
-#                                          already nothing is fetched
+#   sh docker/static/sources.sh FOLDER     unpacks and patches them as Debian builds them;
+#                                          FOLDER/list has each name and version. Nothing is fetched
+#                                          if FOLDER has all of them already
 set -eu
 
 folder=$1
@@ -17,7 +17,8 @@ fail() {
 }
 
 for program in apt-get dpkg-source; do
-    command -v $program >/dev/null || fail "$program is missing (sh docker/packages.sh install static)"
+    command -v $program >/dev/null ||
+        fail "$program is missing (sh docker/packages.sh install static)"
 done
 [ -r "$keys" ] || fail "$keys is missing (sh docker/packages.sh install static)"
 
@@ -26,14 +27,15 @@ rm -rf "$folder.new"
 mkdir -p "$folder.new/apt/lists/partial" "$folder.new/apt/cache/archives/partial"
 mirror=${RINGMASTER_DEBIAN:-http://deb.debian.org}
 
-# begin SUITE-LINE...: apt with these lists alone.
+# begin SUITE-LINE...: makes apt use these lists alone, and fetches them.
 begin() {
     printf '%s\n' "$@" >"$folder.new/apt/sources.list"
     apt update -qq || fail "Debian's lists of sources cannot be fetched from $mirror"
 }
 
 apt() {
-    apt-get -o Dir::Etc::sourcelist="$folder.new/apt/sources.list" -o Dir::Etc::sourceparts=/dev/null \
+    apt-get -o Dir::Etc::sourcelist="$folder.new/apt/sources.list" \
+        -o Dir::Etc::sourceparts=/dev/null \
         -o Dir::State::lists="$folder.new/apt/lists" -o Dir::Cache="$folder.new/apt/cache" \
         -o APT::Sandbox::User="$(id -un)" -o Acquire::Retries=3 -o APT::Update::Error-Mode=any "$@"
 }

@@ -1,5 +1,5 @@
-# CMake's view of the compiler and libraries of the static launcher: RINGMASTER_TOOLS and
-# RINGMASTER_PREFIX are folders that docker/static.sh made, RINGMASTER_ARCH is x86_64 or aarch64.
+# The toolchain file of the static launcher: RINGMASTER_TOOLS and RINGMASTER_PREFIX are folders that
+# docker/static.sh has made, RINGMASTER_ARCH is x86_64 or aarch64.
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES RINGMASTER_TOOLS RINGMASTER_PREFIX RINGMASTER_ARCH)
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR ${RINGMASTER_ARCH})
@@ -15,8 +15,8 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 set(OPENSSL_USE_STATIC_LIBS ON)
 set(RINGMASTER_C_LIBRARY "musl 1.2.5")
 
-# As fast as the distributions' builds, without what no program without a debugger reads. Threads
-# have the room that glibc gives them: musl's own 128 KiB are little for libcurl's.
+# As fast as the distributions' builds, without unused sections. Threads have stacks of the size
+# that glibc gives them, as musl's default of 128 KiB is too little for libcurl's.
 set(CMAKE_C_FLAGS_INIT "-ffunction-sections -fdata-sections")
 set(CMAKE_EXE_LINKER_FLAGS_INIT
     "-Wl,--gc-sections -Wl,-z,stack-size=8388608")

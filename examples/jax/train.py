@@ -1,4 +1,4 @@
-"""Data-parallel training with JAX: the batch lies on the devices of all processes.
+"""Data-parallel training with JAX: the batch is split over the devices of all processes.
 
 JAX reads the coordinator's address and this process's devices from the environment by itself."""
 import os
@@ -9,7 +9,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 STEPS = int(os.environ.get("STEPS", "100"))
-EACH = 64  # numbers of a device in a step
+EACH = 64  # numbers per device and step
 
 
 def loss_of(weights, x, y):

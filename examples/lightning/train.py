@@ -1,4 +1,4 @@
-"""Data-parallel training with Lightning, which takes its place among the ranks from the environment."""
+"""Data-parallel training with Lightning, which takes its rank from the environment."""
 import os
 
 import lightning
@@ -9,7 +9,8 @@ from torch.utils.data import DataLoader, TensorDataset
 class Sine(lightning.LightningModule):
     def __init__(self):
         super().__init__()
-        self.net = torch.nn.Sequential(torch.nn.Linear(1, 32), torch.nn.Tanh(), torch.nn.Linear(32, 1))
+        self.net = torch.nn.Sequential(torch.nn.Linear(1, 32), torch.nn.Tanh(),
+                                       torch.nn.Linear(32, 1))
 
     def training_step(self, batch, _):
         x, y = batch

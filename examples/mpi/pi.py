@@ -1,4 +1,5 @@
-"""Pi by all ranks of an MPI program: each adds up its share of the area under 4 / (1 + x^2)."""
+"""Computes pi with all ranks of an MPI program: each sums a share of the area under
+4 / (1 + x^2)."""
 import os
 
 from mpi4py import MPI

@@ -1,7 +1,7 @@
-"""Data-parallel training with PyTorch, which goes on from its last checkpoint. When the job is stopped,
-it saves one and leaves.
+"""Data-parallel training with PyTorch that resumes from its last checkpoint. When the job is
+stopped, it saves a checkpoint and exits.
 
-The process group is made from the environment: nothing here knows Ringmaster."""
+The process group is made from the environment: nothing in this file depends on Ringmaster."""
 import os
 import signal
 import sys
@@ -24,14 +24,14 @@ def stop(*_):
 
 
 def all_stop(device):
-    """Whether any rank was asked to stop: all leave after the same step."""
+    """Returns whether any rank was asked to stop, so that all leave after the same step."""
     asked = torch.tensor([float(stopping)], device=device)
     dist.all_reduce(asked)
     return asked.item() > 0
 
 
 def batch_of(step, rank, device):
-    """Sixty-four numbers and their sine, others for each step and rank."""
+    """Returns 64 numbers and their sines, which differ for each step and rank."""
     generator = torch.Generator().manual_seed(step * 1000 + rank)
     x = torch.rand(64, 1, generator=generator) * 6
     return x.to(device), x.sin().to(device)
@@ -44,7 +44,7 @@ def save(model, optimizer, step):
     os.replace(CHECKPOINT + ".new", CHECKPOINT)
 
 
-@record  # an exception stands in the failure file, with its line
+@record  # writes an exception to the failure file, with its line
 def main():
     cuda = torch.cuda.is_available()
     device = torch.device("cuda", int(os.environ["LOCAL_RANK"])) if cuda else torch.device("cpu")

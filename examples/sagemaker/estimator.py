@@ -1,11 +1,11 @@
-"""The job of create-training-job.json through the second version of SageMaker's SDK; of another of the
-JSONs where that is named, as for data on EFS or FSx for Lustre.
+"""Runs the job of create-training-job.json through the second version of SageMaker's SDK, or the
+job of another JSON file that is named, such as the one for data on EFS or FSx for Lustre.
 
     pip install 'sagemaker<3' && python3 examples/sagemaker/estimator.py
     python3 examples/sagemaker/estimator.py create-file-system-job.json
 
-Put role, buckets and image into the JSON first. Nothing has to be said of MPI: the image's containers
-find each other. Not run against the service.
+Put role, buckets and image into the JSON first. No settings for MPI are needed: the image's
+containers find each other. This script has not been run against the service.
 """
 import json
 import pathlib

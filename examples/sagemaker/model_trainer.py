@@ -1,11 +1,11 @@
-"""The job of create-training-job.json through the third version of SageMaker's SDK; of another of the
-JSONs where that is named, as for data on EFS or FSx for Lustre.
+"""Runs the job of create-training-job.json through the third version of SageMaker's SDK, or the job
+of another JSON file that is named, such as the one for data on EFS or FSx for Lustre.
 
     pip install sagemaker-train && python3 examples/sagemaker/model_trainer.py
     python3 examples/sagemaker/model_trainer.py create-file-system-job.json
 
-Put role, buckets and image into the JSON first. No source_code is given: it would replace the image's
-own start. Not run against the service.
+Put role, buckets and image into the JSON first. No source_code is given, as it would replace the
+image's own entrypoint. This script has not been run against the service.
 """
 import json
 import pathlib

@@ -1,12 +1,13 @@
 #!/bin/sh
-# Pushes the image to your account's registry and prints the name that create-training-job.json wants.
+# Pushes the image to your account's registry and prints its name for create-training-job.json.
 #
 #   sh examples/sagemaker/push.sh [REPOSITORY [TAG]]      default: ringmaster latest
 #
 # Needs the aws program with credentials and a region, and a Docker engine with the image
-# (docker/build.sh). The repository is made if it is not there. Then:
+# (docker/build.sh). The repository is created if it does not exist. Then:
 #
-#   aws sagemaker create-training-job --cli-input-json file://examples/sagemaker/create-training-job.json
+#   aws sagemaker create-training-job \
+#       --cli-input-json file://examples/sagemaker/create-training-job.json
 set -eu
 
 repository=${1:-ringmaster}

@@ -1,8 +1,8 @@
 """`ModelTrainer(source_code=..., distributed=Ringmaster())` of SageMaker's SDK, version 3.
 
-The SDK runs a train script of its own in the container, under bash as PID 1. Its line for the
-distributed driver is made of `driver_script`; here the driver first prepares the start, and the
-shell is then replaced by `ringmaster`, so that stop requests reach it.
+The SDK runs its own train script in the container, under bash as PID 1. The line for the
+distributed driver in it is made from `driver_script`: the driver first prepares the start, and
+`ringmaster` then replaces the shell, so that stop requests reach it.
 """
 
 import atexit
@@ -22,7 +22,7 @@ IN_CONTAINER = "/opt/ml/input/data/sm_drivers/distributed_drivers"
 
 
 class Ringmaster(DistributedConfig):
-    """Ringmaster as what starts the ranks of a job.
+    """Has Ringmaster start the ranks of a job.
 
     Parameters:
         process_count_per_node (Optional[int]):
@@ -78,5 +78,5 @@ class Ringmaster(DistributedConfig):
 
     @property
     def driver_script(self) -> str:
-        """What stands after the interpreter and the folder in the line of the train script."""
+        """The text after the interpreter and the folder in the line of the train script."""
         return f'{DRIVER} prepare\nexec "$SM_PYTHON_CMD" {IN_CONTAINER}/{DRIVER} run'

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Machines of another kind than x86-64 are told so, by the build and by what brings libraries for it, before anything is made.
+# Tests that on machines other than x86-64 the build, and the script that fetches libraries for it,
+# say so and fail before they make anything.
 # shellcheck disable=SC2154  # check.sh's variables
 set -u
 cd "$(dirname "$0")/../.." || exit 70
@@ -7,8 +8,7 @@ cd "$(dirname "$0")/../.." || exit 70
 . tests/check.sh
 words='Ringmaster is for x86-64 alone'
 
-# Whether COMMAND fails with words about PROCESSOR.
-# refused PROCESSOR COMMAND...
+# refused PROCESSOR COMMAND...: COMMAND fails with a message about PROCESSOR.
 refused() {
     processor=$1
     shift
@@ -16,10 +16,10 @@ refused() {
     tr -s ' \n' ' ' <"$work/said" | grep -q "$processor: $words" || { cat "$work/said"; return 1; }
 }
 
-# With nothing but what each build has.
+# build_for PROCESSOR: configures a build without optional parts.
 build_for() {
-    cmake -S . -B "$work/$1" -DRINGMASTER_TESTS=OFF -DRINGMASTER_ENTRYPOINT=OFF -DRINGMASTER_SOURCES=OFF \
-        -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR="$1"
+    cmake -S . -B "$work/$1" -DRINGMASTER_TESTS=OFF -DRINGMASTER_ENTRYPOINT=OFF \
+        -DRINGMASTER_SOURCES=OFF -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR="$1"
 }
 goes_on() {
     build_for "$1" >"$work/said" 2>&1 || { cat "$work/said"; return 1; }
@@ -28,11 +28,12 @@ goes_on() {
 
 for processor in aarch64 arm64 armv7l riscv64 ppc64le; do
     check "no build for $processor" refused "$processor" build_for "$processor"
-    check "nothing was made for $processor" test ! -e "$work/$processor/Makefile" -a ! -e "$work/$processor/build.ninja"
+    check "nothing was made for $processor" \
+        test ! -e "$work/$processor/Makefile" -a ! -e "$work/$processor/build.ninja"
 done
 check "x86_64 goes on" goes_on x86_64
 
-# The kernel says that it is another one.
+# setarch makes the kernel report another processor.
 if [ "$(setarch i686 uname -m 2>/dev/null)" = i686 ]; then
     check "no build on i686" refused i686 setarch i686 cmake -S . -B "$work/i686"
     check "no libraries for i686" refused i686 setarch i686 sh docker/fetch_onednn.sh "$work/onednn"

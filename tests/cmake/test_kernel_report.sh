@@ -1,6 +1,6 @@
 #!/bin/sh
-# cmake/kernel_report.sh with compilers that only say what nvcc's assembler would: what it keeps, what
-# it lets through, the table it makes, and what fails a build.
+# Tests cmake/kernel_report.sh with stub compilers that only print what nvcc's assembler would: what
+# the script keeps, what it passes through, the table that it makes, and what fails a build.
 # shellcheck disable=SC2154  # check.sh's variables
 set -u
 cd "$(dirname "$0")/../.." || exit 70
@@ -8,7 +8,7 @@ report=cmake/kernel_report.sh
 # shellcheck source=/dev/null
 . tests/check.sh
 
-# kernel NAME SHARED STACK SPILL_STORES SPILL_LOADS: the assembler's words on one.
+# kernel NAME SHARED STACK SPILL_STORES SPILL_LOADS: prints the assembler's report of a kernel.
 kernel() {
     shared=
     [ "$2" = 0 ] || shared=", $2 bytes smem"
@@ -22,22 +22,24 @@ ptxas info    : Compile time = 1.0 ms
 END
 }
 
-# compiler STATUS: one that repeats what is in $work/said on its stderr.
+# compiler STATUS: makes a compiler that prints $work/said to its stderr and exits with STATUS.
 compiler() {
     printf '#!/bin/sh\ncat "%s/said" >&2\nexit %s\n' "$work" "$1" >"$work/nvcc"
     chmod +x "$work/nvcc"
 }
 
-# compile SOURCE: leaves $status and what came through in $work/through.
+# compile SOURCE: sets $status; $work/through gets what was passed through.
 compile() {
     status=0
-    sh $report compile "$work/logs" "$work/nvcc" -c -o "$work/x y.o" "$1" 2>"$work/through" || status=$?
+    sh $report compile "$work/logs" "$work/nvcc" -c -o "$work/x y.o" "$1" 2>"$work/through" ||
+        status=$?
 }
 
-# table: leaves $status, $work/table and what was said in $work/err.
+# table: sets $status, writes $work/table; $work/err gets the messages.
 table() {
     status=0
-    sh $report table "$work/logs" "$work/table" "$work/add.cu" >"$work/out" 2>"$work/err" || status=$?
+    sh $report table "$work/logs" "$work/table" "$work/add.cu" >"$work/out" 2>"$work/err" ||
+        status=$?
 }
 
 says() {
@@ -49,19 +51,22 @@ silent() {
 is() {
     [ "$1" = "$2" ] || { printf 'is: %s, wanted: %s\n' "$1" "$2"; return 1; }
 }
-# line NAME: the table's numbers of a kernel.
+# line NAME: prints a kernel's numbers in the table.
 line() {
     grep -F "$1" "$work/table" | awk '{ print $1, $2, $3, $4, $5 }'
 }
 
-# --- a compile --------------------------------------------------------------------------------------
+# --- a compile -----------------------------------------------------------------------------------
 compiler 0
 kernel _Z10add_kernelPfi 1024 8 0 0 >"$work/said"
 compile "$work/a dir/add.cu"
 check 'a compile that worked is silent' is "$status $(cat "$work/through")" '0 '
 check 'what the assembler said is kept under the name of the source' \
     says "$work/logs/add.cu.log" 'Used 37 registers'
-{ kernel _Z10add_kernelPfi 0 0 0 0; echo 'x.cu(3): warning #177-D: v was never used'; } >"$work/said"
+{
+    kernel _Z10add_kernelPfi 0 0 0 0
+    echo 'x.cu(3): warning #177-D: v was never used'
+} >"$work/said"
 compile add.cu
 check 'warnings come through' says "$work/through" 'warning #177-D'
 check 'and nothing beside them' is "$(wc -l <"$work/through")" 1
@@ -72,7 +77,7 @@ check 'a compile that failed fails as it did' is "$status" 3
 check 'and says all that it said' says "$work/through" 'expected a ";"'
 rm -f "$work/logs/broken.cu.log"
 
-# --- the table --------------------------------------------------------------------------------------
+# --- the table -----------------------------------------------------------------------------------
 compiler 0
 {
     kernel _Z10add_kernelPfi 1024 8 0 0
@@ -95,16 +100,18 @@ static __global__ void __launch_bounds__(256)
 END
 table
 check 'kernels within what there is make a table' is "$status" 0
-check 'of registers, shared memory, stack and spills' is "$(line 'add_kernel(float*, int)')" 'sm_90 37 1024 8 0'
-check 'with what a launch brings, where the name has it' is "$(line ', 200000>')" 'sm_90 37 200064 0 0'
+check 'of registers, shared memory, stack and spills' \
+    is "$(line 'add_kernel(float*, int)')" 'sm_90 37 1024 8 0'
+check 'with what a launch brings, where the name has it' \
+    is "$(line ', 200000>')" 'sm_90 37 200064 0 0'
 check 'and not where the last number is none of that kind' is "$(line ', 512>')" 'sm_90 37 64 0 0'
 check 'behind it stands what a kernel must move' says "$work/table" \
     'add_kernel                       a and b once, and the sum once'
 check 'of a template, too' says "$work/table" 'multiply_kernel                  p twice'
 check 'nothing is said of a good table' silent "$work/err"
 
-# --- what fails -------------------------------------------------------------------------------------
-# refused SAID WORDS: a table with these words of the assembler fails with those.
+# --- what fails ----------------------------------------------------------------------------------
+# refused SAID WORDS: a table from the assembler's output SAID fails with the message WORDS.
 refused() {
     printf '%s\n' "$1" >"$work/said"
     compile "$work/bad.cu"
@@ -112,19 +119,24 @@ refused() {
     rm -f "$work/logs/bad.cu.log"
     [ "$status" = 1 ] && says "$work/err" "$2"
 }
-check 'stores of spilled registers fail the build' refused "$(kernel _Z10bad_kernelv 0 16 4 0)" bad_kernel
+check 'stores of spilled registers fail the build' \
+    refused "$(kernel _Z10bad_kernelv 0 16 4 0)" bad_kernel
 check 'and so do loads of them' refused "$(kernel _Z10bad_kernelv 0 16 0 4)" bad_kernel
-check 'and shared memory beyond 227 KiB' refused "$(kernel _Z10bad_kernelv 232449 0 0 0)" bad_kernel
-check 'and such that a launch brings' refused "$(kernel _Z10bad_kernelIfLi232000EEvv 512 0 0 0)" bad_kernel
-check 'also where its name has no other number' refused "$(kernel _Z10bad_kernelILi232000EEvv 512 0 0 0)" bad_kernel
+check 'and shared memory beyond 227 KiB' \
+    refused "$(kernel _Z10bad_kernelv 232449 0 0 0)" bad_kernel
+check 'and such that a launch brings' \
+    refused "$(kernel _Z10bad_kernelIfLi232000EEvv 512 0 0 0)" bad_kernel
+check 'also where its name has no other number' \
+    refused "$(kernel _Z10bad_kernelILi232000EEvv 512 0 0 0)" bad_kernel
 check 'and products that are waited for one by one' refused \
-    'ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized' 'one by one'
+    'ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized' \
+    'one by one'
 kernel _Z10bad_kernelv 232448 0 0 0 >"$work/said"
 compile "$work/most.cu"
 table
 check '227 KiB are not beyond' is "$status" 0
-# Quotes and the shell's words in a name are text.
-# shellcheck disable=SC2016  # nobody is to expand it
+# Quotes and shell syntax in a name are text.
+# shellcheck disable=SC2016  # not to be expanded
 kernel '_Z10$(touch x)`id`;kernel' 0 0 0 0 >"$work/said"
 compile "$work/odd.cu"
 table

@@ -1,17 +1,18 @@
-# What can be said of the CUDA backend without a GPU.
+# Tests of the CUDA backend that need no GPU.
 room_tests(trainer/backend/cuda)
 foreach(cuda_room base steps)
     room_tests(trainer/backend/cuda/${cuda_room} USES trainer_backend_cuda trainer_graph_build)
 endforeach()
 if(RINGMASTER_HAVE_CUDNN)
     room_tests(trainer/backend/cuda/dnn USES trainer_backend_cuda)
-    room_tests(trainer/backend/cuda FROM plans NAME plans_cuda USES trainer_models trainer_app_device
-        ops_harness)
+    room_tests(trainer/backend/cuda FROM plans NAME plans_cuda USES trainer_models
+        trainer_app_device ops_harness)
     foreach(target unit_backend_cuda_dnn plans_cuda)
         target_compile_definitions(${target} PRIVATE
             RINGMASTER_CUDA_DEVICES="${CMAKE_SOURCE_DIR}/trainer/backend/cuda/devices")
     endforeach()
-    # Thousands of plans: a minute on an idle machine, and these get what others leave (.ci/run).
+    # Thousands of plans take a minute on an idle machine, but these tests run at a low priority
+    # (.ci/run).
     set_tests_properties(plans_cuda_resnet plans_cuda_cases plans_cuda_described plans_cuda_maskrcnn
         PROPERTIES TIMEOUT 1500)
 endif()
@@ -21,8 +22,8 @@ if(RINGMASTER_HAVE_NCCL)
     target_link_libraries(unit_comm_nccl_guard PRIVATE ringmaster_nccl)
 endif()
 
-# The kernels, compiled for the host, under the real steps: they are linked in front of the room's
-# own, which then stay out.
+# The kernels, compiled for the host, are tested under the real steps: they are linked before the
+# room's own, which the linker then leaves out.
 file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/trainer/backend/cuda/kernels/*.cu
     ${CMAKE_SOURCE_DIR}/trainer/backend/cuda/kernels/detect/*.cu)
 set(on_host)
@@ -30,7 +31,8 @@ enable_language(CXX)
 foreach(kernel IN LISTS kernels)
     get_filename_component(stem ${kernel} NAME_WE)
     set(source ${CMAKE_BINARY_DIR}/on_host/${stem}.cpp)
-    file(CONFIGURE OUTPUT ${source} CONTENT "#include \"tests/cuda/on_host.hpp\"\n#include \"@kernel@\"\n" @ONLY)
+    file(CONFIGURE OUTPUT ${source}
+        CONTENT "#include \"tests/cuda/on_host.hpp\"\n#include \"@kernel@\"\n" @ONLY)
     list(APPEND on_host ${source})
 endforeach()
 add_library(cuda_on_host OBJECT ${on_host} tests/cuda/emulated.c tests/cuda/streams_emulated.c
@@ -64,8 +66,8 @@ foreach(stem half maskrcnn)
         RINGMASTER_TEST_DATA="${CMAKE_SOURCE_DIR}/tests/data")
 endforeach()
 
-# What needs a device. Where there is none these say so and count as skipped; they are built
-# wherever the backend is.
+# Tests that need a device. Without one they say so and count as skipped; they are built wherever
+# the backend is.
 add_library(test_gpu STATIC tests/gpu/gpu.c)
 target_link_libraries(test_gpu PUBLIC test_support trainer_backend_cuda PRIVATE ringmaster_flags)
 room_tests(trainer/backend/cuda FROM gpu NAME gpu_cuda ALONE backward network parity step USES

@@ -1,5 +1,6 @@
 #!/bin/sh
-# docker/fetch_onednn.sh --wheels with a pip of our own and wheels that are none: what it brings, and a download that breaks.
+# Tests docker/fetch_onednn.sh --wheels with stubs of pip and of the wheels: what it fetches, and
+# what happens when a download fails.
 # shellcheck disable=SC2154  # check.sh's variables
 set -u
 cd "$(dirname "$0")/../.." || exit 70
@@ -15,7 +16,7 @@ for name in onednn-cpu-gomp onednn-devel-cpu-gomp; do
     echo "$name==1.0 --hash=sha256:$(sha256sum "$wheel" | cut -d ' ' -f 1)"
 done >"$work/tree/docker/onednn.lock"
 
-# A pip whose first $work/breaks downloads break.
+# A stub of pip; the first downloads fail, as many as $work/breaks says.
 cat >"$work/path/python3" <<END
 #!/bin/sh
 [ "\$3" = download ] || exit 0
@@ -26,13 +27,15 @@ cp "$work"/made/* "\$2"
 END
 chmod +x "$work/path/python3"
 
-# bring BREAKS
+# bring BREAKS: fetches the wheels from scratch; the first BREAKS downloads fail.
 bring() {
     rm -rf "$work/tree/docker/wheels" "$work/downloads"
     echo "$1" >"$work/breaks"
     again
 }
-again() { PATH="$work/path:$PATH" sh "$work/tree/docker/fetch_onednn.sh" --wheels >"$work/said" 2>&1; }
+again() {
+    PATH="$work/path:$PATH" sh "$work/tree/docker/fetch_onednn.sh" --wheels >"$work/said" 2>&1
+}
 downloads() { [ "$(wc -l <"$work/downloads")" = "$1" ]; }
 fails() { ! "$@"; }
 

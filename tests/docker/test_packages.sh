@@ -1,6 +1,7 @@
 #!/bin/sh
-# docker/packages.sh with an apt-get of our own: packages that are missing are installed, from new lists where the old ones
-# will not do, also by several at once, of whom apt lets one alone at its lists.
+# Tests docker/packages.sh with a stub of apt-get: it installs missing packages, from new lists
+# where the old ones do not work, also when several processes run at once, of which apt lets only
+# one lock its lists.
 # shellcheck disable=SC2154  # check.sh's variables
 set -u
 cd "$(dirname "$0")/../.." || exit 70
@@ -9,14 +10,14 @@ cd "$(dirname "$0")/../.." || exit 70
 [ "$(id -u)" = 0 ] || { echo "skipped: only root installs"; exit 77; }
 
 mkdir "$work/path"
-# A package is installed where a file of its name lies in $state.
+# A package is installed if $state has a file of its name.
 state=$work/state
 cat >"$work/path/dpkg-query" <<END
 #!/bin/sh
 for name; do :; done
 [ ! -e "$state/\$name" ] || printf 'install ok installed'
 END
-# The lists are of no use until they have been made anew, which nobody else may do at the same time.
+# The lists do not work until they have been updated, which only one process may do at a time.
 cat >"$work/path/apt-get" <<END
 #!/bin/sh
 echo "\$*" >>"$state.calls"
@@ -37,7 +38,7 @@ esac
 END
 chmod +x "$work/path/"*
 
-# fresh NAME...: a machine that has these packages alone.
+# fresh NAME...: sets up a machine that only has these packages.
 fresh() {
     rm -rf "$state" "$state.calls"
     mkdir "$state"
@@ -54,7 +55,9 @@ has() {
     done
 }
 
-calls() { [ "$(cat "$state.calls" 2>/dev/null | wc -l)" = "$1" ] || { cat "$state.calls"; return 1; }; }
+calls() {
+    [ "$(cat "$state.calls" 2>/dev/null | wc -l)" = "$1" ] || { cat "$state.calls"; return 1; }
+}
 
 fresh hpcc
 check "what is missing is installed" packages install foreign
@@ -68,7 +71,8 @@ for one in 1 2 3; do
     (packages install foreign || touch "$work/failed.$one") &
 done
 wait
-check "three at once all get it" test ! -e "$work/failed.1" -a ! -e "$work/failed.2" -a ! -e "$work/failed.3"
+check "three at once all get it" \
+    test ! -e "$work/failed.1" -a ! -e "$work/failed.2" -a ! -e "$work/failed.3"
 check "it is there" has
 check "of the three one has installed it" calls 3
 exit $failed

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The scripts of docker/ that people start say what they are for, and start nothing for a word that they do not know.
+# Tests that the scripts of docker/ that people start print their usage, and that they start nothing
+# for an unknown argument.
 # shellcheck disable=SC2154  # check.sh's variables
 set -u
 cd "$(dirname "$0")/../.." || exit 70

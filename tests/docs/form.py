@@ -1,12 +1,13 @@
-"""Pages can be read: lines of at most 100 columns (tables and addresses apart), paragraphs of at
-most 90 words, sentences of at most 35, one title, at most 400 lines, and a way from docs/index.md
-to each. README.md has at most 230 lines and 12 KB. Words are plain: see WORDS."""
+"""Checks that pages are readable: lines have at most 100 columns (except tables and addresses),
+paragraphs at most 90 words, sentences at most 35; a page has one title, at most 400 lines, and can
+be reached from docs/index.md. README.md has at most 230 lines and 12 KB. Words are plain: see
+WORDS."""
 import re
 from pages import Findings, TOP, pages
 
 COLUMNS, PARAGRAPH, SENTENCE, LINES = 100, 90, 35, 400
 README_LINES, README_BYTES = 230, 12 * 1024
-# What the house does not write: a relative clause without a noun, space for order, fragments.
+# Forbidden: relative clauses without a noun, words for space instead of order, and fragments.
 WORDS = [
     (r"\b(who|whom|whoever)\b", "names nobody: say which process, host or person"),
     (r"\b(in front of|behind)\b", "is for space on a screen: before, after, below"),
@@ -32,7 +33,8 @@ for page in everything.values():
             found.say(page, line, f"a paragraph of {words} words, at most {PARAGRAPH}")
         for sentence in sentences(text):
             if len(sentence.split()) > SENTENCE:
-                found.say(page, line, f"a sentence of {len(sentence.split())} words, at most {SENTENCE}: {sentence[:60]}...")
+                found.say(page, line, f"a sentence of {len(sentence.split())} words, "
+                                      f"at most {SENTENCE}: {sentence[:60]}...")
         for pattern, why in WORDS:
             if match := re.search(pattern, text):
                 found.say(page, line, f'"{match.group(0)[:40]}" {why}')
@@ -44,7 +46,8 @@ for page in everything.values():
 
 readme = everything[TOP / "README.md"]
 if len(readme.lines) - 1 > README_LINES or len(readme.text.encode()) > README_BYTES:
-    found.say(readme, 1, f"{len(readme.lines) - 1} lines, {len(readme.text.encode())} bytes, at most {README_LINES} and {README_BYTES}")
+    found.say(readme, 1, f"{len(readme.lines) - 1} lines, {len(readme.text.encode())} bytes, "
+                         f"at most {README_LINES} and {README_BYTES}")
 
 reached, pages_left = set(), [TOP / "docs/index.md"]
 while pages_left:
@@ -52,7 +55,9 @@ while pages_left:
     if path in reached or path not in everything:
         continue
     reached.add(path)
-    pages_left += [(path.parent / target.split("#")[0]).resolve() for _, target in everything[path].links() if target.split("#")[0].endswith(".md")]
+    pages_left += [(path.parent / target.split("#")[0]).resolve()
+                   for _, target in everything[path].links()
+                   if target.split("#")[0].endswith(".md")]
 for path, page in everything.items():
     if path not in reached and TOP / "docs" in path.parents:
         found.say(page, 1, "cannot be reached from docs/index.md")

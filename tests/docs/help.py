@@ -1,6 +1,7 @@
-"""Every command of both programs has a help with an example, in 79 columns, and the example's flags
-are those of the help. Commands are the rows of the programs' own lists.
-Usage: help.py BIN, which has the programs."""
+"""Checks that every command of both programs has a help in 79 columns, with an example that only
+uses flags of the help. Commands are the rows of the programs' own lists.
+
+Usage: help.py BIN, the folder of the programs."""
 import pathlib
 import re
 import subprocess
@@ -35,11 +36,13 @@ def check(program, command):
         flags = re.findall(FLAG, own.group(0).split(" -- ")[0]) if own else []
         for flag in flags:
             # Flags of ringmaster's train are ringtrain's.
-            if f"--{flag}" not in before + (help_of("ringtrain", "train", "--help") if program == "ringmaster" else ""):
+            if f"--{flag}" not in before + (help_of("ringtrain", "train", "--help")
+                                            if program == "ringmaster" else ""):
                 found.append(f"{program} {command} --help: an example with an unknown --{flag}")
 
 
-commands = re.findall(r"^  ([a-z]+)  +\S", help_of("ringtrain", "--help").split("\nexit codes")[0], re.M)
+commands = re.findall(r"^  ([a-z]+)  +\S", help_of("ringtrain", "--help").split("\nexit codes")[0],
+                      re.M)
 if len(commands) < 8:
     found.append(f"ringtrain --help lists {commands}")
 for name in commands:

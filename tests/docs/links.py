@@ -1,5 +1,5 @@
-"""Links between pages lead somewhere, to a heading where they name one; a path in backticks that
-begins with a folder of this repository is there."""
+"""Checks that links between pages lead to a page, and to a heading where they name one, and that
+paths in backticks that begin with a folder of this repository exist."""
 import re
 from pages import Findings, TOP, git, pages
 
@@ -23,9 +23,12 @@ for page in everything:
     fence = False
     for line, text in enumerate(page.lines, 1):
         fence ^= text.strip().startswith("```")
-        for path in [] if fence else re.findall(r"`([\w./-]+/[\w.-]+\.(?:c|h|sh|py|cu|cuh|def|hpp|json|yaml|yml|txt|cmake))`", text):
+        for path in [] if fence else re.findall(
+                r"`([\w./-]+/[\w.-]+\.(?:c|h|sh|py|cu|cuh|def|hpp|json|yaml|yml|txt|cmake))`",
+                text):
             top = path.split("/")[0]
-            if "NAME" in path or top in ("build", "opt", "output", "config") or path.startswith("/"):
+            if "NAME" in path or top in ("build", "opt", "output", "config") or \
+                    path.startswith("/"):
                 continue
             if not ((TOP / path).exists() if top in folders else path in inner):
                 found.say(page, line, f"`{path}` is not there")

@@ -1,6 +1,8 @@
-"""Names in the pages exist, and what exists stands in a page: variables, flags, metrics and
-hyperparameters of SageMaker's. Files of the repository and tests that pages name exist.
-Usage: names.py BIN, which has the programs."""
+"""Checks that names in the pages exist, and that what exists is in a page: variables, flags,
+metrics and SageMaker's hyperparameters. Files of the repository and tests that pages name must
+exist.
+
+Usage: names.py BIN, the folder of the programs."""
 import fnmatch
 import pathlib
 import re
@@ -16,18 +18,24 @@ for needed in ("ringmaster", "ringtrain"):
 
 
 def table(program, name):
-    return subprocess.run([binaries / program, "docs", name], check=True, capture_output=True, text=True).stdout
+    return subprocess.run([binaries / program, "docs", name], check=True, capture_output=True,
+                          text=True).stdout
 
 
 def help_of(*words):
-    return subprocess.run([binaries / "ringtrain", *words, "--help"], check=True, capture_output=True, text=True).stdout
+    return subprocess.run([binaries / "ringtrain", *words, "--help"], check=True,
+                          capture_output=True, text=True).stdout
 
 
 FLAG = r"(?<![\w-])--([a-z][a-z0-9-]*)"
-variables = set(re.findall(r"`(RINGMASTER_\w+|SAGEMAKER_BASE_DIR)`", table("ringmaster", "variables")))
-# Set for children, and what scripts and the build read: not settings of a job.
+variables = set(re.findall(r"`(RINGMASTER_\w+|SAGEMAKER_BASE_DIR)`",
+                           table("ringmaster", "variables")))
+# Variables that are no settings of a job: those set for child processes (INNER), and those that
+# scripts and the build read (scripts).
 INNER = {"RINGMASTER_ATTEMPT", "RINGMASTER_RUN_ID", "RINGMASTER_PROGRESS", "RINGMASTER_SOCKET"}
-source = git("grep", "-hoE", "RINGMASTER_[A-Z0-9_]+", "--", "docker", "tests", "bench", "cmake", "Dockerfile", "CMakeLists.txt", "trainer/room.cmake", "trainer/backend", "entrypoint/room.cmake")
+source = git("grep", "-hoE", "RINGMASTER_[A-Z0-9_]+", "--", "docker", "tests", "bench", "cmake",
+             "Dockerfile", "CMakeLists.txt", "trainer/room.cmake", "trainer/backend",
+             "entrypoint/room.cmake")
 scripts = set(source.split()) - variables
 flags = set()
 for command in ("train", "eval", "predict", "serve"):
@@ -35,14 +43,16 @@ for command in ("train", "eval", "predict", "serve"):
 for command in ("inspect", "prepare", "draw", "report", "scaling", "trials", "export", "eval"):
     flags |= set(re.findall(FLAG, help_of(command)))
 flags |= set(re.findall(FLAG, table("ringmaster", "commands")))
-# Of other programs, by the one that has them.
+# Flags of other programs; the file groups them by program.
 FOREIGN = set(re.sub(r"(?m)^#.*", "", (TOP / "tests/docs/foreign_flags.txt").read_text()).split())
 
-# Flags of each command, for command lines in blocks of shell. `train` alone is ringtrain's.
-of = {command: set(re.findall(FLAG, table("ringtrain", command))) for command in ("train", "eval", "predict", "serve")}
+# Flags of each command, for command lines in shell blocks. A bare `train` is the one of ringtrain.
+of = {command: set(re.findall(FLAG, table("ringtrain", command)))
+      for command in ("train", "eval", "predict", "serve")}
 of["eval"] |= set(re.findall(FLAG, help_of("eval")))
 of["train"].add("once-per-host")
-of |= {command: set(re.findall(FLAG, help_of(command))) for command in ("inspect", "prepare", "draw", "report", "scaling", "trials", "export")}
+of |= {command: set(re.findall(FLAG, help_of(command)))
+       for command in ("inspect", "prepare", "draw", "report", "scaling", "trials", "export")}
 lines = 0
 for page in pages():
     for block in page.blocks:
@@ -50,12 +60,16 @@ for page in pages():
             continue
         for line in re.sub(r"\\\n\s*", " ", block.text).split("\n"):
             words = re.sub(r"\s#.*", "", line)
-            match = re.search(r"(?:^|\s)(?:ringtrain (\w+)|(?:IMAGE|ringmaster\S*|my-image|exec|plan) (train))(\s.*|$)", words)
+            match = re.search(
+                r"(?:^|\s)(?:ringtrain (\w+)|(?:IMAGE|ringmaster\S*|my-image|exec|plan) (train))"
+                r"(\s.*|$)", words)
             if match and not words.startswith("cmake"):
                 lines += 1
                 command = match.group(1) or match.group(2)
-                for name in set(re.findall(FLAG, match.group(3).split(" -- ")[0])) - of.get(command, set()):
-                    found.say(page, block.line, f"{command} has no flag --{name}: {line.strip()[:60]}")
+                for name in (set(re.findall(FLAG, match.group(3).split(" -- ")[0]))
+                             - of.get(command, set())):
+                    found.say(page, block.line,
+                              f"{command} has no flag --{name}: {line.strip()[:60]}")
 if lines < 20:
     found.say("docs", 0, f"{lines} command lines: they are not found any more")
 
@@ -69,22 +83,25 @@ for page in pages():
         for name in [] if line in page.generated else re.findall(FLAG, words):
             mentioned.add(name)
             if name not in flags and name not in FOREIGN:
-                found.say(page, line, f"--{name} is no flag of ours, nor in tests/docs/foreign_flags.txt")
+                found.say(page, line,
+                          f"--{name} is no flag of ours, nor in tests/docs/foreign_flags.txt")
     text += page.text
-    told += "\n".join(words for line, words in enumerate(page.lines, 1) if line not in page.generated)
+    told += "\n".join(words for line, words in enumerate(page.lines, 1)
+                      if line not in page.generated)
 for name in sorted(FOREIGN - mentioned):
     found.say("tests/docs/foreign_flags.txt", 0, f"--{name} is in no page")
 
-# A table that was made from the program says what a variable is; a page says what it is for.
+# A generated table says what a variable is; a hand-written page says what it is for.
 for name in sorted(variables):
     name = re.sub("(?<=_CHANNEL_)NAME$", "", name)
     if not re.search(rf"{name}(?!\w)" if not name.endswith("_") else name, told):
-        found.say("docs", 0, f"{name} stands in generated tables alone: mention it in the guide of its task")
+        found.say("docs", 0,
+                  f"{name} stands in generated tables alone: mention it in the guide of its task")
 for name in sorted(flags):
     if not re.search(rf"--{name}(?![\w-])", text):
         found.say("docs", 0, f"--{name} stands in no page")
 
-# Words of the glossary are words of the pages or of the code.
+# Each entry of the glossary is used in another page.
 glossary = TOP / "docs/glossary.md"
 others = "\n".join(page.text for page in pages() if page.path != glossary).lower()
 for line, words in enumerate(glossary.read_text().split("\n"), 1):
@@ -92,21 +109,25 @@ for line, words in enumerate(glossary.read_text().split("\n"), 1):
     if cell and cell.group(1) != "word" and not re.search(rf"(?<![a-z]){cell.group(1)}", others):
         found.say("docs/glossary.md", line, f'"{cell.group(1)}" is used in no other page')
 
-# Files and folders of the repository, by their path or by the end of it; * stands for any letters.
+# Pages name files and folders of the repository by their path or the end of it, with * as a
+# wildcard.
 tracked = git("ls-files").split()
 tracked += sorted({str(parent) for name in tracked for parent in pathlib.PurePath(name).parents})
-# The user's own files, and what measurements on a GPU leave.
+# These are the user's own files, and the results of measurements on a GPU.
 OTHERS = {"train.py", "setup.py", "bench/results"}
 FILE = r"[\w./*-]+\.(?:c|h|def|cu|cuh|hpp|sh|py|cmake)"
-FOLDER = r"(?:common|entrypoint|trainer|tests|bench|docker|cmake|examples|backend|graph|math|models|data|app)/[\w./*-]+"
+FOLDER = (r"(?:common|entrypoint|trainer|tests|bench|docker|cmake|examples|backend|graph|math"
+          r"|models|data|app)/[\w./*-]+")
 
 
 def exists(name):
-    return any(fnmatch.fnmatchcase(path, name) or fnmatch.fnmatchcase(path, f"*/{name}") for path in tracked)
+    return any(fnmatch.fnmatchcase(path, name) or fnmatch.fnmatchcase(path, f"*/{name}")
+               for path in tracked)
 
 
-# Tests as CTest has them: what -R chooses by each of its alternatives, and names that stand alone.
-listed = subprocess.run(["ctest", "--test-dir", binaries.parent, "-N"], capture_output=True, text=True).stdout
+# Each alternative in an argument of -R chooses a test of CTest.
+listed = subprocess.run(["ctest", "--test-dir", binaries.parent, "-N"], capture_output=True,
+                        text=True).stdout
 tests = re.findall(r"Test +#\d+: (\S+)", listed)
 for page in pages():
     if page.name == "CHANGELOG.md":
@@ -115,7 +136,8 @@ for page in pages():
         for span in re.findall(r"`([^`]+)`", words):
             for word in span.split():
                 name = word.rstrip("/")
-                if re.fullmatch(f"{FILE}|{FOLDER}", name) and name not in OTHERS and not exists(name):
+                if re.fullmatch(f"{FILE}|{FOLDER}", name) and \
+                        name not in OTHERS and not exists(name):
                     found.say(page, line, f"there is no file {name}")
         for name in re.findall(r"\bsh ((?:tests|docker|bench|examples|docs)/\S+\.sh)", words):
             if not exists(name):
@@ -128,15 +150,20 @@ for page in pages():
             if not re.search(rf"\b{case}\b", (TOP / script).read_text()):
                 found.say(page, line, f"{script} has no case {case}")
 
-known = set(re.findall(r'"(sagemaker_[a-z0-9_]+)"', git("grep", "-h", "sagemaker_", "--", "entrypoint/job/*.c")))
+known = set(re.findall(r'"(sagemaker_[a-z0-9_]+)"',
+                       git("grep", "-h", "sagemaker_", "--", "entrypoint/job/*.c")))
 page = (TOP / "docs/reference/hyperparameters.md").read_text()
 listed = set(re.findall(r"`(sagemaker_[a-z0-9_]+[a-z0-9])`", page))
 for name in sorted(known ^ listed):
-    found.say("docs/reference/hyperparameters.md", 0, f"{name} is in {'the sources' if name in known else 'this page'} alone")
+    found.say("docs/reference/hyperparameters.md", 0,
+              f"{name} is in {'the sources' if name in known else 'this page'} alone")
 
-known = set(re.findall(r'"(ringmaster_[a-z_]+)"', git("grep", "-hE", '"ringmaster_[a-z_]+"', "--", "entrypoint/master/*.c", "entrypoint/host/**.c")))
+known = set(re.findall(r'"(ringmaster_[a-z_]+)"',
+                       git("grep", "-hE", '"ringmaster_[a-z_]+"', "--", "entrypoint/master/*.c",
+                           "entrypoint/host/**.c")))
 page = (TOP / "docs/reference/metrics.md").read_text()
 listed = set(re.findall(r"`(ringmaster_[a-z_]+[a-z])`", page))
 for name in sorted(known ^ listed):
-    found.say("docs/reference/metrics.md", 0, f"{name} is in {'the sources' if name in known else 'this page'} alone")
+    found.say("docs/reference/metrics.md", 0,
+              f"{name} is in {'the sources' if name in known else 'this page'} alone")
 found.finish()

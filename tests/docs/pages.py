@@ -1,7 +1,7 @@
-"""Markdown pages as the tests of this folder see them.
+"""Reads Markdown pages for the tests of this folder.
 
-A page is a list of blocks. Tables, fenced code, headings and what docs/generate.sh has put in are
-told from paragraphs and items of lists, as rules of language hold for the latter alone.
+A page is a list of blocks. Tables, fenced code, headings and the output of docs/generate.sh are
+distinguished from paragraphs and items of lists, as the rules of language only hold for those.
 """
 import pathlib
 import re
@@ -84,7 +84,7 @@ class Page:
         return "text"
 
     def prose(self):
-        """Paragraphs and items that people wrote, without what is set in a fixed width."""
+        """Yields paragraphs and items that people wrote, with code spans replaced by `x`."""
         for block in self.blocks:
             if block.kind == "text" and block.line not in self.generated:
                 text = re.sub(r"^\s*([-*]|\d+\.)\s+", "", block.text)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The site of mkdocs.yml builds without a warning: every page is in its menu, every link leads
-# somewhere. mkdocs comes from PyPI into build/docs-venv.
+# Checks that the site of mkdocs.yml builds without a warning: every page is in its menu, and no
+# link is broken. mkdocs is installed from PyPI into build/docs-venv.
 set -u
 cd "$(dirname "$0")/../.." || exit 70
 sh tests/venv.sh docs-venv 'mkdocs-material==9.*' || exit

@@ -1,5 +1,5 @@
 #!/bin/sh
-# No common misspelling in the pages, by Debian's codespell.
+# Checks the pages for common misspellings with Debian's codespell.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 command -v codespell >/dev/null || { echo "skipped: no codespell"; exit 77; }

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Makes tests/golden/blurs.h: a small picture after torchvision's gaussian_blur with given deviations.
+"""Makes tests/golden/blurs.h: a small picture after torchvision's gaussian_blur with given
+deviations.
 
     python3 tests/golden/blurs.py tests/golden/blurs.h
 
-By torchvision on u8 tensors (PyPI; stored with torchvision 0.29.2, torch 2.15.0).
+torchvision blurs u8 tensors (PyPI; stored with torchvision 0.29.2, torch 2.15.0).
 tests/unit/trainer/data/color/test_blur.c reads the table.
 """
 import sys
@@ -29,13 +30,15 @@ def blurred(kernel, deviation):
 
 def main():
     with open(sys.argv[1], "w", encoding="ascii") as out:
-        out.write("/* Made by tests/golden/blurs.py with torchvision; not to be edited. */\n\n/* clang-format off */\n"
+        out.write("/* Made by tests/golden/blurs.py with torchvision; not to be edited. */\n\n"
+                  "/* clang-format off */\n"
                   f"enum {{ GOLDEN_WIDTH = {WIDTH}, GOLDEN_HEIGHT = {HEIGHT} }};\n"
                   "static const struct {\n    int kernel;\n    double deviation;\n"
                   "    uint8_t pixels[3 * GOLDEN_WIDTH * GOLDEN_HEIGHT];\n} golden_blurs[] = {\n")
         rows = [(0, 0.0, picture())] + [(k, d, blurred(k, d)) for k, d in CASES]
         for kernel, deviation, pixels in rows:
-            out.write(f"    {{{kernel}, {deviation!r},\n     {{" + ", ".join(map(str, pixels.reshape(-1).tolist())) + "}},\n")
+            out.write(f"    {{{kernel}, {deviation!r},\n     {{"
+                      + ", ".join(map(str, pixels.reshape(-1).tolist())) + "}},\n")
         out.write("};\n/* clang-format on */\n")
 
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Makes tests/golden/boxes.h: which part of a picture torchvision's transforms take.
+"""Makes tests/golden/boxes.h: the part of a picture that torchvision's transforms select.
 
     python3 tests/golden/boxes.py tests/golden/boxes.h
 
 Needs torchvision and Pillow (PyPI); stored with torchvision 0.29.2. RandomResizedCrop.get_params,
-resize and center_crop run as they are; only the random numbers that they draw come from the
-trainer's streams (Philox 4x32-10, trainer/math/random.h), which are written down here a second
-time. tests/unit/trainer/data/dataset/test_augment.c reads the table.
+resize and center_crop are unchanged; only the random numbers that they draw come from the trainer's
+streams (Philox 4x32-10, trainer/math/random.h), which are implemented here a second time.
+tests/unit/trainer/data/dataset/test_augment.c reads the table.
 """
 import sys
 from unittest import mock

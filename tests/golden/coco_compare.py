@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Holds `ringtrain eval --coco` against pycocotools, to the last bit.
+"""Compares `ringtrain eval --coco` with pycocotools, to the last bit.
 
     python3 tests/golden/coco_compare.py build/release/bin/ringtrain [--coco128 DIR] [--sets N]
         [--store tests/golden/coco]
 
-Needs numpy and pycocotools (PyPI). Cases are made here from seeds: random small data sets with ties,
-duplicates, crowds, empty categories, id 0, more than 100 detections; and, where DIR holds COCO128,
-its ground truth perturbed. All 12 numbers and the precision, recall and score arrays are compared as
-bits. --store writes some cases with pycocotools' outcomes as hex, for the test that needs no Python
-(tests/unit/trainer/data/coco/test_coco_golden*.c); of COCO128 only the outcome, since that test makes the same
-detections again by the recipe of recipe_results().
+Needs numpy and pycocotools (PyPI). Cases are made from seeds: small random data sets with ties,
+duplicates, crowds, empty categories, id 0 and more than 100 detections; and, where DIR holds
+COCO128, its ground truth perturbed. All 12 numbers and the precision, recall and score arrays are
+compared as bits. --store writes some cases with pycocotools' results as hex, for the test that
+needs no Python (tests/unit/trainer/data/coco/test_coco_golden*.c). For COCO128 it writes only the
+results, since that test makes the same detections again by the recipe of recipe_results().
 """
 import argparse
 import contextlib
@@ -67,13 +67,15 @@ def rle_of(rng, box, height, width, compressed):
 
 
 def make_truth(rng, scale):
-    """A small data set with everything that has been trouble somewhere."""
+    """Makes a small data set with everything that has caused trouble somewhere."""
     images, annotations = [], []
-    category_ids = sorted(int(c) for c in rng.choice(np.arange(1, 91), int(rng.integers(1, 7)), False))
+    category_ids = sorted(
+        int(c) for c in rng.choice(np.arange(1, 91), int(rng.integers(1, 7)), False))
     image_ids = [int(i) for i in rng.choice(np.arange(0, 1000), int(rng.integers(1, 9)), False)]
     for image_id in image_ids:
         width, height = int(rng.integers(20, 90)) * scale, int(rng.integers(20, 90)) * scale
-        images.append({"id": image_id, "width": width, "height": height, "file_name": f"{image_id}.jpg"})
+        images.append({"id": image_id, "width": width, "height": height,
+                       "file_name": f"{image_id}.jpg"})
     first_id = int(rng.choice([0, 1, 1000]))
     for image in images:
         crowded = rng.random() < 0.3
@@ -81,7 +83,8 @@ def make_truth(rng, scale):
             box = random_box(rng, image["width"], image["height"])
             crowd = int(rng.random() < 0.15)
             if crowd:
-                segment, area = rle_of(rng, box, image["height"], image["width"], rng.random() < 0.3)
+                segment, area = rle_of(rng, box, image["height"], image["width"],
+                                       rng.random() < 0.3)
             else:
                 segment = [polygon(rng, *box) for _ in range(int(rng.integers(1, 3)))]
                 area = round(box[2] * box[3] * float(rng.choice([1, 0.7])), 3)
@@ -92,7 +95,8 @@ def make_truth(rng, scale):
                                 "area": area, "iscrowd": crowd, "segmentation": segment})
     order = rng.permutation(len(annotations))
     categories = [{"id": c, "name": f"class {c}"} for c in rng.permutation(category_ids).tolist()]
-    return {"images": images, "annotations": [annotations[i] for i in order], "categories": categories}
+    return {"images": images, "annotations": [annotations[i] for i in order],
+            "categories": categories}
 
 
 def make_results(rng, truth, masks, boxes, many):
@@ -129,7 +133,8 @@ def make_results(rng, truth, masks, boxes, many):
     if many and truth["images"]:
         image = truth["images"][0]
         for _ in range(130):
-            add(image["id"], category_ids[0], random_box(rng, image["width"], image["height"]), score())
+            add(image["id"], category_ids[0], random_box(rng, image["width"], image["height"]),
+                score())
     if rng.random() < 0.3:
         results = [r for r in results if r["category_id"] != category_ids[-1]]
     order = rng.permutation(len(results))
@@ -137,9 +142,9 @@ def make_results(rng, truth, masks, boxes, many):
 
 
 def recipe_results(truth):
-    """Detections from ground truth by a recipe in whole numbers, which any language repeats exactly.
+    """Makes detections from ground truth with integer arithmetic that any language repeats exactly.
 
-    Images by id, annotations in the order of the file. Lengths count hundredths of a pixel."""
+    Images are taken by id, annotations in file order. Lengths are in hundredths of a pixel."""
     state = 88172645463325252
 
     def draw(below):
@@ -165,7 +170,8 @@ def recipe_results(truth):
                     parts = [[x, y, x + w, y, x + w, y + h, x, y + h]]
                 else:
                     parts = [[hundredths(v) for v in part] for part in a["segmentation"]]
-                moved = [[(v + (dy if i % 2 else dx)) / 100 for i, v in enumerate(part)] for part in parts]
+                moved = [[(v + (dy if i % 2 else dx)) / 100 for i, v in enumerate(part)]
+                         for part in parts]
                 category_id = a["category_id"] if draw(8) else category_ids[draw(len(category_ids))]
                 score = draw(50) / 50 if draw(2) else draw(1000000) / 1000000
                 results.append({"image_id": image_id, "category_id": category_id,
@@ -188,8 +194,9 @@ def reference(truth_path, results_path, kind):
 def ours(program, truth_path, results_path, kind, folder):
     out = os.path.join(folder, "out.json")
     arrays = os.path.join(folder, "arrays")
-    subprocess.run([program, "eval", "--coco", truth_path, "--results", results_path, "--iou-type", kind,
-                    "--json", out, "--arrays", arrays], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([program, "eval", "--coco", truth_path, "--results", results_path,
+                    "--iou-type", kind, "--json", out, "--arrays", arrays],
+                   check=True, stdout=subprocess.DEVNULL)
     stats = np.array(json.load(open(out))[kind]["stats"])
     load = lambda name: np.load(os.path.join(arrays, f"{kind}.{name}.npy"))
     return stats, load("precision"), load("recall"), load("scores")
@@ -211,7 +218,7 @@ def compare(program, truth_path, results_path, kind, folder, label):
 
 
 def fnv(array):
-    """The same hash as common/str.h, of the array's bytes."""
+    """Hashes the array's bytes as common/str.h does."""
     value = 0xCBF29CE484222325
     for byte in np.ascontiguousarray(array, np.float64).tobytes():
         value = ((value ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
@@ -229,18 +236,21 @@ def store(folder, label, truth, results, outcomes):
 def store_outcomes(path, outcomes):
     with open(path, "w") as out:
         for kind, (stats, precision, recall, scores) in outcomes.items():
-            words = [float(s).hex() for s in stats] + [f"{fnv(a):016x}" for a in (precision, recall, scores)]
+            words = ([float(s).hex() for s in stats]
+                     + [f"{fnv(a):016x}" for a in (precision, recall, scores)])
             out.write(" ".join([kind] + words) + "\n")
 
 
 def run_case(args, label, truth, results, kinds, keep):
     with tempfile.TemporaryDirectory() as folder:
-        truth_path, results_path = os.path.join(folder, "truth.json"), os.path.join(folder, "results.json")
+        truth_path, results_path = (os.path.join(folder, "truth.json"),
+                                    os.path.join(folder, "results.json"))
         json.dump(truth, open(truth_path, "w"))
         json.dump(results, open(results_path, "w"))
         good, outcomes = True, {}
         for kind in kinds:
-            same, outcomes[kind] = compare(args.program, truth_path, results_path, kind, folder, label)
+            same, outcomes[kind] = compare(args.program, truth_path, results_path, kind, folder,
+                                           label)
             good &= same
         if keep and args.store:
             store(args.store, label, truth, results, outcomes)
@@ -255,7 +265,8 @@ def random_case(args, seed):
     if not results:
         return True
     kinds = ["bbox", "segm"] if truth["annotations"] else ["bbox"]
-    return run_case(args, f"random-{seed:03d}", truth, results, kinds, keep=seed < 10 and seed % 7 != 0)
+    return run_case(args, f"random-{seed:03d}", truth, results, kinds,
+                    keep=seed < 10 and seed % 7 != 0)
 
 
 def coco128_case(args, seed):
@@ -276,7 +287,8 @@ def coco128_recipe_case(args):
         json.dump(results, open(results_path, "w"))
         good, outcomes = True, {}
         for kind in ("bbox", "segm"):
-            same, outcomes[kind] = compare(args.program, path, results_path, kind, folder, "coco128-recipe")
+            same, outcomes[kind] = compare(args.program, path, results_path, kind, folder,
+                                           "coco128-recipe")
             good &= same
     if args.store:
         store_outcomes(os.path.join(args.store, "coco128.expect"), outcomes)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Makes tests/golden/detection_sample.h: to which sizes torchvision's detectors scale pictures, and
-where boxes lie then.
+"""Makes tests/golden/detection_sample.h: the sizes to which torchvision's detectors scale pictures,
+and where boxes are afterwards.
 
     python3 tests/golden/detection_sample.py tests/golden/detection_sample.h
 
-Needs torchvision (PyPI); stored with torchvision 0.29.2. GeneralizedRCNNTransform runs as it is;
+Needs torchvision (PyPI); stored with torchvision 0.29.2. GeneralizedRCNNTransform is unchanged, and
 mirroring is that of torchvision's reference training: boxes[:, [0, 2]] = width - boxes[:, [2, 0]].
 tests/unit/trainer/data/detect reads the tables.
 """

@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""Golden values of Inception v3: what torch says in f64 of a narrow one, and how far torch in f32 is from that.
+"""Golden values of Inception v3: torch's results in f64 for a narrow one, and how far its results
+in f32 are from them.
 
     python3 tests/golden/inception_torch.py >tests/golden/inception/inception_v3.txt
 
-Needs torch and torchvision (2.15.0 and 0.29.2 made the file that is here). The network is torchvision's own
-class with transform_input=False and its second classifier, all widths divided by NARROW; names and shapes
-of the whole one are told, too. Weights, pictures and labels are a hash of name and place (hashed.py), which
-tests/golden/test_inception.c computes as well, so that the file holds results alone: a tensor by its norm
-and its products with vectors of +-1. The error of f32 is the largest of ORDERS orders of the pictures.
-Betas keep most inputs of ReLUs away from 0, as in resnet_torch.py: each that opens in one type alone moves
-all gradients before it. An error of a gradient is at most NOT_EMPTY of the largest norm in its layer.
+Needs torch and torchvision (2.15.0 and 0.29.2 made the stored file). The network is torchvision's
+own class with transform_input=False and its second classifier, all widths divided by NARROW; the
+file also lists names and shapes of the whole one. Weights, pictures and labels are hashes of name
+and position (hashed.py), which tests/golden/test_inception.c computes as well, so the file holds
+only results: each tensor by its norm and its products with vectors of +-1. The error of f32 is the
+largest over ORDERS orders of the pictures. Betas keep most inputs of ReLUs away from 0, as in
+resnet_torch.py: an input above 0 with only one dtype changes the gradients of all earlier layers.
+An error of a gradient is at most NOT_EMPTY times the largest norm in its layer.
 """
 import sys
 
@@ -83,16 +85,19 @@ def run(dtype, order):
     losses = [torch.nn.functional.cross_entropy(values, label) for values in (logits, aux)]
     (losses[0] + AUX_WEIGHT * losses[1]).backward()
     lists = {kind: values.detach().double()[back].reshape(-1)
-             for kind, values in (("eval_logits", evaluated), ("logits", logits), ("aux_logits", aux))}
+             for kind, values in (("eval_logits", evaluated), ("logits", logits),
+                                  ("aux_logits", aux))}
     lists["loss"] = torch.stack(losses).detach().double()
     return (lists, {k: v.grad.double() for k, v in model.named_parameters()},
-            {k: v.double() for k, v in model.named_buffers() if not k.endswith("num_batches_tracked")})
+            {k: v.double() for k, v in model.named_buffers()
+             if not k.endswith("num_batches_tracked")})
 
 
 def table(kind, exact, several, share=float("inf")):
     norms = {name: tensor.norm().item() for name, tensor in exact.items()}
     for name, tensor in exact.items():
-        layer = max(norm for other, norm in norms.items() if other.rpartition(".")[0] == name.rpartition(".")[0])
+        layer = max(norm for other, norm in norms.items()
+                    if other.rpartition(".")[0] == name.rpartition(".")[0])
         truth = products(name, tensor)
         error = max(abs(a - b) for r in several for a, b in zip(truth, products(name, r[name])))
         norm = norms[name]
@@ -104,11 +109,13 @@ def table(kind, exact, several, share=float("inf")):
 def main():
     torch.set_num_threads(1)
     orders = [list(np.roll(range(BATCH), k)) for k in range(ORDERS)]
-    exact, rounded = run(torch.float64, orders[0]), [run(torch.float32, order) for order in orders]
+    exact, rounded = (run(torch.float64, orders[0]),
+                      [run(torch.float32, order) for order in orders])
     print(f"# torch {torch.__version__}, torchvision {torchvision.__version__}")
     print("case", SEED, BATCH, SIDE, CLASSES, NARROW)
     for kind, values in exact[0].items():
-        error = max(((values - r[0][kind]).abs().max() / values.abs().max()).item() for r in rounded)
+        error = max(((values - r[0][kind]).abs().max() / values.abs().max()).item()
+                    for r in rounded)
         print(kind, values.numel(), f"{error:.3e}", *(f"{v:.10g}" for v in values.tolist()))
     table("gradient", exact[1], [r[1] for r in rounded], NOT_EMPTY)
     table("state", exact[2], [r[2] for r in rounded])

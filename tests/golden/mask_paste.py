@@ -3,11 +3,11 @@
 
     python3 tests/golden/mask_paste.py tests/golden/mask_paste.h
 
-Needs torchvision (PyPI); stored with torchvision 0.29.2. paste_masks_in_image runs as it is. For
-detectron2's rule torch's grid_sample is called as detectron2's layers/mask_ops.py documents it; the
-original was not at hand. The logits are small integers over 16 by a formula that
-tests/unit/trainer/eval/test_mask_paste.c repeats. A case in which a pixel lies within MARGIN of one half is
-refused: nothing hangs on a last bit.
+Needs torchvision (PyPI); stored with torchvision 0.29.2. paste_masks_in_image is used unchanged.
+For detectron2's rule torch's grid_sample is called as detectron2's layers/mask_ops.py documents it;
+the original was not available. The logits are small integers divided by 16, by a formula that
+tests/unit/trainer/eval/test_mask_paste.c repeats. Cases with a pixel within MARGIN of one half are
+rejected, so that nothing depends on a last bit.
 """
 import sys
 
@@ -32,7 +32,7 @@ PICTURES = [
 
 
 def logits_of(seed):
-    """A blob with two holes and some noise; every number is k/16."""
+    """Makes a blob with two holes and some noise; every number is k/16."""
     y, x = torch.meshgrid(torch.arange(SIDE), torch.arange(SIDE), indexing="ij")
     cy, cx, r = 10 + seed % 7, 9 + seed * 5 % 9, 9 + seed % 5
     blob = r * r - (y - cy) ** 2 - (x - cx) ** 2
@@ -42,7 +42,7 @@ def logits_of(seed):
 
 
 def counts(mask):
-    """Runs down the columns, zeros first."""
+    """Returns the lengths of the runs down the columns, zeros first."""
     flat, runs, value, length = mask.T.reshape(-1).tolist(), [], False, 0
     for pixel in flat:
         if bool(pixel) != value:

@@ -1,20 +1,22 @@
 #!/usr/bin/env python3
-"""Golden values of the full Mask R-CNN at 800 px: torchvision's maskrcnn_resnet50_fpn in f64 on a picture of COCO128,
-stage by stage, and how far it is from that in f32.
+"""Golden values of the full Mask R-CNN at 800 px, stage by stage: the results of torchvision's
+maskrcnn_resnet50_fpn in f64 on a picture of COCO128, and how far those in f32 are from them.
 
     python3 tests/golden/maskrcnn_full.py COCO128 FOLDER >tests/golden/maskrcnn/full.txt
 
-Needs torch and torchvision (2.15.0 and 0.29.2 made the file that is here). COCO128 is the unpacked set. The file holds
-sizes, losses, what was sampled, every parameter's gradient (golden.h says how a line reads) and of each stage the error
-that torch has in f32. FOLDER gets what else tests/golden/test_maskrcnn_full.c reads, 260 MB, which are too much to keep
-with the sources; it looks for them in RINGMASTER_DATA/maskrcnn_full:
+Needs torch and torchvision (2.15.0 and 0.29.2 made the stored file). COCO128 is the unpacked set.
+The file holds sizes, losses, what was sampled, every parameter's gradient (golden.h describes the
+lines) and the error of torch's f32 in each stage. FOLDER gets what else
+tests/golden/test_maskrcnn_full.c reads. That is 260 MB, too much to keep with the sources, and the
+test looks for it in RINGMASTER_DATA/maskrcnn_full:
 
-    NAME.f32      what a stage makes, and so what the next ones get: f64's values as f32, channels last
-    relu.bits     of every ReLU, in the order in which they run, which of its values are above 0: a bit each
-    image.u8, masks.u8   the picture, and the masks of its objects
+    NAME.f32            output of a stage and input of the next: f64 rounded to f32, channels last
+    relu.bits           one bit per output of each ReLU, in running order: is it above 0?
+    image.u8, masks.u8  the picture, and the masks of its objects
 
-Every stage is fed with f64's own values of the stage before, rounded to f32, in f64 as well as in f32: so an error is that
-stage's own, and what is chosen does not hang on what rounding did before. Weights are those of maskrcnn_torch.py.
+In f64 as in f32, every stage gets the f64 values of the stage before it, rounded to f32. So an
+error is that stage's own, and the choices do not depend on earlier rounding. The weights are those
+of maskrcnn_torch.py.
 """
 import contextlib
 import json
@@ -39,7 +41,7 @@ LOSSES = ("loss_classifier", "loss_box_reg", "loss_mask", "loss_objectness", "lo
 
 
 class Forced(torch.autograd.Function):
-    """Other values on the way forward, the gradient as it comes on the way back."""
+    """Replaces the values on the way forward; passes the gradient through on the way back."""
 
     @staticmethod
     def forward(context, values, forced):
@@ -51,7 +53,7 @@ class Forced(torch.autograd.Function):
 
 
 class Stages:
-    """What stages make: kept in f64, put in the place of what f32 makes."""
+    """The outputs of stages: recorded in the f64 run, and put in place of the f32 run's own."""
 
     def __init__(self, exact=None):
         self.exact, self.values, self.errors, self.bits, self.flips = exact, {}, {}, [], 0
@@ -66,27 +68,30 @@ class Stages:
         return Forced.apply(tensor, wanted.to(tensor.dtype))
 
     def relu(self, tensor):
-        """Of what is above 0 behind a ReLU: a map's channels last."""
+        """Records which outputs of a ReLU are above 0, with a map's channels last."""
         tensor = tensor.detach()
-        bits = np.packbits(((tensor.permute(0, 2, 3, 1) if tensor.dim() == 4 else tensor) > 0).numpy())
+        bits = np.packbits(
+            ((tensor.permute(0, 2, 3, 1) if tensor.dim() == 4 else tensor) > 0).numpy())
         if self.exact is not None:
             self.flips += int(np.unpackbits(bits ^ self.exact.bits[len(self.bits)]).sum())
         self.bits.append(bits)
 
 
 def picture_of(data):
-    """The picture, its objects' boxes, labels and masks."""
+    """Returns the picture and its objects' boxes, labels and masks."""
     with open(f"{data}/annotations/instances_train2017.json", encoding="utf-8") as file:
         coco = json.load(file)
     image = next(i for i in coco["images"] if i["id"] == PICTURE)
-    numbers = {c["id"]: i + 1 for i, c in enumerate(sorted(coco["categories"], key=lambda c: c["id"]))}
+    numbers = {c["id"]: i + 1
+               for i, c in enumerate(sorted(coco["categories"], key=lambda c: c["id"]))}
     own = [a for a in coco["annotations"] if a["image_id"] == PICTURE and not a["iscrowd"]]
     pixels = np.asarray(Image.open(f"{data}/train2017/{image['file_name']}").convert("RGB"))
     size = pixels.shape[:2]
-    # Whole pixels: the same in f32 and f64, and masks lie within.
+    # Boxes in whole pixels are the same in f32 and f64, and contain their masks.
     masks, boxes = [], []
     for annotation in own:
-        mask = mask_utils.decode(mask_utils.merge(mask_utils.frPyObjects(annotation["segmentation"], *size)))
+        mask = mask_utils.decode(
+            mask_utils.merge(mask_utils.frPyObjects(annotation["segmentation"], *size)))
         rows, columns = np.nonzero(mask.any(1))[0], np.nonzero(mask.any(0))[0]
         masks.append(mask)
         boxes.append([columns[0], rows[0], columns[-1] + 1, rows[-1] + 1])
@@ -96,14 +101,15 @@ def picture_of(data):
 def make(seed, dtype):
     body = resnet50(weights=None, norm_layer=FrozenBatchNorm2d)
     model = MaskRCNN(_resnet_fpn_extractor(body, 5), num_classes=CLASSES + 1)
-    model.load_state_dict({key: start_value(key, value.shape, seed) for key, value in model.state_dict().items()})
+    model.load_state_dict({key: start_value(key, value.shape, seed)
+                           for key, value in model.state_dict().items()})
     model.rpn.fg_bg_sampler = KeySampler("rpn", seed, 256, 128)
     model.roi_heads.fg_bg_sampler = KeySampler("roi", seed, 512, 128)
     return model.to(dtype)
 
 
 class Run:
-    """A training step of one picture."""
+    """A training step on one picture."""
 
     def __init__(self, seed, dtype, data, exact=None):
         self.stages, self.seen = Stages(exact and exact.stages), {}
@@ -128,7 +134,8 @@ class Run:
         model.backbone.fpn.register_forward_hook(self.pyramid)
         model.rpn.head.conv[0][1].register_forward_hook(lambda m, i, y: stages.relu(y))
         model.rpn.head.register_forward_hook(lambda m, i, y: tuple(
-            [stages(f"{kind}{level + 2}", t) for level, t in enumerate(y[k])] for k, kind in enumerate(("logits", "deltas"))))
+            [stages(f"{kind}{level + 2}", t) for level, t in enumerate(y[k])]
+            for k, kind in enumerate(("logits", "deltas"))))
 
     def resized(self, module, inputs, outputs):
         images, targets = outputs
@@ -139,7 +146,7 @@ class Run:
     def pyramid(self, module, inputs, outputs):
         for level, key in enumerate("0123"):
             outputs[key] = self.stages(f"p{level + 2}", outputs[key])
-        # P6 is P5's, as it was given on.
+        # P6 is made from P5 as the next stage gets it.
         outputs["pool"] = outputs["3"][:, :, ::2, ::2]
         return outputs
 
@@ -154,11 +161,12 @@ class Run:
                 own = self.exact.proposals
             self.proposals = own
             result = select([own.to(proposals[0].dtype)], targets)
-            # As rows lie in ours: those with an object first.
+            # Rows are in the order of our implementation: those with an object come first.
             order = torch.argsort((result[2][0] == 0).int(), stable=True)
             self.order = order
             self.seen["labels"] = result[2][0][order].tolist()
-            self.seen["matches"] = [int(m) if l > 0 else -1 for m, l in zip(result[1][0][order], self.seen["labels"])]
+            self.seen["matches"] = [int(m) if l > 0 else -1
+                                    for m, l in zip(result[1][0][order], self.seen["labels"])]
             stages("rois", result[0][0][order])
             return tuple([part[0][order]] for part in result)
 
@@ -182,24 +190,27 @@ class Run:
         heads.mask_predictor.register_forward_hook(self.own_logits)
 
     def own_logits(self, module, inputs, logits):
-        """Of each region those of its class, which is all that the loss sees."""
+        """Keeps each region's logits of its own class, which are all that the loss uses."""
         labels = torch.tensor([label for label in self.seen["labels"] if label > 0])
         self.stages("mask_logits", logits[torch.arange(len(labels)), labels])
 
     def step(self, data, dtype):
         pixels, boxes, labels, masks = data
-        truth = {"boxes": torch.tensor(boxes, dtype=dtype), "labels": torch.tensor(labels), "masks": torch.from_numpy(masks)}
+        truth = {"boxes": torch.tensor(boxes, dtype=dtype), "labels": torch.tensor(labels),
+                 "masks": torch.from_numpy(masks)}
         self.model.train()
-        losses = self.model([torch.from_numpy(pixels.copy()).permute(2, 0, 1).to(dtype) / 255], [truth])
+        losses = self.model([torch.from_numpy(pixels.copy()).permute(2, 0, 1).to(dtype) / 255],
+                            [truth])
         self.losses = torch.stack([losses[name] for name in LOSSES]).double().detach()
         sum(losses.values()).backward()
         self.seen["rpn"] = self.model.rpn.fg_bg_sampler.seen
 
 
 def missed(wanted, found):
-    """Of the boxes that are WANTED, how many have none of FOUND within 0.01 px."""
+    """Returns how many of the boxes in WANTED have none of FOUND within 0.01 px."""
     return sum(1 for part in wanted.split(100) if len(part)
-               for near in ((part[:, None] - found[None]).abs().amax(2).amin(1) < 1e-2).logical_not() if near)
+               for near in ((part[:, None] - found[None]).abs().amax(2).amin(1)
+                            < 1e-2).logical_not() if near)
 
 
 def write(folder, name, values):
@@ -212,7 +223,7 @@ def numbers(values):
 
 
 def text(seed, data, exact, rounded):
-    """The lines of golden.txt."""
+    """Yields the lines of full.txt."""
     pixels, boxes, labels, masks = data
     yield f"# torch {torch.__version__}"
     yield f"case maskrcnn_resnet50_fpn {seed} {CLASSES} {len(labels)} {exact.order.numel()}"
@@ -220,7 +231,8 @@ def text(seed, data, exact, rounded):
     for box, label in zip(boxes.tolist(), labels):
         yield f"object 5 {' '.join(map(str, box))} {label}"
     yield f"proposals {len(exact.proposals)} {rounded.seen['missed']}"
-    yield f"anchors {len(sum(exact.seen['rpn'][0], []))} " + " ".join(map(str, sum(exact.seen["rpn"][0], [])))
+    yield (f"anchors {len(sum(exact.seen['rpn'][0], []))} "
+           + " ".join(map(str, sum(exact.seen["rpn"][0], []))))
     for name in ("labels", "matches"):
         yield f"{name} {len(exact.seen[name])} " + " ".join(map(str, exact.seen[name]))
     yield f"masks 1 {sum(label > 0 for label in exact.seen['labels'])}"
@@ -233,7 +245,8 @@ def text(seed, data, exact, rounded):
     for name, gradient in exact.gradients.items():
         norm, wanted = gradient.norm().item(), products(name, gradient)
         other = rounded.gradients[name]
-        worst = max(abs(a - b) for a, b in zip([norm, *wanted], [other.norm().item(), *products(name, other)]))
+        worst = max(abs(a - b) for a, b in zip([norm, *wanted],
+                                               [other.norm().item(), *products(name, other)]))
         yield f"gradient {name} {norm!r} {worst / norm!r} {numbers(wanted)}"
 
 

@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
-"""Golden values of what lies around a region proposal network: torchvision's own classes on small inputs.
+"""Golden values of what surrounds a region proposal network: torchvision's own classes on small
+inputs.
 
     python3 tests/golden/maskrcnn_rpn.py >tests/golden/maskrcnn/rpn.txt
 
-Needs torch and torchvision (2.15.0 and 0.29.2 made the file that is here). Inputs are hashes of name and
-place (hashed.py), which tests/golden/test_rpn.c computes, too, or stand in the file beside the results. A
-line `i`, `f` or `d` holds a list of whole numbers, of f32s or of f64s.
+Needs torch and torchvision (2.15.0 and 0.29.2 made the stored file). Inputs are hashes of name and
+position (hashed.py), which tests/golden/test_rpn.c computes as well, or are stored in the file with
+the results. A line `i`, `f` or `d` holds a list of integers, of f32 values or of f64 values.
 
-Anchors, coder, overlaps, matching, top-k, filter_proposals and compute_loss are torchvision's, as they
-are; only the random choice of the sampler is ours (Philox keys, kernels/sample_key.h, written down here a
-second time), as no two programs agree on a random permutation. Selections have to be exactly the same, so
-nothing may hang on a last bit: the first seed is taken with which no overlap that decides lies within MARGIN of
-its threshold, no side near the smallest one, no logit nearer to the next than MARGIN. Overlaps that
-are equal stay: they are so by the same arithmetic. Losses and gradients are in f64.
+Anchors, coder, overlaps, matching, top-k, filter_proposals and compute_loss are torchvision's,
+unchanged. Only the sampler's random choice is ours (Philox keys, trainer/math/sample_key.h,
+implemented here a second time), as no two programs agree on a random permutation. Selections have
+to be exactly the same, so nothing may depend on a last bit: the first seed is used with which no
+deciding overlap is within MARGIN of its threshold, no side is near the smallest one, and no two
+logits are within MARGIN of each other. Equal overlaps are allowed, as the same arithmetic makes
+them equal. Losses and gradients are in f64.
 """
 import sys
 
@@ -33,27 +35,31 @@ SIZES = [8, 16, 32, 64, 128]
 PRE_NMS, POST_NMS, SAMPLES, POSITIVES = 300, 100, 64, 4
 KEY = [7, 1, 3, 1000]  # seed low and high, epoch, sample of picture 0; picture 1 is the next sample
 SAMPLE_RPN = 0x52504E00
-# Truth: one that an anchor nearly fits, twins, one as far from four anchors, a small one, a large one; and none.
-TRUTH = [[[20, 21, 52, 53], [60, 40, 92, 72], [60, 40, 92, 72], [104, 72, 136, 104], [5, 100, 13, 107], [10, 8, 140, 110]], []]
+# Picture 0 has an object that an anchor nearly fits, twins, one at the same distance from four
+# anchors, a small one and a large one; picture 1 has none.
+TRUTH = [[[20, 21, 52, 53], [60, 40, 92, 72], [60, 40, 92, 72], [104, 72, 136, 104],
+          [5, 100, 13, 107], [10, 8, 140, 110]], []]
 
 lines = []
 
 
 def put(name, values):
     flat = torch.as_tensor(values).detach().reshape(-1)
-    kind, form = {torch.int64: ("i", "%d"), torch.float32: ("f", "%.9g"), torch.float64: ("d", "%.17g")}[flat.dtype]
+    kind, form = {torch.int64: ("i", "%d"), torch.float32: ("f", "%.9g"),
+                  torch.float64: ("d", "%.17g")}[flat.dtype]
     lines.append(" ".join([kind, name, str(len(flat))] + [form % v for v in flat.tolist()]))
 
 
 class KeySampler:
-    """BalancedPositiveNegativeSampler, whose permutation is the order of (key, number)."""
+    """BalancedPositiveNegativeSampler with the order of (key, number) as its permutation."""
 
     def __call__(self, labels):
         chosen = ([], [])
         for picture, label in enumerate(labels):
             def smallest(where, count):
                 numbers = torch.where(where)[0].tolist()
-                numbers.sort(key=lambda i: (philox([i, KEY[2], KEY[3] + picture, SAMPLE_RPN], KEY[:2])[0], i))
+                numbers.sort(key=lambda i: (
+                    philox([i, KEY[2], KEY[3] + picture, SAMPLE_RPN], KEY[:2])[0], i))
                 mask = torch.zeros_like(label, dtype=torch.uint8)
                 mask[numbers[:count]] = 1
                 return mask, min(count, len(numbers))
@@ -78,13 +84,13 @@ def near(values, threshold):
 
 
 def nms_is_clear(boxes, keep):
-    """Whether no overlap with a box that is kept lies near the threshold."""
+    """Returns whether no overlap with a box that is kept is near the threshold."""
     iou = box_ops.box_iou(boxes[keep], boxes)
     return not near(iou[torch.isfinite(iou)], 0.7)
 
 
 def predictions(seed, count):
-    """Logits are a permutation of evenly spaced numbers; the differences between two are far above MARGIN."""
+    """Logits are a permutation of evenly spaced numbers, with differences far above MARGIN."""
     logits, deltas = [], []
     for picture in range(2):
         order = np.argsort(uniform(f"logits{picture}", seed, count, 0, 1), kind="stable")
@@ -92,7 +98,7 @@ def predictions(seed, count):
         place[order] = np.arange(count)
         logits.append(torch.from_numpy(((place - count // 2) / 512).astype(np.float32)))
         delta = uniform(f"deltas{picture}", seed, count * 4, -0.2, 0.2).reshape(-1, 4)
-        delta[::97, 2] = 5  # above what a side may grow by
+        delta[::97, 2] = 5  # more than a side may grow by
         deltas.append(torch.from_numpy(delta))
     return torch.stack(logits), torch.stack(deltas)
 
@@ -164,9 +170,10 @@ def losses(rpn, logits, deltas, labels, targets):
     logits = logits.double().requires_grad_()
     deltas = deltas.double().requires_grad_()
     flat = deltas.reshape(-1, 4)
-    # f64 numbers are held as torchvision's f32 ones would be
+    # The loss is computed in f64 from torchvision's f32 targets.
     double = [t.double() for t in targets]
-    objectness, box = rpn.compute_loss(logits.reshape(-1, 1), flat, [l.double() for l in labels], double)
+    objectness, box = rpn.compute_loss(logits.reshape(-1, 1), flat, [l.double() for l in labels],
+                                       double)
     put("losses", torch.stack([objectness, box]))
     (objectness + box).backward()
     for picture in range(2):
@@ -181,13 +188,15 @@ def losses(rpn, logits, deltas, labels, targets):
 def main():
     generator = AnchorGenerator(tuple((s,) for s in SIZES), ((0.5, 1.0, 2.0),) * 5)
     rpn = RegionProposalNetwork(generator, Head(), 0.7, 0.3, SAMPLES, POSITIVES / SAMPLES,
-                                {"training": PRE_NMS, "testing": PRE_NMS}, {"training": POST_NMS, "testing": POST_NMS}, 0.7)
+                                {"training": PRE_NMS, "testing": PRE_NMS},
+                                {"training": POST_NMS, "testing": POST_NMS}, 0.7)
     rpn.fg_bg_sampler = KeySampler()
     features = [torch.zeros(2, 1, *m) for m in maps()]
     anchors = generator(ImageList(torch.zeros(2, 3, *CANVAS), PICTURES), features)
     counts = [h * w * 3 for h, w in maps()]
     put("cells", torch.cat(generator.cell_anchors))
-    put("anchors", torch.cat([a[0][[0, 1, 2, 3, -1]] for a in torch.split(anchors[0][None], counts, dim=1)]))
+    put("anchors", torch.cat([a[0][[0, 1, 2, 3, -1]]
+                              for a in torch.split(anchors[0][None], counts, dim=1)]))
     overlaps()
     start = len(lines)
     for seed in range(1, 1000):

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Makes tests/golden/maskrcnn/old_keys.txt: which weights of torchvision's maskrcnn_resnet50_fpn had other names before
-version 0.12, a line each, the new name first.
+"""Makes tests/golden/maskrcnn/old_keys.txt: the weights of torchvision's maskrcnn_resnet50_fpn that
+had other names before version 0.12, one per line, the new name first.
 
     python3 tests/golden/old_keys.py tests/golden/maskrcnn/old_keys.txt
 
-Needs torchvision (PyPI); stored with torchvision 0.29.2. Torchvision itself says that the names are right: its model takes a
-state without version numbers under the old names, and misses nothing. tests/unit/trainer/models/test_detector_names.c reads the list.
+Needs torchvision (PyPI); stored with torchvision 0.29.2. Torchvision itself confirms the names: its
+model loads a state without version numbers under the old names, and misses nothing.
+tests/unit/trainer/models/test_detector_names.c reads the list.
 """
 import re
 import sys
@@ -13,8 +14,10 @@ import sys
 import torch
 from torchvision.models.detection import maskrcnn_resnet50_fpn
 
-REWRITES = [(r"^(backbone\.fpn\.(?:inner|layer)_blocks\.\d)\.0\.", r"\1."), (r"^rpn\.head\.conv\.0\.0\.", "rpn.head.conv."),
-            (r"^roi_heads\.mask_head\.(\d)\.0\.", lambda m: f"roi_heads.mask_head.mask_fcn{int(m[1]) + 1}.")]
+REWRITES = [(r"^(backbone\.fpn\.(?:inner|layer)_blocks\.\d)\.0\.", r"\1."),
+            (r"^rpn\.head\.conv\.0\.0\.", "rpn.head.conv."),
+            (r"^roi_heads\.mask_head\.(\d)\.0\.",
+             lambda m: f"roi_heads.mask_head.mask_fcn{int(m[1]) + 1}.")]
 
 
 def main():

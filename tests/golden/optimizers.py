@@ -3,10 +3,11 @@
 
     python3 tests/golden/optimizers.py tests/golden/optimizers.h
 
-sgd, adamw and adagrad by torch.optim (PyPI; stored with torch 2.15), the averages by torch.optim.swa_utils.
-LARS is a transcription of MLPerf's reference (mlcommons/training, tensorflow2/lars_optimizer.py, with Keras's
-epsilon), LARC of NVIDIA's OpenSeq2Seq as the AWS Deep Learning AMI's ResNet-50 has it. The second tensor neither
-decays nor adapts. tests/unit/trainer/optim/test_optimizer.c reads the table.
+sgd, adamw and adagrad are those of torch.optim (PyPI; stored with torch 2.15), the averages those
+of torch.optim.swa_utils. LARS is a transcription of MLPerf's reference (mlcommons/training,
+tensorflow2/lars_optimizer.py, with Keras's epsilon), LARC one of NVIDIA's OpenSeq2Seq as in the
+ResNet-50 of the AWS Deep Learning AMI. The second tensor has no weight decay and no adaptive rate.
+tests/unit/trainer/optim/test_optimizer.c reads the table.
 """
 import math
 import sys
@@ -18,7 +19,7 @@ SIZE, STEPS = 7, 20
 
 
 def f32(value):
-    """The setting as the trainer has it."""
+    """Rounds a setting to f32, as the trainer stores it."""
     return float(torch.tensor(value, dtype=torch.float32))
 
 
@@ -27,14 +28,16 @@ def start(tensor):
 
 
 def gradient(tensor, step):
-    return torch.tensor([((i * 7 + step * 13 + tensor * 5) % 23 - 11) / 16 for i in range(SIZE)], dtype=torch.float64)
+    return torch.tensor([((i * 7 + step * 13 + tensor * 5) % 23 - 11) / 16 for i in range(SIZE)],
+                        dtype=torch.float64)
 
 
 class ByFormula:
-    """One tensor under LARS or LARC; FACTOR is None where it does not adapt."""
+    """Updates one tensor by LARS or LARC, with STEP as the formula."""
 
     def __init__(self, weight, rate, momentum, nesterov, decay, step):
-        self.weight, self.rate, self.momentum, self.nesterov, self.decay = weight, rate, momentum, nesterov, decay
+        (self.weight, self.rate, self.momentum, self.nesterov,
+         self.decay) = weight, rate, momentum, nesterov, decay
         self.take, self.m = step, torch.zeros_like(weight)
 
     def step(self):
@@ -72,9 +75,11 @@ def make(row, weight, tensor):
     kind, nesterov, rate, momentum, decay, trust, second, epsilon, _ = row
     decay = decay if tensor == 0 else 0.0
     if kind == "SGD":
-        return torch.optim.SGD([weight], lr=rate, momentum=momentum, weight_decay=decay, nesterov=bool(nesterov))
+        return torch.optim.SGD([weight], lr=rate, momentum=momentum, weight_decay=decay,
+                               nesterov=bool(nesterov))
     if kind == "ADAMW":
-        return torch.optim.AdamW([weight], lr=rate, betas=(momentum, second), eps=epsilon, weight_decay=decay)
+        return torch.optim.AdamW([weight], lr=rate, betas=(momentum, second), eps=epsilon,
+                                 weight_decay=decay)
     if kind == "ADAGRAD":
         return torch.optim.Adagrad([weight], lr=rate, eps=epsilon, weight_decay=decay)
     step = lars(trust, epsilon, tensor == 0) if kind == "LARS" else larc(trust, tensor == 0)
@@ -95,7 +100,7 @@ def run(row, tensor):
         return kept * averaged + (1 - kept) * current
 
     averaged = AveragedModel(module, avg_fn=average)
-    averaged.update_parameters(module)  # the first call copies: the average begins with the first weights
+    averaged.update_parameters(module)  # the first call copies: the average starts at the weights
     optimizer = make(row, module.w, tensor)
     for step in range(STEPS):
         module.w.grad = gradient(tensor, step)
@@ -128,13 +133,16 @@ def main():
         row = row[:2] + tuple(f32(v) for v in row[2:])
         (first, first_average), (second, second_average) = run(row, 0), run(row, 1)
         assert all(math.isfinite(v) for v in first + second)
-        settings = ", ".join("%.9gF" % v if "e" in "%.9g" % v or "." in "%.9g" % v else "%.1fF" % v for v in row[2:])
-        lines.append(f"    {{OPTIMIZER_{row[0]}, {row[1]}, {settings},\n     {{{listed(first)},\n      {listed(second)}}},"
+        settings = ", ".join("%.9gF" % v if "e" in "%.9g" % v or "." in "%.9g" % v else "%.1fF" % v
+                             for v in row[2:])
+        lines.append(f"    {{OPTIMIZER_{row[0]}, {row[1]}, {settings},"
+                     f"\n     {{{listed(first)},\n      {listed(second)}}},"
                      f"\n     {{{listed(first_average)},\n      {listed(second_average)}}}}},")
     with open(sys.argv[1], "w", encoding="ascii") as out:
-        out.write("/* Made by tests/golden/optimizers.py with torch; not to be edited. */\n\n/* clang-format off */\n"
-                  "static const struct golden_optimizer golden_optimizers[] = {\n" + "\n".join(lines) +
-                  "\n};\n/* clang-format on */\n")
+        out.write("/* Made by tests/golden/optimizers.py with torch; not to be edited. */\n\n"
+                  "/* clang-format off */\n"
+                  "static const struct golden_optimizer golden_optimizers[] = {\n"
+                  + "\n".join(lines) + "\n};\n/* clang-format on */\n")
 
 
 main()

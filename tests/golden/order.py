@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Prints the tables of test_sampler.c and test_lanes.c in tests/unit/trainer/data/order: which samples come first in an epoch.
+"""Prints the tables of test_sampler.c and test_lanes.c in tests/unit/trainer/data/order: the first
+samples of an epoch.
 
     python3 tests/golden/order.py
 
-The permutation as trainer/data/order/permutation.h describes it, and lanes as lanes.h there does, written down a second time. A change of this
-table is a change of every run: a resumed one would see other pictures.
+The permutation (trainer/data/order/permutation.h) and the lanes (lanes.h in the same folder) are
+implemented here a second time. A change of these tables is a change of every run: a resumed run
+would train on other pictures.
 """
 from philox import MASK, philox
 
@@ -21,7 +23,8 @@ def permute(seed, epoch, count, place, order=0, mark=MASK):
     while True:
         left, right = value >> bits, value & half
         for number in range(8):
-            noise = philox((right, epoch, number | order << 8, mark), (seed & MASK, seed >> 32))[0]
+            noise = philox((right, epoch, number | order << 8, mark),
+                           (seed & MASK, seed >> 32))[0]
             left, right = right, left ^ (noise & half)
         value = left << bits | right
         if value < count:
@@ -36,7 +39,7 @@ SHARDS, LANES, WINDOW, GLOBAL = [30, 0, 50, 41, 7, 60], 4, 8, 12
 
 
 def lane_order(seed, epoch, step):
-    """Samples, numbered as they lie in the shards, of one step."""
+    """Returns the samples of one step, numbered as they are stored in the shards."""
     line = []
     for place in range(len(SHARDS)):
         shard = permute(seed, epoch, len(SHARDS), place, order=64)
@@ -45,11 +48,13 @@ def lane_order(seed, epoch, step):
     for lane in range(LANES):
         own = line[lane * len(line) // LANES:(lane + 1) * len(line) // LANES]
         windows = [own[at:at + WINDOW] for at in range(0, len(own), WINDOW)]
-        mixed = [window[permute(seed, epoch, len(window), place, order=lane, mark=MASK - 1 - number)]
+        mixed = [window[permute(seed, epoch, len(window), place, order=lane,
+                                mark=MASK - 1 - number)]
                  for number, window in enumerate(windows) for place in range(len(window))]
         taken += mixed[step * GLOBAL // LANES:(step + 1) * GLOBAL // LANES]
     return taken
 
 
 for seed, epoch, step in [(0, 0, 0), (9, 2, 5), (9, 2, 14)]:
-    print(f"    {{{seed}, {epoch}, {step}, {{{', '.join(map(str, lane_order(seed, epoch, step)))}}}}},")
+    print(f"    {{{seed}, {epoch}, {step}, "
+          f"{{{', '.join(map(str, lane_order(seed, epoch, step)))}}}}},")

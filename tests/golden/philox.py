@@ -1,4 +1,4 @@
-"""Philox 4x32-10 (kernels/random.h), written down a second time for the scripts that draw as we do."""
+"""Philox 4x32-10 (trainer/math/random.h), implemented a second time for the golden scripts."""
 MASK = 0xFFFFFFFF
 
 

@@ -19,7 +19,8 @@ WIDTH, HEIGHT = 24, 16
 
 
 def ground(mode, phase=0):
-    """Smooth in each channel, so that chroma subsampling and the inverse DCT leave little."""
+    """Makes a picture that is smooth in each channel, so that chroma subsampling and the inverse
+    DCT cause only small differences."""
     image = Image.new(mode, (WIDTH, HEIGHT))
     count = len(image.getbands())
     image.putdata([
@@ -36,7 +37,7 @@ def jpeg(image, **options):
 
 
 def segments(data):
-    """(marker, bytes) of each marker segment up to the scan, which is the last one."""
+    """Yields (marker, bytes) of each marker segment up to the scan, which is the last one."""
     yield 0xD8, data[:2]
     at = 2
     while True:
@@ -54,7 +55,7 @@ def without(data, marker):
 
 
 def adobe(data, transform):
-    """The file with Adobe's marker saying TRANSFORM (0: CMYK, 2: YCCK)."""
+    """Returns the file with an Adobe marker for TRANSFORM (0: CMYK, 2: YCCK)."""
     mark = b"\xff\xee\x00\x0eAdobe\x00\x64\x00\x00\x00\x00" + bytes([transform])
     plain = without(data, 0xEE)
     return plain[:2] + mark + plain[2:]
@@ -75,7 +76,7 @@ def png(image, gamma=None, interlace=False, **options):
 
 
 def deep():
-    """16 bits of RGB: Pillow takes the high bytes."""
+    """Makes a PNG with 16 bits per channel, of which Pillow takes the high bytes."""
     rows = b"".join(b"\x00" + b"".join(
         struct.pack(">3H", x * 2700, y * 4000, (x + y) * 1500) for x in range(WIDTH))
         for y in range(HEIGHT))

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Makes tests/golden/recipes.h: the rates of the recipes for Mask R-CNN at some of their steps, by torch's schedulers.
+"""Makes tests/golden/recipes.h: learning rates of the recipes for Mask R-CNN at some of their
+steps, by torch's schedulers.
 
     python3 tests/golden/recipes.py tests/golden/recipes.h
 
-Needs torch (PyPI); stored with torch 2.15. The numbers are those of the recipes' sources the 1x schedule in epochs
-(mmdetection's schedule_1x.py; detectron2's steps of 16 images are these to two in a hundred), config.py and train.py of
-aws-samples/mask-rcnn-tensorflow with the epochs of SageMaker's example, config_DGXH100.sh of NVIDIA's submission to MLPerf
-training v3.1. tests/unit/trainer/app/run/test_recipes.c reads the table.
+Needs torch (PyPI); stored with torch 2.15. The numbers are those of the recipes' sources: the 1x
+schedule in epochs (mmdetection's schedule_1x.py; detectron2's steps of 16 images agree with it to
+two percent), config.py and train.py of aws-samples/mask-rcnn-tensorflow with the epochs of
+SageMaker's example, and config_DGXH100.sh of NVIDIA's submission to MLPerf training v3.1.
+tests/unit/trainer/app/run/test_recipes.c reads the table.
 """
 import sys
 import warnings
@@ -15,14 +17,16 @@ import torch
 from torch.optim.lr_scheduler import ChainedScheduler, LinearLR, MultiStepLR
 
 warnings.simplefilter("ignore")
-IMAGES = 117266  # of COCO train2017 that have something to learn from
+IMAGES = 117266  # images of COCO train2017 with objects to learn from
 
-# name, images a step, peak, share of it in the first step, steps until the peak, milestones in steps, steps in all
+# name, images per step, peak, share of it in the first step, steps until the peak, milestones in
+# steps, total steps
 epoch16, epoch96 = IMAGES // 16, IMAGES // 96
 RECIPES = [
     ("coco-1x", 16, 0.02, 1 / 1000, 1000, [8 * epoch16, 11 * epoch16], 12 * epoch16),
-    ("aws-24", 8, 0.0125, 0.0033 / 0.0125, 1000, [16 * (IMAGES // 8), 20 * (IMAGES // 8)], 24 * (IMAGES // 8)),
-    # base - (625 - iteration) * 1.92e-4, iterations from 1 on
+    ("aws-24", 8, 0.0125, 0.0033 / 0.0125, 1000, [16 * (IMAGES // 8), 20 * (IMAGES // 8)],
+     24 * (IMAGES // 8)),
+    # The warmup is base - (625 - iteration) * 1.92e-4, with iterations counted from 1.
     ("mlperf", 96, 0.12, 1 / 625, 624, [12000, 16000], 18 * epoch96),
 ]
 
@@ -47,7 +51,8 @@ def main():
         for step, rate in rates(peak, share, warm, milestones, total):
             rows.append(f'    {{"{name}", {images}, {IMAGES // images}, {step}, {rate!r}}},')
     with open(sys.argv[1], "w", encoding="ascii") as out:
-        out.write("/* Made by tests/golden/recipes.py with torch; not to be edited. */\n\n/* clang-format off */\n"
+        out.write("/* Made by tests/golden/recipes.py with torch; not to be edited. */\n\n"
+                  "/* clang-format off */\n"
                   "/* recipe, images a step, steps an epoch, step from 0, rate */\n"
                   "static const struct golden_rate golden_rates[] = {\n" + "\n".join(rows) +
                   "\n};\n/* clang-format on */\n")

@@ -1,25 +1,29 @@
 #!/usr/bin/env python3
-"""Golden values of ResNets: what torch says in f64, and how far torch in f32 is from that.
+"""Golden values of ResNets: torch's results in f64, and how far its results in f32 are from them.
 
     python3 tests/golden/resnet_torch.py resnet18 >tests/golden/resnet/resnet18.txt
     python3 tests/golden/resnet_torch.py resnet50 >tests/golden/resnet/resnet50.txt
-    python3 tests/golden/resnet_torch.py wide_resnet50_2 --steps 1 >tests/golden/resnet/wide_resnet50_2.txt
-    python3 tests/golden/resnet_torch.py resnext50_32x4d --steps 1 >tests/golden/resnet/resnext50_32x4d.txt
+    python3 tests/golden/resnet_torch.py wide_resnet50_2 --steps 1 \\
+        >tests/golden/resnet/wide_resnet50_2.txt
+    python3 tests/golden/resnet_torch.py resnext50_32x4d --steps 1 \\
+        >tests/golden/resnet/resnext50_32x4d.txt
 
-Needs torch and torchvision (2.15.0 and 0.29.2 made the files that are here). Weights, pictures and
-labels are a hash of name and place, which tests/golden/test_resnet.c computes, too; so the files hold
-results alone. A tensor is told by its norm and by its products with PROJECTIONS vectors of +-1, which
-are hashes as well: for an error vector e, each of these products is |e| in the root mean square.
+Needs torch and torchvision (2.15.0 and 0.29.2 made the stored files). Weights, pictures and labels
+are hashes of name and position, which tests/golden/test_resnet.c computes as well, so the files
+hold only results. A tensor is described by its norm and its products with PROJECTIONS vectors of
++-1, which are hashes as well: for an error vector e, the root mean square of such a product is |e|.
 
-A ReLU whose input lies within f32's error of 0, or a maximum that two values share but for it, makes
-gradients jump: so the norms' betas keep most inputs away from 0, and the first seed is taken with
-which no mask and no maximum of torch's f32 differs from f64's in any step, with MARGIN times
-that error to spare. The rate lets the loss fall: one that makes it swing amplifies any rounding from step
-to step, torch's own as well, so that the last losses would tell nothing.
+Gradients jump at a ReLU with an input within f32's error of 0, and at a maximum where two values
+differ by less than that error. So the norms' betas keep most inputs away from 0, and the first seed
+is used with which no mask and no maximum of torch's f32 differs from f64's in any step, with MARGIN
+times that error to spare. The learning rate lets the loss fall: one that makes it oscillate
+amplifies any rounding from step to step, torch's own included, and the last losses would be
+useless.
 
-One run in f32 is one sample of its rounding, and may by chance lie near. So in the first step its error is
-the largest over ORDERS runs that differ in the order of the pictures alone, which changes no sum but
-its rounding. The ten steps behind are one run. A file of one step has no moves of parameters.
+One run in f32 is one sample of its rounding, and may be close by chance. So the error of the first
+step is the largest over ORDERS runs that differ only in the order of the pictures, which changes
+nothing but the rounding of sums. The ten steps come from one run. A file of one step does not
+contain how far parameters moved.
 """
 import argparse
 import sys
@@ -32,9 +36,9 @@ from hashed import PROJECTIONS, hashes, labelled_images, products, uniform
 
 SIDE, BATCH, CLASSES, MARGIN = 32, 8, 10, 2.0
 ORDERS = 8
-# A gradient that is 0 in truth, as those of many betas here, has no scale of its own: torch's error is then
-# 1e9 times its norm. Three times that error is an absolute bound, and it must be a small one: no gradient's
-# error may be more than this share of the largest norm of a gradient in the same layer.
+# A gradient with an exact value of 0, like those of many betas here, has no scale of its own:
+# torch's error is then 1e9 times its norm. Three times that error is an absolute bound, which must
+# be small: no error may exceed this share of the largest norm of a gradient in the same layer.
 NOT_EMPTY = 3e-4
 RATE, MOMENTUM, DECAY = 0.00003, 0.9, 1e-4
 
@@ -48,8 +52,8 @@ def start_value(name, shape, seed):
     elif len(shape) == 1 and name.endswith("weight"):
         values = uniform(name, seed, count, 0.5, 1.0)
     elif len(shape) == 1 and not name.startswith("fc."):
-        # Three channels of four are mostly above 0, the fourth mostly below; the same ones in
-        # every norm, so that sums of two keep away from 0, too.
+        # Three channels of four are mostly above 0, the fourth mostly below. They are the same in
+        # every norm, so that sums of two keep away from 0 as well.
         values = uniform(name, seed, count, 3.0, 3.5)
         below = hashes("sign", seed, count) >> np.uint64(62) == 0
         values[below] = -values[below]
@@ -64,7 +68,7 @@ def batch_of(seed):
 
 
 class Watch:
-    """Keeps what ReLUs and the pool saw, in order."""
+    """Records the inputs of the ReLUs and of the pool, in order."""
 
     def __init__(self, model):
         self.seen = []
@@ -83,7 +87,7 @@ class Watch:
 
 
 def spare(exact, rounded):
-    """The least distance to a jump, in units of the greatest error of the same layer."""
+    """Returns the least distance to a jump, in units of the greatest error of the same layer."""
     least = float("inf")
     for (relu, x), (_, y) in zip(exact, rounded):
         error = (x - y).abs().max().item()
@@ -102,14 +106,15 @@ def spare(exact, rounded):
 
 def make(name, seed, dtype):
     model = getattr(torchvision.models, name)(num_classes=CLASSES)
-    state = {key: value if key.endswith("num_batches_tracked") else start_value(key, value.shape, seed)
+    state = {key: (value if key.endswith("num_batches_tracked")
+                   else start_value(key, value.shape, seed))
              for key, value in model.state_dict().items()}
     model.load_state_dict(state)
     return model.to(dtype)
 
 
 class Run:
-    """One type's way through evaluation and training, step by step."""
+    """Evaluation and training with one dtype, step by step."""
 
     def __init__(self, name, seed, dtype, order=None):
         self.seed, self.dtype, self.step = seed, dtype, 0
@@ -117,8 +122,8 @@ class Run:
         self.model = make(name, seed, dtype)
         self.watch = Watch(self.model)
         self.first = {k: v.detach().clone() for k, v in self.model.named_parameters()}
-        self.sgd = torch.optim.SGD(self.model.parameters(), lr=RATE, momentum=MOMENTUM, weight_decay=DECAY,
-                                   nesterov=True)
+        self.sgd = torch.optim.SGD(self.model.parameters(), lr=RATE, momentum=MOMENTUM,
+                                   weight_decay=DECAY, nesterov=True)
         self.loss, self.gradients, self.states = [], {}, {}
 
     def evaluate(self):
@@ -156,25 +161,30 @@ def error_of(name, exact, rounded):
 
 
 def table(kind, exact, several, share=float("inf")):
-    """Every tensor of EXACT, with the largest error that any of SEVERAL has of it: at most this SHARE of its layer."""
+    """Prints every tensor of EXACT with the largest error of SEVERAL, at most SHARE of its
+    layer."""
     norms = {name: tensor.norm().item() for name, tensor in exact.items()}
     for name, tensor in exact.items():
-        layer = max(norm for other, norm in norms.items() if other.rpartition(".")[0] == name.rpartition(".")[0])
+        layer = max(norm for other, norm in norms.items()
+                    if other.rpartition(".")[0] == name.rpartition(".")[0])
         worst = max(error_of(name, tensor, rounded[name]) for rounded in several)
         if not worst <= share * layer:
-            sys.exit(f"{kind} {name}: torch's f32 is {worst:g} off, its layer has {layer:g}: a bound from that is empty")
+            sys.exit(f"{kind} {name}: torch's f32 is {worst:g} off, its layer has {layer:g}: "
+                     "a bound from that is empty")
         error = worst / norms[name] if norms[name] > 0 else worst
-        print(kind, name, f"{norms[name]:.17g} {error:.3e}", *(f"{p:.17g}" for p in products(name, tensor)))
+        print(kind, name, f"{norms[name]:.17g} {error:.3e}",
+              *(f"{p:.17g}" for p in products(name, tensor)))
 
 
 def values_line(kind, exact, several):
     exact = exact.reshape(-1)
-    error = max(((exact - rounded.reshape(-1)).abs().max() / exact.abs().max()).item() for rounded in several)
+    error = max(((exact - rounded.reshape(-1)).abs().max() / exact.abs().max()).item()
+                for rounded in several)
     print(kind, exact.numel(), f"{error:.3e}", *(f"{v:.17g}" for v in exact.tolist()))
 
 
 def reordered(name, seed, seen):
-    """First steps in f32 that differ in the order of the pictures, and stay as SEEN in f64."""
+    """Runs first steps in f32 with other orders of the pictures, which must not jump from SEEN."""
     runs, generator = [], torch.Generator().manual_seed(seed)
     for _ in range(1, ORDERS):
         run = Run(name, seed, torch.float32, torch.randperm(BATCH, generator=generator))
@@ -188,7 +198,7 @@ def reordered(name, seed, seen):
 
 
 def attempt(name, seed, steps):
-    """Both runs and what f64 saw in its first step, or None where a jump is too near."""
+    """Returns both runs and f64's records of its first step, or None if a jump is too near."""
     exact, rounded = Run(name, seed, torch.float64), Run(name, seed, torch.float32)
     exact.evaluate()
     rounded.evaluate()
@@ -196,7 +206,8 @@ def attempt(name, seed, steps):
     least = spare(seen, rounded.take_step())
     while exact.step < steps and least >= MARGIN:
         least = min(least, spare(exact.take_step(), rounded.take_step()))
-    print(f"{name} seed {seed}: {least:.2f} errors from a jump in {exact.step} steps", file=sys.stderr)
+    print(f"{name} seed {seed}: {least:.2f} errors from a jump in {exact.step} steps",
+          file=sys.stderr)
     return (exact, rounded, seen, least) if least >= MARGIN else None
 
 

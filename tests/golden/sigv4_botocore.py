@@ -1,5 +1,5 @@
-"""botocore's signatures for odd keys and prefixes: `python sigv4_botocore.py >sigv4.h`, in a Python
-that has botocore."""
+"""Prints botocore's signatures for odd keys and prefixes as sigv4.h. Needs botocore (PyPI):
+`python sigv4_botocore.py >sigv4.h`."""
 import datetime
 from urllib.parse import quote
 
@@ -43,7 +43,7 @@ def sign(path, prefix, token, region):
 
 
 def text(value):
-    """A C string: bytes above ASCII as octal."""
+    """Returns a C string literal, with bytes above ASCII in octal."""
     out = "".join(chr(b) if b < 128 else "\\%03o" % b for b in value.encode())
     return '"' + out.replace('"', '\\"') + '"'
 

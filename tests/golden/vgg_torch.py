@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Golden values of VGG-16: what torch says in f64 of a narrow one, and how far torch in f32 is from that.
+"""Golden values of VGG-16: torch's results in f64 for a narrow one, and how far its results in f32
+are from them.
 
     python3 tests/golden/vgg_torch.py >tests/golden/vgg/vgg16.txt
 
-Needs torch and torchvision (2.15.0 and 0.29.2 made the file that is here). The network is torchvision's own
-class with its configuration D and all widths divided by NARROW; names and shapes of the whole vgg16 are
-told, too. Weights, pictures and labels are a hash of name and place (hashed.py), which
-tests/golden/test_vgg.c computes as well, so that the file holds results alone: a tensor by its norm and
-its products with vectors of +-1. The error of f32 is the largest of ORDERS orders of the pictures.
-A ReLU that opens in one type and not in the other, of the million here, moves a gradient by 1e-6 of it.
+Needs torch and torchvision (2.15.0 and 0.29.2 made the stored file). The network is torchvision's
+own class with its configuration D and all widths divided by NARROW; the file also lists names and
+shapes of the whole vgg16. Weights, pictures and labels are hashes of name and position (hashed.py),
+which tests/golden/test_vgg.c computes as well, so the file holds only results: each tensor by its
+norm and its products with vectors of +-1. The error of f32 is the largest over ORDERS orders of the
+pictures. There are a million ReLU inputs: one that is above 0 with only one of the two dtypes
+changes a gradient by 1e-6 of it.
 """
 import numpy as np
 import torch
@@ -44,7 +46,8 @@ def run(dtype, order):
     loss = torch.nn.functional.cross_entropy(logits, label[order])
     loss.backward()
     back = torch.argsort(torch.tensor(order))
-    return (logits.detach().double()[back].reshape(-1), torch.tensor([loss.item()], dtype=torch.float64),
+    return (logits.detach().double()[back].reshape(-1),
+            torch.tensor([loss.item()], dtype=torch.float64),
             {k: v.grad.double() for k, v in model.named_parameters()})
 
 

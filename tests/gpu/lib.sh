@@ -1,9 +1,9 @@
-# What the scripts among the tests on a GPU share: source it with the folder of this file in $here.
+# Functions that the test scripts for GPUs share; source it with the folder of this file in $here.
 # shellcheck shell=sh
 # shellcheck disable=SC2154  # $here is the script's
 . "$here/../train/lib.sh"
 
-# What a program leaves on the screen is said by need_gpu's own words; the rest goes to a file.
+# Skips the test where there is no device; the probe's output goes to a file.
 need_gpu() {
     got=0
     OPS_ROWS=none "$tools/gpu_cuda_parity" >"$work/probe" 2>&1 || got=$?

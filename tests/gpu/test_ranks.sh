@@ -1,17 +1,17 @@
 #!/bin/sh
-# Two ranks that share a GPU and sum through host memory are one rank with two micro-batches, to the
-# bit: both add the same two numbers.
+# Tests that two ranks that share a GPU and sum through host memory train exactly as one rank with
+# two micro-batches does: both add the same two numbers.
 # shellcheck disable=SC2154  # variables of lib.sh
 set -eu
 here=$(dirname "$0")
 . "$here/lib.sh"
 need_gpu
-# A pack (bench/gpu_pack.sh) has a program of its own for this.
+# A pack (bench/gpu_pack.sh) has a separate program for this.
 [ ! -x "$bin/../mpi/bin/ringtrain" ] || ringtrain=$bin/../mpi/bin/ringtrain
 need_mpirun
 make_data
 
-# run NAME RANKS ACCUMULATE FLAGS...
+# run NAME RANKS ACCUMULATE FLAGS...: trains; the files of the run in $work begin with NAME.
 run() {
     name=$1 n=$2 accumulate=$3
     shift 3

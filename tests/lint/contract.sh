@@ -1,8 +1,13 @@
 #!/bin/sh
-# Each of the 26 cases of SageMaker's contract has tests, and docs/contributing/sagemaker-conformance.md names them: a row
-# `| 7 | ... | file: name, name; file: name |` holds only what is there and runs: a unit test, or a function
-# of a script that stands in its list of cases, or that it calls by itself. So does each of the 20 attacks in
-# docs/security/attacks.md, `| A7 | ... | ... | tests |`, or its row says why it is not applicable.
+# Checks that each of the 26 cases of SageMaker's contract has tests, and that
+# docs/contributing/sagemaker-conformance.md names them in rows like this one:
+#
+#   | 7 | ... | file: name, name; file: name |
+#
+# A row only names tests that exist and run: a unit test, or a function of a script that is in its
+# list of cases or that the script calls itself. The same holds for each of the 20 attacks in
+# docs/security/attacks.md, `| A7 | ... | ... | tests |`, unless its row says why it is not
+# applicable.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck disable=SC2046  # a list
@@ -30,7 +35,7 @@ FILENAME ~ "[.]md$" {
 FNR == 1 { here = file_of(FILENAME); open = "" }
 !(here in of) { next }
 here ~ /[.]c$/ { run[here] = run[here] " " $0; next }
-# What a script runs: its list of cases (or that of its loop), and the lists that are named in it.
+# What a script runs: its list of cases (or that of its loop), and the lists that the list names.
 open == "" && /^for [a-z]+ in/ { to = "CASES"; open = "; do" }
 open == "" && match($0, /(^|[ \t)])[A-Za-z_]+=(\$[{]CASES:-|[\047"])/) {
     to = substr($0, RSTART, RLENGTH)
@@ -48,7 +53,7 @@ open != "" {
 }
 /^[a-z_0-9]+$/ { list[here, "CASES"] = list[here, "CASES"] " " $0 " " }
 /^[a-z_0-9]+[(][)]/ { sub("[(].*", ""); defined[here, $0] = 1 }
-# The list CASES of FILE, with those that it names in their place.
+# The list CASES of FILE, with the lists that it names expanded.
 function cases_of(file,    text, turn, variable, before) {
     text = list[file, "CASES"]
     for (turn = 0; turn < 20 && match(text, /\$[{]?[A-Za-z_]+[}]?/); turn++) {
@@ -62,15 +67,23 @@ function cases_of(file,    text, turn, variable, before) {
 function has(text, name) { return text ~ "(^|[^a-z0-9_])" name "([^a-z0-9_]|$)" }
 END {
     for (i = 1; i <= 26; i++)
-        if (!(i in rows)) { print "docs/contributing/sagemaker-conformance.md has no tests for case " i; failed = 1 }
+        if (!(i in rows)) {
+            print "docs/contributing/sagemaker-conformance.md has no tests for case " i
+            failed = 1
+        }
     for (i = 1; i <= 20; i++)
-        if (!(("A" i) in rows)) { print "docs/security/attacks.md has no tests for attack A" i; failed = 1 }
+        if (!(("A" i) in rows)) {
+            print "docs/security/attacks.md has no tests for attack A" i
+            failed = 1
+        }
     for (key in wanted) {
         split(key, part, SUBSEP)
-        if (part[1] ~ /[.]c$/ && run[part[1]] ~ ("(UNIT[(] *" part[2] "| " part[2] "[(])[)]")) continue
+        if (part[1] ~ /[.]c$/ &&
+            run[part[1]] ~ ("(UNIT[(] *" part[2] "| " part[2] "[(])[)]")) continue
         if (((part[1], part[2]) in defined) && has(cases_of(part[1]), part[2])) continue
         print "case " wanted[key] ": " part[1] " runs no test " part[2]
         failed = 1
     }
     exit failed
-}' docs/contributing/sagemaker-conformance.md docs/security/attacks.md $(git ls-files 'tests/system/*.sh' 'tests/unit/**.c')
+}' docs/contributing/sagemaker-conformance.md docs/security/attacks.md \
+    $(git ls-files 'tests/system/*.sh' 'tests/unit/**.c')

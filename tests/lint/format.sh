@@ -1,6 +1,6 @@
 #!/bin/sh
-# Sources look as .clang-format says. Other versions of clang-format lay some lines out
-# differently, so only the version the files were written with counts.
+# Checks that sources are formatted as .clang-format says. Other versions of clang-format wrap some
+# lines differently, so the check is skipped without the version that the files were written with.
 #
 #   sh tests/lint/format.sh [FILE...]      default: all sources
 set -u

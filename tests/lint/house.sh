@@ -1,11 +1,11 @@
 #!/bin/sh
-# The rules of the house that no compiler checks:
-#   every source of common/ and entrypoint/ has a twin test, no file passes 500 lines, no folder has
-#   more than 20 sources at its top, headers are included by their path in the tree, files that
-#   comments name are there, a public struct's name is unique, a suite is called after its file,
-#   only entrypoint/mpi uses Open MPI's names, each platform has a whole job in the system tests,
-#   and unit tests do not sleep.
-# Includes that cross the rooms do not build (cmake/Room.cmake).
+# Checks the rules of the house that no compiler checks:
+#   every source of common/ and entrypoint/ has a twin test, no file has more than 500 lines, no
+#   folder has more than 20 sources at its top, headers are included by their path in the tree,
+#   files that comments name exist, a public struct's name is unique, a suite is named after its
+#   file, only entrypoint/mpi uses Open MPI's names, each platform has a whole job in the system
+#   tests, and unit tests do not sleep.
+# Includes of rooms that a room does not use fail to compile (cmake/Room.cmake).
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 failed=0
@@ -22,33 +22,39 @@ for source in $(git ls-files 'common/*.c' 'entrypoint/*.c' 2>/dev/null); do
     [ -e "$twin" ] || say "$source has no twin: $twin"
 done
 
-# A platform is shown in a whole job: by a case of its own, or as one that is asked for.
+# Each platform runs in a whole job, in its own case or by a call of `asked`.
 jobs=tests/system/test_platforms.sh
-for platform in $(sed -nE 's/^ +\{\.name = "([a-z-]+)",$/\1/p' entrypoint/job/cluster/platform_table.c); do
+for platform in $(sed -nE 's/^ +\{\.name = "([a-z-]+)",$/\1/p' \
+    entrypoint/job/cluster/platform_table.c); do
     case=$(echo "$platform" | tr - _)
     grep -qE "^ +asked $platform " $jobs ||
         { grep -q "^$case()" $jobs && sed -n '/^CASES=/,$p' $jobs | grep -qw "$case"; } ||
         say "platform $platform has no whole job: add a function $case to $jobs, and its name to CASES there"
 done
 
-# Lists of files, of which one pass shows what breaks a rule.
-files=$(git ls-files '*.c' '*.h' '*.def' '*.cu' '*.cuh' 2>/dev/null | while read -r file; do [ ! -e "$file" ] || echo "$file"; done)
+# For most rules, a single command finds the violations in a list of all files.
+files=$(git ls-files '*.c' '*.h' '*.def' '*.cu' '*.cuh' 2>/dev/null |
+    while read -r file; do [ ! -e "$file" ] || echo "$file"; done)
 product=$(echo "$files" | grep -v '^tests/')
 # shellcheck disable=SC2086  # lists
 if [ -n "$files" ]; then
     long=$(awk 'FNR == 501 { print FILENAME }' $files)
     [ -z "$long" ] || say "more than 500 lines: $long"
-    crowded=$(echo "$product" | grep -E '\.(c|cu)$' | sed 's,/[^/]*$,,' | sort | uniq -c | awk '$1 > 20 { print $2 ": " $1 }')
-    [ -z "$crowded" ] || say "more than 20 sources at the top of a folder, which should become rooms: $crowded"
-    # A struct that a header declares has its name for itself, so that a search leads to one place.
+    crowded=$(echo "$product" | grep -E '\.(c|cu)$' | sed 's,/[^/]*$,,' | sort | uniq -c |
+        awk '$1 > 20 { print $2 ": " $1 }')
+    [ -z "$crowded" ] ||
+        say "more than 20 sources at the top of a folder, which should become rooms: $crowded"
+    # The name of a struct that a header declares is unique, so that a search leads to one place.
     twice=$(awk 'match($0, /^struct [a-z0-9_]+ \{/) {
             places[$2] = places[$2] " " FILENAME
             count[$2]++
             if (FILENAME ~ /\.(h|cuh)$/) public[$2] = 1
         }
-        END { for (name in public) if (count[name] > 1) print "struct " name ":" places[name] }' $product)
+        END {
+            for (name in public) if (count[name] > 1) print "struct " name ":" places[name]
+        }' $product)
     [ -z "$twice" ] || say "declared in a header and once more, which wants another name: $twice"
-    # A suite is called after its file, so that the name of a test that fails leads to it.
+    # A suite is named after its file, so that the name of a failing test leads to the file.
     misnamed=$(awk 'match($0, /^UNIT_SUITE\("[a-z0-9_.]+"/) {
             suite = substr($0, RSTART + 12, RLENGTH - 13)
             file = FILENAME
@@ -61,27 +67,41 @@ if [ -n "$files" ]; then
     for path in $(sed -nE 's/^ *# *include "([^"]+)".*/\1/p' $files | sort -u); do
         [ -e "$path" ] || say "not a path in the tree: #include \"$path\""
     done
-    # A comment that names a file of the repository names one that is there; these belong to others.
+    # Files of the repository that comments name exist. The headers in the pattern are foreign ones.
     paths=$(git ls-files | sed 's,^,/,')
-    for name in $(sed -nE '/^ *#/d; s,^.*(/\*|//),,p; t; s,^ *\* ,,p' $files | grep -oP '(?<![\w./])[a-z0-9_/]+\.(c|h|cuh|cu|def)\b(?!\.\w)' |
+    for name in $(sed -nE '/^ *#/d; s,^.*(/\*|//),,p; t; s,^ *\* ,,p' $files |
+        grep -oP '(?<![\w./])[a-z0-9_/]+\.(c|h|cuh|cu|def)\b(?!\.\w)' |
         grep -vxE '(.*/)?(mpi|nccl|driver_types|jpeglib|stdio|roi_align_common)\.h' | sort -u); do
-        echo "$paths" | grep -q "/$name\$" || say "a comment names a file that is not there: $(grep -nF -- "$name" $files | head -n 3)"
+        echo "$paths" | grep -q "/$name\$" ||
+            say "a comment names a file that is not there: $(grep -nF -- "$name" $files |
+                head -n 3)"
     done
-    # What is cleaned up at the end of a function has a value before the first return.
+    # A variable that is cleaned up at the end of a function has a value before the first return.
     # shellcheck disable=SC2016  # awk's
     awk '/^}/ { delete open }
-        /^ +cleanup_[a-z]+ [a-z_ ]*[ *][a-z_]+;$/ { name = $NF; gsub(/[*;]/, "", name); open[name] = FNR; next }
+        /^ +cleanup_[a-z]+ [a-z_ ]*[ *][a-z_]+;$/ {
+            name = $NF
+            gsub(/[*;]/, "", name)
+            open[name] = FNR
+            next
+        }
         { for (name in open) if ($0 ~ "[^a-z_>.]" name "[^a-z_]") delete open[name]
-          else if ($0 ~ /return/) { printf "%s:%d: no value at the return in line %d\n", FILENAME, open[name], FNR; delete open[name]; bad = 1 } }
+          else if ($0 ~ /return/) {
+              printf "%s:%d: no value at the return in line %d\n", FILENAME, open[name], FNR
+              delete open[name]
+              bad = 1
+          } }
         END { exit bad }' $files || say "a variable is cleaned up that may have no value"
     mpi=$(echo "$product" | grep '^entrypoint/' | grep -vE '^entrypoint/(mpi|job/cluster)/')
-    grep -n 'OMPI_' $mpi && say "these know Open MPI's names, which entrypoint/mpi does alone (and rows of platforms, entrypoint/job/cluster)"
-    grep -nE '\b(system|popen|strcpy|strcat|sprintf|gets|strtok)\(' $files && say "this house does without these functions"
+    grep -n 'OMPI_' $mpi &&
+        say "these know Open MPI's names, which entrypoint/mpi does alone (and rows of platforms, entrypoint/job/cluster)"
+    grep -nE '\b(system|popen|strcpy|strcat|sprintf|gets|strtok)\(' $files &&
+        say "this house does without these functions"
 fi
 
-# Unit tests do not sleep: what takes time inside one process is tested with a held clock
-# (tests/support/held_clock.h), and what needs real time in tests/system. These meet other processes,
-# threads or the kernel, and are to become fewer.
+# Unit tests do not sleep: time inside one process is tested with a held clock
+# (tests/support/held_clock.h), and behaviour that needs real time in tests/system. The exceptions
+# below wait for other processes, threads or the kernel; their number should shrink.
 cat >"${sleepers:=$(mktemp)}" <<END
 entrypoint/host/ranks/test_rank_shim.c
 entrypoint/os/test_console.c
@@ -94,23 +114,26 @@ END
 for file in $(git ls-files 'tests/unit/*.[ch]' 2>/dev/null); do
     [ -e "$file" ] || continue
     listed=$(grep -cFx "${file#tests/unit/}" "$sleepers")
-    # One that replaces the library's does not sleep itself.
-    if grep -vE '^int nanosleep\(' "$file" | grep -qE '\b(usleep|nanosleep|sleep)\(|poll\(NULL'; then
-        [ "$listed" = 1 ] || say "$file sleeps, where a held clock would do (tests/support/held_clock.h)"
+    # A definition that replaces the library's nanosleep is no call of it.
+    if grep -vE '^int nanosleep\(' "$file" |
+        grep -qE '\b(usleep|nanosleep|sleep)\(|poll\(NULL'; then
+        [ "$listed" = 1 ] ||
+            say "$file sleeps, where a held clock would do (tests/support/held_clock.h)"
     elif [ "$listed" = 1 ]; then
         say "$file does not sleep any more: take it off the list in tests/lint/house.sh"
     fi
 done
 rm -f "$sleepers"
 
-# A kernel that may begin while others end waits for them before it reads anything.
+# A kernel that is launched early, while others still run, waits for them before it reads anything.
 for file in $(git ls-files 'trainer/backend/cuda/*.cu'); do
     early=$(grep -oE 'enqueue_early\([a-z0-9_]+' "$file" | cut -d '(' -f 2 | sort -u)
     waiting=$(awk '/__global__/ { kernel = 1 }
         kernel && match($0, /[a-z0-9_]+_kernel *\(/) { name = substr($0, RSTART, RLENGTH - 1) }
         kernel && /\{$/ { kernel = 0; first = 1; next }
         first { if ($0 ~ /^ *wait_for_others\(\);$/) print name; first = 0 }' "$file" | sort -u)
-    [ "$early" = "$waiting" ] || say "$file: launched early: $(echo $early); waiting first: $(echo $waiting)"
+    [ "$early" = "$waiting" ] ||
+        say "$file: launched early: $(echo $early); waiting first: $(echo $waiting)"
 done
 
 exit $failed

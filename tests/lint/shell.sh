@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every script parses as POSIX sh, and shellcheck, where it is installed, has nothing to say.
+# Checks that every script parses as POSIX sh, and that shellcheck, if installed, reports nothing.
 #
 #   sh tests/lint/shell.sh [FILE...]      default: all scripts
 set -u

@@ -1,5 +1,5 @@
-"""Files for editors and services name what is there: scripts that hooks, jobs and containers run,
-and targets of the Makefile that its help lists."""
+"""Checks the files for editors and services: the scripts that hooks, jobs and containers run exist,
+and the Makefile's help lists its targets."""
 import json
 import re
 import subprocess
@@ -23,7 +23,7 @@ def read(path):
 
 
 def check_scripts(path):
-    """`sh SCRIPT` and `python3 SCRIPT` run files of the tree."""
+    """Checks that `sh SCRIPT` and `python3 SCRIPT` in PATH run files of the tree."""
     scripts = re.findall(r"\b(?:sh|python3) ((?:\.?[\w-]+/)+[\w.-]+)", read(path))
     if not scripts:
         say(path, "runs no script of the tree")

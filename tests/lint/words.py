@@ -1,13 +1,13 @@
-"""Comments and messages are plain English: "who", "whom" and "whose" are for people alone, space
-words for order ("in front of", "behind") and comments that are a fragment ("Of the sample.") stay
-below a rate per thousand words. The rates only ever go down."""
+"""Checks that comments and messages are plain English: words for persons used of things ("who",
+"whom", "whose"), words for space used of order ("in front of", "behind") and comments that are a
+fragment ("Of the sample.") stay below a rate per thousand words. The rates only ever go down."""
 import pathlib
 import re
 import sys
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 PATTERNS = [
-    # Persons, a parameter of that name, and a member of log lines are no things.
+    # Allowed are words about persons, a parameter of that name, and a member of log lines.
     r"(?<!people )(?<!those )(?<!user )(?<!user, )(?<!level, )"
     r"\b(?:[Ww]ho|whom|[Ww]hose|[Ww]hoever)\b(?!\\)",
     r"\b(in front of|behind)\b",
@@ -21,7 +21,7 @@ TEXT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.S)
 
 
 def texts(folders):
-    """Yields the place and the words of each comment and string in FOLDERS."""
+    """Yields the place and the text of each comment and string in FOLDERS."""
     for folder in folders:
         for path in sorted((TOP / folder).rglob("*")):
             if path.suffix not in (".c", ".h", ".cu", ".cuh", ".def"):

@@ -1,12 +1,12 @@
-"""Mutants that change nothing that a test could see: tests/mutation/equivalent.txt.
+"""Reads tests/mutation/equivalent.txt: the mutants that change nothing that a test could see.
 
-A record, apart from others by an empty line:
+Records are separated by an empty line. This is one:
     common/file/file.c
     ^ the line above
     - the line as it is
     + the line as the mutant has it
     = why nobody can tell
-Lines are compared without the blanks around them, so that a record lives on when its line moves."""
+Lines are compared without the blanks around them, so a record stays valid when its line moves."""
 
 import pathlib
 
@@ -14,7 +14,8 @@ LIST = pathlib.Path("tests/mutation/equivalent.txt")
 
 
 def read():
-    """(file, line above, line, line of the mutant) of each record; raises ValueError at one that is none."""
+    """Returns (file, line above, line, line of the mutant) of each record; raises ValueError at a
+    malformed one."""
     known = set()
     for record in LIST.read_text().split("\n\n"):
         lines = [line for line in record.splitlines() if line and not line.startswith("#")]
@@ -28,7 +29,7 @@ def read():
 
 
 def stale(known):
-    """The records whose lines are no longer in their file."""
+    """Returns the records with lines that are no longer in their file."""
     gone = []
     for name, above, before, _ in sorted(known):
         path = pathlib.Path(name)

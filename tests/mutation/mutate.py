@@ -1,4 +1,4 @@
-"""What tests/mutate.sh runs; see there. Run from the repository's root."""
+"""The program that tests/mutate.sh runs from the repository's root; see its usage there."""
 
 import concurrent.futures
 import contextlib
@@ -16,10 +16,11 @@ import scratch
 from universalmutator import mutator
 
 RULES = ["universal.rules", "c_like.rules", "c.rules"]
-TRIES_A_LINE = 5  # mutants of a line that do not count, before another line is taken
-# Tests beyond a room's own that know what its sources mean, by house or room.
+TRIES_A_LINE = 5  # mutants of a line that may fail to count before another line is taken
+# Tests that also cover the sources of a house or room, beyond the room's own tests.
 MORE_TESTS = {
-    "graph": "ops_graph_.*[^2]$", "models": "ops_", "ref": "ops_", "cpu": "ops_.*[^2]$", "kernels": "ops_",
+    "graph": "ops_graph_.*[^2]$", "models": "ops_", "ref": "ops_", "cpu": "ops_.*[^2]$",
+    "kernels": "ops_",
     "app": "train_(commands|files|inspect_data|bad_samples)$|unit_app_command_command_train$",
     "host": "unit_master_", "eval": "unit_data_coco_coco_golden$",
     "common": "unit_(data_coco_coco|checkpoint_safetensors|telemetry)_",
@@ -31,7 +32,7 @@ LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 def words_alone(before, after):
-    """Whether only words meant for people differ: literals with a blank in them."""
+    """Returns whether only text meant for people differs: string literals that contain a blank."""
     if LITERAL.sub("", before) != LITERAL.sub("", after):
         return False
     pairs = list(zip(LITERAL.findall(before), LITERAL.findall(after)))
@@ -39,9 +40,9 @@ def words_alone(before, after):
 
 
 def failure_alone(before, after):
-    """Whether only the number differs by which a function says that it failed."""
-    return re.search(r"(return|:) -1;$", before.strip()) and re.sub(r"-\(1\+1\)|\+?\b1\b", "-1", after) == \
-        re.sub(r"-1\b", "-1", before)
+    """Returns whether only the number differs by which a function reports a failure."""
+    return re.search(r"(return|:) -1;$", before.strip()) and \
+        re.sub(r"-\(1\+1\)|\+?\b1\b", "-1", after) == re.sub(r"-1\b", "-1", before)
 
 
 class Mutant:
@@ -52,7 +53,7 @@ class Mutant:
         self.before = before.strip()
         self.after = re.sub(r"\s*\n\s*", " ", after.strip())
         self.text = after
-        self.rest = []  # tests that cannot be linked with it alone
+        self.rest = []  # tests that need a build, as linking the mutant's object is not enough
         self.verdict = ""
         self.killer = ""
 
@@ -67,7 +68,7 @@ class Mutant:
 
 
 class Source:
-    """A file of the copy, into which mutants are put and taken out again."""
+    """A file of the copy; mutants are put into it and taken out again."""
 
     def __init__(self, name):
         self.name = name
@@ -91,8 +92,8 @@ class Source:
         return Mutant(self.name, number, above, self.lines[number - 1], after)
 
     def asks_for_zero(self, number):
-        """Whether a line belongs to a function of this file alone, whose callers ask only whether its result
-        is 0."""
+        """Returns whether a line belongs to a static function with callers that only check whether
+        its result is 0."""
         heads = [line for line in self.lines[:number] if re.match(r"\w.*\(", line)]
         if not heads or "static" not in heads[-1].split():
             return False
@@ -103,25 +104,27 @@ class Source:
             while depth > 0:
                 depth += {"(": 1, ")": -1}.get(text[end], 0)
                 end += 1
-            if not re.match(r"\s*([!=]= 0\b|[{;])", text[end:]):  # { and ; behind the function itself
+            # { and ; follow the function's own definition and declaration.
+            if not re.match(r"\s*([!=]= 0\b|[{;])", text[end:]):
                 return False
         return True
 
     def mutants(self):
-        """Line number -> its mutants, but for those that only change words meant for people, or which number
-        says that something failed to those who ask only whether it is 0."""
+        """Returns the mutants of each line by its number. Left out are those that only change text
+        meant for people, or a failure's number where callers only check whether it is 0."""
         with contextlib.redirect_stdout(io.StringIO()):
             found = mutator.mutants_regexp(self.lines, ruleFiles=RULES, ignorePatterns=[])
         lines = {}
         for number, after, *_ in found:
             before = self.lines[number - 1]
-            if not words_alone(before, after) and not (failure_alone(before, after) and self.asks_for_zero(number)):
+            if not words_alone(before, after) and \
+                    not (failure_alone(before, after) and self.asks_for_zero(number)):
                 lines.setdefault(number, []).append(self.mutant(number, after))
         return lines
 
 
 def sources_of(argument):
-    """The sources that a ROOM or FILE names."""
+    """Returns the sources that a ROOM or FILE names."""
     if os.path.isfile(argument):
         return [os.path.relpath(argument)]
     for top in ("", "trainer/", "trainer/backend/"):
@@ -132,18 +135,19 @@ def sources_of(argument):
 
 
 def leave_out_elsewhere(names, tests):
-    """NAMES without the sources that no test of this build reaches (tests/mutation/elsewhere.txt)."""
+    """Returns NAMES without the sources that no test of this build reaches (ELSEWHERE)."""
     built = {test.source for test in tests.values()}
     for line in ELSEWHERE.read_text().splitlines():
         source, _, test = line.partition(" ")
         if source in names and test not in built:
-            print(f"left out, its tests are not in the preset release: {source} ({test})", flush=True)
+            print(f"left out, its tests are not in the preset release: {source} ({test})",
+                  flush=True)
             names = [name for name in names if name != source]
     return names
 
 
 def tests_for(name, tests):
-    """The tests that a mutant of a source is held against, in four rings."""
+    """Returns the tests to run with a mutant of a source, in four rings."""
     path = pathlib.Path(name)
     def house_of(folders):
         return [part for part in folders if part not in ("trainer", "backend")][:1]
@@ -157,27 +161,29 @@ def tests_for(name, tests):
             twin.append(test)
         elif ours and f'"{path.with_suffix(".h")}"' in test.text:
             near.append(test)
-        elif test.source and folders[:2] != ("tests", "unit") and test.name.endswith(f"_{path.stem}"):
-            near.append(test)  # of another house it would be the twin of another source
-        elif ours and folders[-1] in path.parent.parts:  # of the rooms around it: what all of these have to do
+        elif test.source and folders[:2] != ("tests", "unit") and \
+                test.name.endswith(f"_{path.stem}"):
+            near.append(test)  # a unit test of this name in another house is another source's twin
+        elif ours and folders[-1] in path.parent.parts:  # tests of the rooms around the source
             rest.append(test)
         elif any(re.match(MORE_TESTS.get(part, "$"), test.name) for part in path.parent.parts):
             rest.append(test)
         elif test.name == "train_" + path.stem.removeprefix("command_"):
-            rest.append(test)  # a script that is about this source alone
+            rest.append(test)  # a script that tests only this source
         elif os.environ.get("WHOLE_JOBS") and re.match(WHOLE_JOBS.get(house[0], "$"), test.name):
             rest.append(test)
     return [twin, near, rest, [test.sanitized() for test in twin + near or rest if test.source]]
 
 
 def lot(seed, mutant, *more):
-    """Where in the order of drawing: it stays when other lines change."""
-    return hashlib.sha256("\0".join((seed, mutant.name, mutant.above, mutant.before, *more)).encode()).digest()
+    """Returns a mutant's key in the order of drawing, which stays when other lines change."""
+    return hashlib.sha256(
+        "\0".join((seed, mutant.name, mutant.above, mutant.before, *more)).encode()).digest()
 
 
 def first_that_counts(mutants, source, compiler, seed):
-    """Of one line's mutants the first that counts, or None; how many before it did not compile; how many came
-    to the same machine code."""
+    """Returns the first of one line's mutants that counts, or None; how many before it did not
+    compile; and how many resulted in the same machine code."""
     broken = same = 0
     original = compiler.code(source.name, source.text())
     for mutant in sorted(mutants, key=lambda one: lot(seed, one, one.after))[:TRIES_A_LINE]:
@@ -190,15 +196,17 @@ def first_that_counts(mutants, source, compiler, seed):
 
 
 def draw(sources, compiler, count, seed, jobs):
-    """COUNT mutants that count, one a line at most, in the order of their files; how many did not
-    compile; how many came to the same machine code."""
+    """Returns COUNT mutants that count, at most one per line; how many did not compile; and how
+    many resulted in the same machine code."""
     lines = [mutants for source in sources.values() for mutants in source.mutants().values()]
     lines.sort(key=lambda mutants: lot(seed, mutants[0]))
     drawn, broken, same = [], 0, 0
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         while lines and len(drawn) < count:
             some, lines = lines[:count - len(drawn)], lines[count - len(drawn):]
-            found = pool.map(lambda mutants: first_that_counts(mutants, sources[mutants[0].name], compiler, seed), some)
+            found = pool.map(
+                lambda mutants: first_that_counts(mutants, sources[mutants[0].name], compiler,
+                                                  seed), some)
             for mutant, more_broken, more_same in found:
                 drawn += [mutant] if mutant else []
                 broken += more_broken
@@ -208,7 +216,7 @@ def draw(sources, compiler, count, seed, jobs):
 
 
 def killed_last_time(results):
-    """Which mutants were killed the last time, and by what."""
+    """Returns the tests that killed mutants the last time, by mutant."""
     if not results.is_file():
         sys.exit(f"mutate.sh: no last time: {results}")
     rows = [row.split("\t") for row in results.read_text().splitlines()]
@@ -217,31 +225,35 @@ def killed_last_time(results):
 
 
 def keep(results, mutants):
-    """For AGAIN=1, also where this run is ended before it is done."""
+    """Writes the verdicts so far, for AGAIN=1: a run may be ended early."""
     results.parent.mkdir(parents=True, exist_ok=True)
     written = results.with_suffix(".part")
     written.write_text("".join(
-        f"{m.verdict}\t{m.name}\t{m.number}\t{m.above}\t{m.before}\t{m.after}\t{m.killer}\n" for m in mutants))
+        f"{m.verdict}\t{m.name}\t{m.number}\t{m.above}\t{m.before}\t{m.after}\t{m.killer}\n"
+        for m in mutants))
     written.rename(results)
 
 
 def prepare(tests, jobs):
-    """Builds and times the tests that have not been, on the sources as they are; those that pass, the quickest
-    first."""
+    """Builds and times those of TESTS that are new, without a mutant; returns those that pass, the
+    quickest first."""
     with PREPARING:
         new = [test for test in tests if not test.tried]
-        if new and not scratch.build({target for test in new for target in test.targets}, jobs, new[0].folder):
+        if new and not scratch.build({target for test in new for target in test.targets}, jobs,
+                                     new[0].folder):
             sys.exit(f"mutate.sh: the tests do not build (cmake --build {new[0].folder})")
         for test in new:
             test.time_it()
             if test.seconds is None:
                 print(f"left out, it does not pass here without a mutant: {test.name}", flush=True)
-    return sorted((test for test in tests if test.seconds is not None), key=lambda test: test.seconds)
+    return sorted((test for test in tests if test.seconds is not None),
+                  key=lambda test: test.seconds)
 
 
 def judge_linked(mutant, source, rings, compiler, jobs):
-    """Sets the mutant's verdict by the tests of the release build, which are only linked anew; returns those that
-    cannot be. Several mutants may be judged at once: the copy stays as it is."""
+    """Sets the mutant's verdict by the tests of the release build, which are only linked again;
+    returns those where that is impossible. Several mutants may be judged at once, as the copy is
+    not changed."""
     objects = compiler.objects(source.name, source.text(mutant))
     mutant.verdict, rest = "survived", []
     for tests in rings[:-1]:
@@ -254,7 +266,7 @@ def judge_linked(mutant, source, rings, compiler, jobs):
 
 
 def judge_built(mutant, source, tests, jobs):
-    """Sets the mutant's verdict by tests that are built with it. Afterwards they are what they were."""
+    """Sets the mutant's verdict by tests that are built with it, and then restores the build."""
     tests = prepare(tests, jobs)
     if not tests:
         return
@@ -274,8 +286,8 @@ def judge_built(mutant, source, tests, jobs):
 
 
 def judge(mutants, sources, rings, compiler, jobs, judged):
-    """Sets the verdicts, JOBS mutants at a time; those that survive then meet the other tests one by one. Calls
-    JUDGED after each."""
+    """Sets the verdicts, JOBS mutants at a time, then runs the other tests with the survivors, one
+    mutant at a time. Calls JUDGED after each."""
     def linked(mutant):
         begun = time.monotonic()
         rest = judge_linked(mutant, sources[mutant.name], rings[mutant.name], compiler, jobs)
@@ -290,22 +302,28 @@ def judge(mutants, sources, rings, compiler, jobs, judged):
         for tests in (mutant.rest, rings[mutant.name][-1]):
             if mutant.verdict == "survived":
                 judge_built(mutant, sources[mutant.name], tests, jobs)
-        print(mutant if mutant.killer else f"{mutant}\n  - {mutant.before}\n  + {mutant.after}", flush=True)
+        print(mutant if mutant.killer else f"{mutant}\n  - {mutant.before}\n  + {mutant.after}",
+              flush=True)
         judged()
 
 
 def run_room(argument, tests, compiler, known, options):
-    """Tries one ROOM or FILE; its mutants and the numbers that did not compile or changed nothing."""
-    names = leave_out_elsewhere([name for name in sources_of(argument) if name in compiler.commands], tests)
+    """Tries one ROOM or FILE; returns its mutants, how many did not compile, and how many changed
+    nothing."""
+    names = leave_out_elsewhere(
+        [name for name in sources_of(argument) if name in compiler.commands], tests)
     sources = {name: Source(name) for name in names}
     if not sources:
-        sys.exit(f"mutate.sh: nothing of {argument} is compiled in the preset release, or it has no tests there")
-    results = scratch.CACHE / "results" / f"{argument.strip('/').replace('/', '-')}.{options['seed']}.tsv"
+        sys.exit(f"mutate.sh: nothing of {argument} is compiled in the preset release, "
+                 "or it has no tests there")
+    results = (scratch.CACHE / "results"
+               / f"{argument.strip('/').replace('/', '-')}.{options['seed']}.tsv")
     rings = {name: tests_for(name, tests) for name in sources}
     if not any(part for ring in rings.values() for part in ring):
         sys.exit("mutate.sh: no tests for this")
     killed = killed_last_time(results) if options["again"] else {}
-    mutants, broken, same = draw(sources, compiler, options["count"], str(options["seed"]), options["jobs"])
+    mutants, broken, same = draw(sources, compiler, options["count"], str(options["seed"]),
+                                 options["jobs"])
     mutants.sort(key=lambda mutant: (mutant.name, mutant.number))
     for mutant in mutants:
         if mutant.key() in known:
@@ -313,8 +331,8 @@ def run_room(argument, tests, compiler, known, options):
         elif mutant.key() in killed:
             mutant.verdict, mutant.killer = "killed", killed[mutant.key()]
     keep(results, mutants)
-    judge([mutant for mutant in mutants if not mutant.verdict], sources, rings, compiler, options["jobs"],
-          lambda: keep(results, mutants))
+    judge([mutant for mutant in mutants if not mutant.verdict], sources, rings, compiler,
+          options["jobs"], lambda: keep(results, mutants))
     return mutants, broken, same
 
 
@@ -326,8 +344,8 @@ def number(name, default):
 
 
 def main(arguments):
-    options = {"seed": number("SEED", "1"), "count": number("COUNT", "60"), "jobs": number("JOBS", "2"),
-               "again": bool(os.environ.get("AGAIN"))}
+    options = {"seed": number("SEED", "1"), "count": number("COUNT", "60"),
+               "jobs": number("JOBS", "2"), "again": bool(os.environ.get("AGAIN"))}
     known = equivalent.read()
     for one in equivalent.stale(known):
         print(f"{equivalent.LIST}: no such line any more: {one}")
@@ -345,15 +363,15 @@ def main(arguments):
         for one in mutants:
             if one.verdict == "survived":
                 print(f"{one.name}:{one.number}\n  - {one.before}\n  + {one.after}")
-    print(f"\n{'room':24} {'seed':>5} {'mutants':>8} {'killed':>7} {'survived':>9} {'equivalent':>11} {'score':>6}"
-          f"   (did not compile, same code)")
+    print(f"\n{'room':24} {'seed':>5} {'mutants':>8} {'killed':>7} {'survived':>9}"
+          f" {'equivalent':>11} {'score':>6}   (did not compile, same code)")
     for argument, mutants, broken, same in table:
         count = {word: sum(one.verdict == word for one in mutants)
                  for word in ("killed", "survived", "equivalent")}
         tried = count["killed"] + count["survived"]
         score = f"{100 * count['killed'] / tried:.0f} %" if tried else "-"
-        print(f"{argument:24} {options['seed']:5} {len(mutants):8} {count['killed']:7} {count['survived']:9}"
-              f" {count['equivalent']:11} {score:>6}   ({broken}, {same})")
+        print(f"{argument:24} {options['seed']:5} {len(mutants):8} {count['killed']:7}"
+              f" {count['survived']:9} {count['equivalent']:11} {score:>6}   ({broken}, {same})")
         if count["equivalent"] * 10 > len(mutants):
             print(f"  more than one in ten of {argument} is said to be equivalent")
     return any(one.verdict == "survived" for _, mutants, _, _ in table for one in mutants)

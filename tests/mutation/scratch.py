@@ -1,4 +1,4 @@
-"""The copy of the working tree in which mutants are built, and the tests that run there."""
+"""The copy of the working tree where mutants are built, and the tests that run in it."""
 
 import concurrent.futures
 import hashlib
@@ -21,25 +21,25 @@ TREE = CACHE / "tree"
 BUILD = TREE / "build" / "mutate"
 SANITIZED = TREE / "build" / "sanitized"
 CODES = CACHE / "codes.json"
-OBJECTS = CACHE / "objects"  # of this run's mutants
+OBJECTS = CACHE / "objects"  # object files of this run's mutants
 BOX = CACHE / "box"
-# A test with a mutant may take so much longer than without: by the clock and of the processor's time, each
-# process of it.
+# How much longer a test may take with a mutant than without: in wall-clock time, and in CPU time of
+# each of its processes.
 TIMES_MAX = 4
 SECONDS_MORE = 10
 CPU_SECONDS_MORE = 1
 FIRST_SECONDS_MAX = 300
-TIMES_BUSY = 2  # a limit is so many times what the test takes without a mutant, or another is set
+TIMES_BUSY = 2  # a limit below this many times the test's duration without a mutant is raised
 RUNS_MAX = 3
-MEMORY_MAX = "34359738368"  # bytes of addresses
-# Neither is taken for release or debug by the build's own rules, which ask for what debuggers want: that takes
-# longer than all else.
+MEMORY_MAX = "34359738368"  # bytes of address space
+# Neither uses the flags of the build's release or debug types: debug information would take longer
+# than everything else.
 KINDS = (("release", BUILD, "-O2 -DNDEBUG -D_FORTIFY_SOURCE=2"), ("asan", SANITIZED, "-O0"))
 QUIET = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
 
 def synchronize():
-    """The copy becomes what the working tree is; what is the same keeps its time of change."""
+    """Makes the copy equal to the working tree; equal files keep their modification time."""
     listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
                             check=True, capture_output=True).stdout.decode().split("\0")
     wanted = {name for name in listed if name and os.path.isfile(name)}
@@ -58,14 +58,15 @@ def synchronize():
 
 
 def configure():
-    """Raises where CMake or the compiler fails. Where CMake has run, Ninja knows whether it has to again."""
+    """Configures both builds; raises if CMake or the compiler fails. In a configured folder Ninja
+    decides whether CMake has to run again."""
     env = dict(os.environ)
     onednn = pathlib.Path(".cache/onednn").absolute()
     if onednn.is_dir():
         env.setdefault("ONEDNN_ROOT", str(onednn))
     for preset, folder, flags in KINDS:
-        command = ["cmake", "--preset", preset, "-B", str(folder), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Mutant",
-                   f"-DCMAKE_C_FLAGS_MUTANT={flags}"]
+        command = ["cmake", "--preset", preset, "-B", str(folder), "-G", "Ninja",
+                   "-DCMAKE_BUILD_TYPE=Mutant", f"-DCMAKE_C_FLAGS_MUTANT={flags}"]
         done = folder / "configured"
         if done.is_file() and done.read_text() == str(command):
             command = ["ninja", "-C", str(folder), "build.ninja"]
@@ -76,24 +77,26 @@ def configure():
             done.write_text(str(command))
     shutil.rmtree(OBJECTS, ignore_errors=True)
     OBJECTS.mkdir()
-    subprocess.run(["cc", "-std=c11", "-D_GNU_SOURCE", "-O1", "-o", str(BOX), "tests/mutation/box.c"], cwd=TREE, check=True)
+    subprocess.run(["cc", "-std=c11", "-D_GNU_SOURCE", "-O1", "-o", str(BOX),
+                    "tests/mutation/box.c"], cwd=TREE, check=True)
 
 
 def build(targets, jobs, folder=BUILD):
-    """Whether they build; only what is older than its sources is made."""
-    command = ["cmake", "--build", str(folder), "--parallel", str(jobs), "--target", *sorted(targets)]
+    """Builds what is out of date of TARGETS; returns whether that succeeded."""
+    command = ["cmake", "--build", str(folder), "--parallel", str(jobs),
+               "--target", *sorted(targets)]
     return subprocess.run(command, **QUIET).returncode == 0
 
 
 class Compiler:
-    """Compiles a source as the build does, but to an object that is only looked at."""
+    """Compiles a source as the build does, but to an object file outside the build."""
 
     def __init__(self):
         self.commands = {}
         for entry in json.loads((BUILD / "compile_commands.json").read_text()):
             words = shlex.split(entry["command"])
             if os.path.basename(words[0]) == "ccache":
-                words = words[1:]  # what does not compile it does not remember, and that is most
+                words = words[1:]  # ccache does not cache failures, which most mutants are
             if "-o" in words and entry["file"].startswith(str(TREE)):
                 self.commands.setdefault(os.path.relpath(entry["file"], TREE), []).append(words)
         self.known = json.loads(CODES.read_text()) if CODES.is_file() else {}
@@ -102,16 +105,16 @@ class Compiler:
         return hashlib.sha256(f"{self.commands[name]}{text}".encode()).hexdigest()
 
     def code(self, name, text):
-        """What the machine code of each object that a source with this text is compiled to comes to; None where
-        it does not compile. Remembered from one run to the next. Threads may ask at once: the copy stays as it
-        is."""
+        """Returns a hash of the machine code of all objects that a source with this text is
+        compiled to, or None if it does not compile. Results are kept between runs. Several threads
+        may call this at once, as the copy is not changed."""
         key = self.key(name, text)
         if key not in self.known:
             self.known[key] = self.compile(name, text)
         return self.known[key]
 
     def objects(self, name, text):
-        """The objects themselves, of a source with a text that compiles."""
+        """Returns the object files of a source with a text that compiles."""
         key = self.key(name, text)
         made = [OBJECTS / f"{key}-{at}.o" for at in range(len(self.commands[name]))]
         if not all(one.is_file() for one in made):
@@ -138,16 +141,16 @@ class Compiler:
 
 
 class Test:
-    """One test of the build: how it is run, where its source lies, what has to be built for it."""
+    """One test of the build: how it is run, where its source is, what has to be built for it."""
 
     def __init__(self, name, command, environment, source, targets):
         self.name = name
         self.command = command
         self.environment = environment
-        self.source = source  # "" of a script
+        self.source = source  # "" for a script
         self.targets = targets
         self.tried = False
-        self.seconds = None   # with the sources as they are; None where it does not pass
+        self.seconds = None   # duration without a mutant; None if it does not pass
         self.cpu_seconds = FIRST_SECONDS_MAX
         self.text = (TREE / source).read_text() if source else ""
         self.folder = BUILD
@@ -156,38 +159,42 @@ class Test:
         self.linking = None
 
     def sanitized(self):
-        """The same under AddressSanitizer, which sees what only costs memory, too."""
+        """Returns the same test under AddressSanitizer, which also detects memory leaks."""
         if self.under_asan is not None:
             return self.under_asan
         command = [word.replace(str(BUILD), str(SANITIZED)) for word in self.command]
         suppressed = f"suppressions={TREE}/tests/support/lsan.supp:print_suppressions=0"
-        environment = {**self.environment, "ASAN_OPTIONS": "detect_leaks=1", "LSAN_OPTIONS": suppressed}
+        environment = {**self.environment, "ASAN_OPTIONS": "detect_leaks=1",
+                       "LSAN_OPTIONS": suppressed}
         test = Test(f"{self.name} (asan)", command, environment, self.source, self.targets)
         test.folder, test.memory = SANITIZED, "0"
         self.under_asan = test
         return test
 
     def link(self, objects):
-        """The program with OBJECTS in place of those of the room; None where that cannot be done without a
-        build. An object that comes before the libraries is taken for the one of the same functions in them."""
+        """Returns the test's program linked with OBJECTS in place of the room's own, or None where
+        that takes a build. The linker prefers an object given before the libraries to the one with
+        the same functions in them."""
         if not self.source or self.folder != BUILD:
             return None
         if self.linking is None:
             made = os.path.relpath(self.command[0], BUILD)
-            shown = subprocess.run(["ninja", "-C", str(BUILD), "--quiet", "-t", "commands", "-s", made],
-                                   capture_output=True, check=True).stdout.decode().strip()
+            shown = subprocess.run(
+                ["ninja", "-C", str(BUILD), "--quiet", "-t", "commands", "-s", made],
+                capture_output=True, check=True).stdout.decode().strip()
             one = re.fullmatch(r": && ((?:(?!&&|\|).)*) && :", shown)
             self.linking = shlex.split(one[1]) if one else []
         if "-o" not in self.linking:
             return None
         at = self.linking.index("-o") + 1
         program = f"{self.command[0]}.{self.name}.{objects[0].stem[:16]}"
-        words = [*self.linking[:at], program, *map(str, objects), *self.linking[at + 1:], "-fno-use-linker-plugin"]
+        words = [*self.linking[:at], program, *map(str, objects), *self.linking[at + 1:],
+                 "-fno-use-linker-plugin"]
         return program if subprocess.run(words, cwd=BUILD, **QUIET).returncode == 0 else None
 
     def measure(self, limit, stop=None, program=None):
-        """"passed", "skipped", "failed", "late", or "left" where STOP was set meanwhile; and the processor's seconds
-        of all its processes that were waited for."""
+        """Runs the test; returns "passed", "skipped", "failed", "late", or "left" if STOP was set
+        meanwhile, and the CPU seconds of all its processes that were waited for."""
         begun, how = time.monotonic(), None
         cpu = str(math.ceil(TIMES_MAX * self.cpu_seconds) + CPU_SECONDS_MORE)
         command = [program or self.command[0], *self.command[1:]]
@@ -202,10 +209,11 @@ class Test:
                 how = "late"
         os.close(ended)
         if how:
-            os.kill(process.pid, signal.SIGKILL)  # with it goes whatever else runs in the box
+            os.kill(process.pid, signal.SIGKILL)  # this ends everything else in the box as well
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
-        return how or {0: "passed", 77: "skipped"}.get(process.returncode, "failed"), used.ru_utime + used.ru_stime
+        return (how or {0: "passed", 77: "skipped"}.get(process.returncode, "failed"),
+                used.ru_utime + used.ru_stime)
 
     def run(self, limit, stop=None, program=None):
         return self.measure(limit, stop, program)[0]
@@ -214,16 +222,16 @@ class Test:
         self.tried = True
         begun = time.monotonic()
         how, cpu_seconds = self.measure(FIRST_SECONDS_MAX)
-        if how in ("passed", "skipped"):  # a part of it, mostly
+        if how in ("passed", "skipped"):  # mostly only a part of it is skipped
             self.seconds, self.cpu_seconds = time.monotonic() - begun, cpu_seconds
 
     def limit(self):
         return TIMES_MAX * self.seconds + SECONDS_MORE
 
     def judge(self, program, stop):
-        """As run(). What is late with a program that was built gets more time once: it may have had no processor.
-        One that has a mutant beside the one without has failed only where the other passes right afterwards, when
-        the machine is as busy."""
+        """Runs the test as run() does. Without PROGRAM, the test as it is built gets more time once
+        if it is late, as the machine may be busy. PROGRAM, linked with a mutant, has failed only if
+        the test without the mutant passes right afterwards, when the machine is as busy."""
         limit = self.limit()
         if program is None:
             how = self.run(limit, stop)
@@ -234,14 +242,15 @@ class Test:
                 return how
             begun = time.monotonic()
             without, took = self.run(limit, stop), time.monotonic() - begun
-            if without in ("passed", "skipped") and (how == "failed" or limit > TIMES_BUSY * took):
+            if without in ("passed", "skipped") and \
+                    (how == "failed" or limit > TIMES_BUSY * took):
                 return how
             limit = max(limit, TIMES_MAX * took + SECONDS_MORE)
         return "left"
 
 
 def all_tests():
-    """Every test of the build by its name."""
+    """Returns every test of the build by its name."""
     sources = {}
     for entry in json.loads((BUILD / "compile_commands.json").read_text()):
         name = os.path.relpath(entry["file"], TREE)
@@ -252,7 +261,7 @@ def all_tests():
                     sources.setdefault(part[:-4], []).append(name)
     shown = subprocess.run(["ctest", "--test-dir", str(BUILD), "--show-only=json-v1"], check=True,
                            capture_output=True).stdout
-    # ctest keeps the command of a test to itself while its program is not built.
+    # ctest does not list a test's command until its program is built.
     written = (BUILD / "CTestTestfile.cmake").read_text()
     commands = {name: shlex.split(words) for name, words in
                 re.findall(r"^add_test\((?:\[=\[)?(\w+)(?:\]=\])? (.*)\)$", written, re.MULTILINE)}
@@ -265,15 +274,17 @@ def all_tests():
         program = os.path.basename(command[0])
         targets = [program] if program in sources else ["ringtrain", "weights_compare"]
         environment = dict(one.split("=", 1) for one in properties.get("ENVIRONMENT", []))
-        # A suite of a program is named by its source.
+        # A suite of a program is named after its source.
         made_of = sources.get(program, [""])
         named = [one for one in made_of if len(command) > 1 and one.endswith(f"/{command[1]}.c")]
-        tests[test["name"]] = Test(test["name"], command, environment, (named or made_of)[0], targets)
+        tests[test["name"]] = Test(test["name"], command, environment, (named or made_of)[0],
+                                   targets)
     return tests
 
 
 def first_to_fail(tests, jobs):
-    """Runs tests, JOBS at a time, until one does not pass: that one and how; else (None, "passed")."""
+    """Runs tests, JOBS at a time, until one does not pass; returns its name and how it failed, or
+    (None, "passed")."""
     stop = threading.Event()
 
     def one(test):
@@ -292,8 +303,8 @@ def first_to_fail(tests, jobs):
 
 
 def first_to_fail_linked(tests, objects):
-    """Runs tests one after another, with the OBJECTS of a mutant, until one does not pass: as first_to_fail, and
-    those that cannot be linked so."""
+    """Runs tests one after another, with the OBJECTS of a mutant, until one does not pass; returns
+    what first_to_fail does, and the tests that cannot be linked that way."""
     unlinked = []
     for test in tests:
         program = test.link(objects)

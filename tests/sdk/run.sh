@@ -1,5 +1,6 @@
 #!/bin/sh
-# Tests of the package in sdk/, with SageMaker's SDK from PyPI (build/sdk-3, as tests/system/test_sdk.sh has it).
+# Tests the package in sdk/ with SageMaker's SDK from PyPI (in build/sdk-3, as
+# tests/system/test_sdk.sh does).
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd)
 sh "$top/tests/venv.sh" sdk-3 'sagemaker-train==1.27.0' 'sagemaker-core==2.27.0' || exit

@@ -1,11 +1,12 @@
-"""What the third version of SageMaker's SDK gives the containers of a job with source_code and
-Ringmaster, or a command, as its local mode would mount it: the SDK itself makes it, and no container is started.
+"""Writes what the third version of SageMaker's SDK passes to the containers of a job with
+source_code and Ringmaster, or a command, as its local mode would mount it. The SDK makes all of it;
+no container is started.
 
     source_code.py FOLDER CODE HYPERPARAMETERS [NAME=VALUE]...
 
-CODE is the folder with train.py, HYPERPARAMETERS JSON, NAME=VALUE fields of Ringmaster as JSON, or
-command=WORDS, which takes the place of Ringmaster.
-FOLDER gets data/CHANNEL/..., hyperparameters.json and command (one word a line)."""
+CODE is the folder with train.py, HYPERPARAMETERS is JSON, and NAME=VALUE are fields of Ringmaster
+as JSON, or command=WORDS, which replaces Ringmaster. FOLDER receives data/CHANNEL/...,
+hyperparameters.json and command (one word per line)."""
 import json
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""The class Ringmaster and its driver, with the third version of SageMaker's SDK."""
+"""Tests of the class Ringmaster and its driver with the third version of SageMaker's SDK."""
 import json
 import os
 import pathlib
@@ -64,7 +64,7 @@ class Config(unittest.TestCase):
         drivers = "/opt/ml/input/data/sm_drivers"
         self.assertIn(f"$SM_PYTHON_CMD {drivers}/distributed_drivers/{DRIVER} prepare\n"
                       f'exec "$SM_PYTHON_CMD" {drivers}/distributed_drivers/{DRIVER} run\n', lines)
-        # What driver/stop.sh looks for.
+        # driver/stop.sh looks for this command.
         self.assertEqual(command[:2], ["/bin/bash", "-c"])
         self.assertTrue(command[2].endswith("sm_drivers/sm_train.sh"))
 

@@ -1,21 +1,21 @@
-"""Stand-in for NCCL RAS, for tests: answers as the kind MODE does.
+"""A stand-in for NCCL RAS in tests, which answers as MODE says.
 
     ras_server.py PORT MODE [FOLDER]
 
-    stuck      of four ranks rank 2 has started one AllReduce less than the others, for ever
-    text       the same as NCCL 2.26 says it, without JSON
-    moving     the same difference, of other numbers each time
+    stuck      rank 2 of four has always started one AllReduce less than the others
+    text       the same in the format of NCCL 2.26, without JSON
+    moving     the same difference, with other numbers each time
     equal      all counts are equal
     dead       rank 3 does not answer
-    garbage    what listens there is not RAS
+    garbage    the listener is not RAS
     half       the answer ends in the middle
-    slow       a byte a second
-    endless    an answer without an end
-    later      equal until FOLDER/hang is there, then stuck
-    part       of a communicator of two ranks the second has started one AllReduce less
+    slow       the answer comes at one byte per second
+    endless    the answer has no end
+    later      equal until FOLDER/hang exists, then stuck
+    part       the second rank of a communicator of two has started one AllReduce less
 
-A process is called by what FOLDER/process-RANK has, "PID HOST", where that file is there: for part
-of ranks 1 and 3.
+If the file FOLDER/process-RANK exists, it holds the "PID HOST" that are reported for the rank's
+process; `part` uses those of ranks 1 and 3.
 """
 import json
 import os
@@ -40,8 +40,9 @@ def process(number):
 
 def rank(number, count, of=None):
     return {"rank": number, **process(of if of is not None else number), "cuda_dev": number,
-            "nvml_dev": number, "status": {"init_state": 0, "async_error": 0, "finalize_called": False,
-                                           "destroy_flag": False, "abort_flag": False},
+            "nvml_dev": number,
+            "status": {"init_state": 0, "async_error": 0, "finalize_called": False,
+                       "destroy_flag": False, "abort_flag": False},
             "collective_counts": {"Broadcast": 3, "Reduce": 0, "AllGather": 0, "ReduceScatter": 0,
                                   "AllReduce": count}}
 
@@ -60,8 +61,9 @@ def answer(kind):
 
 def report(size, ranks, absent):
     return json.dumps({"nccl_version": "2.29.1", "communicators_count": 1, "communicators": [
-        {"hash": "0xae94423cfbb2ef4a", "secondary_hash": "0x1:0x2", "size": size, "ranks_count": len(ranks),
-         "missing_ranks_count": len(absent), "ranks": ranks, "missing_ranks": absent}],
+        {"hash": "0xae94423cfbb2ef4a", "secondary_hash": "0x1:0x2", "size": size,
+         "ranks_count": len(ranks), "missing_ranks_count": len(absent), "ranks": ranks,
+         "missing_ranks": absent}],
         "ras": {"collection_time_sec": 0.0, "timeouts_count": 0}}, indent=2) + "\n"
 
 

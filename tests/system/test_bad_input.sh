@@ -1,11 +1,12 @@
 #!/bin/sh
-# Wrong input of every kind: each ends soon, with its documented code, and says what is wrong where.
+# Tests wrong input of every kind: each job ends soon, with its documented exit code, and reports
+# what is wrong and where.
 # shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"
 
 SOON=$PATIENCE
 
-# end_saying CODE TEXT: every host of the ring ends with CODE, and its log says TEXT.
+# end_saying CODE TEXT: every host of the ring ends with CODE, and its log contains TEXT.
 end_saying() {
     all_end "$SOON" "$1" $everyone || return
     for host in $everyone; do
@@ -24,7 +25,8 @@ resource_config_lacks_this_host() {
     ring 1
     put resourceconfig.json '{"current_host": "algo-9", "hosts": ["algo-1", "algo-2"]}'
     start_all -- train -- true
-    end_saying 65 'resourceconfig.json: "current_host": this host, "algo-9", is not in the list of hosts'
+    end_saying 65 \
+        'resourceconfig.json: "current_host": this host, "algo-9", is not in the list of hosts'
 }
 
 resource_config_lacks_the_hosts() {
@@ -34,7 +36,8 @@ resource_config_lacks_the_hosts() {
     end_saying 65 'resourceconfig.json: "hosts" is missing'
 }
 
-# in_the_list NAME WORDS: a list of hosts with NAME, in JSON, as its second, of which the log says WORDS.
+# in_the_list NAME TEXT: the second entry of the list of hosts is NAME, in JSON; the log reports
+# TEXT about it.
 in_the_list() {
     ring 1
     put resourceconfig.json "{\"current_host\": \"algo-1\", \"hosts\": [\"algo-1\", $1]}"
@@ -68,13 +71,14 @@ host_list_is_link_local() {
 
 resource_config_begins_with_a_byte_order_mark() {
     ring 1
-    put resourceconfig.json "$(printf '\357\273\277{"current_host": "algo-1", "hosts": ["algo-1"]}')"
+    put resourceconfig.json \
+        "$(printf '\357\273\277{"current_host": "algo-1", "hosts": ["algo-1"]}')"
     start_all -- train -- true
     end_saying 65 'resourceconfig.json: begins with a byte order mark (BOM)'
 }
 
-# tells CODE TEXT CULPRIT: all hosts leave with CODE, long before they would give up waiting, and every
-# failure file names the culprit and says TEXT.
+# tells CODE TEXT CULPRIT: all hosts end with CODE, long before they would give up waiting, and
+# every failure file names the culprit and contains TEXT.
 tells() {
     all_end "$SOON" "$1" $everyone || return
     for host in $everyone; do
@@ -83,7 +87,7 @@ tells() {
     done
 }
 
-# Only one host knows of it: the others hear of it instead of waiting for that host.
+# Only one host can see the fault: it tells the others, so that they do not wait for it.
 one_host_has_a_wrong_variable() {
     for culprit in 1 2; do
         ring 3
@@ -105,8 +109,8 @@ one_host_has_unreadable_hyperparameters() {
     tells 65 hyperparameters.json algo-3
 }
 
-# Without its parameters it does not know the job's name, and its key is another: it says what is wrong with
-# itself, not that it was refused.
+# Without its hyperparameters a host does not know the job's name, so its key differs: it reports
+# its own fault, not that it was refused.
 one_host_does_not_know_the_jobs_name() {
     ring 2
     put hyperparameters.json '{"sagemaker_job_name": "job-1"}'
@@ -119,7 +123,7 @@ one_host_does_not_know_the_jobs_name() {
     check "the other's story names what may differ" holds "$(failure_of 1)" "job's name"
 }
 
-# The service takes such names; they can be no flags.
+# SageMaker accepts such names, but they cannot be flags.
 hyperparameters_have_odd_names() {
     ring 1
     put hyperparameters.json '{"two words": "1", "--": "2", "lr": "3"}'
@@ -127,7 +131,8 @@ hyperparameters_have_odd_names() {
     end_saying 0 '3 hyperparameters are not passed to a program that is named after "--"'
     end_saying 0 '"two words":1'
     ring 1
-    put hyperparameters.json '{"two words": "1", "--": "2", "lr": "3", "sagemaker_program": "/bin/echo"}'
+    put hyperparameters.json \
+        '{"two words": "1", "--": "2", "lr": "3", "sagemaker_program": "/bin/echo"}'
     start_all -- train
     end_saying 0 '2 hyperparameters have names that are no flag'
     end_saying 0 '] --lr 3'
@@ -160,15 +165,18 @@ a_variable_is_unknown() {
     end_saying 65 'RINGMASTER_HOTS: there is no such setting'
 }
 
-# Whoever reads JSON gets nothing else, whatever is wrong and whenever that is noticed.
+# With RINGMASTER_LOG=json every line is JSON, whatever is wrong and whenever that is noticed.
 every_line_is_json() {
     lines=$(hosts log 1)
     check "host 1 says something" holds "$lines" '"level":"error"'
-    check "every line of host 1 is an object" equal "$(printf '%s\n' "$lines" | python3 -c 'import json, sys
-print([line for line in sys.stdin if set(json.loads(line)) != {"time", "level", "who", "text"}])' 2>&1)" '[]'
+    check "every line of host 1 is an object" \
+        equal "$(printf '%s\n' "$lines" | python3 -c 'import json, sys
+print([line for line in sys.stdin
+       if set(json.loads(line)) != {"time", "level", "who", "text"}])' 2>&1)" '[]'
 }
 the_log_is_json_from_the_first_line() {
-    for wrong in RINGMASTER_HOTS=a,b RINGMASTER_RESTARTS=many RINGMASTER_AA=1 RINGMASTER_HOSTS=a_b; do
+    for wrong in RINGMASTER_HOTS=a,b RINGMASTER_RESTARTS=many RINGMASTER_AA=1 \
+        RINGMASTER_HOSTS=a_b; do
         ring 1
         start_all -e RINGMASTER_LOG=json -e "$wrong" -- train -- true
         all_end "$SOON" 65 1 || return
@@ -199,25 +207,31 @@ a_channel_is_a_pipe() {
 
 options_for_mpirun_are_refused() {
     ring 2
-    put hyperparameters.json '{"sagemaker_mpi_custom_mpi_options": "-x A=b --mca plm_rsh_agent ssh"}'
+    put hyperparameters.json \
+        '{"sagemaker_mpi_custom_mpi_options": "-x A=b --mca plm_rsh_agent ssh"}'
     start_all -- train -- true
     end_saying 65 'sagemaker_mpi_custom_mpi_options: "plm_rsh_agent" is no parameter of ranks'
     ring 2
-    put hyperparameters.json '{"sagemaker_mpi_custom_mpi_options": "-x LD_PRELOAD=/opt/ml/input/data/train/x.so"}'
+    put hyperparameters.json \
+        '{"sagemaker_mpi_custom_mpi_options": "-x LD_PRELOAD=/opt/ml/input/data/train/x.so"}'
     start_all -- train -- true
-    end_saying 65 '"LD_PRELOAD=/opt/ml/input/data/train/x.so" would bring other code into every rank'
+    end_saying 65 \
+        '"LD_PRELOAD=/opt/ml/input/data/train/x.so" would bring other code into every rank'
 }
 
-# What a shell would act on is a variable of the ranks, as it stands, and goes through none; no value of a parameter has it.
+# Text that a shell would act on reaches the ranks' variables unchanged, through no shell; an MCA
+# parameter's value must not contain any.
 values_of_options_reach_no_shell() {
-    for value in '$(touch /opt/ml/model/owned)' '`touch /opt/ml/model/owned`' 'self;touch /opt/ml/model/owned'; do
+    for value in '$(touch /opt/ml/model/owned)' '`touch /opt/ml/model/owned`' \
+        'self;touch /opt/ml/model/owned'; do
         ring 2
         put hyperparameters.json "{\"sagemaker_mpi_custom_mpi_options\": \"-x BTL_TEST='$value'\"}"
         start_all -- train -- sh -c 'printf %s "$BTL_TEST" >/opt/ml/model/value'
         all_end "$PATIENCE" 0 1 2 || return
         for host in $everyone; do
             check "no shell has read it on host $host" test ! -e "$(hosts opt "$host")/model/owned"
-            check "it is there on host $host" equal "$(cat "$(hosts opt "$host")/model/value")" "$value"
+            check "it is there on host $host" \
+                equal "$(cat "$(hosts opt "$host")/model/value")" "$value"
         done
     done
     ring 2
@@ -258,7 +272,7 @@ the_program_is_no_program() {
     end_saying 126 'the program /opt/ml/model/text is not executable: Permission denied'
 }
 
-# The script is there: it is not what is missing.
+# The script exists: its interpreter is what is missing.
 the_programs_interpreter_is_not_there() {
     ring 2
     printf '#!/no/such/python3\nprint(1)\n' >"$share/script"
@@ -282,7 +296,7 @@ a_word_too_many() {
     done
 }
 
-# Nothing starts where help is asked for, under both names; what stands behind -- is the program's.
+# No job starts when help is requested, under either name; words after -- belong to the program.
 help_is_asked_for() {
     for library in libcurl libarchive Expat; do
         check "$library has a version" grep -Eq "^$library +[0-9]+[.][0-9.]+\$" <<END
@@ -315,7 +329,8 @@ another_platform_counts_several() {
     start_all -e SLURM_NNODES=4 -e RINGMASTER_PLATFORM=slum -- train -- true
     end_saying 65 'neither none nor a platform'
     start_all -e JOB_COMPLETION_INDEX=1 -- train -- true
-    end_saying 65 'JOB_COMPLETION_INDEX=1 (a Kubernetes Indexed Job: its manifest says in RINGMASTER_COUNT how many)'
+    end_saying 65 \
+        'JOB_COMPLETION_INDEX=1 (a Kubernetes Indexed Job: its manifest says in RINGMASTER_COUNT how many)'
     start_all -e NOMAD_ALLOC_INDEX=1 -- train -- true
     end_saying 65 'NOMAD_ALLOC_INDEX=1 (Nomad) says that there are others'
     start_all -e NOMAD_ALLOC_INDEX=0 -- train -- true
@@ -324,24 +339,28 @@ another_platform_counts_several() {
 
 a_service_is_called_ringmaster() {
     ring 1
-    start_all -e RINGMASTER_SERVICE_HOST=10.0.0.1 -e RINGMASTER_PORT=tcp://10.0.0.1:7070 -- train -- true
+    start_all -e RINGMASTER_SERVICE_HOST=10.0.0.1 -e RINGMASTER_PORT=tcp://10.0.0.1:7070 -- \
+        train -- true
     end_saying 0 'and others like it: ignored'
 }
 
-# The same words behind plan as in front of it: what they would run.
+# `plan train -- ...` shows what `train -- ...` would run.
 plan_of_train() {
     ring 1
     start_all -- ringmaster plan train -- echo one
     end_saying 0 '"one"'
-    check "train is no word of the program" lacks "$(hosts log 1 | sed -n '/"program"/,/]/p')" '"train"'
+    check "train is no word of the program" \
+        lacks "$(hosts log 1 | sed -n '/"program"/,/]/p')" '"train"'
 }
 
-# The stranger says why at once; the others say so too when they stop waiting for it.
+# The host with another timeout reports the reason at once, and the other host does too when it
+# stops waiting.
 one_host_counts_silence_otherwise() {
     ring 2
     hosts start 1 -- train -- true
     hosts start 2 -e RINGMASTER_DEAD_SECONDS=5 -- train -- true
-    end_saying 65 'RINGMASTER_DEAD_SECONDS is 5 there, and 10 on the master: set it equally on all hosts'
+    end_saying 65 \
+        'RINGMASTER_DEAD_SECONDS is 5 there, and 10 on the master: set it equally on all hosts'
 }
 
 one_host_has_another_key() {
@@ -350,10 +369,12 @@ one_host_has_another_key() {
         hosts start "$host" -e RINGMASTER_READY_SECONDS=10 \
             -e RINGMASTER_KEY=the-key-of-all-the-others -- train -- true
     done
-    hosts start 3 -e RINGMASTER_READY_SECONDS=10 -e RINGMASTER_KEY=a-key-that-is-not-theirs -- train -- true
+    hosts start 3 -e RINGMASTER_READY_SECONDS=10 -e RINGMASTER_KEY=a-key-that-is-not-theirs -- \
+        train -- true
     check "all end" hosts wait "$SOON"
     check "the stranger is refused" equal "$(hosts code 3)" 77
-    check "the stranger says why" holds "$(failure_of 3)" 'algo-1 was not there within 10 s: another key: '
+    check "the stranger says why" \
+        holds "$(failure_of 3)" 'algo-1 was not there within 10 s: another key: '
     for host in 1 2; do
         check "host $host does not go on" equal "$(hosts code "$host")" 77
         check "host $host names the stranger" holds "$(failure_of "$host")" \
@@ -363,15 +384,17 @@ one_host_has_another_key() {
     done
 }
 
-# Names of hosts of namespaces resolve once the hosts are started.
+# With namespaces, a host's name resolves once that host has started; host 2 never starts.
 a_name_does_not_resolve() {
     [ "$DRIVER" = ns ] || { skip_case "names are the engine's"; return; }
     ring 2
     hosts start 1 -e RINGMASTER_READY_SECONDS=12 -- train -- true
     check "it ends" hosts wait "$SOON"
     check "code" equal "$(hosts code 1)" 69
-    check "the log says so, once" equal "$(hosts log 1 | grep -c 'algo-2 is missing, and its name does not resolve: neither DNS')" 1
-    check "the failure file says so" holds "$(failure_of 1)" 'missing algo-2 (its name does not resolve)'
+    check "the log says so, once" equal "$(hosts log 1 |
+        grep -c 'algo-2 is missing, and its name does not resolve: neither DNS')" 1
+    check "the failure file says so" \
+        holds "$(failure_of 1)" 'missing algo-2 (its name does not resolve)'
 }
 
 a_key_is_required() {
@@ -380,13 +403,14 @@ a_key_is_required() {
     end_saying 77 'RINGMASTER_REQUIRE_KEY is set and there is no key'
 }
 
-# Perl is in every Debian; it holds the port while ringmaster looks for it.
-# start_beside PORT SECONDS: two hosts; somebody on the first one listens on PORT for so long.
+# start_beside PORT SECONDS: two hosts; another process on the first one listens on PORT for so
+# long, while ringmaster starts. It is written in Perl, which every Debian has.
 start_beside() {
     ring 2
     hosts start 2 -e RINGMASTER_READY_SECONDS=10 -- train -- true
     hosts start 1 -e RINGMASTER_READY_SECONDS=10 -e PORT="$1" -e SECONDS_HELD="$2" -- sh -c '
-        perl -MIO::Socket::INET -e "my \$s = IO::Socket::INET->new(Listen => 1, LocalPort => \$ENV{PORT}) or die;
+        perl -MIO::Socket::INET -e "
+            my \$s = IO::Socket::INET->new(Listen => 1, LocalPort => \$ENV{PORT}) or die;
             open my \$f, q(>), q(/tmp/ready); close \$f; sleep \$ENV{SECONDS_HELD}" &
         while [ ! -e /tmp/ready ]; do sleep 0.1; done
         exec train -- true'
@@ -396,13 +420,14 @@ a_port_is_busy() {
     start_beside 7070 60
     check "all end" hosts wait "$SOON"
     check "the master's code" equal "$(hosts code 1)" 65
-    check "it names the port" grep -Eq 'port 7070 of the control link \(RINGMASTER_PORT\): Address (already )?in use' <<END
+    check "it names the port" grep -Eq \
+        'port 7070 of the control link \(RINGMASTER_PORT\): Address (already )?in use' <<END
 $(hosts log 1)
 END
     check "the other does not go on" equal "$(hosts code 2)" 69
 }
 
-# As the daemon of a run that was killed just before.
+# The daemon of a run that was killed just before may hold the port as briefly.
 a_port_is_busy_for_a_moment() {
     start_beside 7071 2
     check "all end" hosts wait "$SOON"
@@ -437,7 +462,7 @@ a_picture_is_cut_off() {
     end_saying 66 "$(basename "$victim"): JPEG: truncated"
 }
 
-# mpirun's own request, with a parameter that nobody here gave to it.
+# mpirun itself requests the daemon, with a parameter that ringmaster did not pass.
 a_refused_daemon_is_the_story() {
     ring 2
     printf '#!/bin/sh\nexec /usr/bin/mpirun --mca plm_base_verbose 0 "$@"\n' >"$share/mpirun"
@@ -448,15 +473,19 @@ a_refused_daemon_is_the_story() {
 }
 
 CASES=${CASES:-one_host_has_a_wrong_variable one_host_has_unreadable_hyperparameters
-    one_host_does_not_know_the_jobs_name the_programs_interpreter_is_not_there a_refused_daemon_is_the_story resource_config_is_not_json resource_config_lacks_this_host
+    one_host_does_not_know_the_jobs_name the_programs_interpreter_is_not_there
+    a_refused_daemon_is_the_story resource_config_is_not_json resource_config_lacks_this_host
     resource_config_lacks_the_hosts host_names_are_hostile host_list_lacks_this_host
-    host_list_is_link_local resource_config_begins_with_a_byte_order_mark hyperparameters_have_odd_names
+    host_list_is_link_local resource_config_begins_with_a_byte_order_mark
+    hyperparameters_have_odd_names
     hyperparameters_are_not_json a_hyperparameter_is_unknown a_hyperparameter_has_a_wrong_value
-    a_variable_is_unknown $([ "$DRIVER" = docker ] || echo the_log_is_json_from_the_first_line) a_channel_is_a_pipe options_for_mpirun_are_refused
-    values_of_options_reach_no_shell
+    a_variable_is_unknown $([ "$DRIVER" = docker ] || echo the_log_is_json_from_the_first_line)
+    a_channel_is_a_pipe options_for_mpirun_are_refused values_of_options_reach_no_shell
     an_instance_group_is_not_there code_on_s3_wants_credentials the_program_is_not_there
     the_program_is_no_program the_command_is_unknown a_word_too_many help_is_asked_for
-    another_platform_counts_several a_service_is_called_ringmaster plan_of_train one_host_counts_silence_otherwise one_host_has_another_key a_name_does_not_resolve a_key_is_required
-    a_port_is_busy a_port_is_busy_for_a_moment a_port_of_open_mpi_is_busy a_folder_has_no_pictures a_picture_is_cut_off}
+    another_platform_counts_several a_service_is_called_ringmaster plan_of_train
+    one_host_counts_silence_otherwise one_host_has_another_key a_name_does_not_resolve
+    a_key_is_required a_port_is_busy a_port_is_busy_for_a_moment a_port_of_open_mpi_is_busy
+    a_folder_has_no_pictures a_picture_is_cut_off}
 run_cases
 finish

@@ -1,9 +1,10 @@
 #!/bin/sh
-# Random jobs with random faults (chaos/): a fixed list of seeds, and some that are new in every run. RINGMASTER_LONG=1 has
-# five hundred new ones.
+# Tests random jobs with random faults (chaos/): a fixed list of seeds, and some that are new in
+# every run. RINGMASTER_LONG=1 adds five hundred new ones.
 #
-#   SEED=7 sh tests/system/test_chaos.sh        that seed alone, with all that was seen
-#   TIMES=5, JOBS=4, MINIMISE=10                so often, so many at a time, minutes to reduce a plan that fails
+#   SEED=7 sh tests/system/test_chaos.sh    runs that seed alone, and prints its plan and history
+#   TIMES=5, JOBS=4, MINIMISE=10            runs of each seed, rounds at a time, and minutes to
+#                                           reduce a plan that fails
 # shellcheck disable=SC2154  # lib.sh's variables
 . "$(dirname "$0")/lib.sh"
 
@@ -12,9 +13,13 @@
 command -v iptables >/dev/null || skip "no iptables"
 command -v python3 >/dev/null || skip "no python3"
 
-# Twenty that between them have nearly all kinds of faults and programs, two to eight hosts, and end within half a minute.
+# These twenty cover nearly all kinds of faults and programs, use two to eight hosts, and end within
+# half a minute each.
 fixed='1 2 6 7 11 13 23 25 27 44 51 59 61 72 88 89 92 93 98 108'
-random() { exec python3 "$system/chaos/chaos.py" --jobs "${JOBS:-4}" --times "${TIMES:-1}" --minimise "${MINIMISE:-2}" "$@"; }
+random() {
+    exec python3 "$system/chaos/chaos.py" --jobs "${JOBS:-4}" --times "${TIMES:-1}" \
+        --minimise "${MINIMISE:-2}" "$@"
+}
 
 if [ -n "${SEED:-}" ]; then
     random --show "$SEED"

@@ -1,19 +1,23 @@
 #!/bin/sh
-# `ringmaster check --mpi`: sums among all ranks, pairs of hosts that are slow, and ranks that die or stand still.
+# Tests `ringmaster check --mpi`: sums among all ranks, pairs of hosts that are slow, and ranks that
+# die or hang.
 # shellcheck disable=SC2154  # lib.sh's variables
 . "$(dirname "$0")/lib.sh"
 
 [ -x "$RINGMASTER_BIN/ringtrain" ] || skip "$RINGMASTER_BIN/ringtrain is not built"
-"$RINGMASTER_BIN/ringtrain" version | grep -q 'ranks over MPI: Open MPI' || skip "ringtrain has no MPI"
+"$RINGMASTER_BIN/ringtrain" version | grep -q 'ranks over MPI: Open MPI' ||
+    skip "ringtrain has no MPI"
 
-# narrow A B RATE: hosts A and B have a link of their own for what they send to each other, and it lets RATE through.
+# narrow A B RATE: gives hosts A and B a link of their own for their traffic to each other, limited
+# to RATE.
 narrow() {
     near=rm-${RING##*/}-$1
     far=rm-${RING##*/}-$2
     ip link add narrow netns "$near" type veth peer name narrow netns "$far" || return
     limit "$near" "10.77.0.$2" "$3" && limit "$far" "10.77.0.$1" "$3"
 }
-# limit NETWORK ADDRESS RATE: kernels have tbf, or at least htb.
+# limit NETWORK ADDRESS RATE: limits the link to ADDRESS with tbf or, where the kernel lacks it,
+# with htb.
 limit() {
     ip -n "$1" link set narrow up && ip -n "$1" route add "$2/32" dev narrow || return
     tc -n "$1" qdisc add dev narrow root tbf rate "$3" burst 32kbit latency 400ms 2>/dev/null ||
@@ -33,12 +37,17 @@ all_pairs_are_good() {
     all_end "$PATIENCE" 0 $everyone || return
     log=$(hosts log 1)
     echo "$log" | grep -v ' info ' | sed 's/^/  /'
-    check "what sums is told" prints "$log" '^all-reduce of f32 by Open MPI v.*: 3 hosts, 6 ranks; time of one and its bus bandwidth$'
-    for host in $everyone; do check "within host $host" prints "$log" "^within algo-$host, 2 ranks .* us .* GB/s$"; done
+    check "what sums is told" prints "$log" \
+        '^all-reduce of f32 by Open MPI v.*: 3 hosts, 6 ranks; time of one and its bus bandwidth$'
+    for host in $everyone; do
+        check "within host $host" prints "$log" "^within algo-$host, 2 ranks .* us .* GB/s$"
+    done
     for pair in '1 algo-2' '1 algo-3' '2 algo-3'; do
         check "pair $pair" prints "$log" "^  ok     algo-$pair  .* us .* GB/s$"
     done
-    for size in '8 B' '32 KiB' '16 MiB'; do check "all ranks, $size" prints "$log" "^ *$size .* us .* GB/s$"; done
+    for size in '8 B' '32 KiB' '16 MiB'; do
+        check "all ranks, $size" prints "$log" "^ *$size .* us .* GB/s$"
+    done
     check "the verdict" prints "$log" '^all sums are right, and no pair is slow$'
     check "nothing failed" [ ! -e "$(hosts opt 1)/output/failure" ]
 }
@@ -47,7 +56,7 @@ a_program_reads_the_findings() {
     ring 2
     start_all -e RINGMASTER_RESTARTS=3 -- ringmaster check --mpi --json
     all_end "$PATIENCE" 0 $everyone || return
-    # What the first host prints besides its own words is one value.
+    # Apart from log lines, the first host prints one JSON value.
     hosts log 1 | grep -vE '^[0-9-]+T[0-9:.]+Z ' | python3 -c '
 import json, sys
 found = json.load(sys.stdin)
@@ -59,8 +68,12 @@ for one in found["sizes"] + [pair["latency"], pair["transfer"]]:
     assert one["wrong"] == 0 and one["ranks"] == 2 and one["microseconds"] > 0, one
     bus = one["bytes"] / (one["microseconds"] / 1e6) * 2 * (2 - 1) / 2
     assert abs(bus / one["bus_bytes_per_second"] - 1) < 1e-6, one
-assert [one["bytes"] for one in found["sizes"]][:3] == [8, 1024, 32768], found["sizes"]' 2>&1 | sed 's/^/  /' |
-        { read -r fault && check "the findings: $fault" false; check "the findings are one value" true; }
+assert [one["bytes"] for one in found["sizes"]][:3] == [8, 1024, 32768], found["sizes"]' 2>&1 |
+        sed 's/^/  /' |
+        {
+            read -r fault && check "the findings: $fault" false
+            check "the findings are one value" true
+        }
 }
 
 a_slow_pair_is_named() {
@@ -73,9 +86,12 @@ a_slow_pair_is_named() {
     log=$(hosts log 1)
     echo "$log" | grep -v ' info ' | sed 's/^/  /'
     check "the slow one" prints "$log" '^  slow   algo-2 algo-3 .* % of what other pairs reach$'
-    for other in 2 3; do check "algo-1 and algo-$other are good" prints "$log" "^  ok     algo-1 algo-$other "; done
+    for other in 2 3; do
+        check "algo-1 and algo-$other are good" prints "$log" "^  ok     algo-1 algo-$other "
+    done
     for host in $everyone; do
-        check "host $host has the reason" grep -q 'algo-2 and algo-3 are slow together' "$(hosts opt "$host")/output/failure"
+        check "host $host has the reason" \
+            grep -q 'algo-2 and algo-3 are slow together' "$(hosts opt "$host")/output/failure"
     done
     check "in time" at_most "$(($(now_ms) - began))" 60000
 }
@@ -83,7 +99,8 @@ a_slow_pair_is_named() {
 a_rank_that_dies_is_named() {
     can_limit || return
     ring 3
-    check "the link between algo-2 and algo-3 is narrow" narrow 2 3 20mbit || return # so that it takes a while
+    # The narrow link makes the check take long enough to be interrupted.
+    check "the link between algo-2 and algo-3 is narrow" narrow 2 3 20mbit || return
     start_all -- ringmaster check --mpi
     check "ranks run" wait_for "$PATIENCE" trainer_of 2 || return
     sleep 1.5
@@ -107,7 +124,8 @@ a_rank_that_stands_still_ends_the_check() {
     hosts log 1 | grep -E 'no end|error' | sed 's/^/  /'
 }
 
-# Seven rounds of four pairs each. On a machine that others use, too, a pair may really be slow.
+# There are seven rounds of four pairs each. On a shared machine a pair may really be slow, so exit
+# code 72 is accepted, too.
 eight_hosts_take_less_than_a_minute() {
     ring 8
     began=$(now_ms)
@@ -130,14 +148,17 @@ wrong_words_are_refused() {
     ring 1
     for words in '--mpi --nccl' '--mpi train' '--mpj'; do
         # shellcheck disable=SC2086  # words
-        check "check $words" equal "$("$RINGMASTER_BIN/ringmaster" check $words >/dev/null 2>&1; echo $?)" 64
+        check "check $words" equal \
+            "$("$RINGMASTER_BIN/ringmaster" check $words >/dev/null 2>&1; echo $?)" 64
     done
     hosts start 1 -- ringmaster check --mpi
     all_end "$PATIENCE" 65 1
-    check "a single rank is told" prints "$(hosts log 1)" 'check-comm sums among several ranks, and this is the only one'
+    check "a single rank is told" prints "$(hosts log 1)" \
+        'check-comm sums among several ranks, and this is the only one'
 }
 
-CASES=${CASES:-all_pairs_are_good a_program_reads_the_findings a_slow_pair_is_named a_rank_that_dies_is_named
-    a_rank_that_stands_still_ends_the_check eight_hosts_take_less_than_a_minute wrong_words_are_refused}
+CASES=${CASES:-all_pairs_are_good a_program_reads_the_findings a_slow_pair_is_named
+    a_rank_that_dies_is_named a_rank_that_stands_still_ends_the_check
+    eight_hosts_take_less_than_a_minute wrong_words_are_refused}
 run_cases
 finish

@@ -1,12 +1,13 @@
 #!/bin/sh
-# A selection of the system tests on containers, which have no rights (lib.sh), some of it as root once more, as SageMaker
-# starts containers; and the job of docker/compose.yml. FULL=1 runs all of them; REPEAT as in lib.sh.
+# Runs a selection of the system tests on unprivileged containers (lib.sh), some of it once more as
+# root, as SageMaker starts containers; and the job of docker/compose.yml. FULL=1 runs whole test
+# scripts, and more of them; REPEAT has the same meaning as in lib.sh.
 # shellcheck disable=SC2154  # engine.sh's variables
 set -u
 # shellcheck source=/dev/null
 . "$(dirname "$0")/engine.sh"
 left_out=
-# What a step has skipped makes the whole skipped, unless something has failed.
+# A step that skips anything makes this script end with 77, unless another one has failed.
 step() {
     echo "-- $*"
     code=0
@@ -18,7 +19,8 @@ step() {
     esac
 }
 
-# The job of docker/compose.yml, smaller: its code is the job's, for success and for a failure.
+# compose EDIT CODE: runs a smaller job of docker/compose.yml, changed by sed's EDIT; compose has to
+# end with the job's exit code, CODE.
 compose() {
     composer=$(composer) || { echo "skipped: no compose"; return 77; }
     file=$(mktemp --suffix=.yml "$top/build/compose.XXXXXX")
@@ -30,7 +32,10 @@ compose() {
     got=$?
     # shellcheck disable=SC2086  # two words
     $composer -p "ringmaster-test" -f "$file" down >/dev/null 2>&1
-    [ "$got" -eq "$2" ] || { echo "FAILED: compose ended with $got, not $2"; tail -n 30 "$file.log"; }
+    [ "$got" -eq "$2" ] || {
+        echo "FAILED: compose ended with $got, not $2"
+        tail -n 30 "$file.log"
+    }
     rm -f "$file" "$file.log"
     [ "$got" -eq "$2" ]
 }
@@ -53,7 +58,8 @@ if [ -n "${FULL:-}" ]; then
     done
     step env REPEAT=1 sh "$system/test_foreign.sh"
 else
-    step env CASES='every_rank_knows_its_place ranks_meet_by_mpi ringtrain_trains' sh "$system/test_job.sh"
+    step env CASES='every_rank_knows_its_place ranks_meet_by_mpi ringtrain_trains' \
+        sh "$system/test_job.sh"
     step env UNPRIVILEGED= CASES='ranks_meet_by_mpi ringtrain_trains' sh "$system/test_job.sh"
     step env CASES='hosts_have_no_rights a_lost_host_is_told' sh "$system/test_rights.sh"
     step env CASES='one_host_has_another_key a_port_is_busy' sh "$system/test_bad_input.sh"

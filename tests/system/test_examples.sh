@@ -1,6 +1,6 @@
 #!/bin/sh
-# What examples/ says fits what the programs read and print: metric definitions, hyperparameters,
-# names. Manifests run as jobs in test_platforms.sh.
+# Tests that examples/ fits what the programs read and print: metric definitions, hyperparameters,
+# names. test_platforms.sh runs the manifests as jobs.
 # shellcheck disable=SC2154
 . "$(dirname "$0")/lib.sh"
 
@@ -11,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 "$RINGMASTER_BIN/ringmaster" metrics >"$work/metrics.json"
 [ ! -x "$RINGMASTER_BIN/ringtrain" ] || "$RINGMASTER_BIN/ringtrain" train --help >"$work/flags"
 
-# every FILE: its metric definitions are ours, and its hyperparameters are flags.
+# every FILE: its metric definitions are those of ringmaster, and its hyperparameters are flags.
 every() {
     check "$1 fits" python3 - "$sagemaker/$1" "$work" <<'END'
 import json, pathlib, sys
@@ -19,7 +19,8 @@ job = json.loads(pathlib.Path(sys.argv[1]).read_text())
 work = pathlib.Path(sys.argv[2])
 ours = {m["Name"]: m["Regex"] for m in json.loads((work / "metrics.json").read_text())}
 definition = job.get("TrainingJobDefinition", job)
-metrics = {m["Name"]: m["Regex"] for m in definition["AlgorithmSpecification"]["MetricDefinitions"]}
+metrics = {m["Name"]: m["Regex"]
+           for m in definition["AlgorithmSpecification"]["MetricDefinitions"]}
 assert metrics, "no metrics"
 for name, regex in metrics.items():
     assert ours.get(name) == regex, f"{name}: {regex!r} is not ours"
@@ -40,14 +41,15 @@ END
 }
 
 jobs_and_tuning() {
-    [ -e "$work/flags" ] || skip_case "hyperparameters are held against no flags: ringtrain is not built"
+    [ -e "$work/flags" ] ||
+        skip_case "hyperparameters are held against no flags: ringtrain is not built"
     for job in "$sagemaker"/create-*.json; do
         every "$(basename "$job")"
     done
 }
 
-# By the service's own description of its requests, as its library has it, and what that does not say:
-# who mounts a file system needs a network that reaches it, and hosts copy nothing of it.
+# The requests are valid by the service's own model in botocore. What that does not check: a job
+# that mounts a file system needs a network that reaches it, and does not copy its contents.
 requests_are_the_service_s() {
     python=
     for each in python3 "$top/build/moto/bin/python"; do
@@ -62,7 +64,8 @@ sources = set()
 for path in sys.argv[1:]:
     request = json.loads(pathlib.Path(path).read_text())
     tuning = "HyperParameterTuningJobName" in request
-    shape = service.operation_model("CreateHyperParameterTuningJob" if tuning else "CreateTrainingJob").input_shape
+    shape = service.operation_model(
+        "CreateHyperParameterTuningJob" if tuning else "CreateTrainingJob").input_shape
     report = botocore.validate.ParamValidator().validate(request, shape)
     assert not report.has_errors(), f"{path}: {report.generate_report()}"
     job = request.get("TrainingJobDefinition", request)
@@ -71,15 +74,18 @@ for path in sys.argv[1:]:
     for channel in job["InputDataConfig"]:
         (kind, source), = channel["DataSource"].items()
         sources.add(source.get("FileSystemType", "S3"))
-        known = service.shape_for("FileSystemType").enum + service.shape_for("FileSystemAccessMode").enum
+        known = (service.shape_for("FileSystemType").enum
+                 + service.shape_for("FileSystemAccessMode").enum)
         if kind == "FileSystemDataSource":
             assert job.get("VpcConfig"), f"{path}: a file system without a network"
-            assert source["FileSystemType"] in known and source["FileSystemAccessMode"] in known, path
+            assert (source["FileSystemType"] in known
+                    and source["FileSystemAccessMode"] in known), path
             assert source["DirectoryPath"].startswith("/"), path
             assert job["AlgorithmSpecification"]["TrainingInputMode"] == "File", path
 assert sources == {"S3", "EFS", "FSxLustre"}, sources
 END
-    check "job definitions are well-formed" "$python" - "$top"/examples/aws-batch/job-definition*.json <<'END'
+    check "job definitions are well-formed" \
+        "$python" - "$top"/examples/aws-batch/job-definition*.json <<'END'
 import json, pathlib, sys
 import botocore.session, botocore.validate
 service = botocore.session.get_session().get_service_model("batch")
@@ -95,8 +101,8 @@ for path in sys.argv[1:]:
 END
 }
 
-# Each request has a variant with GPUs: the same job but for its names, its image, types, batches and
-# machines; and the guide's table says how many ranks follow from them.
+# Each request has a variant with GPUs: the same job except for its names, image, data types, batch
+# sizes and machines. The guide's table states the number of ranks of each.
 every_job_has_a_variant_with_gpus() {
     check "variants with GPUs" python3 - "$top" <<'END'
 import json, pathlib, re, sys
@@ -113,7 +119,8 @@ def leaves(value, place=""):
     else:
         yield place, value
 
-MAY_DIFFER = re.compile(r"(JobName|jobDefinitionName|CheckpointConfig\.S3Uri|TrainingImage|InstanceType"
+MAY_DIFFER = re.compile(
+    r"(JobName|jobDefinitionName|CheckpointConfig\.S3Uri|TrainingImage|InstanceType"
     r"|InstanceCount|HyperParameters\.(dtype|batch-size)|container\.(image|command\[\d+\]"
     r"|resourceRequirements\[\d+\]\.\w+|linuxParameters\.sharedMemorySize))$")
 
@@ -123,7 +130,8 @@ def compare(plain, variant):
         same = one.get(place) == other.get(place)
         assert same or MAY_DIFFER.search(place), f"{variant.name}: {place} differs"
     image = [v for k, v in other.items() if k.endswith(("TrainingImage", "container.image"))]
-    assert image and all(i.endswith("/ringmaster:cuda") for i in image), f"{variant.name}: {image}"
+    assert image and all(i.endswith("/ringmaster:cuda") for i in image), \
+        f"{variant.name}: {image}"
 
 plain = [p for p in sorted(examples.glob("sagemaker/create-*.json")) if not p.stem.endswith("-gpu")]
 assert len(plain) == 4, plain
@@ -148,7 +156,7 @@ assert '{"type": "GPU", "value": "8"}' in variant.read_text()
 END
 }
 
-# With a docker that only says how it was called.
+# The `docker` of this case only prints its arguments.
 several_machines_give_their_gpus() {
     mkdir -p "$work/bin"
     printf '#!/bin/sh\nprintf "%%s\\n" "$@"\n' >"$work/bin/docker"
@@ -163,25 +171,27 @@ several_machines_give_their_gpus() {
     done
 }
 
-# As Compose reads both files, each container has a GPU of its own.
+# When Compose reads both files, each container has a GPU of its own.
 compose_gives_each_container_a_gpu() {
     for composer in 'docker compose' docker-compose ''; do
         [ -z "$composer" ] || $composer version >/dev/null 2>&1 && break
     done
     [ -n "$composer" ] || { skip_case "no compose"; return; }
     # shellcheck disable=SC2086  # two words
-    $composer -f "$top/docker/compose.yml" -f "$top/docker/compose-gpu.yml" config >"$work/composed" 2>&1
+    $composer -f "$top/docker/compose.yml" -f "$top/docker/compose-gpu.yml" config \
+        >"$work/composed" 2>&1
     check "compose reads both" equal $? 0
     check "three containers with a GPU each" equal \
         "$(grep -A 1 'device_ids:' "$work/composed" | tr -dc 0-9)" 012
 }
 
-# Both scripts with both JSONs, on an SDK that only says how it was called: by names that the SDKs' own
-# classes have, and with what the JSON says.
+# Both scripts run with each JSON file on an SDK that only records its calls: they use names that
+# the SDKs' own classes have, and pass what the JSON file contains.
 scripts_ask_for_what_the_job_has() {
     for script in estimator model_trainer; do
         for job in create-training-job create-file-system-job create-training-job-gpu; do
-            check "$script.py asks for $job.json" python3 - "$sagemaker/$script.py" "$job.json" <<'END'
+            check "$script.py asks for $job.json" \
+                python3 - "$sagemaker/$script.py" "$job.json" <<'END'
 import json, pathlib, runpy, sys, types
 
 path, name = sys.argv[1:]
@@ -200,21 +210,27 @@ def recorder(called, *known):
         def fit(self, inputs):
             calls["inputs"] = inputs
         def train(self, input_data_config):
-            calls["inputs"] = {i.named["channel_name"]: i.named["data_source"] for i in input_data_config}
+            calls["inputs"] = {i.named["channel_name"]: i.named["data_source"]
+                               for i in input_data_config}
     return Recorder
 
 FILES = "file_system_id file_system_type directory_path file_system_access_mode".split()
 classes = {
-    "sagemaker.estimator": {"Estimator": "image_uri role instance_count instance_type volume_size max_run input_mode"
-        " output_path checkpoint_s3_uri hyperparameters metric_definitions subnets security_group_ids".split()},
+    "sagemaker.estimator": {
+        "Estimator": "image_uri role instance_count instance_type volume_size max_run input_mode"
+        " output_path checkpoint_s3_uri hyperparameters metric_definitions"
+        " subnets security_group_ids".split()},
     "sagemaker.inputs": {"TrainingInput": ["s3_data"], "FileSystemInput": FILES},
     "sagemaker.core.shapes": {"MetricDefinition": ["name", "regex"]},
     "sagemaker.core.training.configs": {
-        "CheckpointConfig": ["s3_uri"], "OutputDataConfig": ["s3_output_path"], "FileSystemDataSource": FILES,
+        "CheckpointConfig": ["s3_uri"], "OutputDataConfig": ["s3_output_path"],
+        "FileSystemDataSource": FILES,
         "Compute": ["instance_type", "instance_count", "volume_size_in_gb"],
-        "InputData": ["channel_name", "data_source"], "Networking": ["subnets", "security_group_ids"],
+        "InputData": ["channel_name", "data_source"],
+        "Networking": ["subnets", "security_group_ids"],
         "StoppingCondition": ["max_runtime_in_seconds"]},
-    "sagemaker.train.model_trainer": {"ModelTrainer": "training_image role training_input_mode compute networking"
+    "sagemaker.train.model_trainer": {
+        "ModelTrainer": "training_image role training_input_mode compute networking"
         " stopping_condition output_data_config checkpoint_config hyperparameters".split()},
 }
 for module, content in classes.items():
@@ -228,7 +244,8 @@ runpy.run_path(path)
 job = json.loads(pathlib.Path(path).with_name(name).read_text())
 whole = calls.get("Estimator") or calls["ModelTrainer"]
 assert whole.named["hyperparameters"] == job["HyperParameters"]
-network = whole.named if whole.called == "Estimator" else getattr(whole.named["networking"], "named", {})
+network = (whole.named if whole.called == "Estimator"
+           else getattr(whole.named["networking"], "named", {}))
 for key, theirs in ("subnets", "Subnets"), ("security_group_ids", "SecurityGroupIds"):
     assert network.get(key) == job.get("VpcConfig", {}).get(theirs), (key, network)
 assert list(calls["inputs"]) == [c["ChannelName"] for c in job["InputDataConfig"]]
@@ -245,14 +262,16 @@ END
     done
 }
 
-# What docs/guides/uploads.md says that uploads need, each of the resource that it is about.
+# The role allows each action that docs/guides/uploads.md lists for uploads, on its resource.
 the_role_may_do_what_uploads_need() {
-    check "the stack's role may" python3 - "$top/docs/guides/uploads.md" "$sagemaker/stack.yaml" <<'END'
+    check "the stack's role may" \
+        python3 - "$top/docs/guides/uploads.md" "$sagemaker/stack.yaml" <<'END'
 import pathlib, re, sys
 guide, stack = (pathlib.Path(p).read_text() for p in sys.argv[1:])
 stack = stack.split("\n  Hosts:\n")[0]  # the jobs' role; others follow
 named = set(re.findall(r"`(s3:\w+)`", guide))
-assert {"s3:AbortMultipartUpload", "s3:ListMultipartUploadParts", "s3:ListBucketMultipartUploads"} <= named, named
+assert {"s3:AbortMultipartUpload", "s3:ListMultipartUploadParts",
+        "s3:ListBucketMultipartUploads"} <= named, named
 of_objects, of_bucket = ("${Bucket.Arn}/*", "!GetAtt Bucket.Arn")
 allowed = {}
 for statement in stack.split("- Effect: Allow")[1:]:
@@ -261,12 +280,13 @@ for statement in stack.split("- Effect: Allow")[1:]:
         allowed[action] = resource.group(1)
 assert named <= set(allowed), f"docs/guides/uploads.md names {named - set(allowed)}"
 for action, resource in allowed.items():
-    assert resource == (of_bucket if action.startswith("s3:ListBucket") else of_objects), (action, resource)
+    assert resource == (of_bucket if action.startswith("s3:ListBucket") else of_objects), \
+        (action, resource)
 END
 }
 
-# The dashboard is JSON, shows metrics that are there, of the examples' job and tuning, and among them
-# what the tuning is after.
+# The dashboard is valid JSON and shows existing metrics of the examples' jobs and tuning, including
+# the tuning's objective.
 dashboard() {
     check "the dashboard is whole" python3 - "$sagemaker" "$work" <<'END'
 import json, pathlib, re, sys
@@ -274,13 +294,15 @@ sagemaker, work = map(pathlib.Path, sys.argv[1:])
 stack = (sagemaker / "stack.yaml").read_text()
 parameters = dict(re.findall(r"^  (\w+):\n    Type: String\n    Default: (\S+)$", stack, re.M))
 body = re.search(r"DashboardBody: !Sub \|\n(.*?)^\w", stack, re.M | re.S).group(1)
-body = re.sub(r"\$\{(\w+)\}", lambda m: parameters[m.group(1)], body.replace("${AWS::Region}", "us-east-1"))
+body = re.sub(r"\$\{(\w+)\}", lambda m: parameters[m.group(1)],
+              body.replace("${AWS::Region}", "us-east-1"))
 ours = {m["Name"] for m in json.loads((work / "metrics.json").read_text())}
 shown, searched = set(), set()
 for widget in json.loads(body)["widgets"]:
     for metric in widget["properties"]["metrics"]:
         if isinstance(metric[0], dict):
-            name, tuning = re.search(r'MetricName="([^"]+)" (\S+)\'', metric[0]["expression"]).groups()
+            name, tuning = re.search(r'MetricName="([^"]+)" (\S+)\'',
+                                     metric[0]["expression"]).groups()
             searched.add((name, tuning))
         else:
             name = metric[1]
@@ -293,22 +315,25 @@ assert {j for _, j in shown} == {job["TrainingJobName"] for job in jobs}, shown
 for job in jobs:
     sent = {m["Name"] for m in job["AlgorithmSpecification"]["MetricDefinitions"]}
     assert {m for m, j in shown if j == job["TrainingJobName"]} <= sent, (shown, sent)
-objective = tuning["HyperParameterTuningJobConfig"]["HyperParameterTuningJobObjective"]["MetricName"]
+objective = tuning["HyperParameterTuningJobConfig"][
+    "HyperParameterTuningJobObjective"]["MetricName"]
 assert (objective, tuning["HyperParameterTuningJobName"]) in searched, searched
 END
 }
 
-# Its first Dockerfile is that of an example which test_frameworks.sh builds.
+# The README's first Dockerfile is that of an example that test_frameworks.sh builds.
 the_readme_shows_an_example() {
-    check "it is PyTorch's" equal "$(sed -n '/^```Dockerfile$/,/^```$/p' "$top/README.md" | sed '1d;/^```$/,$d')" \
+    check "it is PyTorch's" equal \
+        "$(sed -n '/^```Dockerfile$/,/^```$/p' "$top/README.md" | sed '1d;/^```$/,$d')" \
         "$(cat "$top/examples/pytorch/Dockerfile")"
     for example in pytorch lightning jax mpi; do
         check "$example has five lines" equal "$(wc -l <"$top/examples/$example/Dockerfile")" 5
     done
 }
 
-CASES=${CASES:-the_readme_shows_an_example jobs_and_tuning requests_are_the_service_s every_job_has_a_variant_with_gpus
-    several_machines_give_their_gpus compose_gives_each_container_a_gpu scripts_ask_for_what_the_job_has
+CASES=${CASES:-the_readme_shows_an_example jobs_and_tuning requests_are_the_service_s
+    every_job_has_a_variant_with_gpus several_machines_give_their_gpus
+    compose_gives_each_container_a_gpu scripts_ask_for_what_the_job_has
     the_role_may_do_what_uploads_need dashboard}
 run_cases
 finish

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Python programs that fail on one of three hosts in ways that hide why: what the failure file says of it on all of them.
-# With the direct launcher, or with another one (LAUNCHER).
+# Tests Python programs that fail on one of three hosts in ways that hide the reason: which one the
+# failure files of all hosts report. The launcher is the direct one, or another one (LAUNCHER).
 # shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"
 LAUNCHER=${LAUNCHER:-direct}
 command -v python3 >/dev/null || skip "no python3"
 
-# What all programs begin with: eight lines.
+# All programs begin with these eight lines.
 begins='import atexit, json, os, sys, threading, time, traceback
 rank = int(os.environ["RANK"])
 bad = rank == 2
@@ -16,7 +16,8 @@ def others_wait(seconds=100):
 def fail():
     os.makedirs("/dev/null/no/such")
 '
-# run PROGRAM [-e NAME=VALUE]...: line 8 calls a library that raises an exception.
+# run PROGRAM [-e NAME=VALUE]...: runs PROGRAM after those lines. In line 8, fail() calls a library
+# that raises an exception.
 run() {
     ring 3
     code_file train.py "$begins$1"
@@ -33,13 +34,14 @@ fail()'
     all_name "$raised" $everyone
 }
 
-# As @record of PyTorch does it, which then says nothing itself.
+# PyTorch's @record writes such an error file, and prints nothing itself.
 the_line_in_an_error_file_is_the_program_s_own() {
     run 'others_wait()
 try:
     fail()
 except Exception as e:
-    told = {"message": type(e).__name__ + ": " + str(e), "extraInfo": {"py_callstack": traceback.format_exc()}}
+    told = {"message": type(e).__name__ + ": " + str(e),
+            "extraInfo": {"py_callstack": traceback.format_exc()}}
     with open(os.environ["TORCHELASTIC_ERROR_FILE"], "w") as f:
         json.dump({"message": told}, f)
     sys.exit(1)'
@@ -62,10 +64,12 @@ a_silent_exit_is_told_as_that() {
 sys.exit(3)'
     all_end "$PATIENCE" 3 $everyone || return
     all_name 'program: algo-3 rank 2: exited with 3' $everyone
-    for host in $everyone; do check "no exception is told" lacks "$(failure_of "$host")" 'exception' || return; done
+    for host in $everyone; do
+        check "no exception is told" lacks "$(failure_of "$host")" 'exception' || return
+    done
 }
 
-# The others fail first, for want of it.
+# The other ranks fail first, as they need the rank that has ended.
 a_rank_that_has_ended_too_early_is_told() {
     run 'if bad:
     open(folder + "/gone", "w")
@@ -77,7 +81,9 @@ raise ConnectionError("Connection reset by peer")'
     all_end "$PATIENCE" 1 $everyone || return
     all_name 'program: algo-1 rank 0: exited with 1' $everyone
     all_name 'ended with 0: rank 2 on algo-3, ' $everyone
-    all_name 'exception: ConnectionError: Connection reset by peer (/opt/ml/code/train.py, line 15)' $everyone
+    all_name \
+        'exception: ConnectionError: Connection reset by peer (/opt/ml/code/train.py, line 15)' \
+        $everyone
 }
 
 a_rank_that_hangs_after_its_exception_is_told() {
@@ -91,13 +97,15 @@ raise TimeoutError("the others have not come")'
     all_name 'exception: TimeoutError: the others have not come' $everyone
 }
 
-# The main thread waits for ever, and so do the others: the warning names what has failed.
+# The main thread waits forever, and so do the other ranks: the warning names the exception of the
+# thread that has failed.
 a_thread_that_has_failed_is_told() {
     run 'print("begun", flush=True)
 if bad:
     threading.Thread(target=fail).start()
 threading.Event().wait()'
-    check "the job stands still" wait_for "$PATIENCE" says 1 "it has not ended after its exception, NotADirectoryError" || return
+    check "the job stands still" wait_for "$PATIENCE" \
+        says 1 "it has not ended after its exception, NotADirectoryError" || return
     check "it is rank 2" says 1 'rank 2 on algo-3'
     hosts stop 1
     all_end "$PATIENCE" 143 $everyone
@@ -112,10 +120,13 @@ fail()'
     all_name 'stderr: the program closed or redirected it ' $everyone
 }
 
-# The rank itself lives, and says only that one of its workers is gone.
+# The rank itself is not killed, and reports only that one of its worker processes is gone.
 a_worker_without_memory_is_told() {
     ring 3
-    [ "$DRIVER" = ns ] && control_group memory 300M || { skip_case "no control group for memory here"; return; }
+    [ "$DRIVER" = ns ] && control_group memory 300M || {
+        skip_case "no control group for memory here"
+        return
+    }
     code_file train.py "$begins"'others_wait()
 from concurrent.futures import ProcessPoolExecutor
 def eats():
@@ -129,12 +140,17 @@ ProcessPoolExecutor(1).submit(eats).result()'
         hosts start "$host" -p "$bounds" -- train -- python3 /opt/ml/code/train.py "$share"
     done
     all_end "$PATIENCE" 1 $everyone || return
-    all_name 'program: algo-3 rank 2: exited with 1; out of memory: the kernel killed a process of this container' $everyone
-    all_name 'exception: concurrent.futures.process.BrokenProcessPool: A process in the process pool was terminated' $everyone
+    all_name \
+        'program: algo-3 rank 2: exited with 1; out of memory: the kernel killed a process of this container' \
+        $everyone
+    all_name \
+        'exception: concurrent.futures.process.BrokenProcessPool: A process in the process pool was terminated' \
+        $everyone
     all_name '(/opt/ml/code/train.py, line 15)' $everyone
 }
 
-# As `python3 train.py 2>&1 | tee log` in a script: the code is that of tee. The job cannot know better, and says so.
+# In `python3 train.py 2>&1 | tee log`, the exit code is that of tee. Ringmaster cannot know better,
+# and logs a warning.
 a_code_that_a_pipe_hides_is_doubted() {
     ring 3
     code_file train.py "$begins"'bad and fail()'
@@ -142,10 +158,11 @@ a_code_that_a_pipe_hides_is_doubted() {
     all_end "$PATIENCE" 0 $everyone || return
     check "it is doubted" holds "$(hosts log 3)" \
         "warning algo-3: rank 2 ended with 0, and its last words are an exception: ${raised#exception: }"
-    check "the others are not" lacks "$(hosts log 1)$(hosts log 2)" 'its last words are an exception'
+    check "the others are not" \
+        lacks "$(hosts log 1)$(hosts log 2)" 'its last words are an exception'
 }
 
-# It has a session of its own, and the output of its rank.
+# The daemon has a session of its own, and keeps its rank's output open.
 a_daemon_holds_nothing_up() {
     run 'others_wait()
 if os.fork() == 0:
@@ -163,10 +180,10 @@ fail()'
 CASES=${CASES:-the_line_is_the_program_s_own the_line_in_an_error_file_is_the_program_s_own
     what_python_ignores_at_its_end_is_not_the_reason a_silent_exit_is_told_as_that
     a_rank_that_has_ended_too_early_is_told a_rank_that_hangs_after_its_exception_is_told
-    a_thread_that_has_failed_is_told standard_error_that_is_closed_is_told a_worker_without_memory_is_told
-    a_code_that_a_pipe_hides_is_doubted a_daemon_holds_nothing_up}
+    a_thread_that_has_failed_is_told standard_error_that_is_closed_is_told
+    a_worker_without_memory_is_told a_code_that_a_pipe_hides_is_doubted a_daemon_holds_nothing_up}
 
-# After each case.
+# lib.sh calls this after each case.
 case_ends() { nothing_is_left; }
 run_cases
 finish

@@ -1,11 +1,12 @@
 #!/bin/sh
-# Jobs whose first host is lost and that go on under the next one: once, and never twice at the same time.
-# Three hosts; RINGMASTER_LONG=1 adds five and eight.
-# shellcheck disable=SC2154,SC2016,SC2034  # lib.sh's and following.sh's variables; scripts that the hosts expand
+# Tests jobs that lose their first host and go on under the next one: once, and never in two
+# attempts at the same time. Rings have three hosts; RINGMASTER_LONG=1 adds five and eight.
+# shellcheck disable=SC2154,SC2016,SC2034  # variables of lib.sh and following.sh; hosts' scripts
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/following.sh"
 
-# The same (FOLLOW_MS) where some do not come: a lease more, or the next candidate's turn.
+# This is FOLLOW_MS, in seconds, where some hosts do not come, which takes one more lease or the
+# next candidate's turn.
 APART_S=60
 
 the_first_host_is_killed() {
@@ -26,7 +27,7 @@ another_host_is_killed() {
     check "one attempt at a time" never_two
 }
 
-# The end of ringmaster says nothing of its ranks there.
+# Where ringmaster is not PID 1, its ranks may outlive it: the other hosts wait for the lease.
 ringmaster_is_not_the_first_process() {
     for gone in 1 3; do
         begin 3 -- sh -c 'train -- sh -c "$1"; exit $?' sh "$works"
@@ -42,11 +43,12 @@ ringmaster_is_not_the_first_process() {
     done
 }
 
-# Its connections are reset, which says nothing of it.
+# The connections of host 3 are reset, which does not prove that its ranks have ended.
 a_host_is_shut_off_by_resets() {
     begin_work 3 || return
     fault_begins
-    nsenter -t "$(hosts pid 3)" -n iptables --wait -A INPUT -i eth0 -p tcp -j REJECT --reject-with tcp-reset
+    nsenter -t "$(hosts pid 3)" -n \
+        iptables --wait -A INPUT -i eth0 -p tcp -j REJECT --reject-with tcp-reset
     check "it is lost" wait_for "$PATIENCE" says 1 'algo-3 is lost' || return
     check "the lease is waited for" lacks "$(hosts log 1)" 'attempt 2 begins'
     sleep 8
@@ -57,8 +59,8 @@ a_host_is_shut_off_by_resets() {
     hosts kill 3
 }
 
-# Nothing has begun that another host could go on with: who has joined leaves at once, with failover or without, and
-# started anew the hosts meet as at a beginning.
+# No attempt has begun that another host could go on with: a host that has joined leaves at once,
+# with failover or without, and the restarted hosts meet as they did at first.
 the_first_host_is_killed_while_hosts_gather() {
     for failover in 0 1; do
         ring_that_shares 3
@@ -74,15 +76,16 @@ the_first_host_is_killed_while_hosts_gather() {
     done
 }
 
-# Training goes on from the checkpoint, and the new first host has the model.
+# Training resumes from the checkpoint, and the new first host has the model.
 the_first_host_of_a_training_is_killed() {
     ring_that_shares 3
     for host in $everyone; do
         hold=
         [ "$host" = 1 ] || hold=$(held 6)
         # shellcheck disable=SC2086  # words
-        begin_one "$host" $hold -- train --data synthetic --synthetic-images 120 --model resnet20 --image-size 32 \
-            --batch-size 8 --epochs 5 --eval-every 0 --report-every 1 --resume none --checkpoint-dir /opt/ml/checkpoints
+        begin_one "$host" $hold -- train --data synthetic --synthetic-images 120 --model resnet20 \
+            --image-size 32 --batch-size 8 --epochs 5 --eval-every 0 --report-every 1 \
+            --resume none --checkpoint-dir /opt/ml/checkpoints
     done
     check "there is a checkpoint" wait_for "$PATIENCE" has_checkpoint || return
     hosts kill 1
@@ -106,13 +109,15 @@ the_first_host_is_cut_off() {
     check "one attempt at a time" never_two
 }
 
-# The new master is one in full: it tries again, and a stop of any host reaches all.
+# The new master has all duties of a master: it restarts the job, and a stop of any host reaches
+# all hosts.
 the_new_master_tries_again_and_is_stopped() {
     begin_work 3 || return
     lost hosts kill 1
     followed 2 2 || return
     : >"$share/fail-2-1"
-    check "another attempt begins" wait_for "$PATIENCE" says 2 'attempt 3 begins, with 2 ranks on 2 hosts' || return
+    check "another attempt begins" wait_for "$PATIENCE" \
+        says 2 'attempt 3 begins, with 2 ranks on 2 hosts' || return
     check "its ranks work" wait_for "$PATIENCE" works_in 3 2
     check "one attempt at a time" never_two
     hosts stop 3
@@ -120,11 +125,12 @@ the_new_master_tries_again_and_is_stopped() {
     all_name 'stopped on request at algo-3' 2 3
 }
 
-# The first attempt gets to a step that no other one gets beyond: the third under the old master, and the fourth, after
-# which no other follows, under the new one.
+# The first attempt reaches a step that no later one gets beyond. The third attempt runs under the
+# old master, and the fourth, which is the last, under the new one.
 attempts_that_get_nowhere_end_the_job_under_a_new_master_too() {
     begin 3 -- train -- sh -c '
-        printf "\1\0\0\0\0\0\0\0\5\0\0\0\0\0\0\0" | dd of="$RINGMASTER_PROGRESS" conv=notrunc 2>/dev/null
+        printf "\1\0\0\0\0\0\0\0\5\0\0\0\0\0\0\0" |
+            dd of="$RINGMASTER_PROGRESS" conv=notrunc 2>/dev/null
         [ "$RINGMASTER_ATTEMPT" = 3 ] || [ "$RANK" = 0 ] || kill -s KILL $$
     '"$works"
     check "the third attempt works" wait_for 60 works_in 3 3 || return
@@ -133,20 +139,25 @@ attempts_that_get_nowhere_end_the_job_under_a_new_master_too() {
     all_name 'attempt 4 of 6, no restart, as 3 attempts in a row got no further than step 5' 2 3
 }
 
-# Between two masters, too. They gather for a second: a stop that comes later proves nothing.
+# A stop reaches all hosts between two masters, too. Hosts gather for a second, so a stop that comes
+# later proves nothing.
 a_stop_while_hosts_gather() {
     begin_work 3 || return
     hosts kill 1
     check "the hosts gather" wait_for "$PATIENCE" says 3 'joined algo-2' || return
     fault_begins
     hosts stop 3
-    ! says 2 'attempt 2 begins' || { proves_nothing "the hosts had gathered before the stop"; return; }
+    ! says 2 'attempt 2 begins' || {
+        proves_nothing "the hosts had gathered before the stop"
+        return
+    }
     all_end "$PATIENCE" 143 2 3 || return
     within "$LEAVE_MS" 2 3
     check "no attempt followed" works_in 2 0
 }
 
-# It would make two masters of two. The first one's machine says that nobody listens there any more.
+# If one of two hosts could follow the other, there could be two masters. The first host's machine
+# answers that nothing listens at its port any more.
 of_two_hosts_none_follows() {
     begin_work 2 || return
     lost hosts kill 1
@@ -157,7 +168,7 @@ of_two_hosts_none_follows() {
     check "nobody worked on" works_in 2 0
 }
 
-# It may be the one that is cut off, and asks for the first one for a minute.
+# The second host may itself be cut off, and tries to reach the first one for a minute.
 of_two_hosts_none_follows_a_silent_one() {
     begin_work 2 || return
     hosts freeze 1
@@ -168,11 +179,12 @@ of_two_hosts_none_follows_a_silent_one() {
     hosts thaw 1
 }
 
-# Without the second one going on is going on alone, which the first one may.
+# Of two hosts, the first one may go on alone.
 of_two_hosts_the_first_goes_on() {
     begin_work 2 || return
     hosts cut 2
-    check "the first goes on" wait_for "$PATIENCE" says 1 'attempt 2 begins, with 1 rank on 1 host' || return
+    check "the first goes on" wait_for "$PATIENCE" \
+        says 1 'attempt 2 begins, with 1 rank on 1 host' || return
     check "its rank works" wait_for "$PATIENCE" works_in 2 1
     out 2
     ended_well 1
@@ -181,7 +193,8 @@ of_two_hosts_the_first_goes_on() {
 
 folders_that_are_not_shared_are_told_of() {
     ring 3
-    start_all -e RINGMASTER_RESTARTS=1 -e RINGMASTER_SHRINK=1 -e RINGMASTER_FAILOVER=1 -- train -- true
+    start_all -e RINGMASTER_RESTARTS=1 -e RINGMASTER_SHRINK=1 -e RINGMASTER_FAILOVER=1 -- \
+        train -- true
     all_end "$PATIENCE" 65 1 2 3
     all_name 'RINGMASTER_FAILOVER=1 needs one checkpoint directory shared by all hosts' 1 2 3
     all_name 'does not find the file that algo-' 1 2 3
@@ -196,7 +209,8 @@ all_hosts_need_it_alike() {
     ring 3
     mkdir "$share/checkpoints"
     for host in $everyone; do
-        set -- -e RINGMASTER_RESTARTS=1 -e RINGMASTER_SHRINK=1 -e "RINGMASTER_CHECKPOINTS=file://$share/checkpoints"
+        set -- -e RINGMASTER_RESTARTS=1 -e RINGMASTER_SHRINK=1 \
+            -e "RINGMASTER_CHECKPOINTS=file://$share/checkpoints"
         [ "$host" = 3 ] || set -- "$@" -e RINGMASTER_FAILOVER=1
         hosts start "$host" "$@" -- train -- true
     done
@@ -206,15 +220,16 @@ all_hosts_need_it_alike() {
 
 # --- more hosts -------------------------------------------------------------------------------
 
-# parted HOSTS AWAY MASTER STAY GO...: of so many hosts those from AWAY on are cut off together from the others;
-# MASTER's side goes on with STAY ranks, the hosts GO leave.
+# parted HOSTS AWAY MASTER STAY GO...: of HOSTS hosts, those from AWAY on are cut off together from
+# the others; MASTER's side goes on with STAY ranks, and the hosts GO leave.
 parted() {
     total=$1 away=$2 master=$3 left=$4
     shift 4
     begin_work "$total" || return
     # shellcheck disable=SC2046  # numbers
     hosts part $(seq "$away" "$total")
-    check "host $master goes on" wait_for 90 says "$master" "attempt [2-9] begins, with $left ranks on $left hosts" || return
+    check "host $master goes on" wait_for 90 \
+        says "$master" "attempt [2-9] begins, with $left ranks on $left hosts" || return
     check "its ranks start" wait_for "$PATIENCE" says "$master" "all $left ranks have started"
     out "$@"
     sleep 1
@@ -237,28 +252,30 @@ five_hosts_part() {
     parted 5 3 3 3 1 2
     parted 5 2 2 4 1
 }
-# Of two halves the old master's goes on.
+# Of two equal halves, the one with the old master goes on.
 eight_hosts_part() {
     parted 8 5 1 4 5 6 7 8
     parted 8 4 4 5 1 2 3
     parted 8 2 2 7 1
 }
 
-# The first two at once, and then the third.
+# The first two hosts are lost at once, and then the third.
 masters_are_lost_one_after_the_other() {
     begin_work 5 || return
     hosts kill 1
     hosts kill 2
-    check "the third goes on" wait_for "$APART_S" says 3 'attempt 2 begins, with 3 ranks on 3 hosts' || return
+    check "the third goes on" wait_for "$APART_S" \
+        says 3 'attempt 2 begins, with 3 ranks on 3 hosts' || return
     check "its ranks work" wait_for "$PATIENCE" works_in 2 3
     hosts kill 3
-    check "the fourth goes on" wait_for "$APART_S" says 4 'attempt 3 begins, with 2 ranks on 2 hosts' || return
+    check "the fourth goes on" wait_for "$APART_S" \
+        says 4 'attempt 3 begins, with 2 ranks on 2 hosts' || return
     check "its ranks work" wait_for "$PATIENCE" works_in 3 2
     ended_well 4 5
     check "one attempt at a time" never_two
 }
 
-# No part has more than half.
+# No part has more than half of the hosts.
 in_three_parts_nobody_goes_on() {
     begin_work 5 || return
     hosts part 4 5
@@ -268,7 +285,8 @@ in_three_parts_nobody_goes_on() {
 }
 
 three='the_first_host_is_killed another_host_is_killed ringmaster_is_not_the_first_process
-    a_host_is_shut_off_by_resets the_first_host_is_killed_while_hosts_gather the_first_host_of_a_training_is_killed
+    a_host_is_shut_off_by_resets the_first_host_is_killed_while_hosts_gather
+    the_first_host_of_a_training_is_killed
     the_first_host_is_cut_off the_new_master_tries_again_and_is_stopped
     attempts_that_get_nowhere_end_the_job_under_a_new_master_too
     a_stop_while_hosts_gather of_two_hosts_none_follows of_two_hosts_the_first_goes_on

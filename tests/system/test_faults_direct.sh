@@ -1,11 +1,12 @@
 #!/bin/sh
-# Faults where ranks are started without mpirun: while a shell script runs on three hosts, and some of them on 8; and some
-# while ringtrain's ranks train over TCP. All on more hosts, where there is time (faults.sh).
+# Tests faults of jobs that start ranks without mpirun: while a shell script runs on three hosts,
+# some of them on 8 hosts, and some while ringtrain's ranks train over TCP. RINGMASTER_LONG=1 tests
+# all of them, and on more hosts (faults.sh).
 export LAUNCHER=direct
 faults=$(dirname "$0")/faults.sh
 result=0
 
-# A failure counts more than what could not run.
+# The exit code of a failure replaces 77, which says that something could not run.
 run() {
     env "$@" sh "$faults"
     code=$?
@@ -20,6 +21,7 @@ if [ -n "${RINGMASTER_LONG:-}" ]; then
 else
     run WORKLOAD=sh
     run WORKLOAD=sh HOSTS=8 CASES='a_rank_exits_with_42 a_worker_is_killed the_hosts_are_parted'
-    run WORKLOAD=ringtrain CASES='a_rank_segfaults a_worker_is_killed the_master_is_killed the_master_is_stopped'
+    run WORKLOAD=ringtrain \
+        CASES='a_rank_segfaults a_worker_is_killed the_master_is_killed the_master_is_stopped'
 fi
 exit "$result"

@@ -1,17 +1,19 @@
 #!/bin/sh
-# A folder of the first host's disk reaches all hosts: verified, a second time only what has changed, and what stands against it
-# is said.
+# Tests that a folder of the first host's disk reaches all hosts: files are verified, a second job
+# fetches only what has changed, and obstacles are reported.
 # shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"
 
 [ "$DRIVER" = ns ] || skip "hosts have folders of their own here"
-[ -x "$RINGMASTER_BIN/ringmaster-transfer" ] || skip "this build fetches nothing: no libcurl, libarchive or Expat"
+[ -x "$RINGMASTER_BIN/ringmaster-transfer" ] ||
+    skip "this build fetches nothing: no libcurl, libarchive or Expat"
 
 settings="-e RINGMASTER_CHANNEL_TRAIN=first:///opt/ml/set -e RINGMASTER_READY_SECONDS=30"
-# What a host has of it: the names, and a sum over all bytes.
+# This form splits names at blanks; the one below replaces it.
 look='cd /opt/ml/input/data/train/ && find . -type f | sort | xargs cksum | cksum'
 
-# begin HOSTS: so many; the first one has a set of a large file, small ones, and odd names.
+# begin HOSTS: makes a ring of so many hosts; the first one has a set of a large file, small ones
+# with odd names, and an empty one.
 begin() {
     ring_down
     ring "$1"
@@ -23,7 +25,7 @@ begin() {
     touch -d '2020-01-02 03:04:05' "$set/train/large"
     expected=$(cd "$set" && find . -type f | sort | xargs -d '\n' cksum | cksum)
 }
-# What a host has of it: the names, and a sum over all bytes.
+# This prints a checksum over the names and bytes of the files that a host has.
 look='cd /opt/ml/input/data/train/ && find . -type f | sort | xargs -d "\n" cksum | cksum'
 
 all_have_it() {
@@ -42,7 +44,8 @@ every_host_gets_it() {
     all_have_it
     check "it is a link on the first host" [ -L "$(hosts opt 1)/input/data/train" ]
     check "it is a folder on the fifth" [ ! -L "$(hosts opt 5)/input/data/train" ]
-    check "files keep their time" equal "$(stat -c %Y "$(hosts opt 4)/input/data/train/train/large")" \
+    check "files keep their time" equal \
+        "$(stat -c %Y "$(hosts opt 4)/input/data/train/train/large")" \
         "$(stat -c %Y "$set/train/large")"
 }
 
@@ -74,9 +77,11 @@ one_host_needs_nobody() {
 
 what_stands_against_it() {
     begin 3 || return
-    start_all -e RINGMASTER_CHANNEL_TRAIN=first:///opt/ml/nothing -e RINGMASTER_READY_SECONDS=30 -- train -- true
+    start_all -e RINGMASTER_CHANNEL_TRAIN=first:///opt/ml/nothing -e RINGMASTER_READY_SECONDS=30 \
+        -- train -- true
     all_end 120 66 $everyone || return
-    check "the folder is named" holds "$(hosts log 1)" "first:///opt/ml/nothing: No such file or directory"
+    check "the folder is named" \
+        holds "$(hosts log 1)" "first:///opt/ml/nothing: No such file or directory"
     ring_down
     begin 2 || return
     start_all $settings -e RINGMASTER_SHARDED=train -- train -- true
@@ -88,7 +93,8 @@ what_stands_against_it() {
     # shellcheck disable=SC2086  # words
     start_all $settings -- train -- true
     all_end 120 0 $everyone || return
-    check "links are told" holds "$(hosts log 1)" 'train: 1 links or devices are not passed on, "link" among them'
+    check "links are told" holds "$(hosts log 1)" \
+        'train: 1 links or devices are not passed on, "link" among them'
 }
 
 a_check_tells_what_is_there() {

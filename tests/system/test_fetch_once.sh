@@ -1,12 +1,14 @@
 #!/bin/sh
-# What all hosts need is fetched from its source once, and passed on from host to host.
+# Tests that data that all hosts need is fetched from its source once, and then passed on from host
+# to host.
 # shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"
 
 [ "$DRIVER" = ns ] || skip "the server stands in the namespaces' own network"
-[ -x "$RINGMASTER_BIN/ringmaster-transfer" ] || skip "this build fetches nothing: no libcurl, libarchive or Expat"
+[ -x "$RINGMASTER_BIN/ringmaster-transfer" ] ||
+    skip "this build fetches nothing: no libcurl, libarchive or Expat"
 
-# begin HOSTS: so many, and a server that notes what it is asked for.
+# begin HOSTS: makes a ring of so many hosts, and starts a server that records its requests.
 begin() {
     ring_down
     server_down
@@ -25,12 +27,14 @@ begin() {
 settings="-e AWS_ENDPOINT_URL_S3=http://10.77.0.254:5000 -e AWS_ACCESS_KEY_ID=AKID
     -e AWS_SECRET_ACCESS_KEY=canary-of-a-secret -e RINGMASTER_CHANNEL_TRAIN=s3://bucket/set
     -e RINGMASTER_READY_SECONDS=30"
-# How long who passes nothing on is waited for: half of that.
+# How long a host waits for one that passes nothing on: half of RINGMASTER_READY_SECONDS.
 PASSING_MS=15000
 
-# With the archive of the code, which a host unpacks and removes before others ask for it.
+# The job has an archive of code, too, which a host unpacks and removes before others ask for it.
 with_code() {
-    put hyperparameters.json '{"sagemaker_program": "program.sh", "sagemaker_submit_directory": "s3://bucket/code.tar.gz"}'
+    put hyperparameters.json \
+        '{"sagemaker_program": "program.sh",
+        "sagemaker_submit_directory": "s3://bucket/code.tar.gz"}'
 }
 
 all_have_the_same() {
@@ -49,11 +53,12 @@ each_object_is_asked_for_once() {
     start_all $settings -e RINGMASTER_FETCH_ONCE=1 -- train
     all_end 120 0 $everyone || return
     all_have_the_same
-    check "the source is asked for each once" equal "$(sort "$RING/asked" | uniq -c | awk '{ print $1 }' | sort -u)" 1
+    check "the source is asked for each once" \
+        equal "$(sort "$RING/asked" | uniq -c | awk '{ print $1 }' | sort -u)" 1
     check "the source is asked for all" equal "$(wc -l <"$RING/asked")" 13
 }
 
-# Without it, so that the case above can fail.
+# Without RINGMASTER_FETCH_ONCE each host fetches everything, so the case above can fail.
 each_host_fetches_without_it() {
     begin 2 || return
     with_code
@@ -64,29 +69,31 @@ each_host_fetches_without_it() {
     check "the source is asked for each by each" equal "$(wc -l <"$RING/asked")" 26
 }
 
-# counted FIRST...: these of the hosts, as a platform that only counts them and says where the first one is.
+# counted HOST...: starts these hosts as on a platform that only counts hosts and gives the first
+# one's address.
 counted() {
     for host in "$@"; do
         rm "$(config "$host")/resourceconfig.json"
         # shellcheck disable=SC2086  # words
-        hosts start "$host" $settings -e RINGMASTER_FETCH_ONCE=1 -e PET_NNODES="$count" -e "PET_NODE_RANK=$((host - 1))" \
-            -e PET_MASTER_ADDR=10.77.0.1 -- train
+        hosts start "$host" $settings -e RINGMASTER_FETCH_ONCE=1 -e PET_NNODES="$count" \
+            -e "PET_NODE_RANK=$((host - 1))" -e PET_MASTER_ADDR=10.77.0.1 -- train
     done
 }
 
-# The fourth and the fifth ask the second one, of which the first one tells them.
+# Hosts 4 and 5 fetch from host 2, which they find through the first host.
 each_is_asked_for_once_by_hosts_that_are_counted() {
     begin 5 || return
     with_code
     counted 5 4 3 2 1
     all_end 120 0 $everyone || return
     all_have_the_same
-    check "the source is asked for each once" equal "$(sort "$RING/asked" | uniq -c | awk '{ print $1 }' | sort -u)" 1
+    check "the source is asked for each once" \
+        equal "$(sort "$RING/asked" | uniq -c | awk '{ print $1 }' | sort -u)" 1
     check "the source is asked for all" equal "$(wc -l <"$RING/asked")" 13
     check "the fifth is one of them" holds "$(hosts log 5)" '[node-4 rank 4]'
 }
 
-# The fourth asks the second, which comes too late.
+# Host 4 waits for host 2, which starts too late.
 who_is_not_told_whom_to_ask_fetches_for_itself() {
     begin 4 || return
     with_code
@@ -100,7 +107,8 @@ who_is_not_told_whom_to_ask_fetches_for_itself() {
     check "the source is asked by two" equal "$(wc -l <"$RING/asked")" 26
 }
 
-# Host 1 does not pass on: 2 and 3 wait half of what hosts wait for each other, and 4 has what 2 fetches.
+# Host 1 passes nothing on: hosts 2 and 3 wait for half of RINGMASTER_READY_SECONDS, and host 4 gets
+# what host 2 fetches.
 who_finds_nobody_fetches_for_itself() {
     begin 4 || return
     with_code
@@ -124,7 +132,8 @@ who_finds_nobody_fetches_for_itself() {
     check "the source is asked by three" equal "$(wc -l <"$RING/asked")" 39
 }
 
-# The first host's, while the source keeps it waiting and the others wait for it.
+# The first host's transfer process is killed while the source keeps it waiting and the other hosts
+# wait for it.
 one_that_is_killed_ends_the_job_and_is_named() {
     begin 3 || return
     kill -STOP "$server"
@@ -145,7 +154,7 @@ its_child() {
 }
 
 CASES=${CASES:-each_object_is_asked_for_once each_is_asked_for_once_by_hosts_that_are_counted
-    who_is_not_told_whom_to_ask_fetches_for_itself each_host_fetches_without_it who_finds_nobody_fetches_for_itself
-    one_that_is_killed_ends_the_job_and_is_named}
+    who_is_not_told_whom_to_ask_fetches_for_itself each_host_fetches_without_it
+    who_finds_nobody_fetches_for_itself one_that_is_killed_ends_the_job_and_is_named}
 run_cases
 finish

@@ -1,18 +1,19 @@
 #!/bin/sh
-# From the first failure to the end of all hosts: who failed first is named, also when its report is
-# late, and the rest is ended in time, whatever it thinks of signals.
+# Tests jobs from the first failure to the end of all hosts: the rank that failed first is named,
+# even when its report is late, and the other ranks end in time, whatever they do on signals.
 # shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"
 
 mark='mark() { echo "$$ $(date +%s%3N)" >"$0/$1.part" && mv "$0/$1.part" "$0/$1"; }'
 
-# rank_2_fails SCRIPT: three hosts, of which rank 2 fails when it is told to, and says when; the others run SCRIPT.
+# rank_2_fails SCRIPT: of three ranks, rank 2 fails on request and records when; the others run
+# SCRIPT.
 rank_2_fails() {
     ring 3
     start_all -- train -- sh -c "$mark"'; [ $RANK = 2 ] || { '"$1"'; }
         mark ready; until [ -e "$0/go" ]; do sleep 0.1; done; mark failed-2; exit 42' "$share"
     check "the culprit is ready" wait_for "$PATIENCE" test -e "$share/ready" || return
-    sleep 1 # so that the others are
+    sleep 1 # so that the others are ready, too
     fault_begins
     : >"$share/go"
     ended 42 'algo-3 rank 2: exited with 42' "$FAILURE_MS" 1 2 3
@@ -20,8 +21,9 @@ rank_2_fails() {
 
 ranks_that_hear_signals() { rank_2_fails 'exec sleep 60'; }
 ranks_that_do_not() { rank_2_fails 'trap "" TERM INT HUP; while :; do sleep 1; done'; }
-# The culprit's supervisor stands still while it fails: its report comes more than 100 ms after its victim's. Reports are
-# awaited for 300 ms: where the test itself has taken most of that, it proves nothing.
+# The culprit's supervisor is stopped while the culprit fails, so that its report comes more than
+# 100 ms after its victim's. Reports are awaited for 300 ms: if the test itself takes most of that
+# time, it proves nothing.
 a_late_culprit_is_named() {
     ring 2
     start_all -- train -- sh -c "$mark"'
@@ -54,7 +56,7 @@ culprit_is_gone() { read -r id _ <"$share/failed" && hosts exec 2 test ! -e "/pr
 
 CASES=${CASES:-ranks_that_hear_signals ranks_that_do_not a_late_culprit_is_named}
 
-# After each case.
+# lib.sh calls this after each case.
 case_ends() { nothing_is_left; }
 run_cases
 finish

@@ -1,12 +1,13 @@
 #!/bin/sh
-# A rank's program that turns against the job, through ringmaster's sockets, environment and files: it
-# changes no other rank's story, and a job that goes well goes well. What it may do with kill and
-# ptrace, as the user that it is, is not ours to prevent (docs/security/threat-model.md).
+# Tests a rank's program that attacks the job through ringmaster's sockets, environment and files:
+# it cannot change what is reported about other ranks, and a job that succeeds still succeeds.
+# Ringmaster does not prevent what the program may do as its user with kill and ptrace
+# (docs/security/threat-model.md).
 # shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"
 
-# job FAILING-RANK SCRIPT: two hosts with two ranks each. Rank 0 runs SCRIPT, with $folder, $socket and
-# $forge at hand; FAILING-RANK exits with 7 when that is done, the others end well.
+# job FAILING-RANK SCRIPT: two hosts have two ranks each. Rank 0 runs SCRIPT, with $folder, $socket
+# and $forge set; FAILING-RANK exits with 7 when that is done, and the others end with 0.
 job() {
     ring 2
     printf '%s\n' "$2" >"$share/script"
@@ -17,7 +18,8 @@ job() {
     done
     start_all -e "FAILS=$1" -- train -- sh -c '
         if [ "$RANK" = 0 ]; then
-            folder=$(find /run /dev/shm /tmp -maxdepth 1 -name "ringmaster-run-*" -exec test -S {}/socket \; -print)
+            folder=$(find /run /dev/shm /tmp -maxdepth 1 -name "ringmaster-run-*" \
+                -exec test -S {}/socket \; -print)
             socket=$folder/socket forge=$0/probe_forge
             [ -S "$socket" ] || { echo "no socket"; exit 3; }
             . "$0/script"
@@ -65,7 +67,8 @@ an_agents_words_are_refused() {
     check "the log says so" holds "$(hosts log 1)" 'asked for a daemon on algo-1 and was refused'
 }
 
-# The folder of sockets and files, emptied, cut short and removed.
+# the_run_folder_may_go FAILING-RANK: rank 0 truncates its run folder's files and its own open
+# descriptors, and removes the folder.
 the_run_folder_may_go() {
     job "$1" 'for file in "$folder"/* /proc/self/fd/*; do (: >"$file") 2>/dev/null; done
         rm -rf "$folder"; echo gone'
@@ -80,7 +83,7 @@ files_taken_away_hide_nothing() {
     fails_with_7 'algo-2 rank 3'
 }
 
-# Its own memory of progress, in every wrong way.
+# The rank tries to resize its shared memory of progress, and overwrites it with random bytes.
 progress_cannot_be_taken_away() {
     job 1 'truncate -s 0 "$RINGMASTER_PROGRESS"; echo "truncated: $?"
         truncate -s 9999 "$RINGMASTER_PROGRESS"
@@ -96,12 +99,13 @@ a_neighbours_progress_is_nowhere() {
 }
 
 five_hundred_connections_are_no_flood() {
-    job 2 'for i in 1 2 3; do "$forge" "$socket" flood 500; echo "flood: $?"; done; : >"$0/done"; sleep 5'
+    job 2 'for i in 1 2 3; do "$forge" "$socket" flood 500; echo "flood: $?"; done
+        : >"$0/done"; sleep 5'
     fails_with_7 'algo-2 rank 2'
     check "three floods came in" equal "$(hosts log 1 | grep -c '] flood: 0$')" 3
 }
 
-# As a user without the rights by which root looks into everything.
+# This case always runs unprivileged, as root may look into every process.
 a_shim_cannot_be_looked_into() {
     export UNPRIVILEGED=1
     ring 2
@@ -122,7 +126,7 @@ CASES=${CASES:-another_hosts_rank_keeps_its_failure a_neighbour_keeps_its_failur
     files_taken_away_hide_nothing progress_cannot_be_taken_away a_neighbours_progress_is_nowhere
     five_hundred_connections_are_no_flood a_shim_cannot_be_looked_into}
 
-# After each case.
+# lib.sh calls this after each case.
 case_ends() { nothing_is_left; }
 run_cases
 finish

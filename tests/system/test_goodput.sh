@@ -1,16 +1,17 @@
 #!/bin/sh
-# What became of a job's time (outcome/goodput.h), beside a stop-watch: the ranks' own.
+# Tests the account of a job's time (outcome/goodput.h) against times that the ranks record.
 # shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"
 
 command -v python3 >/dev/null || skip "no python3"
 
-# Moments are seconds since the machine's start. Rank 1 of the first attempt is killed three seconds after a
-# checkpoint, for which both stand still.
+# Times are in seconds since the machine's boot. Rank 1 of the first attempt is killed three seconds
+# after a checkpoint, which interrupts both ranks.
 works='read -r now _ </proc/uptime; echo "$now" >"$TEST_SHARE/begun-$RINGMASTER_ATTEMPT-$RANK"
     exec python3 "$TEST_SHARE/program.py"'
 program='import mmap, os, signal, struct, sys, time
-share, attempt, rank = os.environ["TEST_SHARE"], os.environ["RINGMASTER_ATTEMPT"], os.environ["RANK"]
+share, attempt, rank = (
+    os.environ["TEST_SHARE"], os.environ["RINGMASTER_ATTEMPT"], os.environ["RANK"])
 slot = mmap.mmap(os.open(os.environ["RINGMASTER_PROGRESS"], os.O_RDWR), 64)
 boot = lambda: time.clock_gettime_ns(time.CLOCK_BOOTTIME)
 def note(name):
@@ -38,9 +39,9 @@ if attempt == "1":
 note("ended")
 '
 
-# seconds NAME ATTEMPT: the last such moment of its ranks.
+# last NAME ATTEMPT: the latest time that a rank of ATTEMPT recorded as NAME.
 last() { cat "$share/$1-$2-"* | sort -n | tail -n 1; }
-# member HOST PATH: of that host's event.
+# member HOST PATH: prints the value at PATH in the goodput event of HOST.
 member() {
     python3 - "$(hosts opt "$1")/output/data/events-algo-$1.jsonl" "$2" <<'PYTHON'
 import json, sys
@@ -52,7 +53,8 @@ for name in sys.argv[2].split("."):
 print(value)
 PYTHON
 }
-# near NAME TRUE WITHIN: the account's NAME is TRUE, or WITHIN seconds of it, or of how late the machine was.
+# near NAME TRUE WITHIN: the account's NAME differs from TRUE by at most WITHIN seconds, plus the
+# time that the machine was late.
 near() {
     got=$(member 1 "$1") || { check "there is an account" false; return 1; }
     lateness
@@ -60,19 +62,24 @@ near() {
     check "$1 is right" python3 -c 'import sys; got, true, within, late = map(float, sys.argv[1:])
 sys.exit(abs(got - true) > within + late / 1000)' "$got" "$2" "$3" "$late"
 }
-minus() { python3 -c 'import sys; print(round(float(sys.argv[1]) - sum(map(float, sys.argv[2:])), 3))' "$@"; }
+minus() {
+    python3 -c 'import sys; print(round(float(sys.argv[1]) - sum(map(float, sys.argv[2:])), 3))' \
+        "$@"
+}
 
 begin() {
     ring 2
     echo "$program" >"$share/program.py"
     fault_begins
-    start_all -e RINGMASTER_RESTARTS=2 -e RINGMASTER_METRICS=1 -e "TEST_SHARE=$share" -- train -- sh -c "$works"
+    start_all -e RINGMASTER_RESTARTS=2 -e RINGMASTER_METRICS=1 -e "TEST_SHARE=$share" -- \
+        train -- sh -c "$works"
 }
 
 an_account_is_what_a_stop_watch_says() {
     begin
     all_end 60 0 1 2 || return
-    first=$(last begun 1) saved=$(last saved 1) died=$(last died 1) second=$(last begun 2) over=$(last ended 2)
+    first=$(last begun 1) saved=$(last saved 1) died=$(last died 1) \
+        second=$(last begun 2) over=$(last ended 2)
     near checkpoints 1.0 0.2
     near lost.rank "$(minus "$died" "$saved")" 0.3
     near down.rank "$(minus "$second" "$died")" 0.5
@@ -82,21 +89,22 @@ an_account_is_what_a_stop_watch_says() {
     check "the log tells" says 1 'goodput [0-9.]* %: useful .* lost .*(rank .*), down .*(rank '
     check "only the first host tells" lacks "$(hosts log 2)" 'goodput'
     metrics=$(cat "$(hosts opt 1)/output/data/metrics-algo-1.prom")
-    for name in 'goodput_ratio ' 'useful_seconds ' 'startup_seconds ' 'checkpoint_seconds ' 'lost_seconds{cause="rank"} ' \
-        'down_seconds{cause="host"} '; do
+    for name in 'goodput_ratio ' 'useful_seconds ' 'startup_seconds ' 'checkpoint_seconds ' \
+        'lost_seconds{cause="rank"} ' 'down_seconds{cause="host"} '; do
         check "there is a metric $name" holds "$metrics" "ringmaster_$name"
     done
 }
 
-# The next master knows what the lost one had counted.
+# The next master knows what the lost master had counted.
 an_account_outlives_its_master() {
     ring 3
     mkdir -p "$share/checkpoints"
     chmod 1777 "$share/checkpoints"
     echo "$program" >"$share/program.py"
     fault_begins
-    start_all -e RINGMASTER_RESTARTS=3 -e RINGMASTER_SHRINK=1 -e RINGMASTER_FAILOVER=1 -e "TEST_SHARE=$share" \
-        -e "RINGMASTER_CHECKPOINTS=file://$share/checkpoints" -- train -- sh -c "$works"
+    start_all -e RINGMASTER_RESTARTS=3 -e RINGMASTER_SHRINK=1 -e RINGMASTER_FAILOVER=1 \
+        -e "TEST_SHARE=$share" -e "RINGMASTER_CHECKPOINTS=file://$share/checkpoints" \
+        -- train -- sh -c "$works"
     check "the second attempt begins" wait_for 60 test -e "$share/begun-2-0" || return
     sleep 1
     read -r killed _ </proc/uptime
@@ -111,7 +119,7 @@ an_account_outlives_its_master() {
 
 CASES=${CASES:-an_account_is_what_a_stop_watch_says an_account_outlives_its_master}
 
-# After each case.
+# lib.sh calls this after each case.
 case_ends() { nothing_is_left; }
 run_cases
 finish

@@ -1,10 +1,12 @@
 #!/bin/sh
-# Frameworks that know nothing of us, unchanged, on two hosts of two ranks: PyTorch's FSDP, Accelerate, the Trainer of
-# transformers, Lightning with and without mpi4py, DeepSpeed, Composer, JAX, TensorFlow, mpi4py. Each says its rank, and a
-# sum that only one job of all four can know. In `sh tests/run.sh long`, and where CASES names some; a case is skipped
-# where its packages cannot be had from PyPI.
+# Tests unchanged frameworks, which do not know of ringmaster, on two hosts with two ranks each:
+# PyTorch's FSDP, Accelerate, the Trainer of transformers, Lightning with and without mpi4py,
+# DeepSpeed, Composer, JAX, TensorFlow and mpi4py. Each rank prints its number and a sum that is
+# right only where all four ranks are in one job. The test runs in `sh tests/run.sh long` and where
+# CASES names cases; a case is skipped where its packages cannot be had from PyPI.
 #
-#   LAUNCHER=direct|mpirun     what starts the ranks; direct where not told, as in an image without Open MPI
+#   LAUNCHER=direct|mpirun     what starts the ranks; the default is direct, as in an image without
+#                              Open MPI
 # shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"
 [ -n "${RINGMASTER_LONG:-}${CASES:-}" ] || skip "takes many minutes: sh tests/run.sh long"
@@ -12,7 +14,7 @@
 
 LAUNCHER=${LAUNCHER:-direct}
 guests=$system/guests
-# in_venv NAME PACKAGE...: 77 where it cannot be had.
+# in_venv NAME PACKAGE...: makes the virtual environment build/NAME, or skips the case.
 in_venv() {
     venv=$top/build/$1
     VENV_SECONDS=${VENV_SECONDS:-3000} sh "$top/tests/venv.sh" "$@" && return
@@ -20,15 +22,17 @@ in_venv() {
     return 1
 }
 
-# runs PROGRAM [ARGUMENT]...: four ranks, as a container's user without a name would run it.
+# runs PROGRAM [ARGUMENT]...: runs it as four ranks, as in a container whose user has no name.
 runs() {
     program=$1
     shift
     as_root_for "$venv/bin/python3"
     ring 2
     # shellcheck disable=SC2086  # words
-    start_all ${variables:-} -e RINGMASTER_RANKS_PER_HOST=2 -e "PATH=$RINGMASTER_BIN:$venv/bin:/usr/bin:/bin" -e HOME=/opt/ml/home \
-        -e USER=guest -e OMP_NUM_THREADS=1 -e PYTHONDONTWRITEBYTECODE=1 -- train -- python3 "$guests/$program" "$@"
+    start_all ${variables:-} -e RINGMASTER_RANKS_PER_HOST=2 \
+        -e "PATH=$RINGMASTER_BIN:$venv/bin:/usr/bin:/bin" -e HOME=/opt/ml/home -e USER=guest \
+        -e OMP_NUM_THREADS=1 -e PYTHONDONTWRITEBYTECODE=1 -- \
+        train -- python3 "$guests/$program" "$@"
     all_end 400 0 $everyone || return
     nothing_is_left
     for rank in 0 1 2 3; do
@@ -37,7 +41,8 @@ runs() {
     done
     check "there are four" equal "$(cat "$RING"/host-*/log | grep -c '\] guest .*: rank . of 4')" 4
     hosts log 1 | sed -n 's/.*\] guest \(.*\): rank 0 .*/  \1/p'
-    hosts log 1 | sed -n 's/.*\(\(mpirun starts the ranks\|each host starts its ranks itself\),.*\)/  \1/p'
+    hosts log 1 |
+        sed -n 's/.*\(\(mpirun starts the ranks\|each host starts its ranks itself\),.*\)/  \1/p'
 }
 
 torch="torch lightning accelerate transformers mpi4py"
@@ -53,13 +58,18 @@ lightning_without_mpi4py() {
         check "it knows torchrun" holds "$(hosts log 1)" 'environment TorchElasticEnvironment'
 }
 deepspeed() {
-    in_venv guests-deepspeed torch deepspeed && variables="-e DS_ACCELERATOR=cpu" && runs with_deepspeed.py
+    in_venv guests-deepspeed torch deepspeed && variables="-e DS_ACCELERATOR=cpu" &&
+        runs with_deepspeed.py
     variables=
 }
 composer() { in_venv guests-composer mosaicml && runs with_composer.py; }
-jax() { in_venv guests-jax jax && variables="-e JAX_PLATFORMS=cpu" && runs with_jax.py; variables=; }
+jax() {
+    in_venv guests-jax jax && variables="-e JAX_PLATFORMS=cpu" && runs with_jax.py
+    variables=
+}
 tensorflow() {
-    in_venv guests-tensorflow tensorflow-cpu && variables="-e RINGMASTER_TF_CONFIG=1" && runs with_tensorflow.py
+    in_venv guests-tensorflow tensorflow-cpu && variables="-e RINGMASTER_TF_CONFIG=1" &&
+        runs with_tensorflow.py
     variables=
 }
 mpi4py() {
@@ -70,7 +80,7 @@ mpi4py() {
     LAUNCHER=$launcher
 }
 
-CASES=${CASES:-fsdp accelerate transformers_trainer lightning lightning_without_mpi4py deepspeed composer jax
-    tensorflow mpi4py}
+CASES=${CASES:-fsdp accelerate transformers_trainer lightning lightning_without_mpi4py deepspeed
+    composer jax tensorflow mpi4py}
 run_cases
 finish

@@ -1,14 +1,14 @@
 #!/bin/sh
-# Jobs of three hosts that go well: every rank runs with the right surroundings, its lines come out
-# of its own host whole and marked, all hosts leave with 0, together, and leave nothing behind.
+# Tests jobs of three hosts that go well: every rank has the right environment, each host's log has
+# its ranks' lines whole and marked, and all hosts exit with 0 together and leave nothing behind.
 # shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"
 
-# Nothing on disk but what the job was asked for.
+# Lists the files that a job has left on disk, except those that it was asked for.
 left_behind() {
     for host in $everyone; do
         root=$RING/host-$host/root
-        # A repository in a folder that hosts have of their own is laid in there (host_init.sh).
+        # A repository below a folder that hosts have of their own is mounted there (host_init.sh).
         [ "$DRIVER" = docker ] || find "$root/tmp" "$root/run" "$root/var/tmp" -mindepth 1 |
             while IFS= read -r entry; do
                 case $root$top/ in
@@ -43,7 +43,7 @@ every_rank_knows_its_place() {
     check "others' lines stay with them" lacks "$(hosts log 2)" '[algo-3 rank'
 }
 
-# As a rule that a container engine left behind does it. A container may not.
+# A rule that a container engine left behind does this. A container may not set such rules.
 translated_addresses_are_reported() {
     ring 2
     hosts start 1 -- train -- true
@@ -54,8 +54,8 @@ translated_addresses_are_reported() {
     check "a host of its own address is not told of" lacks "$(hosts log 1)" 'algo-1 sends from'
 }
 
-# All that host 2 sends comes to host 1 from another address, as where hosts' own bridge masquerades: Open MPI drops each
-# connection and says so, and its ranks would wait for ever.
+# What host 2 sends reaches host 1 from another address, as with a bridge that masquerades: Open MPI
+# drops each such connection and reports it, and its ranks would wait forever.
 translated_connections_end_the_job() {
     ring 2
     cp "$RINGMASTER_BIN/probe_mpi" "$share/"
@@ -84,8 +84,8 @@ two_ranks_a_host() {
         '[algo-2 rank 3] rank 3 of 6 local 1'
 }
 
-# A script finds its rank as PyTorch Lightning does: from its host's number and its place there, by either name. Both
-# agree with RANK, also where the platform had said something else of hosts; two ranks share the host's processors.
+# A script finds its rank as PyTorch Lightning does, by its host's index (two names) and its local
+# rank, whatever NODE_RANK the platform has set. Two ranks share the host's processors.
 frameworks_find_their_ranks() {
     ring 3
     for host in $everyone; do
@@ -108,7 +108,7 @@ frameworks_find_their_ranks() {
     check "once" equal "$(hosts log 2 | grep -c 'OMP_NUM_THREADS is not set')" 1
 }
 
-# Ranks that hang before they have done any work, as at a rendezvous: the limit that was asked for ends them.
+# Ranks hang before they have done any work, as at a rendezvous: RINGMASTER_IDLE_SECONDS ends them.
 a_job_that_hangs_at_once_is_ended() {
     ring 2
     start_all -e RINGMASTER_IDLE_SECONDS=8 -- train -- sh -c 'echo begun; exec sleep 1000'
@@ -117,7 +117,7 @@ a_job_that_hangs_at_once_is_ended() {
     all_name 'no progress within its limit' $everyone
 }
 
-# Two ranks wait for a writer of a pipe, as in a collective, and the other one sleeps.
+# Two ranks wait for a pipe's writer, as in a collective, and the third one sleeps.
 a_rank_that_is_left_out_is_named() {
     ring 3
     start_all -e RINGMASTER_IDLE_SECONDS=8 -- train -- sh -c '
@@ -130,7 +130,7 @@ a_rank_that_is_left_out_is_named() {
     check "and in the log" holds "$(hosts log 1)" 'algo-2 rank 1 waits elsewhere than all others: was it left out of a collective?'
 }
 
-# As `docker kill --signal` or a scheduler sends it to one container: its ranks alone hear it.
+# `docker kill --signal` or a scheduler sends a signal to one container: only its ranks get it.
 a_users_signal_stays_on_its_host() {
     ring 2
     start_all -e "TEST_SHARE=$share" -- train -- sh -c '
@@ -146,7 +146,7 @@ a_users_signal_stays_on_its_host() {
     check "the other one hears nothing" lacks "$(hosts log 1)" 'heard one'
 }
 
-# As a scheduler sends it to all processes of a job, mpirun and its daemons included: it ends none of them.
+# A scheduler sends a signal to all processes of a job, even mpirun and its daemons: it ends none.
 a_users_signal_to_all_processes_ends_nothing() {
     ring 2
     start_all -e "TEST_SHARE=$share" -- train -- sh -c '
@@ -180,7 +180,7 @@ ringtrain_trains() {
         { skip_case "ringtrain is not built"; return; }
     ring 3
     start_all -- train --data synthetic --model resnet20 --batch-size 8 --steps 3 --report-every 1
-    # /opt/ml/model holds a model now.
+    # The model in /opt/ml/model stays, so this is not all_well.
     all_end 120 0 $everyone || return
     check "rank 0 reports" holds "$(hosts log 1)" '[algo-1 rank 0] train step=3 '
     check "rank 0 evaluates" holds "$(hosts log 1)" '[algo-1 rank 0] eval epoch='
@@ -188,7 +188,7 @@ ringtrain_trains() {
     check "the master has the model" test -s "$(hosts opt 1)/model/model.safetensors"
 }
 
-# Any program may stand behind --, ringtrain too, whichever way its ranks are started.
+# Any program may follow --, even ringtrain, whatever starts its ranks.
 ringtrain_is_named_as_the_program() {
     [ -x "$RINGMASTER_BIN/ringtrain" ] || [ "$DRIVER" = docker ] ||
         { skip_case "ringtrain is not built"; return; }
@@ -236,7 +236,7 @@ ten_jobs_of_one_instant() {
     echo "  $job jobs"
 }
 
-# The first attempt fails on the second host; the next one is once per host, too.
+# The first attempt fails on the second host; the next one has one rank per host, too.
 once_per_host() {
     ring 2
     put hyperparameters.json '{"sagemaker_mpi_num_of_processes_per_host": "4"}'
@@ -273,8 +273,8 @@ one_host_alone() {
     check "which is told" holds "$(hosts log 1)" 'this host is a job of its own: neither RINGMASTER_HOSTS nor a platform names others'
 }
 
-# Heartbeats of so small a job come every half second. While ranks rest nothing else wakes a worker's first process: it looks at its
-# ranks with them. The first host's wakes to send them, and once more for the answers.
+# A small job has a heartbeat every half second. While ranks rest, only that wakes a worker's first
+# process, which then looks at its ranks. The first host's wakes once more, for the answers.
 wakes() { sed -n 's/^voluntary_ctxt_switches:[^0-9]*//p' "/proc/$(hosts pid "$1")/status"; }
 sleep_between_heartbeats() {
     start_all "$@" -e "TEST_SHARE=$share" -- train -- sh -c "echo rests; $until_enough"
@@ -288,7 +288,7 @@ sleep_between_heartbeats() {
     echo "  in $took ms the first host's first process wakes $master times, a worker's $worker times"
     beats=$((took / 500 + 1))
     check "a worker wakes twelve times in 6 s, or it is another time by then" at_most "$worker" "$beats"
-    # The kernel counts a wait for memory or for a lock, too, which a machine with much to do has.
+    # The kernel also counts waits for memory or for a lock, which happen on a busy machine.
     check "the first host wakes twice as often" at_most "$master" $((2 * beats + 4))
     : >"$share/enough"
     all_well
@@ -306,8 +306,8 @@ first_processes_that_may_be_followed_sleep_as_well() {
         -e "RINGMASTER_CHECKPOINTS=file://$share/checkpoints"
 }
 
-# Nothing wakes it before a silence has lasted for long, and where nobody wants to know of silences, nothing at all; from
-# the moment that a rank opens its memory for progress it looks, after 4, 8, 16 ... s.
+# Nothing wakes it before a silence has lasted long, or at all with RINGMASTER_STALL_SECONDS=0. Once
+# a rank has reported progress, it looks after 4, 8, 16 ... s.
 a_first_process_alone_sleeps() {
     for stall in 600 0; do
         ring 1
@@ -350,7 +350,7 @@ hosts_named_by_a_variable() {
     check "algo-1 has two slots" holds "$(hosts log 1)" '[algo-1 rank 1] rank 1 of 4'
 }
 
-# Two ranks a host; on the second one the files that they share have no room.
+# Each host has two ranks; the second host has no room for the files that they share.
 ranks_share_memory_where_there_is_room() {
     ring 2
     cp "$RINGMASTER_BIN/probe_mpi" "$share/"
@@ -379,7 +379,7 @@ hosts_are_checked() {
     check "no rank was started" lacks "$(hosts log 1)$(hosts log 2)" ' rank '
 }
 
-# More of them, which try all connections at once.
+# More hosts try all connections at once.
 many_hosts_are_checked() {
     for many in 8 16; do
         ring "$many"
@@ -389,8 +389,8 @@ many_hosts_are_checked() {
     done
 }
 
-# One of many has joined and says nothing from then on. The check's own time is over in less than five seconds whatever
-# their number, and the others leave with it; the first host waits a second for that one to hear of it.
+# One of many hosts has joined and then hangs. The check ends within five seconds however many hosts
+# there are, and the others leave then; the first host waits one second more for the one that hangs.
 a_silent_host_holds_no_check_up() {
     ring 16
     for host in $(seq 1 15); do hosts start "$host" -- ringmaster check; done
@@ -410,7 +410,7 @@ a_silent_host_holds_no_check_up() {
     all_end 30 69 2
 }
 
-# What would end a job one by one are rows, all at once: a wall to a host, other words, a small /dev/shm.
+# One check reports all faults at once: a firewall, another command, and a small /dev/shm.
 all_that_is_wrong_is_told_at_once() {
     ring 3
     hosts start 1 -- ringmaster check --json
@@ -430,7 +430,7 @@ warning shared algo-2 0
 bad reach algo-2,algo-3 69"
 }
 
-# Its version is the same, and so is the key.
+# The other build has the same version and the same key.
 another_build_is_told_of() {
     id=$("$RINGMASTER_BIN/ringmaster" version --all | sed -n 's/^build *\(.\{12\}\).*/\1/p')
     for words in 'ringmaster check' train; do
@@ -455,8 +455,8 @@ END
     done
 }
 
-# A host on which /dev and /sys show a RoCE device with the job's interface. There is none behind it, so
-# that Open MPI, told to take UCX, must come out at TCP, and ranks meet.
+# Makes a host's /dev and /sys show a RoCE device with the job's interface. There is no such device,
+# so Open MPI, which is told to use UCX, must fall back to TCP, and ranks meet.
 roce='dev=/tmp/dev sys=/tmp/sys/infiniband/mlx5_0
     mkdir -p $dev/infiniband $dev/shm $dev/pts $sys/ports/1 $sys/device/net/eth0 /tmp/sys/infiniband_verbs/uverbs0
     ln -s ../../../bus/pci/drivers/mlx5_core $sys/device/driver

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Jobs that go well where ranks are started without mpirun: the cases of test_job.sh that need no MPI;
-# ringtrain's ranks meet over TCP there.
+# Tests jobs that go well where ranks are started without mpirun, by the cases of test_job.sh that
+# need no MPI. ringtrain's ranks meet over TCP here.
 export LAUNCHER=direct
 CASES=${CASES:-every_rank_knows_its_place two_ranks_a_host frameworks_find_their_ranks
     a_job_that_hangs_at_once_is_ended lines_stay_whole_and_valid the_master_prints_all_if_asked

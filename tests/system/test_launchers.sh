@@ -1,14 +1,16 @@
 #!/bin/sh
-# What starts the ranks of a job, and that ranks of MPI never become jobs of their own where they are started without
-# mpirun.
+# Tests what starts the ranks of a job, and that MPI ranks that are started without mpirun never
+# become jobs of their own.
 # shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"
 
-# A folder of programs without mpirun, as an image without Open MPI has it.
+# Makes a folder for PATH that has no mpirun, as in an image without Open MPI.
 without_mpirun() {
     mkdir -p "$share/bin"
     for tool in sh sleep env true; do ln -sf "$(command -v $tool)" "$share/bin/$tool"; done
-    for program in ringmaster train; do ln -sf "$RINGMASTER_BIN/ringmaster" "$share/bin/$program"; done
+    for program in ringmaster train; do
+        ln -sf "$RINGMASTER_BIN/ringmaster" "$share/bin/$program"
+    done
     cp "$RINGMASTER_BIN/probe_mpi" "$share/"
 }
 
@@ -20,7 +22,8 @@ an_image_without_mpirun_starts_ranks_directly() {
     together $everyone
     nothing_is_left
     check "rank 2 runs on its host" holds "$(hosts log 3)" '[algo-3 rank 2] rank 2 of 3'
-    check "the log says why" holds "$(hosts log 1)" 'each host starts its ranks itself, because no mpirun is in PATH'
+    check "the log says why" holds "$(hosts log 1)" \
+        'each host starts its ranks itself, because no mpirun is in PATH'
 }
 
 an_mpirun_in_the_image_is_taken() {
@@ -44,11 +47,12 @@ mpi_without_mpirun_is_refused() {
     all_name 'probe_mpi is linked against MPI' $everyone
 }
 
-# Nothing tells before it runs that this script uses MPI.
+# Nothing shows that this script uses MPI before it runs.
 mpi_behind_a_script_fails_with_words() {
     ring 2
     without_mpirun
-    start_all -e RINGMASTER_LAUNCHER=direct -- train -- sh -c '"$0" "$1" 1' "$share/probe_mpi" "$share"
+    start_all -e RINGMASTER_LAUNCHER=direct -- \
+        train -- sh -c '"$0" "$1" 1' "$share/probe_mpi" "$share"
     all_end "$PATIENCE" 1 $everyone || return
     all_name '(ringmaster explain mpi-init)' $everyone
     for host in $everyone; do
@@ -58,7 +62,7 @@ mpi_behind_a_script_fails_with_words() {
     check "the log says what to do" holds "$logs" 'MPI-needs-mpirun--set-RINGMASTER_LAUNCHER=mpirun'
 }
 
-# It has no other rank that it could miss.
+# A single rank has no others to meet, so it needs no mpirun.
 one_rank_of_mpi_is_started_directly() {
     ring 1
     cp "$RINGMASTER_BIN/probe_mpi" "$share/"

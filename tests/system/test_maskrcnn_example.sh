@@ -1,20 +1,23 @@
 #!/bin/sh
-# The example with Mask R-CNN, cut to a few steps, on namespaces: where a rank is killed in the middle of it, the weights in the
-# end are those of a run that nothing befell.
+# Tests the Mask R-CNN example, cut to a few steps, on namespaces: where a rank is killed in the
+# middle of training, the final weights are those of an undisturbed run.
 set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
 [ "$(id -u)" = 0 ] || { echo "skipped: hosts need root"; exit 77; }
-unshare --net --pid --mount --uts --ipc --fork true 2>/dev/null || { echo "skipped: no namespaces"; exit 77; }
-[ -x "${RINGMASTER_BIN:-$top/build/release/bin}/ringtrain" ] || { echo "skipped: ringtrain is not built"; exit 77; }
+unshare --net --pid --mount --uts --ipc --fork true 2>/dev/null ||
+    { echo "skipped: no namespaces"; exit 77; }
+[ -x "${RINGMASTER_BIN:-$top/build/release/bin}/ringtrain" ] ||
+    { echo "skipped: ringtrain is not built"; exit 77; }
 unset RINGMASTER_BIN
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-# The fifth step is told some seconds before the last one: a rank can be killed in between.
+# The log has the fifth step some seconds before the last one, so a rank can be killed in between.
 export MASKRCNN_FLAGS="--recipe shapes --steps 24 --checkpoint-every 3 --report-every 1 --eval-every 0 --validation none"
 
-# run [NAME=VALUE]: the example; prints its weights' checksum.
+# run [NAME=VALUE]: runs the example and prints the checksum of its weights.
 run() {
-    env "$@" EXAMPLE_DRIVER=ns sh "$top/examples/maskrcnn.sh" >"$log" 2>&1 || { tail -n 50 "$log" >&2; exit 1; }
+    env "$@" EXAMPLE_DRIVER=ns sh "$top/examples/maskrcnn.sh" >"$log" 2>&1 ||
+        { tail -n 50 "$log" >&2; exit 1; }
     sed -n 's/^Model:.* weights \(crc32c:.*\)$/\1/p' "$log"
 }
 

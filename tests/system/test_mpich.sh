@@ -1,7 +1,8 @@
 #!/bin/sh
-# Programs of MPICH on hosts without a launcher of MPICH's: ranks find each other by PMI-1 (entrypoint/direct/pmi.h).
-# Needs Debian's libmpich-dev (mpicc.mpich), or in RINGMASTER_MPICH the folder that one was unpacked to, which hosts can see:
-# not below /tmp, /opt or /run, which are their own.
+# Tests MPICH programs on hosts without MPICH's launcher: ranks find each other by PMI-1
+# (entrypoint/direct/pmi.h). The test needs Debian's libmpich-dev (mpicc.mpich), or in
+# RINGMASTER_MPICH the folder that this package was unpacked to. Hosts must see that folder, so it
+# cannot be below /tmp, /opt or /run, which are their own.
 # shellcheck disable=SC2154  # lib.sh's variables
 . "$(dirname "$0")/lib.sh"
 
@@ -18,7 +19,7 @@ else
     skip "no MPICH here (Debian: libmpich-dev)"
 fi
 
-# joined RANKS: all of them have met, and the first and the last have played ping-pong.
+# joined RANKS: all ranks have met, and the first and the last have exchanged ping-pong messages.
 joined() {
     for rank in $(seq 0 $(($1 - 1))); do
         check "rank $rank has met the others" holds "$(hosts log 1)$(hosts log 2)$(hosts log 3)" \
@@ -38,7 +39,7 @@ ranks_meet_without_a_launcher() {
     joined 3
 }
 
-# All six ranks have said their last line, and their hosts do not end.
+# Returns 0 where all six ranks have printed their last line, but their hosts do not end.
 in_finalize() {
     hosts wait "$PATIENCE" >/dev/null && return 1
     [ "$(cat "$RING"/host-*/log | grep -c 'of 6, sum 15, 100 times there and back')" = 6 ]
@@ -49,13 +50,13 @@ ranks_of_a_host_share_its_memory() {
     cp "$program" "$share/"
     put hyperparameters.json '{"sagemaker_mpi_num_of_processes_per_host": "2"}'
     start_all -- train -- "$share/probe_mpich"
-    # MPICH 4.0's own fault: https://github.com/pmodels/mpich/pull/6596
+    # This is a bug of MPICH 4.0: https://github.com/pmodels/mpich/pull/6596
     ! in_finalize || { proves_nothing "MPICH hangs in MPI_Finalize"; return; }
     all_end "$PATIENCE" 0 $everyone || return
     joined 6
 }
 
-# The others wait for it in MPI_Init.
+# The other ranks wait for this one in MPI_Init.
 a_rank_that_fails_before_it_has_met_the_others_is_named() {
     ring 3
     cp "$program" "$share/"

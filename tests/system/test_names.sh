@@ -1,22 +1,22 @@
 #!/bin/sh
-# A job runs whatever its machines call themselves and whatever the list calls them: kernel host
-# names with and without dots, foreign, equal, of digits, that are addresses, on master and workers.
-# Each job is an MPI program on two hosts, with the Open MPI of OPENMPI's bin folder (a prefix), or
-# the first in the usual path.
+# Tests that a job runs whatever its machines' kernel host names are and whatever the host list
+# calls them: names with and without dots, unknown ones, equal ones, digits, and addresses, on
+# master and workers. Each job is an MPI program on two or three hosts, with the Open MPI under the
+# prefix OPENMPI, or else the first one in PATH.
 # shellcheck disable=SC2154  # lib.sh's variables
 . "$(dirname "$0")/lib.sh"
 
 [ "$DRIVER" = ns ] || skip "a container may not change its host name"
 [ -x "$RINGMASTER_BIN/probe_mpi" ] || skip "probe_mpi is not built: no mpicc"
 
-# What the hosts are started with: that mpirun is the first in the path.
+# The environment of the hosts has that prefix's mpirun first in PATH.
 environment=
 [ -z "${OPENMPI:-}" ] ||
     environment="-e PATH=$RINGMASTER_BIN:$OPENMPI/bin:/usr/sbin:/usr/bin:/sbin:/bin
         -e LD_LIBRARY_PATH=$OPENMPI/lib"
 
-# row MASTER'S-KERNEL-NAME WORKER'S-KERNEL-NAME LISTED-MASTER LISTED-WORKER: names in the list
-# lead to the hosts, kernel names nowhere.
+# row MASTER'S-KERNEL-NAME WORKER'S-KERNEL-NAME LISTED-MASTER LISTED-WORKER: runs a job in which
+# the names in the list resolve to the hosts, and kernel host names do not resolve.
 row() {
     ring 2
     cp "$RINGMASTER_BIN/probe_mpi" "$share/"
@@ -27,7 +27,8 @@ row() {
     word="$1 and $2, listed as $3 and $4"
     hosts wait "$PATIENCE" >/dev/null
     for host in 1 2; do
-        check "$word: host $host leaves with 0" equal "$(hosts code "$host" 2>/dev/null)" 0 || return
+        check "$word: host $host leaves with 0" \
+            equal "$(hosts code "$host" 2>/dev/null)" 0 || return
     done
     check "$word: the second rank runs on the second host" holds "$(hosts log 2)" \
         "[$4 rank 1] rank 1 of 2 has joined"
@@ -41,8 +42,8 @@ hosts_file() {
 start_named() {
     rm -f "$(hosts opt "$1")"/input/config/*
     # shellcheck disable=SC2086  # words
-    hosts start "$1" $environment -e "RINGMASTER_HOSTS=$4" -e "RINGMASTER_HOST=$3" -p "echo '$2' >/proc/sys/kernel/hostname" -- \
-        train -- "$share/probe_mpi" "$share" 0
+    hosts start "$1" $environment -e "RINGMASTER_HOSTS=$4" -e "RINGMASTER_HOST=$3" \
+        -p "echo '$2' >/proc/sys/kernel/hostname" -- train -- "$share/probe_mpi" "$share" 0
 }
 
 rows() {
@@ -75,7 +76,8 @@ equal_names_run() {
     row 192.0.2.7 192.0.2.7 algo-1 algo-2
 }
 
-# three KERNEL-NAME KERNEL-NAME KERNEL-NAME: what workers share with each other.
+# three KERNEL-NAME KERNEL-NAME KERNEL-NAME: runs a job of three hosts, whose workers may share a
+# name.
 three() {
     ring 3
     cp "$RINGMASTER_BIN/probe_mpi" "$share/"
@@ -87,7 +89,8 @@ three() {
     done
     hosts wait "$PATIENCE" >/dev/null
     for host in 1 2 3; do
-        check "$word: host $host leaves with 0" equal "$(hosts code "$host" 2>/dev/null)" 0 || return
+        check "$word: host $host leaves with 0" \
+            equal "$(hosts code "$host" 2>/dev/null)" 0 || return
     done
 }
 
@@ -99,7 +102,7 @@ workers_of_equal_names_run() {
     three abc 10.77.0.3 10.77.0.2
 }
 
-# The one name that Open MPI cannot be taught: the master's, where it is another host's address.
+# Open MPI cannot be made to work where the master's name is another host's address.
 another_hosts_address_is_refused() {
     ring 2
     cp "$RINGMASTER_BIN/probe_mpi" "$share/"
@@ -111,7 +114,7 @@ another_hosts_address_is_refused() {
     all_name 'host name is "10.77.0.2", which is algo-2'"'"'s address' 1 2
 }
 
-# Open MPI 4.1 would die of it, without a word on the name.
+# Open MPI 4.1 would fail, and its messages would not mention the name.
 a_first_host_of_too_many_letters_is_refused() {
     [ -z "${OPENMPI:-}" ] || { skip_case "only Open MPI 4.1 is known for it"; return; }
     letters=abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcde
@@ -125,7 +128,7 @@ a_first_host_of_too_many_letters_is_refused() {
     all_name "kernel host name \"$letters\" begins with 57 letters" 1 2
 }
 
-CASES=${CASES:-any_name_runs equal_names_run workers_of_equal_names_run another_hosts_address_is_refused
-    a_first_host_of_too_many_letters_is_refused}
+CASES=${CASES:-any_name_runs equal_names_run workers_of_equal_names_run
+    another_hosts_address_is_refused a_first_host_of_too_many_letters_is_refused}
 run_cases
 finish

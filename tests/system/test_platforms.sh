@@ -1,19 +1,20 @@
 #!/bin/sh
-# Jobs whose hosts learn each other's names from the variables of other platforms than SageMaker, as
-# those platforms write them. None of them runs here: what their schedulers do besides is not tried.
+# Tests jobs whose hosts learn each other's names from the variables of platforms other than
+# SageMaker, in the form that those platforms set them. No such platform runs here: what else its
+# scheduler does is not tested.
 # shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"
 
 place='echo "place $WHO $RANK/$WORLD_SIZE at $MASTER_ADDR"'
 
-# bare N: hosts without a word of SageMaker's.
+# bare N [up's options]: a ring of hosts without SageMaker's resourceconfig.json.
 net=10.77.0. family=
 bare() {
     ring "$@"
     for host in $everyone; do rm "$(hosts opt "$host")/input/config/resourceconfig.json"; done
 }
 
-# start_one HOST [-e NAME=VALUE]...
+# start_one HOST [-e NAME=VALUE]...: starts the host, whose ranks print their places.
 start_one() {
     one=$1
     shift
@@ -46,7 +47,7 @@ slurm_with_too_many_tasks() {
     all_name 'ntasks-per-node=1' 1
 }
 
-# The master is not the first by name.
+# The master is not the first host by name.
 azure_batch() {
     bare 3
     for host in $everyone; do
@@ -59,22 +60,24 @@ azure_batch() {
 skypilot() {
     bare 2
     for host in $everyone; do
-        start_one "$host" -e 'SKYPILOT_NODE_IPS=10.77.0.2 10.77.0.1' -e "SKYPILOT_NODE_RANK=$((2 - host))" -e SKYPILOT_NUM_GPUS_PER_NODE=2
+        start_one "$host" -e 'SKYPILOT_NODE_IPS=10.77.0.2 10.77.0.1' \
+            -e "SKYPILOT_NODE_RANK=$((2 - host))" -e SKYPILOT_NUM_GPUS_PER_NODE=2
     done
     all_have_places 2 4
 }
 
-# The master is the second by name and by place.
+# The master is the second host by name and by index.
 dstack() {
     bare 2
     for host in $everyone; do
-        start_one "$host" -e 'DSTACK_NODES_IPS=10.77.0.1 10.77.0.2' -e "DSTACK_NODE_RANK=$((host - 1))" \
-            -e DSTACK_NODES_NUM=2 -e DSTACK_MASTER_NODE_IP=10.77.0.2 -e DSTACK_GPUS_PER_NODE=2
+        start_one "$host" -e 'DSTACK_NODES_IPS=10.77.0.1 10.77.0.2' \
+            -e "DSTACK_NODE_RANK=$((host - 1))" -e DSTACK_NODES_NUM=2 \
+            -e DSTACK_MASTER_NODE_IP=10.77.0.2 -e DSTACK_GPUS_PER_NODE=2
     done
     all_have_places 2 4
 }
 
-# Pods are called by their task; the first by name of all tasks is the master.
+# Volcano names pods after their tasks; the first pod by name, of all tasks, is the master.
 volcano() {
     bare 3
     for host in $everyone; do
@@ -84,7 +87,8 @@ volcano() {
     all_have_places 1 3
 }
 
-# machine_file VARIABLE TEXT [-e NAME=VALUE]...: the file that a batch system leaves on every host.
+# machine_file VARIABLE TEXT [-e NAME=VALUE]...: starts two hosts with the file that a batch system
+# leaves on every host.
 machine_file() {
     variable=$1 text=$2
     shift 2
@@ -94,30 +98,33 @@ machine_file() {
         start_one "$host" -e "$variable=/opt/ml/machines" "$@"
     done
 }
-# A line a slot.
+# LSF's file has one line for each slot.
 lsf() {
-    machine_file LSB_DJOB_HOSTFILE 'algo-2\nalgo-2\nalgo-1\n' -e LSB_JOBID=7 -e 'LSB_HOSTS=algo-2 algo-2 algo-1'
+    machine_file LSB_DJOB_HOSTFILE 'algo-2\nalgo-2\nalgo-1\n' -e LSB_JOBID=7 \
+        -e 'LSB_HOSTS=algo-2 algo-2 algo-1'
     all_have_places 2 3
 }
 pbs() {
-    machine_file PBS_NODEFILE 'algo-1\nalgo-1\nalgo-2\nalgo-2\n' -e PBS_JOBID=12.server -e PBS_NUM_NODES=2
+    machine_file PBS_NODEFILE 'algo-1\nalgo-1\nalgo-2\nalgo-2\n' -e PBS_JOBID=12.server \
+        -e PBS_NUM_NODES=2
     all_have_places 1 4
 }
 
-# Of the MPI operator's pods the launcher alone has this by itself. It may be a host, too; a launcher that
-# is none must not take the job for its own.
+# Of the MPI operator's pods only the launcher has these variables by default. It may be a host,
+# too; a launcher that is not must not run the job by itself.
 mpi_operator() {
     machine_file OMPI_MCA_orte_default_hostfile 'algo-1 slots=2\nalgo-2 slots=2\n' \
         -e OMPI_MCA_orte_set_default_slots=2 -e OMPI_MCA_orte_keep_fqdn_hostnames=true
     all_have_places 1 4
     bare 1
     echo 'algo-2 slots=2' >"$(hosts opt 1)/machines"
-    start_one 1 -e OMPI_MCA_orte_default_hostfile=/opt/ml/machines -e OMPI_MCA_orte_set_default_slots=2
+    start_one 1 -e OMPI_MCA_orte_default_hostfile=/opt/ml/machines \
+        -e OMPI_MCA_orte_set_default_slots=2
     all_end 30 65 1
     all_name runLauncherAsWorker 1
 }
 
-# The chief is the second host; one that keeps parameters takes no part.
+# The chief is the second host; a parameter server takes no part.
 tensorflow() {
     cluster='"cluster":{"chief":["algo-2:2222"],"worker":["algo-1:2222"],"ps":["algo-3:2222"]}'
     bare 2
@@ -140,7 +147,7 @@ vertex() {
     all_have_places 1 2
 }
 
-# A Kubernetes Indexed Job, whose manifest knows name and count.
+# This is a Kubernetes Indexed Job, whose manifest has the hosts' name and count.
 numbers_in_brackets() {
     bare 3
     for host in $everyone; do
@@ -149,8 +156,7 @@ numbers_in_brackets() {
     all_have_places 1 6
 }
 
-# The main node is the second, and every node has its own job id.
-# A host file as mpirun knows it.
+# The host file has mpirun's format.
 a_host_file() {
     bare 2
     for host in $everyone; do
@@ -165,6 +171,7 @@ a_host_file() {
     all_name '"cpus=8" after a host' 1
 }
 
+# The main node is the second, and every node has its own job ID.
 aws_batch() {
     bare 3
     for host in $everyone; do
@@ -177,7 +184,7 @@ aws_batch() {
     check "ranks are told where the master is" holds "$(hosts log 3)" 'at 10.77.0.2'
 }
 
-# Two hosts that count themselves alike are not one.
+# Two hosts with the same index do not count as one.
 aws_batch_with_an_index_twice() {
     bare 3
     for host in $everyone; do
@@ -195,8 +202,8 @@ aws_batch_with_an_index_twice() {
 kubeflow() {
     bare 2
     for host in $everyone; do
-        start_one "$host" -e PET_NNODES=2 -e "PET_NODE_RANK=$((host - 1))" -e PET_MASTER_ADDR=algo-1 \
-            -e PET_NPROC_PER_NODE=2
+        start_one "$host" -e PET_NNODES=2 -e "PET_NODE_RANK=$((host - 1))" \
+            -e PET_MASTER_ADDR=algo-1 -e PET_NPROC_PER_NODE=2
     done
     all_have_places 1 4
 }
@@ -204,13 +211,14 @@ kubeflow() {
 azure_ml() {
     bare 2
     for host in $everyone; do
-        start_one "$host" -e AZUREML_NODE_COUNT=2 -e "NODE_RANK=$((host - 1))" -e MASTER_ADDR=10.77.0.1 \
-            -e MASTER_PORT=6105
+        start_one "$host" -e AZUREML_NODE_COUNT=2 -e "NODE_RANK=$((host - 1))" \
+            -e MASTER_ADDR=10.77.0.1 -e MASTER_PORT=6105
     done
     all_have_places 1 2
     bare 2
     for host in $everyone; do
-        start_one "$host" -e AZUREML_NODE_COUNT=2 -e "NODE_RANK=$((host - 1))" -e AZ_BATCH_MASTER_NODE=10.77.0.1:6000
+        start_one "$host" -e AZUREML_NODE_COUNT=2 -e "NODE_RANK=$((host - 1))" \
+            -e AZ_BATCH_MASTER_NODE=10.77.0.1:6000
     done
     all_have_places 1 2
 }
@@ -224,7 +232,7 @@ runpod() {
     all_have_places 1 4
 }
 
-# asked PLATFORM COUNT INDEX: variables that many use, so the platform is named.
+# asked PLATFORM COUNT INDEX: many platforms use these variables, so RINGMASTER_PLATFORM names one.
 asked() {
     bare 2
     for host in $everyone; do
@@ -239,24 +247,26 @@ platforms_that_are_asked_for() {
     asked pai-dlc WORLD_SIZE RANK
 }
 
-# It shows itself by the number of processes; without that it has to be named (above).
+# This platform is recognised by NPROC_PER_NODE; without it, it has to be named (above).
 pai_dlc() {
     bare 2
     for host in $everyone; do
-        start_one "$host" -e WORLD_SIZE=2 -e "RANK=$((host - 1))" -e MASTER_ADDR=algo-1 -e MASTER_PORT=23456 \
-            -e NPROC_PER_NODE=2
+        start_one "$host" -e WORLD_SIZE=2 -e "RANK=$((host - 1))" -e MASTER_ADDR=algo-1 \
+            -e MASTER_PORT=23456 -e NPROC_PER_NODE=2
     done
     all_have_places 1 4
 }
 
-# pods NAME COUNT [-e NAME=VALUE]...: an Indexed Job's, as a kubelet names them and its hosts file.
+# pods NAME COUNT [-e NAME=VALUE]...: runs the pods of an Indexed Job, with the host names and the
+# hosts file that a kubelet gives them.
 pods() {
     pod=$1 pods=$2
     shift 2
     # shellcheck disable=SC2086  # words
     bare "$pods" $family
     for host in $everyone; do
-        echo "$net$host $pod-$((host - 1)).ring.default.svc.cluster.local $pod-$((host - 1))" >>"$RING/hosts"
+        echo "$net$host $pod-$((host - 1)).ring.default.svc.cluster.local $pod-$((host - 1))" \
+            >>"$RING/hosts"
         hosts start "$host" -e "WHO=algo-$host" "$@" -e "JOB_COMPLETION_INDEX=$((host - 1))" \
             -p "hostname '$pod-$((host - 1))'" -- train -- sh -c "$place"
     done
@@ -264,14 +274,16 @@ pods() {
     check "names are whole" holds "$(hosts log 2)" "[$pod-1.ring.default.svc.cluster.local rank 1]"
 }
 
-# manifest NAME FILE: the pods of an example, with the variables and the count that stand there.
+# manifest NAME FILE: runs the pods of an example, with the variables and the count of its manifest.
 manifest() {
     file=$top/examples/kubernetes/$2
     count=$(sed -n 's/^ *completions: //p' "$file")
-    check "$2: as many at a time as in all" equal "$(sed -n 's/^ *parallelism: //p' "$file")" "$count"
+    check "$2: as many at a time as in all" equal "$(sed -n 's/^ *parallelism: //p' "$file")" \
+        "$count"
     # shellcheck disable=SC2046  # words
     pods "$1" "$count" $(awk '/- name: [A-Z_]+$/ { name = $3 }
-        /^ *value: / && name != "" { gsub("\"", "", $2); print "-e " name "=" $2; name = "" }' "$file")
+        /^ *value: / && name != "" {
+            gsub("\"", "", $2); print "-e " name "=" $2; name = "" }' "$file")
     check "$2: the job has the name that stands there" holds "$(hosts log 1)" 'job train'
 }
 kubernetes() {
@@ -281,25 +293,29 @@ kubernetes() {
     manifest train-workers-0 jobset.yaml
 }
 
-# The job definition of the examples, with the variables that AWS Batch adds.
+# Runs the example's job definition with the variables that AWS Batch adds.
 the_batch_example() {
     file=$top/examples/aws-batch/job-definition.json
     command -v python3 >/dev/null && check "it is JSON" python3 -m json.tool "$file" /dev/null
     count=$(sed -n 's/.*"numNodes": \([0-9]*\),/\1/p' "$file")
-    check "one range of nodes is all of them" grep -q "\"targetNodes\": \"0:$((count - 1))\"" "$file"
+    check "one range of nodes is all of them" grep -q "\"targetNodes\": \"0:$((count - 1))\"" \
+        "$file"
     bare "$count"
     for host in $everyone; do
         # shellcheck disable=SC2046  # words
-        start_one "$host" $(sed -n 's/.*"name": "\(RINGMASTER_[A-Z_]*\)", "value": "\(.*\)".*/-e \1=\2/p' "$file") \
+        start_one "$host" $(sed -n \
+            's/.*"name": "\(RINGMASTER_[A-Z_]*\)", "value": "\(.*\)".*/-e \1=\2/p' "$file") \
             -e "AWS_BATCH_JOB_NUM_NODES=$count" -e "AWS_BATCH_JOB_NODE_INDEX=$((host - 1))" \
-            -e "AWS_BATCH_JOB_MAIN_NODE_INDEX=$(sed -n 's/.*"mainNode": \([0-9]*\),/\1/p' "$file")" \
+            -e "AWS_BATCH_JOB_MAIN_NODE_INDEX=$(
+                sed -n 's/.*"mainNode": \([0-9]*\),/\1/p' "$file")" \
             -e AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS=10.77.0.1
     done
     all_have_places 1 "$count"
 }
 
-# The batch script of the examples, with a stand-in for srun that starts nothing: what it is given is started here, on as
-# many hosts as the script asks for, with its variables and those that Slurm adds.
+# Runs the example's batch script with a stand-in for srun, which only records its arguments. The
+# test itself then starts a job on as many hosts as the script asks for, with the script's variables
+# and those that Slurm adds.
 the_slurm_example() {
     file=$top/examples/slurm.sbatch
     count=$(sed -n 's/^#SBATCH --nodes=//p' "$file")
@@ -313,7 +329,8 @@ END
     chmod +x "$RING/bin/srun"
     for run in first second; do
         (unset RINGMASTER_KEY_FILE RINGMASTER_STOP_SECONDS
-            STAND_IN=$RING HOME=$RING/user PATH=$RING/bin:$PATH sh "$file" "/data/all pictures" --model resnet18)
+            STAND_IN=$RING HOME=$RING/user PATH=$RING/bin:$PATH sh "$file" "/data/all pictures" \
+                --model resnet18)
         check "the script ends well" equal $? 0
         key=$(cat "$RING/user/ringmaster.key")
         check "its key is a key" at_least "${#key}" 48
@@ -322,7 +339,9 @@ END
         first=$key
     done
     words=$(cat "$RING/words")
-    check "a task a node, as it asks for" equal "$(grep -c '^--ntasks-per-node=1$' "$RING/words") $(sed -n 's/^#SBATCH --ntasks-per-node=//p' "$file")" "1 1"
+    check "a task a node, as it asks for" equal \
+        "$(grep -c '^--ntasks-per-node=1$' "$RING/words") $(
+            sed -n 's/^#SBATCH --ntasks-per-node=//p' "$file")" "1 1"
     check "a node that fails leaves the others to ringmaster" holds "$words" '--kill-on-bad-exit=0'
     check "the data and the key are in the container" holds "$words" \
         "--container-mounts=/data/all pictures:/data/all pictures:ro,$RING/user/ringmaster.key:$RING/user/ringmaster.key:ro"
@@ -331,19 +350,23 @@ END
 /data/all pictures
 --model
 resnet18"
-    check "the key's place is told" holds "$(cat "$RING/variables")" "RINGMASTER_KEY_FILE=$RING/user/ringmaster.key"
+    check "the key's place is told" holds "$(cat "$RING/variables")" \
+        "RINGMASTER_KEY_FILE=$RING/user/ringmaster.key"
     stop=$(sed -n 's/^RINGMASTER_STOP_SECONDS=//p' "$RING/variables")
-    check "a stop has less than the script's signal leaves" at_most "$((stop + 10))" "$(sed -n 's/^#SBATCH --signal=TERM@//p' "$file")"
+    check "a stop has less than the script's signal leaves" at_most "$((stop + 10))" \
+        "$(sed -n 's/^#SBATCH --signal=TERM@//p' "$file")"
     for host in $everyone; do
         cp "$RING/user/ringmaster.key" "$(hosts opt "$host")/key"
         chmod 644 "$(hosts opt "$host")/key"
-        start_one "$host" -e "SLURM_STEP_NODELIST=algo-[1-$count]" -e "SLURM_NODEID=$((host - 1))" -e SLURM_JOB_ID=17 \
-            -e "SLURM_STEP_NUM_TASKS=$count" -e RINGMASTER_KEY_FILE=/opt/ml/key -e "RINGMASTER_STOP_SECONDS=$stop"
+        start_one "$host" -e "SLURM_STEP_NODELIST=algo-[1-$count]" -e "SLURM_NODEID=$((host - 1))" \
+            -e SLURM_JOB_ID=17 -e "SLURM_STEP_NUM_TASKS=$count" -e RINGMASTER_KEY_FILE=/opt/ml/key \
+            -e "RINGMASTER_STOP_SECONDS=$stop"
     done
     all_have_places 1 "$count"
 }
 
-# A job of each class on hosts that have IPv6 addresses alone: hosts by address, a master by address, names by a pattern.
+# Runs a job of each kind on hosts that have only IPv6 addresses: hosts listed by address, a master
+# given by address, and names by a pattern.
 hosts_of_ipv6() {
     [ "$DRIVER" = ns ] || { skip_case "a ring of containers has IPv4"; return; }
     [ -e /proc/net/if_inet6 ] || { skip_case "this kernel has no IPv6"; return; }
@@ -355,21 +378,23 @@ hosts_of_ipv6() {
     all_have_places 2 3
     bare 2 --network ipv6
     for host in $everyone; do
-        start_one "$host" -e 'SKYPILOT_NODE_IPS=fd00:77::2 fd00:77::1' -e "SKYPILOT_NODE_RANK=$((2 - host))"
+        start_one "$host" -e 'SKYPILOT_NODE_IPS=fd00:77::2 fd00:77::1' \
+            -e "SKYPILOT_NODE_RANK=$((2 - host))"
     done
     all_have_places 2 2
     check "ranks are told where the master is" holds "$(hosts log 1)" 'at fd00:77::2'
     for master in fd00:77::1 '[fd00:77::1]:29400'; do
         bare 3 --network ipv6
         for host in $everyone; do
-            start_one "$host" -e PET_NNODES=3 -e "PET_NODE_RANK=$((host - 1))" -e "PET_MASTER_ADDR=$master" \
-                -e PET_NPROC_PER_NODE=2
+            start_one "$host" -e PET_NNODES=3 -e "PET_NODE_RANK=$((host - 1))" \
+                -e "PET_MASTER_ADDR=$master" -e PET_NPROC_PER_NODE=2
         done
         all_have_places 1 6
     done
     bare 2 --network ipv6
     for host in $everyone; do
-        start_one "$host" -e WORLD_SIZE=2 -e "RANK=$((host - 1))" -e MASTER_ADDR=fd00:77::1 -e NPROC_PER_NODE=1
+        start_one "$host" -e WORLD_SIZE=2 -e "RANK=$((host - 1))" -e MASTER_ADDR=fd00:77::1 \
+            -e NPROC_PER_NODE=1
     done
     all_have_places 1 2
     check "they are, where hosts are counted" holds "$(hosts log 2)" 'at fd00:77::1'
@@ -386,14 +411,16 @@ two_platforms_at_once() {
     all_name 'RINGMASTER_PLATFORM=slurm or skypilot' 1
 }
 
-# LSF gives 10 s between SIGTERM and SIGKILL: programs get 8 of them, or what the job says.
+# LSF gives 10 s between SIGTERM and SIGKILL: programs get 8 of them, or as many as
+# RINGMASTER_STOP_SECONDS says.
 a_stop_ends_before_the_platform_kills() {
     for seconds_told in '' 2; do
         bare 2
         for host in $everyone; do
             printf 'algo-1\nalgo-2\n' >"$(hosts opt "$host")/machines"
-            hosts start "$host" -e LSB_DJOB_HOSTFILE=/opt/ml/machines -e "RINGMASTER_STOP_SECONDS=$seconds_told" -- \
-                train -- sh -c 'trap "" TERM; echo ready; while :; do sleep 0.2; done'
+            hosts start "$host" -e LSB_DJOB_HOSTFILE=/opt/ml/machines \
+                -e "RINGMASTER_STOP_SECONDS=$seconds_told" -- train -- \
+                sh -c 'trap "" TERM; echo ready; while :; do sleep 0.2; done'
         done
         for host in $everyone; do
             check "host $host is ready" wait_for 30 says $host ready
@@ -406,34 +433,38 @@ a_stop_ends_before_the_platform_kills() {
     done
 }
 
-# Slurm puts a job back into its queue under the same number. A host that it left behind is a stranger.
+# Slurm requeues a job under the same job ID. A host that is left over from an earlier run is
+# refused.
 an_attempt_is_the_platform_s() {
     bare 2
     for host in $everyone; do
-        start_one "$host" -e 'SLURM_STEP_NODELIST=algo-[1-2]' -e "SLURM_NODEID=$((host - 1))" -e SLURM_JOB_ID=17 \
-            -e SLURM_RESTART_COUNT=1
+        start_one "$host" -e 'SLURM_STEP_NODELIST=algo-[1-2]' -e "SLURM_NODEID=$((host - 1))" \
+            -e SLURM_JOB_ID=17 -e SLURM_RESTART_COUNT=1
     done
     all_have_places 1 2
     every_log_has 'the platform has started this job again'
     bare 2
     for host in $everyone; do
-        start_one "$host" -e 'SLURM_STEP_NODELIST=algo-[1-2]' -e "SLURM_NODEID=$((host - 1))" -e SLURM_JOB_ID=17 \
-            -e "SLURM_RESTART_COUNT=$host" -e RINGMASTER_READY_SECONDS=10
+        start_one "$host" -e 'SLURM_STEP_NODELIST=algo-[1-2]' -e "SLURM_NODEID=$((host - 1))" \
+            -e SLURM_JOB_ID=17 -e "SLURM_RESTART_COUNT=$host" -e RINGMASTER_READY_SECONDS=10
     done
     all_end "$PATIENCE" 77 $everyone
     all_name 'another key' 1
 }
 
-# No platform is read without a job that shows it.
+# Every platform that ringmaster knows has a job in this script.
 every_platform_has_a_job() {
-    for platform in $("$RINGMASTER_BIN/ringmaster" docs platforms | sed -nE 's/^\| `([a-z-]+)` .*/\1/p'); do
-        check "a case for $platform" grep -qE "^$(echo "$platform" | tr - _)\(\)|^ +asked $platform " "$0"
+    for platform in \
+        $("$RINGMASTER_BIN/ringmaster" docs platforms | sed -nE 's/^\| `([a-z-]+)` .*/\1/p'); do
+        check "a case for $platform" grep -qE \
+            "^$(echo "$platform" | tr - _)\(\)|^ +asked $platform " "$0"
     done
 }
 
-CASES=${CASES:-slurm slurm_with_too_many_tasks azure_batch skypilot dstack volcano lsf pbs mpi_operator tensorflow vertex
-    numbers_in_brackets a_host_file aws_batch every_platform_has_a_job
-    a_stop_ends_before_the_platform_kills an_attempt_is_the_platform_s aws_batch_with_an_index_twice kubeflow azure_ml runpod pai_dlc platforms_that_are_asked_for kubernetes
-    hosts_of_ipv6 the_batch_example the_slurm_example two_platforms_at_once}
+CASES=${CASES:-slurm slurm_with_too_many_tasks azure_batch skypilot dstack volcano lsf pbs
+    mpi_operator tensorflow vertex numbers_in_brackets a_host_file aws_batch
+    every_platform_has_a_job a_stop_ends_before_the_platform_kills an_attempt_is_the_platform_s
+    aws_batch_with_an_index_twice kubeflow azure_ml runpod pai_dlc platforms_that_are_asked_for
+    kubernetes hosts_of_ipv6 the_batch_example the_slurm_example two_platforms_at_once}
 run_cases
 finish

@@ -1,28 +1,31 @@
 #!/bin/sh
-# Python programs as SageMaker's SDK sends them: requirements.txt and packages, installed once a host
-# by the image's own pip, without a network. What is installed goes below /opt/ml of a host.
+# Tests Python programs as SageMaker's SDK sends them: requirements.txt and packages are installed
+# once per host by the image's own pip, without a network, below the host's /opt/ml.
 # shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"
 
 [ "$DRIVER" = ns ] || skip "the image has no Python"
 hosts_path=/usr/local/bin:/usr/bin:/bin
-PATH=$hosts_path python3 -m pip --version >/dev/null 2>&1 || skip "no python3 with pip in $hosts_path"
+PATH=$hosts_path python3 -m pip --version >/dev/null 2>&1 ||
+    skip "no python3 with pip in $hosts_path"
 
-# begin HYPERPARAMETERS: two hosts with what python_code.py makes.
+# begin HYPERPARAMETERS: makes two hosts with the packages of python_code.py.
 begin() {
     front=
     ring 2
     put hyperparameters.json "$1"
     for host in $everyone; do
-        check "host $host has code to bring" python3 "$system/python_code.py" "$(hosts opt "$host")/made" || return
+        check "host $host has code to bring" python3 "$system/python_code.py" \
+            "$(hosts opt "$host")/made" || return
         mkdir -p "$(hosts opt "$host")/code"
     done
 }
 
-# start [-e NAME=VALUE]...
+# start [-e NAME=VALUE]...: starts train on both hosts, with settings for pip.
 start() {
-    start_all -e PATH="$front$RINGMASTER_BIN:$hosts_path" -e HOME=/opt/ml/home -e PYTHONUSERBASE=/opt/ml/user -e PIP_USER=1 \
-        -e PIP_FIND_LINKS=/opt/ml/made/wheels "$@" -- train
+    start_all -e PATH="$front$RINGMASTER_BIN:$hosts_path" -e HOME=/opt/ml/home \
+        -e PYTHONUSERBASE=/opt/ml/user -e PIP_USER=1 -e PIP_FIND_LINKS=/opt/ml/made/wheels \
+        "$@" -- train
 }
 
 take_package() {
@@ -41,7 +44,8 @@ answer==1.0'
     all_end 90 0 $everyone || return
     every_log_has "the answer is 42 ['--lr', '0.1']"
     for host in $everyone; do
-        check "host $host installs it once" equal "$(hosts log "$host" | grep -c 'pip\] Successfully installed answer-1.0')" 1
+        check "host $host installs it once" equal \
+            "$(hosts log "$host" | grep -c 'pip\] Successfully installed answer-1.0')" 1
         check "host $host keeps the secret" lacks "$(hosts log "$host")" canary-of-packages
     done
 }
@@ -54,7 +58,8 @@ a_package_is_installed_and_runs_as_its_module() {
     every_log_has "module __main__ 42 ['--lr', '0.1']"
 }
 
-# As the toolkit has it: with a setup.py beside it the program is installed, and runs as its module.
+# As in SageMaker's training toolkit, a program with a setup.py beside it is installed, and runs as
+# a module.
 a_package_with_setup_py_runs_its_program() {
     PATH=$hosts_path python3 -c 'import setuptools, wheel' 2>/dev/null ||
         { skip_case "no setuptools with wheel in $hosts_path"; return; }
@@ -70,7 +75,8 @@ print("setup", __name__, answer.NUMBER, helper.WORD, where, sys.argv[1:])'
     every_log_has "setup __main__ 42 helped"
     every_log_has "['--lr', '0.1', '--none', '']"
     for host in $everyone; do
-        check "host $host has it installed" test -e "$(echo "$(hosts opt "$host")"/user/lib/*/site-packages/helper.py)"
+        check "host $host has it installed" \
+            test -e "$(echo "$(hosts opt "$host")"/user/lib/*/site-packages/helper.py)"
     done
 }
 
@@ -83,7 +89,8 @@ what_cannot_be_installed_ends_the_job_with_pips_words() {
     all_name 'cannot be installed: pip exited with 1' $everyone
     all_name 'No matching distribution found for no-such-thing==7' $everyone
     for host in $everyone; do
-        check "host $host keeps the secret" lacks "$(hosts log "$host")$(failure_of "$host")" canary-of-an-index
+        check "host $host keeps the secret" lacks "$(hosts log "$host")$(failure_of "$host")" \
+            canary-of-an-index
         check "host $host does not run it" lacks "$(hosts log "$host")" never
     done
 }
@@ -93,7 +100,8 @@ an_image_without_pip_says_so() {
     code_file train.py 'print("never")'
     code_file requirements.txt 'answer'
     for host in $everyone; do
-        check "a Python without pip" env PATH="$hosts_path" python3 -m venv --without-pip "$(hosts opt "$host")/bare"
+        check "a Python without pip" env PATH="$hosts_path" \
+            python3 -m venv --without-pip "$(hosts opt "$host")/bare"
     done
     front=/opt/ml/bare/bin:
     start -e PIP_NO_INDEX=1
@@ -123,7 +131,7 @@ a_stop_ends_installing() {
     within "$LEAVE_MS" $everyone
 }
 
-# What the code brings along runs as the program does, and is found by it.
+# The code's packages are built and installed as the user that runs the program, which finds them.
 another_user_installs_what_it_needs() {
     as_root "RINGMASTER_USER needs root to become another user"
     begin '{"sagemaker_program": "job.main", "lr": "0.1"}' || return
@@ -142,7 +150,7 @@ another_user_installs_what_it_needs() {
     done
 }
 
-# A home that it cannot write to is pip's own to tell of.
+# Where this user cannot write, pip's own message is in the failure file.
 another_user_has_no_place_for_it() {
     as_root "RINGMASTER_USER needs root to become another user"
     begin '{"sagemaker_program": "job.main"}' || return
@@ -152,7 +160,8 @@ another_user_has_no_place_for_it() {
     all_name "Permission denied: '/opt/ml/user'" $everyone
 }
 
-CASES=${CASES:-requirements_are_installed_once_a_host a_package_is_installed_and_runs_as_its_module a_package_with_setup_py_runs_its_program
+CASES=${CASES:-requirements_are_installed_once_a_host a_package_is_installed_and_runs_as_its_module
+    a_package_with_setup_py_runs_its_program
     what_cannot_be_installed_ends_the_job_with_pips_words an_image_without_pip_says_so
     what_takes_too_long_ends_the_job a_stop_ends_installing another_user_installs_what_it_needs
     another_user_has_no_place_for_it}

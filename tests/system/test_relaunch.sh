@@ -1,14 +1,15 @@
 #!/bin/sh
-# Jobs of three hosts that fail and are launched again: where that may help, and only there, from
-# the job's own checkpoint, with the hosts that are left.
+# Tests jobs of three hosts that fail and are launched again: only where that may help, from the
+# job's own checkpoint, and with the hosts that are left.
 # shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"
 
-# A mark is seen at one look and its age at another: of several hosts every three seconds, of one alone every four.
+# Hosts see a rank's progress mark at one look and its age at the next: every three seconds with
+# several hosts, every four with one alone.
 LOOKS_MS=6000 LOOKS_ALONE_MS=8000
 
-# train RESTARTS [-e NAME=VALUE]...: five steps an epoch, five epochs, a checkpoint after each; waits
-# for the first. The second and the third host stand still behind it until go_on.
+# train RESTARTS [-e NAME=VALUE]...: trains for five epochs of five steps with a checkpoint after
+# each, and waits for the first. The second and the third host then pause until go_on.
 train() {
     restarts=$1
     shift
@@ -19,7 +20,7 @@ train() {
     check "there is a checkpoint" wait_for "$PATIENCE" has_checkpoint
     fault_begins
 }
-# start_held STEP WORDS OF start...: all but the first host are held there.
+# start_held STEP [start's arguments]...: starts all hosts; all but the first pause at STEP (held).
 start_held() {
     hold=$(held "$1")
     shift
@@ -29,7 +30,7 @@ start_held() {
 }
 has_checkpoint() { [ -n "$(find "$(hosts opt 1)/checkpoints" -name 'step-*.safetensors')" ]; }
 
-# went_on RANKS HOST...: they all leave with 0, the second attempt having gone on from a checkpoint.
+# went_on RANKS HOST...: these hosts exit with 0, and the second attempt resumed from a checkpoint.
 went_on() {
     ranks=$1
     shift
@@ -45,12 +46,13 @@ went_on() {
     done
 }
 
-# run RESTARTS SCRIPT [-e NAME=VALUE]...: a shell script on every rank.
+# run RESTARTS SCRIPT [-e NAME=VALUE]...: starts a job whose ranks run a shell script.
 run() {
     restarts=$1 script=$2
     shift 2
     ring 3
-    start_all -e "RINGMASTER_RESTARTS=$restarts" -e "TEST_SHARE=$share" "$@" -- train -- sh -c "$script"
+    start_all -e "RINGMASTER_RESTARTS=$restarts" -e "TEST_SHARE=$share" "$@" -- train -- \
+        sh -c "$script"
 }
 
 a_killed_rank_is_made_good() {
@@ -71,7 +73,8 @@ a_stalled_rank_is_made_good() {
     check "what the first attempt died of is in the log" holds "$(hosts log 1)" 'no progress'
 }
 
-# Steps of a second teach that a minute without one is a stall, long before the usual limit. It is told of first.
+# After steps of a second each, a minute without one is a stall, long before the usual limit. A
+# warning comes first.
 what_a_rank_has_shown_limits_its_silence() {
     run 0 'n=0
         while [ "$n" -lt 45 ] || [ "$RANK" != 1 ]; do
@@ -82,7 +85,8 @@ what_a_rank_has_shown_limits_its_silence() {
         echo "silent"; exec sleep 600' -e RINGMASTER_STALL_LEARNED=1
     check "a rank falls silent" wait_for 90 says 2 ' silent$' || return
     fault_begins
-    check "it is told of" wait_for 60 says 2 'rank 1 has reported no progress for 3[0-9] s, ten times as long as ever before' || return
+    check "it is told of" wait_for 60 says 2 \
+        'rank 1 has reported no progress for 3[0-9] s, ten times as long as ever before' || return
     check "that ends nothing" equal "$(hosts code 1 2>/dev/null)" ''
     said_within $((60000 + LOOKS_MS)) 1 'algo-2 rank 1: no progress for 60 s' || return
     check "it is no sooner" at_least "$took" 54000
@@ -90,17 +94,19 @@ what_a_rank_has_shown_limits_its_silence() {
     all_name 'algo-2 rank 1' 1 2 3
 }
 
-# Mask R-CNN in f32 on a COCO folder: where a rank is killed behind the first checkpoint, the weights at the end
-# are those of a job that nothing befell, to the bit.
+# Trains Mask R-CNN in f32 on a COCO folder: where a rank is killed after the first checkpoint, the
+# final weights are bit-identical to those of an undisturbed job.
 a_detector_goes_on_to_the_bit() {
     kept=$(mktemp -d)
     for fate in whole killed; do
         ring 3
-        "$RINGMASTER_BIN/ringtrain" prepare shapes --coco "$share/set" --train 12 --validation 1 >/dev/null || return
+        "$RINGMASTER_BIN/ringtrain" prepare shapes --coco "$share/set" --train 12 \
+            --validation 1 >/dev/null || return
         [ "$fate" = killed ] || go_on
-        start_held 2 -e RINGMASTER_RESTARTS=1 -- train --model maskrcnn_tiny --data "$share/set" --validation none \
-            --batch-size 1 --threads 1 --data-threads 1 --steps 5 --warmup-steps 2 --report-every 1 \
-            --checkpoint-every 1 --resume none --checkpoint-dir /opt/ml/checkpoints
+        start_held 2 -e RINGMASTER_RESTARTS=1 -- train --model maskrcnn_tiny --data "$share/set" \
+            --validation none --batch-size 1 --threads 1 --data-threads 1 --steps 5 \
+            --warmup-steps 2 --report-every 1 --checkpoint-every 1 --resume none \
+            --checkpoint-dir /opt/ml/checkpoints
         check "there is a checkpoint" wait_for "$PATIENCE" has_checkpoint
         fault_begins
         if [ "$fate" = killed ]; then
@@ -112,21 +118,24 @@ a_detector_goes_on_to_the_bit() {
         fi
         cp "$(hosts opt 1)/model/model.safetensors" "$kept/$fate"
     done
-    check "the weights are the same" "$RINGMASTER_BIN/../tests/weights_compare" "$kept/whole" "$kept/killed" exact ''
+    check "the weights are the same" "$RINGMASTER_BIN/../tests/weights_compare" "$kept/whole" \
+        "$kept/killed" exact ''
     rm -rf "$kept"
 }
 
-# trains RESTARTS LAST FLAGS [-e NAME=VALUE]...: ten steps on each rank, behind which the first attempt comes to its end as LAST
-# says, before ringmaster hears of it.
+# trains RESTARTS LAST FLAGS [-e NAME=VALUE]...: trains to the end, after which each rank of the
+# first attempt runs LAST, before ringmaster learns that training is done.
 trains() {
-    restarts=$1 last=$2 flags="--data synthetic --synthetic-images 120 --model resnet20 --image-size 32 --batch-size 8
-        --threads 1 --data-threads 1 --report-every 1 --checkpoint-dir /opt/ml/checkpoints $3"
+    restarts=$1 last=$2 flags="--data synthetic --synthetic-images 120 --model resnet20
+        --image-size 32 --batch-size 8 --threads 1 --data-threads 1 --report-every 1
+        --checkpoint-dir /opt/ml/checkpoints $3"
     shift 3
     flags=$(echo "$flags" | tr -s '\n ' ' ')
-    run "$restarts" "PATH=$RINGMASTER_BIN:\$PATH; ringtrain train $flags || exit; [ \$RINGMASTER_ATTEMPT != 1 ] || { $last; }" "$@"
+    run "$restarts" "PATH=$RINGMASTER_BIN:\$PATH; ringtrain train $flags || exit
+        [ \$RINGMASTER_ATTEMPT != 1 ] || { $last; }" "$@"
 }
 
-# published RANKS STEPS HOST...: the second attempt found all steps done.
+# published RANKS STEPS HOST...: the second attempt finds all steps done and writes the model again.
 published() {
     ranks=$1 steps=$2
     shift 2
@@ -147,28 +156,35 @@ a_training_that_was_done_is_published_again() {
 # Two ranks take more steps for the same epochs.
 a_training_that_was_done_is_published_with_less_hosts() {
     trains 1 'echo "this rank is done"; exec sleep 60' '--epochs 2' -e RINGMASTER_SHRINK=1
-    for host in 1 2 3; do check "host $host is done" wait_for "$PATIENCE" says "$host" 'this rank is done'; done
+    for host in 1 2 3; do
+        check "host $host is done" wait_for "$PATIENCE" says "$host" 'this rank is done'
+    done
     hosts kill 2
     published 2 14 1 3
 }
 
-# The settings are not those of the checkpoint that was named; the second attempt's are.
+# The job's settings differ from those of the checkpoint it names. The second attempt resumes from
+# one of the job's own checkpoints, which has the same settings.
 new_settings_for_a_checkpoint_that_was_named_go_on() {
     ring 3
     first=$(hosts opt 1)
-    "$RINGMASTER_BIN/ringtrain" train --data synthetic --synthetic-images 120 --model resnet20 --image-size 32 --batch-size 24 \
-        --threads 1 --epochs 1 --checkpoint-dir "$first/checkpoints" --model-dir "$share/model" >/dev/null 2>&1 || return
-    start_held 8 -e RINGMASTER_RESTARTS=1 -- train --data synthetic --synthetic-images 120 --model resnet20 --image-size 32 \
-        --batch-size 8 --epochs 4 --lr 0.01 --eval-every 0 --report-every 1 --checkpoint-every 1 \
+    "$RINGMASTER_BIN/ringtrain" train --data synthetic --synthetic-images 120 --model resnet20 \
+        --image-size 32 --batch-size 24 --threads 1 --epochs 1 \
+        --checkpoint-dir "$first/checkpoints" --model-dir "$share/model" >/dev/null 2>&1 || return
+    start_held 8 -e RINGMASTER_RESTARTS=1 -- train --data synthetic --synthetic-images 120 \
+        --model resnet20 --image-size 32 --batch-size 8 --epochs 4 --lr 0.01 --eval-every 0 \
+        --report-every 1 --checkpoint-every 1 \
         --resume /opt/ml/checkpoints/step-000000005.safetensors --checkpoint-dir /opt/ml/checkpoints
-    check "a step of this job is done" wait_for "$PATIENCE" says 1 'checkpoint /opt/ml/checkpoints/step-000000006'
+    check "a step of this job is done" wait_for "$PATIENCE" says 1 \
+        'checkpoint /opt/ml/checkpoints/step-000000006'
     fault_begins
     signal_program 2 KILL ringtrain
     go_on
     all_end 90 0 1 2 3 || return
     log=$(hosts log 1)
     check "it began once with step 6" equal "$(echo "$log" | grep -c 'train step=6 ')" 1
-    check "the checkpoint that was named was read once" equal "$(echo "$log" | grep -c 'resumed from .*step-000000005')" 1
+    check "the checkpoint that was named was read once" equal \
+        "$(echo "$log" | grep -c 'resumed from .*step-000000005')" 1
     check "it went on from one of its own" equal "$(echo "$log" | grep -c 'resumed from ')" 2
     check "all ended well" holds "$log" 'all 3 ranks ended with 0; attempt 2 of 2'
 }
@@ -180,7 +196,7 @@ a_lost_host_is_done_without() {
     went_on 2 1 3
 }
 
-# The frozen host wakes up in the middle of the last attempt, and disturbs nobody.
+# The frozen host is thawed during the second attempt, and does not disturb it.
 a_frozen_host_is_done_without() {
     train 1 -e RINGMASTER_SHRINK=1
     hosts freeze 3
@@ -208,8 +224,8 @@ too_few_hosts_are_left() {
     ended 73 'no restart with 2 hosts, RINGMASTER_MIN_HOSTS is 3' "$SILENCE_MS" 1 2
 }
 
-# Its machine says that nobody listens any more: after two seconds of that, asked each second, there is nobody to look for.
-# A container's address goes with it, and they look for a minute.
+# The master's machine refuses connections: the others try every second and give up after two
+# seconds of refusals. A container's address disappears with it, so there they look for a minute.
 the_master_is_lost() {
     run 2 'exec sleep 60' -e RINGMASTER_SHRINK=1
     check "all ranks have started" wait_for 30 says 1 'all 3 ranks have started'
@@ -224,7 +240,8 @@ the_master_is_lost() {
     fi
 }
 
-# It may be they that were cut off, and they look for it for a minute; their programs end at once.
+# The other hosts may be the ones that are cut off, so they look for the master for a minute; their
+# programs end at once.
 the_master_is_silent() {
     run 2 'exec sleep 60' -e RINGMASTER_SHRINK=1
     check "all ranks have started" wait_for 30 says 1 'all 3 ranks have started'
@@ -232,7 +249,8 @@ the_master_is_silent() {
     hosts freeze 1
     check "the loss is told" wait_for "$PATIENCE" says 2 'the master, algo-1, is lost'
     sleep 5
-    check "nothing runs" equal "$(for pid in $(hosts pids 2); do readlink "/proc/$pid/exe"; done | grep -c /sleep)" 0
+    check "nothing runs" equal \
+        "$(for pid in $(hosts pids 2); do readlink "/proc/$pid/exe"; done | grep -c /sleep)" 0
     all_end 90 73 2 3 || return
     all_name 'found no master within 60 s' 2 3
     within $((60000 + SILENCE_MS)) 2 3
@@ -241,7 +259,7 @@ the_master_is_silent() {
     all_end "$PATIENCE" 137 1
 }
 
-# Down to the master alone, on which the rest of the job is one process without mpirun.
+# The job shrinks to the master alone, where it goes on as one process without mpirun.
 two_hosts_are_lost() {
     run 3 '[ $WORLD_SIZE -gt 1 ] || { echo "alone with $SM_HOSTS"; exit 0; }; exec sleep 60' \
         -e RINGMASTER_SHRINK=1
@@ -254,7 +272,9 @@ two_hosts_are_lost() {
 }
 
 restarts_run_out() {
-    run 1 'echo "this is attempt $RINGMASTER_ATTEMPT"; [ $RANK != 1 ] || { sleep 2; kill -s SEGV $$; }; exec sleep 60'
+    run 1 'echo "this is attempt $RINGMASTER_ATTEMPT"
+        [ $RANK != 1 ] || { sleep 2; kill -s SEGV $$; }
+        exec sleep 60'
     all_end "$PATIENCE" 139 1 2 3 || return
     all_name 'algo-2 rank 1: killed by signal 11 (SIGSEGV); attempt 2 of 2' 1 2 3
     check "the failure file is the last attempt's" holds "$(failure_of 3)" 'this is attempt 2'
@@ -265,7 +285,8 @@ an_exit_code_is_final() {
     run 2 '[ $RANK != 2 ] || { sleep 1; echo "$$ $(date +%s%3N)" >"$TEST_SHARE/failed-2"; exit 42; }
         exec sleep 60'
     fault_begins
-    ended 42 'algo-3 rank 2: exited with 42; attempt 1 of 3, no restart after this kind of failure' \
+    ended 42 \
+        'algo-3 rank 2: exited with 42; attempt 1 of 3, no restart after this kind of failure' \
         "$FAILURE_MS" 1 2 3
 }
 
@@ -275,31 +296,40 @@ an_exit_code_is_worth_a_restart_where_that_is_said() {
         [ $RANK != 1 ] || { sleep 1; exit 44; }
         exec sleep 60' -e RINGMASTER_RESTART_CODES=3,40-49
     all_end "$PATIENCE" 0 1 2 3 || return
-    check "the second attempt is the last" holds "$(hosts log 1)" 'all 3 ranks ended with 0; attempt 2 of 3'
-    check "what the first one died of is in the log" holds "$(hosts log 1)" 'algo-2 rank 1: exited with 44'
-    # What a shell makes of its program's SIGKILL.
+    check "the second attempt is the last" holds "$(hosts log 1)" \
+        'all 3 ranks ended with 0; attempt 2 of 3'
+    check "what the first one died of is in the log" holds "$(hosts log 1)" \
+        'algo-2 rank 1: exited with 44'
+    # A shell exits with 137 where its program was killed by SIGKILL.
     run 1 '[ $RINGMASTER_ATTEMPT = 1 ] || exit 0
         [ $RANK != 1 ] || { sleep 1; sh -c "kill -9 \$\$"; exit $?; }
         exec sleep 60' -e RINGMASTER_RESTART_CODES=137
     all_end "$PATIENCE" 0 1 2 3 || return
     check "it died of the shell's code" holds "$(hosts log 1)" 'algo-2 rank 1: exited with 137'
-    run 2 '[ $RANK != 1 ] || { sleep 1; exit 50; }; exec sleep 60' -e RINGMASTER_RESTART_CODES=3,40-49
+    run 2 '[ $RANK != 1 ] || { sleep 1; exit 50; }; exec sleep 60' \
+        -e RINGMASTER_RESTART_CODES=3,40-49
     all_end "$PATIENCE" 50 1 2 3 || return
-    all_name 'algo-2 rank 1: exited with 50; attempt 1 of 3, no restart after this kind of failure' 1 2 3
+    all_name \
+        'algo-2 rank 1: exited with 50; attempt 1 of 3, no restart after this kind of failure' 1 2 3
 }
 
-# What a shell script needs to tell its one mark, a step below 8 and a patience of a second, or of as many as a byte
-# (octal) says: a job in which ranks wait for one that fails says more, or it is stalled where that one is late.
-mark='mark() { printf "\\1\\0\\0\\0\\0\\0\\0\\0\\$1\\0\\0\\0\\0\\0\\0\\0\\${2:-1}" | dd of=$RINGMASTER_PROGRESS conv=notrunc 2>/dev/null; }'
+# mark STEP [PATIENCE]: reports a shell script's one progress mark, a step below 8, with a patience
+# in seconds, an octal byte (1 by default). Where ranks wait for one that fails, it is longer, lest
+# the job count as stalled when that failure is late.
+mark='mark() {
+    printf "\\1\\0\\0\\0\\0\\0\\0\\0\\$1\\0\\0\\0\\0\\0\\0\\0\\${2:-1}" |
+        dd of=$RINGMASTER_PROGRESS conv=notrunc 2>/dev/null
+}'
 
-# Pauses of 1, 2 and 4 s.
+# The pauses between the attempts are 1, 2 and 4 s.
 attempts_that_get_no_further_end_the_job() {
-    run 9 "$mark"'; mark 5 74; [ $RANK = 0 ] || exec sleep 60; sleep 1; exit 42' -e RINGMASTER_RESTART_CODES=42
+    run 9 "$mark"'; mark 5 74; [ $RANK = 0 ] || exec sleep 60; sleep 1; exit 42' \
+        -e RINGMASTER_RESTART_CODES=42
     all_end 90 42 1 2 3 || return
     all_name 'attempt 4 of 10, no restart, as 3 attempts in a row got no further than step 5' 1 2 3
 }
 
-# The same, but each gets one step further than the last.
+# Here each attempt gets one step further than the last.
 attempts_that_get_further_go_on() {
     run 4 "$mark"'; mark $RINGMASTER_ATTEMPT 74; [ $RANK = 0 ] || exec sleep 60; sleep 1; exit 42' \
         -e RINGMASTER_RESTART_CODES=42
@@ -318,11 +348,14 @@ what_a_stalled_rank_waits_in_is_in_the_story() {
 
 all_marked() { [ "$(hosts log 1 | grep -c '] marked')" = 3 ]; }
 
-# They stand still together: where each of them waits is told, that of the first also as what failed.
+# All ranks stall at the same time: the log, the events and the failure file say where each of them
+# waits.
 what_each_stalled_rank_waits_in_is_told() {
     ring 1
     put hyperparameters.json '{"sagemaker_mpi_num_of_processes_per_host": "3"}'
-    start_all -- train -- sh -c "$mark"'; mark 5; echo marked; [ $RANK != 1 ] || exec cat /dev/zero >/dev/null; exec sleep 60'
+    start_all -- train -- sh -c "$mark"'; mark 5; echo marked
+        [ $RANK != 1 ] || exec cat /dev/zero >/dev/null
+        exec sleep 60'
     check "all have shown a mark" wait_for 30 all_marked || return
     fault_begins
     ended 74 'no progress within its limit' $((1000 + LOOKS_ALONE_MS + FAILURE_MS)) 1
@@ -330,14 +363,19 @@ what_each_stalled_rank_waits_in_is_told() {
     for rank in 0 1 2; do
         where=' sleep: 1 S '
         [ $rank != 1 ] || where=' cat: 1 R'
-        check "the log tells of rank $rank" holds "$(hosts log 1 | grep "rank $rank: no progress for 1 s; its threads: pid ")" "$where"
-        check "so do the events" holds "$(grep "\"event\":\"stalled\",.*\"rank\":$rank," "$events")" "$where"
+        check "the log tells of rank $rank" \
+            holds "$(hosts log 1 | grep "rank $rank: no progress for 1 s; its threads: pid ")" \
+            "$where"
+        check "so do the events" \
+            holds "$(grep "\"event\":\"stalled\",.*\"rank\":$rank," "$events")" "$where"
         check "and the failure file" holds "$(failure_of 1)" "$where"
     done
-    check "all of them are in the failure file" equal "$(failure_of 1 | grep -c 'pid [0-9]* \(sleep\|cat\): ')" 3
+    check "all of them are in the failure file" equal \
+        "$(failure_of 1 | grep -c 'pid [0-9]* \(sleep\|cat\): ')" 3
 }
 
-# in_the_pause COMMAND...: behind the third attempt, for four seconds. Who comes later proves nothing.
+# in_the_pause COMMAND...: runs it in the pause of four seconds after the third attempt. Where the
+# test is late and the pause is over, the case proves nothing.
 in_the_pause() {
     check "a pause begins" wait_for "$PATIENCE" says 3 'attempt 3 is over' || return
     fault_begins
@@ -376,27 +414,33 @@ a_stop_of_the_second_attempt() {
     check "the program heard it" holds "$(hosts log 3)" '] saved'
 }
 
-# A program that empties the folders for temporary files removes what the launcher made there at its start.
-empties='rm -rf /dev/shm/* /run/* /tmp/* "$TEST_RUN" 2>/dev/null; [ "$RINGMASTER_ATTEMPT" = 2 ] || kill -s KILL $$'
+# A program that empties the folders for temporary files removes what the launcher made there when
+# it started.
+empties='rm -rf /dev/shm/* /run/* /tmp/* "$TEST_RUN" 2>/dev/null
+    [ "$RINGMASTER_ATTEMPT" = 2 ] || kill -s KILL $$'
 what_a_program_removes_is_made_anew() {
     run 1 "$empties"
     all_end 60 0 $everyone || return
-    check "the second attempt ended well" holds "$(hosts log 1)" 'all 3 ranks ended with 0; attempt 2 of 2'
+    check "the second attempt ended well" holds "$(hosts log 1)" \
+        'all 3 ranks ended with 0; attempt 2 of 2'
 }
 what_another_user_s_program_removes_is_made_anew() {
     as_root "RINGMASTER_USER needs root to become another user"
     run 1 "$empties" -e RINGMASTER_USER=4321
     all_end 60 0 $everyone || return
-    check "the second attempt ended well" holds "$(hosts log 1)" 'all 3 ranks ended with 0; attempt 2 of 2'
+    check "the second attempt ended well" holds "$(hosts log 1)" \
+        'all 3 ranks ended with 0; attempt 2 of 2'
 }
 a_folder_that_was_named_is_made_anew_with_what_it_lay_in() {
     as_root "what root has made only root removes"
     ring 3
-    start_all -p 'mkdir -p /tmp/named/run && chmod 1777 /tmp/named /tmp/named/run' -e RINGMASTER_RESTARTS=1 -e RINGMASTER_RUN=/tmp/named/run -e TEST_RUN=/tmp/named -- train -- sh -c "$empties"
+    start_all -p 'mkdir -p /tmp/named/run && chmod 1777 /tmp/named /tmp/named/run' \
+        -e RINGMASTER_RESTARTS=1 -e RINGMASTER_RUN=/tmp/named/run -e TEST_RUN=/tmp/named -- \
+        train -- sh -c "$empties"
     all_end 60 0 $everyone
 }
 
-# MPI's ports and shared memory of one attempt do not stand in the way of the next ones.
+# MPI's ports and shared memory of one attempt do not disturb the next ones.
 mpi_meets_again_and_again() {
     ring 3
     cp "$RINGMASTER_BIN/probe_mpi" "$share/"
@@ -425,17 +469,21 @@ with_mpirun=
 [ "${LAUNCHER:-}" = direct ] || with_mpirun=mpi_meets_again_and_again
 
 CASES=${CASES:-a_killed_rank_is_made_good a_stalled_rank_is_made_good a_detector_goes_on_to_the_bit
-    a_training_that_was_done_is_published_again a_training_that_was_done_is_published_with_less_hosts
+    a_training_that_was_done_is_published_again
+    a_training_that_was_done_is_published_with_less_hosts
     new_settings_for_a_checkpoint_that_was_named_go_on a_lost_host_is_done_without
-    a_frozen_host_is_done_without a_lost_host_is_missed too_few_hosts_are_left the_master_is_lost the_master_is_silent
-    two_hosts_are_lost a_host_lost_in_the_pause_is_done_without a_host_lost_in_the_pause_is_missed
-    restarts_run_out an_exit_code_is_final
+    a_frozen_host_is_done_without a_lost_host_is_missed too_few_hosts_are_left the_master_is_lost
+    the_master_is_silent two_hosts_are_lost a_host_lost_in_the_pause_is_done_without
+    a_host_lost_in_the_pause_is_missed restarts_run_out an_exit_code_is_final
     an_exit_code_is_worth_a_restart_where_that_is_said attempts_that_get_no_further_end_the_job
-    attempts_that_get_further_go_on what_a_stalled_rank_waits_in_is_in_the_story what_each_stalled_rank_waits_in_is_told a_stop_between_attempts
-    a_stop_of_the_second_attempt $with_mpirun what_a_program_removes_is_made_anew
-    what_another_user_s_program_removes_is_made_anew a_folder_that_was_named_is_made_anew_with_what_it_lay_in ${RINGMASTER_LONG:+what_a_rank_has_shown_limits_its_silence}}
+    attempts_that_get_further_go_on what_a_stalled_rank_waits_in_is_in_the_story
+    what_each_stalled_rank_waits_in_is_told a_stop_between_attempts a_stop_of_the_second_attempt
+    $with_mpirun what_a_program_removes_is_made_anew
+    what_another_user_s_program_removes_is_made_anew
+    a_folder_that_was_named_is_made_anew_with_what_it_lay_in
+    ${RINGMASTER_LONG:+what_a_rank_has_shown_limits_its_silence}}
 
-# After each case.
+# run_case calls this after each case.
 case_ends() { nothing_is_left; }
 run_cases
 finish

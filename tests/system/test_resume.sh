@@ -1,9 +1,13 @@
 #!/bin/sh
-# What a start of the transfer program has brought before it was killed, the next one does not ask for again.
+# Resumed transfers: what a transfer program has downloaded or uploaded before it is killed, its
+# next start does not transfer again.
 set -eu
 cd "$(dirname "$0")/../.."
 bin=${RINGMASTER_BIN:-build/release/bin}
-[ -x "$bin/ringmaster-transfer" ] || { echo "skipped: this build fetches nothing: no libcurl, libarchive or Expat"; exit 77; }
+[ -x "$bin/ringmaster-transfer" ] || {
+    echo "skipped: this build fetches nothing: no libcurl, libarchive or Expat"
+    exit 77
+}
 folder=$(mktemp -d "${TMPDIR:-/tmp}/resume.XXXXXX")
 trap 'rm -rf "$folder"' EXIT
 for what in ${CASES:-download upload}; do

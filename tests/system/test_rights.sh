@@ -1,12 +1,13 @@
 #!/bin/sh
-# What hosts have of rights. In all system tests that is nothing, but where a case says why: no root, no
-# capabilities, no way to any, and a file system that can be read alone (hosts.sh); here that is looked at.
-# SageMaker starts containers as root, so that the most usual jobs are tried as that, too. DRIVER as in lib.sh.
+# The rights of hosts. In all system tests they have none, unless a case says why: no root, no
+# capabilities and no way to gain any, and a file system that is read-only but for a few folders
+# (hosts.sh). This test checks that. SageMaker starts containers as root, so the most common jobs
+# are tried as root, too. lib.sh explains DRIVER.
 # shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 export UNPRIVILEGED=1
 . "$(dirname "$0")/lib.sh"
 
-# What this test says of its hosts is so.
+# Hosts have none of the rights that the header names.
 hosts_have_no_rights() {
     ring 2
     start_all -- train -- sh -c 'id -u; grep -E "^(CapEff|CapBnd|NoNewPrivs)" /proc/self/status
@@ -29,9 +30,11 @@ hosts_have_no_rights() {
 ranks_meet_by_mpi() {
     as_root "as SageMaker does it"
     ring 3
-    cp "$RINGMASTER_BIN/probe_mpi" "$share/" 2>/dev/null || cp "$(command -v true)" "$share/probe_mpi"
+    cp "$RINGMASTER_BIN/probe_mpi" "$share/" 2>/dev/null ||
+        cp "$(command -v true)" "$share/probe_mpi"
     for host in $everyone; do
-        echo '{"sagemaker_mpi_num_of_processes_per_host": "2"}' >"$(config "$host")/hyperparameters.json"
+        echo '{"sagemaker_mpi_num_of_processes_per_host": "2"}' \
+            >"$(config "$host")/hyperparameters.json"
     done
     start_all -- train -- "$share/probe_mpi" "$share" 1
     all_end 60 0 $everyone || return
@@ -39,7 +42,7 @@ ranks_meet_by_mpi() {
     nothing_is_left
 }
 
-# What it leaves belongs to its user.
+# The model belongs to the user that the trainer runs as.
 ringtrain_trains() {
     train_as 4321
     as_root "as SageMaker does it"
@@ -66,7 +69,8 @@ a_rank_fails() {
 a_stop_reaches_every_rank() {
     as_root "as SageMaker does it"
     ring 3
-    start_all -- train -- sh -c 'trap "echo heard; exit 0" TERM; echo ready; while :; do sleep 0.1; done'
+    start_all -- train -- sh -c \
+        'trap "echo heard; exit 0" TERM; echo ready; while :; do sleep 0.1; done'
     for host in $everyone; do
         check "host $host is ready" wait_for 30 says $host ready
     done
@@ -81,7 +85,8 @@ a_killed_rank_is_made_good() {
     as_root "as SageMaker does it"
     ring 2
     start_all -e RINGMASTER_RESTARTS=1 -- train -- sh -c \
-        '[ $RANK$RINGMASTER_ATTEMPT != 11 ] || kill -KILL $$; sleep 1; echo "attempt $RINGMASTER_ATTEMPT"'
+        '[ $RANK$RINGMASTER_ATTEMPT != 11 ] || kill -KILL $$
+        sleep 1; echo "attempt $RINGMASTER_ATTEMPT"'
     all_end 60 0 $everyone || return
     check "the second attempt went well" holds "$(hosts log 2)" '[algo-2 rank 1] attempt 2'
 }
@@ -97,13 +102,15 @@ a_lost_host_is_told() {
 
 another='RINGMASTER_USER needs root to become another user'
 
-# Of hosts that do run as root: the job does not, and cannot reach who does.
+# The hosts run as root, but the job's programs do not, and cannot reach the processes that do.
 programs_run_as_another_user() {
     as_root "$another"
     ring 2
-    cp "$RINGMASTER_BIN/probe_mpi" "$share/" 2>/dev/null || cp "$(command -v true)" "$share/probe_mpi"
+    cp "$RINGMASTER_BIN/probe_mpi" "$share/" 2>/dev/null ||
+        cp "$(command -v true)" "$share/probe_mpi"
     for host in $everyone; do
-        echo '{"sagemaker_mpi_num_of_processes_per_host": "2"}' >"$(config "$host")/hyperparameters.json"
+        echo '{"sagemaker_mpi_num_of_processes_per_host": "2"}' \
+            >"$(config "$host")/hyperparameters.json"
         hosts start "$host" -e RINGMASTER_USER=4321 -- train -- sh -c '
             echo "runs as $(id -u):$(id -g) at $HOME, the first one as $(stat -c %u /proc/1)"
             cat /proc/1/environ >/dev/null 2>&1 && echo "reads its variables"
@@ -131,7 +138,8 @@ another_user_fails_and_is_stopped() {
     for host in $everyone; do
         hosts start "$host" -e RINGMASTER_USER=4321:100 -e RINGMASTER_RESTARTS=1 -- train -- \
             sh -c '[ $RANK$RINGMASTER_ATTEMPT != 11 ] || kill -KILL $$
-                trap "echo heard; exit 0" TERM; echo "again as $(id -g)"; while :; do sleep 0.1; done'
+                trap "echo heard; exit 0" TERM; echo "again as $(id -g)"
+                while :; do sleep 0.1; done'
     done
     check "the second attempt is at work" wait_for 30 says 2 'rank 1. again as 100'
     hosts stop 1

@@ -1,9 +1,10 @@
 #!/bin/sh
-# What SageMaker and the local mode of its two SDKs put into a container, as they put it.
+# Jobs in containers as SageMaker, and the local mode of versions 2 and 3 of its SDK, set them up.
 # shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"
 
-# SDK 2: a random suffix per job; hyperparameters in JSON's quotes; the program in a folder.
+# SDK 2 appends a random suffix to a job's host names, quotes hyperparameters as JSON, and names the
+# program and its folder.
 sdk2_with_source_dir() {
     ring 3 --suffix -plf6b
     put hyperparameters.json '{"s": "\"abc\"", "i": "7", "f": "1e-05", "t": "true", "n": "null",
@@ -24,7 +25,7 @@ sdk2_with_source_dir() {
     done
 }
 
-# A generic Estimator of SDK 2: str() of Python's values.
+# A generic Estimator of SDK 2 passes hyperparameters as Python's str() prints them.
 sdk2_generic() {
     ring 2 --suffix -a1b2c
     put hyperparameters.json '{"s": "abc", "i": "7", "f": "1e-05", "t": "True",
@@ -36,7 +37,8 @@ sdk2_generic() {
     every_log_has '-i 7'
 }
 
-# SDK 3: an interface that does not exist, in every job; no command at all would be `train`.
+# Every job of SDK 3 names a network interface that does not exist. A job without a command runs
+# `train`.
 sdk3() {
     ring 2 --interface ethwe
     put hyperparameters.json '{"s": "abc", "t": "true", "sagemaker_program": "program.sh",
@@ -48,7 +50,7 @@ sdk3() {
     check "the log says what became of ethwe" holds "$(hosts log 1)" ethwe
 }
 
-# The service: ten hosts and more come in byte order, groups in any order, topology null.
+# The service lists ten or more hosts in byte order, groups in any order, and a null topology.
 the_service_with_two_hosts() {
     ring 2
     for host in 1 2; do
@@ -56,15 +58,16 @@ the_service_with_two_hosts() {
             "current_instance_type": "ml.c5.xlarge", "hosts": ["algo-1", "algo-2"],
             "instance_groups": [{"instance_group_name": "homogeneousCluster",
             "instance_type": "ml.c5.xlarge", "hosts": ["algo-2", "algo-1"]}],
-            "network_interface_name": "eth0", "topology": null}' >"$(config "$host")/resourceconfig.json"
+            "network_interface_name": "eth0", "topology": null}' \
+            >"$(config "$host")/resourceconfig.json"
     done
     start_all -- train -- sh -c 'echo "type $SM_CURRENT_INSTANCE_TYPE hosts $SM_HOSTS"'
     all_end 60 0 $everyone || return
     every_log_has 'type ml.c5.xlarge hosts ["algo-1","algo-2"]'
 }
 
-# A heterogeneous cluster: the hosts of the groups that were named are one job, with the first of
-# them in natural order as its master; the others run the program once each.
+# In a heterogeneous cluster the hosts of the groups that were named are one job, with the first of
+# them in natural order as its master. Each of the others runs the program once.
 groups_of_a_cluster() {
     ring 3
     for host in 1 2 3; do
@@ -79,7 +82,8 @@ groups_of_a_cluster() {
     put hyperparameters.json '{"sagemaker_mpi_enabled": "true", "s": "x",
         "sagemaker_mpi_num_of_processes_per_host": "2", "sagemaker_program": "program.sh",
         "sagemaker_distribution_instance_groups": "[\"g2\"]"}'
-    code_file program.sh 'echo "place $SM_CURRENT_HOST $RANK/$WORLD_SIZE $SM_DISTRIBUTION_INSTANCE_GROUPS"'
+    code_file program.sh \
+        'echo "place $SM_CURRENT_HOST $RANK/$WORLD_SIZE $SM_DISTRIBUTION_INSTANCE_GROUPS"'
     start_all -- train
     all_end 60 0 $everyone || return
     check "host 1 has the first ranks" holds "$(hosts log 1)" 'place algo-1 1/4 ["g2"]'
@@ -88,7 +92,8 @@ groups_of_a_cluster() {
     check "and runs one process" lacks "$(hosts log 2)" 'rank 1'
 }
 
-# Two of a thousand hosts are the job; the description, and what ranks are told of it, is that of all of them.
+# Two of a thousand hosts are the job. The description and the variables of the ranks list all
+# hosts.
 two_of_a_thousand_hosts() {
     ring 2
     for host in $everyone; do
@@ -97,22 +102,29 @@ two_of_a_thousand_hosts() {
                 return "\"hosts\": [" text "]"
             }
             BEGIN {
-                print "{\"current_host\": \"algo-" host "\", \"current_group_name\": \"few\", " hosts(1)
+                print "{\"current_host\": \"algo-" host \
+                    "\", \"current_group_name\": \"few\", " hosts(1)
                 print ", \"network_interface_name\": \"eth0\", \"instance_groups\": ["
                 print "{\"instance_group_name\": \"many\", " hosts(3) "},"
                 print "{\"instance_group_name\": \"few\", \"hosts\": [\"algo-2\", \"algo-1\"]}]}"
             }' >"$(config "$host")/resourceconfig.json"
     done
-    put hyperparameters.json '{"sagemaker_mpi_enabled": "true", "sagemaker_distribution_instance_groups": "[\"few\"]"}'
-    start_all -- train -- sh -c 'echo "place $SM_CURRENT_HOST $RANK/$WORLD_SIZE $SM_INSTANCE_GROUPS_RANKS"
-        for list in "$SM_HOSTS" "$SM_INSTANCE_GROUPS_HOSTS" "$SM_RESOURCE_CONFIG" "$SM_TRAINING_ENV"; do
+    put hyperparameters.json \
+        '{"sagemaker_mpi_enabled": "true", "sagemaker_distribution_instance_groups": "[\"few\"]"}'
+    start_all -- train -- sh -c \
+        'echo "place $SM_CURRENT_HOST $RANK/$WORLD_SIZE $SM_INSTANCE_GROUPS_RANKS"
+        for list in "$SM_HOSTS" "$SM_INSTANCE_GROUPS_HOSTS" "$SM_RESOURCE_CONFIG" \
+            "$SM_TRAINING_ENV"; do
             echo "names: $(echo "$list" | tr "," "\n" | grep -c algo-)"
         done'
     all_end 60 0 $everyone || return
-    check "the second host has the second rank" holds "$(hosts log 2)" 'place algo-2 1/2 {"few":[0,1],"many":[]}'
-    # All in one has all hosts and all by groups, the description, the first host, this one, and twice those of the job.
+    check "the second host has the second rank" holds "$(hosts log 2)" \
+        'place algo-2 1/2 {"few":[0,1],"many":[]}'
+    # SM_TRAINING_ENV has all hosts, all hosts by groups, the description, the first host, this
+    # host, and the job's two hosts twice.
     every_log_has 'names: 1000'
-    check "each rank has all lists" equal "$(hosts log 2 | sed -n 's/.*names: //p' | tr '\n' ' ')" "1000 1000 2001 $((1000 + 1000 + 2001 + 1 + 1 + 2 * 2)) "
+    check "each rank has all lists" equal "$(hosts log 2 | sed -n 's/.*names: //p' | tr '\n' ' ')" \
+        "1000 1000 2001 $((1000 + 1000 + 2001 + 1 + 1 + 2 * 2)) "
 }
 
 without_mpi_every_host_is_alone() {
@@ -124,7 +136,7 @@ without_mpi_every_host_is_alone() {
     check "host 2 is alone" holds "$(hosts log 2)" 'place algo-2 0/1 ["algo-1","algo-2"]'
 }
 
-# What the SDK's notebooks send; and mpirun's own word for a parameter gives way.
+# The SDK's notebooks send these options. An MCA parameter among them replaces the launcher's own.
 options_for_mpirun() {
     ring 2
     put hyperparameters.json '{"sagemaker_mpi_custom_mpi_options":
@@ -136,11 +148,12 @@ options_for_mpirun() {
     every_log_has '--verbose changes nothing'
 }
 
-# The job that the toolkit's own test of its mpirun line has: two hosts, two processes each, a script with `-v --lr 35`, and
-# the same words as options for mpirun, of which the second is none.
+# The job of the toolkit's own test of its mpirun command: two hosts, two processes each, a script
+# with `-v --lr 35`, and the same words as options for mpirun, where --lr is no option.
 the_job_of_the_toolkit_s_own_test() {
     ring 2
-    code_file train.sh 'echo "got $SM_CURRENT_HOST $RANK/$WORLD_SIZE: $* [${NCCL_MIN_NRINGS-}${NCCL_DEBUG-}]"
+    code_file train.sh \
+        'echo "got $SM_CURRENT_HOST $RANK/$WORLD_SIZE: $* [${NCCL_MIN_NRINGS-}${NCCL_DEBUG-}]"
         [ "$RANK" = 3 ] || [ ! -e /opt/ml/code/fail ] || sleep 60
         [ ! -e /opt/ml/code/fail ] || exit 7'
     toolkit='"sagemaker_program": "train.sh", "sagemaker_mpi_enabled": "true", "v": "", "lr": "35",
@@ -152,9 +165,11 @@ the_job_of_the_toolkit_s_own_test() {
     put hyperparameters.json "{$toolkit: \"-v -x NCCL_MIN_NRINGS=4\"}"
     start_all -- train
     all_end 60 0 $everyone || return
-    check "the first host has the first ranks" holds "$(hosts log 1)" 'got algo-1 1/4: --lr 35 -v  [4]'
+    check "the first host has the first ranks" holds "$(hosts log 1)" \
+        'got algo-1 1/4: --lr 35 -v  [4]'
     check "the second one has the others" holds "$(hosts log 2)" 'got algo-2 3/4: --lr 35 -v  [4]'
-    # What the toolkit sets by itself is not set here, and a rank that fails ends all whatever Open MPI makes of it.
+    # The launcher does not set what the toolkit sets by itself, and a rank that fails ends the job
+    # whatever Open MPI would do.
     code_file fail ''
     put hyperparameters.json "{$toolkit: \"-v\"}"
     start_all -e OMPI_MCA_orte_abort_on_non_zero_status=0 -- train
@@ -181,7 +196,7 @@ success_leaves_its_mark() {
     check "a failure leaves none" [ ! -e "$(hosts opt 1)/output/success" ]
 }
 
-# A FIFO that nobody but the program opens: what is written comes out once, and whole.
+# A FIFO that only the program opens: what is written to it is read once, and whole.
 a_pipe_channel_is_for_the_program() {
     ring 1
     put inputdataconfig.json '{"train": {"TrainingInputMode": "Pipe"}}'
@@ -195,7 +210,7 @@ a_pipe_channel_is_for_the_program() {
     every_log_has 'got through the pipe'
 }
 
-# The instance's type says that there is an adapter.
+# The instance type implies an EFA adapter.
 the_adapter_of_an_instance() {
     ring 1
     printf '%s' '{"current_host": "algo-1", "hosts": ["algo-1"],
@@ -209,22 +224,25 @@ the_adapter_of_an_instance() {
     every_log_has 'fi efa 1 [simple1]'
 }
 
-# Local mode's Compose sends SIGTERM to the others as soon as the first host is out.
+# Local mode's Compose sends SIGTERM to the other hosts as soon as the first one has exited.
 a_stop_after_the_end_changes_nothing() {
     ring 2
-    # The second host's disk is slow: it is there yet when the first one is out.
+    # The second host's disk is slow, so that it still runs when the first one has exited.
     slow=
     [ "$DRIVER" = docker ] || slow="LD_PRELOAD=$(dirname "$RINGMASTER_BIN")/tests/stall.so"
     hosts start 1 -- train -- sh -c 'sleep 1'
     hosts start 2 ${slow:+-e "$slow" -e STALL_SECONDS=20} -- train -- sh -c 'sleep 1'
     check "the first host is out" wait_for 60 hosts code 1 || return
-    # It may be out: of containers, and where the test was late.
-    hosts stop 2 2>/dev/null || [ -z "$slow" ] || { proves_nothing "the second host was out before it was stopped"; return; }
+    # It may have exited already: where hosts are containers, or where the test was late.
+    hosts stop 2 2>/dev/null || [ -z "$slow" ] || {
+        proves_nothing "the second host was out before it was stopped"
+        return
+    }
     all_end "$PATIENCE" 0 $everyone
 }
 
-# What the service looks for in the log: what a rank of any host prints counts, as it stands in the
-# log with host and rank in front, and what nobody prints is named.
+# Metrics that the service looks for in the log: lines of any host's ranks count, as they stand in
+# the log with the prefix of host and rank, and metrics that match no line are named.
 metrics_that_never_match_are_named() {
     ring 2
     put metric-definition-regex.json '[{"Name": "train:loss", "Regex": "loss=([0-9\\.]+)"},
@@ -237,7 +255,8 @@ metrics_that_never_match_are_named() {
     check "they are named" holds "$(hosts log 1)" 'metric begins, lost matched 0 times'
     check "once" lacks "$(hosts log 2)" 'matched 0 times'
     every_log_has "metric backwards is not counted: its regular expression is invalid: missing closing parenthesis at offset"
-    check "one that takes too long, too" holds "$(hosts log 2)" 'metric slow is not counted: its regular expression takes'
+    check "one that takes too long, too" holds "$(hosts log 2)" \
+        'metric slow is not counted: its regular expression takes'
     check "the event has it" holds "$(cat "$(hosts opt 1)"/output/data/events-algo-1.jsonl)" \
         '"event":"metrics","counts":{"train:loss":1,"train:acc":0,"begins":0,"lost":0,"backwards":0,"slow":0},"lines":1,"unread":0,"never":"begins, lost"'
     put metric-definition-regex.json '{"Name": '
@@ -262,12 +281,13 @@ a_program_that_exits_130_is_no_success() {
     all_name 'exited with 130' $everyone
 }
 
-# A quarter of a megabyte in all: more than one variable of the environment may hold.
+# A quarter of a megabyte in all, which is more than one environment variable may hold.
 hyperparameters_are_many_and_long() {
     ring 2
     code='[ ${#SM_HP_P99} = 2500 ] && [ -z "${SM_HPS:-}" ] && [ $# = 200 ]'
     awk 'BEGIN { printf "{\"sagemaker_program\": \"check.sh\""
-        for (i = 0; i < 100; i++) printf ", \"p%d\": \"%02500d\"", i, i; print "}" }' >"$RING/long.json"
+        for (i = 0; i < 100; i++) printf ", \"p%d\": \"%02500d\"", i, i
+        print "}" }' >"$RING/long.json"
     for host in $everyone; do
         cp "$RING/long.json" "$(hosts opt "$host")/input/config/hyperparameters.json"
         mkdir "$(hosts opt "$host")/code"
@@ -278,15 +298,16 @@ hyperparameters_are_many_and_long() {
     check "what is left out is told" holds "$(hosts log 1)" 'SM_HPS is left out'
 }
 
-# An array is no word of sh's, and nothing may be executed there.
+# The script needs bash for its array, and lies on a file system mounted noexec.
 a_script_runs_with_its_own_interpreter() {
     ring 1
     mkdir "$(hosts opt 1)/code"
     printf '#!/bin/bash -e\na=(one two)\necho "${a[1]} $1 $2"\n' >"$(hosts opt 1)/code/train.sh"
     echo '{"sagemaker_program": "train.sh", "lr": "0.1", "api-token": "canary"}' \
         >"$(hosts opt 1)/input/config/hyperparameters.json"
-    hosts start 1 -p 'mount --bind /opt/ml/code /opt/ml/code && mount -o remount,noexec,bind /opt/ml/code' -- \
-        sh -c 'ringmaster plan && exec train'
+    hosts start 1 \
+        -p 'mount --bind /opt/ml/code /opt/ml/code && mount -o remount,noexec,bind /opt/ml/code' \
+        -- sh -c 'ringmaster plan && exec train'
     all_end 30 0 1
     check "it runs" holds "$(hosts log 1)" 'two --api-token canary'
     check "the plan tells no secret" lacks "$(hosts log 1)" '"canary"'

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Jobs of two containers through SageMaker's own SDKs, versions 2 and 3, in local mode: script mode with
-# code on S3, a program that fails, a stop, a hundred hyperparameters. In `sh tests/run.sh long` alone:
-# the SDKs come from PyPI (into build/sdk-2 and build/sdk-3), as moto does; Python for the image from Debian.
+# Jobs of two containers through SageMaker's own SDKs, versions 2 and 3, in local mode: script mode
+# with code on S3, a program that fails, a stop, and a hundred hyperparameters. Runs only in
+# `sh tests/run.sh long`, as the SDKs come from PyPI (into build/sdk-2 and build/sdk-3), like moto,
+# and Python for the image from Debian.
 #
 #   CASES="good fail stop many"   SDKS="2 3"
 # shellcheck disable=SC2154  # engine.sh's variables
@@ -12,13 +13,14 @@ set -u
 . "$system/derived.sh"
 CASES=${CASES:-good fail stop many}
 SDKS=${SDKS:-2 3}
-mkdir -p "$top/build" # of a tree where nothing was built yet
+mkdir -p "$top/build" # for a tree in which nothing has been built
 work=$(mktemp -d "$top/build/sdk.XXXXXX") || exit 1
 export AWS_ACCESS_KEY_ID=AKIDAKIDAKIDAKID AWS_SECRET_ACCESS_KEY=canary-of-the-sdk \
     AWS_DEFAULT_REGION=us-east-1 AWS_EC2_METADATA_DISABLED=true
-# It would tell AWS of each job.
+# The SDK's telemetry would report each job to AWS.
 export SAGEMAKER_USER_CONFIG_OVERRIDE="$work/defaults.yaml"
-printf 'SchemaVersion: "1.0"\nSageMaker:\n  PythonSDK:\n    Modules:\n      TelemetryOptOut: true\n' \
+printf \
+    'SchemaVersion: "1.0"\nSageMaker:\n  PythonSDK:\n    Modules:\n      TelemetryOptOut: true\n' \
     >"$SAGEMAKER_USER_CONFIG_OVERRIDE"
 
 sh "$system/moto_install.sh" || exit
@@ -38,11 +40,15 @@ left=60
 until "$top/build/moto/bin/python" -c \
     "import socket; socket.create_connection(('$gateway', 5999), 1)" 2>/dev/null; do
     left=$((left - 1))
-    [ "$left" -gt 0 ] || { cat "$work/moto.log"; echo "FAILED: moto does not answer at $endpoint"; exit 1; }
+    [ "$left" -gt 0 ] || {
+        cat "$work/moto.log"
+        echo "FAILED: moto does not answer at $endpoint"
+        exit 1
+    }
     sleep 1
 done
 
-# The image with a Python, as a user derives it.
+# The image has Python added, as a user's image would.
 sdk_image=${RINGMASTER_SDK_IMAGE:-ringmaster-python:test}
 derived "$sdk_image" python3 python3-pip || exit
 
@@ -59,7 +65,8 @@ silent() { ! grep -aqF -e "$1" "$log"; }
 
 write_code() {
     mkdir -p "$folder/code"
-    python3 "$system/python_code.py" "$folder/made" && cp -r "$folder/made/wheels" "$folder/code" || return
+    python3 "$system/python_code.py" "$folder/made" && cp -r "$folder/made/wheels" "$folder/code" ||
+        return
     printf -- '--no-index\n--find-links wheels\nanswer==1.0\n' >"$folder/code/requirements.txt"
     cat >"$folder/code/train.py" <<'END'
 import os
@@ -70,7 +77,8 @@ import time
 import answer
 
 mode = os.environ["MODE"]
-print("answer", answer.NUMBER, "words", len(sys.argv) - 1, sys.argv[1:7], "of", os.environ["WORLD_SIZE"], flush=True)
+print("answer", answer.NUMBER, "words", len(sys.argv) - 1, sys.argv[1:7],
+      "of", os.environ["WORLD_SIZE"], flush=True)
 with open(f"{os.environ['SM_MODEL_DIR']}/rank-{os.environ['RANK']}", "w", encoding="utf-8") as file:
     file.write(mode)
 if mode == "fail" and os.environ["RANK"] == "1":
@@ -82,7 +90,7 @@ if mode in ("fail", "stop"):
 END
 }
 
-# As a user's `docker stop` of one container, when the program runs.
+# Stops one container, as a user's `docker stop` would, once the program runs.
 stop_one() {
     for _ in $(seq 200); do
         sleep 1
@@ -101,8 +109,9 @@ one() {
     folder=$work/$version-$case log=$work/$version-$case.log
     check "there is code" write_code || return
     [ "$case" != stop ] || { stop_one & watcher=$!; }
-    AWS_ENDPOINT_URL=$endpoint AWS_ENDPOINT_URL_S3=$endpoint timeout 300 "$top/build/sdk-$version/bin/python" \
-        "$system/sdk_job.py" "$case" "$endpoint" "$folder" "$sdk_image" >"$log" 2>&1
+    AWS_ENDPOINT_URL=$endpoint AWS_ENDPOINT_URL_S3=$endpoint timeout 300 \
+        "$top/build/sdk-$version/bin/python" "$system/sdk_job.py" "$case" "$endpoint" "$folder" \
+        "$sdk_image" >"$log" 2>&1
     before=$failed
     [ "$case" != stop ] || { check "one is stopped" wait "$watcher"; watcher=; }
     case $case in
@@ -112,20 +121,24 @@ one() {
     many) check "it succeeds" says 'the SDK says: success'
           check "all arrive" says 'words 200 ' ;;
     *) check "it succeeds" says 'the SDK says: success'
-       check "words arrive" says "words 6 ['--flag', 'True', '--lr', '0.1', '--name', 'a b'] of 2" ;;
+       check "words arrive" says \
+           "words 6 ['--flag', 'True', '--lr', '0.1', '--name', 'a b'] of 2" ;;
     esac
     check "each host installs what it needs once" told 'pip] Successfully installed answer-1.0' 2
     check "what was installed is found" says 'answer 42'
     check "the secret is nowhere" silent "$AWS_SECRET_ACCESS_KEY"
     find "$folder" -name model.tar.gz -exec tar -tf {} \; >"$folder/model"
-    for rank in 0 1; do check "the model of rank $rank is kept" grep -q "rank-$rank" "$folder/model"; done
+    for rank in 0 1; do
+        check "the model of rank $rank is kept" grep -q "rank-$rank" "$folder/model"
+    done
     if [ "$failed" = "$before" ]; then echo "ok $version $case"; else tail -n 60 "$log"; fi
 }
 
 for sdk in $SDKS; do
     case $sdk in
     2) VENV_SECONDS=1800 sh "$top/tests/venv.sh" sdk-2 'sagemaker==2.257.7' ;;
-    *) VENV_SECONDS=1800 sh "$top/tests/venv.sh" sdk-3 'sagemaker-train==1.27.0' 'sagemaker-core==2.27.0' ;;
+    *) VENV_SECONDS=1800 sh "$top/tests/venv.sh" sdk-3 'sagemaker-train==1.27.0' \
+        'sagemaker-core==2.27.0' ;;
     esac || exit
     for each in $CASES; do one "$sdk" "$each"; done
 done

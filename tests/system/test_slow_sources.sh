@@ -1,16 +1,18 @@
 #!/bin/sh
-# Hosts that need longer than others to fetch what they need: fetching is a state of joining, in which
-# a host may stay as long as it gets further, and no longer.
+# Hosts that take longer than others to download what they need: downloading is a state of joining,
+# in which a host may stay as long as it makes progress, and no longer.
 # shellcheck disable=SC2034,SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"
 
 [ "$DRIVER" = ns ] || skip "the server stands in the namespaces' own network"
-[ -x "$RINGMASTER_BIN/ringmaster-transfer" ] || skip "this build fetches nothing: no libcurl, libarchive or Expat"
+[ -x "$RINGMASTER_BIN/ringmaster-transfer" ] ||
+    skip "this build fetches nothing: no libcurl, libarchive or Expat"
 
-# What drips takes nine seconds.
+# A download that drips takes nine seconds (slow_s3.py).
 READY_MS=6000
 
-# begin BUCKET [-e NAME=VALUE]...: two hosts, each with its share of what lies there, which wait for READY_MS.
+# begin BUCKET [-e NAME=VALUE]...: starts two hosts, each with its share of the bucket's files,
+# which wait for READY_MS.
 begin() {
     bucket=$1
     shift
@@ -19,7 +21,7 @@ begin() {
         begin_one "$host" "$@"
     done
 }
-# serve HOSTS: where they fetch it.
+# serve HOSTS: makes a ring of so many hosts and starts the server that they download from.
 serve() {
     ring_down
     server_down
@@ -39,14 +41,16 @@ begin_one() {
     hosts start "$one" -e AWS_ENDPOINT_URL_S3=http://10.77.0.254:5000 -e AWS_ACCESS_KEY_ID=AKID \
         -e AWS_SECRET_ACCESS_KEY=canary -e RINGMASTER_READY_SECONDS=$((READY_MS / 1000)) \
         -e RINGMASTER_CHANNEL_TRAIN="s3://$bucket/set" -e RINGMASTER_SHARDED=train "$@" \
-        -- train -- sh -c 'echo "has $(cat "$SM_CHANNEL_TRAIN"/* | wc -c) bytes"; exec sleep "${TEST_STAYS:-0}"'
+        -- train -- sh -c \
+        'echo "has $(cat "$SM_CHANNEL_TRAIN"/* | wc -c) bytes"; exec sleep "${TEST_STAYS:-0}"'
 }
 
 a_worker_that_fetches_longer_is_waited_for() {
     begin second-drips || return
     all_end 60 0 $everyone || return
     every_log_has 'has 45 bytes'
-    check "the first host sees it fetch" holds "$(hosts log 1)" 'algo-2 is here and downloads what it needs'
+    check "the first host sees it fetch" holds "$(hosts log 1)" \
+        'algo-2 is here and downloads what it needs'
 }
 
 a_master_that_fetches_longer_is_waited_for() {
@@ -62,10 +66,12 @@ one_that_stands_still_ends_the_job() {
     fault_begins
     all_end "$PATIENCE" 69 $everyone || return
     within $((READY_MS + LEAVE_MS)) $everyone
-    all_name 'algo-2: downloads have stalled for 6 s; last progress: train: 0.0 of 0.0 MiB, 0 of 1 files' $everyone
+    all_name \
+    'algo-2: downloads have stalled for 6 s; last progress: train: 0.0 of 0.0 MiB, 0 of 1 files' \
+        $everyone
 }
 
-# Its share is there, and the other one's takes nine seconds more.
+# The first host has its share, and the other one's takes nine seconds more.
 a_stop_meanwhile_ends_both() {
     begin second-drips -e RINGMASTER_RESTARTS=3 || return
     wait_for 30 says 1 'algo-2 is here and downloads' ||
@@ -85,10 +91,11 @@ a_worker_that_is_lost_while_it_fetches_ends_the_job_in_time() {
     ended 69 'missing algo-2' $((READY_MS + LEAVE_MS)) 1
 }
 
-# A container that was started again waits for the next attempt. Without all that the job needs it could have a part
-# in none of another master's.
+# A restarted container waits for the next attempt. Before it has all that the job needs it could
+# not take part in an attempt of another master.
 without_the_master_one_that_still_fetches_leaves_at_once() {
-    set -- -e RINGMASTER_SHRINK=1 -e RINGMASTER_RESTARTS=3 -e RINGMASTER_READY_SECONDS=30 -e TEST_STAYS=600
+    set -- -e RINGMASTER_SHRINK=1 -e RINGMASTER_RESTARTS=3 -e RINGMASTER_READY_SECONDS=30 \
+        -e TEST_STAYS=600
     begin second-drips "$@" || return
     wait_for 60 says 1 'all 2 ranks have started' || check "the job begins" false || return
     hosts kill 2
@@ -96,19 +103,20 @@ without_the_master_one_that_still_fetches_leaves_at_once() {
     check "its container is gone" hosts wait "$PATIENCE" 2 || return
     rm -rf "$(hosts opt 2)/input/data/train"
     begin_one 2 "$@"
-    wait_for 30 says 2 'this host waits for its next attempt' || check "host 2 waits" false || return
+    wait_for 30 says 2 'this host waits for its next attempt' || check "host 2 waits" false ||
+        return
     fault_begins
     hosts kill 1
     ended 73 'the master is lost' "$LEAVE_MS" 2
 }
 
-# It is started anew, and so is another one that comes to it: that does not wait until it has fetched what it needs, but
-# goes to who leads the job.
+# The first host is restarted, and so is another host that connects to it. That one does not wait
+# until the first host has its downloads, but goes on to the host that leads the job.
 a_first_host_that_fetches_longer_sends_on_who_comes() {
     serve 5 || return
     bucket=first-drips READY_MS=60000
-    set -- -e RINGMASTER_SHRINK=1 -e RINGMASTER_RESTARTS=3 -e RINGMASTER_FAILOVER=1 -e TEST_STAYS=600 \
-        -e "RINGMASTER_CHECKPOINTS=file://$share/checkpoints"
+    set -- -e RINGMASTER_SHRINK=1 -e RINGMASTER_RESTARTS=3 -e RINGMASTER_FAILOVER=1 \
+        -e TEST_STAYS=600 -e "RINGMASTER_CHECKPOINTS=file://$share/checkpoints"
     for host in $everyone; do
         begin_one "$host" "$@"
     done
@@ -122,7 +130,8 @@ a_first_host_that_fetches_longer_sends_on_who_comes() {
     check "host 1 fetches" wait_for 20 says 1 'algo-2 leads the job: this host downloads' || return
     hosts wait "$PATIENCE" 5 && begin_one 5 "$@"
     check "host 5 waits at host 2" wait_for 20 says 2 'algo-5 is back' || return
-    check "it came to host 1 before" says 5 'algo-1 cannot admit this host yet: algo-2 leads the job'
+    check "it came to host 1 before" says 5 \
+        'algo-1 cannot admit this host yet: algo-2 leads the job'
     check "host 1 fetches still" equal "$(hosts log 2 | grep -c 'algo-1 is back')" 0
     check "host 1 waits there, too" wait_for 30 says 2 'algo-1 is back' || return
     hosts stop 3
@@ -132,6 +141,7 @@ a_first_host_that_fetches_longer_sends_on_who_comes() {
 CASES=${CASES:-a_worker_that_fetches_longer_is_waited_for a_master_that_fetches_longer_is_waited_for
     one_that_stands_still_ends_the_job a_stop_meanwhile_ends_both
     a_worker_that_is_lost_while_it_fetches_ends_the_job_in_time
-    without_the_master_one_that_still_fetches_leaves_at_once a_first_host_that_fetches_longer_sends_on_who_comes}
+    without_the_master_one_that_still_fetches_leaves_at_once
+    a_first_host_that_fetches_longer_sends_on_who_comes}
 run_cases
 finish

@@ -1,11 +1,13 @@
 #!/bin/sh
-# Jobs of SageMaker's SDK, version 3, with source_code and the package in sdk/: the train script and the channels that
-# the SDK makes, under its own command, bash, on two hosts of two ranks. The SDK comes from PyPI (build/sdk-3).
-# test_sdk.sh runs such jobs in containers, by the SDK's own local mode.
+# Jobs of version 3 of SageMaker's SDK with source_code and the package in sdk/: the SDK's train
+# script and channels run under the SDK's own command, bash, on two hosts with two ranks each. The
+# SDK comes from PyPI (build/sdk-3). test_sdk.sh runs such jobs in containers, by the SDK's own
+# local mode.
 # shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"
 [ "$DRIVER" = ns ] || skip "test_sdk.sh runs in containers"
-VENV_SECONDS=${VENV_SECONDS:-400} sh "$top/tests/venv.sh" sdk-3 'sagemaker-train==1.27.0' 'sagemaker-core==2.27.0' || exit
+VENV_SECONDS=${VENV_SECONDS:-400} sh "$top/tests/venv.sh" sdk-3 'sagemaker-train==1.27.0' \
+    'sagemaker-core==2.27.0' || exit
 
 made=$(mktemp -d "$top/build/source_code.XXXXXX") || exit 1
 trap 'rm -rf "$made"' EXIT
@@ -31,12 +33,13 @@ if mode in ("fail", "stop"):
     time.sleep(600)
 END
 
-# sdk_makes FOLDER [NAME=VALUE]...
+# sdk_makes FOLDER [NAME=VALUE]...: the SDK makes a job with these settings, in FOLDER.
 sdk_makes() {
     folder=$1
     shift
-    PYTHONPATH=$top/sdk PYTHONDONTWRITEBYTECODE=1 AWS_DEFAULT_REGION=us-east-1 AWS_EC2_METADATA_DISABLED=true \
-        "$top/build/sdk-3/bin/python" "$top/tests/sdk/source_code.py" "$folder" "$made/code" \
+    PYTHONPATH=$top/sdk PYTHONDONTWRITEBYTECODE=1 AWS_DEFAULT_REGION=us-east-1 \
+        AWS_EC2_METADATA_DISABLED=true "$top/build/sdk-3/bin/python" \
+        "$top/tests/sdk/source_code.py" "$folder" "$made/code" \
         '{"lr": 0.1, "name": "a b"}' "$@" >"$made/log" 2>&1 || { tail -n 5 "$made/log"; return 1; }
 }
 
@@ -50,22 +53,24 @@ two_from() {
     command=$(tail -n +3 "$1/command")
 }
 python=$top/build/sdk-3/bin # the train script asks for python3 and pip3
-# Without the key that the hosts of a test have. Of two values of a variable the first counts.
+# The SDK's command runs without the key that a test's hosts have. If a variable has two values, the
+# first counts.
 sdk_starts() {
-    start_all "$@" -e RINGMASTER_KEY= -e TRAINING_JOB_NAME=job-1 -e "PATH=$RINGMASTER_BIN:$python:/usr/bin:/bin" \
-        -- /bin/bash -c "$command"
+    start_all "$@" -e RINGMASTER_KEY= -e TRAINING_JOB_NAME=job-1 \
+        -e "PATH=$RINGMASTER_BIN:$python:/usr/bin:/bin" -- /bin/bash -c "$command"
 }
 
 places() {
     for rank in 0 1 2 3; do
         check "rank $rank knows its place" holds "$(hosts log $((rank / 2 + 1)))" \
-            "rank $rank] place $rank $((rank % 2)) 4 2 $((rank / 2)) words ['--lr', '0.1', '--name', 'a b']"
+    "rank $rank] place $rank $((rank % 2)) 4 2 $((rank / 2)) words ['--lr', '0.1', '--name', 'a b']"
     done
 }
 all_waiting() { [ "$(cat "$RING"/host-*/log | grep -c 'rank .*waiting')" = 4 ]; }
 all_told() {
     for rank in 0 1 2 3; do
-        check "rank $rank is told to stop" holds "$(hosts log $((rank / 2 + 1)))" "rank $rank is told to stop"
+        check "rank $rank is told to stop" holds "$(hosts log $((rank / 2 + 1)))" \
+            "rank $rank is told to stop"
     done
 }
 
@@ -96,7 +101,7 @@ a_stop_reaches_all_ranks() {
     all_name 'stopped' $everyone
 }
 
-# Without the package: the image has a key, or the job does.
+# The package is not needed where the image or the job has a key.
 a_command_that_execs_needs_no_package() {
     two_from "$made/command"
     sdk_starts -e MODE=stop -e RINGMASTER_RANKS_PER_HOST=2 -e "RINGMASTER_KEY=$(cat "$RING/key")"
@@ -106,7 +111,7 @@ a_command_that_execs_needs_no_package() {
     all_told
 }
 
-# As a bash older than 5.1 does it: it stays process 1 and forks for the script.
+# As with a bash older than 5.1, the shell stays process 1 and forks for the script.
 an_old_bash_says_what_to_do() {
     two_from "$made/two"
     command="$command; exit \$?"
@@ -127,7 +132,7 @@ an_old_bash_passes_stops_on_with_our_file() {
     all_told
 }
 
-# As an image without ringmaster: it comes with the driver, where it is as good as another.
+# The image has no ringmaster: the launcher that comes with the driver is as good as another.
 the_launcher_comes_with_the_driver() {
     two_from "$made/brought"
     sdk_starts -e "PATH=$python:/usr/bin:/bin"
@@ -144,10 +149,12 @@ an_image_without_a_launcher_is_told() {
 }
 
 sdk_makes "$made/two" process_count_per_node=2 || { echo "FAILED: the SDK makes no job"; exit 1; }
-sdk_makes "$made/brought" process_count_per_node=2 "launcher=\"$RINGMASTER_BIN/ringmaster\"" || exit 1
+sdk_makes "$made/brought" process_count_per_node=2 "launcher=\"$RINGMASTER_BIN/ringmaster\"" ||
+    exit 1
 sdk_makes "$made/command" 'command=exec ringmaster train -- python3 train.py' || exit 1
-CASES=${CASES:-two_hosts_of_two_ranks_are_one_job a_failing_rank_is_the_verdict_of_both a_stop_reaches_all_ranks
-    a_command_that_execs_needs_no_package an_old_bash_says_what_to_do an_old_bash_passes_stops_on_with_our_file the_launcher_comes_with_the_driver
+CASES=${CASES:-two_hosts_of_two_ranks_are_one_job a_failing_rank_is_the_verdict_of_both
+    a_stop_reaches_all_ranks a_command_that_execs_needs_no_package an_old_bash_says_what_to_do
+    an_old_bash_passes_stops_on_with_our_file the_launcher_comes_with_the_driver
     an_image_without_a_launcher_is_told}
 run_cases
 finish

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Code and channels fetched from S3, as moto (PyPI) plays it, with every signature checked, and from
-# file; code as an archive in a channel; and what is said where that fails. moto is installed into build/moto once.
+# Code and channels that are downloaded from S3, which moto (PyPI) emulates with every signature
+# checked, and from file URLs; code as an archive in a channel; and the messages where that fails.
+# moto is installed into build/moto once.
 # shellcheck disable=SC2154,SC2016,SC2034  # lib.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"
 
@@ -12,7 +13,8 @@ parameters() {
     done
 }
 
-# One page of a listing holds 1,000; moto takes minutes for as many.
+# A page of a listing holds 1,000 objects, which moto takes minutes to make: only RINGMASTER_LONG=1
+# has more than a page.
 the_sdks_code_and_channels_are_fetched() {
     many=40
     [ -z "${RINGMASTER_LONG:-}" ] || many=1010
@@ -28,9 +30,11 @@ the_sdks_code_and_channels_are_fetched() {
         check "host $host runs it" holds "$(hosts log "$host")" \
             'the fetched program runs in /opt/ml/code args: --epochs 3'
         data=$(hosts opt "$host")/input/data
-        check "host $host has all of the set" equal "$(find "$data/train" -type f | wc -l)" $((many + 6))
+        check "host $host has all of the set" equal "$(find "$data/train" -type f | wc -l)" \
+            $((many + 6))
         check "a file of host $host is whole" equal "$(cat "$data/train/many/0017")" 17
-        check "the large file of host $host is whole" equal "$(tr -d y <"$data/train/large" | wc -c)" 5242880
+        check "the large file of host $host is whole" equal \
+            "$(tr -d y <"$data/train/large" | wc -c)" 5242880
         for odd in 'a b' plus+plus pro%cent käse deep/er/file; do
             check "host $host has $odd" equal "$(cat "$data/train/odd/$odd")" "$odd"
         done
@@ -47,7 +51,8 @@ the_sdks_code_and_channels_are_fetched() {
 what_cannot_be_fetched_ends_the_job_with_its_name() {
     ring 2
     check "moto is there" server_up 3 || return
-    parameters '{"sagemaker_program": "program.sh", "sagemaker_submit_directory": "s3://jobs/evil.tar.gz"}'
+    parameters \
+        '{"sagemaker_program": "program.sh", "sagemaker_submit_directory": "s3://jobs/evil.tar.gz"}'
     start -- train
     all_end 120 66 $everyone || return
     all_name '"../../evil" is no path for a file' $everyone
@@ -81,8 +86,8 @@ a_folder_of_the_host_becomes_a_channel() {
     check "it is seen as a channel" holds "$(hosts log 1)" 'channels ["train"]'
 }
 
-# As jobs get their code that may not use the network: sourcedir.tar.gz in a channel of its own. What
-# packs it is run in a folder that has program.sh.
+# code_channel COMMAND...: puts the code into a channel of its own as sourcedir.tar.gz, as jobs get
+# it that may not use the network. COMMAND packs it, in a folder that has program.sh.
 submitted=/opt/ml/input/data/code/sourcedir.tar.gz
 code_channel() {
     mkdir -p "$share/code/lib"
@@ -106,7 +111,7 @@ an_archive_in_a_channel_is_unpacked() {
     every_log_has 'the packed program runs in /opt/ml/code args: --epochs 3'
 }
 
-# Unpacked already, and as file://.
+# The code is unpacked already, or named by a file:// URL.
 code_in_a_channel_is_run_from_there() {
     ring 1
     code_channel cat program.sh
@@ -120,7 +125,8 @@ code_in_a_channel_is_run_from_there() {
 
     ring 1
     code_channel tar -czf - .
-    parameters '{"sagemaker_program": "program.sh", "sagemaker_submit_directory": "file://'$submitted'"}'
+    parameters \
+        '{"sagemaker_program": "program.sh", "sagemaker_submit_directory": "file://'$submitted'"}'
     start_all -- train
     all_end 60 0 1 || return
     every_log_has 'the packed program runs in /opt/ml/code args:'
@@ -140,14 +146,15 @@ an_archive_that_cannot_be_unpacked_ends_the_job_with_its_name() {
             words='"../code/program.sh" is no path for a file'
             ;;
         esac
-        parameters '{"sagemaker_program": "program.sh", "sagemaker_submit_directory": "'$submitted'"}'
+        parameters \
+            '{"sagemaker_program": "program.sh", "sagemaker_submit_directory": "'$submitted'"}'
         start_all -- train
         all_end 60 66 $everyone || return
         all_name "$words" $everyone
     done
 }
 
-# A stop while a server keeps us waiting.
+# The job is stopped while the server does not answer.
 a_stop_ends_fetching() {
     ring 1
     hub=rm-$(basename "$RING")-hub
@@ -174,9 +181,10 @@ while True:
     server_down
 }
 
-CASES=${CASES:-the_sdks_code_and_channels_are_fetched what_cannot_be_fetched_ends_the_job_with_its_name
-    a_wrong_secret_is_refused_and_told a_folder_of_the_host_becomes_a_channel
-    an_archive_in_a_channel_is_unpacked code_in_a_channel_is_run_from_there
+CASES=${CASES:-the_sdks_code_and_channels_are_fetched
+    what_cannot_be_fetched_ends_the_job_with_its_name a_wrong_secret_is_refused_and_told
+    a_folder_of_the_host_becomes_a_channel an_archive_in_a_channel_is_unpacked
+    code_in_a_channel_is_run_from_there
     an_archive_that_cannot_be_unpacked_ends_the_job_with_its_name a_stop_ends_fetching}
 run_cases
 finish

@@ -1,44 +1,53 @@
 #!/bin/sh
-# Spare hosts: they wait while the others run ranks, and take the place of a lost one. The ranks of the others keep their
-# numbers. Three hosts and one spare where not told.
+# Spare hosts, which wait while the others run ranks and take the place of a lost host. The ranks of
+# the other hosts keep their numbers. Jobs have three hosts and one spare unless a case says
+# otherwise.
 # shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"
 
-# Killed container to the next attempt's first rank.
+# The promised time from a container's kill to the next attempt's first rank.
 SPARE_MS=3000
 
-# Each rank leaves a word for its attempt: host, ranks in all, where rank 0 listens, the hosts; and ends when asked to.
-works='echo "$HOST $WORLD_SIZE $MASTER_ADDR $SM_HOSTS" >"$TEST_SHARE/place-$RINGMASTER_ATTEMPT-$RANK"
+# Each rank writes a file for its attempt: its host, the number of ranks, rank 0's address, the
+# hosts. It ends when the share has the file `enough`.
+works='
+    echo "$HOST $WORLD_SIZE $MASTER_ADDR $SM_HOSTS" >"$TEST_SHARE/place-$RINGMASTER_ATTEMPT-$RANK"
     date +%s%3N >"$TEST_SHARE/begun-$RINGMASTER_ATTEMPT-$RANK"
     until [ -e "$TEST_SHARE/enough" ]; do sleep 0.05; done'
 
-# begin SPARES [-e NAME=VALUE]...: four hosts, each with two ranks; all ranks of the first attempt run.
+# begin SPARES [-e NAME=VALUE]...: starts four hosts with two ranks each, and waits until all ranks
+# of the first attempt run.
 begin() {
     spares=$1
     shift
     ring 4
     mkdir -p "$share/checkpoints"
     chmod 1777 "$share/checkpoints"
-    start_all -e "RINGMASTER_SPARES=$spares" -e RINGMASTER_RESTARTS=5 -e RINGMASTER_RANKS_PER_HOST=2 \
-        -e "TEST_SHARE=$share" -e "RINGMASTER_CHECKPOINTS=file://$share/checkpoints" "$@" -- \
+    start_all -e "RINGMASTER_SPARES=$spares" -e RINGMASTER_RESTARTS=5 \
+        -e RINGMASTER_RANKS_PER_HOST=2 -e "TEST_SHARE=$share" \
+        -e "RINGMASTER_CHECKPOINTS=file://$share/checkpoints" "$@" -- \
         train -- sh -c "HOST=\$(hostname); $works"
     runs 1 $((2 * (4 - spares)))
 }
-# runs ATTEMPT RANKS: they all do.
+# runs ATTEMPT RANKS: all ranks of that attempt run, and there are no more.
 runs() {
     last=$(($2 - 1))
     for rank in $(seq 0 "$last"); do
-        check "rank $rank of attempt $1 runs" wait_for "$PATIENCE" test -s "$share/begun-$1-$rank" || return
+        check "rank $rank of attempt $1 runs" wait_for "$PATIENCE" \
+            test -s "$share/begun-$1-$rank" || return
     done
     check "no rank is beyond them" test ! -e "$share/place-$1-$2"
 }
 on() { cut -d ' ' -f 1 "$share/place-$1-$2"; }
 word() { cut -d ' ' -f "$3" "$share/place-$1-$2"; }
-# keeps ATTEMPT HOST RANK...: these are on that host.
+# keeps ATTEMPT HOST RANK...: these ranks of that attempt are on that host.
 keeps() {
     attempt=$1 host=$2
     shift 2
-    for rank in "$@"; do check "rank $rank of attempt $attempt is on algo-$host" equal "$(on "$attempt" "$rank")" "algo-$host"; done
+    for rank in "$@"; do
+        check "rank $rank of attempt $attempt is on algo-$host" equal \
+            "$(on "$attempt" "$rank")" "algo-$host"
+    done
 }
 # soon ATTEMPT RANKS: its first rank began in time after the fault.
 soon() {
@@ -48,7 +57,7 @@ soon() {
     echo "  attempt $1 began after $took ms, $SPARE_MS promised; the machine was late by $late"
     in_time "the next attempt begins" "$took" "$SPARE_MS"
 }
-# ends_well HOST...: they leave with 0 together.
+# ends_well HOST...: they leave with 0, together.
 ends_well() {
     fault_begins
     : >"$share/enough"
@@ -67,7 +76,8 @@ takes_the_place() {
     keeps 2 3 4 5
     check "all know how many they are" equal "$(word 2 5 2)" 6
     check "and their hosts" equal "$(word 2 5 4)" '["algo-1","algo-4","algo-3"]'
-    check "the log says so" holds "$(hosts log 1)" 'algo-4, which was a spare, runs ranks 2 to 3 now'
+    check "the log says so" holds "$(hosts log 1)" \
+        'algo-4, which was a spare, runs ranks 2 to 3 now'
     ends_well 1 3 4
 }
 a_spare_takes_a_lost_hosts_place() { takes_the_place -e RINGMASTER_LAUNCHER=direct; }
@@ -144,7 +154,7 @@ two_spares_take_two_places() {
     ends_well 1 4
 }
 
-# A lost host that is started anew waits as a spare, and is one when another host is lost.
+# A lost host that is restarted waits as a spare, and replaces another host when that is lost.
 a_host_that_is_back_is_a_spare() {
     begin 1 || return
     hosts kill 2
@@ -161,10 +171,11 @@ a_host_that_is_back_is_a_spare() {
     ends_well 1 2 4
 }
 
-# Spares leave with the job, whatever becomes of it.
+# Spares leave with the job, whatever its outcome is.
 the_verdict_reaches_spares() {
     ring 4
-    start_all -e RINGMASTER_SPARES=1 -e RINGMASTER_RESTARTS=1 -- train -- sh -c '[ "$RANK" != 2 ] || exit 42; sleep 60'
+    start_all -e RINGMASTER_SPARES=1 -e RINGMASTER_RESTARTS=1 -- train -- sh -c \
+        '[ "$RANK" != 2 ] || exit 42; sleep 60'
     all_end 30 42 1 2 3 4
     all_name 'algo-3 rank 2: exited with 42' 1 2 3 4
 }
@@ -187,9 +198,10 @@ settings_that_leave_no_rank_are_refused() {
     all_name 'RINGMASTER_SPARES=1 needs RINGMASTER_RESTARTS' 1
 }
 
-CASES=${CASES:-a_spare_takes_a_lost_hosts_place a_spare_takes_a_lost_hosts_place_under_mpirun with_failover
-    a_spare_takes_the_first_hosts_place a_spare_takes_the_first_hosts_place_under_mpirun
-    a_lost_spare_is_a_line_in_the_log without_a_spare_the_rules_are_the_usual_ones two_spares_take_two_places
+CASES=${CASES:-a_spare_takes_a_lost_hosts_place a_spare_takes_a_lost_hosts_place_under_mpirun
+    with_failover a_spare_takes_the_first_hosts_place
+    a_spare_takes_the_first_hosts_place_under_mpirun a_lost_spare_is_a_line_in_the_log
+    without_a_spare_the_rules_are_the_usual_ones two_spares_take_two_places
     a_host_that_is_back_is_a_spare the_verdict_reaches_spares a_stop_of_a_spare_stops_the_job
     settings_that_leave_no_rank_are_refused}
 run_cases

@@ -1,12 +1,12 @@
 #!/bin/sh
-# With RINGMASTER_FAILOVER a first host that is started anew, which knows nothing of the job, finds it under another host
-# and has a part in the next attempt. Three or four hosts; RINGMASTER_LONG=1 adds jobs that nobody may lead, which
-# takes two minutes.
+# Restarts of the first host with RINGMASTER_FAILOVER: it no longer has the job's state, finds the
+# job under another master, and takes part in the next attempt. Jobs have three or four hosts;
+# RINGMASTER_LONG=1 adds jobs that no host may lead, which take two minutes.
 # shellcheck disable=SC2154,SC2034  # lib.sh's and following.sh's variables
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/following.sh"
 
-# It finds out that it is not the master any more.
+# The restarted host learns that it is no longer the master.
 a_first_host_that_is_started_anew_has_a_part_in_the_next_attempt() {
     begin_work 3 || return
     lost hosts kill 1
@@ -20,7 +20,8 @@ a_first_host_that_is_started_anew_has_a_part_in_the_next_attempt() {
     check "one attempt at a time" never_two
 }
 
-# The others may begin before it has found them: then it has a part in the attempt after this one.
+# The other hosts may begin the attempt before it has found them: then it takes part in the one
+# after that.
 a_first_host_that_is_started_anew_while_hosts_gather() {
     begin_work 3 || return
     lost hosts kill 1
@@ -30,8 +31,8 @@ a_first_host_that_is_started_anew_while_hosts_gather() {
     check "one attempt at a time" never_two
 }
 
-# has_a_part_soon ATTEMPT MASTER COUNT [CODES]: the first host is one of the COUNT hosts of this attempt, or waits for
-# the next one; CODES are those of the hosts that have left.
+# has_a_part_soon ATTEMPT MASTER COUNT [CODES]: the first host is one of the COUNT hosts of this
+# attempt, or waits for the next one; CODES are the exit codes of the hosts that have left.
 has_a_part_soon() {
     said_within "$FOLLOW_MS" "$2" "attempt $1 begins, with [0-9] ranks on [0-9] hosts" || return 1
     if says "$2" "attempt $1 begins, with $3 ranks"; then
@@ -41,7 +42,7 @@ has_a_part_soon() {
     waits 1 "$2" "${4:-}" && goes_on "$(($1 + 1))" "$2" "$3"
 }
 
-# Without it they would be too few.
+# Without it there would be too few hosts.
 a_first_host_that_is_started_anew_counts_while_hosts_gather() {
     least=3
     begin_work 3 || return
@@ -54,7 +55,7 @@ a_first_host_that_is_started_anew_counts_while_hosts_gather() {
     check "one attempt at a time" never_two
 }
 
-# Once while it waits, and once while it has a part.
+# It is restarted once while it waits, and once while it takes part.
 a_first_host_that_is_started_anew_again_and_again() {
     begin_work 3 || return
     lost hosts kill 1
@@ -73,7 +74,7 @@ a_first_host_that_is_started_anew_again_and_again() {
     check "one attempt at a time" never_two
 }
 
-# Who leads the job is lost while the first host asks for it.
+# The host that leads the job is lost while the first host looks for it.
 a_first_host_that_is_started_anew_as_the_next_master_is_lost() {
     begin_work 4 || return
     lost hosts kill 1
@@ -85,7 +86,8 @@ a_first_host_that_is_started_anew_as_the_next_master_is_lost() {
     check "one attempt at a time" never_two
 }
 
-# It is paused instead, and wakes up when the first host, which had led the job before it, has come back.
+# That host is paused instead, and resumes after the first host, which led the job before it, has
+# come back.
 a_first_host_that_is_started_anew_as_the_next_master_is_paused() {
     begin_work 4 || return
     lost hosts kill 1
@@ -93,7 +95,8 @@ a_first_host_that_is_started_anew_as_the_next_master_is_paused() {
     lost hosts freeze 2
     works_again 1
     said_within "$FOLLOW_MS" 3 'attempt 3 begins, with [23] ranks on [23] hosts' || return
-    check "the first host has found them" wait_for "$PATIENCE" says 3 'algo-1 is back, and waits for the next attempt' || return
+    check "the first host has found them" wait_for "$PATIENCE" says 3 \
+        'algo-1 is back, and waits for the next attempt' || return
     thaw 2
     waits 2 3 || return
     goes_on 4 3 4 || return
@@ -101,7 +104,7 @@ a_first_host_that_is_started_anew_as_the_next_master_is_paused() {
     check "one attempt at a time" never_two algo-2 2
 }
 
-# What knows of the job is less than half of its hosts, and gives up: a new job needs all of them.
+# Less than half of the hosts still have the job's state, and give up: a new job needs all hosts.
 a_first_host_that_is_started_anew_where_nobody_may_lead() {
     begin_work 3 || return
     hosts kill 1
@@ -116,7 +119,8 @@ a_first_host_that_is_started_anew_where_nobody_may_lead() {
     check "one attempt at a time" never_two
 }
 
-# Nobody leads the job while it waits for its next attempt: it is the master of a new one, which all others join anew.
+# The job's last master is lost while the first host waits for the next attempt: the first host is
+# the master of a new job, which all the others join anew.
 a_first_host_that_waits_as_the_job_is_lost() {
     begin_work 3 || return
     lost hosts kill 1
@@ -135,7 +139,7 @@ a_first_host_that_waits_as_the_job_is_lost() {
     check "one attempt at a time" never_two
 }
 
-# The platform has given the paused one up, and started its name on another machine.
+# The platform has given up the paused host and started one of that name on another machine.
 a_paused_first_host_wakes_up_beside_its_successor() {
     ring_that_shares 4
     for host in 1 2 3; do
@@ -145,7 +149,8 @@ a_paused_first_host_wakes_up_beside_its_successor() {
     lost hosts freeze 1
     followed 2 2 || return
     begin_named 4 algo-1
-    check "its successor waits" wait_for "$PATIENCE" says 2 'algo-1 is back, and waits for the next attempt' || return
+    check "its successor waits" wait_for "$PATIENCE" says 2 \
+        'algo-1 is back, and waits for the next attempt' || return
     thaw 1
     all_end "$PATIENCE" 65 1 || return
     all_name 'the name algo-1 is that of the host at' 1
@@ -154,15 +159,19 @@ a_paused_first_host_wakes_up_beside_its_successor() {
     check "one attempt at a time" never_two algo-1
 }
 begin_named() {
-    begin_one "$1" -e RINGMASTER_HOSTS=algo-1,algo-2,algo-3 -e "RINGMASTER_HOST=$2" -- train -- sh -c "$works"
+    begin_one "$1" -e RINGMASTER_HOSTS=algo-1,algo-2,algo-3 -e "RINGMASTER_HOST=$2" -- train -- \
+        sh -c "$works"
 }
 
-more='a_first_host_that_is_started_anew_where_nobody_may_lead a_first_host_that_waits_as_the_job_is_lost'
+more='a_first_host_that_is_started_anew_where_nobody_may_lead
+    a_first_host_that_waits_as_the_job_is_lost'
 [ -n "${RINGMASTER_LONG:-}" ] || more=
 CASES=${CASES:-a_first_host_that_is_started_anew_has_a_part_in_the_next_attempt
-    a_first_host_that_is_started_anew_while_hosts_gather a_first_host_that_is_started_anew_counts_while_hosts_gather
+    a_first_host_that_is_started_anew_while_hosts_gather
+    a_first_host_that_is_started_anew_counts_while_hosts_gather
     a_first_host_that_is_started_anew_again_and_again
-    a_first_host_that_is_started_anew_as_the_next_master_is_lost a_first_host_that_is_started_anew_as_the_next_master_is_paused
+    a_first_host_that_is_started_anew_as_the_next_master_is_lost
+    a_first_host_that_is_started_anew_as_the_next_master_is_paused
     a_paused_first_host_wakes_up_beside_its_successor $more}
 run_cases
 finish

@@ -1,13 +1,15 @@
 #!/bin/sh
-# The static launcher (docker/static.sh) in roots that are not ours: Debian 12 and 13 as debootstrap makes
-# them, and one of busybox alone. Nothing is copied in but that one file. In sh tests/run.sh long alone, as
-# the compiler and the roots come from the network; CASES="..." runs some of them.
-# shellcheck disable=SC2034,SC2154,SC2016  # variables of lib.sh and for roots.sh; scripts that the hosts expand
+# The static launcher (docker/static.sh) in other root directories: Debian 12 and 13 as debootstrap
+# makes them, and one with busybox alone. Only the launcher's one file is copied in. Runs only in
+# `sh tests/run.sh long`, as the compiler and the roots come from the network; CASES="..." selects
+# cases.
+# shellcheck disable=SC2034,SC2154,SC2016  # lib.sh's and roots.sh's variables; scripts for hosts
 dynamic=${RINGMASTER_BIN:-$(cd "$(dirname "$0")/../.." && pwd)/build/release/bin}
 . "$(dirname "$0")/lib.sh"
 
 [ "$DRIVER" = ns ] || skip "its roots are folders of this machine"
-[ -n "${RINGMASTER_LONG:-}${CASES:-}" ] || skip "builds a compiler's worth of libraries: sh tests/run.sh long"
+[ -n "${RINGMASTER_LONG:-}${CASES:-}" ] ||
+    skip "builds a compiler's worth of libraries: sh tests/run.sh long"
 . "$system/roots.sh"
 take_static_launcher debootstrap
 
@@ -18,11 +20,12 @@ it_needs_no_library() {
     check "no library is needed" lacks "$(readelf -dW "$file")" NEEDED
     check "it lies at another place each time" holds "$headers" "DYN (Position-Independent"
     check "it has 6 MB at most" at_most "$(wc -c <"$file")" 6000000
-    check "nothing of this machine is in it" lacks "$(strings "$file" | grep -F "$top" | head -n 3)" "$top"
+    check "nothing of this machine is in it" lacks \
+        "$(strings "$file" | grep -F "$top" | head -n 3)" "$top"
     check "it says its libraries" holds "$("$file" version --all)" "libcurl "
 }
 
-# One rank needs no mpirun: it ends well, badly and when it is told to.
+# One rank needs no mpirun: it succeeds, fails and is stopped.
 one_host() {
     ring 1
     in_root 1 -- train -- sh -c 'echo "rank $RANK of $WORLD_SIZE on $SM_CURRENT_HOST"'
@@ -39,19 +42,26 @@ one_host() {
     all_end 60 143 1
 }
 
-# Three hosts meet by the names in /etc/hosts and start their ranks without mpirun; all tell of a rank that fails or is
-# killed, of a host that is lost, of a stop, and of an mpirun that was asked for.
+# Three hosts find each other by the names in /etc/hosts and start their ranks without mpirun. All
+# of them report a rank that fails or is killed, a lost host, a stop, and an mpirun that was
+# requested but is missing.
 three_hosts() {
     ring 3
-    for host in $everyone; do in_root "$host" -- train -- sh -c 'echo "rank $RANK of $WORLD_SIZE"'; done
+    for host in $everyone; do
+        in_root "$host" -- train -- sh -c 'echo "rank $RANK of $WORLD_SIZE"'
+    done
     all_end 90 0 $everyone || return
     check "rank 2 has run" holds "$(hosts log 3)" '[algo-3 rank 2] rank 2 of 3'
     ring 3
-    for host in $everyone; do in_root "$host" -- train -- sh -c '[ $RANK != 1 ] || exit 3; exec sleep 60'; done
+    for host in $everyone; do
+        in_root "$host" -- train -- sh -c '[ $RANK != 1 ] || exit 3; exec sleep 60'
+    done
     all_end 90 3 $everyone || return
     all_name 'algo-2 rank 1: exited with 3' $everyone
     ring 3
-    for host in $everyone; do in_root "$host" -- train -- sh -c '[ $RANK != 1 ] || kill -KILL $$; exec sleep 60'; done
+    for host in $everyone; do
+        in_root "$host" -- train -- sh -c '[ $RANK != 1 ] || kill -KILL $$; exec sleep 60'
+    done
     all_end 90 137 $everyone || return
     all_name 'algo-2 rank 1: killed by signal 9 (SIGKILL)' $everyone
     three_run || return
@@ -71,12 +81,15 @@ three_hosts() {
 three_run() {
     ring 3
     for host in $everyone; do
-        in_root "$host" -- train -- sh -c 'trap "exit 0" TERM; echo waiting; while :; do sleep 0.1; done'
+        in_root "$host" -- train -- sh -c \
+            'trap "exit 0" TERM; echo waiting; while :; do sleep 0.1; done'
     done
-    for host in $everyone; do check "host $host runs" wait_for 60 says "$host" '] waiting' || return; done
+    for host in $everyone; do
+        check "host $host runs" wait_for 60 says "$host" '] waiting' || return
+    done
 }
 
-# A user by name comes from /etc/passwd.
+# a_user NAME ID: /etc/passwd has the user of that name.
 a_user() {
     ring 1
     in_root 1 -e RINGMASTER_USER="$1" -- train -- sh -c 'id -u'
@@ -84,7 +97,7 @@ a_user() {
     check "the rank is that user" holds "$(hosts log 1)" "rank 0] $2"
 }
 
-# More than musl's own limit for arguments and environment, and less than Linux's.
+# The environment is larger than musl's own limit, and smaller than Linux's.
 a_large_environment() {
     ring 1
     large=$(printf '%0100000d' 0)
@@ -102,8 +115,9 @@ debian_12() { jobs_in debian-12 && a_user nobody 65534; }
 debian_13() { jobs_in debian-13 && a_user nobody 65534; }
 busybox() { jobs_in busybox && a_user worker 4321; }
 
-# Names as a headless service gives them: short ones, a search list, answers that are too long for UDP; names with as many
-# dots as ndots, and a list above 254 bytes, of both of which musl's own resolver knows nothing.
+# Names like those of a headless service: short ones, a search list, and answers too long for UDP.
+# Names with as many dots as ndots and lists of more than 254 bytes are not supported by musl's own
+# resolver.
 names_come_from_dns() {
     enter busybox || return 0
     by_dns "search other.test jobs.test\noptions ndots:5" one two || return
@@ -113,7 +127,8 @@ names_come_from_dns() {
 by_dns() {
     ring 3
     printf "$1\nnameserver %s\n" 10.77.0.3 >"$RING/resolv.conf"
-    hosts start 3 -- python3 "$system/dns.py" 10.77.0.3 one.jobs.test=10.77.0.1 two.jobs.test=10.77.0.2
+    hosts start 3 -- python3 "$system/dns.py" 10.77.0.3 one.jobs.test=10.77.0.1 \
+        two.jobs.test=10.77.0.2
     check "the name server is ready" wait_for 30 says 3 ready || return
     for host in 1 2; do
         rm -f "$(hosts opt "$host")"/input/config/*

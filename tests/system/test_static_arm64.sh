@@ -1,8 +1,9 @@
 #!/bin/sh
-# The static launcher for arm64 (docker/static.sh aarch64) on this machine, each of its processes in QEMU's user-mode
-# emulation: two hosts join, launch and judge, then other scripts of this folder run with it. mpirun and the ranks'
-# programs are this machine's but for one case. In sh tests/run.sh long alone, as compiler and emulator come from the
-# network; CASES="..." runs some of them, SCRIPTS="https" some of the other scripts.
+# The static launcher for arm64 (docker/static.sh aarch64), each of its processes in QEMU's
+# user-mode emulation: jobs of one to three hosts, and then other scripts of this folder. mpirun and
+# the ranks' programs are this machine's, except in one case. Runs only in `sh tests/run.sh long`,
+# as compiler and emulator come from the network; CASES="..." selects cases, SCRIPTS="https" other
+# scripts.
 # shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 top=$(cd "$(dirname "$0")/../.." && pwd)
 dynamic=${RINGMASTER_BIN:-$top/build/release/bin}
@@ -10,7 +11,8 @@ dynamic=${RINGMASTER_BIN:-$top/build/release/bin}
 . "$(dirname "$0")/rerun.sh"
 
 [ "$DRIVER" = ns ] || skip "its hosts are namespaces of this machine"
-[ -n "${RINGMASTER_LONG:-}${CASES:-}" ] || skip "builds a compiler's worth of libraries: sh tests/run.sh long"
+[ -n "${RINGMASTER_LONG:-}${CASES:-}" ] ||
+    skip "builds a compiler's worth of libraries: sh tests/run.sh long"
 [ "$(uname -m)" = x86_64 ] || skip "it emulates arm64 on x86-64"
 for program in cmake ninja perl pkg-config; do
     command -v $program >/dev/null || skip "no $program"
@@ -20,8 +22,8 @@ qemu=$top/.cache/static/qemu/qemu-aarch64
 "$qemu" --version | head -n 1
 sh "$top/docker/static.sh" aarch64 || { echo "FAILED: docker/static.sh aarch64"; exit 1; }
 
-# The kernel starts programs for arm64 with the emulator as long as this script runs: it opens the emulator now (F), so
-# hosts need no file of it.
+# The kernel starts programs for arm64 with the emulator while this script runs. It opens the
+# emulator now (flag F), so that hosts need no file of it.
 formats=$(mktemp -d)
 format=ringmaster-arm64-$$
 forget() {
@@ -47,7 +49,8 @@ it_is_a_program_for_arm64() {
     check "its machine is arm64" holds "$(readelf -hW "$RINGMASTER_BIN/ringmaster")" AArch64
     check "no library is needed" lacks "$(readelf -dW "$RINGMASTER_BIN/ringmaster")" NEEDED
     check "it has 6 MB at most" at_most "$(wc -c <"$RINGMASTER_BIN/ringmaster")" 6000000
-    check "it runs" equal "$("$RINGMASTER_BIN/ringmaster" --version)" "$("$dynamic/ringmaster" --version)"
+    check "it runs" equal "$("$RINGMASTER_BIN/ringmaster" --version)" \
+        "$("$dynamic/ringmaster" --version)"
 }
 
 the_trainer_is_not_there() {
@@ -67,7 +70,8 @@ one_host() {
 two_hosts() {
     for launcher in mpirun direct; do
         ring 2
-        start_all -e RINGMASTER_LAUNCHER=$launcher -- train -- sh -c 'echo "rank $RANK of $WORLD_SIZE"'
+        start_all -e RINGMASTER_LAUNCHER=$launcher -- train -- \
+            sh -c 'echo "rank $RANK of $WORLD_SIZE"'
         all_end 120 0 $everyone || return
         check "rank 1 has run by $launcher" holds "$(hosts log 2)" "[algo-2 rank 1] rank 1 of 2"
         nothing_is_left
@@ -76,7 +80,8 @@ two_hosts() {
 
 a_rank_fails() {
     ring 2
-    start_all -- train -- sh -c '[ $RANK = 0 ] || { echo "no such file" >&2; exit 3; }; exec sleep 60'
+    start_all -- train -- \
+        sh -c '[ $RANK = 0 ] || { echo "no such file" >&2; exit 3; }; exec sleep 60'
     all_end 120 3 $everyone || return
     all_name 'program: algo-2 rank 1: exited with 3' $everyone
     all_name 'no such file' $everyone
@@ -94,12 +99,14 @@ a_host_is_lost() {
 it_is_stopped() {
     ring 2
     start_all -- train -- sh -c 'trap "exit 0" TERM; echo runs; while :; do sleep 0.1; done'
-    for host in $everyone; do check "host $host runs" wait_for 60 says "$host" '] runs' || return; done
+    for host in $everyone; do
+        check "host $host runs" wait_for 60 says "$host" '] runs' || return
+    done
     hosts stop 2
     all_end 60 143 $everyone
 }
 
-# Hosts of both kinds are no job: each runs another build.
+# Hosts with both processors do not form a job, as their builds differ.
 a_host_has_another_processor() {
     ring 2
     hosts start 1 -- train -- true
@@ -108,14 +115,16 @@ a_host_has_another_processor() {
     all_name 'algo-2: it runs build' 1 2
 }
 
-# To the rank's program of a host: what the kernel runs is the emulator.
+# signal_emulated HOST SIGNAL: to the rank's program, which the kernel runs in the emulator.
 # shellcheck disable=SC2016  # expanded on the host
 signal_emulated() {
     hosts exec "$1" sh -c 'for p in /proc/[0-9]*; do
-        tr "\0" " " <"$p/cmdline" | grep -q "meeting wait \$" && kill -s "$0" "${p#/proc/}"; done' "$2"
+        tr "\0" " " <"$p/cmdline" | grep -q "meeting wait \$" && kill -s "$0" "${p#/proc/}"
+    done' "$2"
 }
 
-# The ranks' program is one for arm64 as well, as in an image for such machines: three of them meet over TCP.
+# The ranks' program is for arm64 as well, as in an image for such machines: three ranks connect
+# over TCP.
 ranks_are_for_arm64() {
     "$top/.cache/static/tools-aarch64/cc" -o "$folder/meeting" "$system/meeting.c"
     ring 3
@@ -123,24 +132,27 @@ ranks_are_for_arm64() {
     start_all -- train -- "$share/meeting"
     all_end 120 0 $everyone || return
     for host in $everyone; do
-        check "rank $((host - 1)) has met the others" holds "$(hosts log "$host")" "] rank $((host - 1)) of 3: the sum is 3"
+        check "rank $((host - 1)) has met the others" holds "$(hosts log "$host")" \
+            "] rank $((host - 1)) of 3: the sum is 3"
     done
     ring 3
     cp "$folder/meeting" "$share/"
     start_all -- train -- "$share/meeting" wait
-    for host in $everyone; do check "host $host runs" wait_for 60 says "$host" 'the sum is 3' || return; done
+    for host in $everyone; do
+        check "host $host runs" wait_for 60 says "$host" 'the sum is 3' || return
+    done
     signal_emulated 2 KILL
     all_end 60 137 $everyone || return
     all_name 'algo-2 rank 1: killed by signal 9 (SIGKILL)' $everyone
 }
 
-usual="it_is_a_program_for_arm64 the_trainer_is_not_there one_host two_hosts a_rank_fails a_host_is_lost it_is_stopped
-    a_host_has_another_processor ranks_are_for_arm64"
-# Others of this folder, where no cases are asked for; they have no RING of this one.
+usual="it_is_a_program_for_arm64 the_trainer_is_not_there one_host two_hosts a_rank_fails
+    a_host_is_lost it_is_stopped a_host_has_another_processor ranks_are_for_arm64"
+# Other scripts of this folder run unless cases are selected; they make rings of their own.
 [ -n "${CASES:-}" ] || SCRIPTS=${SCRIPTS:-job_direct https restarts_direct faults}
 CASES=${CASES:-$usual}
 scripts=${SCRIPTS:-}
-unset SCRIPTS # which others read, too
+unset SCRIPTS # the other scripts read it, too
 run_cases
 ring_down
 copy_programs "$folder" "$dynamic"

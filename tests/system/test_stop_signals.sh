@@ -1,20 +1,25 @@
 #!/bin/sh
-# Signals of the user's choice: what ranks get when a job is stopped, and what warns them before, on both launchers.
+# Signals of the user's choice: the one that stops ranks and the one that warns them before, with
+# both launchers.
 # shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"
 
-# each LAUNCHER [-e NAME=VALUE]... : ranks on two hosts that say which signal they heard; "STOP" ends them with 0.
+# each LAUNCHER [-e NAME=VALUE]...: starts ranks on two hosts that print each signal they catch;
+# SIGUSR2 and SIGTERM end them with 0.
 each() {
     launcher=$1
     shift
     ring 2
-    start_all -e "RINGMASTER_LAUNCHER=$launcher" -e RINGMASTER_RANKS_PER_HOST=2 "$@" -- train -- sh -c '
+    start_all -e "RINGMASTER_LAUNCHER=$launcher" -e RINGMASTER_RANKS_PER_HOST=2 "$@" -- \
+        train -- sh -c '
         trap "echo heard USR1" USR1
         trap "echo heard USR2; exit 0" USR2
         trap "echo heard TERM; exit 0" TERM
         echo ready
         while :; do sleep 0.05; done'
-    for host in $everyone; do check "host $host runs" wait_for "$PATIENCE" says "$host" '] ready' || return; done
+    for host in $everyone; do
+        check "host $host runs" wait_for "$PATIENCE" says "$host" '] ready' || return
+    done
 }
 heard() { for host in $everyone; do hosts log "$host"; done | grep -c "rank .*] heard $1" || true; }
 
@@ -42,11 +47,14 @@ warns_before_it_stops() {
 a_stop_warns_first() { warns_before_it_stops direct; }
 a_stop_warns_first_under_mpirun() { warns_before_it_stops mpirun; }
 
-# The time limit itself stops nothing: that is the platform's, here after the warning has been heard.
+# The time limit itself stops nothing: the platform does that, here after the warning has arrived.
 the_time_limit_is_told_before() {
     each direct -e RINGMASTER_TIME_LIMIT=70 -e RINGMASTER_WARN_SIGNAL=SIGUSR1@60 || return
-    for host in $everyone; do check "host $host is warned" wait_for "$PATIENCE" says "$host" '] heard USR1' || return; done
-    check "the first host says why" holds "$(hosts log 1)" 'the platform ends the job in 60 s: all ranks are sent SIGUSR1'
+    for host in $everyone; do
+        check "host $host is warned" wait_for "$PATIENCE" says "$host" '] heard USR1' || return
+    done
+    check "the first host says why" holds "$(hosts log 1)" \
+        'the platform ends the job in 60 s: all ranks are sent SIGUSR1'
     kill -s TERM "$(hosts pid 1)"
     fault_begins
     all_end 30 143 1 2
@@ -55,7 +63,7 @@ the_time_limit_is_told_before() {
     check "and stopped" equal "$(heard TERM)" 4
 }
 
-CASES=${CASES:-a_stop_is_the_chosen_signal a_stop_is_the_chosen_signal_under_mpirun a_stop_warns_first
-    a_stop_warns_first_under_mpirun the_time_limit_is_told_before}
+CASES=${CASES:-a_stop_is_the_chosen_signal a_stop_is_the_chosen_signal_under_mpirun
+    a_stop_warns_first a_stop_warns_first_under_mpirun the_time_limit_is_told_before}
 run_cases
 finish

@@ -1,19 +1,20 @@
 #!/bin/sh
-# What the launcher writes and prints, where disks stall, are full or read-only, the log's reader is
-# slow, and secrets are to be found nowhere.
+# What the launcher writes and prints when a disk stalls, is full or read-only, or the log is read
+# slowly; and secrets, which must appear nowhere.
 # shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"
 
 [ "$DRIVER" = ns ] || skip "these hosts mount file systems of their own"
 
 SOON=$PATIENCE
-# From a rank's end to the verdict, and from there on as long as leaving may take, whatever the disk does.
+# The promised time from a rank's end to the verdict, plus the time that leaving may take, whatever
+# the disk does.
 STALLED_MS=$((1500 + LEAVE_MS))
 stall=$(dirname "$RINGMASTER_BIN")/tests/stall.so
 kept() { cat "$(hosts opt "$1")/model/$2" 2>/dev/null; }
 
-# The first host's first process mounts what MOUNT says, runs the job, and keeps the failure file
-# that lies there; the second host is an ordinary one. Rank 1 fails with 7 after PREPARE.
+# one_odd_host MOUNT PREPARE: the first host runs MOUNT before the job, and its first process copies
+# the failure file after it; the second host is an ordinary one. Rank 1 fails with 7 after PREPARE.
 one_odd_host() {
     mount=$1 prepare=$2
     ring 2
@@ -33,7 +34,7 @@ both_tell_the_cause() {
     check "the odd host tells the cause, too" holds "$(hosts log 1)" 'algo-2 rank 1: exited with 7'
 }
 
-# The next place for sockets is taken, and the first one is no fault.
+# With /run read-only the next folder for sockets is used, and the job does not fail.
 run_is_read_only() {
     ring 2
     hosts start 2 -- train -- sh -c 'echo runs'
@@ -43,7 +44,8 @@ run_is_read_only() {
 
 the_disk_stalls() {
     ring 2
-    program='[ $RANK = 0 ] && exec sleep 60; sleep 1; echo "$$ $(date +%s%3N)" >"$0/failed-1"; echo the cause; exit 7'
+    program='[ $RANK = 0 ] && exec sleep 60
+        sleep 1; echo "$$ $(date +%s%3N)" >"$0/failed-1"; echo the cause; exit 7'
     hosts start 2 -- train -- sh -c "$program" "$share"
     hosts start 1 -e LD_PRELOAD="$stall" -e STALL_SECONDS=20 -- train -- sh -c "$program" "$share"
     fault_begins
@@ -65,9 +67,10 @@ the_disk_stalls_at_the_end_of_a_good_job() {
     within "$STALLED_MS" 1 2
 }
 
-# Not a library's doing: whoever writes stands in disk sleep, cannot be killed, and holds the host's
-# process space. The other host is gone by then; this one leaves with the right code when the disk
-# comes back. This machine has the disk mounted too, so that it can be thawed in any case.
+# The disk itself freezes: a process that writes to it is in uninterruptible sleep, cannot be
+# killed, and keeps the host's PID namespace alive. The other host has ended by then; this one exits
+# with the right code once the disk thaws. The disk is mounted on this machine, too, so that it can
+# be thawed in any case.
 the_disk_freezes() {
     ring 2
     truncate -s 8M "$share/disk"
@@ -140,12 +143,12 @@ the_folder_for_sockets_has_no_room() {
     check "it lies elsewhere" holds "$(hosts log 1)" 'in /tmp/ringmaster-run-'
 }
 
-# slowly COMMAND: it runs as a child of the host's first process, and what it prints is read at
-# 16 KB/s.
+# slowly COMMAND: runs it as a child of the host's first process and reads its output at 16 KB/s.
 slowly() {
     ring 1
     hosts start 1 -- sh -c '{ "$@"; echo $? >/opt/ml/model/code; } 2>&1 | perl -e "
-        \$| = 1; while (sysread(STDIN, \$b, 1638)) { print \$b; select(undef, undef, undef, 0.1) }"' \
+        \$| = 1;
+        while (sysread(STDIN, \$b, 1638)) { print \$b; select(undef, undef, undef, 0.1) }"' \
         sh "$@"
     check "the host ends" hosts wait 60
 }
@@ -169,12 +172,14 @@ a_line_is_very_long() {
     ring 2
     start_all -e RINGMASTER_LOGS=master -- train -- sh -c '
         [ $RANK = 1 ] || exit 0
-        perl -e "print qq(\\\\) x 60000, qq(\n), qq(x) x 1048576, qq(\n), qq(y) x 1200000, qq(\nnext\n)"'
+        perl -e "print qq(\\\\) x 60000, qq(\n), qq(x) x 1048576, qq(\n),
+            qq(y) x 1200000, qq(\nnext\n)"'
     all_end "$SOON" 0 1 2
     log=$RING/host-1/log
     check "60,000 bytes come whole" equal \
         "$(awk '/rank 1\] \\\\/ { sub(/^[^\]]*\] /, ""); print length($0) }' "$log")" 60000
-    check "1 MiB comes whole" equal "$(awk '/rank 1\] x/ { sub(/^[^\]]*\] /, ""); print length($0) }' "$log")" 1048576
+    check "1 MiB comes whole" equal \
+        "$(awk '/rank 1\] x/ { sub(/^[^\]]*\] /, ""); print length($0) }' "$log")" 1048576
     check "what is longer is one line with a mark" equal \
         "$(grep -c 'rank 1\] y*y \[cut: the line has 1200000 bytes\]$' "$log")" 1
     check "the next line is whole" grep -q 'rank 1\] next$' "$log"
@@ -183,8 +188,8 @@ a_line_is_very_long() {
 
 # --- secrets -----------------------------------------------------------------------------------
 
-# What the program does: tells where a canary is that should not be. Its own command line may hold
-# some, which are hyperparameters. Of one host.
+# write_scanner HOST: writes that host's program, which reports every canary that is where it should
+# not be. Its own command line may have some: those of hyperparameters.
 write_scanner() {
     cat >"$(hosts opt "$1")/code/scan.sh" <<'END'
 mark=can
@@ -193,22 +198,27 @@ for line in /proc/[0-9]*/cmdline; do
     words=$(cat "$line" 2>/dev/null | tr '\0' ' ')
     case $words in *scan.sh*) ;; *$mark*) echo "found in a command line: ${words%% *}" ;; esac
 done
-grep -rl $mark /run /tmp /var/tmp /dev/shm /opt/ml/output /opt/ml/model 2>/dev/null | sed 's/^/found in /'
+grep -rl $mark /run /tmp /var/tmp /dev/shm /opt/ml/output /opt/ml/model 2>/dev/null |
+    sed 's/^/found in /'
 words=0
 for word; do case $word in $mark*) words=$((words + 1)) ;; esac; done
 echo "secrets seen: $(env | grep -c $mark) in variables, $words in words"
 : >"$TEST_SHARE/told-$RANK"
-# A failure ends the others: all have told before.
-fails() { until [ "$(find "$TEST_SHARE" -name 'told-*' | wc -l)" -ge "$WORLD_SIZE" ]; do sleep 0.1; done; exit 5; }
+# A failure ends the other ranks, so all have reported before.
+fails() {
+    until [ "$(find "$TEST_SHARE" -name 'told-*' | wc -l)" -ge "$WORLD_SIZE" ]; do sleep 0.1; done
+    exit 5
+}
 case $* in *"--end fail"*) fails ;; *"--end wait"*) touch /opt/ml/model/waits; exec sleep 60 ;; esac
 END
 }
 
-# Nine of their own, and SM_HPS, SM_USER_ARGS and SM_TRAINING_ENV; a shell takes on no variable of a name like api-token.
+# The variables are NAME_01 to NAME_09, SM_HPS, SM_USER_ARGS and SM_TRAINING_ENV: a shell passes on
+# no variable with a hyphen in its name, such as that of api-token-01.
 SECRETS='12 in variables, 10 in words'
 
-# secret_job END SETUP: on every host 20 canaries in variables, hyperparameters and the key; two ranks, so
-# that mpirun takes part.
+# secret_job END SCRIPT: every host runs SCRIPT with 20 canaries in variables, hyperparameters and
+# the key, and with two ranks, so that mpirun is used.
 secret_job() {
     variables=
     for n in 01 02 03 04 05 06 07 08 09; do variables="$variables -e NAME_$n=canary-v$n"; done
@@ -222,7 +232,8 @@ secret_job() {
         printf '{%s, "end": "%s"}' "$parameters" "$1" >"$(config "$host")/hyperparameters.json"
     done
     # shellcheck disable=SC2086  # words
-    start_all $variables -e "TEST_SHARE=$share" -e RINGMASTER_KEY=canary-of-the-control-link -e RINGMASTER_REQUIRE_KEY=1 -- sh -c "$2"
+    start_all $variables -e "TEST_SHARE=$share" -e RINGMASTER_KEY=canary-of-the-control-link \
+        -e RINGMASTER_REQUIRE_KEY=1 -- sh -c "$2"
 }
 
 nothing_is_found() {
@@ -256,7 +267,8 @@ secrets_are_nowhere_after_a_failure() {
     nothing_is_found
 }
 
-# What crashes may leave its memory behind where the container lets it: all of ours is made to crash.
+# A process that crashes may leave its memory in a core file where the container allows that: all
+# processes of the launcher are made to crash.
 secrets_are_in_no_core_file() {
     as_root "only root finds all processes of ours"
     ring 2
@@ -264,37 +276,45 @@ secrets_are_in_no_core_file() {
         ulimit -c unlimited; cd /tmp
         sh -c "kill -s SEGV \$\$"; ls core* >/opt/ml/model/dumped; rm -f core*
         train & until [ -e /opt/ml/model/waits ] || ! kill -0 $!; do sleep 0.1; done
-        ours=$(for p in /proc/[0-9]*; do case $(readlink $p/exe) in */ringmaster) echo ${p#/proc/} ;; esac; done)
+        ours=$(for p in /proc/[0-9]*; do
+            case $(readlink $p/exe) in */ringmaster) echo ${p#/proc/} ;; esac
+        done)
         kill -s SEGV $ours
         wait
         [ $(echo $ours | wc -w) -lt 3 ] || echo "three and more have crashed"'
     check "hosts end" hosts wait "$SOON" 1 2 || return
     for host in $everyone; do
-        [ -s "$(hosts opt "$host")/model/dumped" ] || { skip_case "crashes leave no core files here"; return; }
-        check "no core file is left on host $host" equal "$(find "$RING/host-$host/root" -name 'core*' -size +0)" ''
+        [ -s "$(hosts opt "$host")/model/dumped" ] || {
+            skip_case "crashes leave no core files here"
+            return
+        }
+        check "no core file is left on host $host" equal \
+            "$(find "$RING/host-$host/root" -name 'core*' -size +0)" ''
         nothing_lies_on_disk "$host"
     done
-    # Where one host is faster the other one has no more to crash.
-    check "processes of ours have crashed" holds "$(hosts log 1; hosts log 2)" 'three and more have crashed'
+    # Where one host is faster, the other one may have no processes left that could crash.
+    check "processes of ours have crashed" holds "$(hosts log 1; hosts log 2)" \
+        'three and more have crashed'
 }
 
-# What says how a job would run says it without its secrets.
+# The commands that describe a job do so without its secrets.
 secrets_are_nowhere_in_a_check() {
     ring 1
-    secret_job good 'ringmaster plan; ringmaster check; ringmaster check --json; ringmaster version --all'
+    secret_job good \
+        'ringmaster plan; ringmaster check; ringmaster check --json; ringmaster version --all'
     all_end "$SOON" 0 1
     log=$(hosts log 1)
     check "the plan was told" holds "$log" '"settings"'
     check "the check, too" holds "$log" '"rows":['
-    # The program's words stand there, but for those whose names say that they are secrets.
+    # The log has the program's arguments, except those with names that mark them as secrets.
     for kind in canary-t canary-v canary-of; do
         check "no secret in the log: $kind" lacks "$log" $kind
     done
     nothing_lies_on_disk 1
 }
 
-# In the same container, whose files outlive the first run. What lies there holds no secret, and the
-# second run removes it.
+# The second run is in the same container, where the first one has left files. They hold no secret,
+# and the second run removes them.
 secrets_are_nowhere_after_a_kill() {
     ring 1
     secret_job wait '
@@ -314,7 +334,7 @@ secrets_are_nowhere_after_a_kill() {
     nothing_is_found
 }
 
-# A configuration with which no TLS 1.3 would be spoken.
+# OpenSSL is configured to speak no TLS 1.3, and the job runs all the same.
 no_openssl_configuration_counts() {
     ring 2
     cat >"$share/openssl.cnf" <<'END'
@@ -337,10 +357,11 @@ closed_streams_stay_closed() {
     check "the story is in the file" holds "$(failure_of 1)" 'exited with 4'
 }
 
-CASES=${CASES:-run_is_read_only the_disk_stalls the_disk_stalls_at_the_end_of_a_good_job the_disk_freezes the_disk_is_full
-    the_disk_is_read_only a_good_job_leaves_neither_story_nor_reserve
-    the_folder_for_sockets_has_no_room the_log_is_read_slowly a_line_is_very_long
-    secrets_are_nowhere_after_a_good_end secrets_are_nowhere_after_a_failure
-    secrets_are_in_no_core_file secrets_are_nowhere_after_a_kill secrets_are_nowhere_in_a_check no_openssl_configuration_counts closed_streams_stay_closed}
+CASES=${CASES:-run_is_read_only the_disk_stalls the_disk_stalls_at_the_end_of_a_good_job
+    the_disk_freezes the_disk_is_full the_disk_is_read_only
+    a_good_job_leaves_neither_story_nor_reserve the_folder_for_sockets_has_no_room
+    the_log_is_read_slowly a_line_is_very_long secrets_are_nowhere_after_a_good_end
+    secrets_are_nowhere_after_a_failure secrets_are_in_no_core_file secrets_are_nowhere_after_a_kill
+    secrets_are_nowhere_in_a_check no_openssl_configuration_counts closed_streams_stay_closed}
 run_cases
 finish

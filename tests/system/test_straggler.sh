@@ -1,20 +1,20 @@
 #!/bin/sh
-# The first host's log names the rank for which all others wait, once, and why; and none where ranks are alike. Those
-# of whom nobody waits: test_behind.sh.
+# Stragglers: the first host's log names the rank for which all others wait, once, and why, and none
+# where ranks are alike. test_behind.sh tests ranks that do not wait for each other.
 # shellcheck disable=SC2154  # lib.sh's variables
 . "$(dirname "$0")/lib.sh"
 
-# Three ranks of one thread on synthetic pictures, for longer than the test.
+# Three single-threaded ranks train on synthetic images, for longer than the test takes.
 train() {
     ring 3
     start_all -- train --data synthetic --synthetic-images 1200 --model resnet20 --image-size 32 \
-        --batch-size 16 --threads 1 --data-threads 1 --steps 100000 --eval-every 0 --report-every 20 \
-        --resume none
+        --batch-size 16 --threads 1 --data-threads 1 --steps 100000 --eval-every 0 \
+        --report-every 20 --resume none
     check "training begins" wait_for "$PATIENCE" says 1 'train step=20 '
 }
 
-# brake HOST...: a quarter of the time their trainers run, three quarters they do not, all at once: as on processors
-# that others have.
+# brake HOST...: stops the hosts' trainers three quarters of the time, all at once, as on processors
+# that are shared with others.
 slow_down() {
     while kill -s STOP "$@"; do
         sleep 0.3
@@ -46,14 +46,17 @@ case_ends() { release; }
 a_slow_rank_is_named() {
     train || return
     brake 2 || return
-    check "it is named" wait_for "$((2 * NAMED))" says 1 'straggler on algo-2: the others wait for rank 1: a step takes '
+    check "it is named" wait_for "$((2 * NAMED))" says 1 \
+        'straggler on algo-2: the others wait for rank 1: a step takes '
     events=$(hosts opt 1)/output/data/events-algo-1.jsonl
-    check "it is an event" wait_for 5 grep -q '"event":"straggler","which":"algo-2","rank":1,"behind":false' "$events"
+    check "it is an event" wait_for 5 \
+        grep -q '"event":"straggler","which":"algo-2","rank":1,"behind":false' "$events"
     sleep "$WINDOW"
     named_once
 }
 
-# It trains all the time: at the end there are steps yet. All of it is slow: other tests run meanwhile.
+# Training goes on to the end, but each step takes long: all ranks are slowed down, and other tests
+# run at the same time.
 ranks_alike_are_not_named() {
     train || return
     # shellcheck disable=SC2086  # numbers

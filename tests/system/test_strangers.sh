@@ -1,17 +1,20 @@
 #!/bin/sh
-# Peers without the key: scanners, a flood of connections, another job's host under our name. None of them ends a job, keeps a
-# host out, or becomes the reason in a verdict, with few descriptors either.
+# Peers without the key: scanners, a flood of connections, another job's host of the same name. None
+# of them ends a job, keeps a host out or becomes the reason in a verdict, even where there are few
+# file descriptors.
 # shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"
 
-# flood HOST COUNT OPEN: COUNT connections to the control port of algo-1, the last OPEN of which stay open, as fast as they
-# come; Perl is in every Debian. Each waits for its place at the door at most a second. Then `flooded` is in the share.
+# flood HOST COUNT OPEN: makes COUNT connections to the control port of algo-1 as fast as possible,
+# each within a second, and keeps the last OPEN of them open. Then the share has the file `flooded`.
+# The program is in Perl, which every Debian has.
 flood() {
     hosts start "$1" -- perl -MIO::Socket::INET -e '
         my ($count, $open, $share) = @ARGV;
         my (@all, $made);
         for my $i (1 .. $count) {
-            my $s = IO::Socket::INET->new(PeerAddr => "10.77.0.1", PeerPort => 7070, Timeout => 1) or next;
+            my $s = IO::Socket::INET->new(PeerAddr => "10.77.0.1", PeerPort => 7070,
+                Timeout => 1) or next;
             syswrite($s, "GET / HTTP/1.0\r\n\r\n") if $i % 3 == 0;
             push @all, $s;
             shift @all if @all > $open;
@@ -22,7 +25,7 @@ flood() {
         sleep 1;' "$2" "$3" "$share"
 }
 
-# flooded HOW: the flood is over, and was one.
+# flooded HOW: the flood is over, and was large enough.
 flooded() {
     check "the flood ends" hosts wait 90 3
     made=$(hosts log 3 | sed -n 's/^made //p')
@@ -30,11 +33,14 @@ flooded() {
     check "it was a flood, $1" at_least "${made:-0}" 5000
 }
 
-# it_has_come: the master has met it.
-it_has_come() { check "the flood has come" wait_for "$PATIENCE" says 1 'a stranger at 10.77.0.3 was turned away'; }
+# it_has_come: the master has turned away a connection of the flood.
+it_has_come() {
+    check "the flood has come" wait_for "$PATIENCE" says 1 'a stranger at 10.77.0.3 was turned away'
+}
 
-# ours HOST LIMIT ARGS...: a host of a job of two, with so many descriptors; its rank's process is told in the share. An
-# attempt goes on until the flood is over, and the first one until `$until` is in the share.
+# ours HOST LIMIT ARGS...: starts a host of a job of two, with so many file descriptors; its rank's
+# process ID is written to the share. An attempt runs until the flood is over, and the first one
+# until the share has the file `$until`.
 until=flooded
 ours() {
     host=$1 limit=$2
@@ -78,7 +84,7 @@ a_flood_while_a_job_runs_and_is_launched_again() {
     flooded "while it ran"
 }
 
-# One `GET /` while a host is missing is not another key.
+# A `GET /` while a host is missing is not taken for a host with another key.
 a_scanner_is_not_the_reason_that_a_host_is_missing() {
     ring 3
     hosts start 1 -e RINGMASTER_HOSTS=algo-1,algo-2 -e RINGMASTER_READY_SECONDS=10 -- train -- true
@@ -90,12 +96,13 @@ a_scanner_is_not_the_reason_that_a_host_is_missing() {
     check "the verdict does not tell of keys" lacks "$(failure_of 1)" 'key'
 }
 
-# Two jobs have an algo-1, as two jobs of SageMaker's local mode at once: the other one is up first, ours comes later.
+# Two jobs have an algo-1, as two concurrent jobs of SageMaker's local mode do: the other job's is
+# up first, and this job's comes later.
 another_jobs_host_answers_first() {
     ring 3
     echo '10.77.0.3 algo-1' >>"$RING/hosts"
-    hosts start 3 -e RINGMASTER_HOSTS=algo-1,algo-9 -e RINGMASTER_HOST=algo-1 -e RINGMASTER_JOB=other \
-        -e RINGMASTER_READY_SECONDS=30 -- train -- true
+    hosts start 3 -e RINGMASTER_HOSTS=algo-1,algo-9 -e RINGMASTER_HOST=algo-1 \
+        -e RINGMASTER_JOB=other -e RINGMASTER_READY_SECONDS=30 -- train -- true
     check "the other job waits" wait_for 20 says 3 'waiting for 1 host' || return
     echo '10.77.0.1 algo-1' >>"$RING/hosts"
     hosts start 2 -e RINGMASTER_HOSTS=algo-1,algo-2 -e RINGMASTER_JOB=ours -- train -- true
@@ -106,7 +113,8 @@ another_jobs_host_answers_first() {
     all_end "$PATIENCE" 69 3
 }
 
-CASES=${CASES:-ten_thousand_connections_while_hosts_join a_flood_while_a_job_runs_and_is_launched_again
+CASES=${CASES:-ten_thousand_connections_while_hosts_join
+    a_flood_while_a_job_runs_and_is_launched_again
     a_scanner_is_not_the_reason_that_a_host_is_missing another_jobs_host_answers_first}
 run_cases
 finish

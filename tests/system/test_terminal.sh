@@ -1,6 +1,7 @@
 #!/bin/sh
-# A job with a first host on a terminal of 80 columns, as `docker run -it` gives it: colours, a bar with the time left,
-# and rows that fit. The other hosts' logs are files, and stay as they are.
+# A job with its first host on a terminal of 80 columns, as `docker run -it` provides it: colours, a
+# progress bar with the time left, and rows that fit. The logs of the other hosts are files and have
+# none of that.
 # shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"
 
@@ -8,7 +9,8 @@ command -v script >/dev/null 2>&1 || skip "no script(1) to make a terminal"
 escape=$(printf '\033')
 return_key=$(printf '\r')
 
-# Reports 24 steps (docs/guides/your-program.md), every eighth in words as well. All numbers are below 256.
+# The program reports 24 steps (docs/guides/your-program.md) and prints every eighth. All numbers
+# are below 256.
 program='
     number() { printf "%b" "\\0$(printf %o "$1")\\0\\0\\0\\0\\0\\0\\0"; }
     step=0
@@ -20,7 +22,7 @@ program='
         sleep 0.25
     done'
 
-# on_terminal [-e NAME=VALUE]...: three hosts with a rank each, the first one on a terminal.
+# on_terminal [-e NAME=VALUE]...: runs three hosts with one rank each, the first one on a terminal.
 on_terminal() {
     ring 3
     printf 'stty cols 80 rows 24\nexec train -- sh %s\n' "$share/program" >"$share/begin"
@@ -32,16 +34,17 @@ on_terminal() {
     all_end "$PATIENCE" 0 $everyone
 }
 
-# What the terminal was sent, a row or what replaces one on each line, without colours.
+# The terminal's output without colours; each row, and each one that replaces it, is a line.
 rows() { hosts log 1 | tr '\r' '\n' | sed "s/$escape\[[0-9;]*[A-Za-z]//g"; }
 widest() { rows | awk '{ if (length($0) > most) most = length($0) } END { print most + 0 }'; }
 
-# those_of_files: what all logs hold that no terminal shows.
+# those_of_files: the logs of the other hosts have what belongs in files.
 those_of_files() {
     for host in 2 3; do
         check "host $host's log has no escapes" lacks "$(hosts log "$host")" "$escape"
         check "and whole times" holds "$(hosts log "$host")" 'Z info '
-        check "and its rank's lines" holds "$(hosts log "$host")" "[algo-$host rank $((host - 1))] at step 16"
+        check "and its rank's lines" holds "$(hosts log "$host")" \
+            "[algo-$host rank $((host - 1))] at step 16"
     done
 }
 
@@ -52,7 +55,8 @@ a_terminal_has_colours_and_a_bar() {
     check "it shows steps and the time left" matches_row '] step [0-9]*/24  3 ranks  0:0[0-9] left'
     check "no row is wider than the terminal" at_most "$(widest)" 80
     check "a rank's line stands alone" equal "$(rows | grep -c '^\[algo-1 rank 0\] at step 16$')" 1
-    check "the verdict ends the log" holds "$(rows | grep -v '^$' | tail -n 1)" 'algo-1: done: all 3 ranks ended with 0'
+    check "the verdict ends the log" holds "$(rows | grep -v '^$' | tail -n 1)" \
+        'algo-1: done: all 3 ranks ended with 0'
     those_of_files
 }
 matches_row() { rows | grep -q -e "$1"; }
@@ -74,6 +78,7 @@ a_dumb_terminal_has_lines_alone() {
     those_of_files
 }
 
-CASES=${CASES:-a_terminal_has_colours_and_a_bar a_terminal_without_colours_has_the_bar a_dumb_terminal_has_lines_alone}
+CASES=${CASES:-a_terminal_has_colours_and_a_bar a_terminal_without_colours_has_the_bar
+    a_dumb_terminal_has_lines_alone}
 run_cases
 finish

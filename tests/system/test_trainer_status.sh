@@ -1,9 +1,13 @@
 #!/bin/sh
-# Progress of a job in the status of a TrainJob: a server of HTTPS plays Kubeflow Trainer.
+# A job reports its progress to the status of a TrainJob; an HTTPS server stands in for Kubeflow
+# Trainer.
 set -eu
 cd "$(dirname "$0")/../.."
 bin=${RINGMASTER_BIN:-build/release/bin}
-[ -x "$bin/ringmaster-transfer" ] || { echo "skipped: this build sends nothing: no libcurl, libarchive or Expat"; exit 77; }
+[ -x "$bin/ringmaster-transfer" ] || {
+    echo "skipped: this build sends nothing: no libcurl, libarchive or Expat"
+    exit 77
+}
 command -v openssl >/dev/null || { echo "skipped: no openssl makes certificates here"; exit 77; }
 folder=$(mktemp -d "${TMPDIR:-/tmp}/trainer-status.XXXXXX")
 trap 'rm -rf "$folder"' EXIT

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The SageMaker tutorial against the services' own descriptions: the stack by cfn-lint, the notebook's
-# calls by botocore's models. Nothing is sent to any service.
+# The SageMaker tutorial is checked against the services' own descriptions: the stack by cfn-lint,
+# the notebook's calls by botocore's models. Nothing is sent to any service.
 # shellcheck disable=SC2154
 . "$(dirname "$0")/lib.sh"
 
@@ -11,11 +11,12 @@ sagemaker=$top/examples/sagemaker
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# W1030: the two subnets are empty by default, and then not used.
+# W1030: the two subnets are empty by default, and are not used then.
 the_stack_is_cloudformations() {
     check "cfn-lint finds nothing" "$bin/cfn-lint" --ignore-checks W1030 -- "$sagemaker/stack.yaml"
     sed 's/AWS::EFS::MountTarget/AWS::EFS::MountPoint/' "$sagemaker/stack.yaml" >"$work/stack.yaml"
-    check "but in one that is wrong" refused "$bin/cfn-lint" --ignore-checks W1030 -- "$work/stack.yaml"
+    check "but in one that is wrong" refused \
+        "$bin/cfn-lint" --ignore-checks W1030 -- "$work/stack.yaml"
 }
 
 refused() {
@@ -31,11 +32,13 @@ nbformat.validate(nbformat.read(sys.argv[1], 4))' "$sagemaker/tutorial.ipynb"
     cp -r "$top/tests/golden/pictures" "$work/top/tests/golden/"
     cp -r "$sagemaker" "$work/top/examples/"
     sed -i 's/StackName=STACK/Stack=STACK/' "$work/top/examples/sagemaker/tutorial.ipynb"
-    check "and one that does not is found" refused "$bin/python" "$system/tutorial.py" "$work/top" "$work/metrics.json"
+    check "and one that does not is found" refused \
+        "$bin/python" "$system/tutorial.py" "$work/top" "$work/metrics.json"
     cp "$sagemaker/tutorial.ipynb" "$work/top/examples/sagemaker/"
     check "a copy is as good" "$bin/python" "$system/tutorial.py" "$work/top" "$work/metrics.json"
     sed -i 's/ModelDataUrl/ModelUrl/' "$work/top/examples/sagemaker/tutorial.ipynb"
-    check "an endpoint's call that does not fit is found" refused "$bin/python" "$system/tutorial.py" "$work/top" "$work/metrics.json"
+    check "an endpoint's call that does not fit is found" refused \
+        "$bin/python" "$system/tutorial.py" "$work/top" "$work/metrics.json"
 }
 
 CASES=${CASES:-the_stack_is_cloudformations the_notebook_calls_what_there_is}

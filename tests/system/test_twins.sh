@@ -1,25 +1,29 @@
 #!/bin/sh
-# Two containers that say that they are the same host: one is left over from the last try, or was told the other's name. The one
-# that came later, or that nobody finds by the name, leaves at once, with words and 65; the job of the first one goes on. On containers with DRIVER=docker.
+# Two containers that claim to be the same host: one is left over from the last try, or was given
+# the other one's name. The one that came later, or that is not found under the name, exits at once
+# with 65 and a message; the other one's job goes on. With DRIVER=docker the hosts are containers.
 # shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"
 
 all='algo-1,algo-2,algo-3'
 program='sleep 2'
-# be HOST NAME [WORDS OF start]...: a host of the job, by that name, which runs $program.
+# be HOST NAME [OPTION OF start]...: starts a host of the job under that name, which runs $program.
 be() {
     host=$1 name=$2
     shift 2
-    hosts start "$host" -e "RINGMASTER_HOSTS=$all" -e "RINGMASTER_HOST=$name" -e "TEST_SHARE=$share" "$@" -- train -- sh -c "$program"
+    hosts start "$host" -e "RINGMASTER_HOSTS=$all" -e "RINGMASTER_HOST=$name" \
+        -e "TEST_SHARE=$share" "$@" -- train -- sh -c "$program"
 }
 
 address_of() { hosts exec "$1" hostname -I | cut -d ' ' -f 1; }
 
-# refused HOST NAME FIRST: it has left, and says which host has its name, and where both are.
+# refused HOST NAME FIRST: the host has left, and names the host that has its name and the addresses
+# of both.
 refused() {
     all_end "$PATIENCE" 65 "$1" || return
     story=$(failure_of "$1")
-    check "its failure file names the first" holds "$story" "the name $2 is that of the host at $3, and this one is at "
+    check "its failure file names the first" holds "$story" \
+        "the name $2 is that of the host at $3, and this one is at "
     check "it says what to do" holds "$story" RINGMASTER_HOST
     own=$(printf '%s' "$story" | sed -n 's/.* and this one is at \([0-9.]*\);.*/\1/p')
     check "it says where it is itself" test -n "$own"
@@ -28,7 +32,7 @@ refused() {
     check "its log says the same" holds "$(hosts log "$1")" "the name $2 is that of the host at"
 }
 
-# The job of hosts 1, 2 and 3 ends well, and none of them is hurt.
+# The job of hosts 1, 2 and 3 succeeds, and none of them has a failure file.
 ends_well() {
     all_end 60 0 1 2 3 || return
     for host in 1 2 3; do
@@ -51,7 +55,9 @@ a_second_worker_leaves_while_hosts_join() {
 a_second_worker_leaves_while_the_job_runs() {
     ring 4
     program='until [ -e "$TEST_SHARE/enough" ]; do sleep 0.1; done'
-    for host in 1 2 3; do be "$host" "algo-$host" -e RINGMASTER_RESTARTS=1 -e RINGMASTER_SHRINK=1; done
+    for host in 1 2 3; do
+        be "$host" "algo-$host" -e RINGMASTER_RESTARTS=1 -e RINGMASTER_SHRINK=1
+    done
     check "ranks have started" wait_for "$PATIENCE" says 1 'ranks have started' || return
     be 4 algo-2 -a algo-2
     program='sleep 2'
@@ -61,20 +67,21 @@ a_second_worker_leaves_while_the_job_runs() {
     check "the job has had one attempt" lacks "$(hosts log 1)" 'attempt 2'
 }
 
-# Both have the name, so that others find the one or the other.
+# Both hosts have the name, so that others find one or the other.
 a_second_first_host_leaves() {
     ring 4
     be 1 algo-1
     check "the first waits" wait_for "$PATIENCE" says 1 'waiting for 2 hosts' || return
     be 4 algo-1 -a algo-1
     refused 4 algo-1 "$(address_of 1)"
-    check "the first says so, too" wait_for "$PATIENCE" says 1 'the name algo-1 is that of the host at'
+    check "the first says so, too" wait_for "$PATIENCE" says 1 \
+        'the name algo-1 is that of the host at'
     be 2 algo-2
     be 3 algo-3
     ends_well
 }
 
-# The others are there before, and reach the one or the other first.
+# The other hosts start first, and reach one or the other of the two first.
 of_two_first_hosts_that_come_at_once_one_leaves() {
     ring 4
     be 2 algo-2
@@ -89,9 +96,11 @@ of_two_first_hosts_that_come_at_once_one_leaves() {
     all_end "$PATIENCE" 65 "$leaves"
     check "it says why" holds "$(failure_of "$leaves")" 'the name algo-1 is that of the host at'
 }
-one_of_both_has_left() { [ "$(hosts code 1 2>/dev/null)" = 65 ] || [ "$(hosts code 4 2>/dev/null)" = 65 ]; }
+one_of_both_has_left() {
+    [ "$(hosts code 1 2>/dev/null)" = 65 ] || [ "$(hosts code 4 2>/dev/null)" = 65 ]
+}
 
-# It should be algo-3, was told to be algo-1, and is there before that one.
+# Host 3 should be algo-3, was told to be algo-1, and starts before the real algo-1.
 a_host_with_the_first_ones_name_leaves_when_that_comes() {
     ring 4
     be 3 algo-1
@@ -104,10 +113,11 @@ a_host_with_the_first_ones_name_leaves_when_that_comes() {
     ends_well
 }
 
-# node HOST RANK: of three that a platform counts; the first is where host 1 is.
+# node HOST RANK: starts one of three nodes that the platform numbers, with host 1 as MASTER_ADDR.
 node() {
     rm -f "$(config "$1")"/*
-    hosts start "$1" -e RINGMASTER_PLATFORM=torch -e NNODES=3 -e "NODE_RANK=$2" -e MASTER_ADDR=algo-1 -- train -- sleep 2
+    hosts start "$1" -e RINGMASTER_PLATFORM=torch -e NNODES=3 -e "NODE_RANK=$2" \
+        -e MASTER_ADDR=algo-1 -- train -- sleep 2
 }
 
 two_nodes_with_rank_0_are_one_too_many() {
@@ -121,22 +131,23 @@ two_nodes_with_rank_0_are_one_too_many() {
     ends_well
 }
 
-# --- one /opt/ml for both ---------------------------------------------------------------------------
+# --- one /opt/ml for both ------------------------------------------------------------------------
 
-# shared HOST OWNER NAME: be, in the other host's folder.
+# shared HOST OWNER NAME [OPTION OF start]...: like be, with /opt/ml of the host OWNER.
 shared() {
     host=$1 place=$(lent "$2") name=$3
     shift 3
     be "$host" "$name" -p "$place" "$@"
 }
-# Hosts see each other's folders among what can be read alone.
+# lent HOST: prints a script that mounts that host's /opt/ml, which other hosts see read-only.
 lent() { echo "mount --bind '$(hosts opt "$1")' /opt/ml; mount -o remount,bind,rw /opt/ml"; }
 sharing() {
     [ "$DRIVER" = ns ] || { skip_case "these hosts have folders of their own"; return 1; }
     ring 4
 }
 
-# left_alone HOST TEXT: it has left with 65, and where the folder is another one's it says there is no file of it.
+# left_alone HOST TEXT: it has left with 65 and says why, and has put no failure file into the
+# folder, as another host has it.
 left_alone() {
     all_end "$PATIENCE" 65 "$1" || return
     check "its log says why" holds "$(hosts log "$1")" "$2"
@@ -145,7 +156,7 @@ left_alone() {
     check "the folder has no failure" equal "$(failure_of 2)" ''
 }
 
-# The mark of the job that has had the folder first is all that stands there.
+# one_success HOST: the job ends well, and leaves its mark of success in that host's folder.
 one_success() {
     ends_well
     check "success is marked" test -f "$(hosts opt "$1")/output/success"
@@ -165,7 +176,7 @@ a_second_worker_in_the_first_ones_folder_leaves_it_alone() {
 }
 is_gone() { [ ! -e "$(hosts opt "$1")/output/failure" ]; }
 
-# It has the folder first, and leaves it to the one that is the job's.
+# It has the folder first, and leaves it to the job's own host.
 a_second_worker_that_has_the_folder_first_leaves_it_too() {
     sharing || return
     shared 4 2 algo-2
@@ -181,7 +192,7 @@ a_second_worker_that_has_the_folder_first_leaves_it_too() {
 }
 owns() { [ -e "$(hosts opt "$1")/output/.failure-owner" ]; }
 
-# What the job's own host has to say comes there, and not what the other one had.
+# The failure of the job's own host is written to the folder, and not that of the other one.
 the_jobs_own_failure_comes_to_a_folder_that_two_have() {
     sharing || return
     be 1 algo-1
@@ -190,19 +201,20 @@ the_jobs_own_failure_comes_to_a_folder_that_two_have() {
     shared 4 2 algo-2 -a algo-2
     left_alone 4 'the name algo-2 is that of the host at'
     hosts start 3 -e "RINGMASTER_HOSTS=$all" -e RINGMASTER_HOST=algo-3 -- train -- sh -c 'exit 42'
-    all_end 60 65 1 2 3 || return # other words than the others'
+    all_end 60 65 1 2 3 || return # its command differs from theirs
     all_name 'algo-3' 1 2 3
 }
 
-# alone HOST COMMAND...: it is all of its job; with the folder of host 1.
+# alone HOST COMMAND...: starts a job of that host alone, with the folder of host 1.
 alone() {
     host=$1
     shift
-    hosts start "$host" -p "$(lent 1)" -e "TEST_SHARE=$share" -e "RINGMASTER_HOSTS=algo-$host" -- train -- "$@"
+    hosts start "$host" -p "$(lent 1)" -e "TEST_SHARE=$share" -e "RINGMASTER_HOSTS=algo-$host" -- \
+        train -- "$@"
 }
 when_told='until [ -e "$TEST_SHARE/$0" ]; do sleep 0.1; done; exit "$1"'
 
-# What becomes of the second one's job is not told in the folder of the first one's.
+# The outcome of the second host's job is not written to the folder of the first one's.
 of_two_jobs_in_one_folder_the_first_has_it() {
     sharing || return
     alone 1 sh -c "$when_told" first 0
@@ -216,7 +228,8 @@ of_two_jobs_in_one_folder_the_first_has_it() {
     check "success is marked" test -f "$(hosts opt 1)/output/success"
 }
 
-# The second one has it from there on, for a story that is missing, and leaves one that is there.
+# The second job has the folder from then on: it writes a failure file where there is none, and
+# keeps one that is there.
 a_folder_whose_owner_is_gone_is_the_next_ones() {
     sharing || return
     alone 1 sleep 60
@@ -241,10 +254,12 @@ a_folder_whose_owner_is_gone_is_the_next_ones() {
     check "success is not marked" test ! -e "$(hosts opt 1)/output/success"
 }
 
-CASES=${CASES:-a_second_worker_leaves_while_hosts_join a_second_worker_leaves_while_the_job_runs a_second_first_host_leaves
-    of_two_first_hosts_that_come_at_once_one_leaves a_host_with_the_first_ones_name_leaves_when_that_comes
-    two_nodes_with_rank_0_are_one_too_many a_second_worker_in_the_first_ones_folder_leaves_it_alone
-    a_second_worker_that_has_the_folder_first_leaves_it_too the_jobs_own_failure_comes_to_a_folder_that_two_have
-    of_two_jobs_in_one_folder_the_first_has_it a_folder_whose_owner_is_gone_is_the_next_ones}
+CASES=${CASES:-a_second_worker_leaves_while_hosts_join a_second_worker_leaves_while_the_job_runs
+    a_second_first_host_leaves of_two_first_hosts_that_come_at_once_one_leaves
+    a_host_with_the_first_ones_name_leaves_when_that_comes two_nodes_with_rank_0_are_one_too_many
+    a_second_worker_in_the_first_ones_folder_leaves_it_alone
+    a_second_worker_that_has_the_folder_first_leaves_it_too
+    the_jobs_own_failure_comes_to_a_folder_that_two_have of_two_jobs_in_one_folder_the_first_has_it
+    a_folder_whose_owner_is_gone_is_the_next_ones}
 run_cases
 finish

@@ -1,8 +1,9 @@
-"""Jobs whose pods Kubeflow Trainer has told where to report their status: a server of this script takes the reports.
+"""Tests jobs in pods that Kubeflow Trainer has told where to report their status: a server in this
+script receives the reports.
 
     python3 trainer_status.py BIN FOLDER
 
-prints a line a case, and ends with 0 where each came out as it should."""
+prints a line per case, and exits with 0 if each ended as it should."""
 import calendar
 import json
 import os
@@ -18,7 +19,8 @@ import certificates
 
 BIN, FOLDER = (os.path.abspath(path) for path in sys.argv[1:3])
 TOKENS = "aaaa-first-token", "bbbb-second-token"
-# What docs/guides/your-program.md shows: step and total, for the seconds in TEST_SECONDS.
+# The program of docs/guides/your-program.md: it reports steps and their total for TEST_SECONDS
+# seconds.
 PROGRAM = """
 import mmap, os, struct, time
 slot = mmap.mmap(os.open(os.environ["RINGMASTER_PROGRESS"], os.O_RDWR), 64)
@@ -37,9 +39,11 @@ class Server(BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers["content-length"]))
-        REPORTS.append({"at": time.monotonic(), "path": self.path, "type": self.headers["content-type"],
-                        "token": self.headers["authorization"], "status": json.loads(body)["trainerStatus"]})
-        put_token(TOKENS[1])  # it is renewed while the job runs
+        REPORTS.append({"at": time.monotonic(), "path": self.path,
+                        "type": self.headers["content-type"],
+                        "token": self.headers["authorization"],
+                        "status": json.loads(body)["trainerStatus"]})
+        put_token(TOKENS[1])  # the token is renewed while the job runs
         if self.path == "/silent":
             time.sleep(60)
         self.send_response(500 if self.path == "/broken" else 200)
@@ -57,14 +61,15 @@ def run(seconds, path, authority="own", code=0, **variables):
     """Returns the job's log, and how long it took beyond its ranks."""
     REPORTS.clear()
     put_token(TOKENS[0])
-    environment = {"PATH": os.environ["PATH"], "SAGEMAKER_BASE_DIR": f"{FOLDER}/ml", "TEST_SECONDS": str(seconds),
+    environment = {"PATH": os.environ["PATH"], "SAGEMAKER_BASE_DIR": f"{FOLDER}/ml",
+                   "TEST_SECONDS": str(seconds),
                    "KUBEFLOW_TRAINER_SERVER_URL": f"https://localhost:{PORT}{path}",
                    "KUBEFLOW_TRAINER_SERVER_CA_CERT": f"{FOLDER}/{authority}.pem",
                    "KUBEFLOW_TRAINER_SERVER_TOKEN": f"{FOLDER}/token", **variables}
     environment = {name: value for name, value in environment.items() if value is not None}
     begun = time.monotonic()
-    done = subprocess.run([f"{BIN}/train", "--", sys.executable, "-c", PROGRAM], env=environment, check=False,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    done = subprocess.run([f"{BIN}/train", "--", sys.executable, "-c", PROGRAM], env=environment,
+                          check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert done.returncode == code, done.stdout
     for token in TOKENS:
         assert token not in done.stdout, f"the log has the token: {done.stdout}"
@@ -81,7 +86,7 @@ for name in "own", "other":
     certificates.authority(FOLDER, name)
 certificates.certificate(FOLDER, "good", "localhost", 2)
 ThreadingHTTPServer.daemon_threads = True
-ThreadingHTTPServer.handle_error = lambda *_: None  # who does not trust us leaves
+ThreadingHTTPServer.handle_error = lambda *_: None  # a client that distrusts the server leaves
 server = ThreadingHTTPServer(("127.0.0.1", 0), Server)
 context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
 context.load_cert_chain(f"{FOLDER}/good.pem", f"{FOLDER}/good.key")
@@ -95,23 +100,28 @@ assert len(REPORTS) >= 2, f"{len(REPORTS)} reports\n{log}"
 for report, token in zip(REPORTS, (TOKENS[0],) + TOKENS[1:] * len(REPORTS)):
     assert (report["path"], report["type"]) == ("/apis/status", "application/json"), report
     assert report["token"] == f"Bearer {token}", report
-    written = calendar.timegm(time.strptime(report["status"]["lastUpdatedTime"], "%Y-%m-%dT%H:%M:%SZ"))
+    written = calendar.timegm(time.strptime(report["status"]["lastUpdatedTime"],
+                                            "%Y-%m-%dT%H:%M:%SZ"))
     assert abs(written - time.time()) < 120, report
     metrics = {metric["name"]: metric["value"] for metric in report["status"]["metrics"]}
     assert metrics["total_steps"] == "240" and re.fullmatch("[0-9]+", metrics["step"]), report
     assert report["status"]["progressPercentage"] == int(metrics["step"]) * 100 // 240, report
 for before, after in zip(REPORTS, REPORTS[1:-1]):
     assert after["at"] - before["at"] >= 5, "more often than once in 5 s"
-# A first report may come before there is a pace to go by, and a last but one when all steps are done.
-left = [r["status"]["estimatedRemainingSeconds"] for r in REPORTS if "estimatedRemainingSeconds" in r["status"]]
-assert len(left) >= 2 and all(a > b or a == b == 0 for a, b in zip(left, left[1:])), f"the time that is left: {left}"
+# The first report may come before the pace is known, and the last but one when all steps are done.
+left = [r["status"]["estimatedRemainingSeconds"] for r in REPORTS
+        if "estimatedRemainingSeconds" in r["status"]]
+assert len(left) >= 2 and all(a > b or a == b == 0 for a, b in zip(left, left[1:])), \
+    f"the time that is left: {left}"
 last = REPORTS[-1]["status"]
 assert (last["progressPercentage"], last["estimatedRemainingSeconds"]) == (100, 0), last
-print(f"ok progress is reported: {len(REPORTS)} reports, the first {json.dumps(REPORTS[0]['status'])}", flush=True)
+print(f"ok progress is reported: {len(REPORTS)} reports, "
+      f"the first {json.dumps(REPORTS[0]['status'])}", flush=True)
 
 log, took = run(12, "/silent")
 assert took < 5, f"a server that does not answer took {took:.1f} s of the job"
-print(f"ok a server that does not answer holds nothing up: {took:.1f} s beside the ranks", flush=True)
+print(f"ok a server that does not answer holds nothing up: {took:.1f} s beside the ranks",
+      flush=True)
 
 log, _ = run(12, "/broken")
 print(f"ok a server that fails: {is_warned(log, 'is not reported', '500')}", flush=True)

@@ -1,7 +1,10 @@
-"""Runs examples/sagemaker/tutorial.ipynb against the services' own models: `tutorial.py TOP METRICS`.
+"""Runs examples/sagemaker/tutorial.ipynb against the services' own models.
 
-Every call is validated as botocore describes its request, and every answer, made up here, as it
-describes the response, so that the notebook asks for and reads only what is there. Nothing is sent.
+    tutorial.py TOP METRICS
+
+Every call is validated against botocore's description of its request, and every answer, which this
+script makes up, against that of the response, so that the notebook asks for and reads only what
+exists. Nothing is sent.
 """
 import contextlib
 import datetime
@@ -35,7 +38,7 @@ def fits(values, shape, what):
 
 
 def outputs_of(stack, file_systems):
-    """Outputs as a stack with these file systems has them, values by their names."""
+    """Returns the outputs of a stack with these file systems, with values made from their names."""
     holds = {"Efs": file_systems in ("efs", "both"), "Fsx": file_systems in ("fsx", "both")}
     named = {"Subnets": "subnet-0123456789abcdef0,subnet-0123456789abcdef1",
              "FileSystemSubnet": "subnet-0123456789abcdef0", "FsxDirectory": "/abcdefgh/data",
@@ -50,7 +53,7 @@ def outputs_of(stack, file_systems):
 
 
 class Services:
-    """What boto3 offers, for one run of the notebook."""
+    """Stands in for boto3 in one run of the notebook."""
 
     def __init__(self, outputs):
         self.outputs = outputs
@@ -60,7 +63,7 @@ class Services:
 
     def answer(self, operation, asked):
         execution = asked.get("TaskArn", "") + "/execution/exec-0123456789abcdef0"
-        last = next(self.polls) % 2 == 1  # each loop turns twice
+        last = next(self.polls) % 2 == 1  # each loop runs twice
         return {
             "DescribeStacks": lambda: {"Stacks": [{
                 "StackName": asked["StackName"], "CreationTime": NOW,
@@ -80,14 +83,16 @@ class Services:
                 "ModelArtifacts": {"S3ModelArtifacts": WEIGHTS},
                 "FinalMetricDataList": [{"MetricName": m["Name"], "Value": 0.25}
                                         for m in self.definitions()]},
-            "CreateModel": lambda: {"ModelArn": "arn:aws:sagemaker:us-east-1:123456789012:model/one"},
+            "CreateModel": lambda: {"ModelArn": "arn:aws:sagemaker:us-east-1:"
+                                    "123456789012:model/one"},
             "CreateEndpointConfig": lambda: {"EndpointConfigArn": "arn:aws:sagemaker:us-east-1:"
                                              "123456789012:endpoint-config/one"},
             "CreateEndpoint": lambda: {"EndpointArn": "arn:aws:sagemaker:us-east-1:"
                                        "123456789012:endpoint/one"},
-            "InvokeEndpoint": lambda: {"ContentType": "application/json", "Body": io.BytesIO(json.dumps(
-                {"predictions": [{"classes": [{"name": "rose", "index": 2, "probability": 0.93}]}]}
-            ).encode())},
+            "InvokeEndpoint": lambda: {
+                "ContentType": "application/json",
+                "Body": io.BytesIO(json.dumps({"predictions": [{"classes": [
+                    {"name": "rose", "index": 2, "probability": 0.93}]}]}).encode())},
             "DeleteEndpoint": dict, "DeleteEndpointConfig": dict, "DeleteModel": dict,
             "GetMetricData": lambda: {"MetricDataResults": [
                 {"Id": q["Id"], "Label": q["Label"], "Timestamps": [NOW], "Values": [0.25]}
@@ -147,7 +152,8 @@ def run(stack, source, gpus):
         text = "".join(cell["source"])
         if cell["cell_type"] != "code":
             continue
-        for line, other in (('SOURCE = "s3"', f"SOURCE = {source!r}"), ("GPUS = True", f"GPUS = {gpus}"),
+        for line, other in (('SOURCE = "s3"', f"SOURCE = {source!r}"),
+                            ("GPUS = True", f"GPUS = {gpus}"),
                             ("CLASSIFIER = None", 'CLASSIFIER = "classifier"'),
                             ('PICTURE = "picture.jpg"', f"PICTURE = {PICTURE!r}")):
             text = text.replace(line, other)
@@ -174,17 +180,20 @@ def check(services, drawn, source, gpus):
     (kind, place), = job["InputDataConfig"][0]["DataSource"].items()
     assert ("VpcConfig" in job) == (source != "s3"), job
     expected = {"s3": None, "efs": "/coco", "fsx": "/abcdefgh/data/coco"}[source]
-    assert place.get("DirectoryPath") == expected and kind.startswith("S3" if source == "s3" else "File")
+    assert place.get("DirectoryPath") == expected and kind.startswith(
+        "S3" if source == "s3" else "File")
     ours = {m["Name"] for m in json.loads(metrics.read_text())}
     assert drawn and set(drawn) <= ours & {m["Name"] for m in services.definitions()}, drawn
     model, config, endpoint = (done[f"Create{n}"] for n in ("Model", "EndpointConfig", "Endpoint"))
-    assert model["PrimaryContainer"] == {"Image": prepare["ImageUri"], "ModelDataUrl": WEIGHTS}, model
+    assert model["PrimaryContainer"] == {
+        "Image": prepare["ImageUri"], "ModelDataUrl": WEIGHTS}, model
     assert model["ExecutionRoleArn"] == job["RoleArn"]
     (variant,) = config["ProductionVariants"]
     assert variant["ModelName"] == model["ModelName"]
     assert endpoint["EndpointConfigName"] == config["EndpointConfigName"]
     asked = done["InvokeEndpoint"]
-    assert asked["EndpointName"] == endpoint["EndpointName"] == done["DeleteEndpoint"]["EndpointName"]
+    assert (asked["EndpointName"] == endpoint["EndpointName"]
+            == done["DeleteEndpoint"]["EndpointName"])
     assert asked["Body"] == pathlib.Path(PICTURE).read_bytes()
     assert {"DeleteEndpointConfig", "DeleteModel"} <= set(done)
     enum = lambda service, name: session.get_service_model(service).shape_for(name).enum

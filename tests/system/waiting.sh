@@ -1,5 +1,5 @@
-# How the tests' scripts wait for what others do: they look twenty times a second, and after a while, when a moment
-# more is not much, five times. No process is started to know the time. Sourced.
+# How test scripts wait for others, to be sourced: they poll twenty times a second at first, and
+# five times a second once a moment more does not matter. Reading the time starts no process.
 # shellcheck shell=sh
 
 now_ms() { date +%s%3N; }
@@ -9,10 +9,10 @@ uptime_seconds() {
     up=${up%.*}
 }
 
-# begin_waiting SECONDS, then wait_on until it fails: those seconds are over.
+# begin_waiting SECONDS, then wait_on in a loop, which fails once those seconds are over.
 begin_waiting() {
     uptime_seconds
-    wait_until=$((up + $1 + 1)) # of a second that has begun
+    wait_until=$((up + $1 + 1)) # one more, as the current second has begun
     waits=0
 }
 wait_on() {

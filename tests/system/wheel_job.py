@@ -1,10 +1,11 @@
-"""A job of two containers in the local mode of SageMaker's own SDK, whose image has the launcher by its wheel.
+"""Runs a job of two containers in the local mode of SageMaker's own SDK, with an image that has the
+launcher from its wheel.
 
     wheel_job.py MODE FOLDER IMAGE CODE
 
-With version 2 of the SDK the image's `train` starts CODE/train.py, with version 3 source_code does, through the package
-in sdk/: two ranks a container either way. MODE is for the program: good, fail or stop. What the SDK makes of the job is
-the last line."""
+With version 2 of the SDK the image's `train` starts CODE/train.py; with version 3 source_code does,
+through the package in sdk/. Either way each container has two ranks. MODE is for the program: good,
+fail or stop. The last line is the outcome that the SDK reports."""
 import os
 import sys
 
@@ -19,7 +20,7 @@ def second():
 
     session = LocalSession()
     session.config = {"local": {"local_code": True, "container_root": f"{folder}/root"}}
-    # The image holds no seed, and this SDK hands over no key.
+    # The image has no seed, and this SDK passes no key.
     key = {"RINGMASTER_KEY": os.urandom(24).hex(), "RINGMASTER_RANKS_PER_HOST": "2"}
     Estimator(image_uri=image, role="arn:aws:iam::123456789012:role/job", instance_count=2,
               instance_type="local", entry_point="train.py", source_dir=code,

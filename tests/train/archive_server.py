@@ -1,11 +1,20 @@
-"""Serves archives over TLS, and misbehaves on request: for test_prepare_addresses.sh.
+"""HTTP servers of archives that misbehave on request, for test_prepare_addresses.sh.
 
     python3 archive_server.py FILES FOLDER
 
-makes certificates in FOLDER and serves FILES until it is ended: two servers with TLS and one without, the port of each in a
-file of FOLDER. Each request is a line in FOLDER/requests: METHOD PATH RANGE AUTHORIZATION. The first part of a path says
-what happens: plain, login (user and password are asked for), cut (each answer breaks off), cut-once, slow, weak (no parts, no
-ETag), no-head, away (a redirect to the other server), longer (the size that HEAD tells is another one)."""
+makes certificates in FOLDER and serves FILES until it is killed: two servers use TLS and one does
+not, and a file of FOLDER holds the port of each. Each request is logged as a line of
+FOLDER/requests: METHOD PATH RANGE AUTHORIZATION. The first part of a path selects the behaviour:
+
+    plain       a normal answer
+    login       user and password are required
+    cut         each answer breaks off; cut-once: only the first for a path
+    slow        1 MiB every 0.2 s
+    weak        no ranges and no ETag
+    no-head     HEAD is refused
+    away        a redirect to the other TLS server
+    longer      HEAD reports a size that is one byte too large
+"""
 import base64
 import os
 import ssl
@@ -45,7 +54,8 @@ class Server(BaseHTTPRequestHandler):
 
     def answer(self, how, path, whole):
         if how == "away":
-            return self.refuse(302, ("location", f"https://localhost:{PORTS['other']}/plain/{path}"))
+            return self.refuse(
+                302, ("location", f"https://localhost:{PORTS['other']}/plain/{path}"))
         if how == "login" and self.headers.get("authorization") != LOGIN:
             return self.refuse(401, ("www-authenticate", 'Basic realm="archives"'))
         if how == "no-head" and not whole:
@@ -104,7 +114,8 @@ def serve(name, certificate=None):
     if certificate:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(f"{FOLDER}/{certificate}.pem", f"{FOLDER}/{certificate}.key")
-        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+        server.socket = context.wrap_socket(server.socket, server_side=True,
+                                            do_handshake_on_connect=False)
     PORTS[name] = server.server_address[1]
     with open(f"{FOLDER}/{name}.new", "w", encoding="ascii") as file:
         print(PORTS[name], file=file)
@@ -113,7 +124,7 @@ def serve(name, certificate=None):
 
 
 ThreadingHTTPServer.daemon_threads = True
-ThreadingHTTPServer.handle_error = lambda *_: None  # a client that leaves is part of the test
+ThreadingHTTPServer.handle_error = lambda *_: None  # clients that disconnect are part of the test
 certificates.authority(FOLDER, "own")
 certificates.certificate(FOLDER, "good", "localhost", 2)
 serve("other", "good")

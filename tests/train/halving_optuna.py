@@ -1,6 +1,9 @@
-"""Compares halving_keep with Optuna's SuccessiveHalvingPruner on complete rungs. Usage:
-halving_optuna.py PROGRAM, which reads lines "FACTOR min|max SCORE..." and prints the numbers that it
-keeps."""
+"""Compares halving_keep with Optuna's SuccessiveHalvingPruner on complete rungs.
+
+    halving_optuna.py PROGRAM
+
+PROGRAM is halving_keep: it reads lines "FACTOR min|max SCORE..." and prints for each the indices of
+the scores that it keeps."""
 import random
 import subprocess
 import sys
@@ -14,7 +17,7 @@ RUNG = "completed_rung_0"
 
 
 def kept_by_optuna(scores, factor, direction):
-    """Each score as the last one of its rung, when the others are there: does it go on?"""
+    """Returns the indices of the scores that Optuna keeps, each reported last in its rung."""
     kept = []
     for number, score in enumerate(scores):
         pruner = optuna.pruners.SuccessiveHalvingPruner(
@@ -23,7 +26,8 @@ def kept_by_optuna(scores, factor, direction):
         for other, value in enumerate(scores):
             if other != number:
                 study.add_trial(create_trial(
-                    state=TrialState.PRUNED, params={"x": 0.5}, distributions={"x": FloatDistribution(0, 1)},
+                    state=TrialState.PRUNED, params={"x": 0.5},
+                    distributions={"x": FloatDistribution(0, 1)},
                     intermediate_values={1: value}, system_attrs={RUNG: value}))
         trial = study.ask()
         trial.report(score, 1)
@@ -38,8 +42,10 @@ for count in (1, 2, 3, 5, 8, 9, 16, 27):
     for factor in (2, 3, 4):
         for direction in ("maximize", "minimize"):
             cases.append((factor, direction, generator.sample(range(1000), count)))
-lines = "".join(f"{factor} {direction[:3]} {' '.join(map(str, scores))}\n" for factor, direction, scores in cases)
-answer = subprocess.run([sys.argv[1]], input=lines, check=True, capture_output=True, text=True).stdout.splitlines()
+lines = "".join(f"{factor} {direction[:3]} {' '.join(map(str, scores))}\n"
+                for factor, direction, scores in cases)
+answer = subprocess.run([sys.argv[1]], input=lines, check=True, capture_output=True,
+                        text=True).stdout.splitlines()
 assert len(answer) == len(cases)
 for (factor, direction, scores), line in zip(cases, answer):
     ours = sorted(map(int, line.split()))

@@ -1,5 +1,5 @@
-# What the tests of the trainer share: source it. Each test gets a folder of its own, $work, which is
-# removed at its end, and a small data set, $data.
+# Functions and variables that the tests of the trainer share: source it. Each test has a folder of
+# its own, $work, which is removed at its end; $data is the small data set that make_data makes.
 # shellcheck shell=sh disable=SC2034
 
 bin=${RINGMASTER_BIN:?names the folder of ringtrain}
@@ -11,7 +11,7 @@ trap finish EXIT
 checks=0
 skips=0
 
-# One compute thread a rank: results then do not depend on the machine's cores.
+# With one compute thread per rank results do not depend on the number of cores.
 common="--model resnet20 --batch-size 8 --threads 1 --data-threads 1 --log metrics"
 
 skip() {
@@ -19,13 +19,14 @@ skip() {
     exit 77
 }
 
-# For a part of a test: what it needs is not here. The end counts them.
+# Skips a part of a test that needs something that is missing. finish prints how many were skipped.
 skip_part() {
     echo "  skipped: $*"
     skips=$((skips + 1))
 }
 
-# The script's last line: 77 where nothing was checked for want of something, and a failure where nothing was at all.
+# Ends the script, as its EXIT trap. Without any check the exit code is 77 if parts were skipped,
+# and 1 otherwise.
 finish() {
     status=$?
     rm -rf "$work"
@@ -42,21 +43,22 @@ fail() {
     exit 1
 }
 
-# Open MPI unloads modules that have not freed all they had: such leaks have no name by which they
-# could be suppressed. One process alone is checked for leaks.
+# Disables leak checks for the rest of the script: Open MPI unloads modules that have not freed all
+# their memory, and such leaks have no symbol by which they could be suppressed.
 without_leaks() {
     ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0"
     export ASAN_OPTIONS
 }
 
-# Whether ranks can be started; if not, why.
+# Succeeds if ranks can be started; otherwise $why is the reason.
 has_mpirun() {
     command -v mpirun >/dev/null || { why="no mpirun"; return 1; }
     "$ringtrain" version | grep -q 'MPI: Open MPI' || { why="this build has no MPI"; return 1; }
     without_leaks
 }
 need_mpirun() { has_mpirun || skip "$why"; }
-# For the part of a test that asks pycocotools: $python has it, RINGMASTER_PYTHON, the system's or one that gets it from PyPI.
+# For a part of a test that needs pycocotools: $python is a Python that has it, RINGMASTER_PYTHON or
+# the system's one, or else one in a virtual environment, with pycocotools from PyPI.
 can_pycocotools() {
     python=${RINGMASTER_PYTHON:-python3}
     "$python" -c 'import pycocotools' 2>/dev/null && return
@@ -66,7 +68,7 @@ can_pycocotools() {
     python=$top/build/pycocotools/bin/python
 }
 
-# For the part of a test that starts ranks.
+# For a part of a test that starts ranks.
 can_mpirun() { has_mpirun || { skip_part "what several ranks do: $why"; return 1; }; }
 
 make_data() {
@@ -75,16 +77,16 @@ make_data() {
 }
 
 mpi="--allow-run-as-root --oversubscribe --bind-to none"
-# Seconds that a rank which has failed waits for those that are still there before mpirun hears of it: that
-# ends them within a second, however late they are.
+# Seconds that a failed rank waits for the ranks that are still running before it exits: mpirun then
+# notices the failure and ends them within a second, however far behind they are.
 patience=60
 
-# Runs a command and leaves its exit code in $work/code.RANK: mpirun's own code is not to be relied
-# on. When two ranks fail at once, mpirun 4.1.4 with PMIx 4.2.2 has died of SIGSEGV in
-# PMIx_server_finalize after both had left, 4 times in some 880 runs, and has stayed there for ever once:
-# then it hears no SIGTERM either.
-# When one rank has failed, mpirun sends SIGTERM to the others: their shells outlive it, to tell. All hold a
-# file together until they have told.
+# Runs a command as a rank and writes its exit code to $work/code.RANK, because mpirun's own exit
+# code is not reliable. When two ranks failed at once, mpirun 4.1.4 with PMIx 4.2.2 died of SIGSEGV
+# in PMIx_server_finalize after both had exited, 4 times in some 880 runs, and once hung there and
+# ignored SIGTERM.
+# When one rank has failed, mpirun sends SIGTERM to the others: their shells survive it, to write
+# the code. Each holds a shared lock on a file until then, and a failed rank waits for the others'.
 # shellcheck disable=SC2016  # for the rank's own shell
 recorded='trap : TERM; work=$1; patience=$2; shift 2
     exec 8>>"$work/ranks" && flock -s 8 || exit 70
@@ -95,30 +97,33 @@ recorded='trap : TERM; work=$1; patience=$2; shift 2
     [ $code = 0 ] || flock -w "$patience" 8
     exit $code'
 
-# launch N COMMAND...: as N ranks on this machine that leave their codes; ends with mpirun's.
-# Ranks that hang are ended by an mpirun that hears SIGTERM, which it has a minute for. One that hears none
-# stands still itself, and it is for the codes to tell whether its ranks have left. What mpirun keeps lies in a
-# folder of its own: of two that share one, the first to end may take it away from under the other's start.
+# launch N COMMAND...: runs N ranks on this machine, which write their exit codes; returns mpirun's.
+# After 400 s mpirun gets SIGTERM and has a minute to end ranks that hang. If it has to be killed
+# (137), it hangs itself, and the ranks' codes show whether they have exited. mpirun's own files are
+# in $work: of two that share a folder, the first to end may remove it while the other one starts.
 # shellcheck disable=SC2086  # a list
 launch() {
     checks=$((checks + 1))
     rm -f "$work"/code.*
     in_all=$1
     shift
-    timeout -k 60 400 mpirun $mpi --mca orte_tmpdir_base "$work" -np "$in_all" sh -c "$recorded" - "$work" "$patience" "$@" </dev/null
+    timeout -k 60 400 mpirun $mpi --mca orte_tmpdir_base "$work" -np "$in_all" \
+        sh -c "$recorded" - "$work" "$patience" "$@" </dev/null
 }
 
-# For ranks that meet over TCP: nothing is left of a launcher that runs the test.
-without_launcher() { unset OMPI_COMM_WORLD_SIZE TORCHELASTIC_RUN_ID TORCHELASTIC_RESTART_COUNT 2>/dev/null || :; }
-port=$((20000 + $$ % 12000)) # below those that the kernel gives to connections
-# rank_of RANK SIZE COMMAND...: as this rank of so many, all on this machine.
+# For ranks that connect over TCP: unsets the variables of a launcher that runs the test.
+without_launcher() {
+    unset OMPI_COMM_WORLD_SIZE TORCHELASTIC_RUN_ID TORCHELASTIC_RESTART_COUNT 2>/dev/null || :
+}
+port=$((20000 + $$ % 12000)) # below the kernel's ephemeral ports
+# rank_of RANK SIZE COMMAND...: runs the command as this rank of SIZE ranks on this machine.
 rank_of() {
     rank=$1 size=$2
     shift 2
     env RANK="$rank" WORLD_SIZE="$size" LOCAL_RANK="$rank" LOCAL_WORLD_SIZE="$size" \
         MASTER_ADDR=127.0.0.1 MASTER_PORT="$port" timeout 300 "$@"
 }
-# together SIZE NAME COMMAND...: all ranks at once; the codes of all of them are 0.
+# together SIZE NAME COMMAND...: runs all ranks at once; each has to exit with 0.
 together() {
     size=$1 name=$2
     shift 2
@@ -138,13 +143,13 @@ together() {
     done
     [ "$bad" = 0 ] || { cat "$work/$name".*; fail "$name"; }
 }
-# left: "COUNT CODE" of the ranks that have left their code.
+# left: prints "COUNT CODE" lines of the exit codes that ranks have written, and removes them.
 left() {
     cat "$work"/code.* 2>/dev/null | sort | uniq -c | tr -s ' ' | sed 's/^ //'
     rm -f "$work"/code.*
 }
 
-# ranks N COMMAND...: as N ranks on this machine, of which all have to end with 0.
+# ranks N COMMAND...: runs N ranks on this machine; each has to exit with 0.
 ranks() {
     ended=0
     launch "$@" || ended=$?
@@ -154,7 +159,7 @@ ranks() {
     return 1
 }
 
-# codes WANTED RANKS: so many ranks have left their code, and all of them this one.
+# codes WANTED RANKS: exactly RANKS ranks have written their exit codes, each of which is WANTED.
 codes() {
     checks=$((checks + 1))
     told=$(left)
@@ -164,11 +169,12 @@ codes() {
     }
 }
 
-# recorded_ranks N COMMAND...: as N ranks whose codes are for `codes` to judge, output in $work/out and $work/err.
+# recorded_ranks N COMMAND...: runs N ranks, with their output in $work/out and $work/err; `codes`
+# checks their exit codes.
 recorded_ranks() {
     hung=0
     launch "$@" >"$work/out" 2>"$work/err" || hung=$?
-    # One that heard SIGTERM may have stood still after its ranks, too.
+    # An mpirun that SIGTERM ended may have hung after all its ranks had exited, too.
     [ "$hung" != 124 ] || [ "$(cat "$work"/code.* 2>/dev/null | wc -l)" = "$1" ] || {
         cat "$work/out" "$work/err" >&2
         fail "ranks that hang: $*"
@@ -176,7 +182,8 @@ recorded_ranks() {
     [ "$hung" != 137 ] || echo "mpirun stood still after its ranks, and heard no SIGTERM"
 }
 
-# code WANTED COMMAND...: runs it, its output in $work/out and $work/err; checks the exit code.
+# code WANTED COMMAND...: runs the command, with its output in $work/out and $work/err, and checks
+# its exit code.
 code() {
     wanted=$1
     shift
@@ -189,7 +196,7 @@ code() {
     }
 }
 
-# says WORDS: the last program's words on stderr hold them.
+# says WORDS: the last program's stderr contains the words.
 says() {
     checks=$((checks + 1))
     grep -qF -e "$1" "$work/err" || {
@@ -198,7 +205,7 @@ says() {
     }
 }
 
-# heard FILE PATTERN: within two minutes a line of the file, which a program may still write, matches.
+# heard FILE PATTERN: waits up to two minutes for a line of the file that matches.
 heard() {
     timeout 120 sh -c 'tail -n +1 -F "$1" 2>/dev/null | grep -q -m 1 -e "$2"' - "$1" "$2"
 }
@@ -208,38 +215,39 @@ same_weights() {
     "$tools/weights_compare" "$@" || fail "other weights: $*"
 }
 
-# other_weights FILE FILE PREFIX [EXCEPT]...: they can be compared, and differ.
+# other_weights FILE FILE PREFIX [EXCEPT]...: the weights can be compared, and differ.
 other_weights() {
     left=$1 right=$2
     shift 2
     code 1 "$tools/weights_compare" "$left" "$right" exact "$@"
 }
 
-# losses FILE: "STEP LOSS" lines of its training lines.
+# losses FILE: prints "STEP LOSS" for each of its training lines.
 losses() {
     sed -n 's/^train step=\([0-9]*\) .*loss=\([^ ]*\) .*/\1 \2/p' "$1"
 }
 
-# train NAME FLAGS...: with $flags on $set_dir; what it said is $work/NAME.out.
+# train NAME FLAGS...: trains with $flags on $set_dir; the output is kept in $work/NAME.out.
 train() {
     name=$1
     shift
     # shellcheck disable=SC2086,SC2154  # a list; the script's own
-    code 0 "$ringtrain" train $flags --data "$set_dir" --model-dir "$work/$name.model" --checkpoint-dir "$work/$name" "$@"
+    code 0 "$ringtrain" train $flags --data "$set_dir" --model-dir "$work/$name.model" \
+        --checkpoint-dir "$work/$name" "$@"
     cp "$work/out" "$work/$name.out"
 }
 
-# evaluations FILE: the lines of its evaluations, without the step and the time of the checkpoint.
+# evaluations FILE: prints the lines of its evaluations, up to the step.
 evaluations() {
     sed -n '/^eval /s/ step=.*//; /^eval /p' "$1"
 }
 
-# scores FILE: those of the last evaluation in it, without the epoch.
+# scores FILE: prints the last evaluation in it, without the epoch.
 scores() {
     evaluations "$1" | tail -n 1 | sed 's/epoch=[^ ]* //'
 }
 
-# prints PATTERN: a line of the last program is like it.
+# prints PATTERN: a line of the last program's output matches.
 prints() {
     checks=$((checks + 1))
     cat "$work/out" "$work/err" | grep -q -e "$1" || {
@@ -248,14 +256,15 @@ prints() {
     }
 }
 
-# same_model A B: two runs have left the same model.
+# same_model A B: two runs have published the same model.
 same_model() {
     checks=$((checks + 1))
-    cmp "$work/$1/model.safetensors" "$work/$2/model.safetensors" || fail "$2 is another model than $1"
+    cmp "$work/$1/model.safetensors" "$work/$2/model.safetensors" ||
+        fail "$2 is another model than $1"
 }
 
-# stop_server: for the trap of a script that leaves with what it would have, and leaves no server running; its process
-# is $server, empty for none.
+# stop_server: for the EXIT trap of a script that starts a server, with its process ID in $server,
+# or nothing if none runs: kills the server and calls finish with the script's exit code.
 stop_server() {
     left=$?
     [ -z "${server:-}" ] || kill "$server" 2>/dev/null || true

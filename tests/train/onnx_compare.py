@@ -1,6 +1,6 @@
-"""For test_onnx.sh: exported networks against what predict says.
+"""Compares exported networks in onnxruntime with what `ringtrain predict` says, for test_onnx.sh.
 
-    onnx_compare.py pictures FROM TO SIDE    pictures of SIDE x SIDE, as PNGs
+    onnx_compare.py pictures FROM TO SIDE    converts pictures to PNGs of SIDE x SIDE
     onnx_compare.py compare PREDICTIONS F32.onnx U8.onnx
 """
 import json
@@ -32,7 +32,8 @@ def log_softmax(logits):
 
 def run(session, batch, values):
     name = session.get_inputs()[0].name
-    parts = [session.run(["logits"], {name: values[i : i + batch]})[0] for i in range(0, len(values), batch)]
+    parts = [session.run(["logits"], {name: values[i : i + batch]})[0]
+             for i in range(0, len(values), batch)]
     return np.concatenate(parts)
 
 
@@ -54,7 +55,8 @@ def compare(predictions, f32, u8):
     for i, p in enumerate(predicted):
         for c in p["classes"]:
             assert notes["classes"][c["index"]] == c["name"]
-            expected[i, c["index"]] = np.log(c["probability"]) if c["probability"] > 1e-30 else -np.inf
+            expected[i, c["index"]] = (np.log(c["probability"]) if c["probability"] > 1e-30
+                                       else -np.inf)
     seen = np.isfinite(expected)
     assert seen.sum() >= 2 * len(predicted), expected
     for path, values in ((f32, normal), (u8, raw)):
@@ -63,7 +65,8 @@ def compare(predictions, f32, u8):
             logits = run(session, batch, np.ascontiguousarray(values))
             scale = max(1.0, float(np.abs(logits).max()))
             worst = float(np.abs(log_softmax(logits) - expected)[seen].max()) / scale
-            print(f"{os.path.basename(path)} batch {batch}: {worst:.2g} of the largest logit {scale:.3g}")
+            print(f"{os.path.basename(path)} batch {batch}: {worst:.2g} of the largest logit "
+                  f"{scale:.3g}")
             assert worst < TOLERANCE, (path, batch, worst)
 
 

@@ -1,11 +1,17 @@
-"""published_archives.py SHAPES OUT: small archives in the layout of those in which data sets are published.
+"""Makes small archives in the layouts in which data sets are published.
 
-    OUT/flower_photos.tgz               flower_photos/CLASS/NAME.jpg and a LICENSE.txt, gzip
-    OUT/cifar-10-binary.tar.gz          cifar-10-batches-bin/{data_batch_1..5,test_batch}.bin, batches.meta.txt
+    published_archives.py SHAPES OUT
+
+    OUT/flower_photos.tgz               flower_photos/CLASS/NAME.jpg and LICENSE.txt
+    OUT/cifar-10-binary.tar.gz          cifar-10-batches-bin/{data_batch_1..5,test_batch}.bin,
+                                        batches.meta.txt and readme.html
     OUT/cifar-10-python.tar.gz          cifar-10-batches-py/data_batch_1
-    OUT/ILSVRC2012_img_train.tar        CLASS.tar of CLASS_N.JPEG each
-    OUT/ILSVRC2012_img_val.tar          ILSVRC2012_val_0000000N.JPEG, with OUT/synsets.txt, solution.csv, ids.txt
-    OUT/{train2017,val2017,annotations_trainval2017}.zip, OUT/hostile.zip, OUT/broken.zip
+    OUT/ILSVRC2012_img_train.tar        a CLASS.tar of CLASS_N.JPEG for each class
+    OUT/ILSVRC2012_img_val.tar          ILSVRC2012_val_0000000N.JPEG; their classes are in
+                                        OUT/synsets.txt, OUT/solution.csv and OUT/ids.txt
+    OUT/{train2017,val2017,annotations_trainval2017}.zip
+                                        COCO's pictures and annotations
+    OUT/hostile.zip, OUT/broken.zip     a path that leaves the folder; a wrong byte
 """
 
 import io
@@ -37,10 +43,12 @@ with tarfile.open(out / "flower_photos.tgz", "w:gz") as tar:
 
 noise = random.Random(1)
 with tarfile.open(out / "cifar-10-binary.tar.gz", "w:gz") as tar:
-    names = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
+    names = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship",
+             "truck"]
     member(tar, "cifar-10-batches-bin/batches.meta.txt", "\n".join([*names, "", ""]).encode())
     member(tar, "cifar-10-batches-bin/readme.html", b"<html>")
-    for batch in ["data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4", "data_batch_5", "test_batch"]:
+    for batch in ["data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4", "data_batch_5",
+                  "test_batch"]:
         records = b"".join(bytes([i % 10]) + noise.randbytes(3072) for i in range(20))
         member(tar, f"cifar-10-batches-bin/{batch}.bin", records)
 with tarfile.open(out / "cifar-10-python.tar.gz", "w:gz") as tar:
@@ -60,7 +68,8 @@ with tarfile.open(out / "ILSVRC2012_img_val.tar", "w") as tar:
     for i, (_, path) in enumerate(pictures):
         member(tar, f"ILSVRC2012_val_{i + 1:08}.JPEG", path.read_bytes())
 (out / "synsets.txt").write_text("".join(f"{name}\n" for name, _ in pictures))
-lines = [f"ILSVRC2012_val_{i + 1:08},{name} 1 2 3 4 {name} 5 6 7 8\n" for i, (name, _) in enumerate(pictures)]
+lines = [f"ILSVRC2012_val_{i + 1:08},{name} 1 2 3 4 {name} 5 6 7 8\n"
+         for i, (name, _) in enumerate(pictures)]
 noise.shuffle(lines)
 (out / "solution.csv").write_text("ImageId,PredictionString\n" + "".join(lines))
 (out / "ids.txt").write_text("".join(f"{i + 1}\n" for i in range(len(pictures))))
@@ -73,7 +82,8 @@ for part in ["train", "val"]:
                 archive.writestr(f"{part}2017/{folder.name}{path.name}", path.read_bytes())
 with zipfile.ZipFile(out / "annotations_trainval2017.zip", "w", zipfile.ZIP_DEFLATED) as archive:
     for part in ["train", "val"]:
-        archive.writestr(f"annotations/instances_{part}2017.json", '{"images": [], "annotations": []}' + " " * 100000)
+        archive.writestr(f"annotations/instances_{part}2017.json",
+                         '{"images": [], "annotations": []}' + " " * 100000)
 with zipfile.ZipFile(out / "hostile.zip", "w") as archive:
     archive.writestr("../../outside.jpg", "x")
 data = bytearray((out / "val2017.zip").read_bytes())

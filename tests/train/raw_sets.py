@@ -1,5 +1,5 @@
-"""Writes the same pictures of ten classes as CIFAR-10's binaries and as folders of PPM, or as MNIST's
-IDX files and as folders of PGM.
+"""Writes the same pictures of ten classes twice: as CIFAR-10's binaries and as folders of PPMs, or
+as MNIST's IDX files and as folders of PGMs.
 
     python3 tests/train/raw_sets.py cifar|idx FOLDER
 """
@@ -19,13 +19,13 @@ def put(path, data):
 
 
 def picture(rng, label, channels):
-    """Planes of a gradient whose colour tells the class."""
+    """Returns the planes of a gradient; its colour depends on the class."""
     return [bytes((label * 23 + c * 40 + x + y + rng.randrange(9)) % 256
                   for y in range(SIDE) for x in range(SIDE)) for c in range(channels)]
 
 
 def sets(rng, channels):
-    """(part, [(label, planes)]) in the order of class folders: by class."""
+    """Yields (part, [(label, planes)]), ordered by class, as class folders are."""
     for part, of_each in (("train", 8), ("test", 3)):
         yield part, [(c, picture(rng, c, channels)) for c in range(10) for _ in range(of_each)]
 

@@ -1,7 +1,12 @@
-"""MXNet's RecordIO by its layout, without MXNet (dmlc-core src/recordio.cc; mxnet python/mxnet/recordio.py): `write SOURCE TARGET`
-makes files of class folders, `read SOURCE SHARDS` reads ours and compares each picture and class with the folders.
+"""Writes and reads MXNet's RecordIO without MXNet, by its layout (dmlc-core src/recordio.cc; mxnet
+python/mxnet/recordio.py).
 
-What is written has the magic number inside each picture, in a comment of the JPEG, so that every record is one of two parts.
+    recordio_layout.py write SOURCE TARGET   makes record files of class folders
+    recordio_layout.py read SOURCE SHARDS    reads ours and compares each picture and class with
+                                             the class folders
+
+Each picture that is written contains the magic number in a JPEG comment, so that every record
+consists of two parts.
 """
 
 import glob
@@ -11,7 +16,8 @@ import struct
 import sys
 
 MAGIC = struct.pack("<I", 0xCED7230A)
-COMMENT = b"\xff\xfe" + struct.pack(">H", 2 + 2 + 4) + b"--" + MAGIC  # of a JPEG; the magic lies at byte 32 of the payload
+# A JPEG comment that puts the magic at byte 32 of the payload.
+COMMENT = b"\xff\xfe" + struct.pack(">H", 2 + 2 + 4) + b"--" + MAGIC
 
 
 def pictures(folder):
@@ -22,7 +28,8 @@ def pictures(folder):
 
 
 def parts_of(payload):
-    """The parts between those magics that lie at a multiple of four, without them."""
+    """Splits a payload at the magic numbers whose offsets are multiples of four; returns the parts
+    without them."""
     parts, begin, at = [], 0, 0
     while at + 4 <= len(payload):
         if payload[at : at + 4] == MAGIC:
@@ -58,7 +65,8 @@ def records(data):
 
 def write(source, target):
     for part in "train", "val":
-        with open(f"{target}/{part}.rec", "wb") as shard, open(f"{target}/{part}.idx", "w", encoding="ascii") as index:
+        with open(f"{target}/{part}.rec", "wb") as shard, open(
+                f"{target}/{part}.idx", "w", encoding="ascii") as index:
             for number, (label, picture) in enumerate(pictures(f"{source}/{part}")):
                 header = struct.pack("<IfQQ", 0, label, number, 0)
                 index.write(f"{number}\t{shard.tell()}\n")
@@ -68,7 +76,8 @@ def write(source, target):
 
 
 def read(source, shards):
-    expected = sorted((label, hashlib.sha256(picture).hexdigest()) for label, picture in pictures(f"{source}/train"))
+    expected = sorted((label, hashlib.sha256(picture).hexdigest())
+                      for label, picture in pictures(f"{source}/train"))
     found = []
     for path in sorted(glob.glob(f"{shards}/train-*.rec")):
         with open(path, "rb") as shard:

@@ -1,4 +1,4 @@
-# The trainer as users start it, on small data: one process, and ranks under mpirun.
+# Tests of the trainer as users start it, on small data: as one process and as ranks under mpirun.
 add_executable(weights_compare ${CMAKE_CURRENT_LIST_DIR}/weights_compare.c)
 set_target_properties(weights_compare PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 target_link_libraries(weights_compare PRIVATE trainer_checkpoint m ringmaster_flags)
@@ -13,7 +13,7 @@ foreach(script IN LISTS train_tests)
     string(REPLACE "test_" "train_" name ${stem})
     add_test(NAME ${name} COMMAND ${computing} sh ${script})
     computes(${name})
-    # An mpirun that stands still takes eight minutes (lib.sh), packages from PyPI seven.
+    # An mpirun that hangs takes up to eight minutes (lib.sh), packages from PyPI seven.
     set_tests_properties(${name} PROPERTIES LABELS system TIMEOUT 900 COST 320
         SKIP_RETURN_CODE 77 ENVIRONMENT RINGMASTER_BIN=${CMAKE_BINARY_DIR}/bin)
 endforeach()

@@ -1,13 +1,15 @@
 """Clients of `ringtrain serve`, for test_serve.sh: serve_client.py PORT WHAT ARGUMENTS.
 
-    wait                          until it answers /ping
-    equal PREDICTIONS TOLERANCE   answers are those of predict, each picture alone and all in JSON
+    wait                          waits until the server answers /ping
+    equal PREDICTIONS TOLERANCE   answers equal predict's, for single pictures and for several in
+                                  one JSON body
     close PREDICTIONS TOLERANCE   each class's probability is near that of predict in another type
-    wrong PICTURE                 malformed requests and their statuses
+    wrong PICTURE                 malformed requests get the right statuses
     slow SECONDS                  clients that send too slowly lose their connections
-    load PID SECONDS CLIENTS PICTURE   many at once, beside malformed requests and slow clients: all are
-                                       answered, memory does not grow
-    stop PID CLIENTS PICTURE      SIGTERM in the middle: no answer that was begun is lost
+    load PID SECONDS CLIENTS PICTURE
+                                  many clients at once, next to malformed requests and slow clients,
+                                  are all answered, and memory does not grow
+    stop PID CLIENTS PICTURE      no answer that was begun is lost after SIGTERM
 """
 import base64
 import http.client
@@ -42,7 +44,7 @@ def connected(timeout=30):
 
 
 def raw(data, timeout=30):
-    """Sends bytes as they are; returns what comes until the server closes."""
+    """Sends bytes as they are; returns what the server sends until it closes the connection."""
     with connected(timeout) as s:
         s.sendall(data)
         got = b""
@@ -52,7 +54,7 @@ def raw(data, timeout=30):
 
 
 def leave(data):
-    """Sends bytes as they are, and closes without an answer."""
+    """Sends bytes as they are, and closes the connection without waiting for an answer."""
     with connected() as s:
         s.sendall(data)
 
@@ -78,7 +80,7 @@ def near(a, b, tolerance):
 
 
 def expected_of(path):
-    """[(file, what serve says of it)] from predict's list."""
+    """Returns [(file, the prediction that serve should answer with)] from predict's output."""
     with open(path, encoding="utf-8") as f:
         predicted = json.load(f)
     return [(p["file_name"], {"classes": p["classes"]}) for p in predicted["pictures"]]
@@ -99,7 +101,8 @@ def equal(path, tolerance):
     for at in range(0, len(pictures), 7):
         part = pictures[at : at + 7]
         body = json.dumps({"instances": [{"b64": base64.b64encode(d).decode()} for d, _ in part]})
-        status, text, _ = ask("POST", "/invocations", body, {"Content-Type": "application/json"}, one)
+        status, text, _ = ask("POST", "/invocations", body, {"Content-Type": "application/json"},
+                              one)
         assert status == 200, (status, text)
         got = json.loads(text)["predictions"]
         assert near(got, [e for _, e in part], tolerance), (got, part)
@@ -111,7 +114,7 @@ def shares(prediction):
 
 
 def close(path, tolerance):
-    """Of a network with so few classes that all are listed; their order may be another one."""
+    """Compares probabilities by class; the answers list all classes, in any order."""
     for name, expected in expected_of(path):
         with open(name, "rb") as f:
             status, text, _ = ask("POST", "/invocations", f.read(), JPEG)
@@ -145,34 +148,36 @@ def wrong(picture, quiet=False):
         got, text, _ = ask(method, path, body, headers)
         assert got == status, (method, path, headers, got, text)
         assert words in json.loads(text)["error"], (method, path, text)
-    # Too long by its header: refused before the body is sent.
+    # A Content-Length above the limit is refused before the body is sent.
     head = b"POST /invocations HTTP/1.1\r\nHost: x\r\nContent-Type: image/jpeg\r\n"
     got = raw(head + b"Content-Length: 1099511627776\r\n\r\n")
     assert got.startswith(b"HTTP/1.1 413"), got
-    # Told twice.
-    for more in (b"Content-Length: 3\r\nContent-Length: 4\r\n", b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n"):
+    # The body's length is given twice.
+    for more in (b"Content-Length: 3\r\nContent-Length: 4\r\n",
+                 b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n"):
         got = raw(head + more + b"\r\nabc")
         assert got.startswith(b"HTTP/1.1 400"), (more, got)
-    # Chunks without an end: closed at the ceiling.
+    # Chunks without an end: the server refuses the request at its size limit.
     chunk = b"100000\r\n" + bytes(1 << 20) + b"\r\n"
     try:
         got = raw(head + b"Transfer-Encoding: chunked\r\n\r\n" + chunk * 4)
         assert not got.startswith(b"HTTP/1.1 200"), got
     except ConnectionError:
         pass
-    # A header without an end, half a body, no HTTP at all.
+    # A header without an end, an incomplete body, and bytes that are not HTTP.
     try:
         assert not raw(b"GET /ping HTTP/1.1\r\nX: " + b"x" * 1000000).startswith(b"HTTP/1.1 200")
     except ConnectionError:
         pass
     leave(head + b"Content-Length: 1000\r\n\r\nabc")
     leave(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03")
-    # Two at once on one connection, and one that asks first.
+    # Two pipelined requests on one connection, and one with Expect: 100-continue.
     request = head + b"Content-Length: %d\r\n\r\n" % len(data) + data
     last = request.replace(b"Host: x\r\n", b"Host: x\r\nConnection: close\r\n", 1)
     got = raw(request + last)
     assert got.count(b"HTTP/1.1 200") == 2, got
-    got = raw(head + b"Connection: close\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n" % len(data) + data)
+    got = raw(head + b"Connection: close\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n"
+              % len(data) + data)
     assert b"HTTP/1.1 100" in got and b"HTTP/1.1 200" in got, got
     status, text, _ = ask("GET", "/execution-parameters")
     assert status == 200 and json.loads(text)["BatchStrategy"] == "SINGLE_RECORD", text
@@ -195,7 +200,8 @@ def closes_within(sock, begun, seconds):
 
 def slow(seconds):
     seconds = float(seconds)
-    head = b"POST /invocations HTTP/1.1\r\nHost: x\r\nContent-Type: image/jpeg\r\nContent-Length: 100000\r\n\r\n"
+    head = (b"POST /invocations HTTP/1.1\r\nHost: x\r\n"
+            b"Content-Type: image/jpeg\r\nContent-Length: 100000\r\n\r\n")
     socks = [socket.create_connection(("127.0.0.1", PORT)) for _ in range(3)]
     begun = time.monotonic()
     ended = [None] * len(socks)
@@ -220,7 +226,7 @@ def slow(seconds):
     ]
     for t in threads:
         t.start()
-    wait()  # the others are served meanwhile
+    wait()  # other clients are served meanwhile
     for t in threads:
         t.join()
     assert all(e is not None and e < 4 * seconds + 20 for e in ended), ended
@@ -233,7 +239,7 @@ def memory(pid):
 
 
 class Clients:
-    """Clients that each ask again and again for the same picture."""
+    """Clients that each send the same picture again and again."""
 
     def __init__(self, count, picture):
         with open(picture, "rb") as f:
@@ -257,7 +263,7 @@ class Clients:
             try:
                 connection.request("POST", "/invocations", self.data, JPEG)
             except OSError:
-                # Nothing of an answer was begun: the server had closed before.
+                # No answer was begun: the server had closed the connection before.
                 self.count("unbegun")
                 return
             try:
@@ -282,7 +288,7 @@ class Clients:
 
 
 class Bystanders:
-    """Malformed requests one after the other, and clients that send a byte now and then."""
+    """One client that sends malformed requests, and slow clients that send a byte now and then."""
 
     def __init__(self, picture, slow_ones=4):
         self.over = threading.Event()
@@ -297,11 +303,12 @@ class Bystanders:
             while not self.over.is_set():
                 wrong(picture, quiet=True)
                 self.rounds += 1
-        except Exception as e:  # for the main thread, which says it
+        except Exception as e:  # end() raises it in the main thread
             self.wrong = e
 
     def drip(self):
-        head = b"POST /invocations HTTP/1.1\r\nHost: x\r\nContent-Type: image/jpeg\r\nContent-Length: 100000\r\n\r\n"
+        head = (b"POST /invocations HTTP/1.1\r\nHost: x\r\n"
+                b"Content-Type: image/jpeg\r\nContent-Length: 100000\r\n\r\n")
         while not self.over.is_set():
             with connected() as s:
                 s.sendall(head)
@@ -332,21 +339,24 @@ def load(pid, seconds, clients, picture):
     rounds = bystanders.end()
     assert counts[200] > 0 and counts["wrong"] == counts["lost"] == counts["unbegun"] == 0, counts
     assert after < 1.1 * before + 8192, (before, after)
-    print(counts, "beside", rounds, "rounds of malformed requests, memory", before, "->", after, "KiB")
+    print(counts, "beside", rounds, "rounds of malformed requests, memory", before, "->", after,
+          "KiB")
 
 
 def metric(name):
     _, text, _ = ask("GET", "/metrics")
-    return next(float(line.split()[-1]) for line in text.decode().splitlines() if line.startswith(name + " "))
+    return next(float(line.split()[-1]) for line in text.decode().splitlines()
+                if line.startswith(name + " "))
 
 
 def stop(pid, clients, picture):
     clients = Clients(int(clients), picture)
     while metric("ringtrain_pictures_total") < 4 * len(clients.threads):
         time.sleep(0.05)
-    # One whose body is half there when the signal comes.
+    # A request with half of its body received when the signal comes.
     half = socket.create_connection(("127.0.0.1", PORT), timeout=60)
-    head = b"POST /invocations HTTP/1.1\r\nHost: x\r\nContent-Type: image/jpeg\r\nContent-Length: %d\r\n\r\n"
+    head = (b"POST /invocations HTTP/1.1\r\nHost: x\r\n"
+            b"Content-Type: image/jpeg\r\nContent-Length: %d\r\n\r\n")
     half.sendall(head % len(clients.data) + clients.data[:50])
     time.sleep(0.5)
     os.kill(int(pid), signal.SIGTERM)

@@ -1,11 +1,13 @@
-"""Answers of `ringtrain serve` beside those of onnxruntime and torchvision, for test_serve_peers.sh.
+"""Compares answers of `ringtrain serve` with those of onnxruntime and torchvision, for
+test_serve_peers.sh.
 
     serve_peers.py PORT MODEL.onnx MODEL.safetensors NAME PICTURE...
 
-The pictures are asked for by 16 clients at once, as they are and once more prepared by Pillow, as PNGs of
-the network's own size, which serve takes as they are (--resize is that size). The prepared ones have to
-agree to 1e-5 in every probability. Of the others a pixel may be off by one where two decoders round
-differently: the same best class, or two that are as probable, to 1e-2.
+16 clients at once send each picture twice: as it is, and prepared by Pillow as a PNG of the
+network's own size, which serve does not resize (--resize is that size). The answers to prepared
+pictures agree with the peers' to 1e-5 in every probability. The decoders may round pixels of the
+others differently: these agree to 1e-2, and a peer's best class is serve's best one or, to 1e-2, as
+probable.
 """
 import concurrent.futures
 import http.client
@@ -73,12 +75,13 @@ TYPES = {"F32": np.float32, "I64": np.int64}
 
 
 def tensors(path):
-    """Those of a safetensors file."""
+    """Returns the tensors of a safetensors file by name."""
     with open(path, "rb") as f:
         header = json.loads(f.read(struct.unpack("<Q", f.read(8))[0]))
         data = f.read()
     header.pop("__metadata__", None)
-    return {n: np.frombuffer(data[slice(*t["data_offsets"])], TYPES[t["dtype"]]).reshape(t["shape"]) for n, t in header.items()}
+    return {n: np.frombuffer(data[slice(*t["data_offsets"])], TYPES[t["dtype"]]).reshape(t["shape"])
+            for n, t in header.items()}
 
 
 def by_torchvision(inputs):
@@ -92,7 +95,8 @@ def by_torchvision(inputs):
 
 
 pictures = [prepare(path) for path in PATHS]
-inputs = ((np.stack([np.asarray(p) for p in pictures]).astype(np.float32) / 255 - MEAN) / STD).transpose(0, 3, 1, 2)
+inputs = ((np.stack([np.asarray(p) for p in pictures]).astype(np.float32) / 255 - MEAN)
+          / STD).transpose(0, 3, 1, 2)
 inputs = np.ascontiguousarray(inputs)
 exact = served([png(p) for p in pictures])
 whole = served([open(path, "rb").read() for path in PATHS])
@@ -109,4 +113,5 @@ for peer, expected in peers.items():
     best = expected.argmax(axis=1)
     gap = whole.max(axis=1) - whole[np.arange(len(best)), best]
     assert rough.max() < 1e-2 and gap.max() < 1e-2, (peer, rough.max(), gap.max())
-    print(f"{len(PATHS)} pictures as {peer} has them: off by {off:.1e}, as JPEGs by {rough.max():.1e}")
+    print(f"{len(PATHS)} pictures as {peer} has them: off by {off:.1e}, "
+          f"as JPEGs by {rough.max():.1e}")

@@ -1,5 +1,9 @@
-"""TFRecord by TensorFlow itself: `write SOURCE TARGET` makes files of class folders, `read SOURCE SHARDS` reads ours and compares
-each picture and class with the folders."""
+"""Writes and reads TFRecord files with TensorFlow.
+
+    shards_tensorflow.py write SOURCE TARGET   makes shards of class folders
+    shards_tensorflow.py read SOURCE SHARDS    reads ours and compares each picture and class with
+                                               the class folders
+"""
 
 import glob
 import hashlib
@@ -23,21 +27,26 @@ def text(value):
 def write(source, target):
     for part in "train", "validation":
         with tf.io.TFRecordWriter(f"{target}/{part}-00000-of-00001") as writer:
-            for label, name, file, picture in pictures(f"{source}/{'train' if part == 'train' else 'val'}"):
+            for label, name, file, picture in pictures(
+                    f"{source}/{'train' if part == 'train' else 'val'}"):
                 number = tf.train.Feature(int64_list=tf.train.Int64List(value=[label + 1]))
                 features = tf.train.Features(feature={
                     "image/encoded": text(picture), "image/class/label": number,
-                    "image/class/synset": text(name.encode()), "image/filename": text(file.encode())})
+                    "image/class/synset": text(name.encode()),
+                    "image/filename": text(file.encode())})
                 writer.write(tf.train.Example(features=features).SerializeToString())
 
 
 def read(source, shards):
-    expected = sorted((label, hashlib.sha256(picture).hexdigest()) for label, _, _, picture in pictures(f"{source}/train"))
-    kinds = {"image/encoded": tf.io.FixedLenFeature([], tf.string), "image/class/label": tf.io.FixedLenFeature([], tf.int64)}
+    expected = sorted((label, hashlib.sha256(picture).hexdigest())
+                      for label, _, _, picture in pictures(f"{source}/train"))
+    kinds = {"image/encoded": tf.io.FixedLenFeature([], tf.string),
+             "image/class/label": tf.io.FixedLenFeature([], tf.int64)}
     found = []
     for raw in tf.data.TFRecordDataset(sorted(glob.glob(f"{shards}/train-*-of-*"))):
         example = tf.io.parse_single_example(raw, kinds)
-        found.append((int(example["image/class/label"]), hashlib.sha256(example["image/encoded"].numpy()).hexdigest()))
+        found.append((int(example["image/class/label"]),
+                      hashlib.sha256(example["image/encoded"].numpy()).hexdigest()))
     assert sorted(found) == expected, "TensorFlow reads other pictures"
 
 

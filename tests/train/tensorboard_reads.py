@@ -1,9 +1,11 @@
-"""What TensorBoard's own readers find in the event files of a training, beside what its other files say.
+"""Checks what TensorBoard's own readers find in the event files of a training, and compares its
+histograms with a checkpoint.
 
     python tensorboard_reads.py EVENTS CHECKPOINT STEP TRAIN_TAGS EVAL_TAGS
 
-EVENTS has the runs "train" and "eval". The weights of CHECKPOINT are those of STEP, whose histograms must have their sums. The
-tags, separated by commas, are scalars that each run must have.
+EVENTS has the runs "train" and "eval". CHECKPOINT is the one of STEP; the histograms of that step
+must have the counts and sums of its weights. The tags, separated by commas, are scalars that each
+run must have.
 """
 
 import json
@@ -25,7 +27,7 @@ def load(folder):
 
 
 def jpeg_size(data):
-    """Of a baseline JPEG: the picture's height and width, from its frame header."""
+    """Returns a JPEG's height and width, from its frame header."""
     at = 2
     while data[at + 1] not in (0xC0, 0xC2):
         at += 2 + struct.unpack_from(">H", data, at + 2)[0]
@@ -39,7 +41,8 @@ def weights(path):
     for name, entry in json.loads(data[8 : 8 + size]).items():
         if name != "__metadata__" and entry["dtype"] == "F32":
             begin, end = entry["data_offsets"]
-            yield name, numpy.frombuffer(data[8 + size + begin : 8 + size + end], "<f4").astype("f8")
+            yield name, numpy.frombuffer(
+                data[8 + size + begin : 8 + size + end], "<f4").astype("f8")
 
 
 def check_graph(run):
@@ -47,7 +50,8 @@ def check_graph(run):
     names = [node.name for node in graph.node]
     assert len(names) == len(set(names)) > 20, "names of nodes"
     known = set(names)
-    assert all(source in known for node in graph.node for source in node.input), "an input without a node"
+    assert all(source in known for node in graph.node
+               for source in node.input), "an input without a node"
     kinds = {node.op for node in graph.node}
     assert {"conv2d", "parameter", "input"} <= kinds, kinds
     conv = next(node for node in graph.node if node.op == "conv2d")
@@ -77,7 +81,8 @@ def check_histograms(run, path, step):
         (event,) = [e for e in run.Histograms(tag) if e.step == step]
         h = event.histogram_value
         assert h.num == values.size and sum(h.bucket) == values.size, tag
-        assert math.isclose(h.sum, values.sum(), rel_tol=1e-9, abs_tol=1e-9), (tag, h.sum, values.sum())
+        assert math.isclose(h.sum, values.sum(), rel_tol=1e-9, abs_tol=1e-9), (
+            tag, h.sum, values.sum())
         assert math.isclose(h.sum_squares, (values * values).sum(), rel_tol=1e-9), tag
         assert h.min == values.min() and h.max == values.max(), tag
         below = 0

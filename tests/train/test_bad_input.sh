@@ -1,12 +1,14 @@
 #!/bin/sh
-# Bad input: each a clear error with its documented code, at once.
+# Tests that each kind of bad input ends a training at once with a clear error and its documented
+# exit code.
 # shellcheck disable=SC2154  # variables of lib.sh
 set -eu
 . "$(dirname "$0")/lib.sh"
 make_data 48 16
-train="$ringtrain train $common --steps 2 --resume none --checkpoint-dir $work/c --model-dir $work/m"
+train="$ringtrain train $common --steps 2 --resume none
+    --checkpoint-dir $work/c --model-dir $work/m"
 
-# refused CODE WORDS FLAGS...
+# refused CODE WORDS FLAGS...: a training with these flags fails with this code and message.
 refused() {
     wanted=$1 words=$2
     shift 2
@@ -45,7 +47,8 @@ refused 66 "--init" --data "$data" --init "$work/none.safetensors"
 ! grep -q 'looking for pictures' "$work/err" || fail "--init: after the data"
 mkdir -p "$work/thing" && : >"$work/thing/file"
 for flag in model-dir checkpoint-dir log-dir tensorboard-dir; do
-    refused 65 "--$flag: $work/thing/file is not a folder" --data "$data" "--$flag" "$work/thing/file/below/it"
+    refused 65 "--$flag: $work/thing/file is not a folder" --data "$data" \
+        "--$flag" "$work/thing/file/below/it"
     ! grep -q 'looking for pictures' "$work/err" || fail "--$flag: after the data"
 done
 
@@ -68,7 +71,7 @@ mv "$work/latin/train/circle" "$work/latin/train/$(printf 'b\351')"
 refused 66 "not UTF-8" --data "$work/latin"
 
 echo "folders whose names are those of parts, or of classes"
-# named CLASSES...: a folder of these classes, each with pictures.
+# named CLASSES...: makes a folder of these classes, each with pictures.
 named() {
     rm -rf "$work/named"
     for name in "$@"; do
@@ -76,11 +79,12 @@ named() {
         cp "$data/train/circle/"* "$work/named/$name"
     done
 }
-# learnt WORDS: the classes of the model.
+# learnt WORDS: a training on that folder succeeds, and these are the model's classes.
 learnt() {
     # shellcheck disable=SC2086  # a list
     code 0 timeout 60 $train --data "$work/named"
-    tr -d ' \n' <"$work/m/config.json" | grep -qF "\"classes\":$1" || fail "other classes than $1 were learnt"
+    tr -d ' \n' <"$work/m/config.json" | grep -qF "\"classes\":$1" ||
+        fail "other classes than $1 were learnt"
     rm -rf "$work/m"
 }
 named bus test train
@@ -104,20 +108,24 @@ refused 65 "--model-dir" --data "$data" --model-dir "$work/file"
 refused 65 "--checkpoint-dir" --data "$data" --checkpoint-dir "$work/file/below"
 
 echo "memory"
-# Refused before any of it is taken, with a batch that fits; in a process that may not grow.
+# A training that needs too much memory is refused before it allocates any, and the error names a
+# batch size that fits. limited KIB FLAGS...: trains with a limited address space.
 limited() {
     # shellcheck disable=SC2086,SC3045  # a list; shells have it
-    (ulimit -v "$1" && shift && exec timeout 120 $train --data synthetic --validation none --threads 1 "$@")
+    (ulimit -v "$1" && shift &&
+        exec timeout 120 $train --data synthetic --validation none --threads 1 "$@")
 }
 code 65 limited 500000 --synthetic-images 5000 --batch-size 4096
 says "MiB needed for --batch-size 4096"
 says "(the limit on a process's address space (ulimit -v)): --batch-size "
 fits=$(sed -n 's/.*: --batch-size \([0-9]*\) fits.*/\1/p' "$work/err")
 [ "$fits" -gt 1 ] || fail "--batch-size $fits fits"
-code 0 limited 500000 --synthetic-images 5000 --batch-size "$fits" --steps 1 --model-dir "$work/limited"
+code 0 limited 500000 --synthetic-images 5000 --batch-size "$fits" --steps 1 \
+    --model-dir "$work/limited"
 code 65 limited 600000 --model resnet50 --batch-size 4
 says "not even --batch-size 1 fits"
-refused 65 "use a smaller batch" --data synthetic --synthetic-images 70000 --model resnet50 --batch-size 65536
+refused 65 "use a smaller batch" --data synthetic --synthetic-images 70000 --model resnet50 \
+    --batch-size 65536
 
 echo "weights and checkpoints"
 refused 66 "--init" --data synthetic --init "$work/none.safetensors"
@@ -126,7 +134,8 @@ refused 66 "bad.safetensors" --data synthetic --init "$work/bad.safetensors"
 refused 66 "bad.safetensors" --data synthetic --resume "$work/bad.safetensors"
 code 66 "$ringtrain" eval --model-dir "$work/none" --data "$data"
 printf 'PK\003\004 and what torch.save writes' >"$work/w.pth"
-refused 66 "--init: $work/w.pth: a PyTorch file, not safetensors; convert it: python3 -c" --data synthetic --init "$work/w.pth"
+refused 66 "--init: $work/w.pth: a PyTorch file, not safetensors; convert it: python3 -c" \
+    --data synthetic --init "$work/w.pth"
 ! grep -q 'data threads' "$work/err" || fail "compiled before that"
 
 echo "batch norms that see one value a channel"
@@ -134,16 +143,19 @@ refused 64 "one value a channel" --data synthetic --model resnet18 --image-size 
 
 echo "classes: one alone, others, and fewer to evaluate on"
 named daisy
-refused 66 "has one class folder, daisy; a classification network needs two or more" --data "$work/named"
+refused 66 "has one class folder, daisy; a classification network needs two or more" \
+    --data "$work/named"
 named train/a train/b train/c val/a val/c
 learnt '["a","b","c"]'
 says "the validation data: no pictures of 1 of the 3 classes: 'b'"
 named train/a train/b val/a val/d
-refused 66 "class 'd' of the validation data is not a class of the training data, which has 2" --data "$work/named"
+refused 66 "class 'd' of the validation data is not a class of the training data, which has 2" \
+    --data "$work/named"
 
 echo "fewer threads than asked for"
 # shellcheck disable=SC2086  # a list
-code 0 env OMP_THREAD_LIMIT=1 timeout 60 $train --data synthetic --validation none --threads 2 --model-dir "$work/limited"
+code 0 env OMP_THREAD_LIMIT=1 timeout 60 $train --data synthetic --validation none --threads 2 \
+    --model-dir "$work/limited"
 says "OpenMP gives 1 of 2 threads (OMP_THREAD_LIMIT is 1): running on 1"
 
 echo "a loss that is not finite"
@@ -152,13 +164,13 @@ refused 65 "values are not finite" --data "$data" --lr 1e6 --lr-batch 0 --steps 
 
 echo "what is not finite is no checkpoint: what comes after begins before it"
 # shellcheck disable=SC2086  # a list
-code 65 $train --data "$data" --lr 1e6 --lr-batch 0 --steps 12 --checkpoint-every 1 --validation none \
-    --checkpoint-dir "$work/diverged" --model-dir "$work/none"
+code 65 $train --data "$data" --lr 1e6 --lr-batch 0 --steps 12 --checkpoint-every 1 \
+    --validation none --checkpoint-dir "$work/diverged" --model-dir "$work/none"
 says "no checkpoint of step 12: "
 says "those before it stay"
 [ ! -e "$work/diverged/step-000000012.safetensors" ] || fail "a checkpoint of what has diverged"
 
-# on_two A B: rank 0 on the data set A, rank 1 on B.
+# on_two A B: trains with rank 0 on the data set A and rank 1 on B.
 on_two() {
     # shellcheck disable=SC2016,SC2086  # for the ranks' own shells; a list
     recorded_ranks 2 sh -c '
@@ -176,8 +188,8 @@ if can_mpirun; then
     codes 66 2
     says "the training data differs between hosts"
     says "(rank 1)"
-    # Rank 0 waits for the other, which is not there any more: it is mpirun that ends it, with SIGKILL or, where it
-    # does not listen for a stop yet, with SIGTERM.
+    # Rank 0 waits for rank 1, which has exited: mpirun ends rank 0, with SIGKILL or, if it does not
+    # handle a stop yet, with SIGTERM.
     # shellcheck disable=SC2034
     patience=1
     on_two "$data/train" "$work/nowhere"

@@ -1,33 +1,39 @@
 #!/bin/sh
-# The model of the best evaluation is kept beside the last one, through a stop and a resume, and told at the end.
+# Tests that the model of the best evaluation is kept next to the last one, survives a stop and a
+# resume, and is reported at the end.
 # shellcheck disable=SC2154  # variables of lib.sh
 set -eu
 . "$(dirname "$0")/lib.sh"
 make_data 96 32
 train="$ringtrain train $common --data $data --seed 3 --schedule constant"
 
-# best FILE METRIC most|least: "EPOCH VALUE" of the best evaluation in a run's metric lines.
+# best FILE METRIC most|least: prints "EPOCH VALUE" of the best evaluation in a run's metric lines.
 best() {
     sed -n "s/^eval epoch=\([^ ]*\) .*\b$2=\([^ ]*\).*/\1 \2/p" "$1" |
-        awk -v least="$([ "$3" = most ] || echo 1)" 'NR == 1 || (least ? $2 < v : $2 > v) { e = $1; v = $2 } END { print e, v }'
+        awk -v least="$([ "$3" = most ] || echo 1)" '
+            NR == 1 || (least ? $2 < v : $2 > v) { e = $1; v = $2 }
+            END { print e, v }'
 }
 
-# field FILE KEY: of a config.json's score.
+# field FILE KEY: prints the key's value in a config.json.
 field() { sed -n "s/.*\"$2\": \"*\([^\",]*\).*/\1/p" "$1"; }
 
-# kept FOLDER METRIC most|least: what is kept there is the best of the run whose lines are $work/out.
+# kept FOLDER METRIC most|least: FOLDER has the best model of the run with its lines in $work/lines.
 kept() {
     checks=$((checks + 1))
     wanted=$(best "$work/lines" "$2" "$3")
     told=$(field "$1/config.json" value)
-    [ "$(field "$1/config.json" metric)" = "$2" ] || fail "$1: metric $(field "$1/config.json" metric)"
-    awk -v a="${wanted#* }" -v b="$told" 'BEGIN { d = a - b; exit !(d < 1e-5 && d > -1e-5) }' || fail "$1 is worth $told, the best is $wanted"
+    [ "$(field "$1/config.json" metric)" = "$2" ] ||
+        fail "$1: metric $(field "$1/config.json" metric)"
+    awk -v a="${wanted#* }" -v b="$told" 'BEGIN { d = a - b; exit !(d < 1e-5 && d > -1e-5) }' ||
+        fail "$1 is worth $told, the best is $wanted"
     says "best: epoch ${wanted% *} "
-    # It is that model: it scores what it says.
+    # An evaluation of the model gives the score in its config.json.
     code 0 "$ringtrain" eval --model-dir "$1" --data "$data" --threads 1
     ! grep -q 'unknown keys' "$work/err" || fail "config.json has keys that nobody knows"
     again=$(sed -n "s/^eval .*\b$2=\([^ ]*\).*/\1/p" "$work/out")
-    awk -v a="$again" -v b="$told" 'BEGIN { d = a - b; exit !(d < 1e-4 && d > -1e-4) }' || fail "$1 scores $again, not $told"
+    awk -v a="$again" -v b="$told" 'BEGIN { d = a - b; exit !(d < 1e-4 && d > -1e-4) }' ||
+        fail "$1 scores $again, not $told"
 }
 
 echo "the best by top-1, and by loss"
@@ -37,7 +43,8 @@ cp "$work/out" "$work/lines"
 says "its model is in $work/c/best"
 kept "$work/c/best" top1 most
 # shellcheck disable=SC2086
-code 0 $train --epochs 4 --lr 1.6 --keep-best loss --publish best --model-dir "$work/ml" --checkpoint-dir "$work/cl"
+code 0 $train --epochs 4 --lr 1.6 --keep-best loss --publish best --model-dir "$work/ml" \
+    --checkpoint-dir "$work/cl"
 cp "$work/out" "$work/lines"
 kept "$work/cl/best" loss least
 cmp "$work/cl/best/model.safetensors" "$work/ml/model.safetensors" || fail "--publish best"
@@ -50,7 +57,8 @@ rm -rf "$work/c2/step-000000030.safetensors"
 # shellcheck disable=SC2086
 code 0 $train --epochs 4 --lr 1.6 --model-dir "$work/m2" --checkpoint-dir "$work/c2"
 says "resumed from"
-[ "$(field "$work/c2/best/config.json" value)" = "$(field "$work/c/best/config.json" value)" ] || fail "another best"
+[ "$(field "$work/c2/best/config.json" value)" = "$(field "$work/c/best/config.json" value)" ] ||
+    fail "another best"
 same_weights "$work/c2/best/model.safetensors" "$work/c/best/model.safetensors" exact ""
 
 echo "a new beginning does not compare with an earlier run"
@@ -72,7 +80,8 @@ code 0 $train --epochs 1 --keep-best none --model-dir "$work/m3" --checkpoint-di
 [ ! -e "$work/c3/best" ] || fail "--keep-best none keeps one"
 for publish in last best; do
     # shellcheck disable=SC2086
-    code 65 $train --epochs 1 --publish $publish --model-dir "$work/c4/best" --checkpoint-dir "$work/c4"
+    code 65 $train --epochs 1 --publish $publish --model-dir "$work/c4/best" \
+        --checkpoint-dir "$work/c4"
     says "--model-dir: the best model is kept in $work/c4/best; give another folder"
 done
 cp -r "$work/c" "$work/c5"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Kills a training (SIGKILL) while a checkpoint is being written behind its steps, several times; what
-# is left resumes, and the run ends with the bits of one that was never killed.
+# Kills a training with SIGKILL several times while a checkpoint is written in the background: the
+# training resumes, and ends with the same bits as one that was never killed.
 # shellcheck disable=SC2154  # variables of lib.sh
 set -eu
 . "$(dirname "$0")/lib.sh"
@@ -14,7 +14,7 @@ echo "a run that is left alone"
 # shellcheck disable=SC2086  # a list
 code 0 "$ringtrain" train $flags --model-dir "$work/whole" --checkpoint-dir "$work/whole.kept"
 
-# written: a file that a checkpoint is being written to is there.
+# written: succeeds if the partial file of a checkpoint exists.
 written() {
     set -- "$work"/kept/step-*.partial-*
     [ -e "$1" ]
@@ -27,8 +27,12 @@ while [ "$kills" -lt 4 ]; do
     "$ringtrain" train $flags --model-dir "$work/model" --checkpoint-dir "$work/kept" \
         >"$work/run.out" 2>"$work/run.err" &
     pid=$!
-    heard "$work/run.err" ' checkpoint ' || { kill -KILL "$pid"; cat "$work/run.err"; fail "no checkpoint"; }
-    # The write that follows takes a while: 180 MiB.
+    heard "$work/run.err" ' checkpoint ' || {
+        kill -KILL "$pid"
+        cat "$work/run.err"
+        fail "no checkpoint"
+    }
+    # The next checkpoint takes a while to write: it has 180 MiB.
     until written || ! kill -0 "$pid" 2>/dev/null; do :; done
     kill -KILL "$pid" 2>/dev/null || break
     wait "$pid" || :

@@ -1,20 +1,20 @@
 #!/bin/sh
-# When checkpoints are written, what they are worth, and what becomes of them where there is no room,
-# where another job writes, and where the data fails.
+# Tests when checkpoints are written, that a run resumed from one has the same bits, and what
+# happens when the disk is full, another job writes to the folder, or data cannot be read.
 # shellcheck disable=SC2154  # variables of lib.sh
 set -eu
 . "$(dirname "$0")/lib.sh"
 need_mpirun
 make_data 160 20
-common="--model resnet20 --threads 1 --data-threads 1 --log metrics --report-every 1 --validation none
-    --schedule constant --nesterov true"
+common="--model resnet20 --threads 1 --data-threads 1 --log metrics --report-every 1
+    --validation none --schedule constant --nesterov true"
 
-# flags NAME: where a run of this name keeps its things.
+# flags NAME: prints the flags of a run with its folders named after it.
 flags() {
     echo "$common --batch-size 4 --data $data --model-dir $work/$1.model --checkpoint-dir $work/$1"
 }
 
-# train N NAME FLAGS...: as N ranks, to a good end.
+# train N NAME FLAGS...: trains with N ranks; all have to succeed.
 train() {
     n=$1 name=$2
     shift 2
@@ -31,7 +31,10 @@ train 2 whole --steps 44 --checkpoint-every 0
 train 2 parts --steps 7 --checkpoint-every 0
 train 2 parts --steps 33 --checkpoint-every 13
 says "resumed from $(checkpoint parts 7)"
-[ "$(grep -c ' checkpoint ' "$work/err")" = 4 ] || { cat "$work/err"; fail "not 13, 20, 26 and 33"; }
+[ "$(grep -c ' checkpoint ' "$work/err")" = 4 ] || {
+    cat "$work/err"
+    fail "not 13, 20, 26 and 33"
+}
 says "$(checkpoint parts 13)"
 train 2 parts --steps 44 --checkpoint-every 1s
 same_weights "$(checkpoint whole 44)" "$(checkpoint parts 44)" exact ""
@@ -46,16 +49,21 @@ same_weights "$work/whole3.model/model.safetensors" "$work/parts3.model/model.sa
 
 echo "time alone makes them, too"
 train 2 timed --data synthetic --synthetic-images 1000000 --steps 150 --checkpoint-every 1s
-[ "$(grep -c ' checkpoint ' "$work/err")" -ge 2 ] || { cat "$work/err"; fail "none before the end"; }
+[ "$(grep -c ' checkpoint ' "$work/err")" -ge 2 ] || {
+    cat "$work/err"
+    fail "none before the end"
+}
 
 echo "as many are kept as asked for"
 # shellcheck disable=SC2046
 code 0 "$ringtrain" train $(flags three) --steps 12 --checkpoint-every 2 --keep 3
-[ "$(cd "$work/three" && echo step-*)" = "step-000000008.safetensors step-000000010.safetensors step-000000012.safetensors" ] ||
+[ "$(cd "$work/three" && echo step-*)" = \
+    "step-000000008.safetensors step-000000010.safetensors step-000000012.safetensors" ] ||
     fail "not the newest three: $(ls "$work/three")"
 # shellcheck disable=SC2046
 code 0 "$ringtrain" train $(flags three) --steps 14 --keep 1 --checkpoint-every auto --mtbf 1h
-[ "$(cd "$work/three" && echo step-*)" = step-000000014.safetensors ] || fail "not one: $(ls "$work/three")"
+[ "$(cd "$work/three" && echo step-*)" = step-000000014.safetensors ] ||
+    fail "not one: $(ls "$work/three")"
 code 64 "$ringtrain" train --data synthetic --keep 0
 code 64 "$ringtrain" train --data synthetic --checkpoint-every auto --mtbf 0
 says "--mtbf: '0' is no time between two failures"
@@ -91,13 +99,15 @@ code 65 "$ringtrain" train $(flags shared) --steps 3
 says "another job is writing to $work/shared (host $(hostname), process $first, since "
 # shellcheck disable=SC2046
 code 65 "$ringtrain" train $(flags apart) --model-dir "$work/shared.model" --steps 3
-says "model-dir: another job is writing to $work/shared.model (host $(hostname), process $first, since "
+says \
+ "model-dir: another job is writing to $work/shared.model (host $(hostname), process $first, since "
 kill -TERM "$first"
 stopped=0
 wait "$first" || stopped=$?
 [ "$stopped" = 143 ] || { cat "$work/first.err"; fail "the first job ended with $stopped"; }
 [ "$(find "$work/shared" -name 'step-*' | wc -l)" -ge 1 ] || fail "no checkpoint of the first job"
-[ -z "$(find "$work/shared.model" -name '.*' -type f)" ] || fail "the lock stays in the model's folder"
+[ -z "$(find "$work/shared.model" -name '.*' -type f)" ] ||
+    fail "the lock stays in the model's folder"
 # shellcheck disable=SC2046
 code 65 "$ringtrain" train $(flags shared) --steps 3
 says "nothing to train: $work/shared holds a longer run ("
@@ -110,8 +120,8 @@ gzip -dc "$old/step-000000006.safetensors.gz" >"$(checkpoint first 6)"
 gzip -dc "$old/model.safetensors.gz" >"$work/first.model/model.safetensors"
 cp "$old/config.json" "$work/first.model"
 # shellcheck disable=SC2046
-code 0 "$ringtrain" train $(flags first) --data synthetic --synthetic-images 32 --synthetic-classes 2 \
-    --batch-size 8 --steps 8
+code 0 "$ringtrain" train $(flags first) --data synthetic --synthetic-images 32 \
+    --synthetic-classes 2 --batch-size 8 --steps 8
 says "resumed from $(checkpoint first 6): 6 steps done"
 [ "$(losses "$work/out" | sed -n '1s/ .*//p')" = 7 ] || fail "did not go on at step 7"
 mkdir -p "$work/two/class0" "$work/two/class1"
@@ -123,8 +133,8 @@ code 0 "$ringtrain" eval --model-dir "$work/first.model" --data "$work/two" --th
 
 echo "a disk for two checkpoints: the older one makes room; one for a single one: an error that costs nothing"
 mkdir "$work/disk"
-# on_disk SIZE FLAGS...: with a file system of this size at $work/disk, whose files lie in $work/kept
-# afterwards.
+# on_disk SIZE FLAGS...: trains with a file system of this size at $work/disk and copies its files
+# to $work/kept afterwards.
 on_disk() {
     size=$1
     shift
@@ -136,7 +146,8 @@ on_disk() {
         "$@"
         result=$?
         rm -rf "$kept/kept" && cp -r "$kept/disk" "$kept/kept"
-        exit $result' - "$size" "$work" "$ringtrain" train $(flags disk) --checkpoint-dir "$work/disk" "$@"
+        exit $result' - "$size" "$work" \
+        "$ringtrain" train $(flags disk) --checkpoint-dir "$work/disk" "$@"
 }
 if unshare --mount true 2>/dev/null; then
     code 0 on_disk 5m --steps 10 --checkpoint-every 2

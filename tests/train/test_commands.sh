@@ -1,6 +1,6 @@
 #!/bin/sh
-# What every command owes its user: help and version, words about what was made, flags that mean
-# something, and no success where the answer was lost.
+# Tests what all commands have in common: help and version, messages about what was written, errors
+# for flags without an effect, and a failure where the output could not be written.
 # shellcheck disable=SC2154  # variables of lib.sh
 set -eu
 . "$(dirname "$0")/lib.sh"
@@ -9,10 +9,12 @@ make_data 16 8
 echo "bash completes commands, flags and choices by the help"
 if [ -x /bin/bash ]; then
     "$ringtrain" completion >"$work/completion" || fail "no script"
-    # offered WORDS: what bash offers for the last of them.
+    # offered WORDS: $got is what bash offers for the last of them.
     offered() {
         checks=$((checks + 1))
-        got=$(/bin/bash -c '. "$1"; program=$2; shift 2; COMP_WORDS=("$program" "$@"); COMP_CWORD=$#; _ringtrain "$program"; echo "${COMPREPLY[*]}"' - "$work/completion" "$ringtrain" "$@")
+        got=$(/bin/bash -c '. "$1"; program=$2; shift 2
+            COMP_WORDS=("$program" "$@"); COMP_CWORD=$#
+            _ringtrain "$program"; echo "${COMPREPLY[*]}"' - "$work/completion" "$ringtrain" "$@")
     }
     offered e
     [ "$got" = "eval export" ] || fail "commands: $got"
@@ -42,7 +44,8 @@ fi
 grep -q 'FinLoss' "$work/out" || fail "no word of the table's columns"
 
 echo "help and version leave with 0, wherever they stand"
-for command in train eval predict prepare inspect draw report version completion "inspect coco" "prepare shapes"; do
+for command in train eval predict prepare inspect draw report version completion \
+    "inspect coco" "prepare shapes"; do
     for word in -h --help --version; do
         # shellcheck disable=SC2086  # two words
         code 0 "$ringtrain" $command $word
@@ -54,7 +57,8 @@ for word in -h --help help --version version; do
     code 0 "$ringtrain" "$word"
 done
 code 0 "$ringtrain" inspect --help
-for what in 'inspect plan' 'inspect --cuda' 'driver, libraries and GPUs' 'inspect data' 'inspect coco'; do
+for what in 'inspect plan' 'inspect --cuda' 'driver, libraries and GPUs' 'inspect data' \
+    'inspect coco'; do
     grep -q -e "$what" "$work/out" || fail "no word of $what in the help of inspect"
 done
 for words in --help "train --help" "version --help"; do
@@ -98,16 +102,19 @@ code 64 "$ringtrain" draw --coco "$work/coco" --out "$work/d" --image 1 --count 
 says "--count"
 
 echo "detections are drawn from a score on"
-printf '[{"image_id":1,"category_id":3,"bbox":[1,1,20,20],"score":0.5},{"image_id":1,"category_id":3,"bbox":[9,9,20,20],"score":0.4}]' \
+printf '[{"image_id":1,"category_id":3,"bbox":[1,1,20,20],"score":0.5},
+    {"image_id":1,"category_id":3,"bbox":[9,9,20,20],"score":0.4}]' \
     >"$work/two.json"
 code 0 "$ringtrain" draw --coco "$work/coco" --results "$work/two.json" --image 1 --out "$work/sure"
 grep -q '  1 object$' "$work/out" || fail "not what is at least 0.5 sure"
-code 0 "$ringtrain" draw --coco "$work/coco" --results "$work/two.json" --image 1 --least-score 0.4 --out "$work/all"
+code 0 "$ringtrain" draw --coco "$work/coco" --results "$work/two.json" --image 1 \
+    --least-score 0.4 --out "$work/all"
 grep -q '  2 objects$' "$work/out" || fail "not all objects"
 
 echo "detections are drawn on the set that has their images"
 printf '[{"image_id":VAL,"category_id":3,"bbox":[1,1,20,20],"score":0.9}]' >"$work/val.json"
-number=$(grep -o '"id":[0-9]*,"file_name"' "$work/coco/annotations/instances_val.json" | head -n 1 | tr -dc 0-9)
+number=$(grep -o '"id":[0-9]*,"file_name"' "$work/coco/annotations/instances_val.json" |
+    head -n 1 | tr -dc 0-9)
 sed -i "s/VAL/$number/" "$work/val.json"
 code 0 "$ringtrain" draw --coco "$work/coco" --results "$work/val.json" --out "$work/ofval"
 grep -q '  1 object$' "$work/out" || fail "drawn on other pictures"
@@ -120,24 +127,27 @@ says "none.json: it has images that are not in one set of $work/coco"
 
 echo "eval tells the accuracy of each class"
 # shellcheck disable=SC2086  # a list
-code 0 "$ringtrain" train $common --data "$data" --steps 2 --checkpoint-dir "$work/cc" --model-dir "$work/cm"
+code 0 "$ringtrain" train $common --data "$data" --steps 2 --checkpoint-dir "$work/cc" \
+    --model-dir "$work/cm"
 code 0 "$ringtrain" eval --model-dir "$work/cm" --data "$data" --threads 1
 [ ! -e "$work/confused" ] || fail "written without --out"
 code 0 "$ringtrain" eval --model-dir "$work/cm" --data "$data" --threads 1 --out "$work/confused"
 says "confusion matrix: $work/confused/confusion.csv"
-[ "$(awk -F, 'NR > 1 { for (i = 2; i <= NF; i++) n += $i } END { print n }' "$work/confused/confusion.csv")" = \
-    "$(find "$data/val" -type f | wc -l)" ] || fail "not all pictures: $(cat "$work/confused/confusion.csv")"
+[ "$(awk -F, 'NR > 1 { for (i = 2; i <= NF; i++) n += $i } END { print n }' \
+    "$work/confused/confusion.csv")" = "$(find "$data/val" -type f | wc -l)" ] ||
+    fail "not all pictures: $(cat "$work/confused/confusion.csv")"
 printf 'a,b\n' >"$work/confused/confusion.csv"
 code 65 "$ringtrain" eval --model-dir "$work/cm" --data "$data" --threads 1 --out "$work/confused"
 says "--out"
 code 64 "$ringtrain" eval --watch "$work/cc" --data "$data" --threads 1 --out "$work/confused"
 says "--out: with --watch it is for networks that detect"
 code 0 "$ringtrain" eval --model-dir "$work/cm" --data "$data" --threads 1
-[ "$(grep -c ' %  of ' "$work/out")" = "$(find "$data/val" -mindepth 1 -type d | wc -l)" ] || fail "not a line for each class"
+[ "$(grep -c ' %  of ' "$work/out")" = "$(find "$data/val" -mindepth 1 -type d | wc -l)" ] ||
+    fail "not a line for each class"
 awk '/^eval / { sub(/.*top1=/, ""); top1 = $1; next }
      / %  of / { all += $4; right += $1 / 100 * $4 }
-     END { exit all == 0 || right / all - top1 > 0.001 || top1 - right / all > 0.001 }' "$work/out" ||
-    fail "classes do not add up to top1: $(cat "$work/out")"
+     END { exit all == 0 || right / all - top1 > 0.001 || top1 - right / all > 0.001 }' \
+    "$work/out" || fail "classes do not add up to top1: $(cat "$work/out")"
 
 echo "a picture that is not there is named and costs nobody the others"
 cp -r "$work/coco" "$work/holey"
@@ -150,11 +160,14 @@ says "1 of 3 pictures cannot be used"
 echo "a full standard output is no success"
 printf '[{"image_id":1,"category_id":3,"bbox":[1,1,20,20],"score":0.5}]' >"$work/results.json"
 truth=$work/coco/annotations/instances_train.json
-# full COMMAND...: 65 and words.
+# full COMMAND...: with standard output on a full device it fails with 65 and an error message.
 full() {
     got=0
     "$ringtrain" "$@" >/dev/full 2>"$work/err" || got=$?
-    [ "$got" = 65 ] || { cat "$work/err" >&2; fail "exit code $got with a full standard output: $*"; }
+    [ "$got" = 65 ] || {
+        cat "$work/err" >&2
+        fail "exit code $got with a full standard output: $*"
+    }
     says "writing to standard output"
 }
 code 0 "$ringtrain" eval --coco "$truth" --results "$work/results.json"
@@ -171,15 +184,19 @@ full --help
 full train $common --data "$data" --steps 2 --checkpoint-dir "$work/c" --model-dir "$work/m"
 
 echo "closed standard descriptors: nothing that is printed gets into a file of the run"
-# closed CODE REDIRECTIONS: of a run that opens files of its own.
+# closed CODE REDIRECTIONS: a training that opens files of its own, with these redirections, exits
+# with CODE and writes no line of its output into them.
 closed() {
     wanted=$1 got=0
     # shellcheck disable=SC2086  # a list
-    sh -c "exec \"\$@\" $2" sh "$ringtrain" train $common --data synthetic --validation none --steps 2 --report-every 1 \
-        --checkpoint-dir "$work/closed.c" --model-dir "$work/closed.m" --tensorboard-dir "$work/closed.tb" \
+    sh -c "exec \"\$@\" $2" sh "$ringtrain" train $common --data synthetic --validation none \
+        --steps 2 --report-every 1 --checkpoint-dir "$work/closed.c" \
+        --model-dir "$work/closed.m" --tensorboard-dir "$work/closed.tb" \
         >"$work/out" 2>"$work/err" || got=$?
     [ "$got" = "$wanted" ] || { cat "$work/err" >&2; fail "exit code $got with $2"; }
-    ! find "$work" -path "*/closed.*" -type f -exec grep -lE 'train step=|standard output' {} + | grep -q . || fail "lines in a file of the run with $2"
+    ! find "$work" -path "*/closed.*" -type f -exec \
+        grep -lE 'train step=|standard output' {} + | grep -q . ||
+        fail "lines in a file of the run with $2"
 }
 closed 65 '<&- >&- 2>&-'
 closed 65 '>&-'
@@ -192,18 +209,22 @@ echo "plans are printed of networks that nobody has data for, and of GPUs that a
 code 0 "$ringtrain" inspect plan --model maskrcnn_tiny --batch-size 1 --canvases 64x64 --backend ref
 grep -q '^memory: weights .* MiB in all$' "$work/out" || fail "no memory"
 ! grep -q '^canvas of\|^launches' "$work/out" || fail "tells of canvases or launches that are none"
-code 0 "$ringtrain" inspect plan --model maskrcnn_tiny --batch-size 1 --canvases 64x96,96x64 --backend ref
-[ "$(grep -c '^canvas of 64x96 px$\|^canvas of 96x64 px$' "$work/out")" = 2 ] || fail "not a plan for each canvas"
+code 0 "$ringtrain" inspect plan --model maskrcnn_tiny --batch-size 1 --canvases 64x96,96x64 \
+    --backend ref
+[ "$(grep -c '^canvas of 64x96 px$\|^canvas of 96x64 px$' "$work/out")" = 2 ] ||
+    fail "not a plan for each canvas"
 code 64 "$ringtrain" inspect plan --model maskrcnn_tiny --canvases 64x7
 says "--canvases"
 device=$(dirname "$0")/../../trainer/backend/cuda/devices/h100.json
 code 64 "$ringtrain" inspect plan --device "$device" --backend cpu
 says "--device"
 if "$ringtrain" version | grep -q '^backend cuda: CUDA .*cuDNN [0-9]'; then
-    code 0 "$ringtrain" inspect plan --device "$device" --model maskrcnn_tiny --batch-size 2 --canvases 64x64 --dtype f16 --launch-overlap on
+    code 0 "$ringtrain" inspect plan --device "$device" --model maskrcnn_tiny --batch-size 2 \
+        --canvases 64x64 --dtype f16 --launch-overlap on
     grep -q '^memory: weights' "$work/out" || fail "no memory on a device"
-    grep -qE '^launches: [1-9][0-9]* own kernels, [1-9][0-9]* of them may .* [1-9][0-9]* calls of cuDNN' "$work/out" ||
-        fail "no launches"
+    grep -qE \
+      '^launches: [1-9][0-9]* own kernels, [1-9][0-9]* of them may .* [1-9][0-9]* calls of cuDNN' \
+      "$work/out" || fail "no launches"
     grep -qE '^ +2 +4 +0 +0  roi_align$' "$work/out" || fail "no launches of RoIAlign"
     code 65 "$ringtrain" inspect plan --device "$truth"
     says "$truth"
@@ -213,7 +234,8 @@ else
 fi
 
 echo "places that take nothing are told by the name that was given, and are no internal error"
-code 65 "$ringtrain" eval --coco "$truth" --results "$work/results.json" --json "$work/nowhere/x.json"
+code 65 "$ringtrain" eval --coco "$truth" --results "$work/results.json" \
+    --json "$work/nowhere/x.json"
 says "$work/nowhere"
 ! grep -q 'x\.json\.' "$work/err" || fail "names a file that nobody gave"
 [ ! -s "$work/out" ] || fail "found after the work"

@@ -1,26 +1,28 @@
 #!/bin/sh
-# Each checkpoint scored beside the trainer that writes it, for both kinds of networks; how the watch ends.
+# Tests eval --watch: it scores each checkpoint while the trainer runs, for classifiers and
+# detectors, and exits with the right code.
 # shellcheck disable=SC2154  # variables of lib.sh
 set -eu
 . "$(dirname "$0")/lib.sh"
 make_data 160 40
-"$ringtrain" prepare shapes --coco "$work/set" --train 8 --validation 4 >"$work/out" || fail "no set"
+"$ringtrain" prepare shapes --coco "$work/set" --train 8 --validation 4 >"$work/out" ||
+    fail "no set"
 python=${RINGMASTER_PYTHON:-python3}
 
-# Before a program starts in the background: what an earlier one said is not heard again.
+# Empties the logs before a program starts in the background, so that hear does not match old lines.
 forget() { for file in watch.out watch.err train.out train.err; do : >"$work/$file"; done; }
 
-# hear FILE PATTERN: until a line of the file matches.
+# hear FILE PATTERN: waits until a line of the file matches, or fails.
 hear() {
     heard "$1" "$2" || {
         cat "$work"/watch.* "$work"/train.* >&2
-        # shellcheck disable=SC2086  # those that there are; one may stand still
+        # shellcheck disable=SC2086  # those that run; the trainer may be stopped
         kill -KILL ${watch:-} ${trainer:-} 2>/dev/null || :
         fail "not heard: $2"
     }
 }
 
-# ended WANTED PID WHO
+# ended WANTED PID WHO: waits for the process; its exit code has to be WANTED.
 ended() {
     got=0
     wait "$2" || got=$?
@@ -30,7 +32,8 @@ ended() {
     }
 }
 
-# event_steps FOLDER: "STEP TAG" of the scalars in its event file, read as the format is described.
+# event_steps FOLDER: prints "STEP TAG" for the scalars in its event file, decoded without
+# TensorBoard.
 event_steps() {
     "$python" - "$1" <<'END'
 import glob, struct, sys
@@ -72,19 +75,21 @@ while at < len(b):
 END
 }
 
-# beside NAME FLAGS...: a training with $flags on $set_dir, and a watch that was there before it. The trainer stands still after
-# its first checkpoint until that one is scored; one that has ended before it could be stopped has left the two last.
+# beside NAME FLAGS...: starts a watch and then a training with $flags on $set_dir. The trainer is
+# stopped after its first checkpoint until that is scored; if it ended before it could be stopped,
+# its last two checkpoints are there.
 # shellcheck disable=SC2086  # lists
 beside() {
     name=$1
     shift
     forget
-    "$ringtrain" eval --watch "$work/$name" --data "$set_dir" --threads 1 --data-threads 1 --tensorboard-dir "$work/$name.events" \
+    "$ringtrain" eval --watch "$work/$name" --data "$set_dir" --threads 1 --data-threads 1 \
+        --tensorboard-dir "$work/$name.events" \
         "$@" >"$work/watch.out" 2>"$work/watch.err" &
     watch=$!
     hear "$work/watch.err" "waiting for checkpoints in $work/$name"
-    "$ringtrain" train $flags --data "$set_dir" --validation none --model-dir "$work/$name.model" --checkpoint-dir "$work/$name" \
-        >"$work/train.out" 2>"$work/train.err" &
+    "$ringtrain" train $flags --data "$set_dir" --validation none --model-dir "$work/$name.model" \
+        --checkpoint-dir "$work/$name" >"$work/train.out" 2>"$work/train.err" &
     trainer=$!
     hear "$work/train.err" " checkpoint "
     kill -STOP "$trainer" 2>/dev/null || :
@@ -92,16 +97,21 @@ beside() {
     kill -CONT "$trainer" 2>/dev/null || :
     ended 0 "$trainer" "the trainer"
     ended 0 "$watch" "the watch"
-    [ "$(grep -c '^eval ' "$work/watch.out")" -ge 2 ] || { cat "$work/watch.err"; fail "one evaluation"; }
-    [ "$(grep -c '^eval ' "$work/watch.out")" = "$(grep -c 'scoring ' "$work/watch.err")" ] || fail "not one line a checkpoint"
-    code 0 "$ringtrain" eval --model-dir "$work/$name.model" --data "$set_dir" --threads 1 --data-threads 1
+    [ "$(grep -c '^eval ' "$work/watch.out")" -ge 2 ] || {
+        cat "$work/watch.err"
+        fail "one evaluation"
+    }
+    [ "$(grep -c '^eval ' "$work/watch.out")" = "$(grep -c 'scoring ' "$work/watch.err")" ] ||
+        fail "not one line a checkpoint"
+    code 0 "$ringtrain" eval --model-dir "$work/$name.model" --data "$set_dir" --threads 1 \
+        --data-threads 1
     [ "$(evaluations "$work/out")" = "$(evaluations "$work/watch.out" | tail -n 1)" ] || {
         cat "$work/out" "$work/watch.out"
         fail "the last line is not that of the model"
     }
 }
 
-# steps_told NAME TAG: TensorBoard has the scores at the checkpoints' steps.
+# steps_told NAME TAG: the event file has the scores at the checkpoints' steps.
 steps_told() {
     command -v "$python" >/dev/null || { skip_part "steps in event files: no $python"; return 0; }
     sed -n 's/.*scoring .*step-0*\([0-9]*\)\.safetensors$/\1/p' "$work/watch.err" >"$work/wanted"
@@ -116,36 +126,47 @@ echo "a classifier"
 flags="$common --steps 30 --checkpoint-every 10"
 set_dir=$data
 beside classes
-[ "$(evaluations "$work/watch.out" | head -n 1 | sed 's/epoch=[^ ]* //')" != "$(scores "$work/watch.out")" ] ||
+[ "$(evaluations "$work/watch.out" | head -n 1 | sed 's/epoch=[^ ]* //')" != \
+    "$(scores "$work/watch.out")" ] ||
     fail "the first checkpoint has the scores of the last"
 steps_told classes top1
 
 echo "a detector, and what it found"
-flags="--model maskrcnn_tiny --batch-size 2 --threads 1 --data-threads 1 --epochs 3 --warmup-steps 0 --lr 0.001"
+flags="--model maskrcnn_tiny --batch-size 2 --threads 1 --data-threads 1 --epochs 3
+    --warmup-steps 0 --lr 0.001"
 set_dir=$work/set
 beside objects --batch-size 2 --out "$work/found" --pictures 1 --score-threshold 0
 steps_told objects bbox_mAP
 [ -f "$work/found/detections.json" ] || fail "no detections"
 sed -n 's/.*scoring .*\(step-[0-9]*\)\.safetensors$/\1/p' "$work/watch.err" | sort >"$work/wanted"
-find "$work/found/pictures" -name '*.jpg' | sed 's|.*/\(step-[0-9]*\)-[0-9]*\.jpg|\1|' | sort >"$work/told"
-cmp "$work/wanted" "$work/told" || { cat "$work/wanted" "$work/told"; fail "not a picture of each"; }
+find "$work/found/pictures" -name '*.jpg' | sed 's|.*/\(step-[0-9]*\)-[0-9]*\.jpg|\1|' |
+    sort >"$work/told"
+cmp "$work/wanted" "$work/told" || {
+    cat "$work/wanted" "$work/told"
+    fail "not a picture of each"
+}
 
 echo "of a training that has ended the checkpoints that are left"
-code 0 "$ringtrain" eval --watch "$work/classes" --data "$data" --threads 1 --tensorboard-dir "$work/late"
+code 0 "$ringtrain" eval --watch "$work/classes" --data "$data" --threads 1 \
+    --tensorboard-dir "$work/late"
 [ "$(grep -c '^eval ' "$work/out")" = 2 ] || fail "not the two that are kept"
 command -v "$python" >/dev/null || skip_part "what TensorBoard shows: no $python"
 for time in 1 2; do
     command -v "$python" >/dev/null || continue
-    sleep 1 # files are named after the second
-    code 0 "$ringtrain" eval --watch "$work/classes" --data "$data" --threads 1 --tensorboard-dir "$work/late"
+    sleep 1 # event files are named after the time in seconds
+    code 0 "$ringtrain" eval --watch "$work/classes" --data "$data" --threads 1 \
+        --tensorboard-dir "$work/late"
     "$python" "$(dirname "$0")/tfevents.py" "$work/late/watch" >"$work/steps" || fail "no events"
-    grep -qx "loss 20 30" "$work/steps" || fail "after another watch ($time), in TensorBoard: $(cat "$work/steps")"
+    grep -qx "loss 20 30" "$work/steps" ||
+        fail "after another watch ($time), in TensorBoard: $(cat "$work/steps")"
 done
 if can_mpirun; then
     echo "two ranks"
     grep '^eval ' "$work/out" >"$work/one"
-    code 0 ranks 2 "$ringtrain" eval --watch "$work/classes" --data "$data" --threads 1 --batch-size 20
-    [ "$(sed 's/ loss=.*//' "$work/one")" = "$(grep '^eval ' "$work/out" | sed 's/ loss=.*//')" ] || {
+    code 0 ranks 2 "$ringtrain" eval --watch "$work/classes" --data "$data" --threads 1 \
+        --batch-size 20
+    [ "$(sed 's/ loss=.*//' "$work/one")" = \
+        "$(grep '^eval ' "$work/out" | sed 's/ loss=.*//')" ] || {
         cat "$work/one" "$work/out"
         fail "other scores"
     }
@@ -173,7 +194,8 @@ code 66 "$ringtrain" eval --watch "$work/mixed" --data "$work/none" --threads 1
 says "$work/none"
 code 64 "$ringtrain" eval --watch "$work/mixed" --model-dir "$work/classes.model" --data "$data"
 says "--watch and --model-dir"
-code 64 "$ringtrain" eval --model-dir "$work/classes.model" --data "$data" --tensorboard-dir "$work/late"
+code 64 "$ringtrain" eval --model-dir "$work/classes.model" --data "$data" \
+    --tensorboard-dir "$work/late"
 says "--tensorboard-dir needs --watch"
 code 64 "$ringtrain" eval --watch "$work/mixed" --data "$data" --watch-patience 5
 says "--watch-patience: '5' is not a time"

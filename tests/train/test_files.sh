@@ -1,6 +1,6 @@
 #!/bin/sh
-# No command writes over what it reads or what somebody else wrote; what is wrong with a file is
-# said with its name.
+# Tests that no command overwrites its input or the files of others, and that errors about a file
+# name it.
 # shellcheck disable=SC2154  # variables of lib.sh
 set -eu
 . "$(dirname "$0")/lib.sh"
@@ -68,16 +68,17 @@ sed 's/"name": *"circle"/"name":"K\\u00e4se \\ud80c\\udc00"/' "$truth" >"$work/k
 umlaut='Kase'
 ! "$ringtrain" version | grep -q 'pictures: FreeType' ||
     [ ! -e /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf ] || umlaut='Käse'
-code 0 "$ringtrain" draw --coco "$work/kaese.json" --pictures "$set/train" --out "$work/kaese" --count 2
+code 0 "$ringtrain" draw --coco "$work/kaese.json" --pictures "$set/train" --out "$work/kaese" \
+    --count 2
 says "is written as '$umlaut U+13000' on the pictures"
 echo "no font" >"$work/broken.ttf"
 if "$ringtrain" version | grep -q 'pictures: FreeType'; then
-    code 66 "$ringtrain" draw --coco "$work/kaese.json" --pictures "$set/train" --out "$work/unlettered" \
-        --font "$work/broken.ttf"
+    code 66 "$ringtrain" draw --coco "$work/kaese.json" --pictures "$set/train" \
+        --out "$work/unlettered" --font "$work/broken.ttf"
     says "font: $work/broken.ttf: not a font"
 else
-    code 64 "$ringtrain" draw --coco "$work/kaese.json" --pictures "$set/train" --out "$work/unlettered" \
-        --font "$work/broken.ttf"
+    code 64 "$ringtrain" draw --coco "$work/kaese.json" --pictures "$set/train" \
+        --out "$work/unlettered" --font "$work/broken.ttf"
     says "this build reads no fonts"
 fi
 [ ! -e "$work/unlettered" ] || fail "drew without the font that was asked for"
@@ -96,13 +97,14 @@ cp -r "$set" "$work/broken"
 head -c 700 "$set/train/0000001.jpg" >"$work/broken/train/0000001.jpg"
 echo "no picture" >"$work/broken/train/0000002.jpg"
 code 66 "$ringtrain" inspect coco "$work/broken"
-grep -q '2  images with a file that is not a whole JPEG or PNG: 2 (0000001.jpg), 3 (0000002.jpg)' "$work/out" ||
-    { cat "$work/out" >&2; fail "damaged pictures were not found"; }
+grep -q '2  images with a file that is not a whole JPEG or PNG: 2 (0000001.jpg), 3 (0000002.jpg)' \
+    "$work/out" || { cat "$work/out" >&2; fail "damaged pictures were not found"; }
 cp "$work/broken/annotations/instances_train.json" "$work/plain.json"
 mkdir "$work/alone" && cp "$work/plain.json" "$work/alone/objects.json"
 code 66 "$ringtrain" inspect coco "$work/alone"
-grep -q 'objects.json, no folder of pictures: files are not checked; expected objects/, images/objects/ or images/' "$work/out" ||
-    { cat "$work/out" >&2; fail "did not say that pictures are missing"; }
+grep -q \
+    'objects.json, no folder of pictures: files are not checked; expected objects/, images/objects/ or images/' \
+    "$work/out" || { cat "$work/out" >&2; fail "did not say that pictures are missing"; }
 
 echo "files that are something else are called by their name"
 gzip -c "$truth" >"$work/truth.gz"
@@ -118,7 +120,8 @@ says "$work/less.json: no list \"annotations\""
 printf '[{"image_id":99,"category_id":3,"bbox":[1,1,20,20],"score":0.5}]' >"$work/other.json"
 code 66 "$ringtrain" eval --coco "$truth" --results "$work/other.json"
 says "$work/other.json: result 1: image 99 is not in $truth"
-printf '{"images":[{"id":1}],"categories":[{"id":1}],"annotations":[{"id":1,"image_id":1,"category_id":1}]}' \
+printf '{"images":[{"id":1}],"categories":[{"id":1}],
+    "annotations":[{"id":1,"image_id":1,"category_id":1}]}' \
     >"$work/bare.json"
 code 66 "$ringtrain" eval --coco "$work/bare.json" --results "$work/none.json" --iou-type bbox
 says "$work/bare.json: annotation 1: no \"area\""
@@ -130,21 +133,24 @@ flags="$common --steps 1 --resume none --report-every 1"
 "$ringtrain" prepare shapes "$work/four" --train 16 --validation 8 --classes 4 --side 40 >/dev/null
 "$ringtrain" prepare shapes "$work/three" --train 16 --validation 8 --classes 3 --side 40 >/dev/null
 # shellcheck disable=SC2086
-code 0 "$ringtrain" train $flags --data "$work/four" --model-dir "$work/m4" --checkpoint-dir "$work/c4"
+code 0 "$ringtrain" train $flags --data "$work/four" --model-dir "$work/m4" \
+    --checkpoint-dir "$work/c4"
 # shellcheck disable=SC2086
-code 0 "$ringtrain" train $flags --data "$work/three" --model-dir "$work/m3" --checkpoint-dir "$work/c3" \
-    --init "$work/m4/model.safetensors"
+code 0 "$ringtrain" train $flags --data "$work/three" --model-dir "$work/m3" \
+    --checkpoint-dir "$work/c3" --init "$work/m4/model.safetensors"
 says "is for 4 classes, the data has 3: fc keeps its initial values"
 ! grep -q "are not used" "$work/err" || fail "two lines for one thing"
 # shellcheck disable=SC2086
-code 0 "$ringtrain" train $flags --data "$work/four" --model-dir "$work/m6" --checkpoint-dir "$work/c6" --init "$work/m4"
+code 0 "$ringtrain" train $flags --data "$work/four" --model-dir "$work/m6" \
+    --checkpoint-dir "$work/c6" --init "$work/m4"
 says "initial weights from $work/m4/model.safetensors"
 # shellcheck disable=SC2086
-code 65 "$ringtrain" train $flags --data "$work/four" --model-dir "$work/m4" --checkpoint-dir "$work/c5" --init "$work/m4"
+code 65 "$ringtrain" train $flags --data "$work/four" --model-dir "$work/m4" \
+    --checkpoint-dir "$work/c5" --init "$work/m4"
 says "give another --model-dir"
 # shellcheck disable=SC2086
-code 65 "$ringtrain" train $flags --data "$work/four" --model-dir "$work/m4" --checkpoint-dir "$work/c5" \
-    --init "$work/m4/model.safetensors"
+code 65 "$ringtrain" train $flags --data "$work/four" --model-dir "$work/m4" \
+    --checkpoint-dir "$work/c5" --init "$work/m4/model.safetensors"
 says "give another --model-dir"
 # shellcheck disable=SC2086
 code 66 "$ringtrain" train $flags --data "$work/four" --model resnet32 --model-dir "$work/m5" \

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Blocks of different sizes come from all ranks to rank 0, in several rounds.
+# Tests that rank 0 gathers blocks of different sizes from all ranks, in several rounds.
 # shellcheck disable=SC2154  # variables of lib.sh
 set -eu
 . "$(dirname "$0")/lib.sh"

@@ -1,11 +1,12 @@
 #!/bin/sh
-# ringtrain inspect data: what is wrong with a folder of pictures, and the exit code for scripts.
+# Tests `ringtrain inspect data`: it reports what is wrong with a folder of pictures, and its exit
+# code tells scripts.
 # shellcheck disable=SC2154  # variables of lib.sh
 set -eu
 . "$(dirname "$0")/lib.sh"
 make_data 16 8
 
-# printed WORDS: standard output holds them.
+# printed TEXT: standard output contains TEXT.
 printed() {
     grep -qF -e "$1" "$work/out" || { cat "$work/out" "$work/err"; fail "not printed: $1"; }
 }
@@ -41,7 +42,8 @@ code 66 "$ringtrain" inspect data "$data"
 printed "same bytes in other classes and sets: $first"
 rm "$data/val/circle/leak.jpg" "$data/val/star/both.jpg"
 head -c 300 "$first" >"$data/train/circle/cut.jpg"
-{ head -c $(($(wc -c <"$first") * 3 / 4)) "$first" && printf '\377\331'; } >"$data/train/circle/damaged.jpg"
+{ head -c $(($(wc -c <"$first") * 3 / 4)) "$first" && printf '\377\331'; } \
+    >"$data/train/circle/damaged.jpg"
 : >"$data/train/star/a.webp"
 : >"$data/train/star/notes.txt"
 code 66 "$ringtrain" inspect data "$data"

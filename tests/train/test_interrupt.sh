@@ -1,20 +1,24 @@
 #!/bin/sh
-# Ctrl-C in front of a training: it is answered at once, a start-up ends at once, a second one ends the step.
+# Tests Ctrl-C during a training: the trainer answers at once and stops after the step, a start-up
+# ends at once, and a second Ctrl-C ends the step too.
 # shellcheck disable=SC2154  # variables of lib.sh
 set -eu
 . "$(dirname "$0")/lib.sh"
-train="$ringtrain train --data synthetic --validation none --log metrics --threads 1 --data-threads 1"
+train="$ringtrain train --data synthetic --validation none --log metrics
+    --threads 1 --data-threads 1"
 
-# begin FLAGS...: a training behind this script; its process is $pid. Shells let what runs behind them ignore SIGINT.
+# begin FLAGS...: starts a training in the background; its process ID is $pid. A shell starts such
+# processes with SIGINT ignored.
 begin() {
     : >"$work/out"
     : >"$work/err"
     # shellcheck disable=SC2086  # a list
-    $train --model-dir "$work/m" --checkpoint-dir "$work/c" --report-every "${every:-1}" "$@" >"$work/out" 2>"$work/err" &
+    $train --model-dir "$work/m" --checkpoint-dir "$work/c" --report-every "${every:-1}" "$@" \
+        >"$work/out" 2>"$work/err" &
     pid=$!
 }
 
-# ended CODE SECONDS: within so long, with this code.
+# ended CODE SECONDS: the training ends within SECONDS, with exit code CODE.
 ended() {
     checks=$((checks + 1))
     got=0
@@ -37,16 +41,21 @@ heard "$work/out" '^train step=3 ' || fail "no third step"
 kill -INT "$pid"
 heard "$work/err" '^stopping after this step; press Ctrl-C again' || fail "no answer"
 ended 143 60
-steps=$(sed -n 's/.*stopped on request after step \([0-9]*\); the same command goes on from there.*/\1/p' "$work/err")
-[ -f "$work/c/step-$(printf %09d "${steps:-0}").safetensors" ] || fail "no checkpoint of step $steps"
+steps=$(sed -n \
+    's/.*stopped on request after step \([0-9]*\); the same command goes on from there.*/\1/p' \
+    "$work/err")
+[ -f "$work/c/step-$(printf %09d "${steps:-0}").safetensors" ] ||
+    fail "no checkpoint of step $steps"
 # shellcheck disable=SC2086  # a list
-code 0 $train --model-dir "$work/m" --checkpoint-dir "$work/c" --model resnet20 --batch-size 8 --steps $((steps + 1))
+code 0 $train --model-dir "$work/m" --checkpoint-dir "$work/c" --model resnet20 --batch-size 8 \
+    --steps $((steps + 1))
 says "resumed from"
 
 echo "a long time to the next report is foretold"
 rm -rf "$work/c"
 every=90000 begin --model resnet20 --batch-size 8 --steps 100000
-heard "$work/err" 'at that speed the report of step 90000 comes in [0-9:]*, and the last step, 100000, ends in [0-9:]*' ||
+heard "$work/err" \
+    'at that speed the report of step 90000 comes in [0-9:]*, and the last step, 100000, ends in [0-9:]*' ||
     fail "nothing about the time"
 kill -INT "$pid"
 ended 143 60

@@ -1,6 +1,6 @@
 #!/bin/sh
-# --mean and --std: what the data gives is what `inspect data` prints, the model carries it to evaluation and prediction, ranks
-# agree on it; and a contact sheet.
+# Tests --mean and --std: the values found in the data are those that `inspect data` prints, the
+# model carries them to evaluation, and ranks agree on them. Also tests the contact sheet.
 # shellcheck disable=SC2154,SC2086  # variables of lib.sh; lists
 set -eu
 . "$(dirname "$0")/lib.sh"
@@ -10,15 +10,16 @@ make_data 160 40
 train() {
     name=$1
     shift
-    code 0 "$ringtrain" train $common --data "$data" --checkpoint-dir "$work/$name.checkpoints" --model-dir "$work/$name" --seed 5 \
-        --steps 12 --epochs 2 "$@"
+    code 0 "$ringtrain" train $common --data "$data" --checkpoint-dir "$work/$name.checkpoints" \
+        --model-dir "$work/$name" --seed 5 --steps 12 --epochs 2 "$@"
 }
 
 echo "the mean of the data is that of inspect data"
 code 0 "$ringtrain" inspect data "$data/train" --contact-sheet "$work/sheet.png"
 flags=$(sed -n 's/.*blue: \(--mean .* --std .*\)/\1/p' "$work/out")
 [ -n "$flags" ] || fail "no mean is printed"
-grep -q 'balance: the largest class, .*, has 1.0 times the pictures of the smallest' "$work/out" || fail "no balance is printed"
+grep -q 'balance: the largest class, .*, has 1.0 times the pictures of the smallest' "$work/out" ||
+    fail "no balance is printed"
 train data --mean data
 prints "pictures are normalized by $flags"
 train again --mean data
@@ -40,12 +41,13 @@ train one --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225
 same_model plain one
 train full --mean 123.68,116.779,103.939 --std 58.393,57.12,57.375
 prints 'normalized by --mean 0.4850,0.4580,0.4076 --std 0.2290,0.2240,0.2250'
-cmp -s "$work/plain/model.safetensors" "$work/full/model.safetensors" && fail "the mean changes nothing"
+cmp -s "$work/plain/model.safetensors" "$work/full/model.safetensors" &&
+    fail "the mean changes nothing"
 
 if can_mpirun; then
     echo "two ranks find the same mean"
-    code 0 mpirun $mpi -np 2 "$ringtrain" train $common --data "$data" --steps 6 --seed 5 --mean data \
-        --checkpoint-dir "$work/two.checkpoints" --model-dir "$work/two"
+    code 0 mpirun $mpi -np 2 "$ringtrain" train $common --data "$data" --steps 6 --seed 5 \
+        --mean data --checkpoint-dir "$work/two.checkpoints" --model-dir "$work/two"
     prints "pictures are normalized by $flags"
 fi
 
@@ -65,7 +67,8 @@ echo "wrong values"
 refuses() {
     expected=$1
     shift
-    code 64 "$ringtrain" train $common --data "$data" --steps 2 --checkpoint-dir "$work/x.c" --model-dir "$work/x" "$@"
+    code 64 "$ringtrain" train $common --data "$data" --steps 2 --checkpoint-dir "$work/x.c" \
+        --model-dir "$work/x" "$@"
     prints "$expected"
 }
 refuses 'expected numbers for both' --mean 0.5,0.5,0.5
@@ -73,7 +76,8 @@ refuses 'expected numbers for both' --std 0.5,0.5,0.5
 refuses 'expected imagenet, data, or three numbers' --mean 0.5,0.5 --std 0.5,0.5,0.5
 refuses 'expected imagenet, data, or three numbers' --mean 1,2,300 --std 0.5,0.5,0.5
 refuses 'expected at least 0.001' --mean 0.5,0.5,0.5 --std 0,1,1
-code 64 "$ringtrain" train $common --data synthetic --steps 2 --mean data --checkpoint-dir "$work/x.c" --model-dir "$work/x"
+code 64 "$ringtrain" train $common --data synthetic --steps 2 --mean data \
+    --checkpoint-dir "$work/x.c" --model-dir "$work/x"
 prints 'the synthetic set has no pictures'
 code 64 "$ringtrain" inspect data "$data" --contact-sheet "$work/sheet.gif"
 prints 'expected a file that ends in .png or .jpg'

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Each optimizer learns, and with what it keeps, an average of weights among it, resumes to the bit; a
-# run goes on with another optimizer only where it is asked to; recipes as flags.
+# Tests that each optimizer learns and that its state, with the average of the weights, resumes
+# bit-identically; that a run continues with another optimizer only on request; and recipes.
 # shellcheck disable=SC2154  # variables of lib.sh
 set -eu
 . "$(dirname "$0")/lib.sh"
@@ -15,14 +15,20 @@ train() {
     "$ringtrain" train $flags --model-dir "$work/$name.model" --checkpoint-dir "$work/$name" "$@" \
         >"$work/$name.out" 2>"$work/$name.err"
 }
-# losses NAME: the first and the last one
-losses() { sed -n 's/^train .*loss=\([0-9.]*\).*/\1/p' "$work/$1.out" | sed -n '1p;$p' | tr '\n' ' '; }
+# losses NAME: prints the first and the last loss.
+losses() {
+    sed -n 's/^train .*loss=\([0-9.]*\).*/\1/p' "$work/$1.out" | sed -n '1p;$p' | tr '\n' ' '
+}
 
-for optimizer in "lars --lr 0.5 --lr-batch 0 --trust 0.02" "larc --lr 0.1 --lr-batch 0 --trust 0.02" adamw adagrad; do
+for optimizer in "lars --lr 0.5 --lr-batch 0 --trust 0.02" \
+    "larc --lr 0.1 --lr-batch 0 --trust 0.02" adamw adagrad; do
     echo "$optimizer learns"
     tag=${optimizer%% *}
     # shellcheck disable=SC2086  # flags
-    train "$tag" --optimizer $optimizer --report-every 50 --steps 100 || { cat "$work/$tag.err"; fail "$tag"; }
+    train "$tag" --optimizer $optimizer --report-every 50 --steps 100 || {
+        cat "$work/$tag.err"
+        fail "$tag"
+    }
     losses "$tag" | awk '{ exit !($2 < 0.95 * $1) }' || fail "$tag learns nothing: $(losses "$tag")"
     checks=$((checks + 1))
 done
@@ -37,32 +43,40 @@ for optimizer in "lars --lr 0.5 --lr-batch 0 --trust 0.02" adamw adagrad; do
     train "$tag.two" --optimizer $optimizer --ema 0.9 --steps 13 || fail "$tag, first part"
     # shellcheck disable=SC2086
     train "$tag.two" --optimizer $optimizer --ema 0.9 --steps 30 || fail "$tag, second part"
-    same_weights "$work/$tag.one/step-000000030.safetensors" "$work/$tag.two/step-000000030.safetensors" exact ""
-    same_weights "$work/$tag.one.model/model.safetensors" "$work/$tag.two.model/model.safetensors" exact ""
+    same_weights "$work/$tag.one/step-000000030.safetensors" \
+        "$work/$tag.two/step-000000030.safetensors" exact ""
+    same_weights "$work/$tag.one.model/model.safetensors" "$work/$tag.two.model/model.safetensors" \
+        exact ""
 done
 
 echo "dropout: a resumed run drops what the whole one does; a run without it is another one"
 train dropout.one --dropout 0.3 --steps 30 --threads 2 || fail "dropout"
 train dropout.two --dropout 0.3 --steps 13 || fail "dropout, first part"
 train dropout.two --dropout 0.3 --steps 30 || fail "dropout, second part"
-same_weights "$work/dropout.one.model/model.safetensors" "$work/dropout.two.model/model.safetensors" 1e-3 ""
+same_weights "$work/dropout.one.model/model.safetensors" \
+    "$work/dropout.two.model/model.safetensors" 1e-3 ""
 train dropout.whole --dropout 0.3 --steps 30 || fail "dropout, whole"
-same_weights "$work/dropout.whole.model/model.safetensors" "$work/dropout.two.model/model.safetensors" exact ""
+same_weights "$work/dropout.whole.model/model.safetensors" \
+    "$work/dropout.two.model/model.safetensors" exact ""
 train none --steps 30 || fail "without dropout"
 other_weights "$work/none.model/model.safetensors" "$work/dropout.two.model/model.safetensors" ""
 # shellcheck disable=SC2086
-code 65 "$ringtrain" train $flags --model-dir "$work/dropout.two.model" --checkpoint-dir "$work/dropout.two" \
-    --dropout 0.2 --steps 40
+code 65 "$ringtrain" train $flags --model-dir "$work/dropout.two.model" \
+    --checkpoint-dir "$work/dropout.two" --dropout 0.2 --steps 40
 code 64 "$ringtrain" train --data synthetic --dropout 1
 code 64 "$ringtrain" train --model maskrcnn_tiny --data "$work" --dropout 0.5
 
 echo "the average is what is evaluated and published; the checkpoint has both"
 cp -r "$work/adamw.one.model" "$work/average"
-"$ringtrain" eval --model-dir "$work/average" --data "$data" --threads 1 --batch-size 8 >"$work/eval.out" 2>"$work/eval.err" || fail "eval"
+"$ringtrain" eval --model-dir "$work/average" --data "$data" --threads 1 --batch-size 8 \
+    >"$work/eval.out" 2>"$work/eval.err" || fail "eval"
 want=$(evaluations "$work/adamw.one.out" | tail -n 1 | grep -oE 'top1=[0-9.]+ ')
-grep -q -e "$want" "$work/eval.out" || fail "published model scores otherwise: $want, $(cat "$work/eval.out")"
-grep -aq 'ema.fc.weight' "$work/adamw.one/step-000000030.safetensors" || fail "no average in the checkpoint"
-grep -aq 'optimizer.second.fc.weight' "$work/adamw.one/step-000000030.safetensors" || fail "no second moments"
+grep -q -e "$want" "$work/eval.out" ||
+    fail "published model scores otherwise: $want, $(cat "$work/eval.out")"
+grep -aq 'ema.fc.weight' "$work/adamw.one/step-000000030.safetensors" ||
+    fail "no average in the checkpoint"
+grep -aq 'optimizer.second.fc.weight' "$work/adamw.one/step-000000030.safetensors" ||
+    fail "no second moments"
 ! grep -aq 'ema.fc.weight' "$work/average/model.safetensors" || fail "the model has both"
 checks=$((checks + 4))
 
@@ -71,7 +85,8 @@ status=0
 train adamw.one --optimizer sgd --steps 40 || status=$?
 [ "$status" = 65 ] || fail "went on with another optimizer: $status"
 grep -q 'optimizer sgd (was adamw)' "$work/adamw.one.err" || fail "does not name the optimizer"
-train adamw.one --optimizer sgd --steps 40 --resume "$work/adamw.one/step-000000030.safetensors" || { cat "$work/adamw.one.err"; fail "asked for"; }
+train adamw.one --optimizer sgd --steps 40 --resume "$work/adamw.one/step-000000030.safetensors" ||
+    { cat "$work/adamw.one.err"; fail "asked for"; }
 grep -q 'another optimizer: its state is not read' "$work/adamw.one.err" || fail "does not say so"
 checks=$((checks + 3))
 
@@ -81,7 +96,8 @@ grep -qE '^--optimizer lars +# ' "$work/recipe" || fail "$(cat "$work/recipe")"
 grep -qE '^--trust 0.001 +# lars_optimizer.py' "$work/recipe" || fail "no source"
 status=0
 "$ringtrain" train --recipe mlperf-resnet --print --lr 1 2>"$work/err" || status=$?
-[ "$status" = 64 ] && grep -q 'goes with --recipe NAME alone' "$work/err" || fail "$(cat "$work/err")"
+[ "$status" = 64 ] && grep -q 'goes with --recipe NAME alone' "$work/err" ||
+    fail "$(cat "$work/err")"
 status=0
 "$ringtrain" train --print 2>"$work/err" || status=$?
 [ "$status" = 64 ] && grep -q 'needs --recipe NAME' "$work/err" || fail "$(cat "$work/err")"
@@ -89,6 +105,9 @@ checks=$((checks + 4))
 
 echo "one cycle: the rate rises and falls"
 train cycle --schedule one-cycle --steps 20 --lr 0.2 --lr-batch 0 || fail "one-cycle"
-sed -n 's/^train .* lr=\([0-9.e-]*\).*/\1/p' "$work/cycle.out" | awk 'NR == 1 { first = $1 } $1 > most { most = $1 } END {
-    exit !(most > 0.19 && first < 0.01 && $1 < 0.001) }' || fail "rates: $(grep '^train' "$work/cycle.out")"
+sed -n 's/^train .* lr=\([0-9.e-]*\).*/\1/p' "$work/cycle.out" | awk '
+    NR == 1 { first = $1 }
+    $1 > most { most = $1 }
+    END { exit !(most > 0.19 && first < 0.01 && $1 < 0.001) }' ||
+    fail "rates: $(grep '^train' "$work/cycle.out")"
 checks=$((checks + 1))

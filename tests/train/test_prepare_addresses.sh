@@ -1,16 +1,17 @@
 #!/bin/sh
-# Data sets from archives that `prepare` fetches over https: with user and password, resumed, verified; and each way in which
-# that goes wrong is told, with nothing secret in any output or command line.
+# Tests data sets from archives that `prepare` fetches over https: with user and password, resumed,
+# verified. Every failure is reported, and no output or command line contains a secret.
 # shellcheck disable=SC2154  # variables of lib.sh
 set -eu
 . "$(dirname "$0")/lib.sh"
 here=$(cd "$(dirname "$0")" && pwd)
-[ -x "$bin/ringmaster-transfer" ] || skip "this build fetches nothing: no libcurl, libarchive or Expat"
+[ -x "$bin/ringmaster-transfer" ] ||
+    skip "this build fetches nothing: no libcurl, libarchive or Expat"
 command -v openssl >/dev/null || skip "no openssl makes certificates here"
 make_data 40 20
 from=$work/archives
 python3 "$here/published_archives.py" "$data" "$from"
-# One that comes in several parts.
+# This archive is large enough to be fetched in several parts.
 python3 - "$from" <<'PYTHON'
 import os, sys, zipfile
 with zipfile.ZipFile(sys.argv[1] + "/large2017.zip", "w") as archive:
@@ -35,9 +36,10 @@ prepare() {
     : >"$work/server/requests"
     code "$wanted" "$ringtrain" prepare "$@"
     checks=$((checks + 1))
-    ! grep -q -e "$password" -e another-password "$work/out" "$work/err" || fail "a password in the output"
+    ! grep -q -e "$password" -e another-password "$work/out" "$work/err" ||
+        fail "a password in the output"
 }
-# asked PATTERN COUNT: so many requests are like it.
+# asked PATTERN COUNT: the server's log has COUNT requests that match PATTERN.
 asked() {
     checks=$((checks + 1))
     [ "$(grep -c -e "$1" "$work/server/requests" || :)" = "$2" ] || {
@@ -45,7 +47,7 @@ asked() {
         fail "not $2 requests like $1"
     }
 }
-# same_set A B: both have the same files, but for what prepare notes of itself.
+# same_set A B: both folders have the same files, except for prepare's own notes.
 same_set() {
     checks=$((checks + 1))
     diff -r -x .ringtrain-prepare "$1" "$2" || fail "$1 and $2 differ"
@@ -57,12 +59,14 @@ echo "with user and password, the set of the archive itself"
 sum=$(sha256sum "$from/flower_photos.tgz" | cut -c1-64)
 prepare 66 flowers "$tls/plain/flower_photos.tgz" "$work/set"
 prints 'expected 4c54ace7911aaffe13a365c34f650e71dd5bf1be0a58b464e5a7183e3e595d9c, that of --sha256 or else of the published'
-prepare 0 flowers "$tls/login/flower_photos.tgz" "$work/login" --user somebody --password-file "$work/password" --sha256 "$sum"
+prepare 0 flowers "$tls/login/flower_photos.tgz" "$work/login" --user somebody \
+    --password-file "$work/password" --sha256 "$sum"
 asked 'GET .* right$' 1
 same_set "$work/login" "$work/flowers"
 RINGTRAIN_PASSWORD=$password
 export RINGTRAIN_PASSWORD
-prepare 0 flowers "$tls/login/flower_photos.tgz" "$work/variable" --user somebody --sha256 "$(echo "$sum" | tr a-f A-F)"
+prepare 0 flowers "$tls/login/flower_photos.tgz" "$work/variable" --user somebody \
+    --sha256 "$(echo "$sum" | tr a-f A-F)"
 unset RINGTRAIN_PASSWORD
 same_set "$work/variable" "$work/flowers"
 
@@ -74,10 +78,13 @@ cp "$from/val2017.zip" "$from/val.zip"
 "$ringtrain" prepare cifar "$from/cifar.tar.gz" "$work/cifar-file" >/dev/null 2>&1
 prepare 0 cifar "$tls/plain/cifar.tar.gz" "$work/cifar"
 same_set "$work/cifar" "$work/cifar-file"
-"$ringtrain" prepare imagenet "$from/train.tar" "$from/val.tar" "$work/imagenet-file" --val-labels "$from/synsets.txt" >/dev/null 2>&1
-prepare 0 imagenet "$tls/plain/train.tar" "$from/val.tar" "$work/imagenet" --val-labels "$from/synsets.txt"
+"$ringtrain" prepare imagenet "$from/train.tar" "$from/val.tar" "$work/imagenet-file" \
+    --val-labels "$from/synsets.txt" >/dev/null 2>&1
+prepare 0 imagenet "$tls/plain/train.tar" "$from/val.tar" "$work/imagenet" \
+    --val-labels "$from/synsets.txt"
 same_set "$work/imagenet" "$work/imagenet-file"
-"$ringtrain" prepare coco "$from/val.zip" "$from/annotations_trainval2017.zip" "$work/coco-file" >/dev/null 2>&1
+"$ringtrain" prepare coco "$from/val.zip" "$from/annotations_trainval2017.zip" "$work/coco-file" \
+    >/dev/null 2>&1
 prepare 0 coco "$tls/plain/val.zip" "$from/annotations_trainval2017.zip" "$work/coco"
 same_set "$work/coco" "$work/coco-file"
 
@@ -98,7 +105,8 @@ prints "expected $zero"
 prepare 66 coco "$tls/plain/val.zip" "$work/digest" --sha256 "$zero"
 prints 'val.zip is there already'
 prints "expected $zero"
-prepare 0 coco "$tls/plain/val.zip" "$work/digest" --sha256 "$(sha256sum "$from/val.zip" | cut -c1-64)"
+prepare 0 coco "$tls/plain/val.zip" "$work/digest" \
+    --sha256 "$(sha256sum "$from/val.zip" | cut -c1-64)"
 asked GET 0
 prepare 64 coco "$tls/plain/val.zip" "$tls/plain/train2017.zip" "$work/digests" --sha256 "$zero"
 prints '1 digests for 2 addresses'
@@ -125,11 +133,12 @@ prints 'cut'
 
 echo "a run that is killed goes on with the parts that are missing"
 : >"$work/server/requests"
-"$ringtrain" prepare coco "$tls/slow/large2017.zip" "$work/killed" --user somebody --password-file "$work/password" \
-    >"$work/out" 2>"$work/err" &
+"$ringtrain" prepare coco "$tls/slow/large2017.zip" "$work/killed" --user somebody \
+    --password-file "$work/password" >"$work/out" 2>"$work/err" &
 run=$!
 tries=0
-until [ "$(find "$work/killed" -name '.ringmaster-*' -size +8M 2>/dev/null | wc -l)" -gt 0 ] || [ $tries = 300 ]; do
+until [ "$(find "$work/killed" -name '.ringmaster-*' -size +8M 2>/dev/null | wc -l)" -gt 0 ] ||
+    [ $tries = 300 ]; do
     tries=$((tries + 1))
     sleep 0.1
 done
@@ -139,7 +148,8 @@ for process in "$run" "$child"; do
     checks=$((checks + 1))
     tr '\0' '\n' <"/proc/$process/cmdline" >"$work/words"
     tr '\0' '\n' <"/proc/$process/environ" >>"$work/words" || :
-    ! grep -q -e "$password" "$work/words" || fail "a password in the words or the environment of a process"
+    ! grep -q -e "$password" "$work/words" ||
+        fail "a password in the words or the environment of a process"
 done
 kill -KILL "$run"
 wait "$run" 2>/dev/null || :
@@ -155,7 +165,8 @@ prepare 0 coco "$tls/plain/large2017.zip" "$work/killed"
 second=$(grep -c '^GET' "$work/server/requests")
 checks=$((checks + 1))
 [ "$second" -le "$first" ] || fail "$first parts were asked for, then $second"
-python3 - "$from/large2017.zip" "$work/killed/annotations/large.json" <<'PYTHON' || fail "other bytes"
+python3 - "$from/large2017.zip" \
+    "$work/killed/annotations/large.json" <<'PYTHON' || fail "other bytes"
 import sys, zipfile
 with zipfile.ZipFile(sys.argv[1]) as archive, open(sys.argv[2], "rb") as file:
     sys.exit(archive.read("annotations/large.json") != file.read())
@@ -197,7 +208,8 @@ fi
 echo "http:// is refused unless it is asked for"
 prepare 64 coco "$plain/plain/val.zip" "$work/http"
 prints 'http:// lets anybody on the way change the file; expected https://, or --http true'
-prepare 64 coco "$plain/plain/val.zip" "$work/http" --http true --user somebody --password-file "$work/password"
+prepare 64 coco "$plain/plain/val.zip" "$work/http" --http true --user somebody \
+    --password-file "$work/password"
 prints 'a password is not sent over http://'
 prepare 64 coco "http://somebody:$password@${plain#http://}/plain/val.zip" "$work/http"
 prints 'an address may not contain a user or a password; expected --user and --password-file'
@@ -213,7 +225,8 @@ prepare 64 coco "$tls/" "$work/words-set"
 prints 'ends with no name of a file'
 prepare 64 coco "$tls/a/val.zip" "$tls/b/val.zip" "$work/words-set"
 prints 'two addresses end with val.zip'
-prepare 64 coco "$tls/a/val.zip" "$other/b/train.zip" "$work/words-set" --user somebody --password-file "$work/password"
+prepare 64 coco "$tls/a/val.zip" "$other/b/train.zip" "$work/words-set" --user somebody \
+    --password-file "$work/password"
 prints 'are several hosts'
 prepare 64 coco "$tls/a/val.zip" "$work/words-set" --user somebody
 prints 'no password; expected --password-file FILE, or the variable RINGTRAIN_PASSWORD'
@@ -238,4 +251,5 @@ cp "$ringtrain" "$work/alone/ringtrain"
 : >"$work/server/requests"
 code 127 env PATH=/nowhere "$work/alone/ringtrain" prepare coco "$tls/plain/val.zip" "$work/none"
 prints 'ringmaster-transfer: neither in .* nor in a folder of PATH'
-code 0 env "PATH=$work/nowhere:$bin" "$work/alone/ringtrain" prepare coco "$tls/plain/val.zip" "$work/by-path"
+code 0 env "PATH=$work/nowhere:$bin" "$work/alone/ringtrain" prepare coco "$tls/plain/val.zip" \
+    "$work/by-path"

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Data sets from the archives in which they are published, here small ones of the same layout: they train what their pictures in
-# folders train; what is interrupted goes on; and what is wrong is told.
+# Tests data sets from the archives in which they are published, with small archives of the same
+# layout: they train the model that their pictures in folders train, an interrupted run continues,
+# and errors are reported.
 # shellcheck disable=SC2154,SC2086  # variables of lib.sh; lists
 set -eu
 . "$(dirname "$0")/lib.sh"
@@ -14,8 +15,8 @@ prepare() {
 
 # train DATA NAME
 train() {
-    code 0 "$ringtrain" train $common --data "$1" --checkpoint-dir "$work/$2.checkpoints" --model-dir "$work/$2" --seed 5 \
-        --steps 20 --epochs 2
+    code 0 "$ringtrain" train $common --data "$1" --checkpoint-dir "$work/$2.checkpoints" \
+        --model-dir "$work/$2" --seed 5 --steps 20 --epochs 2
 }
 
 echo "flowers: a share of each class is held out, and folders and shards of it train the same"
@@ -24,8 +25,10 @@ prints '160 pictures in 2 shards of the format tar'
 [ ! -e "$work/flowers/.ringtrain-source" ] || fail "the unpacked archive is still there"
 prepare flowers "$from/flower_photos.tgz" "$work/flower-folders" --val-split 0.25 --format folder
 prints '160 pictures in folders of classes'
-[ "$(find "$work/flower-folders/validation" -name '*.jpg' | wc -l)" = 40 ] || fail "not a quarter is held out"
-[ "$(ls -A "$work/flower-folders")" = "$(printf '.ringtrain-prepare\ntrain\nvalidation')" ] || fail "something else lies there"
+[ "$(find "$work/flower-folders/validation" -name '*.jpg' | wc -l)" = 40 ] ||
+    fail "not a quarter is held out"
+[ "$(ls -A "$work/flower-folders")" = "$(printf '.ringtrain-prepare\ntrain\nvalidation')" ] ||
+    fail "something else lies there"
 train "$work/flowers" flowers-tar
 train "$work/flower-folders" flowers-folder
 same_model flowers-tar flowers-folder
@@ -37,7 +40,8 @@ echo "folders: what is missing is made again, and nothing else"
 rm "$(find "$work/flower-folders/train" -name '*.jpg' | head -n 1)"
 prepare flowers "$from/flower_photos.tgz" "$work/flower-folders" --val-split 0.25 --format folder
 prints '159 of these were there already'
-code 65 "$ringtrain" prepare flowers "$from/flower_photos.tgz" "$work/flower-folders" --format folder
+code 65 "$ringtrain" prepare flowers "$from/flower_photos.tgz" "$work/flower-folders" \
+    --format folder
 prints 'holds shards of another set or with other flags'
 
 echo "CIFAR: names of classes, 32 x 32 pixels"
@@ -53,11 +57,11 @@ code 66 "$ringtrain" prepare cifar "$from/cifar-10-python.tar.gz" "$work/python"
 prints 'expected the binary version of CIFAR'
 
 echo "ImageNet: a tar of tars, and a tar of pictures whose classes are in a file"
-prepare imagenet "$from/ILSVRC2012_img_train.tar" "$from/ILSVRC2012_img_val.tar" "$work/imagenet" --val-labels "$from/synsets.txt" \
-    --shards 3
+prepare imagenet "$from/ILSVRC2012_img_train.tar" "$from/ILSVRC2012_img_val.tar" "$work/imagenet" \
+    --val-labels "$from/synsets.txt" --shards 3
 prints '200 pictures in 4 shards'
-prepare imagenet "$from/ILSVRC2012_img_val.tar" "$from/ILSVRC2012_img_train.tar" "$work/imagenet-csv" --format folder \
-    --val-labels "$from/solution.csv"
+prepare imagenet "$from/ILSVRC2012_img_val.tar" "$from/ILSVRC2012_img_train.tar" \
+    "$work/imagenet-csv" --format folder --val-labels "$from/solution.csv"
 prints '200 pictures in folders'
 train "$work/imagenet" imagenet-tar
 train "$work/imagenet-csv" imagenet-folder
@@ -65,35 +69,41 @@ same_model imagenet-tar imagenet-folder
 for file in "$work/imagenet-csv/validation"/*/*.JPEG; do
     class=$(basename "$(dirname "$file")")
     cat "$data/val/$class"/*.jpg >"$work/all"
-    python3 -c 'import sys; sys.exit(open(sys.argv[1], "rb").read() not in open(sys.argv[2], "rb").read())' "$file" "$work/all" ||
-        fail "$file is of another class"
+    python3 -c 'import sys
+sys.exit(open(sys.argv[1], "rb").read() not in open(sys.argv[2], "rb").read())' \
+        "$file" "$work/all" || fail "$file is of another class"
 done
 train "$from/ILSVRC2012_img_train.tar" imagenet-archive
 same_model imagenet-archive imagenet-tar
 prepare imagenet "$from/ILSVRC2012_img_train.tar" "$work/train-alone" --format recordio
 prints 'the training part alone is written'
-code 64 "$ringtrain" prepare imagenet "$from/ILSVRC2012_img_train.tar" "$from/ILSVRC2012_img_val.tar" "$work/no-labels"
+code 64 "$ringtrain" prepare imagenet "$from/ILSVRC2012_img_train.tar" \
+    "$from/ILSVRC2012_img_val.tar" "$work/no-labels"
 prints 'expected --val-labels FILE'
-code 66 "$ringtrain" prepare imagenet "$from/ILSVRC2012_img_train.tar" "$from/ILSVRC2012_img_val.tar" "$work/ids" \
-    --val-labels "$from/ids.txt"
+code 66 "$ringtrain" prepare imagenet "$from/ILSVRC2012_img_train.tar" \
+    "$from/ILSVRC2012_img_val.tar" "$work/ids" --val-labels "$from/ids.txt"
 prints "class '1' is a number"
 head -n 39 "$from/synsets.txt" >"$work/short.txt"
-code 66 "$ringtrain" prepare imagenet "$from/ILSVRC2012_img_train.tar" "$from/ILSVRC2012_img_val.tar" "$work/short" \
-    --val-labels "$work/short.txt"
+code 66 "$ringtrain" prepare imagenet "$from/ILSVRC2012_img_train.tar" \
+    "$from/ILSVRC2012_img_val.tar" "$work/short" --val-labels "$work/short.txt"
 prints '40 pictures with names, and classes of 39'
 code 64 "$ringtrain" prepare imagenet "$from/ILSVRC2012_img_val.tar" "$work/none"
 prints 'no training archive given'
 
 echo "COCO: archives are unpacked and verified; what is there is kept"
-prepare coco "$from/train2017.zip" "$from/val2017.zip" "$from/annotations_trainval2017.zip" "$work/coco" --threads 2
+prepare coco "$from/train2017.zip" "$from/val2017.zip" "$from/annotations_trainval2017.zip" \
+    "$work/coco" --threads 2
 prints '202 files'
-[ "$(find "$work/coco/train2017" "$work/coco/val2017" -name '*.jpg' | wc -l)" = 200 ] || fail "not all pictures are there"
+[ "$(find "$work/coco/train2017" "$work/coco/val2017" -name '*.jpg' | wc -l)" = 200 ] ||
+    fail "not all pictures are there"
 python3 -m zipfile -e "$from/val2017.zip" "$work/unzipped"
 diff -r "$work/unzipped/val2017" "$work/coco/val2017" || fail "other files than unzip makes"
 python3 -m zipfile -e "$from/annotations_trainval2017.zip" "$work/unzipped"
-diff -r "$work/unzipped/annotations" "$work/coco/annotations" || fail "other annotations than unzip makes"
+diff -r "$work/unzipped/annotations" "$work/coco/annotations" ||
+    fail "other annotations than unzip makes"
 rm "$work/coco/annotations/instances_val2017.json"
-prepare coco "$from/train2017.zip" "$from/val2017.zip" "$from/annotations_trainval2017.zip" "$work/coco"
+prepare coco "$from/train2017.zip" "$from/val2017.zip" "$from/annotations_trainval2017.zip" \
+    "$work/coco"
 prints '201 of these were there already'
 code 66 "$ringtrain" prepare coco "$from/broken.zip" "$work/broken"
 prints 'its checksum is wrong'
@@ -105,7 +115,8 @@ prints 'not a zip archive'
 
 echo "a run that is killed goes on, and makes what an undisturbed one makes"
 for turn in 1 2 3 4 5; do
-    "$ringtrain" prepare flowers "$from/flower_photos.tgz" "$work/killed" --format folder >"$work/out" 2>&1 &
+    "$ringtrain" prepare flowers "$from/flower_photos.tgz" "$work/killed" --format folder \
+        >"$work/out" 2>&1 &
     sleep 0.0$turn
     kill -KILL $! 2>/dev/null || true
     wait $! || true

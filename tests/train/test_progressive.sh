@@ -1,18 +1,21 @@
 #!/bin/sh
-# Smaller pictures in the first epochs: the epochs of a size are those of a run with that size alone,
-# evaluation has the full one, ranks agree, and a run in two parts has the bits of the whole.
+# Tests smaller pictures in the first epochs (--progressive): the epochs of one size are those of a
+# run with that size alone, evaluation uses the full size, ranks agree, and a run in parts has the
+# bits of an uninterrupted one.
 # shellcheck disable=SC2154  # variables of lib.sh
 set -eu
 . "$(dirname "$0")/lib.sh"
 make_data 64 16
-flags="$common --data $data --schedule constant --warmup-epochs 0 --image-size 40 --augment crop --eval-every 1"
+flags="$common --data $data --schedule constant --warmup-epochs 0 --image-size 40
+    --augment crop --eval-every 1"
 
 # train CODE NAME FLAGS...
 train() {
     wanted=$1 name=$2
     shift 2
     # shellcheck disable=SC2086  # a list
-    code "$wanted" "$ringtrain" train $flags --model-dir "$work/$name.model" --checkpoint-dir "$work/$name" "$@"
+    code "$wanted" "$ringtrain" train $flags --model-dir "$work/$name.model" \
+        --checkpoint-dir "$work/$name" "$@"
 }
 weights() { echo "$work/$1/step-$(printf %09d "$2").safetensors"; }
 
@@ -48,6 +51,6 @@ says "--progressive: "
 if can_mpirun; then
     echo "two ranks"
     # shellcheck disable=SC2086
-    code 0 ranks 2 "$ringtrain" train $flags --batch-size 4 --epochs 2 --progressive 24:1 --verify-every 4 \
-        --model-dir "$work/two.model" --checkpoint-dir "$work/two"
+    code 0 ranks 2 "$ringtrain" train $flags --batch-size 4 --epochs 2 --progressive 24:1 \
+        --verify-every 4 --model-dir "$work/two.model" --checkpoint-dir "$work/two"
 fi

@@ -1,16 +1,18 @@
 #!/bin/sh
-# Parameters on servers that do not wait for all workers (--strategy ps-async): training comes as far as with
-# allreduce; a lost worker costs only itself; a stop, rank 0 and a server end the run; it goes on from its checkpoints.
+# Tests parameter servers that do not wait for all workers (--strategy ps-async): training gets as
+# far as with allreduce; a lost worker does not end the run, but a stop, the loss of rank 0 or of a
+# server does; and the run continues from its checkpoints.
 # shellcheck disable=SC2154  # variables of lib.sh
 set -eu
 . "$(dirname "$0")/lib.sh"
 make_data 64 40
 without_launcher
-# Ranks that a check has left behind.
+# Ranks that a failed check has left running are killed.
 # shellcheck disable=SC2046  # a list
 trap 'set -- $?; set +e; kill -9 $(jobs -p) 2>/dev/null; (exit "$1"); finish' EXIT
 
-# begin SIZE NAME FLAGS...: ranks that go on in the background; $work/NAME.RANK is what each says.
+# begin SIZE NAME FLAGS...: starts ranks in the background; their outputs are $work/NAME.RANK, their
+# process IDs $pidRANK.
 begin() {
     size=$1 name=$2
     shift 2
@@ -18,24 +20,31 @@ begin() {
     rank=0
     while [ "$rank" -lt "$size" ]; do
         # shellcheck disable=SC2086  # a list
-        RANK="$rank" WORLD_SIZE="$size" LOCAL_RANK="$rank" LOCAL_WORLD_SIZE="$size" MASTER_ADDR=127.0.0.1 \
-            MASTER_PORT="$port" "$ringtrain" train $common --data "$data" --report-every 1 \
-            --model-dir "$work/$name.model" --checkpoint-dir "$work/$name.steps" "$@" >"$work/$name.$rank" 2>&1 &
+        RANK="$rank" WORLD_SIZE="$size" LOCAL_RANK="$rank" LOCAL_WORLD_SIZE="$size" \
+            MASTER_ADDR=127.0.0.1 MASTER_PORT="$port" "$ringtrain" train $common --data "$data" \
+            --report-every 1 --model-dir "$work/$name.model" --checkpoint-dir "$work/$name.steps" \
+            "$@" >"$work/$name.$rank" 2>&1 &
         eval "pid$rank=$!"
         rank=$((rank + 1))
     done
 }
-# ends RANK CODE
+# ends RANK CODE: waits for the rank, whose exit code must be CODE.
 ends() {
     checks=$((checks + 1))
     ended=0
     eval "wait \$pid$1" || ended=$?
-    [ "$ended" = "$2" ] || { tail -n 20 "$work/$name".*; fail "rank $1 of $name: code $ended, not $2"; }
+    [ "$ended" = "$2" ] || {
+        tail -n 20 "$work/$name".*
+        fail "rank $1 of $name: code $ended, not $2"
+    }
 }
-# tells RANK PATTERN: within two minutes.
+# tells RANK PATTERN: within two minutes the rank prints a line that matches PATTERN.
 tells() {
     checks=$((checks + 1))
-    heard "$work/$name.$1" "$2" || { tail -n 20 "$work/$name".*; fail "$name: rank $1 does not tell '$2'"; }
+    heard "$work/$name.$1" "$2" || {
+        tail -n 20 "$work/$name".*
+        fail "$name: rank $1 does not tell '$2'"
+    }
 }
 # all_end CODE RANK...
 all_end() {
@@ -43,7 +52,7 @@ all_end() {
     shift
     for rank in "$@"; do ends "$rank" "$code"; done
 }
-# loss NAME: the mean of the last twelve steps, of few pictures that stay as they are.
+# loss NAME: prints the mean loss of the last twelve steps, on few pictures without augmentation.
 loss() { losses "$work/$1.0" | tail -n 12 | awk '{ sum += $2 } END { print sum / NR }'; }
 
 echo "as far as allreduce"
@@ -55,12 +64,12 @@ all_end 0 0 1
 begin 4 apart --steps 140 --lr 0.2 $still --strategy ps-async --servers 2 --checkpoint-every 50
 all_end 0 0 1 2 3
 echo "  $(losses "$work/apart.0" | sed -n '1s/.* //p') at first; at the end allreduce $(loss together), ps-async $(loss apart)"
-awk -v a="$(loss together)" -v b="$(loss apart)" 'BEGIN { exit !(a < 0.7 && b < 0.9 && b < a + 0.4) }' ||
-    fail "it does not come as far"
+awk -v a="$(loss together)" -v b="$(loss apart)" \
+    'BEGIN { exit !(a < 0.7 && b < 0.9 && b < a + 0.4) }' || fail "it does not come as far"
 
 echo "its checkpoints are continued, by itself and by allreduce"
 name=apart
-# others DIR STEP: what continues from there under other settings.
+# others DIR STEP: prints the flags that continue from that checkpoint under other settings.
 others() { echo "--resume $work/$1.steps/step-$(printf %09d "$2").safetensors"; }
 # shellcheck disable=SC2046  # a list
 begin 4 apart --steps 144 $(others apart 140) --strategy ps-async --servers 2 --staleness 0
@@ -72,7 +81,7 @@ all_end 0 0 1
 tells 0 'step-000000144'
 
 echo "a lost worker costs only itself"
-# Long epochs: a worker that is lost while all evaluate or save costs the run.
+# The epochs are long, since a worker that is lost while all ranks evaluate or save ends the run.
 many="--data synthetic --synthetic-images 100000 --validation none"
 # shellcheck disable=SC2086  # a list
 begin 4 lost $many --steps 4000 --strategy ps-async --servers 1 --checkpoint-every 40
@@ -86,7 +95,8 @@ tells 0 "checkpoint .*step-0*$(((before / 40 + 2) * 40))"
 kill -TERM "$pid1"
 all_end 143 0 1 3
 tells 3 'rank 2 is lost'
-grep -q '"kind":"worker-lost".*"rank":2' "$work/lost.model/run.jsonl" || fail "run.jsonl does not tell of the lost worker"
+grep -q '"kind":"worker-lost".*"rank":2' "$work/lost.model/run.jsonl" ||
+    fail "run.jsonl does not tell of the lost worker"
 ls "$work"/lost.steps/step-*.safetensors >/dev/null || fail "no checkpoint at the stop"
 echo "and the next start is whole again"
 # shellcheck disable=SC2086
@@ -114,7 +124,7 @@ code 64 "$ringtrain" train --data "$data" --strategy ps-async
 says 'give --servers N'
 code 64 "$ringtrain" train --data "$data" --staleness -1
 says '--staleness'
-# refused WORDS FLAGS...: by all ranks of three, over TCP.
+# refused TEXT FLAGS...: three ranks over TCP refuse these flags; rank 0 prints TEXT.
 refused() {
     words=$1
     shift
@@ -130,7 +140,8 @@ refused 'norms of whole tensors' --optimizer lars
 refused 'sum of all gradients' --histograms 2
 if can_mpirun; then
     # shellcheck disable=SC2086  # a list
-    recorded_ranks 3 "$ringtrain" train $common --data "$data" --steps 4 --strategy ps-async --servers 1
+    recorded_ranks 3 "$ringtrain" train $common --data "$data" --steps 4 --strategy ps-async \
+        --servers 1
     codes 65 3
     says 'give --comm tcp'
 fi

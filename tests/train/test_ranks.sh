@@ -1,7 +1,7 @@
 #!/bin/sh
-# The same samples in the same global batches whatever the number of ranks: N ranks against one rank
-# that adds up N micro-batches. Two ranks do the same additions, so every bit agrees; three add in
-# another order.
+# Tests that global batches have the same samples whatever the number of ranks: N ranks are compared
+# with one rank that adds up N micro-batches. Two ranks do the same additions, so every bit agrees;
+# three ranks add in another order.
 # shellcheck disable=SC2154  # variables of lib.sh
 set -eu
 . "$(dirname "$0")/lib.sh"
@@ -13,9 +13,10 @@ run() {
     name=$1 n=$2 accumulate=$3
     shift 3
     # shellcheck disable=SC2086  # a list
-    ranks "$n" "$ringtrain" train $common --data "$data" --validation none --accumulate "$accumulate" \
-        --model-dir "$work/$name" --checkpoint-dir "$work/$name.checkpoints" --report-every 1 \
-        "$@" >"$work/$name.out" 2>"$work/$name.err" || { cat "$work/$name.err"; fail "$name"; }
+    ranks "$n" "$ringtrain" train $common --data "$data" --validation none \
+        --accumulate "$accumulate" --model-dir "$work/$name" \
+        --checkpoint-dir "$work/$name.checkpoints" --report-every 1 "$@" >"$work/$name.out" \
+        2>"$work/$name.err" || { cat "$work/$name.err"; fail "$name"; }
 }
 
 last() {
@@ -25,7 +26,7 @@ last() {
 echo "two ranks are one rank with two micro-batches, to the bit"
 run two 2 1 --steps 20 --verify-every 5 --weight-decay 5e-4 --nesterov true
 run one 1 2 --steps 20 --weight-decay 5e-4 --nesterov true
-# Statistics of batch norm are a rank's own until they are averaged, and not part of the promise.
+# Each rank has its own statistics of batch norm until they are averaged: they are not compared.
 same_weights "$(last two)" "$(last one)" exact "" .running_ .num_batches_tracked
 [ "$(losses "$work/two.out")" = "$(losses "$work/one.out")" ] || fail "other losses"
 [ "$(losses "$work/two.out" | wc -l)" = 20 ] || fail "not 20 losses"

@@ -1,40 +1,46 @@
 #!/bin/sh
-# Pictures that people took: what is told of a set is what other programs counted in it, and training takes all kinds of
-# them. RINGMASTER_DATA names the folder of the sets (tests/run.sh).
+# Tests photographs from public data sets: `inspect data` reports what other programs counted, and
+# training takes all kinds of pictures. RINGMASTER_DATA names the folder of the sets (tests/run.sh).
 # shellcheck disable=SC2154  # variables of lib.sh
 set -eu
 . "$(dirname "$0")/lib.sh"
 
-# here SET: whether it is there; if not, what needs it is left out aloud.
+# here SET: succeeds, with its folder in $real, if SET is available; else it reports a skipped part.
 here() {
     real=${RINGMASTER_DATA:-}/$1
-    [ -n "${RINGMASTER_DATA:-}" ] && [ -d "$real" ] || { skip_part "RINGMASTER_DATA does not lead to $1"; return 1; }
+    [ -n "${RINGMASTER_DATA:-}" ] && [ -d "$real" ] || {
+        skip_part "RINGMASTER_DATA does not lead to $1"
+        return 1
+    }
 }
 
-# printed WORDS: standard output holds them.
+# printed TEXT: standard output contains TEXT.
 printed() {
     checks=$((checks + 1))
     grep -qF -e "$1" "$work/out" || { cat "$work/out" "$work/err"; fail "not printed: $1"; }
 }
 
-# some FROM TO PER: a folder TO with the first PER pictures of each class of FROM.
+# some FROM TO PER: makes a folder TO with the first PER pictures of each class of FROM.
 some() {
     for class in "$1"/*/; do
         mkdir -p "$2/$(basename "$class")"
-        find "$class" -name '*.jpg' | sort | head -n "$3" | xargs -I {} cp {} "$2/$(basename "$class")"
+        find "$class" -name '*.jpg' | sort | head -n "$3" |
+            xargs -I {} cp {} "$2/$(basename "$class")"
     done
 }
 
-# first_loss CLASSES SET FLAGS...: the first step's loss, of weights that know nothing, is near the logarithm of CLASSES.
+# first_loss CLASSES SET FLAGS...: the loss of the first step, with untrained weights, is near the
+# logarithm of CLASSES.
 first_loss() {
     classes=$1 set=$2
     shift 2
     # shellcheck disable=SC2086  # a list
-    code 0 "$ringtrain" train $common --data "$set" --report-every 1 --resume none --model-dir "$work/model" \
-        --checkpoint-dir "$work/kept" "$@"
+    code 0 "$ringtrain" train $common --data "$set" --report-every 1 --resume none \
+        --model-dir "$work/model" --checkpoint-dir "$work/kept" "$@"
     loss=$(losses "$work/out" | sed -n '1s/.* //p')
     echo "first loss of $classes classes: $loss"
-    awk -v loss="$loss" -v n="$classes" 'BEGIN { d = loss - log(n); exit !(loss > 0 && d > -1 && d < 1.5) }' || {
+    awk -v loss="$loss" -v n="$classes" \
+        'BEGIN { d = loss - log(n); exit !(loss > 0 && d > -1 && d < 1.5) }' || {
         cat "$work/out"
         fail "first loss $loss of $classes classes"
     }
@@ -53,7 +59,10 @@ if here flowers; then
     some "$real/val" "$work/flowers/val" 8
     first_loss 5 "$work/flowers" --image-size 32 --epochs 1
     [ "$(losses "$work/out" | wc -l)" = 10 ] || fail "not 10 steps of 8 of 80 pictures"
-    grep -q '^eval .* images=40' "$work/out" || { cat "$work/out"; fail "not all of 40 pictures scored"; }
+    grep -q '^eval .* images=40' "$work/out" || {
+        cat "$work/out"
+        fail "not all of 40 pictures scored"
+    }
 fi
 
 if here cifar10-jpg; then

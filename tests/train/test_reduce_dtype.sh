@@ -1,18 +1,21 @@
 #!/bin/sh
-# Gradients that travel in half precision (--reduce-dtype): all ranks keep the same weights, over TCP and over MPI the
-# same bits; training comes as far as in f32; one rank alone rounds nothing; what cannot be is refused.
+# Tests gradients that are summed in half precision (--reduce-dtype): all ranks keep the same
+# weights, with the same bits over TCP and MPI; training gets as far as in f32; a single rank rounds
+# nothing; wrong flags are refused.
 # shellcheck disable=SC2154  # variables of lib.sh
 set -eu
 . "$(dirname "$0")/lib.sh"
 make_data 64 40
 without_launcher
 
-# flags NAME: of a training of pictures that stay as they are.
+# flags NAME: prints the flags of a training without augmentation.
 flags() {
-    echo "train $common --data $data --validation none --report-every 1 --augment center --flip false --lr 0.2
+    echo "train $common --data $data --validation none --report-every 1
+        --augment center --flip false --lr 0.2
         --model-dir $work/$1.model --checkpoint-dir $work/$1"
 }
-# learn SIZE NAME FLAGS...: ranks over TCP, whose weights are compared every third step.
+# learn SIZE NAME FLAGS...: trains on SIZE ranks over TCP, which compare their weights every third
+# step.
 learn() {
     size=$1 name=$2
     shift 2
@@ -42,23 +45,24 @@ if can_mpirun; then
     echo "over MPI: the bits of TCP"
     for size in 2 3; do
         # shellcheck disable=SC2046
-        ranks "$size" "$ringtrain" $(flags "mpi$size") --steps 6 --reduce-dtype f16 >"$work/mpi.out" 2>&1 ||
-            { cat "$work/mpi.out"; fail "over MPI"; }
-        # Means over the ranks of running statistics are f32, which three ranks add in another order over MPI.
+        ranks "$size" "$ringtrain" $(flags "mpi$size") --steps 6 --reduce-dtype f16 \
+            >"$work/mpi.out" 2>&1 || { cat "$work/mpi.out"; fail "over MPI"; }
+        # The ranks average running statistics in f32, and three ranks add them in another order
+        # over MPI.
         same_weights "$(at "f16$size" 6)" "$(at "mpi$size" 6)" exact "" running_
     done
 fi
 
 echo "as far as in f32"
-# loss NAME: the mean of the last twelve steps.
+# loss NAME: prints the mean loss of the last twelve steps.
 loss() { losses "$work/$1.out" | tail -n 12 | awk '{ sum += $2 } END { print sum / NR }'; }
 learn 2 long --steps 100
 for type in f16 bf16; do
     learn 2 "long.$type" --steps 100 --reduce-dtype "$type"
     first=$(losses "$work/long.out" | sed -n '1s/.* //p')
     echo "  $first at first; at the end f32 $(loss long), $type $(loss "long.$type")"
-    awk -v a="$(loss long)" -v b="$(loss "long.$type")" 'BEGIN { exit !(a < 0.9 && b < a + 0.3) }' ||
-        fail "$type does not come as far"
+    awk -v a="$(loss long)" -v b="$(loss "long.$type")" \
+        'BEGIN { exit !(a < 0.9 && b < a + 0.3) }' || fail "$type does not come as far"
 done
 
 echo "a run goes on in another type, and says so"

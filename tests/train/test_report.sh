@@ -1,5 +1,6 @@
 #!/bin/sh
-# A page at the end of each run, and by command of one run or of several; hostile names stay text.
+# Tests the report page, at the end of a run and from `ringtrain report` for one run or several:
+# hostile names stay text.
 # shellcheck disable=SC2154,SC2086  # variables of lib.sh; lists
 set -eu
 . "$(dirname "$0")/lib.sh"
@@ -18,8 +19,8 @@ hasnt() {
 }
 
 echo "at the end of a run"
-code 0 $train --epochs 1 --model-dir "$work/a/model" --checkpoint-dir "$work/a/c" --out "$work/a/output/data" \
-    --log-dir "$work/a/output/data"
+code 0 $train --epochs 1 --model-dir "$work/a/model" --checkpoint-dir "$work/a/c" \
+    --out "$work/a/output/data" --log-dir "$work/a/output/data"
 says "report of this run in $work/a/output/data/report.html"
 page=$work/a/output/data/report.html
 has "$page" '&lt;img src=x onerror=alert(1)&gt;&amp;&quot;'
@@ -27,8 +28,9 @@ hasnt "$page" '<img src=x'
 hasnt "$page" '<script'
 hasnt "$page" 'http:'
 hasnt "$page" 'https:'
-for part in 'Training loss' 'Top-1 accuracy' 'Results by class' 'confusion matrix' 'data:image/jpeg;base64,' 'complete</span>' \
-    'computation <b>' '--report-every<td class=value>2'; do
+for part in 'Training loss' 'Top-1 accuracy' 'Results by class' 'confusion matrix' \
+    'data:image/jpeg;base64,' 'complete</span>' 'computation <b>' \
+    '--report-every<td class=value>2'; do
     has "$page" "$part"
 done
 
@@ -38,8 +40,10 @@ cmp "$page" "$work/page.html" || fail "another page than at the run's end"
 code 0 "$ringtrain" report "$work/a" --out "$work/page.html"
 
 echo "a run that fails, and the attempt after it"
-code 66 $train --epochs 1 --model-dir "$work/b/model" --checkpoint-dir "$work/b/c" --log-dir "$work/b" --resume "$work/none"
-code 0 $train --epochs 1 --lr 0.2 --model-dir "$work/b/model" --checkpoint-dir "$work/b/c" --log-dir "$work/b" --out "$work/b"
+code 66 $train --epochs 1 --model-dir "$work/b/model" --checkpoint-dir "$work/b/c" \
+    --log-dir "$work/b" --resume "$work/none"
+code 0 $train --epochs 1 --lr 0.2 --model-dir "$work/b/model" --checkpoint-dir "$work/b/c" \
+    --log-dir "$work/b" --out "$work/b"
 code 0 "$ringtrain" report "$work/a" "$work/b" --out "$work/two.html"
 has "$work/two.html" '<tr class=differs><td class=name>--lr<td class=value>'
 has "$work/two.html" 'exit code 66'

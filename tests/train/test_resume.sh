@@ -1,5 +1,5 @@
 #!/bin/sh
-# A run that was interrupted and resumed ends with the bits of one that was not.
+# Tests that a run that was interrupted and resumed ends with the bits of an uninterrupted one.
 # shellcheck disable=SC2154  # variables of lib.sh
 set -eu
 . "$(dirname "$0")/lib.sh"
@@ -21,16 +21,20 @@ train parts --steps 13
 train parts --steps 40
 grep -q 'resumed from .*step-000000013' "$work/parts.err" || fail "did not resume"
 train parts --steps 46
-same_weights "$work/whole/step-000000046.safetensors" "$work/parts/step-000000046.safetensors" exact ""
+same_weights "$work/whole/step-000000046.safetensors" "$work/parts/step-000000046.safetensors" \
+    exact ""
 same_weights "$work/whole.model/model.safetensors" "$work/parts.model/model.safetensors" exact ""
-[ "$(evaluations "$work/whole.out" | tail -n 1)" = "$(evaluations "$work/parts.out" | tail -n 1)" ] || fail "other evaluation"
+[ "$(evaluations "$work/whole.out" | tail -n 1)" = \
+    "$(evaluations "$work/parts.out" | tail -n 1)" ] || fail "other evaluation"
 
 echo "two checkpoints are kept; a damaged one is passed over"
-[ "$(find "$work/parts" -maxdepth 1 -name '*.safetensors' | wc -l)" = 2 ] || fail "not two checkpoints"
+[ "$(find "$work/parts" -maxdepth 1 -name '*.safetensors' | wc -l)" = 2 ] ||
+    fail "not two checkpoints"
 printf x | dd of="$work/parts/step-000000046.safetensors" bs=1 seek=5000 conv=notrunc 2>/dev/null
 train parts --steps 46
 grep -q 'resumed from .*step-000000040' "$work/parts.err" || fail "took the damaged checkpoint"
-same_weights "$work/whole/step-000000046.safetensors" "$work/parts/step-000000046.safetensors" exact ""
+same_weights "$work/whole/step-000000046.safetensors" "$work/parts/step-000000046.safetensors" \
+    exact ""
 
 echo "a finished run does nothing but evaluate again"
 train whole --steps 46
@@ -40,21 +44,24 @@ grep -q '^eval ' "$work/whole.out" || fail "no evaluation"
 echo "TensorBoard has no step twice of a run that was killed behind a checkpoint, several times"
 python=${RINGMASTER_PYTHON:-python3}
 if command -v "$python" >/dev/null; then
-    # As a kill leaves it: events of steps that no checkpoint has.
+    # A kill leaves events of steps after the newest checkpoint: older checkpoints imitate that.
     events="--tensorboard-dir $work/events --checkpoint-every 5 --eval-every 1"
     # shellcheck disable=SC2086  # a list
     train killed $events --steps 24
     for kept in 20 10 15; do
         find "$work/killed" -maxdepth 1 -name '*.safetensors' -delete
         # shellcheck disable=SC2086
-        train killed_at $events --tensorboard-dir "$work/other" --steps $kept --checkpoint-dir "$work/killed"
+        train killed_at $events --tensorboard-dir "$work/other" --steps $kept \
+            --checkpoint-dir "$work/killed"
         # shellcheck disable=SC2086
         train killed $events --steps 24
         grep -q "resumed from .*step-0*$kept" "$work/killed.err" || fail "did not go on from $kept"
         "$python" "$(dirname "$0")/tfevents.py" "$work/events" >"$work/steps" || fail "no events"
         # An epoch has 20 steps.
-        grep -qx "train/loss $(seq -s ' ' 24)" "$work/steps" || fail "steps in TensorBoard: $(cat "$work/steps")"
-        grep -qx "eval/loss 20 24" "$work/steps" || fail "evaluations in TensorBoard: $(cat "$work/steps")"
+        grep -qx "train/loss $(seq -s ' ' 24)" "$work/steps" ||
+            fail "steps in TensorBoard: $(cat "$work/steps")"
+        grep -qx "eval/loss 20 24" "$work/steps" ||
+            fail "evaluations in TensorBoard: $(cat "$work/steps")"
         checks=$((checks + 2))
     done
     echo "nor of a finished one that is started again, whose last evaluation may be missing there"
@@ -63,11 +70,13 @@ if command -v "$python" >/dev/null; then
         train killed $events --steps 24
         grep -q 'steps are done already' "$work/killed.err" || fail "trained again"
         "$python" "$(dirname "$0")/tfevents.py" "$work/events" >"$work/steps" || fail "no events"
-        grep -qx "train/loss $(seq -s ' ' 24)" "$work/steps" || fail "steps, turn $turn: $(cat "$work/steps")"
-        grep -qx "eval/loss 20 24" "$work/steps" || fail "evaluations, turn $turn: $(cat "$work/steps")"
+        grep -qx "train/loss $(seq -s ' ' 24)" "$work/steps" ||
+            fail "steps, turn $turn: $(cat "$work/steps")"
+        grep -qx "eval/loss 20 24" "$work/steps" ||
+            fail "evaluations, turn $turn: $(cat "$work/steps")"
         checks=$((checks + 2))
     done
-    # As one leaves it that was killed in its last evaluation.
+    # A finished run has no evaluation among its events if it was killed during the last one.
     # shellcheck disable=SC2086
     train killed $events --tensorboard-dir "$work/late" --steps 24
     "$python" "$(dirname "$0")/tfevents.py" "$work/late" >"$work/steps" || fail "no events"
@@ -80,12 +89,15 @@ fi
 echo "a finished run is not handed out as another one"
 refused() {
     # shellcheck disable=SC2086  # a list
-    code 65 "$ringtrain" train $flags --model-dir "$work/whole.model" --checkpoint-dir "$work/whole" "$@"
+    code 65 "$ringtrain" train $flags --model-dir "$work/whole.model" \
+        --checkpoint-dir "$work/whole" "$@"
     says "nothing to train: $work/whole holds a finished run (46 steps done) with other settings: "
     says "use another --checkpoint-dir or --resume none"
     [ -z "$(losses "$work/out")" ] || fail "trained"
 }
-published() { cksum "$work"/whole/step-* "$work"/whole.model/model.safetensors "$work"/whole.model/config.json; }
+published() {
+    cksum "$work"/whole/step-* "$work"/whole.model/model.safetensors "$work"/whole.model/config.json
+}
 published >"$work/before"
 refused --steps 46 --lr 0.01
 says "lr 0.01 (was 0.1)"
@@ -93,16 +105,19 @@ refused --steps 20
 says "total_steps 20 (was 46)"
 refused --steps 46 --batch-size 4 --accumulate 2
 says "batch_size 4 (was 8)"
-refused --steps 46 --init "$work/whole.model/model.safetensors" --resume "$work/whole/step-000000046.safetensors"
+refused --steps 46 --init "$work/whole.model/model.safetensors" \
+    --resume "$work/whole/step-000000046.safetensors"
 says "init "
 published | cmp - "$work/before" || fail "other files"
 
 echo "what differs is said; a recipe changes where its checkpoint is named"
 # shellcheck disable=SC2086  # a list
-code 65 "$ringtrain" train $flags --model-dir "$work/whole.model" --checkpoint-dir "$work/whole" --steps 47 --seed 9
+code 65 "$ringtrain" train $flags --model-dir "$work/whole.model" --checkpoint-dir "$work/whole" \
+    --steps 47 --seed 9
 says "$work/whole/step-000000046.safetensors is from a run with other settings: seed 9 (was 0); to continue with the new ones give --resume $work/whole/step-000000046.safetensors"
 train whole --steps 47 --seed 9 --resume "$work/whole/step-000000046.safetensors"
-grep -q 'other settings than the run.*seed 9 (was 0)' "$work/whole.err" || fail "difference not said"
+grep -q 'other settings than the run.*seed 9 (was 0)' "$work/whole.err" ||
+    fail "difference not said"
 # shellcheck disable=SC2086  # a list
 code 66 "$ringtrain" train $flags --model resnet32 --steps 50 --checkpoint-dir "$work/whole" \
     --model-dir "$work/other"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A run that goes on with another batch, number of ranks, data or recipe: its newest work is found
-# again, epochs end, and what differs is said by name.
+# Tests a run that continues with another batch size, number of ranks, data set or recipe: its
+# newest checkpoint is found, epochs end where they should, and each difference is reported by name.
 # shellcheck disable=SC2154  # variables of lib.sh
 set -eu
 . "$(dirname "$0")/lib.sh"
@@ -9,13 +9,13 @@ kept=$work/kept
 flags="--model resnet20 --threads 1 --data-threads 1 --log metrics --report-every 1 --data $data
     --validation none --model-dir $work/model --checkpoint-dir $kept --schedule constant"
 
-# train FLAGS...: output in $work/out and $work/err
+# train FLAGS...: trains; the output is in $work/out and $work/err.
 train() {
     # shellcheck disable=SC2086  # a list
     code 0 "$ringtrain" train $flags "$@"
 }
 
-# resumed STEP: from the checkpoint of this number.
+# resumed STEP: the training resumed from the checkpoint of STEP.
 resumed() {
     says "resumed from $kept/step-$(printf %09d "$1").safetensors"
 }
@@ -47,7 +47,7 @@ train --batch-size 4 --steps 38
 train --batch-size 128 --epochs 5
 resumed 38
 [ "$(first_step)" = 2 ] || fail "goes on at $(first_step), not 2"
-# One checkpoint an epoch: the last two are of steps 4 and 5.
+# Each epoch has one checkpoint: the last two are of steps 4 and 5.
 [ -f "$kept/step-000000004.safetensors" ] && [ -f "$kept/step-000000005.safetensors" ] ||
     fail "not a checkpoint an epoch: $(ls "$kept")"
 
@@ -63,8 +63,8 @@ resumed 4
 
 echo "what differs is said"
 train --batch-size 8 --steps 8 --resume "$kept/step-000000006.safetensors" --lr 5 --schedule step \
-    --momentum 0.1 --weight-decay 0.1 --label-smoothing 0.3 --augment center --flip false --nesterov true --decay-all false \
-    --lr-batch 0 --warmup-epochs 1
+    --momentum 0.1 --weight-decay 0.1 --label-smoothing 0.3 --augment center --flip false \
+    --nesterov true --decay-all false --lr-batch 0 --warmup-epochs 1
 for word in "total_steps 8 (was 6)" "lr 5 (was 0.1)" "schedule step (was constant)" \
     "momentum 0.1 (was 0.9)" "weight-decay 0.1 (was 0.0001)" "label-smoothing 0.3 (was 0)" \
     "augment center (was auto)" "flip false (was true)" "nesterov true (was false)" \
@@ -95,7 +95,8 @@ says "--init $work/none is not read: the weights are those of $newest"
 train --batch-size 8 --steps 1 --data "$work/other" --init "$work/model2/model.safetensors" \
     --resume none
 says "initial weights from $work/model2/model.safetensors"
-! grep -q "is not read" "$work/err" || fail "an --init that was read, and it is said that it was not"
+! grep -q "is not read" "$work/err" ||
+    fail "an --init that was read, and it is said that it was not"
 
 if can_mpirun; then
     echo "half and double the ranks, again and again"
@@ -103,7 +104,8 @@ if can_mpirun; then
     seen=0
     for n in 2 1 2 4 2 1; do
         # shellcheck disable=SC2086  # a list
-        code 0 ranks "$n" "$ringtrain" train $flags --batch-size 8 --epochs $((seen + 1)) --verify-every 1
+        code 0 ranks "$n" "$ringtrain" train $flags --batch-size 8 --epochs $((seen + 1)) \
+            --verify-every 1
         [ "$seen" = 0 ] || says "resumed from $newest"
         seen=$((seen + 1))
         newest=$kept/step-$(printf %09d $((160 / 8 / n * seen))).safetensors

@@ -1,12 +1,13 @@
 #!/bin/sh
-# A run keeps its flags, metrics and log in a folder, and ends with what can be done next.
+# Tests that a run keeps its flags, metrics and log in a folder, and at its end suggests commands to
+# run next.
 # shellcheck disable=SC2154  # variables of lib.sh
 set -eu
 . "$(dirname "$0")/lib.sh"
 make_data 40 16
 train="$ringtrain train $common --data $data --report-every 2"
 
-# count KIND N: so many lines of the kind are in run.jsonl.
+# count KIND N: run.jsonl has N lines of KIND.
 count() {
     checks=$((checks + 1))
     found=$(grep -c "^{\"kind\":\"$1\"," "$work/m/run.jsonl" || true)
@@ -16,7 +17,8 @@ count() {
 echo "beside the model, where there is no other place"
 [ ! -d /opt/ml/output/data ] || skip "/opt/ml/output/data is here"
 # shellcheck disable=SC2086  # a list
-code 0 env -u SM_OUTPUT_DATA_DIR $train --epochs 1 --lr 0.03 --model-dir "$work/m" --checkpoint-dir "$work/c"
+code 0 env -u SM_OUTPUT_DATA_DIR $train --epochs 1 --lr 0.03 --model-dir "$work/m" \
+    --checkpoint-dir "$work/c"
 says "go to run.jsonl and run.log in $work/m"
 says "next: ringtrain eval --model-dir $work/"
 says "next: ringtrain predict --model-dir $work/"
@@ -28,7 +30,7 @@ count end 1
 count start 1
 count classes 1
 count checkpoint 1
-# The schema of docs/reference/run-log.md, by a reader that is not ours.
+# An independent JSON reader checks the schema of docs/reference/run-log.md.
 if command -v python3 >/dev/null; then
     checks=$((checks + 1))
     python3 - "$work/m/run.jsonl" <<'END' || fail "run.jsonl is not as documented"
@@ -56,19 +58,21 @@ grep -q '"flags":{.*"epochs":"1",.*"lr":"0.03"' "$work/m/run.jsonl" || fail "no 
 grep -q '^{"kind":"end",.*"code":0,' "$work/m/run.jsonl" || fail "no end"
 grep -q ' info    looking for pictures' "$work/m/run.log" || fail "the log has not its first lines"
 [ "$(wc -l <"$work/err")" = "$(wc -l <"$work/m/run.log")" ] || fail "the log is not all of it"
-# What it says can be done can.
+# The suggested command works.
 next=$(sed -n 's/.*next: ringtrain \(eval .*\)/\1/p' "$work/err")
 # shellcheck disable=SC2086  # words
 code 0 "$ringtrain" $next
 for head in "top-1 by class" "most frequent confusions" "worst mistakes"; do
     grep -q "^$head" "$work/out" || fail "eval prints no $head: $(cat "$work/out")"
 done
-grep -qE '^ +[0-9.]+ %  .*\.jpg  .* taken for ' "$work/out" || fail "no mistake is named: $(cat "$work/out")"
+grep -qE '^ +[0-9.]+ %  .*\.jpg  .* taken for ' "$work/out" ||
+    fail "no mistake is named: $(cat "$work/out")"
 tail -n 1 "$work/out" | grep -q '^eval ' || fail "the metric line is not the last"
 
 echo "TensorBoard gets the flags as a text, of each run at its first step"
 # shellcheck disable=SC2086
-code 0 env -u SM_OUTPUT_DATA_DIR $train --epochs 1 --lr 0.03 --model-dir "$work/mt" --checkpoint-dir "$work/ct" --tensorboard-dir "$work/events"
+code 0 env -u SM_OUTPUT_DATA_DIR $train --epochs 1 --lr 0.03 --model-dir "$work/mt" \
+    --checkpoint-dir "$work/ct" --tensorboard-dir "$work/events"
 grep -qa '| --lr | 0.03 |' "$work"/events/train/events* || fail "no flags in TensorBoard"
 if command -v python3 >/dev/null; then
     python3 "$(dirname "$0")/tfevents.py" "$work/events" >"$work/steps" || fail "no events"
@@ -77,19 +81,26 @@ fi
 
 echo "the next run appends; one that fails says with which code"
 # shellcheck disable=SC2086
-code 0 env -u SM_OUTPUT_DATA_DIR $train --epochs 2 --lr 0.03 --model-dir "$work/m" --checkpoint-dir "$work/c"
+code 0 env -u SM_OUTPUT_DATA_DIR $train --epochs 2 --lr 0.03 --model-dir "$work/m" \
+    --checkpoint-dir "$work/c"
 count run 2
 # shellcheck disable=SC2086
-code 65 env -u SM_OUTPUT_DATA_DIR $train --epochs 2 --lr 0.05 --model-dir "$work/m" --checkpoint-dir "$work/c"
-tail -n 1 "$work/m/run.jsonl" | grep -q '^{"kind":"end",.*"code":65[,}]' || fail "its end is not told"
-tail -n 1 "$work/m/run.log" | grep -q ' error .*nothing to train' || fail "its error is not in the log"
+code 65 env -u SM_OUTPUT_DATA_DIR $train --epochs 2 --lr 0.05 --model-dir "$work/m" \
+    --checkpoint-dir "$work/c"
+tail -n 1 "$work/m/run.jsonl" | grep -q '^{"kind":"end",.*"code":65[,}]' ||
+    fail "its end is not told"
+tail -n 1 "$work/m/run.log" | grep -q ' error .*nothing to train' ||
+    fail "its error is not in the log"
 
 echo "elsewhere, and in a container where the platform says"
 # shellcheck disable=SC2086
-code 0 env SM_OUTPUT_DATA_DIR="$work/given" $train --epochs 1 --model-dir "$work/m2" --checkpoint-dir "$work/c2"
-[ -s "$work/given/run.jsonl" ] && [ ! -e "$work/m2/run.jsonl" ] || fail "not where SM_OUTPUT_DATA_DIR is"
+code 0 env SM_OUTPUT_DATA_DIR="$work/given" $train --epochs 1 --model-dir "$work/m2" \
+    --checkpoint-dir "$work/c2"
+[ -s "$work/given/run.jsonl" ] && [ ! -e "$work/m2/run.jsonl" ] ||
+    fail "not where SM_OUTPUT_DATA_DIR is"
 # shellcheck disable=SC2086
-code 0 $train --epochs 1 --log-dir "$work/flag/new" --model-dir "$work/m3" --checkpoint-dir "$work/c3"
+code 0 $train --epochs 1 --log-dir "$work/flag/new" --model-dir "$work/m3" \
+    --checkpoint-dir "$work/c3"
 [ -s "$work/flag/new/run.log" ] || fail "not in --log-dir"
 : >"$work/file"
 # shellcheck disable=SC2086

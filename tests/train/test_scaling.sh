@@ -1,19 +1,21 @@
 #!/bin/sh
-# A scaling report: sizes one after another on this machine and under mpirun, one that fails, what is
-# wrong with flags and prices, and a stop in the middle.
+# Tests `ringtrain scaling`: sizes one after another on this machine and under mpirun, a size that
+# fails, wrong flags and prices, and a stop in the middle.
 # shellcheck disable=SC2154  # variables of lib.sh
 set -eu
 . "$(dirname "$0")/lib.sh"
 job="--data synthetic --synthetic-images 640 --model resnet20 --batch-size 4 --threads 1 --epochs 2"
 cd "$work"
-echo '{"currency": "EUR", "instances": [{"name": "pair", "ranks": 2, "price_per_hour": 7.2}]}' >prices.json
+echo '{"currency": "EUR", "instances": [{"name": "pair", "ranks": 2, "price_per_hour": 7.2}]}' \
+    >prices.json
 
 echo "two sizes on this machine"
 # shellcheck disable=SC2086  # a list
-code 0 "$ringtrain" scaling --ranks 1,2 --steps 6 --prices prices.json --project 64 --out report -- $job
+code 0 "$ringtrain" scaling --ranks 1,2 --steps 6 --prices prices.json --project 64 --out report \
+    -- $job
 prints '^ *1 *1 *[0-9.]* .*100.0 %'
 prints '^ *2 *1 *[0-9.]* '
-# On a single core two ranks show nothing of more of them.
+# On a single core, two ranks show nothing about larger numbers of ranks.
 if [ "$(nproc)" -gt 1 ]; then
     prints '^ *64 *- .*projected'
 else
@@ -25,15 +27,19 @@ prints '^pair: 2 ranks, 7.20 EUR an hour'
 [ "$(grep -c '^measured,' report/scaling.csv)" = 2 ] || fail "sizes in the CSV"
 grep -q '^<!doctype html>' report/scaling.html || fail "no page"
 # The whole training is 2 epochs of 640 pictures.
-awk -F, '/^measured,/ { whole = 1280 / $4 + $8; if (whole / $9 > 1.001 || whole / $9 < 0.999) exit 1 }' \
-    report/scaling.csv || fail "the time of the whole training"
+awk -F, '/^measured,/ {
+    whole = 1280 / $4 + $8
+    if (whole / $9 > 1.001 || whole / $9 < 0.999) exit 1
+}' report/scaling.csv || fail "the time of the whole training"
 [ -f report/ranks-2/rank-1.log ] || fail "no log of the second rank"
 
 echo "two strategies in one report"
 # shellcheck disable=SC2086
-code 0 "$ringtrain" scaling --ranks 1,2 --strategies allreduce,sharded --steps 6 --check-comm false --out both -- $job
+code 0 "$ringtrain" scaling --ranks 1,2 --strategies allreduce,sharded --steps 6 \
+    --check-comm false --out both -- $job
 prints '^ *2 .*( 100.0 %) .* %)$'
-[ "$(grep -c '^measured,.*,"sharded"' both/scaling.csv)" = 2 ] || fail "no sizes of the second strategy in the CSV"
+[ "$(grep -c '^measured,.*,"sharded"' both/scaling.csv)" = 2 ] ||
+    fail "no sizes of the second strategy in the CSV"
 grep -q '<h2>Sizes: sharded</h2>' both/scaling.html || fail "the page lacks the second strategy"
 [ -f both/sharded/ranks-2/rank-1.log ] || fail "no log of it"
 # shellcheck disable=SC2086
@@ -41,7 +47,8 @@ code 64 "$ringtrain" scaling --ranks 1,2 --strategies allreduce,ps-sync -- $job
 says 'has a report of its own'
 
 echo "a size that fails is a row"
-# The second rank has no room for its log: it ends at once, and the first hears of it.
+# A folder stands where the second rank's log should be: that rank ends at once, and the first one
+# notices.
 mkdir -p failed/ranks-2/rank-1.log
 # shellcheck disable=SC2086
 code 0 "$ringtrain" scaling --ranks 1,2 --steps 6 --check-comm false --out failed -- $job
@@ -86,7 +93,10 @@ wait $pid || got=$?
 if can_mpirun; then
     echo "the ranks of mpirun are the slots"
     # shellcheck disable=SC2086
-    ranks 2 "$ringtrain" scaling --steps 6 --check-comm false --out launched -- $job >launched.out 2>&1 ||
-        { cat launched.out; fail "under mpirun"; }
-    [ "$(grep -c '^measured,' launched/scaling.csv)" = 2 ] || { cat launched.out; fail "sizes under mpirun"; }
+    ranks 2 "$ringtrain" scaling --steps 6 --check-comm false --out launched -- $job \
+        >launched.out 2>&1 || { cat launched.out; fail "under mpirun"; }
+    [ "$(grep -c '^measured,' launched/scaling.csv)" = 2 ] || {
+        cat launched.out
+        fail "sizes under mpirun"
+    }
 fi

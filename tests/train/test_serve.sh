@@ -1,6 +1,7 @@
 #!/bin/sh
-# ringtrain serve: its answers are those of predict, malformed and slow requests cost only themselves, many clients
-# are answered in bounded memory, and a stop in the middle loses no answer that was begun.
+# Tests `ringtrain serve`: its answers are those of predict, malformed and slow requests do not
+# affect others, many clients are answered in bounded memory, and a stop loses no answer that was
+# begun.
 # shellcheck disable=SC2154  # variables of lib.sh
 set -eu
 . "$(dirname "$0")/lib.sh"
@@ -8,20 +9,22 @@ python=${RINGMASTER_PYTHON:-python3}
 command -v "$python" >/dev/null || skip "no $python"
 "$ringtrain" version | grep -q '^serving: libmicrohttpd' || skip "this build cannot serve"
 client=$(dirname "$0")/serve_client.py
-# Two minutes among the long tests.
+# Many clients ask for ten seconds, or for two minutes in the long tests.
 seconds=${RINGMASTER_SERVE_SECONDS:-$([ -n "${RINGMASTER_LONG:-}" ] && echo 120 || echo 10)}
 make_data 64 20
 # shellcheck disable=SC2086  # a list
-code 0 "$ringtrain" train $common --data "$data" --steps 8 --checkpoint-dir "$work/c" --model-dir "$work/model"
+code 0 "$ringtrain" train $common --data "$data" --steps 8 --checkpoint-dir "$work/c" \
+    --model-dir "$work/model"
 pictures=$data/val
 one=$(find "$pictures" -type f | sort | head -n 1)
-port=$("$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+port=$("$python" -c \
+    'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 server=
 
-# begin FLAGS...: a server of the model, which answers.
+# begin FLAGS...: starts a server of the model and waits until it answers.
 begin() {
-    "$ringtrain" serve --model-dir "$work/model" --listen 127.0.0.1 --threads 1 --data-threads 2 "$@" \
-        >"$work/served" 2>"$work/log" &
+    "$ringtrain" serve --model-dir "$work/model" --listen 127.0.0.1 --threads 1 --data-threads 2 \
+        "$@" >"$work/served" 2>"$work/log" &
     server=$!
     asks wait
 }
@@ -31,7 +34,7 @@ asks() {
     checks=$((checks + 1))
 }
 
-# ended CODE: the server has been told to stop, and leaves with CODE.
+# ended CODE: the server, which was asked to stop, ends with exit code CODE.
 ended() {
     status=0
     wait "$server" || status=$?
@@ -43,13 +46,16 @@ ended() {
 trap stop_server EXIT
 
 echo "answers are those of predict"
-code 0 "$ringtrain" predict --model-dir "$work/model" --out "$work/p" --threads 1 --batch-size 1 "$pictures"
+code 0 "$ringtrain" predict --model-dir "$work/model" --out "$work/p" --threads 1 --batch-size 1 \
+    "$pictures"
 SAGEMAKER_BIND_TO_PORT=$port begin --max-batch 1
 asks equal "$work/p/predictions.json" 0
 kill -TERM "$server"
 ended 0
-grep -q "serving resnet20 from $work/model on 127.0.0.1 port $port" "$work/log" || fail "no word of the port"
-grep -q 'POST /invocations 200, [0-9]* bytes, 7 pictures, ' "$work/log" || fail "no line of a request"
+grep -q "serving resnet20 from $work/model on 127.0.0.1 port $port" "$work/log" ||
+    fail "no word of the port"
+grep -q 'POST /invocations 200, [0-9]* bytes, 7 pictures, ' "$work/log" ||
+    fail "no line of a request"
 begin --port "$port"
 asks equal "$work/p/predictions.json" 1e-5
 kill -TERM "$server"
@@ -58,7 +64,8 @@ ended 0
 echo "the same in bf16, whose probabilities are near those of f32"
 code 0 "$ringtrain" predict --model-dir "$work/model" --out "$work/p16" --threads 1 --batch-size 1 \
     --dtype bf16 "$pictures"
-! cmp -s "$work/p/predictions.json" "$work/p16/predictions.json" || fail "bf16 has the digits of f32"
+! cmp -s "$work/p/predictions.json" "$work/p16/predictions.json" ||
+    fail "bf16 has the digits of f32"
 begin --port "$port" --max-batch 1 --dtype bf16
 asks equal "$work/p16/predictions.json" 0
 asks close "$work/p/predictions.json" 0.05

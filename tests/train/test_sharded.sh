@@ -1,13 +1,14 @@
 #!/bin/sh
-# Training data that is divided among hosts: three hosts with folders that differ train on all of it, each on its own part, in
-# as many steps as the smallest part has; a resume goes on bit for bit; what is not meant so is refused.
+# Tests training data that is divided among hosts (--sharded): each of three hosts trains on its own
+# part, in as many steps as the smallest part has; a resumed run has the bits of an uninterrupted
+# one; data that differs without the flag is refused.
 # shellcheck disable=SC2154,SC2086,SC2016  # variables of lib.sh; lists; for the ranks' shell
 set -eu
 . "$(dirname "$0")/lib.sh"
 need_mpirun
 make_data 200 40
 
-# Parts of other sizes and classes, each in the folder of its host; the first is in shards.
+# The parts differ in size and classes, each in the folder of its host; the first is in shards.
 for part in 0 1 2; do
     mkdir -p "$work/host$part/part"
     ln -s "$data/val" "$work/host$part/val"
@@ -33,13 +34,14 @@ least=$first
 [ "$second" -ge "$least" ] || least=$second
 [ "$third" -ge "$least" ] || least=$third
 
-# run NAME FLAGS...: three ranks, each in the folder of its host.
+# run NAME FLAGS...: trains on three ranks, each in the folder of its host.
 each='cd "$1/host$OMPI_COMM_WORLD_RANK"; shift; exec "$@" --data part'
 run() {
     name=$1
     shift
-    recorded_ranks 3 sh -c "$each" - "$work" "$ringtrain" train $common --validation val --report-every 1 \
-        --model-dir "$work/$name" --checkpoint-dir "$work/$name.checkpoints" --seed 3 --schedule constant "$@"
+    recorded_ranks 3 sh -c "$each" - "$work" "$ringtrain" train $common --validation val \
+        --report-every 1 --model-dir "$work/$name" --checkpoint-dir "$work/$name.checkpoints" \
+        --seed 3 --schedule constant "$@"
     cp "$work/out" "$work/$name.out"
     cp "$work/err" "$work/$name.err"
 }
@@ -75,8 +77,8 @@ prints 'the training data differs between hosts: .*; --sharded true trains each 
 run refused --epochs 1 --sharded true --order lanes --lanes 3
 codes 64 3
 prints 'order lanes: the training data is divided among hosts'
-recorded_ranks 3 sh -c "$each" - "$work" "$ringtrain" train $common --epochs 1 --sharded true --val-split 0.2 \
-    --model-dir "$work/v" --checkpoint-dir "$work/v.checkpoints"
+recorded_ranks 3 sh -c "$each" - "$work" "$ringtrain" train $common --epochs 1 --sharded true \
+    --val-split 0.2 --model-dir "$work/v" --checkpoint-dir "$work/v.checkpoints"
 codes 64 3
 prints 'val-split: the training data is divided among hosts'
 

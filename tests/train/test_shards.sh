@@ -1,6 +1,6 @@
 #!/bin/sh
-# The same pictures in a folder and in shards of each format: the same training, bit for bit, also across a resume and on two
-# ranks; and what is wrong with shards is told.
+# Tests that the same pictures in a folder and in shards of each format give the same training, bit
+# for bit, also after a resume and on two ranks; and that faults in shards are reported.
 # shellcheck disable=SC2154,SC2086  # variables of lib.sh; lists
 set -eu
 . "$(dirname "$0")/lib.sh"
@@ -14,8 +14,8 @@ prepare() {
 train() {
     from=$1 name=$2
     shift 2
-    code 0 "$ringtrain" train $common --data "$from" --checkpoint-dir "$work/$name.checkpoints" --model-dir "$work/$name" \
-        --seed 5 "$@"
+    code 0 "$ringtrain" train $common --data "$from" --checkpoint-dir "$work/$name.checkpoints" \
+        --model-dir "$work/$name" --seed 5 "$@"
 }
 
 echo "each format trains the model that the folder trains"
@@ -35,7 +35,8 @@ tar -C "$data" -cf "$work/tars/val.tar" val
 train "$work/tars" tars --steps 30 --epochs 2
 same_model folder tars
 prepare "$work/in-tfrecord" "$work/again" --format tar --shards 3
-cmp "$work/again/train-00001-of-00003.tar" "$work/in-tar/train-00001-of-00003.tar" || fail "shards of shards differ"
+cmp "$work/again/train-00001-of-00003.tar" "$work/in-tar/train-00001-of-00003.tar" ||
+    fail "shards of shards differ"
 
 echo "a run goes on from the folder's checkpoint with shards, and is not told of other data"
 train "$data" begun --steps 15 --epochs 2
@@ -44,7 +45,8 @@ prints 'resumed from'
 ! grep -q 'other data' "$work/err" || fail "shards count as other data"
 
 echo "evaluation and inspection read shards"
-code 0 "$ringtrain" eval --model-dir "$work/folder" --data "$work/in-tfrecord" --threads 1 --data-threads 1
+code 0 "$ringtrain" eval --model-dir "$work/folder" --data "$work/in-tfrecord" --threads 1 \
+    --data-threads 1
 prints 'images=40'
 code 0 "$ringtrain" inspect data "$work/in-recordio"
 prints '160 pictures in 4 classes'
@@ -60,17 +62,22 @@ if can_mpirun; then
 fi
 
 echo "the index is read in place of the shards, and one that does not belong to them is told of"
-[ -f "$work/in-tar/train.rtix" ] && [ -f "$work/in-tar/validation-00000-of-00001.tar.rtix" ] || fail "prepare wrote no index"
-code 0 "$ringtrain" train $common --data "$work/in-tar" --steps 2 --checkpoint-dir "$work/i.c" --model-dir "$work/i"
+[ -f "$work/in-tar/train.rtix" ] && [ -f "$work/in-tar/validation-00000-of-00001.tar.rtix" ] ||
+    fail "prepare wrote no index"
+code 0 "$ringtrain" train $common --data "$work/in-tar" --steps 2 --checkpoint-dir "$work/i.c" \
+    --model-dir "$work/i"
 prints 'from their index'
 rm "$work/tars/train.tar.rtix"
-code 0 "$ringtrain" train $common --data "$work/tars/train.tar" --steps 2 --checkpoint-dir "$work/i.c" --model-dir "$work/i"
+code 0 "$ringtrain" train $common --data "$work/tars/train.tar" --steps 2 \
+    --checkpoint-dir "$work/i.c" --model-dir "$work/i"
 prints 'their index was written'
-code 0 "$ringtrain" train $common --data "$work/in-tar" --steps 2 --checkpoint-dir "$work/i.c" --model-dir "$work/i" --index none
+code 0 "$ringtrain" train $common --data "$work/in-tar" --steps 2 --checkpoint-dir "$work/i.c" \
+    --model-dir "$work/i" --index none
 ! grep -q 'their index' "$work/err" || fail "an index was read although it was not to be"
 cp -r "$work/in-tar" "$work/stale"
 cp "$work/in-tar/train-00000-of-00003.tar" "$work/stale/train-00001-of-00003.tar"
-code 0 "$ringtrain" train $common --data "$work/stale" --steps 2 --checkpoint-dir "$work/stale.c" --model-dir "$work/stale.m" --index read
+code 0 "$ringtrain" train $common --data "$work/stale" --steps 2 --checkpoint-dir "$work/stale.c" \
+    --model-dir "$work/stale.m" --index read
 prints 'stale/train.rtix: stale: train-00001-of-00003.tar has changed since; the shards are scanned'
 cp "$work/in-tar/train-00001-of-00003.tar" "$work/stale"
 printf 'x' | dd of="$work/stale/train.rtix" bs=1 seek=200 conv=notrunc 2>/dev/null
@@ -85,19 +92,24 @@ cp -r "$work/in-tfrecord" "$work/damaged"
 shard=$work/damaged/train-00001-of-00003.tfrecord
 size=$(wc -c <"$shard")
 head -c $((size - 10)) "$shard" >"$work/part" && mv "$work/part" "$shard"
-code 66 "$ringtrain" train $common --data "$work/damaged" --steps 2 --checkpoint-dir "$work/d.c" --model-dir "$work/d"
+code 66 "$ringtrain" train $common --data "$work/damaged" --steps 2 --checkpoint-dir "$work/d.c" \
+    --model-dir "$work/d"
 prints 'train-00001-of-00003.tfrecord: at byte [0-9]*: the file ends within a record'
-code 0 "$ringtrain" train $common --data "$work/damaged" --steps 2 --checkpoint-dir "$work/d.c" --model-dir "$work/d" \
-    --bad-samples 1
+code 0 "$ringtrain" train $common --data "$work/damaged" --steps 2 --checkpoint-dir "$work/d.c" \
+    --model-dir "$work/d" --bad-samples 1
 prints '1 record cannot be used, the first:'
 cp -r "$work/in-tfrecord" "$work/flipped"
-printf 'x' | dd of="$work/flipped/train-00000-of-00003.tfrecord" bs=1 seek=300 conv=notrunc 2>/dev/null
-code 66 "$ringtrain" train $common --data "$work/flipped" --epochs 1 --checkpoint-dir "$work/e.c" --model-dir "$work/e"
+printf 'x' |
+    dd of="$work/flipped/train-00000-of-00003.tfrecord" bs=1 seek=300 conv=notrunc 2>/dev/null
+code 66 "$ringtrain" train $common --data "$work/flipped" --epochs 1 --checkpoint-dir "$work/e.c" \
+    --model-dir "$work/e"
 prints 'the checksum of a record is wrong'
 gzip -k "$work/tars/train.tar"
-code 66 "$ringtrain" train $common --data "$work/tars/train.tar.gz" --steps 2 --checkpoint-dir "$work/f.c" --model-dir "$work/f"
+code 66 "$ringtrain" train $common --data "$work/tars/train.tar.gz" --steps 2 \
+    --checkpoint-dir "$work/f.c" --model-dir "$work/f"
 prints 'unpack it with gunzip'
-code 66 "$ringtrain" train $common --data "$work/nothing*" --steps 2 --checkpoint-dir "$work/f.c" --model-dir "$work/f"
+code 66 "$ringtrain" train $common --data "$work/nothing*" --steps 2 --checkpoint-dir "$work/f.c" \
+    --model-dir "$work/f"
 
 echo "shards are made again only where they are missing"
 rm "$work/in-tar/train-00002-of-00003.tar"

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Shards by the formats' own packages, webdataset, tfrecord and TensorFlow, and RecordIO by its layout, train what the folder
-# trains; ours are read by them. For `long`: the packages come from PyPI, TensorFlow with 270 MB.
+# Tests that shards written by webdataset, tfrecord and TensorFlow, and RecordIO written by its
+# specification, train what the folder trains, and that these packages read our shards. It runs with
+# `long` only: the packages come from PyPI, and TensorFlow has 270 MB.
 # shellcheck disable=SC2154,SC2086  # variables of lib.sh; lists
 set -eu
 . "$(dirname "$0")/lib.sh"
@@ -11,21 +12,23 @@ make_data 160 40
 
 # train DATA NAME
 train() {
-    code 0 "$ringtrain" train $common --data "$1" --steps 20 --checkpoint-dir "$work/$2.checkpoints" --model-dir "$work/$2"
+    code 0 "$ringtrain" train $common --data "$1" --steps 20 \
+        --checkpoint-dir "$work/$2.checkpoints" --model-dir "$work/$2"
 }
 
-# trains_the_same NAME: their shards of that name.
+# trains_the_same NAME: their shards of that name train the model that the folder trains.
 trains_the_same() {
     train "$work/theirs/$1" "$1"
     cmp "$work/folder/model.safetensors" "$work/$1/model.safetensors" || fail "$1: another model"
 }
 
-# ours FORMAT: shards of ours.
+# ours FORMAT: writes our shards of that format.
 ours() {
     code 0 "$ringtrain" prepare folder "$data" "$work/ours/$1" --format "$1" --shards 3
 }
 
-mkdir -p "$work/theirs/tar" "$work/theirs/tfrecord" "$work/theirs/recordio" "$work/theirs/tensorflow"
+mkdir -p "$work/theirs/tar" "$work/theirs/tfrecord" "$work/theirs/recordio" \
+    "$work/theirs/tensorflow"
 train "$data" folder
 for format in tar tfrecord recordio; do
     ours $format
@@ -58,9 +61,15 @@ echo "TensorFlow, with ImageNet's labels from 1"
 if sh "$top/tests/venv.sh" tensorflow tensorflow-cpu==2.21.0 >"$work/venv" 2>&1; then
     peers="$top/build/tensorflow/bin/python $here/shards_tensorflow.py"
     export TF_CPP_MIN_LOG_LEVEL=3 CUDA_VISIBLE_DEVICES=
-    $peers write "$data" "$work/theirs/tensorflow" 2>"$work/err" || { cat "$work/err"; fail "TensorFlow writes nothing"; }
+    $peers write "$data" "$work/theirs/tensorflow" 2>"$work/err" || {
+        cat "$work/err"
+        fail "TensorFlow writes nothing"
+    }
     trains_the_same tensorflow
-    $peers read "$data" "$work/ours/tfrecord" 2>"$work/err" || { cat "$work/err"; fail "TensorFlow reads other pictures"; }
+    $peers read "$data" "$work/ours/tfrecord" 2>"$work/err" || {
+        cat "$work/err"
+        fail "TensorFlow reads other pictures"
+    }
     checks=$((checks + 1))
 else
     skip_part "TensorFlow is not here: $(tail -n 1 "$work/venv")"

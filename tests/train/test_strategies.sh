@@ -1,23 +1,25 @@
 #!/bin/sh
-# Ways for ranks to learn together (--strategy): with a divided optimizer the weights and the state
-# have the bits of allreduce where both add in one order; a mean after each step is allreduce but for
-# rounding; a checkpoint that one of them has left is continued by another, to the bit.
+# Tests the strategies for training on several ranks (--strategy): with a divided optimizer, weights
+# and state have the bits of allreduce where both add in the same order; averaging after each step
+# equals allreduce except for rounding; one strategy continues another's checkpoint bit for bit.
 # shellcheck disable=SC2154  # variables of lib.sh
 set -eu
 . "$(dirname "$0")/lib.sh"
 make_data
 without_launcher
 
-# learn SIZE NAME FLAGS...: ranks over TCP.
+# learn SIZE NAME FLAGS...: trains on SIZE ranks over TCP.
 learn() {
     size=$1 name=$2
     shift 2
     # shellcheck disable=SC2086  # a list
-    together "$size" "$name" "$ringtrain" train $common --data "$data" --validation none --report-every 1 \
-        --model-dir "$work/$name.model" --checkpoint-dir "$work/$name" --checkpoint-every 6 "$@"
+    together "$size" "$name" "$ringtrain" train $common --data "$data" --validation none \
+        --report-every 1 --model-dir "$work/$name.model" --checkpoint-dir "$work/$name" \
+        --checkpoint-every 6 "$@"
 }
 at() { echo "$work/$1/step-$(printf %09d "$2").safetensors"; }
-# as_allreduce SIZE STRATEGY FLAGS...: leaves the bits that allreduce leaves, of weights, averages and state.
+# as_allreduce SIZE STRATEGY FLAGS...: the weights, averages and state have the same bits as with
+# allreduce.
 as_allreduce() {
     size=$1 strategy=$2
     shift 2
@@ -35,7 +37,8 @@ as_allreduce 4 sharded --optimizer adagrad
 grep -q 'comm_wait=' "$work/sharded4.out" || fail "waiting for other ranks is not told"
 
 echo "ps-sync: workers leave the bits of allreduce over them alone"
-learn 3 ps2 --steps 8 --optimizer adamw --lr 0.001 --ema 0.9 --accumulate 2 --strategy ps-sync --servers 1
+learn 3 ps2 --steps 8 --optimizer adamw --lr 0.001 --ema 0.9 --accumulate 2 --strategy ps-sync \
+    --servers 1
 same_weights "$(at all2 8)" "$(at ps2 8)" exact ""
 learn 5 ps3 --steps 8 --strategy ps-sync --servers 2 --verify-every 3
 same_weights "$(at all3 8)" "$(at ps3 8)" exact ""
@@ -48,18 +51,20 @@ same_weights "$(at norms 2)" "$(at sharded.norms 2)" 1e-5 ""
 if can_mpirun; then
     echo "sharded over MPI: the bits of allreduce over TCP"
     # shellcheck disable=SC2086
-    ranks 2 "$ringtrain" train $common --data "$data" --validation none --model-dir "$work/mpi.model" --steps 8 \
-        --optimizer adamw --lr 0.001 --ema 0.9 --accumulate 2 --checkpoint-dir "$work/mpi" --strategy sharded \
-        >"$work/mpi.out" 2>&1 || { cat "$work/mpi.out"; fail "over MPI"; }
+    ranks 2 "$ringtrain" train $common --data "$data" --validation none \
+        --model-dir "$work/mpi.model" --steps 8 --optimizer adamw --lr 0.001 --ema 0.9 \
+        --accumulate 2 --checkpoint-dir "$work/mpi" --strategy sharded >"$work/mpi.out" 2>&1 ||
+        { cat "$work/mpi.out"; fail "over MPI"; }
     same_weights "$(at all2 8)" "$(at mpi 8)" exact ""
 fi
 
 echo "ps-sync over MPI: the same bits, and all end with one code"
 if can_mpirun; then
     # shellcheck disable=SC2086
-    ranks 3 "$ringtrain" train $common --data "$data" --validation none --model-dir "$work/mpi.ps.model" --steps 8 \
-        --optimizer adamw --lr 0.001 --ema 0.9 --accumulate 2 --checkpoint-dir "$work/mpi.ps" --strategy ps-sync \
-        --servers 1 >"$work/mpi.out" 2>&1 || { cat "$work/mpi.out"; fail "ps-sync over MPI"; }
+    ranks 3 "$ringtrain" train $common --data "$data" --validation none \
+        --model-dir "$work/mpi.ps.model" --steps 8 --optimizer adamw --lr 0.001 --ema 0.9 \
+        --accumulate 2 --checkpoint-dir "$work/mpi.ps" --strategy ps-sync --servers 1 \
+        >"$work/mpi.out" 2>&1 || { cat "$work/mpi.out"; fail "ps-sync over MPI"; }
     same_weights "$(at all2 8)" "$(at mpi.ps 8)" exact ""
 fi
 
@@ -73,7 +78,8 @@ learn 3 local.two --steps 10 --strategy local-sgd --sync-every 4
 same_weights "$(at local 10)" "$(at local.two 10)" exact ""
 other_weights "$(at local 6)" "$(at local 10)" optimizer.
 
-# goes_on FROM TO STRATEGY FLAGS...: from step 6 of FROM, as TO; its last weights are those of FROM.
+# goes_on FROM TO STRATEGY FLAGS...: continues from step 6 of FROM, as TO; the last weights are
+# those of FROM.
 goes_on() {
     from=$1 to=$2 strategy=$3
     shift 3

@@ -1,19 +1,20 @@
 #!/bin/sh
-# Trials: six at once of which one crashes, one becomes NaN and one hangs; a run that is killed goes
-# on; a stop; halving; trials on slices of ranks; the best one as a recipe, and trained.
+# Tests `ringtrain trials`: trials that crash, hang or become NaN; a killed run that continues; a
+# stop; halving; trials on slices of ranks; and the best trial, as a recipe and trained.
 # shellcheck disable=SC2154  # variables of lib.sh
 set -eu
 . "$(dirname "$0")/lib.sh"
 cd "$work"
 make_data 64 32 >/dev/null
-flags='"data": "shapes", "model": "resnet20", "batch-size": 8, "threads": 1, "data-threads": 1, "report-every": 2'
+flags='"data": "shapes", "model": "resnet20", "batch-size": 8, "threads": 1, "data-threads": 1,
+    "report-every": 2'
 
-# child TRIAL: the process of that trial, once it has told a step.
+# child TRIAL: prints the process ID of that trial, once it has logged a step.
 child() {
     heard "$1/run.jsonl" '"kind":"train"' || fail "$1 does not train"
     pgrep -n -f -- "--log-dir=$1( |\$)" || fail "no process of $1"
 }
-# outcomes FOLDER: how many trials ended how.
+# outcomes FOLDER: prints how many trials have each outcome.
 outcomes() {
     grep -o '"outcome": "[a-z]*"' "$1/trials.json" | sort | uniq -c | tr -s ' ' | tr '\n' ';'
 }
@@ -29,7 +30,8 @@ END
 code 0 "$ringtrain" trials six.json --out six --slots 2
 prints '^4 configurations, 3 trials done, 1 failed; the largest top1 is best'
 prints '1000000 .*failed: rank 0 ended with 65'
-[ "$(outcomes six)" = ' 3 "outcome": "done"; 1 "outcome": "failed";' ] || fail "results: $(outcomes six)"
+[ "$(outcomes six)" = ' 3 "outcome": "done"; 1 "outcome": "failed";' ] ||
+    fail "results: $(outcomes six)"
 grep -q '^<!doctype html>' six/trials.html || fail "no page"
 grep -q -e '^--data shapes$' six/best.recipe || fail "no recipe"
 "$ringtrain" trials long.json --out long --slots 2 >long.out 2>&1 &
@@ -51,7 +53,7 @@ code 65 "$ringtrain" trials long.json --out six
 says 'another plan'
 
 echo "a killed run goes on with what is missing"
-# The second trial is at work when the first one has ended.
+# The second trial is still running when the run is killed after the first one's result.
 cat >four.json <<END
 {"flags": {$flags}, "metric": "loss", "goal": "min", "grid": {"epochs": [4, 30, 31]}}
 END
@@ -61,8 +63,10 @@ heard four.out 'trial 0: loss' || fail "no first result"
 left=$(child four/trial-1/rung-0-seed-0)
 kill -KILL $pid
 wait $pid || :
-# What it had started dies with it.
-timeout 20 sh -c 'while kill -0 '"$left"' 2>/dev/null; do read -r _ </proc/'"$left"'/stat || break; done' || fail "a trial outlived its run"
+# Its trials die with it.
+timeout 20 sh -c \
+    'while kill -0 '"$left"' 2>/dev/null; do read -r _ </proc/'"$left"'/stat || break; done' ||
+    fail "a trial outlived its run"
 code 0 "$ringtrain" trials four.json --out four
 ! grep -q 'trial 0: loss' "$work/err" || fail "a trial with a result ran again"
 prints '^3 configurations, 3 trials done, 0 failed; the smallest loss is best'
@@ -75,13 +79,15 @@ kill -TERM $pid
 got=0
 wait $pid || got=$?
 [ "$got" = 143 ] || { cat stopped.out; fail "a stop ends with $got"; }
-[ ! -f stopped/trials.json ] || [ "$(outcomes stopped)" = "" ] || fail "a stopped trial has a result"
+[ ! -f stopped/trials.json ] || [ "$(outcomes stopped)" = "" ] ||
+    fail "a stopped trial has a result"
 checks=$((checks + 1))
 
 echo "halving, seeds, slices of two ranks, the best one trained by its recipe and by --then-train"
 cat >half.json <<END
 {"flags": {$flags}, "metric": "top1", "seeds": [0, 1], "ranks": 2,
- "random": {"count": 2, "seed": 3, "space": {"lr": {"log": [0.001, 0.1]}, "optimizer": ["sgd", "adamw"]}},
+ "random": {"count": 2, "seed": 3,
+            "space": {"lr": {"log": [0.001, 0.1]}, "optimizer": ["sgd", "adamw"]}},
  "halving": {"flag": "epochs", "rungs": [1, 2], "factor": 2}}
 END
 code 0 "$ringtrain" trials half.json --out half --then-train true
@@ -91,7 +97,8 @@ grep -q 'ranks: 2' half/trial-0/rung-0-seed-1/rank-0.log || fail "a slice is not
 grep -q '"ranks":2' half/trial-0/rung-0-seed-0/run.jsonl || fail "ranks"
 [ -f model/model.safetensors ] || fail "the best one is not trained"
 grep -q -e '^--epochs 2$' half/best.recipe || fail "the budget is not in the recipe"
-code 0 "$ringtrain" train --recipe half/best.recipe --steps 2 --log metrics --model-dir again --checkpoint-dir again.steps
+code 0 "$ringtrain" train --recipe half/best.recipe --steps 2 --log metrics --model-dir again \
+    --checkpoint-dir again.steps
 prints '^train step=2 '
 
 echo "what is wrong is said before the first trial"
@@ -112,9 +119,17 @@ says 'missing.json'
 
 if can_mpirun; then
     echo "the ranks of mpirun are the slots"
-    ranks 2 "$ringtrain" trials six.json --out launched >launched.out 2>&1 || { cat launched.out; fail "under mpirun"; }
-    grep -q '4 configurations, 2 at a time on 1 rank each' launched.out || { cat launched.out; fail "slots"; }
-    [ "$(outcomes launched)" = ' 3 "outcome": "done"; 1 "outcome": "failed";' ] || fail "results under mpirun"
+    ranks 2 "$ringtrain" trials six.json --out launched >launched.out 2>&1 || {
+        cat launched.out
+        fail "under mpirun"
+    }
+    grep -q '4 configurations, 2 at a time on 1 rank each' launched.out || {
+        cat launched.out
+        fail "slots"
+    }
+    [ "$(outcomes launched)" = ' 3 "outcome": "done"; 1 "outcome": "failed";' ] ||
+        fail "results under mpirun"
     # The same trials have the same results.
-    grep '"metric"' six/trials.json >a && grep '"metric"' launched/trials.json >b && cmp a b || fail "other results"
+    grep '"metric"' six/trials.json >a && grep '"metric"' launched/trials.json >b && cmp a b ||
+        fail "other results"
 fi

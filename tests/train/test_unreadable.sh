@@ -1,15 +1,16 @@
 #!/bin/sh
-# Where checkpoints are that cannot be read or are damaged, nothing begins anew, and nothing is written.
+# Tests that a training does not start anew, and writes nothing, where checkpoints cannot be read or
+# are damaged.
 # shellcheck disable=SC2154  # variables of lib.sh
 set -eu
 . "$(dirname "$0")/lib.sh"
 make_data 64 8
 kept=$work/kept
-flags="--model resnet20 --threads 1 --data-threads 1 --log metrics --data $data --validation none --batch-size 16
-    --checkpoint-dir $kept --model-dir $work/model"
+flags="--model resnet20 --threads 1 --data-threads 1 --log metrics --data $data
+    --validation none --batch-size 16 --checkpoint-dir $kept --model-dir $work/model"
 newest=$kept/step-000000008.safetensors
 
-# train FLAGS...: the command line, for `code`.
+# train FLAGS...: runs a training; a command for `code`.
 train() {
     # shellcheck disable=SC2086  # a list
     "$ringtrain" train $flags "$@"
@@ -19,7 +20,8 @@ folder() {
     (cd "$kept" && cksum ./step-* 2>/dev/null | sort)
 }
 
-# refused CODE COMMAND...: ends with CODE, without a step, and leaves the folder as it was.
+# refused CODE COMMAND...: the command ends with CODE, without a step, and leaves the folder
+# unchanged.
 refused() {
     folder >"$work/before"
     code "$@"
@@ -44,7 +46,8 @@ refused 65 train --epochs 5
 says "cannot be read: No such file or directory"
 rm "$kept/step-000000099.safetensors"
 
-# injected ERRNO CALL FILE WORDS: a run all of whose calls of this kind on this file fail.
+# injected ERRNO CALL FILE TEXT: a training is refused if every CALL on FILE fails with ERRNO; it
+# prints TEXT.
 injected() {
     # shellcheck disable=SC2086  # a list
     refused 65 strace -f -qq -o /dev/null -P "$3" -e trace="$2" -e inject="$2:error=$1" \
@@ -55,8 +58,8 @@ injected() {
 }
 if strace -qq -o /dev/null true 2>/dev/null; then
     echo "the same of the folder and of both files, whatever the errno"
-    for failure in "EIO Input/output error" "ESTALE Stale file handle" "EMFILE Too many open files" \
-        "ENOMEM Cannot allocate memory"; do
+    for failure in "EIO Input/output error" "ESTALE Stale file handle" \
+        "EMFILE Too many open files" "ENOMEM Cannot allocate memory"; do
         errno=${failure%% *} words=${failure#* }
         injected "$errno" openat "$kept" "$words"
         injected "$errno" openat "$newest" "$words"
@@ -96,7 +99,8 @@ says "start at step 0 with --resume none"
 code 0 train --epochs 1 --resume none
 says "starting at step 0: --resume none"
 
-echo "a model's description that was changed: 66; without its checksum it is taken, and that is said"
+echo \
+    "a model's description that was changed: 66; without its checksum it is taken, and that is said"
 config=$work/model/config.json
 score() {
     code "$1" "$ringtrain" eval --model-dir "$work/model" --data "$data" --threads 1

@@ -1,5 +1,6 @@
 #!/bin/sh
-# A folder of classes without a part to evaluate on: some of each class is held out.
+# Tests --val-split: in a folder of classes without a validation part, a share of each class is held
+# out.
 # shellcheck disable=SC2154  # variables of lib.sh
 set -eu
 . "$(dirname "$0")/lib.sh"
@@ -27,7 +28,8 @@ says "--val-split 0.25: 20 of 80 pictures are held out"
 says "60 training images, 20 to evaluate on"
 grep -q '^eval .*images=20' "$work/out" || fail "no evaluation of 20"
 ! grep -q 'no validation data' "$work/err" || fail "a warning all the same"
-! grep -q 'ringtrain eval' "$work/err" || fail "an evaluation of pictures that were learnt is proposed"
+! grep -q 'ringtrain eval' "$work/err" ||
+    fail "an evaluation of pictures that were learnt is proposed"
 
 echo "the same seed holds out the same, on two ranks too; another one others"
 evaluations "$work/out" >"$work/first"
@@ -38,8 +40,9 @@ train 65 split --val-split 0.5
 says "val-split 0.5 (was 0.25)"
 if can_mpirun; then
     # shellcheck disable=SC2086  # a list
-    code 0 mpirun $mpi -n 2 "$ringtrain" train $common --batch-size 4 --data "$work/classes" --epochs 1 --report-every 1 \
-        --val-split 0.25 --checkpoint-dir "$work/two.checkpoints" --model-dir "$work/two"
+    code 0 mpirun $mpi -n 2 "$ringtrain" train $common --batch-size 4 --data "$work/classes" \
+        --epochs 1 --report-every 1 --val-split 0.25 --checkpoint-dir "$work/two.checkpoints" \
+        --model-dir "$work/two"
     says "--val-split 0.25: 20 of 80 pictures are held out"
     grep -q '^eval .*images=20' "$work/out" || fail "no evaluation of 20"
 fi

@@ -1,6 +1,6 @@
-"""Reads TensorBoard's event files of a folder, and of the runs in its subfolders, as TensorBoard does: file by file, record by
-record; a session log with status START drops what came before of its step and later ones. Prints a line for each value: its
-run, its tag and its steps.
+"""Reads TensorBoard's event files of a folder, and of the runs in its subfolders, as TensorBoard
+does: file by file, record by record; a session log with status START drops earlier events of its
+step and of later steps. Prints a line for each value: its run, its tag and its steps.
 
     python3 tests/train/tfevents.py FOLDER
 """
@@ -8,8 +8,8 @@ import os
 import struct
 import sys
 
-STEP, SUMMARY, SESSION = 2, 5, 7  # of Event
-STATUS, START = 1, 1  # of SessionLog
+STEP, SUMMARY, SESSION = 2, 5, 7  # field numbers of Event
+STATUS, START = 1, 1  # field number and value of SessionLog
 
 
 def varint(data, at):
@@ -46,7 +46,7 @@ def records(path):
     while at + 12 <= len(data):
         size = struct.unpack_from("<Q", data, at)[0]
         if at + 16 + size > len(data):
-            return  # a writer was killed
+            return  # the record is cut off: its writer was killed
         yield data[at + 12 : at + 12 + size]
         at += 16 + size
 

@@ -1,7 +1,8 @@
-"""Starts ringmaster in a container of SageMaker's SDK, version 3. The SDK's train script runs it
-twice: `prepare` looks whether everything is there and says what is not, `run` becomes ringmaster.
+"""Starts ringmaster in a container of SageMaker's SDK, version 3. The SDK's train script runs this
+driver twice: `prepare` checks that nothing is missing and reports what is, `run` becomes
+ringmaster.
 
-It stands beside the SDK's own drivers and makes flags of hyperparameters as they do.
+It is installed with the SDK's own drivers and makes flags of hyperparameters as they do.
 """
 
 import json
@@ -18,7 +19,7 @@ sys.path.insert(0, str(HERE.parent))
 
 
 def fail(code, text):
-    """Says why nothing runs, in the log and in the failure file, and leaves."""
+    """Writes the reason of a failure to the log and the failure file, and exits with CODE."""
     print(f"ringmaster_driver: {text}", file=sys.stderr, flush=True)
     path = os.environ.get("SM_OUTPUT_FAILURE", "/opt/ml/output/failure")
     try:
@@ -30,7 +31,7 @@ def fail(code, text):
 
 
 def launcher():
-    """The program that the SDK's user sent along, else the image's."""
+    """Returns the program that the user uploaded with the driver, else the image's."""
     if (HERE / "ringmaster").exists():
         return str(BROUGHT)
     found = shutil.which("ringmaster")
@@ -41,7 +42,8 @@ def launcher():
 
 
 def bring():
-    """Channels keep no file modes, and may lie where nothing can be executed."""
+    """Copies an uploaded launcher to a folder where it can run: channels keep no file modes, and
+    may be mounted where nothing can be executed."""
     if not (HERE / "ringmaster").exists():
         return
     BROUGHT.parent.mkdir(mode=0o755, exist_ok=True)
@@ -52,7 +54,7 @@ def bring():
 
 
 def warn_of_bash():
-    """A bash before 5.1 keeps a process of its own in front of the train script's."""
+    """Warns of a bash before 5.1, which stays the parent process of the train script."""
     try:
         first = Path(BASH).read_text(encoding="utf-8").strip()
     except OSError:
@@ -64,7 +66,8 @@ def warn_of_bash():
 
 
 def program(environment):
-    """The words of the user's program: flags as the SDK's own drivers make them."""
+    """Returns the command line of the user's program, with flags as the SDK's own drivers make
+    them."""
     from common.utils import hyperparameters_to_cli_args
 
     script = environment.get("SM_ENTRY_SCRIPT", "")
@@ -80,7 +83,7 @@ def program(environment):
 
 
 def settings(environment):
-    """What ringmaster is told by variables. What the user has set stays."""
+    """Returns the variables for ringmaster; what the user has set is kept."""
     told = dict(environment)
     config = json.loads(environment.get("SM_DISTRIBUTED_CONFIG") or "{}")
     if config.get("process_count_per_node") and not told.get("RINGMASTER_RANKS_PER_HOST"):

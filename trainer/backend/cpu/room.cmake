@@ -1,8 +1,8 @@
-# The CPU backend: oneDNN for convolutions and matrix products, loops of our own for the rest.
-# Without oneDNN the build goes on and the program has the backend `ref` alone.
+# The CPU backend: oneDNN for convolutions and matrix products, our own loops for the rest. Without
+# oneDNN the build continues, and the program only has the backend `ref`.
 #
-# The loops (loop_*.c in kernels/) are compiled once for each instruction set below and chosen when the
-# program starts, so that a build never depends on the machine that made it.
+# The loops (loop_*.c in kernels/) are compiled once for each instruction set below and chosen when
+# the program starts, so that a build never depends on the machine that made it.
 part(ONEDNN AUTO "the CPU backend on oneDNN 3")
 if(RINGMASTER_ONEDNN)
     find_package(OneDNN 3.0)
@@ -14,8 +14,9 @@ if(NOT RINGMASTER_HAVE_CPU)
     return()
 endif()
 
-# From the ground up: kernels; what all operators stand on; operators of dense layers, convolutions and
-# what detects, side by side, but that a norm behind a convolution is a norm; and the backend.
+# From the bottom up: kernels; the base of all operators; operators of dense layers, convolutions
+# and detection, which do not use each other, except that conv uses dense for a norm after a
+# convolution; and the backend.
 set(cpu_libraries OneDNN::OneDNN OpenMP::OpenMP_C m)
 file(GLOB cpu_loops CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_LIST_DIR}/kernels
     ${CMAKE_CURRENT_LIST_DIR}/kernels/loop_*.c)
@@ -33,34 +34,35 @@ room(trainer/backend/cpu/detect USES trainer/backend/cpu/base LINKS ${cpu_librar
 room(trainer/backend/cpu USES trainer/backend/cpu/base trainer/backend/cpu/dense
     trainer/backend/cpu/conv trainer/backend/cpu/detect LINKS ${cpu_libraries})
 target_compile_definitions(trainer_backend_cpu PUBLIC RINGMASTER_HAVE_CPU=1)
-# What these choose hangs on last bits: a*b+c is two roundings there, as in ref.
+# The choices of these depend on last bits: a*b+c is rounded twice, as in ref.
 foreach(exact detections mask_targets nms roi_align roi_table roi_targets rpn_select rpn_targets)
     set_property(SOURCE ${CMAKE_CURRENT_LIST_DIR}/detect/${exact}.c APPEND
         PROPERTY COMPILE_OPTIONS -ffp-contract=off $<$<NOT:$<CONFIG:Debug>>:-O3>)
 endforeach()
 
-# What a sanitizer's build cannot run on the machine that makes it is compiled without checks, which take
-# minutes: such a build stays where it was made.
+# A sanitizer's build only runs on the machine that made it. Loops that this machine cannot run are
+# compiled without checks, which would take minutes to compile.
 add_library(cpu_loops_unseen INTERFACE)
 target_compile_options(cpu_loops_unseen INTERFACE -fno-sanitize=all)
 file(STRINGS /proc/cpuinfo cpu_flags REGEX "^flags" LIMIT_COUNT 1)
 
-# Loops over f32 alone. Those of avx512bf16 would be the same code as those of avx512, and all others
-# of amx the same as those of avx512bf16: they are compiled once.
+# Loops over f32 only. Those of avx512bf16 would be the same code as those of avx512, and all other
+# loops of amx the same as those of avx512bf16: each is compiled once.
 set(cpu_loops_f32 conv_rows conv_rows_pack gemm gemm_weight tiles winograd4 winograd4_pack
     winograd4_product)
 list(TRANSFORM cpu_loops_f32 REPLACE "(.+)" "loop_\\1.c")
 
 # cpu_loop_variant(NAME FLAG [BF16 variant] [F32 variant] OPTIONS option...)
-#   FLAG     processors that can run it have this flag, as /proc/cpuinfo spells it; all have one
-#            that is empty
-#   BF16     the variant whose loops over bf16 it shares; default: its own
-#   F32      the variant whose loops over f32 alone it shares; default: its own
+#   FLAG     the flag in /proc/cpuinfo of processors that can run it; all can if it is empty
+#   BF16     the variant with which it shares the loops over bf16; default: its own
+#   F32      the variant with which it shares the loops over only f32; default: its own
 function(cpu_loop_variant NAME FLAG)
     cmake_parse_arguments(R "" "BF16;F32" "OPTIONS" ${ARGN})
     list(TRANSFORM cpu_loops PREPEND ${CMAKE_CURRENT_LIST_DIR}/kernels/ OUTPUT_VARIABLE sources)
-    list(TRANSFORM cpu_loops_conv PREPEND ${CMAKE_CURRENT_LIST_DIR}/kernels/conv/ OUTPUT_VARIABLE conv)
-    list(TRANSFORM cpu_loops_f32 PREPEND ${CMAKE_CURRENT_LIST_DIR}/kernels/conv/ OUTPUT_VARIABLE f32)
+    list(TRANSFORM cpu_loops_conv PREPEND ${CMAKE_CURRENT_LIST_DIR}/kernels/conv/
+        OUTPUT_VARIABLE conv)
+    list(TRANSFORM cpu_loops_f32 PREPEND ${CMAKE_CURRENT_LIST_DIR}/kernels/conv/
+        OUTPUT_VARIABLE f32)
     list(REMOVE_ITEM conv ${f32})
     if(R_BF16)
         set(sources ${CMAKE_CURRENT_LIST_DIR}/kernels/loop_table.c)
@@ -74,12 +76,13 @@ function(cpu_loop_variant NAME FLAG)
         set(R_F32 ${NAME})
     endif()
     add_library(cpu_loops_${NAME} OBJECT ${sources} ${conv} ${f32})
-    target_include_directories(cpu_loops_${NAME} PRIVATE ${ROOM_INCLUDES}/trainer_backend_cpu_kernels
+    target_include_directories(cpu_loops_${NAME} PRIVATE
+        ${ROOM_INCLUDES}/trainer_backend_cpu_kernels
         ${ROOM_INCLUDES}/trainer_backend_cpu_kernels_conv ${ROOM_INCLUDES}/trainer_math)
     target_compile_definitions(cpu_loops_${NAME} PRIVATE LOOP_VARIANT=${NAME} LOOP_BF16=${R_BF16}
         LOOP_F32=${R_F32})
-    # Loops may contract and reassociate nothing else: a*b+c in one rounding where there is FMA. With a
-    # sanitizer's checks in them a thorough compile takes minutes.
+    # The loops may contract a*b+c to one rounding where there is FMA, and reassociate nothing. With
+    # a sanitizer's checks, -O3 would take minutes to compile them.
     target_compile_options(cpu_loops_${NAME} PRIVATE $<IF:$<CONFIG:Debug>,-O1,-O3>
         -ffp-contract=fast
         ${R_OPTIONS})
@@ -87,10 +90,11 @@ function(cpu_loop_variant NAME FLAG)
     if(RINGMASTER_SANITIZE AND FLAG AND NOT "${cpu_flags} " MATCHES " ${FLAG} ")
         target_link_libraries(cpu_loops_${NAME} PRIVATE cpu_loops_unseen)
     endif()
-    # A third of the time is the intrinsics' header. ccache would take no object with a header that was
-    # compiled before.
+    # The header of intrinsics takes a third of the compile time. ccache does not cache objects with
+    # a precompiled header.
     if(NOT CMAKE_C_COMPILER_LAUNCHER)
-        target_precompile_headers(cpu_loops_${NAME} PRIVATE ${CMAKE_CURRENT_LIST_DIR}/kernels/vec.h)
+        target_precompile_headers(cpu_loops_${NAME} PRIVATE
+            ${CMAKE_CURRENT_LIST_DIR}/kernels/vec.h)
     endif()
     target_sources(trainer_backend_cpu_kernels PRIVATE $<TARGET_OBJECTS:cpu_loops_${NAME}>)
 endfunction()

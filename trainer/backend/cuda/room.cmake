@@ -1,4 +1,4 @@
-# The CUDA backend: host code in C, kernels in .cu. Left out where no toolkit is found; without
+# The CUDA backend: host code in C, kernels in .cu. It is left out if no toolkit is found; without
 # cuDNN it has no convolutions.
 part(CUDA OFF "the CUDA backend")
 if(RINGMASTER_CUDA)
@@ -15,8 +15,9 @@ set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
 enable_language(CUDA)
 
-# From the ground up: kernels and their launchers, which know no backend; what all steps stand on;
-# convolutions by cuDNN, and steps that are kernels of our own, side by side; and the backend.
+# From the bottom up: kernels and their launchers, which do not use a backend; the base of all
+# steps; convolutions by cuDNN and steps with our own kernels, which do not use each other; and the
+# backend.
 set(cuda_out no_cudnn.c)
 if(NOT RINGMASTER_HAVE_CUDNN)
     file(GLOB cuda_out CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_LIST_DIR}/dnn
@@ -37,14 +38,14 @@ room(trainer/backend/cuda USES common/* trainer/graph trainer/backend/cuda/kerne
 string(REPLACE ";" " " sm "${RINGMASTER_CUDA_ARCHITECTURES}")
 set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/base/architectures.c
     PROPERTIES COMPILE_DEFINITIONS "RINGMASTER_CUDA_SM=\"${sm}\"")
-# Which kinds of GPU there are reports on (bench/resnet_cuda.sh).
+# The kinds of GPU that have reports (bench/resnet_cuda.sh).
 file(GLOB results CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/bench/results
     ${CMAKE_SOURCE_DIR}/bench/results/*.md)
 string(REPLACE ";" ":" results "${results}")
 set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/probe_gpu.c
     PROPERTIES COMPILE_DEFINITIONS
     "RINGMASTER_CUDA_RESULTS=\"${results}\";RINGMASTER_CUDA_CONVS=$<BOOL:${RINGMASTER_HAVE_CUDNN}>")
-# Headers speak in cuDNN's descriptors and CUDA's streams, so tests see those too.
+# Headers use cuDNN's descriptors and CUDA's streams, so tests need both libraries as well.
 target_link_libraries(trainer_backend_cuda_kernels INTERFACE ringmaster_cuda)
 if(RINGMASTER_HAVE_CUDNN)
     target_link_libraries(trainer_backend_cuda_dnn PUBLIC ringmaster_cudnn)
@@ -52,7 +53,7 @@ endif()
 
 file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/kernels/*.cu
     ${CMAKE_CURRENT_LIST_DIR}/kernels/detect/*.cu)
-# What only compute capability 9.0 has instructions for, and is launched nowhere else.
+# These kernels use instructions of compute capability 9.0, and are only launched there.
 set(kernels_90a ${CMAKE_CURRENT_LIST_DIR}/kernels/conv_backward.cu)
 list(REMOVE_ITEM kernels ${kernels_90a})
 add_library(cuda_code STATIC ${kernels})
@@ -63,7 +64,7 @@ foreach(library cuda_code cuda_code_90a)
     target_compile_options(${library} PRIVATE
         $<$<COMPILE_LANGUAGE:CUDA>:-Xptxas=-v,-warn-spills;-Werror=all-warnings;-Xcompiler=-Wall,-Wextra>)
 endforeach()
-# A body that the host shares computes the same there: no contraction to fused multiply-adds.
+# Code shared with the host has to give the same results: no contraction to fused multiply-adds.
 foreach(exact optimizer detect/detections detect/mask detect/nms detect/proposals detect/roi_align
         detect/roi_targets detect/targets)
     set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/kernels/${exact}.cu
@@ -74,8 +75,8 @@ foreach(launching trainer_backend_cuda_base trainer_backend_cuda_dnn trainer_bac
     target_link_libraries(${launching} PRIVATE cuda_code cuda_code_90a)
 endforeach()
 
-# Registers, shared memory, stack and spills of every kernel, as the assembler reports them, and what
-# it must move: kernels.txt of the build folder.
+# kernels.txt in the build folder lists registers, shared memory, stack and spills of every kernel,
+# as the assembler reports them, and the bytes that the kernel must move.
 set(report ${CMAKE_SOURCE_DIR}/cmake/kernel_report.sh)
 set_target_properties(cuda_code cuda_code_90a PROPERTIES
     CUDA_COMPILER_LAUNCHER "sh;${report};compile;${CMAKE_BINARY_DIR}/kernels")
