@@ -1,10 +1,15 @@
-"""Checks the files for editors and services: the scripts that hooks, jobs and containers run exist,
-and the Makefile's help lists its targets."""
+"""Checks the files for editors and services: they are YAML, the scripts that hooks, jobs and
+containers run exist, and the Makefile's help lists its targets."""
 import json
 import re
 import subprocess
 import sys
 from pathlib import Path
+
+try:
+    import yaml
+except ImportError:
+    yaml = None
 
 TOP = Path(__file__).resolve().parents[2]
 found = []
@@ -41,6 +46,12 @@ for path in [".pre-commit-config.yaml", ".devcontainer/devcontainer.json",
                 say(path, f"{source} is not there")
     else:
         check_scripts(path)
+
+for path in [".pre-commit-config.yaml", *workflows] if yaml else []:
+    try:
+        yaml.safe_load(read(path))
+    except yaml.YAMLError as error:
+        say(path, f"no YAML: {error}")
 
 try:
     container = json.loads(read(".devcontainer/devcontainer.json"))

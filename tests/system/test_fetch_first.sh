@@ -9,8 +9,6 @@
     skip "this build fetches nothing: no libcurl, libarchive or Expat"
 
 settings="-e RINGMASTER_CHANNEL_TRAIN=first:///opt/ml/set -e RINGMASTER_READY_SECONDS=30"
-# This form splits names at blanks; the one below replaces it.
-look='cd /opt/ml/input/data/train/ && find . -type f | sort | xargs cksum | cksum'
 
 # begin HOSTS: makes a ring of so many hosts; the first one has a set of a large file, small ones
 # with odd names, and an empty one.

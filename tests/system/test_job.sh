@@ -48,9 +48,11 @@ translated_addresses_are_reported() {
     ring 2
     hosts start 1 -- train -- true
     hosts start 2 -p 'ip address add 10.77.0.99/24 dev eth0 &&
-        iptables -t nat -A POSTROUTING -p tcp --dport 7070 -j SNAT --to-source 10.77.0.99' -- train -- true
+        iptables -t nat -A POSTROUTING -p tcp --dport 7070 -j SNAT --to-source 10.77.0.99' -- \
+        train -- true
     all_well || return
-    check "the master says so" holds "$(hosts log 1)" 'algo-2 sends from 10.77.0.2 and arrives from 10.77.0.99'
+    check "the master says so" holds "$(hosts log 1)" \
+        'algo-2 sends from 10.77.0.2 and arrives from 10.77.0.99'
     check "a host of its own address is not told of" lacks "$(hosts log 1)" 'algo-1 sends from'
 }
 
@@ -63,12 +65,14 @@ translated_connections_end_the_job() {
     hosts start 1 -p "$masquerade" -- train -- "$share/probe_mpi" "$share" 1
     hosts start 2 -- train -- "$share/probe_mpi" "$share" 1
     all_end "$PATIENCE" 65 1 2 || return
-    all_name "algo-2 has the address 10.77.0.2, and its ranks' connections arrive from 10.77.0.98" 1 2
+    all_name "algo-2 has the address 10.77.0.2, and its ranks' connections arrive from 10.77.0.98" \
+        1 2
     ring 2
     hosts start 1 -p "$masquerade" -- ringmaster check
     hosts start 2 -- ringmaster check
     all_end "$PATIENCE" 0 1 2 || return
-    check "a check warns of it" holds "$(hosts log 1)" 'algo-2 sends from 10.77.0.2 and arrives from 10.77.0.98'
+    check "a check warns of it" holds "$(hosts log 1)" \
+        'algo-2 sends from 10.77.0.2 and arrives from 10.77.0.98'
     check "in a row" holds "$(hosts log 1)" 'addresses '
 }
 
@@ -89,15 +93,16 @@ two_ranks_a_host() {
 frameworks_find_their_ranks() {
     ring 3
     for host in $everyone; do
-        echo '{"sagemaker_mpi_num_of_processes_per_host": "2"}' >"$(config "$host")/hyperparameters.json"
+        echo '{"sagemaker_mpi_num_of_processes_per_host": "2"}' \
+            >"$(config "$host")/hyperparameters.json"
     done
     start_all -e NODE_RANK=7 -- train -- sh -c '
         for node in "$NODE_RANK" "$GROUP_RANK"; do
             [ $((node * LOCAL_WORLD_SIZE + LOCAL_RANK)) = "$RANK" ] || exit 9
         done
         [ $((GROUP_WORLD_SIZE * LOCAL_WORLD_SIZE)) = "$WORLD_SIZE" ] || exit 10
-        echo "$ROLE_NAME $ROLE_RANK of $ROLE_WORLD_SIZE in $TORCHELASTIC_RUN_ID, start $TORCHELASTIC_RESTART_COUNT," \
-            "$OMP_NUM_THREADS threads of $(nproc)"'
+        echo "$ROLE_NAME $ROLE_RANK of $ROLE_WORLD_SIZE in $TORCHELASTIC_RUN_ID," \
+            "start $TORCHELASTIC_RESTART_COUNT, $OMP_NUM_THREADS threads of $(nproc)"'
     all_well || return
     threads=$(($(nproc) / 2))
     [ "$threads" -gt 0 ] || threads=1
@@ -127,7 +132,8 @@ a_rank_that_is_left_out_is_named() {
     all_name 'algo-2 rank 1: no progress within its limit' $everyone
     all_name 'it waits elsewhere than all others; its threads: pid ' $everyone
     all_name 'algo-1 rank 0: pid ' $everyone
-    check "and in the log" holds "$(hosts log 1)" 'algo-2 rank 1 waits elsewhere than all others: was it left out of a collective?'
+    check "and in the log" holds "$(hosts log 1)" \
+        'algo-2 rank 1 waits elsewhere than all others: was it left out of a collective?'
 }
 
 # `docker kill --signal` or a scheduler sends a signal to one container: only its ranks get it.
@@ -137,7 +143,9 @@ a_users_signal_stays_on_its_host() {
         trap "echo heard one" USR1
         echo ready
         until [ -e "$TEST_SHARE/enough" ]; do sleep 0.1; done'
-    for host in $everyone; do check "host $host runs" wait_for "$PATIENCE" says "$host" '] ready' || return; done
+    for host in $everyone; do
+        check "host $host runs" wait_for "$PATIENCE" says "$host" '] ready' || return
+    done
     kill -s USR1 "$(hosts pid 2)"
     check "rank 1 hears it" wait_for "$PATIENCE" says 2 'rank 1] heard one'
     : >"$share/enough"
@@ -153,14 +161,18 @@ a_users_signal_to_all_processes_ends_nothing() {
         trap "echo heard one" USR1 USR2 ALRM QUIT CONT
         echo ready
         until [ -e "$TEST_SHARE/enough" ]; do sleep 0.1; done'
-    for host in $everyone; do check "host $host runs" wait_for "$PATIENCE" says "$host" '] ready' || return; done
+    for host in $everyone; do
+        check "host $host runs" wait_for "$PATIENCE" says "$host" '] ready' || return
+    done
     for signal in USR1 USR2 ALRM QUIT CONT; do
         for host in $everyone; do
             # shellcheck disable=SC2046  # process numbers; a short-lived one may be gone
             kill -s "$signal" $(hosts pids "$host") 2>/dev/null || :
         done
     done
-    for host in $everyone; do check "the rank on host $host hears it" wait_for "$PATIENCE" says "$host" 'heard one'; done
+    for host in $everyone; do
+        check "the rank on host $host hears it" wait_for "$PATIENCE" says "$host" 'heard one'
+    done
     : >"$share/enough"
     all_well
 }
@@ -193,7 +205,8 @@ ringtrain_is_named_as_the_program() {
     [ -x "$RINGMASTER_BIN/ringtrain" ] || [ "$DRIVER" = docker ] ||
         { skip_case "ringtrain is not built"; return; }
     ring 3
-    start_all -- train -- ringtrain train --data synthetic --model resnet20 --batch-size 8 --steps 3 --report-every 1
+    start_all -- train -- ringtrain train --data synthetic --model resnet20 --batch-size 8 \
+        --steps 3 --report-every 1
     all_end 120 0 $everyone || return
     check "rank 0 reports" holds "$(hosts log 1)" '[algo-1 rank 0] train step=3 '
     check "no other rank reports" lacks "$(hosts log 2)$(hosts log 3)" 'train step='
@@ -209,8 +222,8 @@ lines_stay_whole_and_valid() {
     for host in $everyone; do
         log=$(hosts log "$host")
         check "host $host prints valid UTF-8" utf8 "$host"
-        check "host $host keeps all lines" equal \
-            "$(echo "$log" | grep -c "^\[algo-$host rank $((host - 1))\] line [0-9]* of two thousand")" 2000
+        check "host $host keeps all lines" equal "$(echo "$log" |
+            grep -c "^\[algo-$host rank $((host - 1))\] line [0-9]* of two thousand")" 2000
         check "host $host keeps a long line" equal "$(echo "$log" | grep -c 'x\{30000\}$')" 1
         check "host $host keeps a last line without end" holds "$log" '] no end'
     done
@@ -241,11 +254,13 @@ once_per_host() {
     ring 2
     put hyperparameters.json '{"sagemaker_mpi_num_of_processes_per_host": "4"}'
     start_all -e RINGMASTER_RESTARTS=1 -- train --once-per-host -- sh -c '
-        echo "place $SM_CURRENT_HOST $RANK/$WORLD_SIZE $LOCAL_RANK/$LOCAL_WORLD_SIZE ${CUDA_VISIBLE_DEVICES-all} $SM_NUM_GPUS"
+        echo "place $SM_CURRENT_HOST $RANK/$WORLD_SIZE $LOCAL_RANK/$LOCAL_WORLD_SIZE" \
+            "${CUDA_VISIBLE_DEVICES-all} $SM_NUM_GPUS"
         [ "$RANK$RINGMASTER_ATTEMPT" != 11 ] || kill -s KILL $$'
     all_end 60 0 1 2 || return
     gpus=$(find /dev -maxdepth 1 -name 'nvidia[0-9]*' | wc -l)
-    check "host 1 runs one, with all devices" equal "$(hosts log 1 | grep -c "place algo-1 0/2 0/1 all $gpus")" 2
+    check "host 1 runs one, with all devices" equal \
+        "$(hosts log 1 | grep -c "place algo-1 0/2 0/1 all $gpus")" 2
     check "host 2 too" equal "$(hosts log 2 | grep -c "place algo-2 1/2 0/1 all $gpus")" 2
     check "and there are no others" equal "$(hosts log 2 | grep -c 'place')" 2
     ring 2
@@ -270,7 +285,8 @@ one_host_alone() {
     start_all -- train -- sh -c 'echo "alone $RANK of $WORLD_SIZE"'
     all_well || return
     check "it is rank 0 of 1" holds "$(hosts log 1)" 'alone 0 of 1'
-    check "which is told" holds "$(hosts log 1)" 'this host is a job of its own: neither RINGMASTER_HOSTS nor a platform names others'
+    check "which is told" holds "$(hosts log 1)" \
+        'this host is a job of its own: neither RINGMASTER_HOSTS nor a platform names others'
 }
 
 # A small job has a heartbeat every half second. While ranks rest, only that wakes a worker's first
@@ -285,9 +301,11 @@ sleep_between_heartbeats() {
     master=$(wakes 1) worker=$(wakes 2) from=$(now_ms)
     sleep 6
     master=$(($(wakes 1) - master)) worker=$(($(wakes 2) - worker)) took=$(($(now_ms) - from))
-    echo "  in $took ms the first host's first process wakes $master times, a worker's $worker times"
+    echo \
+        "  in $took ms the first host's first process wakes $master times, a worker's $worker times"
     beats=$((took / 500 + 1))
-    check "a worker wakes twelve times in 6 s, or it is another time by then" at_most "$worker" "$beats"
+    check "a worker wakes twelve times in 6 s, or it is another time by then" at_most "$worker" \
+        "$beats"
     # The kernel also counts waits for memory or for a lock, which happen on a busy machine.
     check "the first host wakes twice as often" at_most "$master" $((2 * beats + 4))
     : >"$share/enough"
@@ -302,8 +320,8 @@ first_processes_that_may_be_followed_sleep_as_well() {
     ring 2
     mkdir "$share/checkpoints"
     chmod 1777 "$share/checkpoints"
-    sleep_between_heartbeats -e RINGMASTER_RESTARTS=1 -e RINGMASTER_SHRINK=1 -e RINGMASTER_FAILOVER=1 \
-        -e "RINGMASTER_CHECKPOINTS=file://$share/checkpoints"
+    sleep_between_heartbeats -e RINGMASTER_RESTARTS=1 -e RINGMASTER_SHRINK=1 \
+        -e RINGMASTER_FAILOVER=1 -e "RINGMASTER_CHECKPOINTS=file://$share/checkpoints"
 }
 
 # Nothing wakes it before a silence has lasted long, or at all with RINGMASTER_STALL_SECONDS=0. Once
@@ -323,7 +341,8 @@ a_first_process_alone_sleeps() {
         : >"$share/show"
         sleep 6
         shown=$(($(wakes 1) - alone - silent))
-        echo "  a first process alone wakes $silent times in 20 s, $shown in 6 s of progress, with $stall s of stall"
+        echo "  a first process alone wakes $silent times in 20 s," \
+        "$shown in 6 s of progress, with $stall s of stall"
         check "nothing wakes it" at_most "$silent" 0
         check "progress does, or not" equal "$((shown > 0))" $((stall > 0))
         check "and it looks once by then" at_most "$shown" 2
@@ -343,8 +362,8 @@ hosts_named_by_a_variable() {
     ring 3
     for host in $everyone; do rm "$(hosts opt "$host")"/input/config/*; done
     for host in $everyone; do
-        hosts start "$host" -e RINGMASTER_HOSTS=algo-1:2,algo-2,algo-3 -e "RINGMASTER_HOST=algo-$host" \
-            -- train -- sh -c 'echo "rank $RANK of $WORLD_SIZE"'
+        hosts start "$host" -e RINGMASTER_HOSTS=algo-1:2,algo-2,algo-3 \
+            -e "RINGMASTER_HOST=algo-$host" -- train -- sh -c 'echo "rank $RANK of $WORLD_SIZE"'
     done
     all_well || return
     check "algo-1 has two slots" holds "$(hosts log 1)" '[algo-1 rank 1] rank 1 of 4'
@@ -355,10 +374,12 @@ ranks_share_memory_where_there_is_room() {
     ring 2
     cp "$RINGMASTER_BIN/probe_mpi" "$share/"
     for host in $everyone; do
-        echo '{"sagemaker_mpi_num_of_processes_per_host": "2"}' >"$(config "$host")/hyperparameters.json"
+        echo '{"sagemaker_mpi_num_of_processes_per_host": "2"}' \
+            >"$(config "$host")/hyperparameters.json"
     done
     hosts start 1 -- train -- "$share/probe_mpi" "$share" 1
-    hosts start 2 -p 'mount -t tmpfs -o size=1m,mode=1777 tmpfs /dev/shm' -- train -- "$share/probe_mpi" "$share" 1
+    hosts start 2 -p 'mount -t tmpfs -o size=1m,mode=1777 tmpfs /dev/shm' -- train -- \
+        "$share/probe_mpi" "$share" 1
     all_well || return
     check "all four have met" holds "$(hosts log 2)" '[algo-2 rank 3] rank 3 of 4 has joined'
     check "the second host says what it does" holds "$(hosts log 2)" \
@@ -371,7 +392,8 @@ hosts_are_checked() {
     ring 3
     start_all -- ringmaster check
     all_well || return
-    for row in 'ok       host       all 3 hosts: joined' "ok       cores      all 3 hosts: $(nproc) for 1 rank" \
+    for row in 'ok       host       all 3 hosts: joined' \
+        "ok       cores      all 3 hosts: $(nproc) for 1 rank" \
         'ok       reach      all 3 hosts: 6 connections' 'ok       bandwidth  all 3 hosts: '; do
         check "there is a row '$row'" holds "$(hosts log 1)" "$row"
     done
@@ -379,96 +401,24 @@ hosts_are_checked() {
     check "no rank was started" lacks "$(hosts log 1)$(hosts log 2)" ' rank '
 }
 
-# More hosts try all connections at once.
-many_hosts_are_checked() {
-    for many in 8 16; do
-        ring "$many"
-        start_all -- ringmaster check
-        all_well || return
-        check "all connections are tried" holds "$(hosts log 1)" "ok       reach      all $many hosts: $((many * (many - 1))) connections"
-    done
-}
-
-# One of many hosts has joined and then hangs. The check ends within five seconds however many hosts
-# there are, and the others leave then; the first host waits one second more for the one that hangs.
-a_silent_host_holds_no_check_up() {
-    ring 16
-    for host in $(seq 1 15); do hosts start "$host" -- ringmaster check; done
-    check "all but one are there" wait_for 30 says 1 'is here, 15 of 16' || return
-    hosts freeze 2
-    fault_begins
-    hosts start 16 -- ringmaster check
-    others=$(seq -s ' ' 3 16)
-    # shellcheck disable=SC2086  # numbers
-    all_end 30 69 1 $others || return
-    # shellcheck disable=SC2086  # numbers
-    within 5000 $others
-    in_time "the first host is out" $(($(last_ended 1) - fault_at)) 6000
-    check "it is named" holds "$(hosts log 1)" 'bad      host       algo-2: it did not report its findings in time'
-    check "the others are told of" holds "$(hosts log 1)" 'ok       reach      all 16 hosts: 210 connections'
-    hosts thaw 2
-    all_end 30 69 2
-}
-
-# One check reports all faults at once: a firewall, another command, and a small /dev/shm.
-all_that_is_wrong_is_told_at_once() {
-    ring 3
-    hosts start 1 -- ringmaster check --json
-    hosts start 2 -p 'iptables -A OUTPUT -d 10.77.0.3 -p tcp --dport 7086 -j DROP &&
-        mount -t tmpfs -o size=1m,mode=1777 tmpfs /dev/shm' -- ringmaster check -- sh other
-    fault_begins
-    hosts start 3 -- ringmaster check
-    all_end 30 65 $everyone || return
-    within 5000 $everyone
-    found=$(hosts log 1 | sed -n '/^{"hosts"/,/^\],"bad"/p' | python3 -c '
-import json, sys
-for row in json.load(sys.stdin)["rows"]:
-    if row["status"] != "ok":
-        print(row["status"], row["item"], ",".join(row["hosts"]), row["code"])')
-    check "three rows, and no other" equal "$found" "bad job algo-2 65
-warning shared algo-2 0
-bad reach algo-2,algo-3 69"
-}
-
-# The other build has the same version and the same key.
-another_build_is_told_of() {
-    id=$("$RINGMASTER_BIN/ringmaster" version --all | sed -n 's/^build *\(.\{12\}\).*/\1/p')
-    for words in 'ringmaster check' train; do
-        ring 2
-        python3 - "$RINGMASTER_BIN/ringmaster" "$share/ringmaster" <<END
-import sys
-program = open(sys.argv[1], "rb").read()
-at = program.index(b"\4\0\0\0\x14\0\0\0\3\0\0\0GNU\0") + 16
-open(sys.argv[2], "wb").write(program[:at] + bytes(20) + program[at + 20:])
-END
-        chmod 755 "$share/ringmaster"
-        # shellcheck disable=SC2086  # words
-        hosts start 1 -- $words -- true
-        hosts start 2 -- "$share/ringmaster" "${words#ringmaster }" -- true
-        all_end 30 65 $everyone || return
-        [ "$words" != train ] || all_name \
-            "it runs build 000000000000 of ringmaster, the master build $id: another image" $everyone
-        [ "$words" = train ] || check "the row has both" grep -Eq \
-            "bad +build +algo-2: .* build 000000000000, .*the master's, build $id:" <<END
-$(hosts log 1 | tr '\n' ' ')
-END
-    done
-}
-
 # Makes a host's /dev and /sys show a RoCE device with the job's interface. There is no such device,
 # so Open MPI, which is told to use UCX, must fall back to TCP, and ranks meet.
 roce='dev=/tmp/dev sys=/tmp/sys/infiniband/mlx5_0
-    mkdir -p $dev/infiniband $dev/shm $dev/pts $sys/ports/1 $sys/device/net/eth0 /tmp/sys/infiniband_verbs/uverbs0
+    mkdir -p $dev/infiniband $dev/shm $dev/pts $sys/ports/1 $sys/device/net/eth0 \
+        /tmp/sys/infiniband_verbs/uverbs0
     ln -s ../../../bus/pci/drivers/mlx5_core $sys/device/driver
     echo mlx5_0 >/tmp/sys/infiniband_verbs/uverbs0/ibdev
     echo Ethernet >$sys/ports/1/link_layer
     echo "4: ACTIVE" >$sys/ports/1/state
     echo 0 >$sys/device/net/eth0/dev_port
     : >$dev/infiniband/uverbs0
-    for node in null zero full random urandom tty; do : >$dev/$node && mount --bind /dev/$node $dev/$node; done
+    for node in null zero full random urandom tty; do
+        : >$dev/$node && mount --bind /dev/$node $dev/$node
+    done
     for folder in shm pts; do mount --bind /dev/$folder $dev/$folder; done
     ln -s /proc/self/fd $dev/fd && ln -s pts/ptmx $dev/ptmx
-    mount --rbind $dev /dev && mkdir /tmp/sys/net && mount --bind /sys/class/net /tmp/sys/net && mount --bind /tmp/sys /sys/class'
+    mount --rbind $dev /dev && mkdir /tmp/sys/net && mount --bind /sys/class/net /tmp/sys/net &&
+        mount --bind /tmp/sys /sys/class'
 ranks_talk_by_ucx_where_all_hosts_can() {
     program='echo "ucx $OMPI_MCA_pml $UCX_NET_DEVICES" && exec "$0" "$1" 1'
     for last in "$roce" :; do
@@ -479,26 +429,37 @@ ranks_talk_by_ucx_where_all_hosts_can() {
         all_end 60 0 $everyone || return
         check "rank 1 has joined" holds "$(hosts log 2)" 'rank 1 of 2 has joined'
         if [ "$last" = : ]; then
-            check "it is told" holds "$(hosts log 1)" '1 of 2 hosts have an InfiniBand or RoCE device'
+            check "it is told" holds "$(hosts log 1)" \
+                '1 of 2 hosts have an InfiniBand or RoCE device'
             check "ranks talk by TCP" holds "$(hosts log 1)" 'ucx ob1 mlx5_0:1'
             check "the other one has no device" holds "$(hosts log 2)" 'ucx ob1 eth0'
         else
-            check "it is told" holds "$(hosts log 1)" 'every host has an InfiniBand or RoCE device of a driver mlx*: Open MPI chooses UCX'
+            check "it is told" holds "$(hosts log 1)" \
+                'every host has an InfiniBand or RoCE device of a driver mlx*: Open MPI chooses UCX'
             every_log_has 'ucx ^cm mlx5_0:1'
         fi
     done
     ring 2
-    put hyperparameters.json '{"sagemaker_mpi_custom_mpi_options": "--mca pml ob1 -x UCX_NET_DEVICES=mlx5_9:1"}'
+    put hyperparameters.json \
+        '{"sagemaker_mpi_custom_mpi_options": "--mca pml ob1 -x UCX_NET_DEVICES=mlx5_9:1"}'
     start_all -p "$roce" -- train -- sh -c 'echo "ucx $OMPI_MCA_pml $UCX_NET_DEVICES"'
     all_end 60 0 $everyone || return
     every_log_has 'ucx ob1 mlx5_9:1'
     check "nothing is chosen for who chooses" lacks "$(hosts log 1)" 'chooses UCX'
 }
 
-CASES=${CASES:-every_rank_knows_its_place two_ranks_a_host frameworks_find_their_ranks a_job_that_hangs_at_once_is_ended a_rank_that_is_left_out_is_named ranks_meet_by_mpi ringtrain_trains ringtrain_is_named_as_the_program
+CASES=${CASES:-every_rank_knows_its_place two_ranks_a_host frameworks_find_their_ranks
+    a_job_that_hangs_at_once_is_ended a_rank_that_is_left_out_is_named ranks_meet_by_mpi
+    ringtrain_trains ringtrain_is_named_as_the_program
     lines_stay_whole_and_valid the_master_prints_all_if_asked ten_jobs_of_one_instant
     once_per_host one_network_for_all_libraries one_host_alone
-    $([ "$DRIVER" = docker ] || echo first_processes_sleep_between_heartbeats a_first_process_alone_sleeps first_processes_that_may_be_followed_sleep_as_well) a_umask_against_the_owner_is_not_kept hosts_named_by_a_variable hosts_are_checked
-    $([ "$DRIVER" = docker ] || echo a_users_signal_stays_on_its_host a_users_signal_to_all_processes_ends_nothing all_that_is_wrong_is_told_at_once many_hosts_are_checked a_silent_host_holds_no_check_up another_build_is_told_of ranks_talk_by_ucx_where_all_hosts_can translated_addresses_are_reported translated_connections_end_the_job ranks_share_memory_where_there_is_room)}
+    $([ "$DRIVER" = docker ] ||
+        echo first_processes_sleep_between_heartbeats a_first_process_alone_sleeps \
+            first_processes_that_may_be_followed_sleep_as_well)
+    a_umask_against_the_owner_is_not_kept hosts_named_by_a_variable hosts_are_checked
+    $([ "$DRIVER" = docker ] ||
+        echo a_users_signal_stays_on_its_host a_users_signal_to_all_processes_ends_nothing \
+            ranks_talk_by_ucx_where_all_hosts_can translated_addresses_are_reported \
+            translated_connections_end_the_job ranks_share_memory_where_there_is_room)}
 run_cases
 finish
