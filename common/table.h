@@ -18,8 +18,11 @@
 
 /* The same for COUNT rows that a pointer leads to. */
 #define TABLE_FIND_IN(rows, count, member, name)                                                   \
-    table_find((rows), (count), sizeof(*(rows)),                                                   \
-               _Generic((rows)->member, const char *: offsetof(__typeof__(*(rows)), member)), (name))
+    table_find((rows), (count), sizeof(*(rows)), TABLE_STRING_AT(rows, member), (name))
+
+/* The offset of a row's MEMBER, which is a string. */
+#define TABLE_STRING_AT(rows, member)                                                              \
+    _Generic((rows)->member, const char * : offsetof(__typeof__(*(rows)), member))
 
 /* The index of WORD in WORDS, an array of strings; TABLE_COUNT(words): it is not there. */
 #define TABLE_INDEX(words, word) table_index((words), TABLE_COUNT(words), (word))

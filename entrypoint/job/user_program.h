@@ -40,7 +40,7 @@ struct user_program {
     struct argv user_args;   /* what follows the program's name, for SM_USER_ARGS */
     bool is_trainer;         /* `train FLAGS` that runs ringtrain, whose ranks report progress */
     bool needs_no_mpi;       /* the program is ringtrain, named either way, and is not told to use
-                                MPI: its ranks find each other over TCP where no mpirun starts them */
+                                MPI: without mpirun its ranks find each other over TCP */
 };
 
 void user_program_done(struct user_program *p);

@@ -16,21 +16,36 @@ PATTERNS = [
 LIMITS = {  # per thousand words of comments and messages, in the order of PATTERNS
     ("common", "entrypoint"): (0.05, 0.14, 0.02),
     ("trainer",): (0.05, 0.03, 0.03),
+    ("tests", "bench", "docker", "examples", "cmake", ".ci"): (0.05, 0.05, 0.05),
 }
+STRINGS_OF = ("common", "entrypoint", "trainer")
 TEXT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.S)
 
 
+SCRIPT_COMMENT = re.compile(r"(?:^[ \t]*#(?!!)[^\n]*\n)+", re.M)
+
+
+def comments(path):
+    """Yields line and words of each comment of PATH, and of each string of the product's sources."""
+    source = path.read_text(encoding="utf-8")
+    if path.suffix in (".c", ".h", ".cu", ".cuh", ".def"):
+        pattern, edge = TEXT, r"\s*\n\s*\*?\s*"
+        strings = path.relative_to(TOP).parts[0] in STRINGS_OF
+    else:
+        pattern, edge, strings = SCRIPT_COMMENT, r"\s*\n\s*#?\s*", False
+    for match in pattern.finditer(source):
+        if strings or not match.group(0).startswith('"'):
+            text = re.sub(edge, " ", match.group(0).strip('"/*# \t\n'))
+            yield source.count("\n", 0, match.start()) + 1, text
+
+
 def texts(folders):
-    """Yields the place and the text of each comment and string in FOLDERS."""
+    """Yields the place and the words of each comment and string in FOLDERS."""
     for folder in folders:
         for path in sorted((TOP / folder).rglob("*")):
-            if path.suffix not in (".c", ".h", ".cu", ".cuh", ".def"):
-                continue
-            source = path.read_text(encoding="utf-8")
-            for match in TEXT.finditer(source):
-                line = source.count("\n", 0, match.start()) + 1
-                text = re.sub(r"\s*\n\s*\*?\s*", " ", match.group(0).strip('"/* \n'))
-                yield f"{path.relative_to(TOP)}:{line}", text
+            if path.suffix in (".c", ".h", ".cu", ".cuh", ".def", ".sh", ".py", ".cmake"):
+                for line, text in comments(path):
+                    yield f"{path.relative_to(TOP)}:{line}", text
 
 
 def check(folders, limits):

@@ -68,7 +68,8 @@ for one in found["sizes"] + [pair["latency"], pair["transfer"]]:
     assert one["wrong"] == 0 and one["ranks"] == 2 and one["microseconds"] > 0, one
     bus = one["bytes"] / (one["microseconds"] / 1e6) * 2 * (2 - 1) / 2
     assert abs(bus / one["bus_bytes_per_second"] - 1) < 1e-6, one
-assert [one["bytes"] for one in found["sizes"]][:3] == [8, 1024, 32768], found["sizes"]' 2>&1 | tail -n 1)
+assert [one["bytes"] for one in found["sizes"]][:3] == [8, 1024, 32768], found["sizes"]' 2>&1 |
+        tail -n 1)
     check "the findings are one value, and right" equal "$fault" ''
 }
 

@@ -12,7 +12,8 @@ unset RINGMASTER_BIN
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 # The log has the fifth step some seconds before the last one, so a rank can be killed in between.
-export MASKRCNN_FLAGS="--recipe shapes --steps 24 --checkpoint-every 3 --report-every 1 --eval-every 0 --validation none"
+MASKRCNN_FLAGS="--recipe shapes --steps 24 --checkpoint-every 3 --report-every 1"
+export MASKRCNN_FLAGS="$MASKRCNN_FLAGS --eval-every 0 --validation none"
 
 # run [NAME=VALUE]: runs the example and prints the checksum of its weights.
 run() {

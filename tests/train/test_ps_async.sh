@@ -63,7 +63,8 @@ all_end 0 0 1
 # shellcheck disable=SC2086
 begin 4 apart --steps 140 --lr 0.2 $still --strategy ps-async --servers 2 --checkpoint-every 50
 all_end 0 0 1 2 3
-echo "  $(losses "$work/apart.0" | sed -n '1s/.* //p') at first; at the end allreduce $(loss together), ps-async $(loss apart)"
+echo "  $(losses "$work/apart.0" | sed -n '1s/.* //p') at first; at the end allreduce" \
+    "$(loss together), ps-async $(loss apart)"
 awk -v a="$(loss together)" -v b="$(loss apart)" \
     'BEGIN { exit !(a < 0.7 && b < 0.9 && b < a + 0.4) }' || fail "it does not come as far"
 
