@@ -35,7 +35,7 @@ static int64_t sum(int64_t late) {
 static int64_t longest(void) {
     int64_t late = 0;
     while (!over) {
-        int64_t now = lag_turn(10 * LAG_REST);
+        int64_t now = lag_turn(25 * LAG_REST);
         if (now > late)
             late = now;
     }
