@@ -37,22 +37,15 @@ static void fire_due(struct loop *l) {
     }
 }
 
-/* A timer this late means that the process was paused: input that has arrived meanwhile is older
- * than the timer and is handled first. */
-static const int64_t stood_still = CLOCK_SECOND / 2;
-/* Limit of that, so that a peer that sends without end cannot delay timers longer. */
+/* How long input may delay a timer that is due. Without a limit, a peer that sends without end
+ * would delay it for ever. */
 static const int64_t catching_up_most = CLOCK_SECOND / 5;
-
-static bool is_overdue(const struct loop *l, int64_t now) {
-    const struct timer *t = find_due(l, now);
-    return t != NULL && now - t->deadline > stood_still;
-}
 
 /* Returns true to read more input before timers fire, because a deadline does not apply to data
  * that has already arrived. *BEHIND is when that began, 0: it has not. */
 static bool catches_up(const struct loop *l, bool more, int64_t *behind) {
     const int64_t now = clock_now();
-    if (!more || !is_overdue(l, now)) {
+    if (!more || find_due(l, now) == NULL) {
         *behind = 0;
         return false;
     }

@@ -7,8 +7,8 @@
  * loop_cancel) before that memory is freed. One event is taken from the kernel at a time, so a
  * callback may remove and free anything, including itself. Deadlines are points of clock_now().
  *
- * After the process has stood still, as in a paused container, unread input is handled before
- * overdue timers fire, so that whatever arrived in time counts as in time. */
+ * Input that can be read is handled before timers that are due, for at most 0.2 s: after a pause of
+ * the process, as in a paused container, what has arrived in time counts as in time. */
 #ifndef ENTRYPOINT_OS_LOOP_H
 #define ENTRYPOINT_OS_LOOP_H
 
