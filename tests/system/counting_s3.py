@@ -1,6 +1,7 @@
-"""A server that knows as much of S3 as a download asks for, and notes which objects it has been asked for:
-counting_s3.py ADDRESS PORT NOTES. In each bucket lie set/00 to set/11, tree/deep/file and code.tar.gz, which runs; NOTES gets a
-line for each object that begins to be sent."""
+"""counting_s3.py ADDRESS PORT NOTES: a server with as much of S3 as a download needs.
+
+It records which objects are fetched: NOTES gets a line when it begins to send one. Each bucket has
+set/00 to set/11, tree/deep/file and code.tar.gz, which contains a program."""
 import hashlib
 import io
 import sys
@@ -32,7 +33,8 @@ def listing(prefix):
         f"<Contents><Key>{key}</Key><Size>{len(body)}</Size><ETag>&quot;{etag(body)}&quot;</ETag>"
         "<LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents>"
         for key, body in sorted(OBJECTS.items()) if key.startswith(prefix))
-    return f"<ListBucketResult><IsTruncated>false</IsTruncated>{entries}</ListBucketResult>".encode()
+    return (f"<ListBucketResult><IsTruncated>false</IsTruncated>{entries}"
+            "</ListBucketResult>").encode()
 
 
 class Counting(BaseHTTPRequestHandler):
@@ -45,7 +47,8 @@ class Counting(BaseHTTPRequestHandler):
         path, _, query = self.path.partition("?")
         key = path.lstrip("/").partition("/")[2]
         if "list-type" in query:
-            body = listing(dict(pair.split("=") for pair in query.split("&"))["prefix"].replace("%2F", "/"))
+            body = listing(dict(pair.split("=") for pair in query.split("&"))["prefix"]
+                           .replace("%2F", "/"))
         else:
             body = OBJECTS[key]
             with LOCK:
@@ -56,7 +59,7 @@ class Counting(BaseHTTPRequestHandler):
         self.end_headers()
         try:
             self.wfile.write(body)
-        except ConnectionError:  # whoever asked has left
+        except ConnectionError:  # the client has disconnected
             self.close_connection = True
 
 

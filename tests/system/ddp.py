@@ -1,4 +1,4 @@
-"""A script for torch.distributed that knows nothing but env://, with what its requirements.txt asks for."""
+"""A script for torch.distributed that uses only env://, and a package of its requirements.txt."""
 import argparse
 
 import torch.distributed as dist

@@ -1,7 +1,7 @@
-"""What ranks of torch learn together, and how each of them knows that they did.
+"""Training with several ranks of PyTorch, which each rank compares with training in one process.
 
-Each rank learns from numbers of its own; DistributedDataParallel averages what they learn over Gloo. The weights at
-the end are those of one process that has seen all the numbers, and every rank says so."""
+Each rank has its own data; DistributedDataParallel averages the gradients over Gloo. At the end
+every rank checks that the weights are those of one process that has trained on all the data."""
 import sys
 
 import torch
@@ -17,7 +17,8 @@ def data_of(rank):
 
 def model():
     torch.manual_seed(0)
-    return torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1)).double()
+    return torch.nn.Sequential(
+        torch.nn.Linear(8, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1)).double()
 
 
 def learn(net, steps, parts):
@@ -30,7 +31,7 @@ def learn(net, steps, parts):
 
 
 def learn_from_all(steps):
-    """In a group of processes that is there: STEPS is what is gone through, step by step."""
+    """Trains and compares, in the process group that is initialised. STEPS is iterated once."""
     rank, size = dist.get_rank(), dist.get_world_size()
     ours, alone = DistributedDataParallel(model()), model()
     learn(ours, steps, [data_of(rank)])

@@ -1,8 +1,9 @@
-# An image of ours with packages of Debian's in it, as users derive theirs. Sourced; an engine answers.
+# Derives an image with Debian packages from Ringmaster's, as users derive theirs. Sourced; it needs
+# an engine.
 # shellcheck shell=sh disable=SC2154
 
-# derived NAME PACKAGE...: made anew where ours or the packages are others than last time. 77: there is no way to
-# Debian's packages.
+# derived NAME PACKAGE...: makes that image, again if Ringmaster's image or the packages have
+# changed. It returns 77 if Debian's packages cannot be fetched.
 derived() {
     made=$1
     shift
@@ -10,7 +11,8 @@ derived() {
     log=$top/.cache/${made%%:*}.log
     # shellcheck disable=SC2016  # the image's shell
     printf 'FROM %s\nRUN apt-get update -qq -o APT::Update::Error-Mode=any || exit 77; %s %s\n' \
-        "${RINGMASTER_IMAGE:-ringmaster:latest}" 'apt-get install -y -qq --no-install-recommends' "$*" |
+        "${RINGMASTER_IMAGE:-ringmaster:latest}" \
+        'apt-get install -y -qq --no-install-recommends' "$*" |
         docker build --network host --tag "$made" - >"$log" 2>&1 && return
     ! grep -q 'code: 77' "$log" || { echo "skipped: no way to Debian's packages"; return 77; }
     tail -n 20 "$log"

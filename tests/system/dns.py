@@ -1,8 +1,8 @@
 """A name server for tests: python3 dns.py ADDRESS NAME=ADDRESS...
 
-It answers A questions of these names and of no other, over UDP and TCP on port 53. Over UDP every
-answer is marked as cut short, so that who asks has to come again over TCP, as with the many addresses of
-a headless service."""
+It answers A queries for these names and no others, over UDP and TCP on port 53. Over UDP every
+answer is marked as truncated, so that clients must retry over TCP, as with the many addresses of a
+headless service."""
 import socket
 import struct
 import sys
@@ -14,7 +14,7 @@ A, NO_ERROR, NO_SUCH_NAME = 1, 0, 3
 
 
 def question(message):
-    """The name that is asked for, the type, and the bytes of the question."""
+    """Returns the queried name, the type, and the bytes of the question."""
     at, labels = 12, []
     while message[at]:
         labels.append(message[at + 1:at + 1 + message[at]].decode().lower())

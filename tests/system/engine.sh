@@ -1,11 +1,11 @@
-# An engine for the tests of images and containers, and the image. Sourced; a script that finds no engine
-# runs again with one of its own, for the time that it takes. With own_image set, the script builds an
-# image of its own, and the usual one is not made.
+# The container engine and the image for the tests of images and containers. Sourced. If no engine
+# answers, the script runs again with an engine of its own, which is stopped at the end. With
+# own_image set, the usual image is not built, as the script builds its own.
 # shellcheck shell=sh disable=SC2034,SC2154  # image and failed are for the sourcing script
 system=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$system/../.." && pwd)
 
-# Compose's second version or its first, whichever is here.
+# Prints the command of Compose's second version, or else of its first.
 composer() {
     if docker compose version >/dev/null 2>&1; then
         echo "docker compose"
@@ -16,15 +16,18 @@ composer() {
     fi
 }
 
-# What an engine may leave behind on the machine: firewall rules and network devices.
+# Prints what an engine may leave behind on the machine: firewall rules and network devices.
 network() { { iptables-save | grep '^-A'; ip -o link; } 2>/dev/null; }
 
-# An engine of our own, for a machine where none answers. A rule of a bridge that is gone, as engines
-# leave it, would keep containers from each other.
+# Runs the script with an engine of its own, on a machine where none answers. Engines may leave a
+# firewall rule of a removed bridge, which would separate containers: there is one during the run.
 with_an_engine() {
     lost="POSTROUTING -s 198.51.100.0/24 ! -o br-0123456789ab -j MASQUERADE"
     [ "$(id -u)" = 0 ] || { echo "skipped: no engine, not root"; return 77; }
-    sh "$top/docker/packages.sh" install engine || { echo "skipped: no packages for an engine"; return 77; }
+    sh "$top/docker/packages.sh" install engine || {
+        echo "skipped: no packages for an engine"
+        return 77
+    }
     composer >/dev/null || sh "$top/docker/packages.sh" install compose
     before=$(network)
     # shellcheck disable=SC2086  # words
@@ -43,7 +46,7 @@ if [ -z "${RINGMASTER_ENGINE:-}" ] && ! docker version >/dev/null 2>&1; then
     exit
 fi
 
-# Where an engine answers, an image can be had.
+# With an engine, the image can be built.
 sh "$top/docker/base.sh" || { echo "FAILED: no base image"; exit 1; }
 [ -n "${own_image:-}" ] || sh "$top/docker/build.sh" || exit 1
 image=${RINGMASTER_IMAGE:-ringmaster:latest}

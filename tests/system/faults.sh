@@ -1,29 +1,30 @@
 #!/bin/sh
-# Every way a job of some hosts can go wrong, for one kind of program:
+# Tests every way in which a job of some hosts can go wrong, for one kind of program:
 #
-#   WORKLOAD=sh|mpi|ringtrain [HOSTS="3 8 16"] [DRIVER=ns|docker] [REPEAT=20] [CASES="..."] sh tests/system/faults.sh
+#   WORKLOAD=sh|mpi|ringtrain [HOSTS="3 8 16"] [DRIVER=ns|docker] [REPEAT=20] [CASES="..."] \
+#       sh tests/system/faults.sh
 #
-# HOSTS is how many there are, three where it is not told; of several numbers each has all cases.
+# HOSTS is the number of hosts, three by default; all cases run for each of several numbers.
 #
 #   sh          a shell script without MPI
-#   mpi         a program that meets in an all-reduce all the time
+#   mpi         a program that repeats an all-reduce all the time
 #   ringtrain   training on synthetic images
 #
-# In every case all hosts end by themselves, in time, with the code of the cause, with the cause in
-# each failure file, and nothing still running.
-# shellcheck disable=SC2034,SC2154,SC2046  # share, system, failures, fault_at: lib.sh; lists of hosts are words
+# In every case all hosts end by themselves, in time, with the exit code of the cause and with the
+# cause in each failure file, and nothing still runs.
+# shellcheck disable=SC2034,SC2154,SC2046  # variables of lib.sh; lists of hosts are split
 . "$(dirname "$0")/lib.sh"
 
 [ "$WORKLOAD" != ringtrain ] || [ "$DRIVER" != ns ] || [ -x "$RINGMASTER_BIN/ringtrain" ] ||
     skip "ringtrain is not built"
 
-# Of silence, after which a host is lost, and without progress, after which a trainer is ended, in seconds; the
-# default where there is none.
+# The seconds of silence after which a host is lost, and the seconds without progress after which a
+# trainer is ended; if empty, the launcher's default.
 dead=
 stall=
 
-# start_on HOSTS READY AMOUNT [RANK FAULT...]: the program on those hosts, for AMOUNT seconds or, of
-# training, steps. They wait READY seconds for each other.
+# start_on HOSTS READY AMOUNT [RANK FAULT...]: starts the program on those hosts, for AMOUNT seconds
+# or, for training, AMOUNT steps. The hosts wait READY seconds for each other.
 start_on() {
     on=$1 ready=$2 amount=$3
     shift 3
@@ -44,7 +45,7 @@ start_on() {
     done
 }
 
-# A fresh ring with the programs it may run. To host $odd_host $odd is done before it becomes ours.
+# Makes a fresh ring with the programs that it may run. Host $odd_host runs the script $odd first.
 fresh() {
     odd=
     ring "$size"
@@ -61,13 +62,13 @@ run() {
 
 go() { at_work_for 120 1000000 "$@"; }
 
-# The rank that shall fail does it now.
+# The rank that is to fail fails now.
 fails_now() {
     fault_begins
     : >"$share/fail"
 }
 
-# at_work_for SECONDS STEPS [RANK FAULT...]
+# at_work_for SECONDS STEPS [RANK FAULT...]: starts the job and waits until all ranks are at work.
 at_work_for() {
     amount=$1
     [ "$WORKLOAD" != ringtrain ] || amount=$2
@@ -76,7 +77,7 @@ at_work_for() {
     check "all ranks are at work" wait_for $((PATIENCE + 5 * size)) at_work
 }
 
-# Ranks that have met have connections to each other, which Open MPI makes late.
+# Open MPI connects ranks late; those that have met in an all-reduce have their connections.
 at_work() {
     case $WORKLOAD in
     ringtrain) says 1 'train step=' ;;
@@ -87,14 +88,14 @@ at_work() {
 
 are_there() { [ "$(find "$share" -name "$1-*" ! -name '*.part' | wc -l)" = "$size" ]; }
 
-# but HOST...: all the others.
+# but HOST...: prints all the other hosts.
 but() {
     for host in $everyone; do
         case " $* " in *" $host "*) ;; *) echo "$host" ;; esac
     done
 }
 
-# signal_rank HOST SIGNAL: to the program itself, on a host with one rank.
+# signal_rank HOST SIGNAL: sends it to the program itself, on a host with one rank.
 # shellcheck disable=SC2016  # expanded on the host
 signal_rank() {
     case $WORKLOAD in
@@ -122,7 +123,7 @@ a_rank_segfaults() {
     ended 139 "algo-$last rank $((last - 1))" "$FAILURE_MS" $everyone
 }
 
-# What the program says last, for mpirun to end all of it.
+# mpirun reports the abort, and ends all ranks.
 a_rank_aborts() {
     run $((size - 1)) abort 42
     fails_now
@@ -131,7 +132,7 @@ a_rank_aborts() {
     all_name '(ringmaster explain MPI_ABORT)' $everyone
 }
 
-# The rank says no word of it, but Open MPI does, to mpirun.
+# The rank itself prints no error, but Open MPI reports one through mpirun.
 a_rank_breaks_a_rule_of_mpi() {
     run $((size - 1)) truncate
     fails_now
@@ -143,25 +144,33 @@ a_rank_breaks_a_rule_of_mpi() {
 
 mpirun_told() { all_name "mpirun: $1" $everyone; }
 
-# How long a program takes to have taken all memory is no promise; from there on it is a failure like any other.
+# How long a program takes until it has used up the memory is not promised; then it is a failure
+# like any other.
 # shellcheck disable=SC2016  # expanded on the host
 a_rank_runs_out_of_memory() {
     fresh
-    [ "$DRIVER" = ns ] && control_group memory 300M || { skip_case "no control group for memory here"; return; }
+    [ "$DRIVER" = ns ] && control_group memory 300M || {
+        skip_case "no control group for memory here"
+        return
+    }
     odd="echo \$\$ >$control/cgroup.procs"
     go $((size - 1)) memory
     fails_now
     check "the kernel ends it" wait_for "$PATIENCE" memory_ran_out || return
-    rm -f "$share"/failed-* # it was not then that it failed: it began to take memory
+    rm -f "$share"/failed-* # that time is when it began to take memory, not when it failed
     fault_begins
-    ended 137 "algo-$last rank $((last - 1)): killed by signal 9 (SIGKILL); out of memory: the kernel killed" "$FAILURE_MS" \
-        $everyone
+    ended 137 \
+    "algo-$last rank $((last-1)): killed by signal 9 (SIGKILL); out of memory: the kernel killed" \
+        "$FAILURE_MS" $everyone
 }
 
-# As its control group counts it, of either version.
-memory_ran_out() { cat "$control/memory.events" "$control/memory.oom_control" 2>/dev/null | grep -q '^oom_kill [1-9]'; }
+# Control groups of both versions count the processes that ran out of memory.
+memory_ran_out() {
+    cat "$control/memory.events" "$control/memory.oom_control" 2>/dev/null |
+        grep -q '^oom_kill [1-9]'
+}
 
-# The failing rank fills the disk that its host's story is to be written to.
+# The failing rank fills the disk that its host's failure file is to be written to.
 a_rank_fails_on_a_full_disk() {
     fresh
     [ "$DRIVER" = ns ] || { skip_case "these hosts mount file systems of their own"; return; }
@@ -172,7 +181,8 @@ a_rank_fails_on_a_full_disk() {
     all_name "algo-$last rank $((last - 1)): exited with 42" $(but "$last")
     within "$FAILURE_MS" $everyone
     together $everyone
-    check "its own log tells the cause" holds "$(hosts log "$last")" "algo-$last rank $((last - 1)): exited with 42"
+    check "its own log tells the cause" holds "$(hosts log "$last")" \
+        "algo-$last rank $((last - 1)): exited with 42"
 }
 
 a_rank_is_killed() {
@@ -205,7 +215,8 @@ a_worker_is_cut_off() {
     lonely_too "$SILENCE_MS" 'the master is lost'
 }
 
-# lonely_too MS TEXT: the host that the others have lost ends, too, MS after the fault, and says TEXT.
+# lonely_too MS TEXT: the host that the others have lost ends as well, within MS of the fault, with
+# TEXT in its failure file.
 lonely_too() {
     all_end "$PATIENCE" 73 "$last"
     within "$1" "$last"
@@ -222,7 +233,7 @@ a_worker_is_frozen() {
     ended 73 'the master is lost' "$FAILURE_MS" "$last"
 }
 
-# As soon as was asked for, on both sides of a cut.
+# With a lease of 5 s, hosts are lost after 5 s on both sides of a cut.
 hosts_are_lost_after_5_s() {
     dead=5
     usual=$SILENCE_MS
@@ -235,7 +246,7 @@ hosts_are_lost_after_5_s() {
     dead=
 }
 
-# It has lost the others while it stood, and says so.
+# The master has lost the others while it was frozen, and says so.
 the_master_is_frozen() {
     run
     fault_begins
@@ -246,8 +257,8 @@ the_master_is_frozen() {
     ended 73 'lost' "$FAILURE_MS" 1
 }
 
-# What it sends vanishes. Of the master it hears one heartbeat more: what is behind that one is not sent before the
-# mute host has said that it has it.
+# What the worker sends is lost. It receives one more heartbeat of the master: the master's kernel
+# sends nothing more until that one is acknowledged.
 a_worker_is_not_heard() {
     run
     fault_begins
@@ -256,7 +267,7 @@ a_worker_is_not_heard() {
     lonely_too $((SILENCE_MS + 3000)) 'lost'
 }
 
-# It hears nothing, and what it sends arrives.
+# The worker receives nothing, but what it sends arrives.
 a_worker_does_not_hear() {
     run
     fault_begins
@@ -265,7 +276,7 @@ a_worker_does_not_hear() {
     lonely_too "$SILENCE_MS" 'the master is lost'
 }
 
-# Four seconds are less than what makes a host lost, however long ago its last word was: nothing comes of it.
+# Four seconds are shorter than the lease, whenever the last heartbeat was: no host is lost.
 a_link_breaks_and_heals() {
     fresh
     at_work_for 12 1000000
@@ -276,7 +287,7 @@ a_link_breaks_and_heals() {
     took=$(($(now_ms) - began))
     echo "  the link was broken for $took ms"
     [ "$took" -le 6000 ] || { proves_nothing "the link was broken for $took ms"; return; }
-    if [ "$WORKLOAD" = ringtrain ]; then # how many steps it takes meanwhile is the machine's affair
+    if [ "$WORKLOAD" = ringtrain ]; then # how many steps it makes meanwhile depends on the machine
         check "training goes on" wait_for "$PATIENCE" says 1 "train step=$(($(step_of 1) + 3)) "
         hosts stop 1
         all_end "$PATIENCE" 143 $everyone
@@ -284,13 +295,14 @@ a_link_breaks_and_heals() {
         all_end "$PATIENCE" 0 $everyone
     fi
     for host in $everyone; do
-        check "host $host tells of no loss" lacks "$(hosts log "$host" | grep -v ' goodput ')" ' lost'
+        check "host $host tells of no loss" \
+            lacks "$(hosts log "$host" | grep -v ' goodput ')" ' lost'
     done
 }
 
-# A trainer tells how far it is, and is ended when it stands still. What other programs wait for is their own affair as long as
-# no limit is set (test_hangs.sh): where one rests for longer than a host may be silent, its host is no less there, and the job
-# goes on with it.
+# A trainer reports its progress and is ended when it hangs. Other programs may wait as long as no
+# limit is set (test_hangs.sh): if one pauses for longer than the lease, its host still sends
+# heartbeats, and the job goes on.
 a_rank_is_paused() {
     [ "$WORKLOAD" != ringtrain ] || stall=12
     fresh
@@ -299,7 +311,8 @@ a_rank_is_paused() {
     fault_begins
     signal_rank "$last" STOP
     if [ "$WORKLOAD" = ringtrain ]; then
-        ended 74 'no progress within its limit' $((12000 + LOOK_MS + GATHER_MS + LEAVE_MS)) $everyone
+        ended 74 'no progress within its limit' \
+            $((12000 + LOOK_MS + GATHER_MS + LEAVE_MS)) $everyone
         return
     fi
     sleep 15
@@ -311,13 +324,13 @@ a_rank_is_paused() {
 GATHER_MS=10000 # how long evidence may take before a stall ends the ranks
 LOOK_MS=4000 # how often a host looks at ranks' marks
 
-# The step that host HOST told of last.
+# step_of HOST: prints the last step in its log.
 step_of() { hosts log "$1" | sed -n 's/.*train step=\([0-9]*\) .*/\1/p' | tail -n 1; }
 
-# Those that have ended.
+# Prints the exit codes of the hosts that have ended.
 hosts_ended() { for host in $everyone; do hosts code "$host" 2>/dev/null; done; }
 
-# Its ranks go on, and its daemon: nothing but its word is missing.
+# The ranks and the daemon of the host go on; only its heartbeats are missing.
 a_supervisor_is_frozen() {
     run
     fault_begins
@@ -329,7 +342,7 @@ a_supervisor_is_frozen() {
     ended 73 'the master is lost' "$FAILURE_MS" "$last"
 }
 
-# The second half hears itself alone: no host of either side takes its side for the job.
+# The hosts of the second half reach only each other: neither side goes on alone.
 the_hosts_are_parted() {
     run
     fault_begins
@@ -344,17 +357,19 @@ the_hosts_are_parted() {
     all_name 'the master is lost' $far
 }
 
-# An hour ahead, then one behind: what has a deadline counts by a clock that nobody sets. How many steps a training does in
-# the time of the other programs is the machine's affair: it is stopped then.
+# The clock is set an hour ahead, then one behind: deadlines use a clock that nobody sets. Training
+# is stopped after the time of the other programs, as its number of steps depends on the machine.
 clock_steps() {
     fresh
     [ "$DRIVER" = ns ] || { skip_case "no library of ours can be loaded there"; return; }
     odd_host=$1
-    odd="set -- LD_PRELOAD=$(dirname "$RINGMASTER_BIN")/tests/clock.so CLOCK_STEP=$share/step \"\$@\""
+    odd="set -- LD_PRELOAD=$(
+        dirname "$RINGMASTER_BIN")/tests/clock.so CLOCK_STEP=$share/step \"\$@\""
     at_work_for 12 1000000
     for step in 3600 -3600; do
         echo "$step" >"$share/step"
-        check "the first process of host $1 looks at a clock" wait_for 10 test -e "$share/step-$step"
+        check "the first process of host $1 looks at a clock" \
+            wait_for 10 test -e "$share/step-$step"
     done
     code=0
     if [ "$WORKLOAD" = ringtrain ]; then
@@ -365,21 +380,24 @@ clock_steps() {
     fi
     all_end "$PATIENCE" "$code" $everyone
     said=$(hosts log "$1" | sed -n 's/^\(20[0-9TZ:.-]*\) .*/\1/p' | tail -n 1)
-    check "host $1 says so an hour ago: $said" at_most "$(date -d "$said" +%s)" $(($(date +%s) - 3000))
+    check "host $1 says so an hour ago: $said" \
+        at_most "$(date -d "$said" +%s)" $(($(date +%s) - 3000))
 }
 the_masters_clock_steps() { clock_steps 1; }
 a_workers_clock_steps() { clock_steps "$last"; }
 
-# Programs leave as soon as they are asked to, ringtrain after the step that it is at and a checkpoint, and say when: hosts
-# have two seconds from there on.
+# Programs end as soon as they are asked to (ringtrain after the current step and a checkpoint) and
+# record when: the hosts have two seconds from then on.
 told_its_end() {
     if [ "$WORKLOAD" = ringtrain ]; then
-        said=$(hosts log 1 | sed -n 's/^\[algo-1 rank 0\] \(20[0-9TZ:.-]*\) .* stopped on request after step .*/\1/p')
+        said=$(hosts log 1 | sed -n \
+            's/^\[algo-1 rank 0\] \(20[0-9TZ:.-]*\) .* stopped on request after step .*/\1/p')
         check "training says that it has stopped" test -n "$said" || return
         fault_at=$(date -d "$said" +%s%3N)
         return
     fi
-    check "all ranks left on request" equal "$(find "$share" -name 'out-*' ! -name '*.part' | wc -l)" "$size" || return
+    check "all ranks left on request" \
+        equal "$(find "$share" -name 'out-*' ! -name '*.part' | wc -l)" "$size" || return
     from_the_last_rank
 }
 
@@ -394,7 +412,7 @@ stopped() {
     [ "$WORKLOAD" != ringtrain ] || goes_on_from_its_checkpoint
 }
 
-# The checkpoint is valid: the same job started again takes it up and does two steps more.
+# The checkpoint is valid: the same job, started again, resumes from it and makes two more steps.
 goes_on_from_its_checkpoint() {
     file=$(find "$(hosts opt 1)/checkpoints" -name 'step-*.safetensors' | sort | tail -n 1)
     check "there is a checkpoint" test -s "$file" || return
@@ -407,7 +425,7 @@ goes_on_from_its_checkpoint() {
 the_master_is_stopped() { stopped 1; }
 a_worker_is_stopped() { stopped "$last"; }
 
-JOIN_MS=5000 # how long hosts that have not met yet have for it, so that all hear of a stop
+JOIN_MS=5000 # how long hosts that have not joined yet have to join, so that all learn of a stop
 a_host_is_stopped_at_once() {
     ring "$size"
     start_all -- train -- sleep 60
@@ -431,18 +449,18 @@ a_host_is_late() {
     start_on "$(but 2)" 600 2
     sleep 4
     start_on 2 600 2
-    fault_begins # for lag alone: how long a job takes is no promise, how soon its hosts are out is one
+    fault_begins # for the lag: only the time until the hosts are out is promised, not the job's
     all_end "$PATIENCE" 0 $everyone || return
     [ "$WORKLOAD" = ringtrain ] || from_the_last_rank
     [ "$WORKLOAD" = ringtrain ] || within "$LEAVE_MS" $everyone
 }
 
-# Nothing makes ringtrain leave with a code of our choice. It has the machine to itself meanwhile, so what is
-# the same whatever runs is left to the others, but for `long`; there each has all.
+# ringtrain cannot be made to exit with a chosen code. As it needs the whole machine, the cases that
+# do not depend on the program run with the others only; with RINGMASTER_LONG each program has all.
 silent='the_master_is_frozen a_worker_is_not_heard a_worker_does_not_hear'
 passing='a_link_breaks_and_heals a_rank_is_paused'
 lone='hosts_are_lost_after_5_s the_hosts_are_parted a_supervisor_is_frozen'
-# A library sets the clock, and a static launcher takes none (test_static_jobs.sh).
+# A preloaded library sets the clock, and a static launcher loads none (test_static_jobs.sh).
 [ -n "${RINGMASTER_STATIC:-}" ] || lone="$lone the_masters_clock_steps a_workers_clock_steps"
 case $WORKLOAD${RINGMASTER_LONG:+-long} in
 sh) told="$lone $silent" ;;
@@ -452,13 +470,14 @@ ringtrain) told=a_rank_is_paused ;;
 esac
 case $WORKLOAD in
 sh) told="a_rank_exits_with_42 a_rank_runs_out_of_memory a_rank_fails_on_a_full_disk $told" ;;
-mpi) told="a_rank_exits_with_42 a_rank_aborts a_rank_breaks_a_rule_of_mpi a_rank_runs_out_of_memory $told" ;;
+mpi) told="a_rank_exits_with_42 a_rank_aborts a_rank_breaks_a_rule_of_mpi
+    a_rank_runs_out_of_memory $told" ;;
 esac
 CASES=${CASES:-$told a_rank_segfaults a_rank_is_killed a_worker_is_killed
     the_master_is_killed a_worker_is_cut_off a_worker_is_frozen the_master_is_stopped
     a_worker_is_stopped a_host_is_stopped_at_once a_host_is_missing a_host_is_late}
 
-# After each case.
+# Runs after each case.
 case_ends() { nothing_is_left; }
 for size in ${HOSTS:-3}; do
     last=$size

@@ -1,6 +1,7 @@
-"""hostile.py PARAMETERS WORDS: writes 64 values that shells, formats and parsers trip over as SageMaker's
-hyperparameters, and the words that a program is to get from them, each with a NUL behind it. None is JSON, which
-would be read as that."""
+"""hostile.py PARAMETERS WORDS: writes 64 values that shells, formats and parsers may mishandle.
+
+PARAMETERS gets them as SageMaker's hyperparameters, and WORDS the arguments that a program must get
+from them, each followed by a NUL. None is valid JSON, which would be parsed."""
 
 import json
 import sys
@@ -9,9 +10,10 @@ MARKS = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 ODD = [
     "$(touch /opt/ml/model/owned)", "`touch /opt/ml/model/owned`", "; touch /opt/ml/model/owned",
     "| touch /opt/ml/model/owned", "&& touch /opt/ml/model/owned", "\ntouch /opt/ml/model/owned\n",
-    "' ; touch /opt/ml/model/owned ; '", 'x" ; touch /opt/ml/model/owned ; "', "${HOME}", "$IFS$9", "~root", "*",
-    "/opt/ml/../../etc/passwd", "%s%n%x", "\\x24\\x28id\\x29", "--", "-x", "--config=/etc/passwd", " ", "\t", "\r\n",
-    "\x01\x7f", "\u2028", "\u202eexe.txt", "\U0001f4a9", "a\u0301", "=", "x=y", "{a,b}", "[1", "\\", "x" * 2000,
+    "' ; touch /opt/ml/model/owned ; '", 'x" ; touch /opt/ml/model/owned ; "', "${HOME}",
+    "$IFS$9", "~root", "*", "/opt/ml/../../etc/passwd", "%s%n%x", "\\x24\\x28id\\x29", "--", "-x",
+    "--config=/etc/passwd", " ", "\t", "\r\n", "\x01\x7f", "\u2028", "\u202eexe.txt",
+    "\U0001f4a9", "a\u0301", "=", "x=y", "{a,b}", "[1", "\\", "x" * 2000,
 ]
 
 

@@ -1,43 +1,49 @@
 #!/bin/sh
-# A ring of hosts on this machine: each with its own network, processes, host name and /opt/ml,
-# joined by a bridge. Two drivers have the same verbs: namespaces (ns, the default) and docker.
+# A ring of hosts on this machine. Each has its own network, processes, host name and /opt/ml; a
+# bridge joins them. Two drivers have the same verbs: namespaces (ns, the default) and docker.
 #
 #   RING=$(sh tests/system/hosts.sh up 3)       makes hosts algo-1..3, starts nothing
 #   export RING
-#   sh tests/system/hosts.sh start 1 [-e NAME=VALUE]... [-a NAME]... [-p SCRIPT] [--] COMMAND ARGS...
+#   sh tests/system/hosts.sh start 1 [-e NAME=VALUE]... [-a NAME]... [-p SCRIPT] [--] \
+#       COMMAND ARGS...
 #   sh tests/system/hosts.sh wait 60            until all started hosts have ended
 #   sh tests/system/hosts.sh code 1             its exit code
 #   sh tests/system/hosts.sh down               ends and removes everything
 #
 # Verbs  up N [--driver ns|docker] [--suffix TEXT] [--interface NAME] [--image IMAGE]
 #             [--network ipv4|ipv6]
-#        start HOST ...    COMMAND becomes its PID 1; with -p a shell runs SCRIPT in front of it, as root and
-#                          out of namespaces alone: what a platform does to a container (mount, hostname); -a is
-#                          another name by which the hosts find it, beside its own, also where one of them has it
-#        start-from HOST ...    the same on that host and all behind it
-#        stop HOST         SIGTERM to its PID 1         kill HOST     it is gone at once
-#        freeze HOST       all its processes stand      thaw HOST
-#        cut HOST          its packets vanish           mend HOST
-#        mute HOST         what it sends vanishes; it hears everything
-#        deafen HOST       what is sent to it vanishes; it is heard
-#                          mend HOST undoes either
-#        part HOST...      they see each other alone from here on
-#        exec HOST COMMAND... a process beside its PID 1
-#        pid HOST          its PID 1, as this machine numbers it
-#        pids HOST         all its processes, as this machine numbers them
-#        wait SECONDS [HOST...]    0 when they have ended, 1 with their names when not
-#        code HOST         exit code, 128+n for a signal
-#        ended HOST        when it ended, ms since 1970
-#        log HOST          what it printed
-#        follow HOST       the same as it comes, until the host ends
-#        opt HOST          its /opt/ml, as a folder of this machine
-#        share             a folder that all hosts see under the same path
-#        left              processes that still run on any host, as a count
-#        down
-# With UNPRIVILEGED=1, which is what tests say (lib.sh), hosts run as a user without a name, without capabilities and without a way to any
-# (no-new-privileges), on a file system that can be read alone but for the job's folder, /tmp and /dev/shm.
-# HOST is a number from 1. Needs root. RING lies in build/ring, which hosts see under its own path.
-# Sourced, with a verb and its words as the parameters and top set, it is the same in a shell that has begun (lib.sh).
+#        start HOST ...    COMMAND becomes its PID 1. -p (only with namespaces): a shell runs SCRIPT
+#                          before COMMAND, as root, for what a platform does to a container (mount,
+#                          hostname). -a: the hosts can also find it by that name, even if another
+#                          host has the same one
+#        start-from HOST ...    the same on that host and all later ones
+#        stop HOST         sends SIGTERM to its PID 1
+#        kill HOST         ends it at once
+#        freeze HOST       pauses all its processes; thaw HOST continues them
+#        cut HOST          all its packets are lost
+#        mute HOST         the packets that it sends are lost
+#        deafen HOST       the packets that are sent to it are lost
+#        part HOST...      from now on these hosts reach only each other
+#        mend HOST         undoes cut, mute and deafen
+#        exec HOST COMMAND...    runs a process beside its PID 1
+#        pid HOST          prints its PID 1, as this machine numbers it
+#        pids HOST         prints all its processes, as this machine numbers them
+#        wait SECONDS [HOST...]    0 if they have ended, else 1 with the names of those that run
+#        code HOST         prints its exit code, 128+n for a signal
+#        ended HOST        prints when it ended, in ms since 1970
+#        log HOST          prints its output
+#        follow HOST       prints its output as it comes, until the host ends
+#        opt HOST          prints the path of its /opt/ml on this machine
+#        name HOST         prints its host name
+#        share             prints the path of a folder that all hosts see under that path
+#        left              prints the number of processes that still run on any host
+#        down              ends all hosts and removes the ring
+#
+# With UNPRIVILEGED=1, which the tests set (lib.sh), hosts run as a user without a name, without
+# capabilities or a way to gain any (no-new-privileges), on a file system that is read-only except
+# for the job's folder, /tmp and /dev/shm. HOST is a number from 1. This script needs root. RING is
+# in build/ring; hosts see it under the same path. Sourced with a verb and its arguments as the
+# parameters, and with top set, it does the same in a running shell (lib.sh).
 set -eu
 
 top=${top:-$(cd "$(dirname "$0")/../.." && pwd)}
@@ -50,7 +56,8 @@ fail() {
     exit 70
 }
 
-# A host's folder is $RING/host-NUMBER; no process is asked for that, as tests start thousands of hosts.
+# A host's folder is $RING/host-NUMBER. Its name is read without a process, as tests start thousands
+# of hosts.
 host_name() {
     read -r suffix <"$RING/suffix" || :
     echo "algo-$1$suffix"
@@ -63,7 +70,8 @@ hosts_started() {
     return 0
 }
 
-# What SageMaker puts into every container; $names are those of all hosts.
+# write_config HOST INTERFACE: writes what SageMaker puts into every container. $names has the names
+# of all hosts.
 write_config() {
     config=$RING/host-$1/root/opt/ml/input/config
     printf '{"current_host":"%s","hosts":[%s],"network_interface_name":"%s","current_instance_type":"local"}\n' \
@@ -72,7 +80,7 @@ write_config() {
     echo '{}' >"$config/inputdataconfig.json"
 }
 
-# What a ring that could not be made leaves behind; the reason stands above.
+# Removes what is left of a ring that could not be made. The reason has been printed already.
 undo_up() {
     code=$?
     [ "$code" -ne 0 ] || return 0
@@ -118,13 +126,14 @@ ring_up() {
     echo "$suffix" >"$RING/suffix"
     echo "$image" >"$RING/image"
     echo "$network" >"$RING/network"
-    # An image has a seed; hosts that cannot read it have a key of their own instead.
+    # This is the key of the hosts that cannot read the seed in the image.
     head -c 24 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$RING/key"
     names=$(seq -s , -f "\"algo-%.0f$suffix\"" 1 "$count")
     for host in $(seq 1 "$count"); do
         root=$RING/host-$host/root
-        mkdir -p "$root/opt/ml/model" "$root/opt/ml/output/data" "$root/opt/ml/input/data" "$root/opt/ml/input/config" \
-            "$root/opt/ml/checkpoints" "$root/tmp" "$root/run" "$root/var/tmp"
+        mkdir -p "$root/opt/ml/model" "$root/opt/ml/output/data" "$root/opt/ml/input/data" \
+            "$root/opt/ml/input/config" "$root/opt/ml/checkpoints" "$root/tmp" "$root/run" \
+            "$root/var/tmp"
         chmod 1777 "$root/tmp" "$root/var/tmp"
         write_config "$host" "$interface"
     done
@@ -140,7 +149,7 @@ load_driver() {
 ring_start() {
     host=$1
     shift
-    # Each -e NAME=VALUE becomes a line; values of several lines are not needed here.
+    # Each -e NAME=VALUE becomes a line; no test needs a value with several lines.
     : >"$RING/host-$host/environment"
     : >"$RING/host-$host/prepare"
     : >"$RING/host-$host/aliases"
@@ -185,7 +194,7 @@ ring_wait() {
     return 1
 }
 
-# Of the host's packets those one way: OUTPUT or INPUT.
+# drop OUTPUT|INPUT HOST -o|-i: drops the packets that the host sends or receives.
 drop() { filter "$2" -A "$1" "$3" eth0 -j DROP; }
 filter() {
     host=$1

@@ -1,5 +1,5 @@
-# Hosts out of containers on a bridge network of their own. Sourced by hosts.sh.
-# Like in SageMaker's local mode a container's own host name is its id, not algo-N.
+# The driver of hosts that are containers on a bridge network of their own. Sourced by hosts.sh.
+# As in SageMaker's local mode, a container's own host name is its id, not algo-N.
 # shellcheck shell=sh disable=SC2154
 
 net() { echo "rm-$(basename "$RING")"; }
@@ -21,11 +21,11 @@ driver_start() {
         careful='--user 4321:4321 --read-only --tmpfs /tmp --cap-drop ALL
             --security-opt no-new-privileges'
         chown -R 4321:4321 "$RING/host-$host/root/opt/ml"
-        # The image's seed is root's.
+        # Only root can read the image's seed.
         grep -q '^RINGMASTER_KEY' "$RING/host-$host/environment" ||
             echo "RINGMASTER_KEY=$(cat "$RING/key")" >>"$RING/host-$host/environment"
     fi
-    # What lies below root's home in the image is closed to other users.
+    # Other users cannot enter root's home in the image.
     case $RING in
     /root/*) mkdir -p "$RING/home" && careful="$careful --volume $RING/home:/root" ;;
     esac
@@ -40,7 +40,7 @@ driver_start() {
 }
 
 driver_has_ended() { [ "$(inspect "$1" '{{.State.Running}}')" = false ]; }
-# A container that runs has code 0 too.
+# A container that still runs has code 0, too.
 driver_code() { driver_has_ended "$1" && inspect "$1" '{{.State.ExitCode}}'; }
 driver_ended() { date -d "$(inspect "$1" '{{.State.FinishedAt}}')" +%s%3N; }
 driver_log() { docker logs "$(container "$1")" 2>&1; }
@@ -53,7 +53,7 @@ driver_kill() { docker kill "$(container "$1")" >/dev/null; }
 driver_freeze() { docker pause "$(container "$1")" >/dev/null; }
 driver_thaw() { docker unpause "$(container "$1")" >/dev/null; }
 
-# The container's end of its cable says which port of the bridge the other end is.
+# port HOST: prints the port of the bridge that the container's eth0 is connected to.
 port() {
     index=$(nsenter --target "$(driver_pid "$1")" --net ip -o link show dev eth0 |
         sed -n 's/^[0-9]*: eth0@if\([0-9]*\):.*/\1/p')
@@ -64,7 +64,7 @@ driver_cut() {
     ip -o link show "$cable" | sed -n 's/.* master \([^ ]*\) .*/\1/p' >"$RING/host-$1/bridge"
     ip link set "$cable" nomaster
 }
-# A bridge's name has fifteen letters at most.
+# The name of a bridge has at most fifteen characters.
 far() { echo "far-$(basename "$RING")"; }
 driver_part() {
     ip link add "$(far)" type bridge
@@ -88,7 +88,7 @@ driver_down() {
     done
     ip link del "$(far)" 2>/dev/null || :
     docker network rm "$(net)" >/dev/null 2>&1 || :
-    # The containers wrote as root; a user of the engine who is not root cannot remove that.
+    # The containers wrote files as root, which another user of the engine cannot remove.
     [ "$(id -u)" = 0 ] || docker run --rm --volume "$RING:/ring" "$(cat "$RING/image")" \
         sh -c 'rm -rf /ring/host-*' || :
 }

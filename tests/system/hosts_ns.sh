@@ -1,10 +1,10 @@
-# Hosts out of namespaces: net, pid, mount, uts and ipc, a bridge in a network namespace of its own.
-# Sourced by hosts.sh. The machine's own network is not touched.
+# The driver of hosts made of namespaces: net, pid, mount, uts and ipc. Their bridge has a network
+# namespace of its own; the machine's network is not changed. Sourced by hosts.sh.
 # shellcheck shell=sh disable=SC2154
 
 default_path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
-# The address of a host on a ring of its network: 10.77.0.1 to 10.77.0.250, then 10.77.1.1 ...
+# address HOST: prints its address: 10.77.0.1 to 10.77.0.250, then 10.77.1.1 and so on.
 address() {
     read -r network <"$RING/network"
     case $network in
@@ -13,14 +13,15 @@ address() {
     esac
 }
 
-# Its network is $nets-NUMBER, the bridge's $nets-hub.
+# A host's network namespace is $nets-NUMBER; that of the bridge is $nets-hub.
 nets=rm-${RING##*/}
 
-# Its hardware address.
+# hardware HOST: prints its hardware address.
 hardware() { printf '02:77:00:00:%02x:%02x' "$(($1 / 256))" "$(($1 % 256))"; }
 
-# What `ip` is told on a host. The kernel's table of neighbours holds 1,024 for all namespaces together,
-# but for those that are told to it: on a large ring the first host knows all others, and they it.
+# host_network HOST: prints the commands of `ip` for the host. The kernel's neighbour table holds
+# 1,024 entries for all namespaces together, not counting permanent ones: on a large ring these link
+# the first host to all others and back.
 host_network() {
     echo "link set lo up"
     read -r network <"$RING/network"
@@ -41,12 +42,15 @@ driver_up() {
     command -v ip >/dev/null 2>&1 || fail "no ip (package iproute2)"
     length=24
     [ "$1" -le 250 ] || length=16
-    { echo "netns add $nets-hub"; for host in $(seq 1 "$1"); do echo "netns add $nets-$host"; done; } |
-        ip -batch -
+    {
+        echo "netns add $nets-hub"
+        for host in $(seq 1 "$1"); do echo "netns add $nets-$host"; done
+    } | ip -batch -
     { echo "link add ring type bridge"
         echo "link set ring up"
         for host in $(seq 1 "$1"); do
-            echo "link add h$host type veth peer name eth0 address $(hardware "$host") netns $nets-$host"
+            echo "link add h$host type veth peer name eth0 address $(
+                hardware "$host") netns $nets-$host"
             echo "link set h$host master ring up"
         done; } | ip -n "$nets-hub" -batch -
     for host in $(seq 1 "$1"); do
@@ -56,7 +60,7 @@ driver_up() {
     : >"$RING/resolv.conf"
 }
 
-# A folder of the second control group hierarchy, or nothing where there is none.
+# group HOST: prints its folder in the control groups of version 2, or nothing without these.
 group() {
     mounted=${mounted-$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)}
     [ -n "$mounted" ] && echo "$mounted/$nets-$1"
@@ -65,21 +69,21 @@ group() {
 driver_start() {
     folder=$RING/host-$1
     name=$(host_name "$1")
-    # A second address of a name is what a container that was left over gives it.
+    # A name may get a second address, as from a leftover container.
     place=$(address "$1")
     { echo "$name"; cat "$folder/aliases"; } | while read -r known; do
         grep -qx "$place $known" "$RING/hosts" || echo "$place $known" >>"$RING/hosts"
     done
     group=$(group "$1") && mkdir -p "$group" 2>/dev/null || group=
     network=/run/netns/$nets-$1
-    read -r key <"$RING/key" || : # which ends no line
+    read -r key <"$RING/key" || : # the file has no newline
     shift
     echo "PATH=${RINGMASTER_BIN:-$top/build/release/bin}:$default_path
 HOME=/root
 RINGMASTER_KEY=$key" >>"$folder/environment"
-    # What the sanitizers' programs are told is for the hosts' programs, too.
+    # The options of the sanitizers are for the hosts' programs, too.
     env | grep -E '^(A|L|UB|T)SAN_OPTIONS=' >>"$folder/environment" || :
-    # From here on nothing tells of the run before: who is started in the background may take its time.
+    # The records of an earlier run are removed now, as the new one starts in the background.
     rm -f "$folder/parent"
     : >"$folder/log"
     setsid sh "$system/host_run.sh" "$folder" "$network" "$group" "$name" "$@" \
@@ -97,7 +101,7 @@ driver_follow() {
         "$RING/host-$1/log"
 }
 
-# Of a host that has ended there is none, whoever has its process numbers by now.
+# A host that has ended has no pid; another process may have its numbers by now.
 driver_pid() {
     ! driver_has_ended "$1" || return 0
     parent=$(cat "$RING/host-$1/parent" 2>/dev/null) || return 1
@@ -109,7 +113,7 @@ driver_pids() {
     first=$(driver_pid "$1")
     [ -n "$first" ] || return 0
     space=$(readlink "/proc/$first/ns/pid") || return 0
-    # A host that is being made, or whose number another process has, would name all of the machine's.
+    # Of a host that is still being made, or if another process has its pid, this is the machine's.
     [ "$space" != "$(readlink /proc/self/ns/pid)" ] || return 0
     ps -e -o pidns= -o pid= | awk -v space="$space" '"pid:[" $1 "]" == space { print $2 }'
 }
@@ -125,7 +129,7 @@ driver_kill() {
     signal_first KILL "$1"
 }
 
-# Without a control group every process is stopped by itself.
+# Without a control group, each process gets a SIGSTOP.
 driver_freeze() {
     group=$(group "$1")
     if [ -w "$group/cgroup.freeze" ]; then
@@ -163,13 +167,14 @@ driver_exec() {
 driver_down() {
     for host in $(hosts_started); do
         driver_has_ended "$host" && continue
-        # It may end by itself meanwhile, as the first one is gone: that ends nothing here.
+        # The host may end by itself meanwhile, as the first one is gone: that is no error.
         (driver_thaw "$host" && driver_kill "$host") 2>/dev/null || :
         ring_wait 10 "$host" || :
     done
     read -r count <"$RING/count"
-    # Some may be missing, of a ring that could not be made.
-    for host in hub $(seq 1 "$count"); do echo "netns del $nets-$host"; done | ip -force -batch - 2>/dev/null || :
+    # Some namespaces are missing if the ring could not be made.
+    for host in hub $(seq 1 "$count"); do echo "netns del $nets-$host"; done |
+        ip -force -batch - 2>/dev/null || :
     for host in $(seq 1 "$count"); do
         group=$(group "$host") || break
         rmdir "$group" 2>/dev/null || :

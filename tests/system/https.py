@@ -1,9 +1,9 @@
-"""Sources by https over real TLS: servers of this script with certificates of authorities of its own.
+"""Tests https sources over real TLS, with servers of its own and its own certificate authorities.
 
     python3 https.py BIN FOLDER
 
-prints a line a case, and ends with 0 where each came out as it should: who is vouched for is fetched from, in pieces where the
-file is large, and from nobody else comes a byte."""
+It prints a line for each case and exits with 0 if all are as they should be: files come from a
+server with a trusted certificate, large ones in pieces, and not one byte comes from any other."""
 import fcntl
 import hashlib
 import json
@@ -62,13 +62,14 @@ def serve(name=None):
     if name:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(f"{FOLDER}/{name}.pem", f"{FOLDER}/{name}.key")
-        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+        server.socket = context.wrap_socket(server.socket, server_side=True,
+                                            do_handshake_on_connect=False)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server.server_address[1]
 
 
 def fetch(url, bundle, folder):
-    """As a host's first process has it done: exit code and words."""
+    """Fetches as a host's first process does. Returns the exit code and the output."""
     order = {"seconds": 60, "environment": ["AWS_EC2_METADATA_DISABLED=true"],
              "tasks": [{"what": "train", "from": url, "to": folder}]}
     if bundle:
@@ -78,8 +79,8 @@ def fetch(url, bundle, folder):
     os.lseek(fd, 0, os.SEEK_SET)
     fcntl.fcntl(fd, fcntl.F_ADD_SEALS,
                 fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE)
-    done = subprocess.run([f"{BIN}/ringmaster-transfer", str(fd)], pass_fds=[fd], check=False, text=True,
-                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    done = subprocess.run([f"{BIN}/ringmaster-transfer", str(fd)], pass_fds=[fd], check=False,
+                          text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     os.close(fd)
     return done.returncode, done.stderr
 
@@ -107,7 +108,7 @@ def refused(what, url, bundle, expected):
 
 
 ThreadingHTTPServer.daemon_threads = True
-ThreadingHTTPServer.handle_error = lambda *_: None  # who does not trust us leaves
+ThreadingHTTPServer.handle_error = lambda *_: None  # clients that distrust a server disconnect
 for name in "own", "other":
     certificates.authority(FOLDER, name)
 certificates.certificate(FOLDER, "good", "localhost", 2)
@@ -124,9 +125,11 @@ refused("an authority that nobody knows", f"https://localhost:{GOOD}/small", Non
 assert not ASKED, "it was asked for something"
 refused("another authority", f"https://localhost:{GOOD}/small", "other", distrust)
 assert not ASKED, "it was asked for something"
-refused("an expired certificate", f"https://localhost:{serve('expired')}/small", "own", ("expired",))
+refused("an expired certificate", f"https://localhost:{serve('expired')}/small", "own",
+        ("expired",))
 refused("another hosts certificate", f"https://localhost:{serve('elsewhere')}/small", "own",
         ("does not match", "no alternative certificate subject name"))
 assert not ASKED, "it was asked for something"
-refused("a redirect that leaves TLS", f"https://localhost:{GOOD}/leads/small", "own", ("not supported", "disabled"))
+refused("a redirect that leaves TLS", f"https://localhost:{GOOD}/leads/small", "own",
+        ("not supported", "disabled"))
 assert all(path.startswith("/leads/") for _, path, _ in ASKED), "it was followed"

@@ -1,15 +1,17 @@
-# S3 for system tests, as moto (PyPI) plays it beside the hosts, with every signature checked.
-# Sourced behind lib.sh.
+# An S3 server for system tests, moto (PyPI), which runs beside the hosts and checks every
+# signature. Sourced after lib.sh.
 # shellcheck shell=sh disable=SC2034,SC2154  # lib.sh's variables
 [ "$DRIVER" = ns ] || skip "the server stands in the namespaces' own network"
-[ -x "$RINGMASTER_BIN/ringmaster-transfer" ] || skip "this build fetches nothing: no libcurl, libarchive or Expat"
+[ -x "$RINGMASTER_BIN/ringmaster-transfer" ] ||
+    skip "this build fetches nothing: no libcurl, libarchive or Expat"
 
 moto=$top/build/moto
 sh "$system/moto_install.sh" || exit
 
-# server_up COUNT: beside the hosts, on their bridge, at $s3, with so many small files; $id and $secret are a user's that it knows.
+# server_up COUNT: starts the server at $s3, on the bridge of the hosts, with COUNT small files. $id
+# and $secret are the key of a user.
 server_up() {
-    server_down # one that a case left that has failed
+    server_down # a case that failed may have left one
     hub=rm-$(basename "$RING")-hub
     s3=http://10.77.0.254:5000
     ip -n "$hub" address add 10.77.0.254/24 dev ring
@@ -23,7 +25,7 @@ server_up() {
     { read -r id && read -r secret; } <"$RING/moto-key" || return 1
 }
 
-# start NAME=VALUE... -- COMMAND: with the key, on every host.
+# start NAME=VALUE... -- COMMAND: starts every host with these variables and the key.
 start() {
     variables=
     while [ "$1" != -- ]; do
@@ -38,6 +40,7 @@ start() {
 no_secret_anywhere() {
     for host in $everyone; do
         check "no secret in the log of host $host" lacks "$(hosts log "$host")" "$secret"
-        check "no secret below /opt/ml of host $host" equal "$(grep -rlF "$secret" "$(hosts opt "$host")" | wc -l)" 0
+        check "no secret below /opt/ml of host $host" \
+            equal "$(grep -rlF "$secret" "$(hosts opt "$host")" | wc -l)" 0
     done
 }

@@ -1,7 +1,8 @@
-"""Fills a moto server that checks signatures from its fourth request on: a user, its key, a bucket
-with what tests/system/test_sources.sh fetches.  moto_fill.py ADDRESS FOLDER COUNT
+"""moto_fill.py ADDRESS FOLDER COUNT: fills a moto server for tests/system/test_sources.sh.
 
-FOLDER/moto-key has the key's id and secret, a line each."""
+It makes a user, a key for it, and a bucket with the objects that the tests fetch. The server checks
+signatures from its fourth request on. FOLDER/moto-key gets the key's id and its secret, one on each
+line."""
 import io
 import json
 import sys

@@ -1,4 +1,6 @@
-"""Looks into the bucket of moto_fill.py.  moto_look.py ADDRESS ID SECRET get KEY | list PREFIX | unfinished"""
+"""Prints an object, the keys or the unfinished uploads of the bucket of moto_fill.py.
+
+    moto_look.py ADDRESS ID SECRET get KEY | list PREFIX | unfinished"""
 import sys
 
 import boto3

@@ -3,10 +3,10 @@
 #
 #   probe.sh FOLDER SECONDS [RANK exit CODE | RANK segv | RANK memory | RANK full]
 #
-# Each rank leaves FOLDER/in-main-RANK (process number, time in ms) at its start and FOLDER/out-RANK
-# at its end. With a RANK that one leaves FOLDER/failed-RANK half a second after all are there, and not before
-# FOLDER/fail is, and fails: with memory it takes 900 MB and keeps them, with full it leaves with 42 after it has
-# filled the disk under /opt/ml/output. SIGTERM ends it with 0.
+# Each rank writes FOLDER/in-main-RANK (its pid and the time in ms) at its start and FOLDER/out-RANK
+# at its end. If RANK is given, that rank waits until half a second after all have started and until
+# FOLDER/fail exists, writes FOLDER/failed-RANK and fails: with memory it allocates 900 MB and keeps
+# them; with full it fills the disk under /opt/ml/output and exits with 42. SIGTERM ends it with 0.
 set -u
 
 folder=$1
@@ -20,7 +20,7 @@ mark() {
 
 nap=
 leave() {
-    # The whole group hears TERM; the nap may be over already.
+    # The whole process group gets SIGTERM; the nap may be over already.
     [ -z "$nap" ] || kill "$nap" 2>/dev/null
     echo "rank $RANK leaves on request"
     mark out

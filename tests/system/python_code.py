@@ -1,7 +1,7 @@
-"""Python code as a job brings it, for tests/system/test_python_code.sh.  python_code.py FOLDER [VERSION]
+"""python_code.py FOLDER: makes Python packages for tests/system/test_python_code.sh.
 
-FOLDER/wheels gets a wheel of the package answer, which knows one number; FOLDER/package a package that
-builds itself, without an index: its backend waits first, if WAIT is set when it is called."""
+FOLDER/wheels gets a wheel of the package answer, which has one number. FOLDER/package gets a
+package that builds itself without an index; its backend waits for WAIT seconds first."""
 import os
 import sys
 import zipfile
@@ -31,7 +31,8 @@ def build_wheel(directory, settings=None, metadata=None):
         wheel.write("job/main.py", "job/main.py")
         wheel.writestr("job/__init__.py", "")
         wheel.writestr("job/built_by", str(os.getuid()))
-        wheel.writestr("job-1.0.dist-info/METADATA", {META.format("job")!r} + "Requires-Dist: answer\\n")
+        wheel.writestr("job-1.0.dist-info/METADATA",
+                       {META.format("job")!r} + "Requires-Dist: answer\\n")
         wheel.writestr("job-1.0.dist-info/WHEEL", {WHEEL!r})
         wheel.writestr("job-1.0.dist-info/RECORD", "")
     return name
@@ -39,9 +40,11 @@ def build_wheel(directory, settings=None, metadata=None):
 os.makedirs(f"{folder}/package/job")
 for name, text in {
         "backend.py": BACKEND,
-        "pyproject.toml": '[project]\nname = "job"\nversion = "1.0"\n\n[build-system]\nrequires = []\n'
+        "pyproject.toml": '[project]\nname = "job"\nversion = "1.0"\n\n'
+                          '[build-system]\nrequires = []\n'
                           'build-backend = "backend"\nbackend-path = ["."]\n',
-        "job/main.py": 'import sys\n\nimport answer\n\nprint("module", __name__, answer.NUMBER, sys.argv[1:])\n',
+        "job/main.py": 'import sys\n\nimport answer\n\n'
+                       'print("module", __name__, answer.NUMBER, sys.argv[1:])\n',
 }.items():
     with open(f"{folder}/package/{name}", "w", encoding="utf-8") as file:
         file.write(text)

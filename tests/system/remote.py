@@ -1,7 +1,7 @@
-"""What runs a command on another host, where there is no ssh: bare mpirun's agent in the tests.
+"""Runs commands on other hosts without ssh: the agent of a bare mpirun in the tests.
 
-    remote.py serve              for whoever asks, until it is killed
-    remote.py HOST WORD...       as ssh does it: the words are a line for the shell there"""
+    remote.py serve              runs the commands of all clients until it is killed
+    remote.py HOST WORD...       runs the words as a line of the shell on HOST, as ssh does"""
 import subprocess
 import sys
 from multiprocessing.connection import Client, Listener
@@ -11,7 +11,8 @@ if sys.argv[1] == "serve":
     with Listener(("0.0.0.0", PORT)) as door:
         while True:
             with door.accept() as guest:
-                done = subprocess.run(guest.recv(), shell=True, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+                done = subprocess.run(guest.recv(), shell=True, stdin=subprocess.DEVNULL,
+                                      capture_output=True, text=True)
                 guest.send((done.returncode, done.stdout, done.stderr))
 else:
     with Client((sys.argv[1], PORT)) as server:

@@ -1,11 +1,11 @@
-# Other scripts of this folder with another launcher than the build's: source it.
+# Runs other scripts of this folder with another launcher than the build's. Sourced.
 # shellcheck shell=sh disable=SC2034  # the counts are of the script that sources it
 
 system=$(cd "$(dirname "$0")" && pwd)
 scripts_failed=0 scripts_skipped=0
 
-# copy_programs FOLDER BIN: FOLDER/bin with links to BIN's programs that are not there yet, so that what a
-# launcher looks for beside itself is found, and the build's tests.
+# copy_programs FOLDER BIN: adds links to those of BIN's programs that FOLDER/bin lacks, so that a
+# launcher finds the programs that it looks for beside itself; also links the build's tests.
 copy_programs() {
     mkdir -p "$1/bin"
     [ -e "$1/tests" ] || ln -s "$(dirname "$2")/tests" "$1/tests"
@@ -14,7 +14,7 @@ copy_programs() {
     done
 }
 
-# rerun COMMAND...: counts how it ends.
+# rerun COMMAND...: runs it and counts whether it failed or was skipped.
 rerun() {
     echo "== $*"
     "$@"
@@ -25,7 +25,7 @@ rerun() {
     esac
 }
 
-# rerun_script NAME: test_NAME.sh, of the many faults those that take no long time.
+# rerun_script NAME: runs test_NAME.sh; of the many fault tests, only those that are short.
 rerun_script() {
     case $1 in
     faults) rerun env -u RING -u CASES WORKLOAD=sh LAUNCHER=direct HOSTS=3 sh "$system/faults.sh" ;;
@@ -33,7 +33,7 @@ rerun_script() {
     esac
 }
 
-# rerun_end: the verdict as an exit status.
+# rerun_end: prints the counts and exits with 1 or 77 if a script failed or was skipped.
 rerun_end() {
     echo "$scripts_failed scripts failed, $scripts_skipped were skipped or had cases skipped"
     [ "$scripts_failed" = 0 ] || exit 1

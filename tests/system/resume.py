@@ -1,9 +1,10 @@
-"""A transfer that is killed in its middle, as often as asked, and started again: how many bytes go over the line in all.
+"""Tests that a transfer that is killed and started again resumes.
 
     python3 resume.py download|upload BIN FOLDER
 
-plays the server itself, which knows as much of S3 as is asked of it, and prints what each start brought. It ends with 0 where
-the bytes are right and no start asked for what an earlier one had finished."""
+It is itself the server, with as much of S3 as the transfers use, and prints how many bytes each
+start transferred. It exits with 0 if the bytes are right and no start repeated what an earlier one
+had finished."""
 import fcntl
 import hashlib
 import json
@@ -15,9 +16,9 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 PIECE = 16 << 20
-WIDTH = 8  # of one file, side by side
+WIDTH = 8  # the pieces of one file that are transferred at the same time
 MIB = 256
-KILLS = (160 << 20, 112 << 20)  # bytes of a start after which it is killed
+KILLS = (160 << 20, 112 << 20)  # the bytes after which a start is killed
 CHUNK = 1 << 18
 DATA = b"".join(hashlib.sha256(bytes([i % 256, i // 256])).digest() * (1 << 15) for i in range(MIB))
 ETAG = hashlib.md5(DATA).hexdigest()
@@ -25,19 +26,19 @@ KEY = "set/large"
 
 
 class Line:
-    """What goes over it; a start is killed after so much."""
+    """Counts the bytes that a start transfers, and kills it at the limit."""
 
     def __init__(self):
         self.lock, self.moved, self.limit, self.child = threading.Lock(), 0, None, None
 
     def begin(self, limit, *words):
-        """A start, of which nobody hears before it is known here."""
+        """Starts a transfer; its requests wait until the child is known here."""
         with self.lock:
             self.moved, self.limit, self.child = 0, limit, start(*words)
             return self.child
 
     def heard(self):
-        """The child is there: what is uploaded is all that there will be."""
+        """Tells the child that the files to upload are complete."""
         with self.lock:
             if self.child is not None:
                 self.child.send_signal(signal.SIGUSR1)
@@ -71,8 +72,9 @@ class Server(BaseHTTPRequestHandler):
 
     def do_GET(self):
         if "list-type" in self.path:
-            page = (f"<ListBucketResult><IsTruncated>false</IsTruncated><Contents><Key>{KEY}</Key><Size>{len(DATA)}</Size>"
-                    f"<ETag>&quot;{ETAG}&quot;</ETag></Contents></ListBucketResult>").encode()
+            page = (f"<ListBucketResult><IsTruncated>false</IsTruncated><Contents><Key>{KEY}</Key>"
+                    f"<Size>{len(DATA)}</Size><ETag>&quot;{ETAG}&quot;</ETag></Contents>"
+                    "</ListBucketResult>").encode()
             self.head(200, len(page))
             self.wfile.write(page)
             return
@@ -86,21 +88,22 @@ class Server(BaseHTTPRequestHandler):
                 size = min(CHUNK, last + 1 - at)
                 self.wfile.write(memoryview(DATA)[at:at + size])
                 LINE.move(size)
-        except ConnectionError:  # it was killed
+        except ConnectionError:  # the child was killed
             self.close_connection = True
 
 
 def start(binary, port, order):
-    """As a host's first process starts it."""
+    """Starts a transfer as a host's first process does."""
     order |= {"seconds": 300, "environment": [
-        f"AWS_ENDPOINT_URL_S3=http://127.0.0.1:{port}", "AWS_ACCESS_KEY_ID=AKID", "AWS_SECRET_ACCESS_KEY=canary",
-        "AWS_REGION=us-east-1", "AWS_EC2_METADATA_DISABLED=true"]}
+        f"AWS_ENDPOINT_URL_S3=http://127.0.0.1:{port}", "AWS_ACCESS_KEY_ID=AKID",
+        "AWS_SECRET_ACCESS_KEY=canary", "AWS_REGION=us-east-1", "AWS_EC2_METADATA_DISABLED=true"]}
     fd = os.memfd_create("order", os.MFD_ALLOW_SEALING)
     os.write(fd, json.dumps(order).encode())
     os.lseek(fd, 0, os.SEEK_SET)
     fcntl.fcntl(fd, fcntl.F_ADD_SEALS,
                 fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE)
-    child = subprocess.Popen([f"{binary}/ringmaster-transfer", str(fd)], pass_fds=[fd], stdout=subprocess.DEVNULL)
+    child = subprocess.Popen([f"{binary}/ringmaster-transfer", str(fd)], pass_fds=[fd],
+                             stdout=subprocess.DEVNULL)
     os.close(fd)
     return child
 
@@ -111,9 +114,10 @@ def download(binary, port, folder):
         child = LINE.begin(limit, binary, port, {
             "tasks": [{"what": "train", "from": "s3://bucket/set", "to": folder}]})
         code = child.wait()
-        print(f"a start that ended with {code} brought {LINE.moved >> 20} MiB of {left >> 20} that were left", flush=True)
+        print(f"a start that ended with {code} brought {LINE.moved >> 20} MiB "
+              f"of {left >> 20} that were left", flush=True)
         assert code == (0 if limit is None else -signal.SIGKILL)
-        # What a kill costs are the pieces that were under way.
+        # A kill costs only the pieces that were in transfer.
         assert LINE.moved <= left + CHUNK * WIDTH, "it asked for what it had"
         left -= max(LINE.moved - PIECE * WIDTH, 0) // PIECE * PIECE
     with open(f"{folder}/large", "rb") as file:
@@ -122,7 +126,7 @@ def download(binary, port, folder):
 
 
 class Bucket(Server):
-    """What uploads in parts ask for; parts are forgotten but for their MD5s."""
+    """Answers multipart uploads; of the parts it keeps only their MD5s and sizes."""
     parts, objects, begun = {}, [], 0
 
     def words(self, text, *fields):
@@ -136,12 +140,14 @@ class Bucket(Server):
         query = self.query()
         if "uploads" in query:
             self.words("<ListMultipartUploadsResult>" + "".join(
-                f"<Upload><Key>states/large</Key><UploadId>{name}</UploadId></Upload>" for name in Bucket.parts)
-                + "</ListMultipartUploadsResult>")
+                f"<Upload><Key>states/large</Key><UploadId>{name}</UploadId></Upload>"
+                for name in Bucket.parts) + "</ListMultipartUploadsResult>")
         elif "uploadId" in query:
             self.words("<ListPartsResult><IsTruncated>false</IsTruncated>" + "".join(
-                f"<Part><PartNumber>{number}</PartNumber><ETag>&quot;{etag}&quot;</ETag><Size>{size}</Size></Part>"
-                for number, (etag, size) in sorted(Bucket.parts[query["uploadId"]].items())) + "</ListPartsResult>")
+                f"<Part><PartNumber>{number}</PartNumber><ETag>&quot;{etag}&quot;</ETag>"
+                f"<Size>{size}</Size></Part>"
+                for number, (etag, size) in sorted(Bucket.parts[query["uploadId"]].items()))
+                + "</ListPartsResult>")
         else:
             self.words("<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>")
         LINE.heard()
@@ -169,7 +175,8 @@ class Bucket(Server):
                        "</InitiateMultipartUploadResult>")
             return
         parts = Bucket.parts.pop(query["uploadId"])
-        whole = hashlib.md5(b"".join(bytes.fromhex(etag) for _, (etag, _) in sorted(parts.items()))).hexdigest()
+        whole = hashlib.md5(b"".join(
+            bytes.fromhex(etag) for _, (etag, _) in sorted(parts.items()))).hexdigest()
         Bucket.objects.append(sum(size for _, size in parts.values()))
         self.words(f"<CompleteMultipartUploadResult><ETag>&quot;{whole}-{len(parts)}&quot;</ETag>"
                    "</CompleteMultipartUploadResult>")
@@ -191,17 +198,19 @@ def upload(binary, port, folder):
         child = LINE.begin(limit, binary, port, {"uploads": [
             {"what": "checkpoints", "from": folder, "to": "s3://bucket/states/", "live": True}]})
         code = child.wait()
-        print(f"a start that ended with {code} sent {LINE.moved >> 20} MiB of {left >> 20} that were left", flush=True)
+        print(f"a start that ended with {code} sent {LINE.moved >> 20} MiB "
+              f"of {left >> 20} that were left", flush=True)
         assert code == (0 if limit is None else -signal.SIGKILL)
         assert LINE.moved <= left, "it sent what was there"
         left -= LINE.moved - PIECE * wide
-    assert Bucket.objects == [size] and Bucket.begun == 1 and not Bucket.parts, "it is not one object"
+    assert Bucket.objects == [size] and Bucket.begun == 1 and not Bucket.parts, \
+        "it is not one object"
 
 
 def main():
     what, binary, folder = sys.argv[1:4]
     ThreadingHTTPServer.daemon_threads = True
-    ThreadingHTTPServer.handle_error = lambda *_: None  # who is killed leaves in the middle of a word
+    ThreadingHTTPServer.handle_error = lambda *_: None  # a killed child breaks its connections
     server = ThreadingHTTPServer(("127.0.0.1", 0), Bucket if what == "upload" else Server)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     globals()[what](binary, server.server_address[1], folder)

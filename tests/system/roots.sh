@@ -1,24 +1,26 @@
-# Root directories that are not ours, in which hosts run the static launcher. Sourced after lib.sh, with `dynamic` set to
-# the folder of this machine's programs; they are made once and lie in .cache/static/roots.
+# Root directories of other distributions, in which hosts run the static launcher. They are made
+# once, in .cache/static/roots. Sourced after lib.sh, with `dynamic` set to the folder of this
+# machine's programs.
 # shellcheck shell=sh disable=SC2154,SC2016
 
 roots=$top/.cache/static/roots
 mkdir -p "$roots"
 
-# take_static_launcher [PROGRAM]...: builds the static launcher, which $file is from then on; the script is skipped where
-# a program for that, or one of the PROGRAMs, is missing.
+# take_static_launcher [PROGRAM]...: builds the static launcher and sets $file to its path. The
+# script is skipped if a program for that, or one of the PROGRAMs, is missing.
 take_static_launcher() {
     for program in cmake ninja perl pkg-config "$@"; do
         command -v "$program" >/dev/null || skip "no $program"
     done
     sh "$top/docker/static.sh" || { echo "FAILED: docker/static.sh"; exit 1; }
     file=$top/build/static-x86_64/bin/ringmaster
-    # A program that the tests time by is this machine's.
+    # The program that measures the machine's delays (lag.c) is this machine's.
     export RINGMASTER_BIN="$dynamic"
 }
 
-# root_of NAME: a folder with that root, made once; 1 where there is no way to its packages. NAME is debian-12 or
-# debian-13, either with "-pytorch" at its end for Debian's own PyTorch, or busybox, or musl.
+# root_of NAME: makes that root once and sets $root to its folder; fails if its packages cannot be
+# fetched. NAME is debian-12 or debian-13, with "-pytorch" at its end for Debian's own PyTorch, or
+# busybox, or musl.
 root_of() {
     root=$roots/$1
     [ ! -e "$root/made" ] || return 0
@@ -30,18 +32,19 @@ root_of() {
     musl) busybox_root && musl_root || return 1 ;;
     esac
     mkdir -p "$root/usr/local/bin" "$root/opt" "$root/proc" "$root/dev"
-    # Where the ring's own files lie then: nothing has made them in some roots.
+    # The ring's own files are mounted over these, which some roots lack.
     for own in hosts resolv.conf; do [ -f "$root/etc/$own" ] || : >"$root/etc/$own"; done
     : >"$root/made"
 }
 
-# debian_root SUITE [-pytorch]: by mmdebstrap, which is faster, or debootstrap.
+# debian_root SUITE [-pytorch]: uses mmdebstrap, which is faster, or else debootstrap.
 debian_root() {
     more=
     [ -z "$2" ] || more=--include=python3-torch
     set -- "$1" "$root" http://deb.debian.org/debian
     if command -v mmdebstrap >/dev/null; then
-        mmdebstrap --mode=root --variant=minbase --format=directory --aptopt='Acquire::Retries "3"' \
+        mmdebstrap --mode=root --variant=minbase --format=directory \
+            --aptopt='Acquire::Retries "3"' \
             --dpkgopt=force-unsafe-io $more "$@" >"$root.log" 2>&1
     else
         debootstrap --variant=minbase $more "$@" >"$root.log" 2>&1
@@ -50,7 +53,7 @@ debian_root() {
     return 1
 }
 
-# As Alpine's: busybox and its links, and files in /etc.
+# A root like Alpine's: busybox and its links, and files in /etc.
 busybox_root() {
     mkdir -p "$root/bin" "$root/etc" "$root/tmp" "$root/run" "$root/var/tmp" "$root/usr/bin"
     unpacked busybox-static ./bin/busybox || return 1
@@ -65,7 +68,7 @@ worker:x:4321:' >"$root/etc/group"
     : >"$root/etc/resolv.conf"
 }
 
-# unpacked PACKAGE FILE...: those files of a Debian package lie in the root then.
+# unpacked PACKAGE FILE...: unpacks those files of a Debian package into the root.
 unpacked() {
     package=$1
     shift
@@ -73,29 +76,34 @@ unpacked() {
         dpkg-deb --fsys-tarfile "$roots/$package"_*.deb | tar -C "$root" -xf - "$@"
 }
 
-# With the loader of musl, which is its C library as well.
+# Adds the loader of musl, which is its C library as well.
 musl_root() { unpacked musl ./lib ./etc; }
 
-# Files of the ring that the root gets.
+# The files of the ring that the root gets.
 given="hosts resolv.conf"
 
-# A host's first process sees this root from then on, with the host's own folders in it (host_init.sh).
+# Prints a script by which a host's first process moves into the root, with the host's own folders
+# in it (host_init.sh).
 entering() {
     echo "root=$root"
     echo "given='$given'"
-    echo 'for own in opt tmp run var/tmp proc dev dev/shm; do mount --rbind "/$own" "$root/$own" || exit 99; done
+    echo 'for own in opt tmp run var/tmp proc dev dev/shm; do
+            mount --rbind "/$own" "$root/$own" || exit 99
+        done
         for own in $given; do mount --bind "/etc/$own" "$root/etc/$own" || exit 99; done
         unset folder name given
         exec chroot "$root" /usr/bin/env -i "$@"'
 }
 
-# in_root HOST [-e NAME=VALUE]... COMMAND...: there, with the one file in it.
+# in_root HOST [-e NAME=VALUE]... COMMAND...: starts the host in the root.
 in_root() {
     number=$1
     shift
     hosts start "$number" -p "$(entering)" -e PATH=/usr/local/bin:/usr/bin:/bin "$@"
 }
 
+# enter NAME: makes that root and installs the static launcher in it; the case is skipped if it
+# cannot be made.
 enter() {
     root_of "$1" || { skip_case "no way to $1's packages"; return 1; }
     as_root "chroot needs it"

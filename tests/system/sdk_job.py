@@ -1,10 +1,10 @@
-"""A job in the local mode of SageMaker's own SDK, on two containers, its code on S3.
+"""Runs a job in the local mode of SageMaker's own SDK, on two containers, with its code on S3.
 
     sdk_job.py CASE ENDPOINT FOLDER IMAGE
 
-With the second version of the SDK the SDK uploads the code; with the third, which would run it without
-our entry point, it is uploaded here. CASE: good, fail, stop or many (hyperparameters). What the SDK
-makes of the job is the last line."""
+The second version of the SDK uploads the code itself; for the third, which would run it without
+Ringmaster's entry point, this script uploads it. CASE is good, fail, stop or many
+(hyperparameters). The last line printed is the SDK's result of the job."""
 import io
 import os
 import sys

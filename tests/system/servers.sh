@@ -1,5 +1,6 @@
-# Cases of jobs with parameters on the last of three hosts, for each strategy that has servers. Sourced after lib.sh, with
-# `trains NAME FLAGS...`, $strategy, and in $stopped_host the host that is told to stop.
+# Test cases for strategies with parameter servers: the last of three hosts has the parameters.
+# Sourced after lib.sh. The script defines `trains NAME FLAGS...`, $strategy and $stopped_host, the
+# host that gets the stop.
 # shellcheck shell=sh disable=SC2154
 
 a_stop_ends_servers_and_workers() {

@@ -1,6 +1,6 @@
 #!/bin/sh
-# slow_rank.sh RANK COMMAND...: runs the command, and where RANK is this rank it stands still half of the time: for
-# tests and measurements of a slow host.
+# slow_rank.sh RANK COMMAND...: runs the command, for tests and measurements of a slow host. On rank
+# RANK the command is paused half of the time.
 slow=$1
 shift
 [ "$slow" = "${RANK:-}" ] || exec "$@"

@@ -1,8 +1,8 @@
-"""A server that knows as much of S3 as a download asks for, and is slow: in each bucket lie set/a and
-set/b, in the order in which two hosts get their shares.  slow_s3.py ADDRESS PORT NOTE
+"""slow_s3.py ADDRESS PORT NOTE: a slow server with as much of S3 as a download needs.
 
-BUCKET says which of them drips, a byte every fifth of a second, and which stands still in its middle:
-first-drips, second-drips, second-stands. When it sent the last byte is in the file NOTE: "PID MS"."""
+Each bucket has set/a and set/b, in the order in which two hosts get their shares. The bucket's name
+says which object is sent slowly (a byte every fifth of a second) or stops in its middle:
+first-drips, second-drips, second-stands. When it stops, NOTE gets the time: "PID MS"."""
 import os
 import sys
 import threading
@@ -36,7 +36,7 @@ class Slow(BaseHTTPRequestHandler):
     def do_GET(self):
         try:
             self.serve()
-        except ConnectionError:  # whoever asked has left
+        except ConnectionError:  # the client has disconnected
             self.close_connection = True
 
     def serve(self):

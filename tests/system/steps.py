@@ -1,5 +1,7 @@
-"""Marks its steps as docs/guides/your-program.md shows, without waiting for anybody; rank 1 makes a quarter of them. Where TEST_REST
-names a file it rests after 80 of them until that is there, and has done its work ten later."""
+"""A program that marks its steps as docs/guides/your-program.md shows, without communication.
+
+Rank 1 is four times slower than the others. If TEST_REST names a file, the program pauses after 80
+steps until that file exists, and ends after ten more."""
 import mmap
 import os
 import struct

@@ -1,15 +1,16 @@
 #!/bin/sh
-# What somebody may try from within a job, as whole jobs (docs/security/attacks.md): libraries that the
-# container's variables name, channels that lead elsewhere. A program that forks without end: test_fork_bomb.sh.
+# Tests attacks from within a job, in whole jobs (docs/security/attacks.md): libraries that the
+# container's variables name, and channels that lead elsewhere. test_fork_bomb.sh tests a program
+# that forks without end.
 # shellcheck disable=SC2034,SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"
 
 [ "$DRIVER" = ns ] || skip "these hosts have links made for them"
 
 canary=$(dirname "$RINGMASTER_BIN")/tests/canary.so
-# --- what the loader and others are told (A5) ------------------------------------------------------
+# --- variables of the loader and of other programs (A5) -------------------------------------------
 
-# A canary for each of the variables, and what else they name.
+# Makes a canary library for each of the variables, and the files that they name.
 cage() {
     mkdir "$share/components"
     for bird in preload.so audit.so openssl.so gconv.so components/mca_schizo_canary.so; do
@@ -32,10 +33,10 @@ OMPI_MCA_mca_base_component_path=$share/components
 BASH_ENV=$share/bash
 END
 }
-# Who has listened to it (canary.c).
+# sang BIRD: prints the processes that loaded it (canary.c).
 sang() { cat "$share/$1.sings" 2>/dev/null; }
 
-# Each of them does what it says to who listens: else its silence would say nothing.
+# Each canary works outside of jobs; otherwise its silence in a job would prove nothing.
 canaries_sing() {
     for line in $(steered); do
         case $line in
@@ -55,19 +56,23 @@ canaries_sing() {
 
 what_the_loader_is_told_reaches_the_program_alone() {
     for tool in openssl iconv bash; do
-        command -v $tool >/dev/null || { skip_case "no $tool to show that the canaries can sing"; return; }
+        command -v $tool >/dev/null || {
+            skip_case "no $tool to show that the canaries can sing"
+            return
+        }
     done
     ring 2
     cage
     canaries_sing
     cp "$(command -v sleep)" "$share/program"
     put hyperparameters.json '{"sagemaker_mpi_num_of_processes_per_host": "2"}'
-    # shellcheck disable=SC2046  # a word a variable
+    # shellcheck disable=SC2046  # one word for each variable
     start_all $(for line in $(steered); do echo "-e $line"; done) -- train -- "$share/program" 2
     all_end 60 0 $everyone || return
     for bird in preload.so audit.so; do
         check "$bird sings in the first processes and in the programs alone" equal \
-            "$(sang $bird | sed 's:/[^ ]*/::; s/^1 /first /; s/^[0-9]* //' | sort | uniq -c | tr -s ' \n' ' ')" \
+            "$(sang $bird | sed 's:/[^ ]*/::; s/^1 /first /; s/^[0-9]* //' | sort | uniq -c |
+                tr -s ' \n' ' ')" \
             " 2 first ringmaster -- 4 program 2 "
     done
     for bird in gconv.so openssl.so components/mca_schizo_canary.so bash; do
@@ -75,7 +80,7 @@ what_the_loader_is_told_reaches_the_program_alone() {
     done
 }
 
-# --- channels (A8) ----------------------------------------------------------------------------------
+# --- channels (A8) --------------------------------------------------------------------------------
 
 a_channels_name_leads_nowhere() {
     for odd in ../../model a/b .. -rf; do
@@ -88,9 +93,13 @@ a_channels_name_leads_nowhere() {
     done
 }
 
-# Planted there by who came before. As a folder on the way it ends the job; where a file is to lie it gives way.
+# An earlier job may have left a link in a channel. Where a folder belongs it ends the job; where a
+# file belongs the file replaces it.
 a_link_in_a_channel_is_not_followed() {
-    [ -x "$RINGMASTER_BIN/ringmaster-transfer" ] || { skip_case "this build fetches nothing"; return; }
+    [ -x "$RINGMASTER_BIN/ringmaster-transfer" ] || {
+        skip_case "this build fetches nothing"
+        return
+    }
     fetched tree 'ln -s ../../../model deep' || return
     all_end 60 66 $everyone || return
     all_name '"deep" is in the way, as it is no folder or a link' $everyone
@@ -99,12 +108,13 @@ a_link_in_a_channel_is_not_followed() {
     all_end 60 0 $everyone || return
     for host in $everyone; do
         there=$(hosts opt "$host")/input/data/train/03
-        check "a file has the link's place on host $host" [ -f "$there" ] && check "it is none" [ ! -L "$there" ]
+        check "a file has the link's place on host $host" [ -f "$there" ] &&
+            check "it is none" [ ! -L "$there" ]
         check "it is whole" equal "$(tr -d D <"$there" | wc -c) $(wc -c <"$there")" '0 900000'
     done
     nothing_in_the_model
 }
-# fetched PREFIX SCRIPT: two hosts fetch a channel of what lies there, in whose folder the script was first.
+# fetched PREFIX SCRIPT: two hosts fetch a channel from PREFIX. SCRIPT ran in its folder before.
 fetched() {
     ring_down
     server_down
@@ -122,11 +132,13 @@ fetched() {
         (cd "$(hosts opt "$host")/input/data/train" && sh -c "$2")
     done
     start_all -e AWS_ENDPOINT_URL_S3=http://10.77.0.254:5000 -e AWS_ACCESS_KEY_ID=AKID \
-        -e AWS_SECRET_ACCESS_KEY=canary -e RINGMASTER_CHANNEL_TRAIN="s3://bucket/$1" -- train -- true
+        -e AWS_SECRET_ACCESS_KEY=canary -e RINGMASTER_CHANNEL_TRAIN="s3://bucket/$1" \
+        -- train -- true
 }
 nothing_in_the_model() {
     for host in $everyone; do
-        check "nothing has come to the model's folder on host $host" equal "$(ls "$(hosts opt "$host")/model")" ''
+        check "nothing has come to the model's folder on host $host" \
+            equal "$(ls "$(hosts opt "$host")/model")" ''
     done
 }
 

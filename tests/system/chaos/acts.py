@@ -1,5 +1,8 @@
-"""What a fault does: for each kind of plan.KINDS how it begins and how it is over. begin returns whether it found what it
-was meant for; a fault that did not has no effect and excuses nothing."""
+"""The effects of faults: for each kind of plan.KINDS, a function that begins it and one that ends
+it.
+
+The first returns whether it found its target; a fault without one has no effect and excuses
+nothing."""
 
 import errno
 import os
@@ -13,7 +16,7 @@ PORT = "7070"
 
 
 def other(ring, host):
-    """Another host, from which strangers come."""
+    """Returns another host, from which strangers connect."""
     return 1 if host != 1 else ring.count
 
 
@@ -55,7 +58,8 @@ def stop_role(role):
 
 
 def continue_role(ring, fault):
-    return any([send(pid, signal.SIGCONT) for pid in fault["pids"] if pid in ring.processes(fault["host"])])
+    return any([send(pid, signal.SIGCONT)
+                for pid in fault["pids"] if pid in ring.processes(fault["host"])])
 
 
 def begin_cut(ring, fault):
@@ -77,9 +81,11 @@ def end_part(ring, fault):
 
 def rules(fault):
     kind = fault["kind"]
-    control = [[direction, "-p", "tcp", port, PORT] for direction in ("OUTPUT", "INPUT") for port in ("--dport", "--sport")]
+    control = [[direction, "-p", "tcp", port, PORT]
+               for direction in ("OUTPUT", "INPUT") for port in ("--dport", "--sport")]
     if kind in ("mute", "deafen"):
-        return [["OUTPUT", "-o", "eth0", "-j", "DROP"] if kind == "mute" else ["INPUT", "-i", "eth0", "-j", "DROP"]]
+        return [["OUTPUT", "-o", "eth0", "-j", "DROP"] if kind == "mute"
+                else ["INPUT", "-i", "eth0", "-j", "DROP"]]
     if kind in ("mute-control", "deafen-control"):
         way = "OUTPUT" if kind == "mute-control" else "INPUT"
         return [rule + ["-j", "DROP"] for rule in control if rule[0] == way]
@@ -123,7 +129,7 @@ def disk(ring, fault):
 
 
 def begin_full(ring, fault):
-    if not os.path.ismount(disk(ring, fault)):  # its log is a pipe
+    if not os.path.ismount(disk(ring, fault)):  # the log is a pipe
         return False
     with open(disk(ring, fault) + "/fill", "wb", buffering=0) as file:
         try:
@@ -140,9 +146,11 @@ def end_full(ring, fault):
 
 
 def begin_junk(ring, fault):
-    command = [sys.executable, HERE + "/junk.py", f"10.77.0.{fault['host']}", PORT, str(ring.plan["seed"])]
-    fault["process"] = subprocess.Popen(ring.in_network(other(ring, fault["host"]), *command), stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    command = [sys.executable, HERE + "/junk.py", f"10.77.0.{fault['host']}", PORT,
+               str(ring.plan["seed"])]
+    fault["process"] = subprocess.Popen(ring.in_network(other(ring, fault["host"]), *command),
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.DEVNULL)
     return True
 
 
@@ -194,7 +202,7 @@ ACTS = {
 
 
 def preparation(ring, host, faults):
-    """Lines of script for the start of a host: what has to be so from its first process on."""
+    """Returns lines of script for the faults that are in effect from a host's first process on."""
     script = []
     for fault in faults:
         if fault["host"] != host:
@@ -209,7 +217,8 @@ def preparation(ring, host, faults):
         elif kind == "few-processes":
             script.append(ring.group(host, "pids", "pids.max", fault["count"]) or ":")
         elif kind == "little-memory":
-            script.append(ring.group(host, "memory", "memory.limit_in_bytes", fault["count"] << 20) or ":")
+            script.append(ring.group(host, "memory", "memory.limit_in_bytes", fault["count"] << 20)
+                          or ":")
     return script
 
 

@@ -1,16 +1,18 @@
-"""Random jobs with random faults, and what they must keep to.
+"""Runs random jobs with random faults and checks that they keep Ringmaster's promises.
 
     python3 chaos.py [OPTIONS] SEED|FIRST-LAST|new:COUNT...
 
-    --jobs N        so many rounds at a time (3)
-    --minutes N     no round begins after that
+    --jobs N        run N rounds at a time (3)
+    --minutes N     begin no round after N minutes (600)
     --minimise N    minutes to reduce the first plan that fails to fewer faults and hosts (0)
     --keep FOLDER   where histories of rounds with violations go (build/chaos)
     --show          print each plan, and each history's last lines
-    --plan FILE     run this plan (JSON) in place of seeds; with --times N so often (1)
+    --plan FILE     run this plan (JSON) instead of seeds
+    --times N       run each seed, or the plan, N times (1)
 
-A seed always draws the same plan; what the machine makes of it differs a little from time to time. Ends with 0 where no
-round broke a promise, 1 where one did, and 77 where the machine stood still in so many rounds that nothing was tested."""
+A seed always draws the same plan, but two runs of a plan differ a little. The exit code is 0 if no
+round broke a promise, 1 if one did, and 77 if the machine stalled in so many rounds that nothing
+was tested."""
 
 import argparse
 import json
@@ -33,7 +35,7 @@ GRACE_S = 90
 
 
 def is_void(history):
-    """Whether the machine stood still so long that a promise in seconds says nothing."""
+    """Returns whether the machine stalled for so long that promises in seconds mean nothing."""
     return history["longest"] > PAUSE_MS
 
 
@@ -42,11 +44,12 @@ def lateness(history):
 
 
 def summary(history):
-    kinds = [fault["kind"] for fault, fate in zip(history["plan"]["faults"], history["faults"]) if fate["hit"]]
+    kinds = [fault["kind"]
+             for fault, fate in zip(history["plan"]["faults"], history["faults"]) if fate["hit"]]
     codes = [str(lives[-1]["code"]) for lives in history["hosts"].values()]
     attempts = max([mark["attempt"] for mark in history["marks"]], default=0)
-    return f"{history['plan']['program']['kind']}, {', '.join(kinds) or 'no fault'}: codes {' '.join(codes)}, " \
-        f"{attempts} attempts, {history['took'] / 1000:.1f} s"
+    return f"{history['plan']['program']['kind']}, {', '.join(kinds) or 'no fault'}: " \
+        f"codes {' '.join(codes)}, {attempts} attempts, {history['took'] / 1000:.1f} s"
 
 
 def seeds_of(words):
@@ -62,7 +65,7 @@ def seeds_of(words):
 
 
 class Rounds:
-    """Runs plans in processes of their own, some at a time."""
+    """Runs each plan in a process of its own, a few at a time."""
 
     def __init__(self, options):
         self.options = options
@@ -73,12 +76,14 @@ class Rounds:
         place = tempfile.mkdtemp(dir=self.folder)
         with open(place + "/plan.json", "w", encoding="utf-8") as file:
             json.dump(plan, file)
-        process = subprocess.Popen([sys.executable, os.path.abspath(__file__), "--one", place], stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.DEVNULL, stderr=open(place + "/words", "wb"))
-        self.running.append((process, place, plan, time.monotonic() + oracle.limit_ms(plan) / 1000 + GRACE_S))
+        process = subprocess.Popen([sys.executable, os.path.abspath(__file__), "--one", place],
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=open(place + "/words", "wb"))
+        self.running.append((process, place, plan,
+                             time.monotonic() + oracle.limit_ms(plan) / 1000 + GRACE_S))
 
     def ended(self):
-        """Those that are over by now: (plan, history or None, words)."""
+        """Returns the rounds that ended since the last call: (plan, history or None, words)."""
         over = []
         for entry in list(self.running):
             process, place, plan, deadline = entry
@@ -96,7 +101,7 @@ class Rounds:
         return over
 
     def results(self, all_plans):
-        """Runs them all and yields each result as it comes."""
+        """Runs all plans and yields each result as it comes."""
         end = time.monotonic() + self.options.minutes * 60
         coming = iter(all_plans)
         more = True
@@ -119,7 +124,7 @@ class Rounds:
 
 
 def one(place):
-    """A round in a process of its own: FOLDER/plan.json to FOLDER/history.json."""
+    """Runs the round of PLACE/plan.json and writes PLACE/history.json."""
     with open(place + "/plan.json", encoding="utf-8") as file:
         plan = json.load(file)
     history = perform.perform(plan, oracle.limit_ms(plan))
@@ -131,12 +136,13 @@ def one(place):
 def show(history):
     for host, lives in history["hosts"].items():
         for life in lives:
-            print(f"    algo-{host}: code {life['code']}{', killed' if life['killed'] else ''}, ended after "
-                  f"{((life['ended'] or 0) - history['began']) / 1000:.1f} s")
+            print(f"    algo-{host}: code {life['code']}{', killed' if life['killed'] else ''}, "
+                  f"ended after {((life['ended'] or 0) - history['began']) / 1000:.1f} s")
             for line in life["lines"][-6:]:
                 print(f"      | {line[:200]}")
     for fault, fate in zip(history["plan"]["faults"], history["faults"]):
-        when = f"at {(fate['begun'] - history['began']) / 1000:.1f} s" if fate["hit"] else "did not happen"
+        when = f"at {(fate['begun'] - history['began']) / 1000:.1f} s" if fate["hit"] \
+            else "did not happen"
         print(f"    {when}: {plans.fault_text(fault)}")
 
 
@@ -152,7 +158,8 @@ def tell(plan, history, found, options):
 
 
 def options_of(words):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("seeds", nargs="*")
     parser.add_argument("--jobs", type=int, default=3)
     parser.add_argument("--minutes", type=float, default=600)
@@ -175,7 +182,7 @@ def planned(options):
 
 def main():
     options = options_of(sys.argv[1:])
-    for number in (signal.SIGTERM, signal.SIGHUP):  # the hosts have to go in any case
+    for number in (signal.SIGTERM, signal.SIGHUP):  # the hosts must be removed in any case
         signal.signal(number, lambda number, _: sys.exit(128 + number))
     if options.one:
         return one(options.one)
@@ -185,7 +192,8 @@ def main():
     try:
         for plan, history, words in rounds.results(planned(options)):
             if history is None:
-                print(f"seed {plan['seed']}: no history: {words[-1500:]}\n{plans.plan_text(plan)}", flush=True)
+                print(f"seed {plan['seed']}: no history: {words[-1500:]}\n{plans.plan_text(plan)}",
+                      flush=True)
                 counts["bad"] += 1
                 continue
             counts["faults"] += sum(fate["hit"] for fate in history["faults"])
@@ -210,8 +218,9 @@ def main():
     finally:
         rounds.close()
     total = counts["ok"] + counts["void"] + counts["bad"]
-    print(f"{total} rounds: {counts['ok']} kept all promises, {counts['bad']} did not, {counts['void']} void as the machine "
-          f"stood still; {counts['faults']} faults, {counts['again']} rounds with another attempt")
+    print(f"{total} rounds: {counts['ok']} kept all promises, {counts['bad']} did not, "
+          f"{counts['void']} void as the machine stood still; {counts['faults']} faults, "
+          f"{counts['again']} rounds with another attempt")
     if counts["bad"]:
         return 1
     return 0 if counts["ok"] >= max(1, total // 2) else 77

@@ -1,8 +1,9 @@
-"""What the faults of a history did to its hosts, as far as the rules of oracle.py have to know it.
+"""What the faults of a history did to its hosts, as far as the rules of oracle.py need to know.
 
-Silence is counted for each link between a host and the first one: a pause between two outages that is too short for a
-heartbeat to come through joins them. An outage is short where it is shorter than the lease by BEAT: the last heartbeat
-before it is up to half a second old, and the connection has to be dialled again."""
+Silence is counted for each link between a host and the first one. Two outages count as one if the
+pause between them is too short for a heartbeat to get through. An outage is short if it is shorter
+than the lease by at least BEAT: the last heartbeat before it is up to half a second old, and the
+connection has to be made again."""
 
 BEAT = 1500
 JOINS = 2000
@@ -15,7 +16,7 @@ LOSS_HARMLESS = 10  # percent
 
 
 def merged(spans):
-    """Spans of silence, in order, with those joined that are too close to each other."""
+    """Returns the spans of silence in order; those too close to each other are joined."""
     found = []
     for begin, end in sorted(spans):
         if found and begin - found[-1][1] < JOINS:
@@ -34,7 +35,8 @@ class Effects:
         self.over = history["began"] + history["took"]
         self.began = min([mark["begin"] for mark in history["marks"]], default=None)
         self.joined = history["moments"].get("joined")
-        self.faults = [dict(fault, **fate) for fault, fate in zip(plan["faults"], history["faults"]) if fate["hit"]]
+        self.faults = [dict(fault, **fate)
+                       for fault, fate in zip(plan["faults"], history["faults"]) if fate["hit"]]
         self.silent = {host: [] for host in range(1, self.count + 1)}
         self.stood, self.gone, self.unsure = set(), {}, set()
         self.stands = {host: [] for host in range(1, self.count + 1)}
@@ -61,7 +63,9 @@ class Effects:
             self.take_part(set(fault["hosts"]), span)
 
     def take_part(self, side, span):
-        """Those that do not see the first host are silent; where another one may lead the job, either side may be."""
+        """Records a network partition: the hosts that cannot reach the first one are silent.
+
+        With failover, another host may lead the job, so that either side may count as lost."""
         everyone = set(range(1, self.count + 1))
         for host in everyone - side if 1 in side else side:
             self.silent[host].append(span)
@@ -72,21 +76,23 @@ class Effects:
         return any(end - begin > self.dead - BEAT for begin, end in merged(spans))
 
     def hosts_apart(self):
-        """Hosts that may count as lost though they live."""
-        apart = set(self.unsure) | {host for host, spans in self.silent.items() if self.is_long(spans)}
+        """Returns the hosts that may count as lost though they live."""
+        apart = set(self.unsure) | {host for host, spans in self.silent.items()
+                                    if self.is_long(spans)}
         for host in range(2, self.count + 1):
             if self.is_long(self.silent[host] + self.silent[1]) and not {host, 1} & apart:
                 apart.update((host, 1))
         return apart
 
     def hosts_late(self, history):
-        """Hosts that were started when it was over, or nearly so."""
+        """Returns the hosts that were started after the end of the job, or shortly before it."""
         late = set()
         for fault in self.faults:
             if fault["kind"] == "late":
                 ends = [life["ended"] for host, lives in history["hosts"].items() for life in lives
                         if life["ended"] and int(host) != fault["host"]]
-                if fault["length"] > self.settings["READY_SECONDS"] - 5 or any(end < fault["over"] + 2000 for end in ends):
+                if fault["length"] > self.settings["READY_SECONDS"] - 5 \
+                        or any(end < fault["over"] + 2000 for end in ends):
                     late.add(fault["host"])
         return late
 
@@ -94,44 +100,50 @@ class Effects:
         return self.apart | set(self.gone) | self.limited | self.late
 
     def losses(self):
-        """Hosts that the job may lose."""
+        """Returns the hosts that the job may lose."""
         return self.apart | set(self.gone) | self.late
 
     def first_trouble(self, host):
-        """When the host could not be heard for the first time."""
+        """Returns when the first fault of the host began."""
         return min([begin for begin, _ in self.silent[host]] + [self.gone.get(host, self.over)]
                    + [fault["begun"] for fault in self.faults if fault["host"] == host])
 
     def before_the_begin(self):
-        """Whether a host was in trouble before all of them had begun."""
-        return bool(self.losses()) and (self.began is None or any(self.first_trouble(host) < self.began + 500
-                                                                  for host in self.losses()))
+        """Returns whether a lost host was in trouble before the first rank ran, or soon after."""
+        return bool(self.losses()) and (self.began is None or any(
+            self.first_trouble(host) < self.began + 500 for host in self.losses()))
 
     def leader_torn(self, since, stood=True):
-        """Whether whoever led the job was taken away at its end: who heard of the verdict is then left to chance. Without
-        STOOD one that stands still does not count: when it goes on it can ask the others."""
+        """Returns whether the host that led the job was lost at its end.
+
+        Which hosts have received the verdict is then left to chance. Without STOOD, a host that was
+        paused does not count: when it goes on, it can ask the others."""
         lost = self.losses()
         leaders = {1} | {host for host in lost if all(other in lost for other in range(1, host))}
         ends = [self.gone[host] for host in leaders if host in self.gone]
-        ends += [span[1] for host in leaders & self.apart for span in self.silent[host] if stood or span not in self.stands[host]]
+        ends += [span[1] for host in leaders & self.apart for span in self.silent[host]
+                 if stood or span not in self.stands[host]]
         if leaders & self.unsure:
             return True
         return any(end > since - 2000 for end in ends)
 
     def goes_on_without(self):
-        """Whether a first host that has lost others may go on without them."""
+        """Returns whether a first host that has lost others may go on without them."""
         return bool(self.settings.get("SHRINK") or self.settings.get("SPARES"))
 
     def outlive(self):
-        """Hosts with ranks that may live into the next attempt. Without failover, those that are paused, and those of which
-        packets get through now and then; a host that is cut off has ended them."""
+        """Returns the hosts with ranks that may live into the next attempt.
+
+        Without failover these are the paused hosts and those with some packets that get through; a
+        host that is cut off has ended its ranks by then."""
         if self.settings.get("FAILOVER"):
             return set(self.stood)
         lossy = {fault["host"] for fault in self.faults if fault["kind"] == "lossy"}
         everyone = set(range(1, self.count + 1))
-        return everyone if 1 in lossy | self.stood | self.unsure else lossy | self.stood | self.unsure | self.limited
+        return everyone if 1 in lossy | self.stood | self.unsure \
+            else lossy | self.stood | self.unsure | self.limited
 
-    # --- what may come of it ---
+    # --- the outcomes that are possible ---
     def program_codes(self):
         program = self.plan["program"]
         if program["kind"] == "exit":
@@ -144,7 +156,7 @@ class Effects:
         return [fault for fault in self.faults if fault["kind"] in STRIKES]
 
     def codes(self):
-        """The codes other than 0 for which there is a cause."""
+        """Returns the exit codes other than 0 for which there is a cause."""
         codes = self.program_codes()
         if self.strikes():
             codes.add(137)
@@ -157,7 +169,7 @@ class Effects:
         return codes
 
     def failures_at_most(self):
-        """How many attempts may have failed, each for another of the causes; None where nobody can say."""
+        """Returns how many attempts may have failed, each for another cause; None if unknown."""
         program = self.plan["program"]
         count = len(self.strikes()) + len(self.losses())
         if self.program_codes():
@@ -165,7 +177,7 @@ class Effects:
         return None if self.unsure or self.limited else count
 
     def all_is_tried_again(self):
-        """Whether the rules of restarts promise that the job goes on after each of the causes."""
+        """Returns whether the rules of restarts promise that the job goes on after each cause."""
         failures, losses = self.failures_at_most(), self.losses()
         if failures is None or failures > self.settings["RESTARTS"] or self.stopped or self.late:
             return False

@@ -1,5 +1,7 @@
-"""junk.py ADDRESS PORT SEED: connections to a control port as strangers make them, until it is killed: bytes of chance, the
-beginning of a TLS handshake, an HTTP request, a connection that says nothing, and one that is closed with a reset."""
+"""junk.py ADDRESS PORT SEED: connects to a control port as strangers do, until it is killed.
+
+It sends random bytes, the beginning of a TLS handshake, an HTTP request or nothing, and closes some
+connections with a reset."""
 
 import random
 import socket
@@ -16,8 +18,10 @@ def main():
         stranger.settimeout(1)
         try:
             stranger.connect((address, port))
-            stranger.send(draw.choice((draw.randbytes(200), b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + draw.randbytes(30),
-                                       b"GET / HTTP/1.0\r\n\r\n", b"")))
+            stranger.send(draw.choice((
+                draw.randbytes(200),
+                b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + draw.randbytes(30),
+                b"GET / HTTP/1.0\r\n\r\n", b"")))
             if draw.random() < 0.3:
                 stranger.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 stranger.close()

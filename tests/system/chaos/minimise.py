@@ -1,4 +1,5 @@
-"""Reduces a plan that fails to fewer faults, hosts and settings, as long as the same promise is broken in one of some tries."""
+"""Reduces a plan that fails to fewer faults, hosts and settings, as long as one of a few tries
+breaks the same promise."""
 
 import copy
 import json
@@ -16,7 +17,7 @@ def without_fault(plan, index):
 
 
 def without_host(plan, host):
-    """The plan without a host that no fault needs; those behind it move up."""
+    """Returns the plan without a host, or None if a fault needs it. Later hosts move up."""
     for fault in plan["faults"]:
         if host == fault["host"] or host in fault.get("hosts", []):
             return None
@@ -65,12 +66,14 @@ def without_setting(plan, name):
 
 
 def smaller(plan):
-    """All plans that are one step smaller."""
+    """Yields all plans that are one step smaller."""
     steps = [lambda p, i=i: without_fault(p, i) for i in range(len(plan["faults"]))]
-    steps += [lambda p, host=host: without_host(p, host) for host in range(len(plan["slots"]), 0, -1)]
+    steps += [lambda p, host=host: without_host(p, host)
+              for host in range(len(plan["slots"]), 0, -1)]
     steps += [with_good_program, with_one_rank_each]
-    steps += [lambda p, name=name: without_setting(p, name) for name in ("RESTARTS", "FAILOVER", "SHRINK", "SPARES", "LAUNCHER",
-                                                                                "LOGS", "EVENTS")]
+    steps += [lambda p, name=name: without_setting(p, name)
+              for name in ("RESTARTS", "FAILOVER", "SHRINK", "SPARES", "LAUNCHER", "LOGS",
+                           "EVENTS")]
     for step in steps:
         made = step(copy.deepcopy(plan))
         if made is not None:
@@ -78,10 +81,11 @@ def smaller(plan):
 
 
 def fails(rounds, plan, names):
-    """Whether one of some tries breaks one of those promises again."""
+    """Returns whether one of a few tries breaks one of those promises again."""
     again = False
     for _, history, _ in rounds.results([plan] * TRIES):
-        again = again or (history is not None and bool(names & {name for name, _ in oracle.judge(history)}))
+        again = again or (history is not None
+                          and bool(names & {name for name, _ in oracle.judge(history)}))
     return again
 
 

@@ -1,15 +1,18 @@
-"""Carries out one plan on a ring of hosts and writes down what happened: the history, which oracle.py judges.
+"""Carries out one plan on a ring of hosts and records what happened as a history, which oracle.py
+judges.
 
 A history is a dictionary of plain values. Times are ms of the machine's monotonic clock.
 
-    plan      what was to happen
+    plan      the plan that was carried out
     began     when the first host was started
-    hosts     for each host its lives, the last one counts: started, ended, code, killed, lines (what the launcher printed),
-              alarms (lines of sanitizers and of the C library), failure (the file's bytes as Latin-1, or null), leftovers
+    took      how long the round took
+    hosts     for each host its lives, of which the last one counts: started, ended, code, killed,
+              lines (what the launcher printed), alarms (lines of sanitizers and of the C library),
+              failure (the file's bytes as Latin-1, or null), leftovers
     faults    for each fault of the plan: hit, begun, over
-    marks     what the programs' processes wrote (rank.c)
+    marks     the records that the programs' processes wrote (rank.c)
     moments   when each moment came (plan.MOMENTS)
-    longest   the longest time for which it stood still
+    longest   the longest time for which the machine stalled
     hung      hosts that had not ended when the time was up, with their processes
 """
 
@@ -25,14 +28,17 @@ from ring import BIN, Ring, now_ms, read
 
 TURN = 0.02
 LAUNCHERS = re.compile(r"^20\d\d-\d\d-\d\dT[\d:.]+Z (?:debug|info|warning|error)")
-ALARMS = re.compile(r"Sanitizer|runtime error:|stack smashing|double free|corrupted|malloc\(\)|Assertion .* failed|core dumped")
+ALARMS = re.compile(
+    r"Sanitizer|runtime error:|stack smashing|double free|corrupted|malloc\(\)"
+    r"|Assertion .* failed|core dumped")
 MARK = re.compile(r"begin=(\d+) alive=(\d+) end=(\d+) code=(-?\d+) asked=(\d) world=(\w+)")
 LINES_MOST = 400
 SEEK_MS = 700
 
 
 class Log:
-    """What a host prints, where it is not just a file: a pipe that is read slowly or not at all, or a file on a small disk."""
+    """The log of a host: a file, a pipe that is read slowly or not at all, or a file on a small
+    disk."""
 
     def __init__(self, ring, host, faults):
         self.path = ring.folder(host) + "/log"
@@ -71,7 +77,7 @@ class Log:
 
 
 class Pauses(threading.Thread):
-    """The longest time for which this process, which sleeps a little again and again, got no turn."""
+    """Measures the longest time for which this process, which repeats short sleeps, did not run."""
 
     def __init__(self):
         super().__init__(daemon=True)
@@ -101,7 +107,7 @@ class Round:
         self.ring.start(host, acts.preparation(self.ring, host, self.faults), self.words())
 
     def end_life(self, host):
-        """Writes down a life that is over, or that will not end."""
+        """Records a life that is over, or that will not end."""
         life, ring = self.lives[host][-1], self.ring
         self.logs[host].drain()
         life["code"] = ring.code(host)
@@ -116,7 +122,8 @@ class Round:
                     lines.append(line)
                 elif ALARMS.search(line):
                     alarms.append(line)
-        life["lines"] = lines if len(lines) < LINES_MOST else lines[:100] + lines[-LINES_MOST + 100:]
+        life["lines"] = lines if len(lines) < LINES_MOST \
+            else lines[:100] + lines[-LINES_MOST + 100:]
         life["alarms"] = alarms[:20]
         path = ring.output(host) + "/failure"
         life["failure"] = read(path).decode("latin-1") if os.path.exists(path) else None
@@ -136,13 +143,14 @@ class Round:
             if match and len(words) == 6:
                 run, attempt, rank, host, role, _ = words
                 begin, alive, end, code, asked = (int(word) for word in match.groups()[:5])
-                found.append({"run": run, "attempt": int(attempt), "rank": int(rank), "host": int(host.split("-")[1]),
-                              "role": role, "begin": begin, "alive": alive, "end": end or None, "code": code,
+                found.append({"run": run, "attempt": int(attempt), "rank": int(rank),
+                              "host": int(host.split("-")[1]), "role": role, "begin": begin,
+                              "alive": alive, "end": end or None, "code": code,
                               "asked": bool(asked), "world": int(match.group(6))})
         return sorted(found, key=lambda mark: mark["begin"])
 
     def log_of_first_has(self, text):
-        """Whether what host 1 has printed since the last look holds TEXT."""
+        """Returns whether TEXT is in what host 1 has printed since the last look."""
         try:
             with open(self.logs[1].kept, "rb") as file:
                 file.seek(self.watched.get(text, 0))
@@ -164,7 +172,8 @@ class Round:
         if when == "launched":
             return bool(marks)
         if when == "running":
-            return len([mark for mark in marks if mark["attempt"] == 1]) >= plans.ranks_of(self.plan)
+            return len([mark for mark in marks if mark["attempt"] == 1]) >= \
+                plans.ranks_of(self.plan)
         if when == "again":
             return any(mark["attempt"] > 1 for mark in marks)
         return any(mark["end"] for mark in marks)
@@ -177,7 +186,8 @@ class Round:
         for fault in self.faults:
             if fault["when"] in self.moments and "armed" not in fault:
                 fault["armed"] = True
-                self.due.append((self.moments[fault["when"]] + int(fault["delay"] * 1000), self.begin, fault))
+                self.due.append((self.moments[fault["when"]] + int(fault["delay"] * 1000),
+                                 self.begin, fault))
 
     # --- faults ---
     def begin(self, fault):
@@ -186,7 +196,7 @@ class Round:
             return
         fault["begun"] = now_ms()
         fault["hit"] = acts.ACTS[kind][0](self.ring, fault)
-        # What is to be killed may be about to begin.
+        # The process to kill may be about to start.
         if not fault["hit"] and now_ms() - fault.setdefault("sought", now_ms()) < SEEK_MS:
             self.due.append((now_ms() + 10, self.begin, fault))
             return
@@ -225,7 +235,7 @@ class Round:
 
     def run(self):
         plan = self.plan
-        # A ring that is half made when a stop comes would stay.
+        # A stop while the ring is being made would leave a part of it.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGHUP})
         self.ring, self.pauses = Ring(plan), Pauses()
         try:
@@ -241,13 +251,15 @@ class Round:
             late = {fault["host"]: fault for fault in self.faults if fault["kind"] == "late"}
             for host in everyone:
                 if host in late:
-                    self.due.append((self.began + int(late[host]["length"] * 1000), self.start_late, late[host]))
+                    self.due.append((self.began + int(late[host]["length"] * 1000),
+                                     self.start_late, late[host]))
                 else:
                     self.start(host)
             self.now_marks = []
             while not self.is_over() and now_ms() - self.began < self.limit:
                 self.look()
-                for due in sorted((due for due in self.due if due[0] <= now_ms()), key=lambda due: due[0]):
+                for due in sorted((due for due in self.due if due[0] <= now_ms()),
+                                  key=lambda due: due[0]):
                     self.due.remove(due)
                     due[1](due[2])
                 for log in self.logs.values():
@@ -264,13 +276,16 @@ class Round:
     def history(self):
         ended = now_ms()
         self.pauses.over = True
-        hung = {host: [b" ".join(words).decode("utf-8", "replace")[:120] for words in self.ring.processes(host).values()]
+        hung = {host: [b" ".join(words).decode("utf-8", "replace")[:120]
+                       for words in self.ring.processes(host).values()]
                 for host in self.lives if self.ring.code(host) is None}
         for host in self.lives:
             self.end_life(host)
-        faults = [{"hit": bool(fault.get("hit")), "begun": fault.get("begun"), "over": fault.get("over")} for fault in self.faults]
-        return {"plan": self.plan, "began": self.began, "took": ended - self.began, "hosts": self.lives, "faults": faults,
-                "marks": self.marks(), "moments": self.moments, "longest": self.pauses.longest, "hung": hung}
+        faults = [{"hit": bool(fault.get("hit")), "begun": fault.get("begun"),
+                   "over": fault.get("over")} for fault in self.faults]
+        return {"plan": self.plan, "began": self.began, "took": ended - self.began,
+                "hosts": self.lives, "faults": faults, "marks": self.marks(),
+                "moments": self.moments, "longest": self.pauses.longest, "hung": hung}
 
 
 def perform(plan, limit_ms):

@@ -2,15 +2,16 @@
 
 A plan is a dictionary of plain values, so that it can be written to a file, reduced and run again:
 
-    slots      ranks of each host, host 1 first
+    slots      the number of ranks of each host, host 1 first
     settings   RINGMASTER_* variables without their prefix, the same on all hosts
-    program    kind, seconds, code, who, until, stagger: the words of rank.c
+    program    kind, seconds, code, who, until, stagger: the arguments of rank.c
     root       whether the hosts run as root
-    engine     whether the network of a host goes as soon as its first process has ended, as a container engine does it
+    engine     whether the network of a host is removed as soon as its first process has ended, as
+               container engines do
     faults     a list of dictionaries: kind, host, when, delay, and what the kind needs besides
 
-A fault begins `delay` seconds after the moment that `when` names (MOMENTS). Times are seconds. To add a kind of fault: a
-row in KINDS here, its effect in acts.py, and what it excuses in effects.py.
+A fault begins `delay` seconds after the moment that `when` names (MOMENTS). Times are seconds. To
+add a kind of fault, add a row to KINDS, its effect to acts.py, and what it excuses to effects.py.
 """
 
 import random
@@ -30,7 +31,7 @@ NO_LENGTH = 0
 
 
 def outage(draw, plan):
-    """How long a host cannot be heard: shorter than the lease by what is promised, about as long, or longer."""
+    """Draws how long a host is silent: safely shorter than the lease, about as long, or longer."""
     dead = plan["settings"]["DEAD_SECONDS"]
     kind = draw.random()
     if kind < 0.5:
@@ -64,15 +65,18 @@ KINDS = {
     "mute": (5, outage, "what {host} sends is lost for {length} s", {}),
     "deafen": (5, outage, "what is sent to {host} is lost for {length} s", {}),
     "mute-control": (3, outage, "control packets that {host} sends are lost for {length} s", {}),
-    "deafen-control": (3, outage, "control packets that are sent to {host} are lost for {length} s", {}),
+    "deafen-control": (3, outage, "control packets that are sent to {host} are lost for {length} s",
+                       {}),
     "part": (3, outage, "{hosts} see only each other for {length} s", {}),
-    "lossy": (4, outage, "{host} loses {percent} % of its packets for {length} s", {"percent": (5, 10, 20, 50)}),
+    "lossy": (4, outage, "{host} loses {percent} % of its packets for {length} s",
+              {"percent": (5, 10, 20, 50)}),
     "reset": (2, outage, "connections of {host} are reset for {length} s", {}),
     "term": (5, none, "{host} gets SIGTERM", {}),
     "term-twice": (2, brief, "{host} gets SIGTERM, and again {length} s later", {}),
     "clock": (4, brief, "the clock of {host} is set by {seconds} s, and back {length} s later",
               {"seconds": (-86400, -3600, -5, 5, 3600, 86400)}),
-    "slow-log": (2, none, "the log of {host} is read at {rate} bytes/s", {"rate": (2000, 16000, 200000)}),
+    "slow-log": (2, none, "the log of {host} is read at {rate} bytes/s",
+                 {"rate": (2000, 16000, 200000)}),
     "stopped-log": (2, outage, "nobody reads the log of {host} for {length} s", {}),
     "full-log": (3, brief, "the disk under the log of {host} is full for {length} s", {}),
     "full-output": (2, brief, "the disk under /opt/ml/output of {host} is full for {length} s", {}),
@@ -82,15 +86,16 @@ KINDS = {
     "anew": (4, brief, "the container of {host} is killed and started anew {length} s later", {}),
     "late": (3, outage, "{host} is started {length} s late", {}),
     "junk": (3, outage, "strangers send junk to the control port of {host} for {length} s", {}),
-    # Drawn by itself (draw_more).
-    "success-alone": (0, outage, "{host} is cut off for {length} s, in which its first rank succeeds", {}),
+    # Only draw_more draws this kind.
+    "success-alone": (0, outage,
+                      "{host} is cut off for {length} s, in which its first rank succeeds", {}),
 }
-# Those that are so from the host's start on.
+# The kinds that are in effect from the host's start on.
 FROM_START = {"slow-log", "few-files", "few-processes", "little-memory", "late"}
-# Those whose host is the one that mpirun runs on.
+# The kinds that apply to the host that mpirun runs on.
 OF_MASTER = {"kill-mpirun", "stop-mpirun"}
 
-# kind: weight, whether it ends by itself, the codes that it may have
+# kind: weight, the codes that it may have
 PROGRAMS = {
     "good": (50, (0,)),
     "exit": (6, (1, 7, 42, 130, 255)),
@@ -105,7 +110,7 @@ PROGRAMS = {
 
 
 def ranks_of(plan):
-    """How many ranks there are: the last hosts are spares."""
+    """Returns the number of ranks. The last hosts may be spares, which have none."""
     return sum(plan["slots"][:len(plan["slots"]) - plan["settings"].get("SPARES", 0)])
 
 
@@ -131,23 +136,25 @@ def draw_settings(draw):
 
 def draw_program(draw, ranks):
     kind = weighted(draw, PROGRAMS)
-    # Hosts that were lost come back while an attempt runs only where it takes longer than a lease.
+    # Lost hosts come back during an attempt only if it takes longer than a lease.
     longest = 25 if draw.random() < 0.12 else 7
-    return {"kind": kind, "seconds": round(draw.uniform(1.5, longest), 1), "code": draw.choice(PROGRAMS[kind][1]),
-            "who": draw.randrange(ranks), "until": draw.choice((1, 1, 2, 100)),
-            "stagger": draw.choice((0, 0, 0.1, 0.3))}
+    return {"kind": kind, "seconds": round(draw.uniform(1.5, longest), 1),
+            "code": draw.choice(PROGRAMS[kind][1]), "who": draw.randrange(ranks),
+            "until": draw.choice((1, 1, 2, 100)), "stagger": draw.choice((0, 0, 0.1, 0.3))}
 
 
 def draw_moment(draw, plan):
     seconds = plan["program"]["seconds"]
-    moments = {"start": 8, "joined": 7, "launched": 10, "running": 26, "before-end": 22, "end": 20, "verdict": 5}
+    moments = {"start": 8, "joined": 7, "launched": 10, "running": 26, "before-end": 22, "end": 20,
+               "verdict": 5}
     if plan["settings"]["RESTARTS"]:
         moments["again"] = 8
     when = draw.choices(list(moments), list(moments.values()))[0]
     if when == "before-end":
         return "running", round(max(0.0, seconds - draw.uniform(0, 1.5)), 2)
     end = 0.1 + plan["program"]["stagger"] * sum(plan["slots"])
-    longest = {"start": 1.0, "joined": 0.3, "launched": 0.3, "running": seconds, "again": 3.0, "end": end, "verdict": 0.05}
+    longest = {"start": 1.0, "joined": 0.3, "launched": 0.3, "running": seconds, "again": 3.0,
+               "end": end, "verdict": 0.05}
     return when, round(draw.uniform(0, longest[when]), 2)
 
 
@@ -156,7 +163,8 @@ def draw_fault(draw, plan):
     kind = weighted(draw, KINDS)
     _, length, _, more = KINDS[kind]
     when, delay = draw_moment(draw, plan)
-    fault = {"kind": kind, "host": 1 if draw.random() < 0.35 else draw.randint(1, count), "when": when, "delay": delay}
+    fault = {"kind": kind, "host": 1 if draw.random() < 0.35 else draw.randint(1, count),
+             "when": when, "delay": delay}
     if kind in OF_MASTER:
         fault["host"] = 1
     if kind in FROM_START:
@@ -176,8 +184,8 @@ def draw_fault(draw, plan):
 def draw_plan(seed):
     draw = random.Random(seed)
     count = draw.choices((2, 3, 4, 5, 6, 8), (32, 32, 14, 12, 5, 5))[0]
-    plan = {"seed": seed, "slots": [draw.choice((1, 1, 2)) for _ in range(count)], "root": draw.random() < 0.3,
-            "engine": draw.random() < 0.7}
+    plan = {"seed": seed, "slots": [draw.choice((1, 1, 2)) for _ in range(count)],
+            "root": draw.random() < 0.3, "engine": draw.random() < 0.7}
     plan["settings"] = draw_settings(draw)
     plan["program"] = draw_program(draw, sum(plan["slots"]))
     faults = draw.choices((1, 2, 3, 4), (35, 35, 20, 10))[0]
@@ -185,7 +193,7 @@ def draw_plan(seed):
     # A launch that fails for lack of processes may take a minute each time.
     if any(fault["kind"] in ("few-processes", "little-memory") for fault in plan["faults"]):
         plan["settings"]["RESTARTS"] = min(1, plan["settings"]["RESTARTS"])
-    # A program that never ends by itself is asked to at some time.
+    # A program that never ends by itself gets a SIGTERM at some time.
     if plan["program"]["kind"] in ("hang", "stubborn"):
         plan["faults"].append({"kind": "term", "host": draw.randint(1, count), "when": "running",
                                "delay": round(draw.uniform(1, 12), 1)})
@@ -194,7 +202,9 @@ def draw_plan(seed):
 
 
 def draw_more(seed, plan):
-    """What plans have had since seeds were first noted, from numbers of its own so that those seeds draw the rest as ever."""
+    """Draws what plans have had only since seeds were first noted.
+
+    It uses a generator of its own, so that those seeds still draw the rest as before."""
     draw, settings, program = random.Random(f"more {seed}"), plan["settings"], plan["program"]
     if draw.random() < 0.45:
         settings["LAUNCHER"] = "direct"
@@ -223,8 +233,10 @@ def plan_text(plan):
     settings = " ".join(f"RINGMASTER_{name}={value}" for name, value in plan["settings"].items())
     program = plan["program"]
     lines = [f"seed {plan['seed']}: {len(plan['slots'])} hosts with {plan['slots']} ranks"
-             f"{', as root' if plan['root'] else ''}{', whose networks end with them' if plan['engine'] else ''}",
+             f"{', as root' if plan['root'] else ''}"
+             f"{', whose networks end with them' if plan['engine'] else ''}",
              f"  {settings}",
-             f"  program: {program['kind']} of rank {program['who']} in attempts 1 to {program['until']}, code {program['code']},"
+             f"  program: {program['kind']} of rank {program['who']} in attempts 1 to "
+             f"{program['until']}, code {program['code']},"
              f" {program['seconds']} s and {program['stagger']} s for each rank"]
     return "\n".join(lines + [f"  - {fault_text(fault)}" for fault in plan["faults"]])

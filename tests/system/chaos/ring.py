@@ -1,5 +1,7 @@
-"""The hosts of one random job: hosts.sh makes and starts them; what is done to them while they run is done from here, as
-it has to come at its moment. Everything is named by the host's number, from 1."""
+"""The hosts of one random job.
+
+hosts.sh makes and starts them. This module does what happens to them while they run, as that has to
+happen at the right moment. Hosts are named by their numbers, from 1."""
 
 import glob
 import os
@@ -20,8 +22,8 @@ def now_ms():
 
 
 def run(*words, **more):
-    return subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False,
-                          timeout=60, **more).returncode
+    return subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL, check=False, timeout=60, **more).returncode
 
 
 def read(path):
@@ -36,7 +38,9 @@ OWN_SPACE = os.readlink("/proc/self/ns/pid")
 
 
 def processes_of(space):
-    """All processes in a pid namespace, with their command lines; of this process's own none, which would be the machine's."""
+    """Returns all processes in a pid namespace, with their command lines.
+
+    For this process's own namespace it returns none: those would be the machine's processes."""
     found = {}
     if space == OWN_SPACE:
         return found
@@ -62,8 +66,10 @@ class Ring:
         self.plan = plan
         self.count = len(plan["slots"])
         self.offset = int(time.time() * 1000) - now_ms()
-        self.environment = dict(os.environ, UNPRIVILEGED="" if plan["root"] else "1", RINGMASTER_BIN=BIN)
-        made = subprocess.run(["sh", SYSTEM + "/hosts.sh", "up", str(self.count)], env=self.environment, check=True, timeout=120,
+        self.environment = dict(os.environ, UNPRIVILEGED="" if plan["root"] else "1",
+                                RINGMASTER_BIN=BIN)
+        made = subprocess.run(["sh", SYSTEM + "/hosts.sh", "up", str(self.count)],
+                              env=self.environment, check=True, timeout=120,
                               stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
         self.path = made.stdout.decode().strip()
         self.environment["RING"] = self.path
@@ -86,26 +92,30 @@ class Ring:
 
     def mount(self, path, mib):
         os.makedirs(path, exist_ok=True)
-        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={mib}m,mode=1777", "chaos", path], check=True, timeout=20)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={mib}m,mode=1777", "chaos", path],
+                       check=True, timeout=20)
         self.mounts.append(path)
 
     # --- life ---
     def start(self, host, extra, words):
-        """Starts the host in the background: EXTRA are lines of a script that its first process runs as root."""
+        """Starts the host in the background. Its first process runs the lines EXTRA as root."""
         folder = self.folder(host)
         script = [f"mount --bind {folder}/shm /dev/shm"] + extra
         if os.path.ismount(folder + "/output"):
-            script.append(f"mount --bind {folder}/output /opt/ml/output && mkdir -p /opt/ml/output/data")
+            script.append(f"mount --bind {folder}/output /opt/ml/output "
+                          "&& mkdir -p /opt/ml/output/data")
         settings = dict(self.plan["settings"])
         more = {f"RINGMASTER_{name}": value for name, value in settings.items()}
-        more["RINGMASTER_HOSTS"] = ",".join(f"algo-{i + 1}:{slots}" for i, slots in enumerate(self.plan["slots"]))
+        more["RINGMASTER_HOSTS"] = ",".join(
+            f"algo-{i + 1}:{slots}" for i, slots in enumerate(self.plan["slots"]))
         if settings.get("FAILOVER"):
             more["RINGMASTER_CHECKPOINTS"] = f"file://{self.share}/checkpoints"
         command = ["sh", SYSTEM + "/hosts.sh", "start", str(host), "-p", "\n".join(script)]
         for name, value in more.items():
             command += ["-e", f"{name}={value}"]
-        self.starting[host] = subprocess.Popen(command + ["--", "train", "--"] + words, env=self.environment,
-                                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.starting[host] = subprocess.Popen(command + ["--", "train", "--"] + words,
+                                               env=self.environment, stdin=subprocess.DEVNULL,
+                                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def has_started(self, host):
         return host in self.starting and self.starting[host].poll() is not None
@@ -118,14 +128,15 @@ class Ring:
         return int(read(self.folder(host) + "/ended") or 0) - self.offset
 
     def first(self, host):
-        """The host's first process, or None."""
+        """Returns the host's first process, or None."""
         if not self.has_started(host) or self.code(host) is not None:
             return None
         parent = read(self.folder(host) + "/parent").decode().strip()
         child = read(f"/proc/{parent}/task/{parent}/children").split() if parent else []
-        # A host that is still being made may have none in a namespace of its own yet.
+        # A host that is still being made may not have a process in its own namespace yet.
         try:
-            return int(child[0]) if child and os.readlink(f"/proc/{int(child[0])}/ns/pid") != OWN_SPACE else None
+            return int(child[0]) \
+                if child and os.readlink(f"/proc/{int(child[0])}/ns/pid") != OWN_SPACE else None
         except OSError:
             return None
 
@@ -137,12 +148,13 @@ class Ring:
             return {}
 
     def named(self, host, role):
-        """The processes of the host that play this part in a job."""
+        """Returns the processes of the host that have this role in a job."""
         first = self.first(host)
         found = []
         for pid, words in self.processes(host).items():
             name = os.path.basename(words[0].decode(errors="replace"))
-            part = {"orted": "daemon", "mpirun": "mpirun", "chaos_rank": "rank", "agent": "agent"}.get(name)
+            part = {"orted": "daemon", "mpirun": "mpirun", "chaos_rank": "rank",
+                    "agent": "agent"}.get(name)
             if name == "ringmaster" and words[1:2] == [b"rank"]:
                 part = "shim"
             if part == role and pid != first:
@@ -150,7 +162,7 @@ class Ring:
         return sorted(found)
 
     def signal_all(self, host, number):
-        """To every process, the first one last, and to those that have been forked meanwhile."""
+        """Sends a signal to every process, the first one last, and to those forked meanwhile."""
         first, hit = self.first(host), False
         for _ in range(2):
             for pid in sorted(self.processes(host), key=lambda pid: pid == first):
@@ -182,7 +194,9 @@ class Ring:
 
     # --- resources ---
     def group(self, host, controller, file, value):
-        """A line of script that puts the host into a control group with this limit, or None where there is none."""
+        """Makes a control group with this limit.
+
+        Returns a line of script that puts the host into it, or None if it cannot be made."""
         path = f"/sys/fs/cgroup/{controller}/{self.nets}-{host}"
         try:
             os.mkdir(path)
@@ -194,12 +208,13 @@ class Ring:
         return f"echo 0 >{path}/cgroup.procs"
 
     def leftovers(self, host):
-        """What the launcher or Open MPI has left in the host's folders for temporary files."""
+        """Returns what the launcher or Open MPI has left in the host's temporary folders."""
         found = []
         for place in ("shm", "root/run", "root/tmp", "root/var/tmp"):
             for path in glob.glob(f"{self.folder(host)}/{place}/*"):
                 name = os.path.basename(path)
-                if any(word in name for word in ("ringmaster", "ompi", "openmpi", "pmix", "vader", "orte")):
+                if any(word in name for word in ("ringmaster", "ompi", "openmpi", "pmix", "vader",
+                                                 "orte")):
                     found.append(f"{place}/{name}")
         return sorted(found)
 

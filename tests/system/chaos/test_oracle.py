@@ -1,5 +1,7 @@
-"""The oracle is told of histories made by hand: a good one is no violation, and each bad one is, by the right name. Also: a
-seed always draws the same plan, and a plan is reduced to one that can be run."""
+"""Tests the oracle on histories made by hand: in a good one it finds no violation, and in each bad
+one the right violation.
+
+Also tests that a seed always draws the same plan and that a reduced plan can still be run."""
 
 import copy
 import json
@@ -10,27 +12,34 @@ import oracle
 import plan as plans
 
 HOSTS, BEGAN, END = 3, 1000, 9000
-GOOD, FAILED = "algo-1: done: all 3 ranks ended with 0", "algo-1: signal: algo-2 rank 1; leaving with 137"
+GOOD, FAILED = \
+    "algo-1: done: all 3 ranks ended with 0", "algo-1: signal: algo-2 rank 1; leaving with 137"
 
 
 def mark(attempt, rank, begin, alive, code=0, **more):
     ended = alive if code is not None else None
-    return dict({"run": "r", "attempt": attempt, "rank": rank, "host": rank + 1, "role": "rank", "begin": begin, "alive": alive,
-                 "end": ended, "code": -1 if code is None else code, "asked": False, "world": HOSTS}, **more)
+    return dict({"run": "r", "attempt": attempt, "rank": rank, "host": rank + 1, "role": "rank",
+                 "begin": begin, "alive": alive, "end": ended, "code": -1 if code is None else code,
+                 "asked": False, "world": HOSTS}, **more)
 
 
 def life(code, ended=END + 500, **more):
-    stories = {42: "program: algo-2 rank 1: exited with 42", 73: "host-lost: algo-2: lost: no heartbeat for 10 s"}
-    failure = None if code == 0 else stories.get(code, "signal: algo-2 rank 1: killed by signal 9") + "\n"
-    return dict({"started": 0, "ended": ended, "code": code, "killed": False, "lines": [GOOD if code == 0 else FAILED],
-                 "alarms": [], "failure": failure, "leftovers": []}, **more)
+    stories = {42: "program: algo-2 rank 1: exited with 42",
+               73: "host-lost: algo-2: lost: no heartbeat for 10 s"}
+    failure = None if code == 0 else \
+        stories.get(code, "signal: algo-2 rank 1: killed by signal 9") + "\n"
+    return dict({"started": 0, "ended": ended, "code": code, "killed": False,
+                 "lines": [GOOD if code == 0 else FAILED], "alarms": [], "failure": failure,
+                 "leftovers": []}, **more)
 
 
 def history(**settings):
-    """All ranks return 0 and all hosts end with 0."""
+    """Returns a history in which all ranks return 0 and all hosts end with 0."""
     plan = {"seed": 0, "slots": [1] * HOSTS, "root": False, "engine": False, "faults": [],
-            "settings": dict({"RESTARTS": 0, "DEAD_SECONDS": 10, "STOP_SECONDS": 4, "READY_SECONDS": 20}, **settings),
-            "program": {"kind": "good", "seconds": 5, "code": 0, "who": 0, "until": 1, "stagger": 0}}
+            "settings": dict({"RESTARTS": 0, "DEAD_SECONDS": 10, "STOP_SECONDS": 4,
+                              "READY_SECONDS": 20}, **settings),
+            "program": {"kind": "good", "seconds": 5, "code": 0, "who": 0, "until": 1,
+                        "stagger": 0}}
     return {"plan": plan, "began": 0, "took": 10000, "longest": 0, "hung": {}, "faults": [],
             "hosts": {str(host): [life(0)] for host in range(1, HOSTS + 1)},
             "marks": [mark(1, rank, BEGAN, END) for rank in range(HOSTS)],
@@ -38,13 +47,14 @@ def history(**settings):
 
 
 def with_fault(told, kind, host, begun, over=None, **more):
-    told["plan"]["faults"].append(dict({"kind": kind, "host": host, "when": "running", "delay": 0}, **more))
+    told["plan"]["faults"].append(
+        dict({"kind": kind, "host": host, "when": "running", "delay": 0}, **more))
     told["faults"].append({"hit": True, "begun": begun, "over": over})
     return told
 
 
 def ended(told, **codes):
-    """ended(told, h1=0, h2=73): these codes."""
+    """Sets exit codes of hosts: ended(told, h1=0, h2=73)."""
     for name, code in codes.items():
         told["hosts"][name[1:]] = [life(code)]
     return told
@@ -55,12 +65,15 @@ def all_ended(told, code):
 
 
 def attempts(told, *codes):
-    """So many attempts, of each the code of rank 1 (None: it was killed); the others are killed then."""
+    """Sets one attempt for each code. The code is that of rank 1 (None: it was killed).
+
+    The other ranks return 0 if rank 1 does, and are killed otherwise."""
     told["marks"] = []
     for number, code in enumerate(codes):
         begin = BEGAN + 3000 * number
-        told["marks"] += [mark(number + 1, rank, begin, begin + 2000, code if rank == 1 or code == 0 else None)
-                          for rank in range(HOSTS)]
+        told["marks"] += [
+            mark(number + 1, rank, begin, begin + 2000, code if rank == 1 or code == 0 else None)
+            for rank in range(HOSTS)]
     return told
 
 
@@ -106,7 +119,8 @@ class GoodHistories(unittest.TestCase):
 
     def test_a_shrinking_job_goes_on_without_the_hosts_it_was_cut_off_from(self):
         told = attempts(history(RESTARTS=1, DEAD_SECONDS=5, SHRINK=1), None, 0)
-        told["marks"] = [mark for mark in told["marks"] if mark["attempt"] == 1 or mark["rank"] == 0]
+        told["marks"] = [mark for mark in told["marks"]
+                         if mark["attempt"] == 1 or mark["rank"] == 0]
         told["marks"][-1].update(begin=7000, alive=12000, end=12000, world=1)
         self.keeps_all(with_fault(ended(told, h2=73, h3=73), "cut", 1, 1100, 8000))
 
@@ -115,7 +129,8 @@ class GoodHistories(unittest.TestCase):
         told["plan"]["program"]["kind"] = "stubborn"
         told["marks"] = [mark(1, rank, BEGAN, 12000, None) for rank in range(HOSTS)]
         told["hung"] = {"1": ["chaos_rank"]}
-        return with_fault(with_fault(ended(told, h2=73, h3=73), "cut", 1, 1100, 14000), "term", host, 3000)
+        return with_fault(with_fault(ended(told, h2=73, h3=73), "cut", 1, 1100, 14000),
+                          "term", host, 3000)
 
     def test_a_job_that_waits_for_a_stop_does_not_hear_of_one_on_a_host_that_is_cut_off(self):
         self.assertNotIn("hung", dict(oracle.judge(self.stopped_while_cut_off(2))))
@@ -128,7 +143,8 @@ class GoodHistories(unittest.TestCase):
         self.keeps_all(told)
 
     def test_a_failure_waits_for_no_host_that_is_silent_then(self):
-        told = ended(attempts(with_fault(history(), "kill-rank", 2, 2000), None), h1=137, h2=137, h3=73)
+        told = ended(attempts(with_fault(history(), "kill-rank", 2, 2000), None),
+                     h1=137, h2=137, h3=73)
         self.keeps_all(with_fault(told, "mute", 3, 8000, 12000))
 
     def test_a_first_host_killed_at_the_verdict_leaves_it_to_chance(self):
@@ -191,10 +207,12 @@ class BadHistories(unittest.TestCase):
         self.breaks("good-job-failed", all_ended(history(), 73))
 
     def test_a_good_job_that_fails_after_a_short_outage(self):
-        self.breaks("good-job-failed", all_ended(with_fault(history(), "stop-first", 2, 4000, 8000), 73))
+        self.breaks("good-job-failed",
+                    all_ended(with_fault(history(), "stop-first", 2, 4000, 8000), 73))
 
     def test_a_good_job_that_fails_as_a_clock_was_set(self):
-        self.breaks("good-job-failed", all_ended(with_fault(history(), "clock", 2, 4000, 8000, seconds=3600), 73))
+        self.breaks("good-job-failed",
+                    all_ended(with_fault(history(), "clock", 2, 4000, 8000, seconds=3600), 73))
 
     def test_a_killed_rank_that_is_not_tried_again(self):
         told = attempts(all_ended(with_fault(history(RESTARTS=1), "kill-rank", 2, 2000), 137), None)
@@ -211,7 +229,8 @@ class BadHistories(unittest.TestCase):
         self.breaks("internal", all_ended(with_fault(history(), "kill-daemon", 2, 2000), 70))
 
     def test_a_code_that_nothing_explains(self):
-        self.breaks("code-without-cause", all_ended(with_fault(history(), "kill-rank", 2, 2000), 65))
+        self.breaks("code-without-cause",
+                    all_ended(with_fault(history(), "kill-rank", 2, 2000), 65))
 
     def test_two_attempts_at_once(self):
         told = attempts(with_fault(history(RESTARTS=1), "kill-rank", 2, 2000), None, 0)
@@ -236,8 +255,10 @@ class BadHistories(unittest.TestCase):
         self.assertEqual(oracle.judge(self.outlived("freeze")), [])
 
     def outlived(self, kind, **more):
-        told = with_fault(history(RESTARTS=2, SHRINK=1, LAUNCHER="direct"), kind, 3, 2000, 22000, **more)
-        told["marks"] = [mark(1, rank, BEGAN, 15001 if rank == 2 else 12000, None) for rank in range(HOSTS)] + \
+        told = with_fault(history(RESTARTS=2, SHRINK=1, LAUNCHER="direct"),
+                          kind, 3, 2000, 22000, **more)
+        told["marks"] = [mark(1, rank, BEGAN, 15001 if rank == 2 else 12000, None)
+                         for rank in range(HOSTS)] + \
             [mark(2, rank, 15000, 20000, world=2) for rank in range(2)]
         return ended(told, h3=73)
 
@@ -294,8 +315,11 @@ class BadHistories(unittest.TestCase):
         self.breaks("stories-differ", told)
 
     def test_stories_that_name_somebody_else(self):
-        for kind, host in (("kill-rank", 3), ("kill-shim", 1), ("kill-mpirun", 1), ("kill-daemon", 2)):
-            self.breaks("wrong-culprit", attempts(all_ended(with_fault(history(), kind, host, 2000), 137), None))
+        for kind, host in (("kill-rank", 3), ("kill-shim", 1), ("kill-mpirun", 1),
+                           ("kill-daemon", 2)):
+            self.breaks(
+                "wrong-culprit",
+                attempts(all_ended(with_fault(history(), kind, host, 2000), 137), None))
 
     def test_leftovers(self):
         told = history()
@@ -328,7 +352,8 @@ class Plans(unittest.TestCase):
             self.assertEqual(plan, plans.draw_plan(seed))
             self.assertEqual(plan, json.loads(json.dumps(plan)))
             self.assertIn(f"seed {seed}", plans.plan_text(plan))
-            self.assertTrue(all(1 <= fault["host"] <= len(plan["slots"]) for fault in plan["faults"]))
+            self.assertTrue(all(1 <= fault["host"] <= len(plan["slots"])
+                                for fault in plan["faults"]))
             self.assertLess(oracle.limit_ms(plan), 900000)
 
     def test_all_kinds_are_drawn(self):
@@ -351,7 +376,8 @@ class Plans(unittest.TestCase):
                 self.assertNotEqual(less, plan)
                 self.assertLess(less["program"]["who"], plans.ranks_of(less))
                 for fault in less["faults"]:
-                    self.assertLessEqual(max(fault.get("hosts", [fault["host"]])), len(less["slots"]))
+                    self.assertLessEqual(max(fault.get("hosts", [fault["host"]])),
+                                         len(less["slots"]))
                 plans.plan_text(less)
             self.assertEqual(plan, before)
 

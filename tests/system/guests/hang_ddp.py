@@ -1,8 +1,9 @@
-"""Learns with PyTorch's DDP over gloo, until one rank leaves out a step: the others wait for its gradients.
+"""Trains with PyTorch's DDP over gloo until one rank hangs: the others wait for its gradients.
 
-    hang_ddp.py FOLDER LEFT_OUT
+    hang_ddp.py FOLDER RANK
 
-A rank says that it has met the others; LEFT_OUT rests as soon as FOLDER has a file `hang`."""
+Every rank prints now and then that it has met the others. RANK hangs as soon as FOLDER has a file
+`hang`."""
 import faulthandler
 import os
 import signal

@@ -1,5 +1,5 @@
-"""DeepSpeed on CPUs: ZeRO stage 1 over gloo, without the extension for ranks that share a host, which DeepSpeed
-would compile for minutes at its first start."""
+"""DeepSpeed on CPUs: ZeRO stage 1 over gloo, without the extension for ranks that share a host, as
+DeepSpeed would compile that for minutes at its first start."""
 import deepspeed
 import torch
 import torch.distributed as dist

@@ -1,4 +1,6 @@
-"""Lightning on CPUs: with_lightning.py HOSTS RANKS_PER_HOST [without]. "without": as if mpi4py were not there."""
+"""Lightning on CPUs: with_lightning.py HOSTS RANKS_PER_HOST [without].
+
+With "without", mpi4py cannot be imported, as if it were not installed."""
 import sys
 
 if sys.argv[3:] == ["without"]:
@@ -22,8 +24,9 @@ class Model(lightning.LightningModule):
         return torch.optim.SGD(self.parameters(), lr=0.05)
 
 
-trainer = lightning.Trainer(accelerator="cpu", num_nodes=int(sys.argv[1]), devices=int(sys.argv[2]), strategy="ddp",
-                            max_epochs=2, logger=False, enable_checkpointing=False, enable_progress_bar=False)
+trainer = lightning.Trainer(accelerator="cpu", num_nodes=int(sys.argv[1]),
+                            devices=int(sys.argv[2]), strategy="ddp", max_epochs=2, logger=False,
+                            enable_checkpointing=False, enable_progress_bar=False)
 trainer.fit(Model(), torch.utils.data.DataLoader(torch.randn(64, 8), batch_size=4))
 total = trainer.strategy.reduce(torch.tensor([trainer.global_rank + 1.0]), reduce_op="sum")
 print("environment", type(trainer.strategy.cluster_environment).__name__, flush=True)

@@ -1,4 +1,4 @@
-"""mpi4py."""
+"""mpi4py: a sum over all ranks."""
 import mpi4py
 from mpi4py import MPI
 
