@@ -33,6 +33,7 @@ command -v dockerd >/dev/null 2>&1 ||
 
 data=$top/.cache/engine
 mkdir -p "$data"
+data=$(cd "$data" && pwd -P) # runc takes no path with a symbolic link
 # Paths of sockets are limited to 107 bytes, so the socket is not in the repository.
 own=$(mktemp -d /tmp/ringmaster-engine.XXXXXX)
 # Only one such engine runs at a time, as they share the machine's network; the daemon inherits the
@@ -40,9 +41,8 @@ own=$(mktemp -d /tmp/ringmaster-engine.XXXXXX)
 lock=/run/ringmaster-engine.lock
 exec 9>>"$lock"
 if ! flock -n 9; then
-    echo "engine.sh: waiting up to 600 s for another engine to stop: $(
-        cat "$lock"). Its DOCKER_HOST" \
-        "would do as well" >&2
+    echo "engine.sh: waiting up to 600 s for another engine to stop:" \
+        "$(cat "$lock"). Its DOCKER_HOST would do as well" >&2
     flock -w 600 9 || no_engine "another engine still holds $lock"
 fi
 
