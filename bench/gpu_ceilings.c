@@ -78,7 +78,7 @@ static double time_of(struct gpu *g, void (*work)(struct gpu *g)) {
     return (double)ms[ROUNDS / 2] / 1e3 / REPEATS;
 }
 
-/* Numbers of either sign around 1 in TYPE, whose patterns differ. */
+/* Numbers of either sign around 1 in TYPE, with different bit patterns. */
 static void fill(struct gpu *g, enum dtype type) {
     size_t count = BYTES / sizeof(float);
     float *host = malloc(BYTES / 64);

@@ -71,7 +71,7 @@ static struct norm_args norm_of(const struct gpu *g) {
                               .running_variance = row(g, 5)};
 }
 
-/* 3x3, stride 2, as behind the stem. */
+/* 3x3, stride 2, as after the stem. */
 static struct pool_args pool_of(const struct gpu *g, const struct kernel_run *job) {
     int side = (int)job->side;
     return (struct pool_args){
@@ -199,7 +199,7 @@ static cudaError_t run_backward_last(const struct gpu *g, const struct kernel_ru
     return run_conv_backward(g, job, BACKWARD_NORM, 4 * job->channels);
 }
 
-/* The shortcut behind the pool. */
+/* The shortcut after the pool. */
 static cudaError_t run_backward_shortcut(const struct gpu *g, const struct kernel_run *job) {
     return run_conv_backward(g, job, BACKWARD_PLAIN, 4 * job->channels);
 }
@@ -307,7 +307,7 @@ static void gpu_open(struct gpu *g) {
         check(cudaMalloc(&g->buffers[i], g->bytes), "memory");
         check(launch_numbers(g->stream, g->buffers[i], g->bytes), "numbers");
     }
-    /* 14 rows, and behind them the weights of a 1x1 convolution. */
+    /* 14 rows, and after them the weights of a 1x1 convolution. */
     size_t channels = (size_t)(14 + 32) * CHANNELS_MAX * sizeof(float);
     size_t partial = (size_t)LAUNCH_CHUNKS_MAX * 3 * CHANNELS_MAX * sizeof(float);
     check(cudaMalloc((void **)&g->channels, channels), "memory");

@@ -40,7 +40,7 @@ struct bench {
     int64_t batch_size, size;
     bool one_stream;     /* operators one after another, so that each can be timed */
     double open_seconds; /* compiling, tuning included */
-    cudaEvent_t *events; /* profile: one before the first operator and one behind each */
+    cudaEvent_t *events; /* profile: one before the first operator and one after each */
 };
 
 static double seconds_since(int64_t start) {

@@ -2,13 +2,14 @@
  *
  *     bench_resnet_step MODEL f32|bf16 BATCH SIZE THREADS [CONVS [infer]]
  *
- * CONVS (auto, direct, onednn, own, gemm, winograd) says whose convolutions (cpu_convs), to measure
- * one kind against another; "infer" makes a step the forward pass of a trained network, as served.
- * Reads lines with a number of steps from stdin, runs that many (forward, backward, SGD with
- * Nesterov momentum, packed weights brought up to date) and answers with one line of their seconds.
- * A line "profile" prints milliseconds of one step by kind of operator, the best of a few steps (of
- * one thread its processor time), with BENCH_OPERATORS in the environment also by operator;
- * the end of the input ends the program. Pictures and labels are the same random ones each step. */
+ * CONVS (auto, direct, onednn, own, gemm, winograd) selects the convolutions (cpu_convs), to
+ * measure one kind against another; "infer" makes a step the forward pass of a trained network, as
+ * served. Reads lines with a number of steps from stdin, runs that many (forward, backward, SGD
+ * with Nesterov momentum, packed weights brought up to date) and answers with one line of their
+ * seconds. A line "profile" prints milliseconds of one step by kind of operator, the best of a few
+ * steps (of one thread its processor time), with BENCH_OPERATORS in the environment also by
+ * operator; the end of the input ends the program. Pictures and labels are the same random ones
+ * each step. */
 #include "common/str.h"
 #include "trainer/backend/cpu/cpu.h"
 #include "trainer/graph/program/program.h"

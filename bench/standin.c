@@ -8,7 +8,7 @@
  *     orted --mca NAME VALUE ...
  *
  * Over a daemon's connection mpirun sends one line, "FIRST COUNT SIZE PROGRAM WORD", and the daemon
- * one byte when its ranks have ended. Who closes the connection ends the other side. */
+ * one byte when its ranks have ended. Closing the connection ends the other side. */
 #include "common/argv.h"
 #include "common/buf.h"
 #include "common/cleanup.h"

@@ -69,7 +69,7 @@ static int query_one(struct backend *backend, const struct graph *graph, const s
     return rule->query == NULL ? 0 : rule->query(&e->cuda, graph, op, ret_needs, err);
 }
 
-/* A share of an operator's rows: what ref makes of it is wrapped, so that who releases it knows. */
+/* A share of an operator's rows: ref's step for it is wrapped, so that its release can tell. */
 struct part_step {
     struct backend_bound bound;
     bool lent;
@@ -442,7 +442,7 @@ int emulated_open_streams(struct backend **ret, enum streams_order order, uint64
     return emulated_streams_open(&e->streams, *ret, order, seed, err);
 }
 
-/* The kernel in front of a switch node says which body, and that runs. */
+/* The kernel before a switch node chooses the body, and that one runs. */
 static int choose(struct cuda *cuda, const struct switch_choice *choice,
                   const struct bound_step bodies[ROW_PARTS], struct error *err) {
     struct emulated *e = (struct emulated *)cuda;

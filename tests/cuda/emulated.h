@@ -21,8 +21,9 @@ int emulated_open_streams(struct backend **ret, enum streams_order order, uint64
  * often each share was. */
 void emulated_choose_rows(struct backend *backend, int chosen[ROW_PARTS]);
 
-/* Of a whole one, from here on: behind each run of an operator of our own it is told how far it is
- * from ref's on the same inputs (cuda/shadow.h). Not for operators that update their inputs. */
+/* On a whole device, from here on: after each run of one of our own operators, TOLD gets its
+ * distance from ref's result on the same inputs (cuda/shadow.h). Not for operators that update
+ * their inputs. */
 typedef void emulated_told(void *user, const struct op *op, double error);
 void emulated_compare(struct backend *backend, emulated_told *told, void *user);
 

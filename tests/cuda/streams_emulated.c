@@ -12,7 +12,7 @@ struct item {
     enum backend_stream stream;
     struct streams_call call;
     long event;                /* EVENT, WAIT: its serial */
-    int seen[BACKEND_STREAMS]; /* EVENT in a recording: calls of each stream in front of it */
+    int seen[BACKEND_STREAMS]; /* EVENT in a recording: calls of each stream before it */
     struct recording *replay;  /* borrowed */
 };
 
@@ -105,7 +105,7 @@ static bool can_run(const struct world *w, int stream) {
     return item->kind != WAIT || w->reached[item->event - w->first];
 }
 
-/* The stream whose turn it is, or -1. */
+/* The stream that runs next, or -1. */
 static int choose(struct emulated_streams *l, const struct world *w) {
     static const int orders[][BACKEND_STREAMS] = {
         [STREAMS_MAIN_FIRST] = {STREAM_MAIN, STREAM_COPY, STREAM_SIDE},

@@ -1,8 +1,8 @@
 /* Steps of a small Mask R-CNN by the device's stepper (step/device_stepper.h) on the emulated
- * device, pictures on two canvases in turns, against the host's stepper on the reference: the same
- * losses, weights and statistics but for roundings, with norms as they were given and with norms
- * that are trained. What is chosen on the way is exact: behind each selection the reference makes
- * the same of the device's own numbers. */
+ * device, with pictures on two canvases in turn, against the host's stepper on the reference: the
+ * same losses, weights and statistics except for rounding, with norms as they were given and with
+ * norms that are trained. Selections on the way are exact: after each one the reference makes the
+ * same from the device's own numbers. */
 #include "tests/cuda/emulated.h"
 #include "tests/support/unit.h"
 #include "trainer/app/step/stepper.h"

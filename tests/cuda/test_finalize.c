@@ -1,5 +1,5 @@
-/* A norm's scale and bias as the convolution behind it reads them, in the type of activations: of
- * channels that vary little they leave f16's range, where infinity less infinity would be NaN. */
+/* A norm's scale and bias as the convolution after it reads them, in the type of activations: for
+ * channels that vary little they exceed f16's range, where infinity minus infinity would be NaN. */
 #include "tests/support/unit.h"
 #include "trainer/backend/cuda/kernels/launch.h"
 #include "trainer/math/bf16.h"

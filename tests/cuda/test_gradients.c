@@ -114,7 +114,7 @@ static void a_half_gradient_that_overflowed_ends_the_step(void) {
     CU_ASSERT_NOT_EQUAL(launch_optimizer(NULL, &control, &args), cudaSuccess);
 }
 
-/* Into themselves, onto a sum, and what is in front of and behind the slice stays. */
+/* Widened in place, and added onto a sum; everything before and after the slice stays unchanged. */
 static void half_gradients_are_added_in_f32(void) {
     enum { FIRST = 3 * LAUNCH_GROUP, SLICE = 20 * LAUNCH_GROUP };
     static struct mixed m;
@@ -150,8 +150,8 @@ static const struct training small = {
 
 enum how { READ, SUMMED, WIDE };
 
-/* The update reads half-precision gradients; or reads sums of ranks, as if there were some whose
- * sums change nothing; or the device's products make all gradients in f32. */
+/* The update reads half-precision gradients; or it reads sums over ranks, as if there were other
+ * ranks that add nothing; or the device's matrix products make all gradients in f32. */
 static void train(struct training t, enum how how, struct training_outcome *ret) {
     struct device_sum sums = {.driver = &counted_driver};
     struct backend *device = NULL;
@@ -234,7 +234,7 @@ static int count_wide(const struct program *program, const char **ret_name, int 
     return wide;
 }
 
-/* What cuDNN makes in f32 or with other channels costs a launch more behind it. */
+/* A gradient that cuDNN makes in f32 or with another number of channels costs one more launch. */
 static void all_weight_gradients_but_the_stems_stay_half(void) {
     struct backend *device = NULL;
     struct net net;
@@ -252,7 +252,7 @@ static void all_weight_gradients_but_the_stems_stay_half(void) {
     net_done(&net);
 }
 
-/* As who looks at gradients sees them: in f32, whatever they were made in. */
+/* Gradients are read in f32, whatever type they were made in. */
 static void gradients_are_read_in_f32(void) {
     struct backend *device = NULL;
     struct net net;
@@ -292,7 +292,7 @@ struct kept {
     size_t bytes;
 };
 
-/* Behind the first step, which counts, no gradient fits its type any more. */
+/* After the first step, which counts, no gradient fits its type any more. */
 static void scale_too_far(void *user, struct network *net, int step) {
     struct kept *kept = user;
     const struct backend_optimizer_state state = {.finite = 1, .loss_scale = 1e12F};
@@ -310,8 +310,8 @@ static void scale_too_far(void *user, struct network *net, int step) {
     CU_ASSERT_EQUAL(memcmp(kept->weights, values, kept->bytes), 0);
 }
 
-/* A scale that the user has fixed is not changed behind their back: the loss is finite and no
- * weight moves, and after twenty such steps the run ends and says which flag it is. */
+/* A scale that the user has fixed is not changed: the loss is finite and no weight moves, and after
+ * twenty such steps the run ends with an error that names the flag. */
 static void a_fixed_scale_that_does_not_fit_ends_the_run_and_is_named(void) {
     struct backend *device = NULL;
     struct error err = {0};

@@ -17,7 +17,7 @@
 enum { LOSS_SCALE = 1024, TENSORS_MAX = 1024 };
 static const double UNIT_OF_F16 = 1.0 / 1024;
 
-/* What operators of a step have made, widened. */
+/* The outputs of a step's operators, widened. */
 struct step {
     struct run run;
     double *values[TENSORS_MAX]; /* NULL: it lies in the store */
@@ -123,8 +123,8 @@ static void hold_operators(const struct told *told) {
 
 /* --- the step, operator by operator ----------------------------------------------------------- */
 
-/* What is chosen is the same to the last choice, and so is all in front of the first RoIAlign.
- * Behind it a gradient of f16 may be the second rounding in a row: two units. */
+/* Selections are identical, and so is everything before the first RoIAlign. After it an f16
+ * gradient may have been rounded twice in a row: two units. */
 static void hold_stages(const struct step *own, const struct step *ref) {
     const struct graph *graph = &own->run.train;
     bool rounded = false;
@@ -155,7 +155,7 @@ static void hold_stages(const struct step *own, const struct step *ref) {
 
 /* --- gradients -------------------------------------------------------------------------------- */
 
-/* As who looks at gradients sees them, without the scale. */
+/* Gradients as the store's readers see them, without the scale. */
 static double *gradient(struct step *s, int number, double scale) {
     const struct store_slot *slot = &s->run.store.slots[number];
     float *half = calloc(slot->count, sizeof(float));
@@ -168,7 +168,7 @@ static double *gradient(struct step *s, int number, double scale) {
     return values;
 }
 
-/* The worst of the parameters, those in front of the first pool or all others. */
+/* The greatest error over the parameters before the first pool, or over all others. */
 static double gradients_apart(struct step *a, double a_scale, struct step *b, double b_scale,
                               bool stem) {
     double worst = 0;
@@ -188,7 +188,7 @@ static double gradients_apart(struct step *a, double a_scale, struct step *b, do
     return worst;
 }
 
-/* How many of the first pool's winners are others. */
+/* How many of the first pool's winners differ. */
 static int64_t other_winners(const struct step *a, const struct step *b) {
     for (int k = 0; k < a->run.train.op_count; k++) {
         const struct op *x = &a->run.train.ops[k], *y = &b->run.train.ops[k];
@@ -203,9 +203,9 @@ static int64_t other_winners(const struct step *a, const struct step *b) {
     return -1;
 }
 
-/* f16 itself is 2.6e-3 off, most in the deltas of boxes. In front of the pool it is more: of two
- * values that become one when they are rounded another one may win, and takes all of the gradient
- * along. So it is 12 times among the 8,192 winners here. */
+/* f16 itself is off by 2.6e-3, most of all in the box deltas. Before the pool it is off by more: of
+ * two values that round to the same number, the other one may win and receive the whole gradient.
+ * That happens for 12 of the 8,192 winners here. */
 static void hold_rounding(struct step *half, struct step *exact) {
     double rest = gradients_apart(half, LOSS_SCALE, exact, 1, false);
     double stem = gradients_apart(half, LOSS_SCALE, exact, 1, true);

@@ -279,7 +279,7 @@ static void squares_are_weighed_by_the_decay(void) {
     CU_ASSERT_DOUBLE_EQUAL(control.squares, all, 1e-12 * all);
 }
 
-/* A void step, whatever its gradients, and one whose loss is not finite. */
+/* A void step, whatever its gradients, and one with a loss that is not finite. */
 static void a_step_that_does_not_count_leaves_everything_as_it_was(void) {
     static struct arenas device, before;
     for (int is_void = 0; is_void < 2; is_void++) {

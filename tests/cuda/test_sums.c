@@ -1,5 +1,5 @@
 /* Two ranks with a device each, one process a rank, against one rank that takes both ranks'
- * batches: the same bits, whoever sums. */
+ * batches: the same bits, whichever way gradients are summed. */
 #include "tests/cuda/emulated.h"
 #include "tests/cuda/training.h"
 #include "tests/support/unit.h"

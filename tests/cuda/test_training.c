@@ -54,7 +54,7 @@ static void so_may_those_of_micro_batches(void) {
     the_order_of_streams_changes_no_bit(2);
 }
 
-/* As a checkpoint that is read into a run does. */
+/* Like reading a checkpoint into a run. */
 static void halve_weights(void *user, struct network *net, int step) {
     void *values = NULL;
     struct error err = {0};
@@ -67,8 +67,8 @@ static void halve_weights(void *user, struct network *net, int step) {
     CU_ASSERT_EQUAL(store_push(&net->store, STORE_PARAMETERS, &err), 0);
 }
 
-/* The emulated device fails where a product would read a weight that is not the parameter's,
- * rounded: whoever changed it, and also where a step that was recorded runs again. */
+/* The emulated device fails if a product would read a weight that is not the parameter's, rounded:
+ * no matter what changed it, and also when a recorded step runs again. */
 static void products_read_weights_as_they_are(enum dtype dtype, bool host_writes) {
     struct backend *device = NULL;
     struct error err = {0};
@@ -258,7 +258,7 @@ static void training_goes_on_behind_a_step_that_is_not_finite_as_on_the_host(voi
     backend_close(ref);
 }
 
-/* Copies every bucket where it is said to be ready. */
+/* Copies every bucket when it is reported ready. */
 struct watch {
     struct net *net;
     float *copy;
@@ -361,8 +361,8 @@ static void let_it_fail(void *user, struct network *net, int step) {
         emulated_fault(net->backend, 40);
 }
 
-/* A device tells of a fault at the next wait. In the first step, and wherever it is asked for, that
- * is behind the operator. */
+/* A device reports a fault at the next wait. In the first step, and wherever it is requested, that
+ * is right after the operator. */
 static void a_fault_of_the_device_names_operator_and_shape(void) {
     enum { AFTER_STARTING = 150 };
     for (int later = 0; later < 2; later++) {

@@ -16,7 +16,7 @@ struct world {
     struct comm *alone;
 };
 
-/* The side of the pictures of STEP, and whose they are. */
+/* The size of the pictures of STEP. */
 static int side(const struct training *t, int step) {
     if (t->other_size > 0 && step % 2 == 1)
         return t->other_size;

@@ -29,12 +29,13 @@ struct training {
     int overflows_from; /* steps from this one on have gradients that are not finite; 0: none */
     double rate;
     enum optimizer_kind kind;
-    bool averages; /* keeps an average of the weights, too, whose values follow the weights' */
+    bool averages; /* also keeps an average of the weights, with its values stored after the
+                      weights' */
     bool check_operators;
     struct comm *comm;       /* borrowed; NULL: alone */
     struct device_sum *sums; /* borrowed; as in stepper_options */
-    int first_micro;         /* whose pictures the first micro-batch gets */
-    /* Called when each step has run; NULL: nobody wants to know, and a device runs on. */
+    int first_micro;         /* the first micro-batch gets the pictures of this one */
+    /* Called after each step; NULL: nothing is called, and a device runs on. */
     void (*after_step)(void *user, struct network *net, int step);
     void *user;
 };

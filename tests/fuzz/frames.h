@@ -1,6 +1,6 @@
-/* Which frames (wire/frame.h) a target hands to the code that hears them, for frames.sh: where
- * FRAMES_HEARD names a file each becomes a line "WHO TYPE" there. WHO is master, worker,
- * supervisor, shim or agent. */
+/* The frames (wire/frame.h) that a fuzz target hands to the code that receives them, for frames.sh:
+ * if FRAMES_HEARD names a file, each frame adds a line "RECEIVER TYPE" to it. RECEIVER is master,
+ * worker, supervisor, shim or agent. */
 #ifndef TESTS_FUZZ_FRAMES_H
 #define TESTS_FUZZ_FRAMES_H
 

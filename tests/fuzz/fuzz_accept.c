@@ -1,14 +1,14 @@
-/* Who comes to the master's door, and what it is told where it asks itself: a list of pairs
+/* Connections to the master, and the answers to its own queries: a list of pairs
  *
- *   ["guest", message]    the first word of somebody with the key, in any version
- *   [host, message]       a later one of the host that has that link
- *   ["asked", message]    the answer of a host that was asked whether the job goes on there
- *   ["twin", message]     that of whoever answers to the first host's name
+ *   ["guest", message]    first message of a new connection that has the key, in any version
+ *   [host, message]       a later message of the host that has that link
+ *   ["asked", message]    the answer of a host that was asked whether it leads the job
+ *   ["twin", message]     the answer of another host that has the first host's name
  *
- * The first byte is what the job is at: 'j' hosts join, 'f' they do while this one fetches, 'x' a
- * check, 'r' ranks run, 'c' hosts are cleared, 'u' they upload, 'g' a lost master is followed.
- * Every host has one link at most, those that are counted are there, and no word makes two of one.
- */
+ * The first byte is the state of the job: 'j' hosts join, 'f' they join while this one fetches, 'x'
+ * a check, 'r' ranks run, 'c' hosts are cleared, 'u' they upload, 'g' a lost master is succeeded.
+ * Each host has at most one link, the count of joined hosts is right, and no two hosts share a
+ * link. */
 #include "common/clock.h"
 #include "common/json/json.h"
 #include "entrypoint/master/accept.h"
@@ -40,10 +40,10 @@ static struct job job;
 static struct master m;
 static int far_ends[WORDS_MAX];
 static size_t links;
-static bool ended; /* this host is the master of nobody any more */
+static bool ended; /* this host is no longer the master */
 
-/* Of what the table (master/state/phase.c) does next so much as belongs to who comes; with other
- * events this one is no master any more. */
+/* Performs only the part of the phase table (master/state/phase.c) that concerns arriving hosts;
+ * after certain other events this host is no longer a master. */
 static void raise_event(struct master *master, const struct raised *what) {
     CHECK(master == &m && what->event < EVENT_COUNT);
     if (what->event == EVENT_ALL_JOINED && m.phase == PHASE_JOINING)

@@ -75,7 +75,7 @@ struct place {
     float point[POINTS * 2];
 };
 
-/* Outlines lie within their room, one behind the other. */
+/* Outlines stay within their room, one after the other. */
 static void check_outlines(const struct place *place) {
     int polygon = 0, point = 0;
     for (int i = 0; i < SLOTS; i++) {

@@ -1,8 +1,8 @@
-/* What answers a request for a file: HTTP, as it comes. The first byte says who was asked ('p'
- * another host of the job, 's' S3, 'h' any other server), then come the bytes of one try's answer
- * after the other, "\n====\n" between them. A file that is taken has the size and the SHA-256 that
- * were told, and another host's always has been told one; what is not taken leaves nothing. With
- * 'd' it is an order's door (peers/sharing.h), which says who is asked. */
+/* What answers a request for a file: HTTP, as it comes. The first byte names the server that was
+ * asked ('p' another host of the job, 's' S3, 'h' any other server); the answers to one try after
+ * another follow, separated by "\n====\n". A file that is accepted has the expected size and
+ * SHA-256, and from another host a SHA-256 is always expected; what is not accepted leaves nothing.
+ * After 'd' comes the "door" of a download order (peers/sharing.h), which names the host to ask. */
 #include "common/cleanup.h"
 #include "common/json/json.h"
 #include "entrypoint/transfer/fetch/stream.h"
@@ -41,7 +41,7 @@ static void close_all(void) {
     (void)rmdir(folder);
 }
 
-/* Once. */
+/* Works only at the first call. */
 static void open_all(void) {
     if (root >= 0)
         return;

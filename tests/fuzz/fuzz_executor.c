@@ -1,8 +1,8 @@
 /* What the master orders, in frames: the first byte is 'x' for an order of `ringmaster check`, as
- * the child that carries it out reads it, else a list of orders to one host of three: an attempt
- * and who is gone, a roll that is sure, files that prove a folder, ranks to be stopped or let go, a
- * daemon to be started, all to be cleared or uploaded. There is no daemon here, and nothing that
- * uploads: what can be done without is done. */
+ * the child that carries it out reads it; otherwise a list of orders to one host of three follows:
+ * an attempt and the hosts that are gone, a committed view, files that prove a shared folder, ranks
+ * to be stopped or let go, a daemon to be started, all to be cleared or uploaded. No daemon or
+ * upload exists here: only what works without them is done. */
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/json/json.h"
@@ -57,7 +57,7 @@ static void close_house(void) {
     job_done(&job);
 }
 
-/* Once: its folder lies in memory. */
+/* Works only at the first call; the folder is in memory. */
 static void open_house(void) {
     static char path[] = "PATH=/usr/bin:/bin", names[] = "RINGMASTER_HOSTS=a,b,c",
                 self[] = "RINGMASTER_HOST=b", base[] = "SAGEMAKER_BASE_DIR=/proc/nowhere",
@@ -94,7 +94,7 @@ static void open_house(void) {
     (void)atexit(close_house);
 }
 
-/* As at the beginning of a job. */
+/* The state at the beginning of a job. */
 static void begin_anew(void) {
     role_state_close(&role_state);
     CHECK(role_state_open(&role_state, &job, NULL) == 0);

@@ -1,5 +1,5 @@
-/* What a peer sends on a link, fed in pieces whose size the first byte chooses. Every frame that is
- * taken is an object that begins with its version, and survives being sent on. */
+/* What a peer sends on a link, fed in pieces of a size that the first byte chooses. Every frame
+ * that is accepted is an object that begins with its version, and survives being sent on. */
 #include "entrypoint/wire/frame.h"
 
 #include "tests/fuzz/check.h"

@@ -1,7 +1,7 @@
 /* What another host tells the master, in frames: the first byte is what the job is at ('r' ranks
  * run, 'p' hosts prove that they share a folder, 'e' a check, 'c' hosts are cleared, 'u' they
- * upload), then a list of messages as [host, message], or one of the second host. Who comes and
- * joins is fuzz_accept.c's. Counts stay within the job, texts and lines within their room. */
+ * upload), then a list of messages as [host, message], or one of the second host. New connections
+ * and joins are in fuzz_accept.c. Counts stay within the job, texts and lines within their room. */
 #include "common/json/json.h"
 #include "entrypoint/master/failover/shared_dir.h"
 #include "entrypoint/master/master.h"

@@ -1,4 +1,4 @@
-/* What hosts, shims and agents say in their frames: the first byte chooses who reads it: facts of a
+/* What hosts, shims and agents say in their frames: the first byte chooses the parser: facts of a
  * join ('f'), a mark ('m'), a host's answer to a check ('c'), a metric's name ('n'), a machine's
  * metric definitions ('d') or a regular expression and a line ('p'). Reports and verdicts are
  * fuzz_report's. */

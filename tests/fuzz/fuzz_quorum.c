@@ -1,6 +1,7 @@
-/* What hosts tell each other of a job whose first one may be lost: {"join": ..., "order": ...,
- * "number": 2}, a host's join as the next master reads it, and an order by which a roll is sure.
- * Whatever is taken names hosts that the job has, and no right that it did not have before. */
+/* What hosts tell each other of a job that may lose its first host: {"join": ..., "order": ...,
+ * "number": 2}, a host's join as the next master reads it, and an order that commits a view.
+ * Whatever is accepted names only hosts that the job has, and gives no right that it did not have
+ * before. */
 #include "common/json/json.h"
 #include "entrypoint/host/failover/role_state.h"
 #include "tests/fuzz/check.h"
@@ -29,7 +30,7 @@ static void check_ledger(const struct quorum *l) {
     CHECK(quorum_last(l)->number >= l->committed.number);
 }
 
-/* Of two parts that share no host never both. */
+/* Of two parts that share no host, at most one has the right to go on. */
 static void check_rights(const struct quorum *l) {
     for (uint64_t part = 0; part < UINT64_C(1) << HOSTS; part++) {
         const struct host_set one = {.words = {part}};

@@ -134,7 +134,7 @@ static void try_shim(json_t *const *messages, size_t count) {
            rank_set.seats->rank < HOSTS * SLOTS));
     CHECK(!rank_set.started && seated == 0 && reports <= taken * count);
     (void)close(ends[1]);
-    turn(); /* and whoever has said nothing has vanished */
+    turn(); /* and a guest that has said nothing has vanished */
     CHECK(!taken || reports > 0);
     if (!arrived)
         link_free(guest);

@@ -1,5 +1,5 @@
-/* Orders of the transfer program, both kinds. Who gives them is our own first process, but names
- * and addresses in them are a job's. */
+/* Orders of the transfer program, both kinds. They come from our own first process, but names and
+ * addresses in them are a job's. */
 #include "common/text/redact.h"
 #include "entrypoint/transfer/download_order.h"
 #include "entrypoint/transfer/s3/address.h"

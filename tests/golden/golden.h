@@ -1,6 +1,6 @@
 /* What a backend computes beside the values of a golden file: a line is a kind, a name or a count,
- * torch's own error in f32 (relative), and numbers. A tensor is told by its norm and its products
- * with vectors of +-1 (hashed.py); an error is told in units of that norm. */
+ * torch's own error in f32 (relative), and numbers. A tensor is described by its norm and its
+ * products with vectors of +-1 (hashed.py); an error is given in units of that norm. */
 #ifndef TESTS_GOLDEN_GOLDEN_H
 #define TESTS_GOLDEN_GOLDEN_H
 
@@ -23,7 +23,7 @@ static const double GOLDEN_FORWARD = 1e-5, GOLDEN_GRADIENT = 1e-4;
 struct golden_file {
     const char *name; /* "resnet/resnet18" */
     struct buf text;
-    size_t last;    /* where the line that was read last begins: the next one is mostly behind it */
+    size_t last;    /* where the line that was read last begins: the next one is mostly after it */
     size_t checked; /* tensors and lists that were compared */
 };
 
@@ -36,7 +36,8 @@ static inline void golden_open(struct golden_file *file, const char *name) {
     CU_ASSERT_EQUAL_FATAL(file_read(path, &file->text, &err), 0);
 }
 
-/* Behind "KIND NAME " of the file's line; NAME may be NULL: behind "KIND " of its first one. */
+/* The text after "KIND NAME " in the file's line; NAME may be NULL: after "KIND " in its first one.
+ */
 static inline const char *golden_line(struct golden_file *file, const char *kind,
                                       const char *name) {
     char start[192];

@@ -6,7 +6,8 @@
 
 #include <stdbool.h>
 
-/* Where TENSOR lies on a backend whose memory is the host's; NULL: nowhere of the program's own. */
+/* The address of TENSOR on a backend that uses the host's memory; NULL: the program has no memory
+ * of its own for it. */
 static inline void *made_by(const struct program *p, int tensor) {
     int block = p->plan.tensor_block[tensor];
     return block < 0 ? program_address(p, tensor)

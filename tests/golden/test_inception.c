@@ -1,6 +1,6 @@
 /* Inception v3 against torch in f64: logits of both classifiers, their losses, every gradient and
  * the statistics of a narrow one, names and shapes of the whole one. The values come from
- * inception_torch.py, which says how weights and pictures are made. An error is told in units of
+ * inception_torch.py, which says how weights and pictures are made. An error is given in units of
  * the tensor's norm; three times torch's own in f32 is allowed, or the floor. */
 #include "tests/golden/golden_classifier.h"
 #include "trainer/backend/ref/ref.h"
@@ -157,7 +157,7 @@ static void check_shape(struct golden_classifier *g, const struct tensor *t) {
     CU_ASSERT_EQUAL(*at, '\n');
 }
 
-/* In evaluation, too, whose weights are those of a file. */
+/* In evaluation, too, with weights from a file. */
 static void names_and_shapes_are_torchvisions(void) {
     for (int training = 0; training < 2; training++) {
         struct golden_classifier g;

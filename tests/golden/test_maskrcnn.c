@@ -128,8 +128,8 @@ static void evaluate_once(struct run *r) {
     golden_tensor(&r->file, "masks", "masks", &masks, f.mask[0][0][0], NULL, GOLDEN_FORWARD);
 }
 
-/* A step of trained norms moves the running statistics, by which the evaluation behind it finds:
- * mean and variance of 17 norms. */
+/* A step with trained norms moves the running statistics, which the evaluation after it uses: mean
+ * and variance of 17 norms. */
 static void check_within(double wider, const struct norms *norms, struct backend *backend,
                          enum fusion fusion) {
     static struct run r;
@@ -221,7 +221,7 @@ static void the_cpu_trains_norms_as_torchvision(void) {
 static const enum cpu_convs with_winograd[] = {CPU_CONVS_AUTO, CPU_CONVS_WINOGRAD};
 enum { WITH_WINOGRAD = 2, SIGNS_MAX = 1 << 21 };
 
-/* On which side of 0 the values behind ReLUs lie, in the order in which a step makes them. */
+/* On which side of 0 the values after ReLUs lie, in the order in which a step computes them. */
 struct signs {
     const struct run *run;
     bool above[SIGNS_MAX];

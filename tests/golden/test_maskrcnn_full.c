@@ -1,9 +1,9 @@
 /* The full Mask R-CNN at 800 px against torchvision's in f64, on a picture of COCO128: every stage
- * is given torchvision's own values of the stage before, whatever ours has made of it, once that
- * was compared. Losses and gradients are in tests/golden/maskrcnn/full.txt, what stages make, too
- * much to lie here, in RINGMASTER_DATA/maskrcnn_full; both come from maskrcnn_full.py. Values
- * behind a ReLU that are on the other side of 0 than torchvision's, where gradients jump, are
- * counted and told. */
+ * is given torchvision's own values of the stage before, whatever ours has computed, once that has
+ * been compared. Losses and gradients are in tests/golden/maskrcnn/full.txt; the stages' outputs,
+ * too large to be kept here, are in RINGMASTER_DATA/maskrcnn_full; both come from maskrcnn_full.py.
+ * Values after a ReLU that are on the other side of 0 than torchvision's, where gradients jump, are
+ * counted and reported. */
 #include "tests/golden/made.h"
 #include "tests/golden/maskrcnn_start.h"
 #include "trainer/backend/ref/ref.h"
@@ -20,7 +20,7 @@
 
 enum { OBJECTS_MAX = 64, CANVAS_STEP = 32, EPOCH = 2, SAMPLE = 40, LOSSES = 5, PATH_SIZE = 512 };
 
-/* Of all values behind ReLUs, as many as that may be on the other side of 0. */
+/* The share of all values after ReLUs that may be on the other side of 0. */
 static const double FLIPPED = 1e-6;
 
 /* A tensor of the graph and the file that says what it should be. Of several operators of a kind
@@ -109,8 +109,8 @@ static void *read_all(const struct run *r, const char *name, size_t *ret_bytes) 
 
 /* --- what stages make ------------------------------------------------------------------------- */
 
-/* What stands there is compared, and torchvision's own put in its place. Rows behind those of the
- * file are empty. */
+/* The stage's values are compared, and replaced by torchvision's own. Rows after those of the file
+ * are empty. */
 static void check_stage(struct run *r, const struct stage_row *row, int tensor) {
     char name[64];
     size_t bytes;

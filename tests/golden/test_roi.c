@@ -1,7 +1,7 @@
-/* What lies behind the proposals against torchvision, stage by stage, on every backend of this
- * build: values, and how inputs are made, come from maskrcnn_roi.py. Each stage is fed with
- * torchvision's own inputs of it. What is chosen has to be the same; everything else is at most a
- * share of its norm away, or three times what torch's own f32 is. */
+/* The stages after the proposals against torchvision, one by one, on every backend of this build:
+ * values, and how inputs are made, come from maskrcnn_roi.py. Each stage is given torchvision's own
+ * inputs. Selections have to be identical; everything else may be off by a share of its norm, or by
+ * three times the error of torch's own f32. */
 #include "tests/golden/tensors.h"
 #include "trainer/backend/ref/ref.h"
 #include "trainer/math/image_size.h"
@@ -238,7 +238,7 @@ static void make_class_conv(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
     float *x = given(g, inputs, CLASS_CONV_X, DTYPE_F32,
                      shape_4(MASK_ROWS, MASK_BINS, MASK_BINS, MASK_CHANNELS));
     for (int i = 0; i < MASK_ROWS * MASK_PIXELS * MASK_CHANNELS; i++)
-        x[i] = NAN; /* behind the rows */
+        x[i] = NAN; /* after the rows */
     fill_hashed(x, (size_t)MASK_REAL * MASK_PIXELS * MASK_CHANNELS, "mask.x", -1, 1);
     hashed_input(g, inputs, CLASS_CONV_W, shape_2(MASK_CLASSES, MASK_CHANNELS), "mask.w", -2, 2);
     hashed_input(g, inputs, CLASS_CONV_B, shape_1(MASK_CLASSES), "mask.b", -1, 1);
@@ -269,7 +269,7 @@ static void check_mask_rows(struct backend *backend) {
     op_graph_done(&stage.g);
 }
 
-/* Logits first, then the loss, whose gradient arrives at the class's channel. */
+/* Logits first, then the loss, with its gradient in the class's channel. */
 static void check_mask_head(struct backend *backend) {
     struct stage conv, loss;
     struct op_attr attr = {.gradient_scale = 1};

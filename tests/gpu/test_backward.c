@@ -1,5 +1,5 @@
-/* The own backward pass of 1x1 convolutions in front of norms, on the device: against the reference
- * on the rows of the parity test, and against cuDNN's three operators at sizes of a training step.
+/* Our own backward pass of 1x1 convolutions before norms, on the device: against the reference on
+ * the rows of the parity test, and against cuDNN's three operators at the sizes of a training step.
  */
 #include "tests/gpu/gpu.h"
 #include "tests/ops/harness.h"

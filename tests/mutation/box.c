@@ -119,7 +119,7 @@ int main(int argc, char **argv) {
     int status = 0;
     if (argc < 4)
         return BROKEN;
-    /* Who started it may be ended by any signal: the box goes with it. */
+    /* The parent may be ended by any signal: the box ends with it. */
     need(prctl(PR_SET_PDEATHSIG, SIGKILL), "prctl");
     need(unshare(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS),
          "namespaces, which take root");

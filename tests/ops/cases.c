@@ -29,7 +29,7 @@ static void make_transposed(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
     inputs[1] = op_graph_input(g, dtype_wide(g->graph.dtype), w, FILL_WEIGHT);
 }
 
-/* A convolution with a bias or a norm behind it, and what is added. */
+/* The inputs of a convolution followed by a bias or a norm, and of what is added to its result. */
 static void affine_inputs(struct op_graph *g, int inputs[OP_INPUTS_MAX], bool norm, bool side) {
     const struct op_case *row = g->row;
     enum dtype dtype = g->graph.dtype, wide = dtype_wide(dtype);

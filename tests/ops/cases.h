@@ -18,7 +18,7 @@ struct op_case {
     int64_t outputs;       /* channels or features that the operator makes, where it is free */
     int64_t weight_inputs; /* channels that the weights know, if fewer than x has; 0: all */
     struct op_attr attr;
-    bool two_gradients; /* norms: the output has two readers, whose gradients arrive apart */
+    bool two_gradients; /* norms: the output has two readers, with separate gradients */
     bool sent;          /* roi align: gradients have come to the maps before */
     bool inference;     /* as in a network that is not trained: without gradients */
     bool differentiate; /* small and smooth enough here for finite differences */
@@ -28,7 +28,7 @@ struct op_case {
     /* Where inputs are more than a shape: adds them and their values (op_graph_input,
      * op_graph_values). */
     void (*make)(struct op_graph *g, int inputs[OP_INPUTS_MAX]);
-    int losses; /* values, the first of output 0, whose sum is the loss; 0: gradients arrive there
+    int losses; /* values, the first of output 0, that add up to the loss; 0: gradients arrive there
                  */
     /* 0: the rule of the parity test. Otherwise WHY says what is special. */
     double f32_tolerance, bf16_tolerance, f16_tolerance;

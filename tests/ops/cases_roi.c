@@ -1,6 +1,5 @@
-/* Rows of the operators behind the proposals (graph/op_roi.h): ties, empty and full slots, boxes
- * over the border, what is no number. What they choose is the same on every backend to the last
- * bit. */
+/* Rows of the operators after the proposals (graph/op_roi.h): ties, empty and full slots, boxes
+ * over the border, NaN. What they select is the same on every backend to the last bit. */
 #include "tests/ops/cases.h"
 #include "tests/ops/harness.h"
 #include "trainer/graph/op_rpn.h"
@@ -296,7 +295,7 @@ static void make_class_conv(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
 #define ROWS_OF(count, bins, channels, kinds)                                                      \
     DETECT(.samples = count, .pooled = bins, .objects = channels, .classes = kinds)
 
-/* `positives` of the `samples` rows count; what lies behind them is no number. */
+/* `positives` of the `samples` rows count; the values after them are NaN. */
 static void make_mask_loss(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
     const struct detect_attr *d = &g->row->attr.detect;
     struct random random = random_stream(5, 0, 6);

@@ -95,7 +95,7 @@ static void norm_inputs(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
         inputs[NORM_SIDE] = op_graph_input(g, dtype, g->row->x, FILL_NORMAL);
 }
 
-/* The operators of FUSION_CONV on x: also what lies behind the convolution. */
+/* The operators of FUSION_CONV on x, including those after the convolution. */
 static bool is_fused_forward(enum op_kind kind) {
     return kind >= OP_CONV2D_STATS && kind <= OP_DUAL_JOIN_APPLY_RELU && kind != OP_NORM_FINALIZE;
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes behind each piece of host memory that nobody may write. */
+/* Guard bytes after each block of host memory, which nothing may write. */
 enum { FENCE = 256, FENCE_BYTE = 0xff };
 
 /* The backend's memory for one operator. */

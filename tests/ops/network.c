@@ -28,8 +28,8 @@ static const float *values(struct net *net, const struct store_slot *slot) {
     return (const float *)host + slot->first;
 }
 
-/* ||a - b|| / ||b|| of one slot. A value near 0 in front of a ReLU may fall on either side of it,
- * and then one term of some sums is there or not: that is much for one weight, little for all. */
+/* ||a - b|| / ||b|| of one slot. A value near 0 before a ReLU may fall on either side of it, and
+ * then one term of some sums is present or absent: that is much for one weight, little for all. */
 static double slot_error(struct net *a, double scale, struct net *b,
                          const struct store_slot *slot) {
     const float *left = values(a, store_find(&a->store, slot->name));

@@ -16,22 +16,21 @@ double parity_error(const struct tensor *tensor, const void *a, const void *ref)
  * be beyond its kernels, of those with a bias or a frozen norm not all. */
 enum parity_scope { PARITY_ALL, PARITY_SOME };
 
-/* Asserts (CUnit) for every row, with activations of DTYPE, that what BACKEND has is what SCOPE
- * says, and that it agrees. The environment variable OPS_ROWS limits the table to rows whose name
- * holds one of its words, which '|' keeps apart: for tools that slow a run down a hundredfold. */
+/* Asserts (CUnit) for every row, with activations of DTYPE, that BACKEND supports what SCOPE says
+ * and that its results agree. The environment variable OPS_ROWS limits the table to rows with one
+ * of its words, separated by '|', in their names: for tools that slow a run down a hundredfold. */
 void parity_check(struct backend *backend, enum dtype dtype, enum parity_scope scope);
-/* The same of rows whose name holds WORDS, unless that is NULL. */
+/* The same for the rows with WORDS in their names; for all rows if WORDS is NULL. */
 void parity_check_rows(struct backend *backend, enum dtype dtype, enum parity_scope scope,
                        const char *words);
-/* The same of rows whose name holds WORDS, each operator held to BOUND in place of the row's own.
- */
+/* The same for the rows with WORDS in their names, with BOUND in place of each row's own bound. */
 void parity_check_bounded(struct backend *backend, enum dtype dtype, const char *words,
                           double (*bound)(enum op_kind kind));
-/* The same of what BACKEND has, with errors of up to LEAST everywhere: for f32 whose products are
- * rounded to less. */
+/* The same for what BACKEND supports, with errors of up to LEAST allowed everywhere: for f32 with
+ * products rounded to lower precision. */
 void parity_check_rounded(struct backend *backend, enum dtype dtype, double least);
-/* Where one value of a channel lies far from all others, BACKEND's batch norm has the variance
- * right to 1e-5 in f32. */
+/* If one value of a channel lies far from all others, BACKEND's batch norm computes the variance to
+ * within 1e-5 in f32. */
 void parity_check_outliers(struct backend *backend);
 
 #endif

@@ -17,7 +17,7 @@ static const struct {
     bool training;
 } rows[PROGRAMS] = {{8, 1, true}, {12, 2, true}, {8, 2, false}};
 
-/* A backend that counts what is allocated: its own table in front of the real one's. */
+/* A backend that counts what is allocated: its own table wraps the real one's. */
 static struct {
     const struct backend_table *real;
     struct backend_table table;

@@ -33,7 +33,7 @@ static void make_conv(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
         inputs[AFFINE_BIAS] = op_graph_input(g, DTYPE_F32, shape_1(OUT), FILL_NORMAL);
 }
 
-/* A data gradient with what stands in front of it. */
+/* A data gradient combined with the operators before it. */
 static void make_masked(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
     enum dtype dtype = g->graph.dtype;
     inputs[AFFINE_GRAD_DY] = op_graph_input(g, dtype, shape_4(ROWS, SIDE, SIDE, OUT), FILL_NORMAL);
@@ -61,7 +61,7 @@ static void make_classes(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
     (void)op_graph_values(g, inputs[CLASS_CONV_LABEL]);
 }
 
-/* Labels of the COUNT rows; none behind them. */
+/* Labels of the COUNT rows; none after them. */
 static void label_rows(struct op_graph *g, int count) {
     if (g->row->kind != OP_CLASS_CONV)
         return;

@@ -27,7 +27,7 @@ static void close_arrays(void) {
     free(gradient);
 }
 
-/* GRAPH with OP_COUNT of its operators and so much room behind. Stays good until the next call. */
+/* GRAPH with OP_COUNT of its operators and so much room after them. Valid until the next call. */
 static struct graph with_room(const struct graph *graph, int op_count, int for_tensors,
                               int for_ops) {
     struct graph ret = *graph;

@@ -16,11 +16,11 @@ static void each_kind_of_convolution_agrees_with_the_reference(void) {
 }
 
 /* Winograd's products of 4x4 tiles have bounds of their own. A plain sum's error grows with the
- * root of its length, and the rows' rule with it. Here values go through transforms first and last,
- * whose coefficients of up to 8 make terms that are larger than the result and cancel: that loses
- * the same few bits whatever the number of channels. Found were at most 8.4e-6 of the largest
- * value, and 3.5e-6 in weight gradients, whose last transform is the smaller one; twice that is
- * allowed, which of many channels is less than the rule would. */
+ * square root of its length, and so does the rows' rule. Here values go through transforms first
+ * and last, with coefficients of up to 8 that make terms larger than the result, which cancel: that
+ * loses the same few bits whatever the number of channels. The largest errors found were 8.4e-6 of
+ * the largest value, and 3.5e-6 in weight gradients, where the last transform is smaller; twice
+ * that is allowed, which for many channels is less than the rule would allow. */
 static double winograds_bound(enum op_kind kind) {
     return kind == OP_CONV2D_GRAD_WEIGHT ? 8e-6 : 2e-5;
 }

@@ -1,6 +1,6 @@
-/* The operators behind the proposals on inputs whose results can be worked out by hand, and what
- * each switch of a known training changes, on every backend of this build. Where a rule comes from
- * stands beside it. */
+/* The operators after the proposals on inputs with results that can be worked out by hand, and what
+ * each switch of a known training recipe changes, on every backend of this build. The source of
+ * each rule is given beside it. */
 #include "tests/golden/stage.h"
 #include "tests/support/unit.h"
 #include "trainer/backend/ref/ref.h"

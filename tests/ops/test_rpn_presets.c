@@ -147,7 +147,7 @@ static void boxes_may_hold_their_last_pixels(void) {
 
 /* --- what ranks proposals --------------------------------------------------------------------- */
 
-/* Logits whose probability is 1 in f32; the second anchor's box has no width. */
+/* Logits with a probability of 1 in f32; the second anchor's box has no width. */
 static void make_sure_boxes(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
     float *deltas = given(g, inputs, RPN_BOXES_DELTAS, DTYPE_F32, shape_2(PICTURES * 16, 12));
     float(*score)[3] = given(g, inputs, RPN_BOXES_SCORE, DTYPE_F32, shape_2(PICTURES, 3));

@@ -47,7 +47,7 @@ static const struct freedom {
     {OP_BATCH_NORM, NORM_X, N | H | W},
     {OP_BATCH_NORM_INFERENCE, NORM_X, N | H | W},
     {OP_BATCH_NORM_GRAD, NORM_GRAD_DY2, NONE},
-    {OP_BATCH_NORM_GRAD, NORM_GRAD_X, H | W}, /* behind a pool, by less than a stride */
+    {OP_BATCH_NORM_GRAD, NORM_GRAD_X, H | W}, /* after a pool, by less than a stride */
     {OP_FROZEN_NORM_GRAD, FROZEN_GRAD_DY, N | H | W},
     {OP_FROZEN_NORM_GRAD, FROZEN_GRAD_Y, NONE},
     {OP_CONV2D_AFFINE, AFFINE_X, N | H | W | C},

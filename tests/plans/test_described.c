@@ -51,13 +51,13 @@ static struct counted run_resnet50(struct cuda_options options) {
     return c;
 }
 
-/* By hand, of the network's 53 convolutions and 53 norms: all norms but the stem's, which a pool
- * follows, are finished behind the convolution (52) and have their gradient's last pass of their
- * own (51: the last join's is a whole gradient). 47 data gradients have the sums of the norms in
- * front of them, and coefficients behind them: 32 of one norm, 11 of a join, 4 of one with two
- * norms. The last join has a result and three passes backward, the stem's norm three each way. The
- * rest: the picture, the stem's weight gradient brought into f32, the mean over pixels both ways,
- * the columns' sums of the classifier, and the loss, two and one. */
+/* Counted by hand from the network's 53 convolutions and 53 norms: all norms except the stem's,
+ * which a pool follows, are finalized after the convolution (52) and have a last gradient pass of
+ * their own (51: the last join's is a whole gradient). 47 data gradients include the sums of the
+ * norms before them and are followed by their coefficients: 32 of one norm, 11 of a join, 4 of a
+ * join with two norms. The last join has a forward pass and three passes backward, the stem's norm
+ * three each way. The rest: the picture, the conversion of the stem's weight gradient to f32, the
+ * mean over pixels both ways, the column sums of the classifier, and the loss, two and one. */
 static void launches_of_a_step_are_counted(void) {
     const struct counted c = run_resnet50(fixed);
     const unsigned long small = 52 + 51 + 47 + 1;
@@ -90,11 +90,11 @@ static void what_the_device_does_not_do_is_refused(void) {
     ASSERT_CONTAINS(err.text, "--row-choice on");
 }
 
-/* An own backward pass is three launches, of a plain one two, in the place of two products and of
- * the last pass in front of them, with coefficients where there were some. It is there for the last
- * convolutions of the seven blocks of stages 1 and 2; for the first one and the first shortcut; and
- * for the first ones of blocks behind a join that has one norm: one of stage 1, three of stage 2,
- * and that of stage 3. */
+/* Our own backward pass takes three launches, or two for a plain one, in place of two products and
+ * of the last pass before them, including coefficients where there were some. It is used for the
+ * last convolutions of the seven blocks of stages 1 and 2; for the first convolution and the first
+ * shortcut; and for the first convolutions of the blocks after a join with one norm: one of stage
+ * 1, three of stage 2, and that of stage 3. */
 static void an_own_backward_pass_takes_the_place_of_products(void) {
     struct cuda_options own = fixed;
     own.own_backward = CUDA_OWN_ON;

@@ -85,10 +85,10 @@ static int count_missing(const struct described *d, const struct graph *graph) {
     return missing;
 }
 
-/* Data gradients with the ReLU in front of them: two of each of the 13 blocks that learn, and the
- * first convolution's with the shortcut in all but the first one, whose input is frozen; the
- * pyramid's into the body's last join; three of the masks' head, which sum for a bias, too. cuDNN
- * has engines for that in f16 alone. */
+/* Data gradients with the ReLU before them: two of each of the 13 blocks that learn, and the first
+ * convolution's with the shortcut in all but the first block, where the input is frozen; the
+ * pyramid's into the body's last join; three of the masks' head, which also sum for a bias. cuDNN
+ * has engines for that only in f16. */
 enum { BLOCKS = 4 + 6 + 3, MASK_CONVS = 3 };
 
 static void hold_backward(const struct described *d, const struct graph *graph) {

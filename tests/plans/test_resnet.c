@@ -15,7 +15,7 @@
 enum promise {
     NO_CONV,        /* none: the fusion level falls back, or a driver compiles it */
     POINTWISE_ONLY, /* the 1x1 ones */
-    BODY,           /* all but the stem, whose four input channels no fused engine takes */
+    BODY,           /* all but the stem: no fused engine takes its four input channels */
     EVERY_CONV
 };
 

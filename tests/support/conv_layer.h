@@ -1,5 +1,5 @@
 /* One layer as the operators that train it, shapes alone: a convolution, its two gradients and the
- * convolution with a bias behind. */
+ * convolution followed by a bias. */
 #ifndef TESTS_SUPPORT_CONV_LAYER_H
 #define TESTS_SUPPORT_CONV_LAYER_H
 

@@ -10,7 +10,7 @@ enum {
     CLOCKS = 16,
     NANOSECONDS = 1000 * 1000 * 1000,
     TIMERS = 256,       /* descriptors below that may be timers */
-    PATIENCE_MS = 10000 /* for a timer of the kernel whose time has passed */
+    PATIENCE_MS = 10000 /* for a kernel timer that is due */
 };
 
 /* The linker leads calls of the product here, and __real_ ones to the C library. */
@@ -99,7 +99,7 @@ int __wrap_timerfd_create(int clock, int flags) {
     return fd;
 }
 
-/* Of the product's timers, which are absolute and fire once. */
+/* For the product's timers, which are absolute and fire once. */
 int __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *at, struct itimerspec *old) {
     static const struct itimerspec off = {0};
     if (!held || fd < 0 || fd >= TIMERS || flags != TFD_TIMER_ABSTIME)

@@ -15,7 +15,7 @@
 struct device_step {
     struct host_device *device;
     struct bound_step inner;
-    int number, forward; /* whose note is in SAVED */
+    int number, forward; /* the step that has its note in SAVED */
     int *saved;
     void *packed;
     const float *weights; /* of a convolution, else NULL */

@@ -67,7 +67,7 @@ unsigned http_sum(unsigned sum, const char *bytes, size_t size) {
     return sum;
 }
 
-/* The head, and in BODY what came behind it, as far as it fits; returns how much came. */
+/* The head, and in BODY the bytes that came after it, as far as they fit; returns how many came. */
 static ssize_t read_head(struct http_call *call) {
     static char text[2 * HTTP_TEXT_MAX];
     size_t size = 0;

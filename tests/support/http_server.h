@@ -1,6 +1,6 @@
-/* A small HTTP server for tests, on the loopback: a process for each connection, whose answers are
- * a function of the test's own, so that it can misbehave in any way. What it counts is shared with
- * the test. */
+/* A small HTTP server for tests, on the loopback interface: one process for each connection, with
+ * answers from a function of the test's own, so that it can misbehave in any way. Its counters are
+ * shared with the test. */
 #ifndef TESTS_SUPPORT_HTTP_SERVER_H
 #define TESTS_SUPPORT_HTTP_SERVER_H
 
@@ -38,7 +38,7 @@ struct http_server {
     struct http_shared *shared;
 };
 
-/* ANSWER writes a whole answer, or what it likes; the connection is closed behind it. */
+/* ANSWER writes a whole answer, or whatever it likes; the connection is closed afterwards. */
 void http_server_start(struct http_server *s, void (*answer)(struct http_call *call));
 void http_server_stop(struct http_server *s);
 
@@ -52,7 +52,7 @@ void http_reply_text(struct http_call *call, int status, const char *body);
 void http_write(struct http_call *call, const char *bytes, size_t size);
 /* Says nothing until the other side has gone. */
 void http_await_end(struct http_call *call);
-/* FNV-1a of SIZE bytes behind what SUM was made of; it begins with HTTP_SUM. */
+/* FNV-1a of SIZE bytes appended to those that SUM was computed from; the first SUM is HTTP_SUM. */
 unsigned http_sum(unsigned sum, const char *bytes, size_t size);
 /* The value of a request's header; "" if absent. Valid until the next call. */
 const char *http_header(const struct http_call *call, const char *name);

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* From here on the allocation number N, from 1, fails; with FOR_GOOD all behind it as well. */
+/* From here on allocation number N, from 1, fails; with FOR_GOOD all later ones as well. */
 void no_memory_begin(size_t n, bool for_good);
 /* Whether Jansson's count: between the two above. */
 void no_memory_of_json(bool counts);

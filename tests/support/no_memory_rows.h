@@ -1,6 +1,6 @@
-/* A table of things that allocate, each tried with the allocation number N failing, alone or with
- * all behind it, for every N: it ends with an error that has a text, or with the answer that there
- * is with memory. Under a sanitizer nothing is lost either. */
+/* A table of things that allocate, each tried with allocation number N failing, alone or together
+ * with all later ones, for every N: it ends with an error that has a text, or with the same answer
+ * as with enough memory. Under a sanitizer there are no leaks either. */
 #ifndef TESTS_SUPPORT_NO_MEMORY_ROWS_H
 #define TESTS_SUPPORT_NO_MEMORY_ROWS_H
 

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Waves whose phase and length depend on NUMBER; channel by channel another one. */
+/* Waves with a phase and length that depend on NUMBER, and differ from channel to channel. */
 static inline void picture_fill(struct image *image, int width, int height, int number) {
     CU_ASSERT_FATAL(image_resize(image, width, height, NULL) == 0);
     for (int y = 0; y < height; y++)

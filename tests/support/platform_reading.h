@@ -16,7 +16,7 @@ static const struct local_names platform_own = {
 
 enum { PLATFORM_VARIABLES_MAX = 8 };
 
-/* The hosts of a cluster in its order, the own one with a star, slots behind a colon where there
+/* The hosts of a cluster in its order, this host's own with a star, slots after a colon if there
  * are some; "alone", or the error. */
 static inline const char *platform_read_as(const char *only, const char *const *variables) {
     static char text[ERROR_TEXT_MAX + 512];

@@ -28,7 +28,7 @@ static inline int ports_lease(unsigned share) {
     return -1;
 }
 
-/* Whether nobody listens on PORT, leased or not. */
+/* Whether nothing listens on PORT, leased or not. */
 static inline int ports_is_free(unsigned port) {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -57,7 +57,7 @@ static inline uint16_t ports_own(void) {
     return (uint16_t)first;
 }
 
-/* Listens on PORT, as somebody who is in the way; -1 where it cannot. The caller closes it. */
+/* Occupies PORT with a listener; -1 if it cannot. The caller closes it. */
 static inline int ports_occupy(unsigned port) {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

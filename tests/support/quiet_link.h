@@ -1,4 +1,4 @@
-/* Of a link whose words and end a test does not look at. */
+/* Callbacks of a link for tests that look at neither its messages nor its end. */
 #ifndef TESTS_SUPPORT_QUIET_LINK_H
 #define TESTS_SUPPORT_QUIET_LINK_H
 

@@ -1,6 +1,6 @@
-/* A library that nobody should load: whoever does leaves a line in the file beside it that is
- * called as the library is, with ".sings" behind it: "PID PROGRAM FIRST-WORD". It passes for an
- * auditor of the loader (LD_AUDIT), too. */
+/* A library that no process should load: each one that does adds the line "PID PROGRAM FIRST-WORD"
+ * to the file that has the library's name with ".sings" appended. It also serves as an auditor of
+ * the dynamic linker (LD_AUDIT). */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What the program was called with behind its name. */
+/* The first word after the program's name on its command line. */
 static void first_word(char *ret, size_t size) {
     char words[4096];
     int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);

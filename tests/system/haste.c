@@ -26,7 +26,7 @@ int clock_gettime(clockid_t clock, struct timespec *now) {
     return code;
 }
 
-/* Rounded up: who waits for a point of time finds that it has passed. */
+/* Rounded up: a caller that waits for a point of time finds that it has passed. */
 static int hasty(int milliseconds) {
     return is_hasty && milliseconds > 0 ? (milliseconds + HASTE - 1) / HASTE : milliseconds;
 }

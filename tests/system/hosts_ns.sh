@@ -81,8 +81,8 @@ driver_start() {
     echo "PATH=${RINGMASTER_BIN:-$top/build/release/bin}:$default_path
 HOME=/root
 RINGMASTER_KEY=$key" >>"$folder/environment"
-    # The options of the sanitizers are for the hosts' programs, too.
-    env | grep -E '^(A|L|UB|T)SAN_OPTIONS=' >>"$folder/environment" || :
+    # The options of the sanitizers and of OpenMP are for the hosts' programs, too.
+    env | grep -E '^((A|L|UB|T)SAN_OPTIONS|OMP_WAIT_POLICY)=' >>"$folder/environment" || :
     # The records of an earlier run are removed now, as the new one starts in the background.
     rm -f "$folder/parent"
     : >"$folder/log"

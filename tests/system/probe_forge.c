@@ -2,7 +2,7 @@
  * were one of ringmaster's own processes. For test_forgery.sh.
  *
  *     probe_forge SOCKET report RANK         takes the seat of RANK and says that it ended with 0
- *     probe_forge SOCKET frame MEMBERS       sends a message with these members behind its version
+ *     probe_forge SOCKET frame MEMBERS       sends a message with these members after its version
  *     probe_forge SOCKET flood COUNT         opens connections and says nothing
  *
  * Ends with 0 when it was heard out, with 1 when it was sent away at once. */

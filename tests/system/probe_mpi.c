@@ -31,7 +31,7 @@ static int64_t now_ms(clockid_t clock) {
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Written aside and renamed, so that who sees the file sees it whole. */
+/* Written to another name and renamed, so that a reader never sees part of the file. */
 static int leave_mark(const char *folder, const char *name, const char *rank) {
     char path[4096], part[4200];
     snprintf(path, sizeof(path), "%s/%s-%s", folder, name, rank);
@@ -52,7 +52,7 @@ static void take_memory(void) {
     pause();
 }
 
-/* A message that is longer than who receives it expects. */
+/* A message longer than its receiver expects. */
 static void truncate_message(void) {
     MPI_Request request;
     int rank = 0, sent[4] = {0}, received = 0;
@@ -80,8 +80,8 @@ static void fail_as_told(char **words, int count) {
         MPI_Abort(MPI_COMM_WORLD, atoi(words[1]));
 }
 
-/* The greatest of all ranks' values. Who waits sleeps: ranks that wait for one that is gone would
- * take the cores from all that is timed. */
+/* The greatest of all ranks' values. A waiting rank sleeps: ranks that spin for one that is gone
+ * would take the cores from everything that is timed. */
 static int greatest(int mine) {
     MPI_Request request;
     int all = 0, done = 0;

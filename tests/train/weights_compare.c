@@ -3,7 +3,7 @@
  *     weights_compare A B exact PREFIX [EXCEPT]...   all bits equal
  *     weights_compare A B LIMIT PREFIX [EXCEPT]...   largest difference over largest value <= LIMIT
  *
- * for each tensor whose name begins with PREFIX and holds none of the words EXCEPT.
+ * for each tensor with a name that begins with PREFIX and contains none of the words EXCEPT.
  *
  * Prints the worst tensor. 0 if they agree, 1 if not, 2 for files that cannot be compared. */
 #include "common/cleanup.h"

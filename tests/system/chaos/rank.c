@@ -1,14 +1,14 @@
 /* The program of a random job (tests/system/chaos): it does what the plan says and keeps a record
  * of when it ran.
  *
- *   chaos_rank FOLDER KIND SECONDS CODE WHO UNTIL STAGGER
+ *   chaos_rank FOLDER KIND SECONDS CODE CHOSEN UNTIL STAGGER
  *
  * Each process writes FOLDER/RUN.ATTEMPT.RANK.HOST.ROLE.BEGIN, one line of fixed width that it
  * overwrites twenty times a second: when it began, when it was last alive, when and with what it
  * ended, all in ms of the machine's monotonic clock, which no test sets. A process that was killed
  * leaves no end.
  *
- * KIND says how rank WHO behaves in attempts 1 to UNTIL; all other ranks run for SECONDS, and
+ * KIND says how rank CHOSEN behaves in attempts 1 to UNTIL; all other ranks run for SECONDS, and
  * STAGGER for each rank before them, and return 0:
  *   - good: the same as all others
  *   - exit: exits with CODE after its time

@@ -21,7 +21,7 @@ static inline int put_frame(SSL *ssl, json_t *message) {
     return result;
 }
 
-/* The next frame, of IN and what comes behind it; the caller's. */
+/* The next frame, from IN and what arrives after it; the caller owns it. */
 static inline json_t *next_frame(SSL *ssl, struct buf *in) {
     struct error err;
     json_t *message = NULL;

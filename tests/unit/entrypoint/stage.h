@@ -103,7 +103,7 @@ static inline int stage_serve(char *const *environment, const char *const *words
     return code;
 }
 
-/* SETTINGS are NAME=VALUE, NULL at the end, or NULL; WORDS are those behind `train`, NULL for a
+/* SETTINGS are NAME=VALUE, NULL at the end, or NULL; WORDS are those after `train`, NULL for a
  * `check`. */
 static inline void stage_start(struct stage_host *h, const char *name, const char *const *settings,
                                const char *const *words) {
@@ -193,7 +193,8 @@ static inline int stage_end(struct stage_host *h) {
     return gone ? child_exit_code(status) : -1;
 }
 
-/* By the key of a job of COUNT hosts, 127.0.0.1 and those behind it; the caller frees it. */
+/* With the key of a job of COUNT hosts, 127.0.0.1 and the addresses after it; the caller frees it.
+ */
 static inline SSL_CTX *stage_tls(size_t count, int is_server) {
     struct cluster_host hosts[4] = {0};
     struct cluster cluster = {.hosts = hosts, .count = count, .job = "ringmaster"};

@@ -52,7 +52,7 @@ static _Noreturn void become(char *const *words, const char *out_path) {
     _exit(99);
 }
 
-/* Its exit code, with the words of LINE behind the name it is CALLED by; stdout goes to OUT_PATH,
+/* Its exit code, with the words of LINE after the name it is CALLED by; stdout goes to OUT_PATH,
  * NULL: no stream is open. */
 static int run_to(const char *out_path, const char *called, const char *line) {
     char text[256], name[64];

@@ -1,6 +1,6 @@
-/* Every parser of what comes from outside, and what hosts say when they join, where the allocation
- * number N fails, alone or with all behind it, for every N: an error with a text, or the answer
- * that there is with memory. Under a sanitizer nothing is lost either. */
+/* Every parser of outside input, and what hosts say when they join, with allocation number N
+ * failing, alone or together with all later ones, for every N: the result is an error with a text,
+ * or the same answer as with enough memory. Under a sanitizer there are no leaks either. */
 #include "common/clock.h"
 #include "common/file/file.h"
 #include "common/json/json.h"
@@ -332,7 +332,7 @@ static void raise_nothing(struct master *m, const struct raised *what) {
     (void)what;
 }
 
-/* What the host hears, of whom it is only said that it is in where it hears all. */
+/* The messages that the host receives; it counts as joined only if it receives all of them. */
 static int hear_answers(int fd, const struct member *b, struct error *err) {
     struct buf in;
     buf_init(&in, (size_t)2 * FRAME_MAX);

@@ -42,7 +42,7 @@ static void what_sleep_took_too_long_is_late(void) {
     CU_ASSERT_EQUAL(turn(3000000, 0), usual + 3000000);
 }
 
-/* That would be a signal, at which who measures ends. */
+/* Otherwise it would look like a signal, which ends the measurement. */
 static void no_turn_is_early(void) {
     CU_ASSERT_EQUAL(turn(0, 50000), 0);
     CU_ASSERT_EQUAL(turn(0, 300000), 0);

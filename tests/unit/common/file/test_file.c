@@ -213,7 +213,7 @@ static void what_the_place_does_not_take_is_the_users_to_mend(void) {
         CU_ASSERT_EQUAL(file_write_code(others[i]), EXIT_CODE_INTERNAL);
 }
 
-/* A path that is as long as the system takes, with what is put behind its name meanwhile. */
+/* A path of the greatest length allowed, including the suffix of the temporary file's name. */
 static void paths_are_as_long_as_the_system_takes(void) {
     enum { BEHIND = sizeof(".partial-XXXXXX") - 1 };
     char *path = malloc(PATH_MAX + 1);

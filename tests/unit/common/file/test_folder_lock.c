@@ -87,7 +87,7 @@ static void what_is_reported_of_the_holder_has_a_ceiling(void) {
     CU_ASSERT_FALSE(take(&second, holder));
     CU_ASSERT_EQUAL(strlen(holder), FOLDER_LOCK_TEXT - 1);
     folder_lock_done(&first);
-    /* Longer words of a holder that was killed do not show behind those of the next one. */
+    /* A longer text left by a holder that was killed does not show after the next holder's text. */
     char path[600];
     snprintf(path, sizeof(path), "%s/.ringtrain.lock", unit_temp_dir());
     CU_ASSERT_EQUAL(file_publish(path, "a holder that was killed", 24, 0644, NULL), 0);

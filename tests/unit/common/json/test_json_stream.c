@@ -203,7 +203,7 @@ static void a_file_gives_the_same_as_memory_wherever_the_window_ends(void) {
     }
 }
 
-/* A word that is wrong only behind the border is not taken for the one that it begins like. */
+/* A word that is wrong only after the border is not taken for the one that it begins like. */
 static void what_is_wrong_behind_the_border_is_refused(void) {
     static const char *const CASES[] = {"nulL", "falsy", "trup",  "\"a\x01\"",
                                         "12.",  "-",     "[1 2]", "{\"a\";1}"};

@@ -80,7 +80,7 @@ static void a_file_of_another_size_is_refused(void) {
     ASSERT_CONTAINS(err.text, "not a progress descriptor");
 }
 
-/* Who shrinks what another process has mapped ends that process with SIGBUS. */
+/* A process that shrinks memory mapped by another one ends that process with SIGBUS. */
 static void nobody_takes_the_memory_away(void) {
     struct error err;
     struct progress p;

@@ -5,8 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* 0: what is opened behind it, from 3 on, is nobody's standard stream, and 1 and 2 take what is
- * written. A number says what is wrong. */
+/* 0: files opened afterwards get descriptors from 3 on, which are not standard streams, and 1 and 2
+ * take what is written. Another number says what is wrong. */
 static int fill(unsigned closed) {
     for (int fd = 0; fd <= STDERR_FILENO; fd++)
         if ((closed & 1U << fd) != 0 && close(fd) != 0)

@@ -36,7 +36,7 @@ static int after_signals(int first, int second) {
 
 static int answers(void) {
     stop_signal_answer(words);
-    /* The second comes at once: whoever forwards a signal to a group sends it twice. */
+    /* The second comes at once: a process that forwards a signal to a group sends it twice. */
     return after_signals(SIGINT, SIGINT);
 }
 

@@ -103,7 +103,7 @@ static struct stuck_rank after(struct stuck_rank r, const char *exception) {
     return r;
 }
 
-/* As one whose exit waits for a thread. */
+/* As a rank does that cannot exit because a thread has not ended. */
 static void a_rank_that_has_not_ended_after_its_exception_is_named(void) {
     struct stuck_finding f;
     struct stuck_rank ranks[] = {at("a", "all_reduce", ""), at("b", "", "futex"),

@@ -113,7 +113,7 @@ static void nothing_but_this_jobs_daemon_is_started(void) {
     close_host();
 }
 
-/* mpirun calls it: a link by that name that leads elsewhere would be called in its place. */
+/* mpirun runs the agent: a link of that name to another program would be run in its place. */
 static void an_agent_that_leads_elsewhere_is_replaced(void) {
     char agent[CONTROL_SOCKET_FILE_SIZE];
     char self[CONTROL_SOCKET_FILE_SIZE];
@@ -130,7 +130,7 @@ static void an_agent_that_leads_elsewhere_is_replaced(void) {
     CU_ASSERT_STRING_EQUAL(there, self);
     executor_done(&second);
     CU_ASSERT_EQUAL(unlink(agent), 0);
-    CU_ASSERT_EQUAL(mkdir(agent, 0700), 0); /* which cannot be replaced by a link */
+    CU_ASSERT_EQUAL(mkdir(agent, 0700), 0); /* a folder cannot be replaced by a link */
     CU_ASSERT_EQUAL(executor_open(&second, &services, &options, &err), -1);
     ASSERT_CONTAINS(err.text, agent);
     CU_ASSERT_EQUAL(err.os_errno, EEXIST);
@@ -189,7 +189,7 @@ static void hello(int attempt) {
     hello_of(attempt, 1);
 }
 
-/* The host has two ranks, 1 and 2 of the three; rank 0 is the other one's. */
+/* This host has ranks 1 and 2 of the three; rank 0 belongs to the other host. */
 static void programs_start_when_all_seats_are_taken_and_no_seat_is_given_later(void) {
     open_host("host");
     job.cluster.hosts[1].slots = 2;
@@ -215,7 +215,7 @@ static void orders_and_shims_of_another_attempt_count_for_nothing(void) {
     open_host("host");
     order("launch", 2);
     order("attempt", 2);
-    order("clear", 3); /* it would be the one after the next */
+    order("clear", 3); /* the attempt after the next one */
     order("clear", 1);
     CU_ASSERT_EQUAL(json_array_size(told), 0);
     CU_ASSERT_EQUAL(host.rank_set.attempt, 1);
@@ -241,8 +241,8 @@ static void the_next_attempt_knows_who_is_gone(void) {
     loop_cancel(&loop, &sweep.timer);
     json_t *message = about("attempt", 2);
     (void)json_object_set_new(message, "gone", json_pack("[i, i, s]", 7, 0, "x"));
-    job.cluster.hosts[1].gone = true; /* as this host believed, and the master knows better */
-    executor_order(&host, message);   /* nobody is number 7, and the master is never gone */
+    job.cluster.hosts[1].gone = true; /* this host believed so, but the master knows better */
+    executor_order(&host, message);   /* there is no host 7, and the master is never gone */
     CU_ASSERT_EQUAL(cluster_hosts_left(&job.cluster), 2);
     (void)json_object_set_new(message, "gone", json_pack("[i]", 1));
     executor_order(&host, message);
@@ -251,7 +251,7 @@ static void the_next_attempt_knows_who_is_gone(void) {
     close_host();
 }
 
-/* Until then it may be the master of a new job. */
+/* Until it takes part in an attempt, it may become the master of a new job. */
 static void with_a_part_in_an_attempt_it_knows_of_the_job(void) {
     struct role_state role_state = {.again = true, .back = true, .anew = true};
     open_host("host");
@@ -276,7 +276,8 @@ static void show_step(uint64_t step) {
     progress_mark(&host.rank_set.seats->progress, step, 0);
 }
 
-/* By the master's word, and where that is lost before the next one by what was seen here. */
+/* It is known from the master's last order and, if the master is lost before the next one, from
+ * what this host has seen since. */
 static void how_far_attempts_have_come_is_known_to_whom_may_lead_the_next(void) {
     struct role_state role_state = {0};
     open_host("host");
@@ -287,7 +288,7 @@ static void how_far_attempts_have_come_is_known_to_whom_may_lead_the_next(void) 
     json_decref(message);
     CU_ASSERT_EQUAL(role_state.progress.best_step, 50);
     CU_ASSERT_EQUAL(role_state.progress.fruitless, 2);
-    executor_end_attempt(&host, 1); /* nobody had a seat in it */
+    executor_end_attempt(&host, 1); /* no rank had a seat in it */
     CU_ASSERT_EQUAL(role_state.progress.fruitless, 2);
     hello(1);
     show_step(60);
@@ -306,7 +307,8 @@ static void how_far_attempts_have_come_is_known_to_whom_may_lead_the_next(void) 
     close_host();
 }
 
-/* It waits for one that comes to nothing: it is one of a job's first then, like any other. */
+/* The host's wait for an attempt is over: it may be one of a job's first hosts, like any new
+ * one. */
 static void it_waits_for_no_attempt_any_more(void) {
     open_host("host");
     executor_await(&host);
@@ -337,7 +339,7 @@ static void lines_go_to_the_master_too_where_it_wants_them(void) {
     executor_tool_line(&host, "[algo-2 orted] one\n", 19);
     CU_ASSERT_EQUAL(json_array_size(told), 1);
     CU_ASSERT_STRING_EQUAL(told_text(0, "text"), "[algo-2 orted] one\n");
-    waiting = LINK_QUEUE_MAX; /* the link is full: lines go, not the link */
+    waiting = LINK_QUEUE_MAX; /* the link is full: lines are dropped, the link stays */
     executor_tool_line(&host, "[algo-2 orted] two\n", 19);
     CU_ASSERT_EQUAL(json_array_size(told), 1);
     waiting = 0;

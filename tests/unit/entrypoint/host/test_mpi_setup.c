@@ -116,7 +116,7 @@ static void no_mpirun_is_the_fault_of_a_job_that_needs_it(void) {
     close_world(&w);
 }
 
-/* The ports of Open MPI, one of which is busy, are nobody's then. */
+/* Open MPI's ports, one of which is busy here, do not matter then. */
 static void without_mpirun_ranks_are_started_directly(void) {
     struct world w;
     open_world(&w, 2, NULL);
@@ -165,7 +165,7 @@ static void drop(void *context) {
     loop_after(&w->loop, &w->later, CLOCK_SECOND);
 }
 
-/* A verdict has come meanwhile. */
+/* The setup is dropped while it waits, as when a verdict arrives. */
 static void nothing_is_found_for_who_wants_it_no_longer(void) {
     struct world w;
     open_world(&w, 2, drop);

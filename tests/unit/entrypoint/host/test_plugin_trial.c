@@ -1,4 +1,4 @@
-/* With plugins: tests/system/test_devices.sh. */
+/* Jobs that need plugins are tested in tests/system/test_devices.sh. */
 #include "entrypoint/host/plugin_trial.h"
 
 #include "entrypoint/job/job.h"

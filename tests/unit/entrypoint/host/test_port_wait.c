@@ -13,7 +13,7 @@ struct world {
     struct services services;
     struct port_wait port_wait;
     struct timer leaver;
-    int held; /* who listens on the daemons' port; -1: nobody */
+    int held; /* the process that listens on the daemons' port; -1: none */
     int told;
     struct error failure;
 };

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* The second of three hosts, with two slots each. */
+/* This host is the second of three, with two slots each. */
 static struct cluster_host hosts[3];
 static struct job job;
 static struct loop loop;
@@ -82,7 +82,7 @@ static void a_shim_that_ends_early_is_reported(void) {
     CU_ASSERT_FALSE(rank_set.direct);
 }
 
-/* Its rank's report says how it ended. */
+/* The report of the shim's rank tells the master how it ended. */
 static void a_shim_that_had_registered_is_not(void) {
     struct rank_slot slots[2] = {{.rank = 2}, {.rank = 3}};
     struct timer patience = {.fire = (void (*)(void *))loop_end, .context = &loop};

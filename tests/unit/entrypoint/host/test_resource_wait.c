@@ -1,4 +1,4 @@
-/* With GPUs: tests/system/test_devices.sh. Ports: test_port_wait.c. */
+/* GPUs are tested in tests/system/test_devices.sh, ports in test_port_wait.c. */
 #include "entrypoint/host/resource_wait.h"
 #include "entrypoint/job/job.h"
 #include "tests/support/unit.h"

@@ -13,7 +13,7 @@ static int run(const char *script) {
     return stage_end(&host);
 }
 
-/* The script prints the pid of what it leaves behind. */
+/* The script prints the pid of the process that it leaves running. */
 static void what_a_program_leaves_behind_is_ended(void) {
     CU_ASSERT_EQUAL(run("setsid sh -c 'trap \"\" TERM; echo left $$; echo >$SM_MODEL_DIR; "
                         "sleep 100' & while [ ! -s $SM_MODEL_DIR ]; do sleep 0.05; done"),

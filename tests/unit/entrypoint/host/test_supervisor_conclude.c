@@ -91,7 +91,8 @@ static bool must_stay(void *state) {
     return owed;
 }
 
-/* Whether a host whose processes are gone leaves at once; with a time that is OVERDUE, too. */
+/* Whether a host leaves at once when its processes are gone; with OVERDUE, when its time is up,
+ * too. */
 static bool leaves(bool others_gone, bool one_is_owed, bool overdue) {
     static const struct role role = {.may_leave = may_leave, .must_stay = must_stay};
     struct supervisor s = {.role = &role, .judged = true, .swept = true, .overdue = overdue};

@@ -68,7 +68,7 @@ static void a_later_life_takes_those_of_the_first_one(void) {
     CU_ASSERT_EQUAL(tls_contexts_open(&later, &job, &s, &err), 0);
     CU_ASSERT(later.tls == s.server);
     tls_contexts_close(&later);
-    role_state_close(&s); /* whose they are */
+    role_state_close(&s); /* it owns them */
 }
 
 UNIT_SUITE("host.tls_contexts", UNIT(every_role_has_its_own), UNIT(a_host_alone_has_none),

@@ -98,7 +98,7 @@ static void a_host_that_another_platform_counts_among_several_is_not_alone(void)
     job_done(&job);
 }
 
-/* Others of its job do something else, and are no part of what it starts. */
+/* The other tasks of its job do something else and take no part in the training. */
 static void a_lone_trainer_beside_others_runs_and_they_do_not(void) {
 #define TASK(type)                                                                                 \
     "TF_CONFIG={\"cluster\":{\"chief\":[\"a:2222\"],\"evaluator\":[\"b:2222\"]},"                  \
@@ -122,7 +122,7 @@ static void a_lone_trainer_beside_others_runs_and_they_do_not(void) {
     }
 }
 
-/* Another word for several still counts where the platform's own list has one host. */
+/* A variable that says there are several hosts counts even if the platform's own list has one. */
 static void a_host_that_its_platform_lists_alone_may_be_one_of_many_all_the_same(void) {
     use_base("step");
     char list[] = "SLURM_STEP_NODELIST=n1", size[] = "OMPI_COMM_WORLD_SIZE=4";
@@ -136,7 +136,7 @@ static void a_host_that_its_platform_lists_alone_may_be_one_of_many_all_the_same
 
 static char folder_of_self[PATH_MAX], trainer[PATH_MAX + 16];
 
-/* Whether there is a trainer beside this program. */
+/* Returns whether there is a trainer beside this program. */
 static bool has_trainer(void) {
     CU_ASSERT_EQUAL_FATAL(file_self(folder_of_self, sizeof(folder_of_self), NULL), 0);
     *strrchr(folder_of_self, '/') = '\0';
@@ -144,7 +144,7 @@ static bool has_trainer(void) {
     return access(trainer, X_OK) == 0;
 }
 
-/* One image, one version: not whatever PATH has. */
+/* An image has one version of both; a trainer on PATH may be another. */
 static void the_trainer_beside_this_program_comes_first(void) {
     static const char *const no_words[] = {NULL};
     use_base("trainer");
@@ -206,7 +206,7 @@ static void a_wrong_program_leaves_the_cluster_known(void) {
     job_done(&job);
 }
 
-/* So that the host can join and say so. */
+/* The cluster is read all the same, so that the host can join and report the error. */
 static void going_on_without_the_first_host_needs_who_lets_it(void) {
     char hosts[] = "RINGMASTER_HOSTS=a,b,c", host[] = "RINGMASTER_HOST=b",
          failover[] = "RINGMASTER_FAILOVER=1", shrink[] = "RINGMASTER_SHRINK=1",
@@ -221,7 +221,7 @@ static void going_on_without_the_first_host_needs_who_lets_it(void) {
                      nodes, failover,      shrink, restarts, NULL};
     const struct {
         char **environment;
-        const char *expected; /* NULL: it is read */
+        const char *expected; /* NULL: there is no error */
     } cases[] = {{good, NULL},
                  {no_restarts, "RINGMASTER_FAILOVER=1 needs RINGMASTER_RESTARTS"},
                  {no_shrink, "RINGMASTER_FAILOVER=1 needs RINGMASTER_SHRINK=1"},
@@ -241,7 +241,7 @@ static void going_on_without_the_first_host_needs_who_lets_it(void) {
     }
 }
 
-/* Hosts that are only counted are told where others are. */
+/* Hosts that know only how many they are get the others' addresses from the master. */
 static void what_is_passed_on_needs_no_names(void) {
     char hosts[] = "RINGMASTER_HOSTS=a,b,c", host[] = "RINGMASTER_HOST=b",
          once[] = "RINGMASTER_FETCH_ONCE=1";
@@ -272,7 +272,7 @@ static void a_wrong_variable_leaves_the_cluster_known(void) {
     use_base("variable");
     CU_ASSERT_EQUAL(job_read(sleeper, environment, &job, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
-    ASSERT_CONTAINS(err.text, "RINGMASTER_RESTARTS"); /* the first */
+    ASSERT_CONTAINS(err.text, "RINGMASTER_RESTARTS"); /* the first error */
     CU_ASSERT_EQUAL(job.cluster.count, 2);
     CU_ASSERT_EQUAL(job.cluster.self, 1);
     CU_ASSERT_EQUAL(job.ports.control, 9000);
@@ -376,7 +376,7 @@ static void a_job_that_is_a_part_is_called_by_its_first_host(void) {
     part_is("{\"sagemaker_distribution_instance_groups\":\"[\\\"g1\\\"]\"}", "algo-3");
 }
 
-/* Whatever the list and the hyperparameters say of slots. */
+/* The slots in the list and in the hyperparameters do not matter. */
 static void once_per_host_is_one_slot_each(void) {
     static const char *const words[] = {"--once-per-host", "--", "sleep", "--once-per-host", NULL};
     static char hosts[] = "RINGMASTER_HOSTS=a:8,b";
@@ -400,7 +400,7 @@ static void once_per_host_is_one_slot_each(void) {
     job_done(&job);
 }
 
-/* Whatever the list and the hyperparameters say. */
+/* The slots in the list and in the hyperparameters do not matter. */
 static void ranks_per_host_are_those_of_the_setting(void) {
     static char variables[][32] = {"RINGMASTER_HOSTS=a:8,b", "RINGMASTER_HOST=b",
                                    "RINGMASTER_RANKS_PER_HOST=3"};

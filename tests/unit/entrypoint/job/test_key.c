@@ -186,7 +186,7 @@ static void unfit_files_are_refused_and_their_text_not_shown(void) {
     CU_ASSERT_EQUAL(key_make(&s, &cluster, &p, &k, NULL), 0);
 }
 
-/* Who may write the file, or put another in its place, knows the job's key. */
+/* Any user who can write the file, or replace it, knows the job's key. */
 static void modes_of_the_file_and_its_folders_are_looked_at(void) {
     enum { OWN = 0, OTHER = 12345 };
     char folder[4200], inside[4300], link_path[4300];
@@ -295,7 +295,7 @@ static int fingerprint_fails(void) {
     return key_fingerprint(&p, text, &err) == -1 && text[0] == '\0' ? 0 : 2;
 }
 
-/* The place behind it may be one that everybody knows. */
+/* The next place to be searched may hold a secret that everybody knows. */
 static void a_secret_that_cannot_be_looked_at_is_not_missing(void) {
     struct settings s = {.base_dir = base};
     struct key_places p = places();

@@ -186,7 +186,7 @@ static void ranks_may_be_as_many_as_cpus(void) {
     CU_ASSERT_EQUAL(unit_in_child(with_one_cpu), 0);
 }
 
-/* Kubernetes sets its variable in every container, whoever names the hosts. */
+/* Kubernetes sets its variable in every container, wherever the host names come from. */
 static void a_pod_is_stopped_as_kubernetes_does(void) {
     char service[] = "KUBERNETES_SERVICE_HOST=10.96.0.1";
     char tasks[] = "TF_CONFIG={\"cluster\":{\"worker\":[\"a:1\",\"b:1\"]},"

@@ -36,7 +36,7 @@ enum {
     LOWEST = 10000,     /* below the ports that the kernel gives out (ip_local_port_range) */
     NEIGHBOURHOOD = 64, /* ports from one candidate to the next */
     CANDIDATES = 300,
-    BEFORE = 16, /* free ports in front of the listener ... */
+    BEFORE = 16, /* free ports before the listener ... */
     AFTER = 32,  /* ... and after it */
 };
 
@@ -47,8 +47,8 @@ static bool neighbours_are_free(uint16_t port) {
     return true;
 }
 
-/* A listener whose neighbours are free, and stay so: connections of the tests that run beside this
- * one have ports of the kernel's choice, which are higher. */
+/* A listener with free neighbouring ports, which stay free: connections of the tests that run at
+ * the same time get ports chosen by the kernel, which are higher. */
 static int listen_somewhere(uint16_t *ret_port) {
     for (int tried = 0; tried < CANDIDATES; tried++) {
         int at = (getpid() + tried) % CANDIDATES;

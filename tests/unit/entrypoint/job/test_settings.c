@@ -111,7 +111,7 @@ static void a_name_that_is_near_is_offered(void) {
     CU_ASSERT_PTR_NULL(strstr(err.text, "did you mean"));
 }
 
-/* --help lists what may be chosen. */
+/* --help lists the platforms that may be chosen. */
 static void every_platform_can_be_chosen_and_is_in_the_help(void) {
     const char *help = NULL, *name = "";
     for (size_t i = 0; strcmp(name, "RINGMASTER_PLATFORM") != 0; i++)
@@ -157,7 +157,9 @@ static void numbers_have_bounds(void) {
     }
 }
 
-/* Half a second; of many hosts 250 a second; never fewer than three in the time, or one in 3 s. */
+/* The interval is half a second, or longer with many hosts, so that all together send at most 250
+ * heartbeats a second; but it is at most 3 s, and at least three heartbeats fit into the dead
+ * time. */
 static void heartbeats_are_as_frequent_as_the_master_can_bear(void) {
     static const int64_t rows[][3] = {{5, 2, 500},     {10, 2, 500},     {60, 2, 500},
                                       {10, 125, 500},  {10, 500, 2000},  {5, 500, 1500},
@@ -170,7 +172,8 @@ static void heartbeats_are_as_frequent_as_the_master_can_bear(void) {
     }
 }
 
-/* As they are in a pod beside a service called ringmaster, and in a container with such a link. */
+/* Kubernetes sets such variables in a pod beside a service called ringmaster, and Docker in a
+ * container with a link to one. */
 static void variables_made_of_a_service_are_ignored_with_a_warning(void) {
     static char made[][64] = {"RINGMASTER_SERVICE_HOST=10.0.0.1",
                               "RINGMASTER_SERVICE_PORT=7070",
@@ -206,7 +209,7 @@ static void variables_made_of_a_service_are_ignored_with_a_warning(void) {
     ASSERT_CONTAINS(warnings.text[0], "and others");
     static char bad[] = "RINGMASTER_KEY_FILE=tcp://x";
     CU_ASSERT_EQUAL(parse(bad, &s, &err), 0);
-    CU_ASSERT_STRING_EQUAL(s.key_file, "tcp://x"); /* a setting stays one */
+    CU_ASSERT_STRING_EQUAL(s.key_file, "tcp://x"); /* a setting is still a setting */
 }
 
 static void the_stop_budget_depends_on_the_place(void) {

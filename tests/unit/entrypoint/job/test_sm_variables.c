@@ -210,7 +210,7 @@ static void every_group_has_its_hosts_and_ranks(void) {
 }
 
 /* A cluster of 1,000 hosts, PREFIX and a number: 600 of them, from the last one on, are group "b",
- * the rest, "a", comes behind. */
+ * which the rest, group "a", follows. */
 static void thousand(const char *prefix, struct job *job) {
     cleanup_buf struct buf text;
     buf_init(&text, 1 << 20);

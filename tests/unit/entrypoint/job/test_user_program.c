@@ -93,7 +93,7 @@ static void the_trainer_is_the_default(void) {
     CU_ASSERT_EQUAL(p.user_args.count, 2);
 }
 
-/* The first line of everybody who comes from torchrun; an entry point takes such words. */
+/* The first line of everybody who comes from torchrun; an entry point takes such arguments. */
 static void a_program_where_flags_stand_is_named_with_the_way(void) {
     static const char *const words[] = {"python3", "x.py", "--lr", "1", NULL};
     static const char *const many[] = {"python3",

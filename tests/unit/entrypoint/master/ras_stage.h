@@ -74,7 +74,7 @@ static inline void ras_stage_end(void) {
     held_clock_end();
 }
 
-/* Host HOST answers whose its processes are: TEXT, a JSON object. */
+/* Host HOST answers which ranks its processes belong to: TEXT, a JSON object. */
 static inline void ras_stage_answer(size_t host, const char *text) {
     cleanup_json json_t *message = json_loads(text, 0, NULL);
     ras_finding_answered(&ras_stage.members[host], message);

@@ -110,7 +110,7 @@ static void a_host_that_is_killed_and_started_anew_takes_its_place(void) {
     CU_ASSERT_EQUAL(stage_end(&anew), EXIT_CODE_STOPPED);
 }
 
-/* By a first host that is started anew, under whose name ever it has found itself. */
+/* Sent by a first host that is started anew, whatever name it has found for itself. */
 static void who_seeks_a_leader_hears_that_none_is_here(void) {
     struct hand hand;
     start_master("RINGMASTER_READY_SECONDS=60");

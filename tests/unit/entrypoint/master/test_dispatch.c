@@ -311,7 +311,7 @@ static void end_well(int64_t answered) {
     master_raise(&m, EVENT_ALL_HEARD);
 }
 
-/* Good reports lie here whose host may have given this one up meanwhile. */
+/* Good reports are unread here, from a host that may have given this one up meanwhile. */
 static void after_a_pause_a_good_end_waits_for_a_sign_of_life(void) {
     end_well(CLOCK_SECOND);
     CU_ASSERT_EQUAL(m.phase, PHASE_JUDGED);

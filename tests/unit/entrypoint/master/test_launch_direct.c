@@ -24,7 +24,7 @@ static void a_rank_runs_on_every_slot(void) {
     ASSERT_CONTAINS(stage_output(&host), "because RINGMASTER_LAUNCHER is direct");
 }
 
-/* The others are told to end, as mpirun would have ended them. */
+/* The other ranks are told to end, as mpirun would end them. */
 static void the_first_failure_ends_the_others(void) {
     CU_ASSERT_EQUAL(run("[ $RANK = 0 ] || exit 42; exec sleep 600"), 42);
     ASSERT_CONTAINS(stage_failure(&host), "127.0.0.1 rank 1: exited with 42");
@@ -45,7 +45,7 @@ static void a_shim_that_is_killed_takes_its_rank_along(void) {
     ASSERT_CONTAINS(stage_output(&host), "127.0.0.1 rank 1: vanished without a report");
 }
 
-/* Nothing but a user sends a shim a signal, which is then the program's. */
+/* Only a user sends a shim a signal, which is therefore passed on to the program. */
 static void a_signal_to_a_shim_is_the_programs(void) {
     CU_ASSERT_EQUAL(run("trap 'exit 9' TERM; [ $RANK = 0 ] || kill -TERM $PPID; "
                         "while :; do sleep 0.1; done"),
@@ -130,7 +130,7 @@ static void a_host_that_cannot_start_its_ranks_is_the_first_failure(void) {
     CU_ASSERT_EQUAL(failures, 1);
     CU_ASSERT_EQUAL(m.attempt.tool.host, 2);
     ASSERT_CONTAINS(m.attempt.tool_note, "algo-3: the shim of rank 3 ended with code 70");
-    unstarted("the shim of rank 4 ended with code 70 before its program began"); /* once */
+    unstarted("the shim of rank 4 ended with code 70 before its program began"); /* ignored */
     CU_ASSERT_EQUAL(failures, 1);
     ASSERT_CONTAINS(m.attempt.tool_note, "rank 3");
     take_down();
@@ -140,7 +140,7 @@ static void a_host_that_cannot_start_its_ranks_is_the_first_failure(void) {
     ASSERT_CONTAINS(m.attempt.tool_note, "algo-3: a rank was not started");
     take_down();
     set_up();
-    attempt_begin_end(&m.attempt); /* it is a consequence by then */
+    attempt_begin_end(&m.attempt); /* from here on it is a consequence */
     unstarted("x");
     CU_ASSERT_EQUAL(failures, 0);
     take_down();

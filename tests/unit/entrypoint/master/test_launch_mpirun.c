@@ -69,7 +69,7 @@ static void the_mpirun_that_is_first_in_the_path_is_named_and_its_first_words_ar
     ASSERT_CONTAINS(stage_failure(&host), "advice 14\n");
 }
 
-/* A master whose second host has no link, and an agent's end of the link to it. */
+/* A master, with no link to its second host, and an agent's end of the link to it. */
 static struct cluster_host two[2];
 static struct job job;
 static struct master m;
@@ -169,7 +169,7 @@ static void an_agent_leaves_as_its_daemon_did(void) {
     take_down();
 }
 
-/* mpirun may end before its daemons do; whose agent is gone is not told. */
+/* mpirun may end before its daemons do; no message is sent to an agent that is gone. */
 static void an_agent_may_be_gone_before_its_daemon(void) {
     json_t *ended = json_pack("{s:i}", "code", 0);
     set_up();

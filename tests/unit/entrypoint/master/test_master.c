@@ -18,7 +18,7 @@ static void a_job_of_one_rank_runs_without_mpirun(void) {
     ASSERT_CONTAINS(stage_output(&master), "the only rank ended with 0");
 }
 
-/* The worker has no program of that name, which it finds out before it joins. */
+/* The worker has no mpirun on its PATH, which it finds out before it joins. */
 static void a_fault_of_one_host_is_every_hosts_verdict(void) {
     const char *const elsewhere[] = {worker_settings[0], worker_settings[1], "PATH=/no/such/folder",
                                      "RINGMASTER_LAUNCHER=mpirun", NULL};
@@ -37,7 +37,7 @@ static void a_fault_of_one_host_is_every_hosts_verdict(void) {
     ASSERT_CONTAINS(stage_failure(&worker), "mpirun");
 }
 
-/* In an image without mpirun the other host would start its ranks itself. */
+/* Without mpirun in its image, the other host would start its ranks directly. */
 static void hosts_that_start_ranks_in_two_ways_are_no_job(void) {
     const char *const elsewhere[] = {worker_settings[0], worker_settings[1], "PATH=/no/such/folder",
                                      NULL};

@@ -11,7 +11,7 @@ static void a_stuck_operation_is_named_once(void) {
     say("{\"communicator\":\"0xae\",\"operation\":\"AllReduce\",\"size\":4,\"ahead\":41,\"count\":"
         "1,"
         "\"seconds\":10,\"late\":[[3,103,\"10.0.0.2\"]]}\n");
-    CU_ASSERT_STRING_EQUAL(m->attempt.stuck, ""); /* the host is asked whose process that is */
+    CU_ASSERT_STRING_EQUAL(m->attempt.stuck, ""); /* the host is asked which rank it is */
     ras_stage_answer(1, "{\"number\":1,\"owners\":[[103,3]]}");
     CU_ASSERT_STRING_EQUAL(
         m->attempt.stuck, "NCCL's AllReduce number 41 of communicator 0xae waits for 1 of 4 ranks: "

@@ -71,8 +71,8 @@ static void a_stop_between_two_attempts_ends_the_job(void) {
     ASSERT_CONTAINS(stage_failure(&host), "killed by signal 9");
 }
 
-/* Rank 0 outlives the SIGTERM that it gets when the failure is known. Behind the third attempt
- * there is a pause of four seconds. */
+/* Rank 0 survives the SIGTERM that it gets when the failure is known. After the third attempt there
+ * is a pause of four seconds. */
 static void a_stop_after_a_failure_is_the_end_too(void) {
     const char *const settings[] = {"RINGMASTER_HOSTS=127.0.0.1:2", "RINGMASTER_HOST=127.0.0.1",
                                     "RINGMASTER_RESTARTS=9", NULL};

@@ -8,7 +8,7 @@
 
 static struct stage_host host;
 
-/* A master whose two hosts have two ranks each. */
+/* A master with two hosts of two ranks each. */
 static struct cluster_host two[2];
 static struct job job;
 static struct master m;
@@ -246,7 +246,7 @@ static void quiet(unsigned from, int rank, const char *states) {
     json_decref(message);
 }
 
-/* Whoever was heard last, and whatever made it so that all rest. */
+/* Whichever rank was heard last, and whatever made all of them rest. */
 static void where_all_rest_the_threads_are_those_of_the_rank_that_is_named(void) {
     gather();
     job.settings.idle_seconds = 5;

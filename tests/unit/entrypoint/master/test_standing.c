@@ -126,7 +126,7 @@ static void a_job_that_stands_still_is_asked_about_and_named(void) {
     CU_ASSERT_PTR_NULL(m.standing.ranks);
     stand(9, 4, false);
     CU_ASSERT_PTR_NOT_NULL_FATAL(m.standing.ranks);
-    CU_ASSERT_EQUAL(m.standing.waiting, 2); /* no question to the host whose rank has ended */
+    CU_ASSERT_EQUAL(m.standing.waiting, 2); /* no question to the host of the rank that has ended */
     CU_ASSERT_EQUAL(ordered, 0);
     answer(1, 7, "MPI_Barrier", ""); /* of another question */
     answer(1, 1, "MPI_Barrier", "");

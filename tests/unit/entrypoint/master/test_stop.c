@@ -194,7 +194,7 @@ static void the_stop_signal_waits_for_what_the_warning_asked_for(void) {
     warning = (struct stop_warning){0};
 }
 
-/* Who was warned before the platform's end is stopped at once. */
+/* Ranks that were warned before the platform's end are stopped at once. */
 static void ranks_are_warned_once(void) {
     warning = (struct stop_warning){SIGUSR1, 60};
     begin_stop(100, 0);

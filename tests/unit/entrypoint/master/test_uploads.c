@@ -153,7 +153,7 @@ static void nobody_waits_for_a_lost_host(void) {
     close_stage();
 }
 
-/* Those whose words lie here may have given this host up meanwhile. */
+/* Hosts with messages still unread here may have given this host up meanwhile. */
 static void after_a_pause_a_good_end_waits_for_a_sign_of_life(void) {
     open_stage(EXIT_CODE_OK);
     members[1].last_ack = clock_boot() - 11 * CLOCK_SECOND;

@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* A master of three hosts whose job has ended; LINK_ENDS are the other ends of their links. */
+/* A master of three hosts after the end of its job; LINK_ENDS are the other ends of their links. */
 enum { HOSTS = 3, LENGTH = 4 };
 static struct cluster_host hosts[HOSTS];
 static struct job job;

@@ -210,8 +210,8 @@ static void a_jobs_name_has_a_length(void) {
     }
 }
 
-/* A job of 1,024 hosts whose addresses no expression makes shorter, and a kernel name of 64 bytes.
- */
+/* A job of 1,024 hosts with addresses that no expression makes shorter, and a kernel name of 64
+ * bytes. */
 static void the_largest_job_fits(void) {
     cleanup_buf struct buf line;
     cleanup_buf struct buf regex;

@@ -54,7 +54,7 @@ static void masks_belong_to_addresses(void) {
     CU_ASSERT_EQUAL(bits, 24);
     CU_ASSERT_EQUAL(check("77.0;tcp://10.0.0.1:7071:16", &bits, NULL), 0);
     CU_ASSERT_EQUAL(bits, 16);
-    /* Of one that stands there twice the first counts. */
+    /* If an address is listed twice, its first mask counts. */
     CU_ASSERT_EQUAL(check("77.0;tcp://10.0.0.1,10.0.0.1:7071:24,16", &bits, NULL), 0);
     CU_ASSERT_EQUAL(bits, 24);
     CU_ASSERT_EQUAL(check("77.0;tcp://10.0.0.1:7071:33", &bits, NULL), -1);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* As 4.1.4 printed it. */
+/* The banner as Open MPI 4.1.4 printed it. */
 static const char *const banner[] = {
     "--------------------------------------------------------------------------",
     "Open MPI detected an inbound MPI TCP connection request from a peer",
@@ -61,7 +61,7 @@ static void other_words_are_none(void) {
         "  Source IP of socket: 1.2.3.4.5.6.7.8.9.10.11.12.13."
         "14.15.16.17.18.19.20.21.22.23.24.25.26"};
     struct dropped d = {0};
-    for (size_t i = 2; i < LINES; i++) /* without the banner's first line */
+    for (size_t i = 2; i < LINES; i++) /* without the banner's first line of text */
         CU_ASSERT_FALSE(add(&d, banner[i]));
     for (size_t i = 0; i < sizeof(peers) / sizeof(peers[0]); i++) {
         CU_ASSERT_FALSE(add(&d, banner[1]));

@@ -8,7 +8,7 @@ static bool add(struct mpi_error_text *c, const char *line) {
     return mpi_error_text_add(c, line, strlen(line));
 }
 
-/* As Open MPI 4.1.4 prints it. */
+/* The lines are as Open MPI 4.1.4 prints them. */
 static void a_broken_rule_is_reported_with_its_call(void) {
     struct mpi_error_text c = {0};
     CU_ASSERT(add(&c, "[vm:13780] *** An error occurred in MPI_Recv"));

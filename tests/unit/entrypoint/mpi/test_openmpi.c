@@ -61,7 +61,7 @@ static void other_launchers_are_refused(void) {
     }
     struct openmpi v;
     CU_ASSERT_EQUAL(openmpi_parse_version("(Open MPI) 4.1.4", 15, &v, NULL), -1);
-    /* What it says instead is told, eighty bytes of it and none behind its end. */
+    /* Other output is quoted in the error: eighty bytes of it, and none after its end. */
     struct error err = {0};
     char words[200];
     memset(words, 'w', sizeof(words));
@@ -79,7 +79,7 @@ static void expect_words(const struct argv *got, const char *const *expected) {
     CU_ASSERT_EQUAL(i, got->count);
 }
 
-/* The word behind OPTION in a command line; NULL where it does not stand exactly once. */
+/* The word after OPTION in a command line; NULL unless OPTION occurs exactly once. */
 static const char *value_of(const struct argv *words, const char *option) {
     const char *value = NULL;
     for (size_t i = 0; i + 1 < words->count; i++)

@@ -33,7 +33,7 @@ static void a_place_that_was_set_is_read_again(void) {
     CU_ASSERT(rank_environment_is_mpi("PMIX_RANK=0") && rank_environment_is_mpi("PRTE_MCA_x=1"));
 }
 
-/* Every framework that is told to use a component that does not exist stops MPI_Init. */
+/* MPI_Init fails if any framework is told to use a component that does not exist. */
 static void a_program_without_mpirun_cannot_use_mpi(void) {
     cleanup_argv struct argv told = {0};
     CU_ASSERT_EQUAL(argv_set_env(&told, "LANG", "C", NULL), 0);

@@ -10,7 +10,7 @@
 static struct control_socket local;
 static char run[17];
 
-/* As the master names a run, and no other's. */
+/* Names the run as the master would, with a name that no other run has. */
 static void settle(void) {
     (void)snprintf(local.folder, sizeof(local.folder), "%s", unit_temp_dir());
     (void)snprintf(run, sizeof(run), "%016llx", 0xabcd000000000000ULL + (unsigned)getpid());

@@ -28,7 +28,7 @@ static struct shm_transport_facts facts_of(int read_errno, int64_t room, int64_t
                                         .other_room = other};
 }
 
-/* VARIABLE's value behind the choice, "" where none was made. */
+/* VARIABLE's value after the choice, "" if none was made. */
 static const char *chosen(const struct shm_transport_facts *f, unsigned ranks,
                           char *const *launched, const char *variable,
                           struct shm_transport_choice *ret) {
@@ -139,10 +139,10 @@ static void the_kernel_is_asked(void) {
     (void)prctl(PR_SET_DUMPABLE, 0);
     CU_ASSERT_EQUAL(may_read(), expected);
     (void)prctl(PR_SET_DUMPABLE, 1);
-    CU_ASSERT_EQUAL(waitpid(-1, NULL, 0), -1); /* nobody is left behind */
+    CU_ASSERT_EQUAL(waitpid(-1, NULL, 0), -1); /* no child remains */
 }
 
-/* As a container engine's filter refuses it. */
+/* A container engine's filter refuses the call like this. */
 static void a_filter_is_heard(void) {
     int status = 0;
     pid_t pid = fork();
@@ -155,7 +155,8 @@ static void a_filter_is_heard(void) {
 static int held[2];
 static volatile int is_held;
 
-/* Called while the child waits to be read: this process lets go, and who still holds on? */
+/* Called while the child waits to be read: this process closes its end. Does any other process
+ * still hold it? */
 static void look_at_the_childs_end(int number) {
     struct pollfd p = {.fd = held[0], .events = POLLIN};
     (void)number;
@@ -163,7 +164,7 @@ static void look_at_the_childs_end(int number) {
     is_held = poll(&p, 1, 0) == 1 && (p.revents & POLLHUP) != 0 ? 0 : 1;
 }
 
-/* Who may look into the child finds nothing that its parent holds. */
+/* A process that may read the child's memory finds nothing there that its parent holds. */
 static void the_child_holds_nothing_of_its_parents(void) {
     struct sigaction looks = {.sa_handler = look_at_the_childs_end};
     int status = 0;

@@ -22,7 +22,7 @@ static void end(void *context) {
     loop_end(context);
 }
 
-/* Until it fires, or for so long. */
+/* Runs the loop until the timer fires, or for NANOSECONDS. */
 static void run(int64_t nanoseconds) {
     struct timer last = {.fire = end, .context = &loop};
     loop_after(&loop, &last, nanoseconds);
@@ -47,7 +47,7 @@ static void it_fires_once_and_not_before_its_deadline(void) {
     open_all();
     int64_t deadline = clock_boot() + 3600 * CLOCK_SECOND + 1;
     boot_timer_set(&timer, deadline);
-    run(3600 * CLOCK_SECOND); /* until the nanosecond before */
+    run(3600 * CLOCK_SECOND); /* until one nanosecond before it */
     CU_ASSERT_EQUAL(fires, 0);
     run(3600 * CLOCK_SECOND);
     CU_ASSERT_EQUAL(fires, 1);
@@ -57,7 +57,7 @@ static void it_fires_once_and_not_before_its_deadline(void) {
     close_all();
 }
 
-/* As of a machine that has slept over it. */
+/* The machine may have slept past the deadline. */
 static void a_deadline_that_has_passed_fires_at_once(void) {
     open_all();
     int64_t now = clock_boot();
@@ -74,14 +74,15 @@ static void it_is_put_off_and_taken_back(void) {
     boot_timer_set(&timer, clock_boot() + 3600 * CLOCK_SECOND);
     run(3599 * CLOCK_SECOND);
     CU_ASSERT_EQUAL(fires, 0);
-    boot_timer_set(&timer, 1); /* it has passed, and nobody has heard of it yet */
+    boot_timer_set(&timer, 1); /* it has passed, but has not fired yet */
     boot_timer_set(&timer, 0);
     run(7200 * CLOCK_SECOND);
     CU_ASSERT_EQUAL(fires, 0);
     close_all();
 }
 
-/* No test can put the machine to sleep: it is the kernel's clock that goes on meanwhile. */
+/* No test can put the machine to sleep: this one checks that the timer uses the kernel's clock that
+ * goes on during sleep. */
 static void its_clock_goes_on_while_the_machine_sleeps(void) {
     char path[64];
     char line[128];

@@ -121,7 +121,7 @@ static int refused_start(int keep, const char *reason) {
 
 static int start_without_descriptors(void) {
     (void)syscall(SYS_close_range, 3U, ~0U, 0U);
-    /* Room for the pipe, whose end moves to 10, and for no copy of a stream beside it. */
+    /* Room for the pipe, one end of which moves to 10, and for no copy of a stream as well. */
     struct rlimit limit = {.rlim_cur = 11, .rlim_max = 11};
     if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
         return 3;
@@ -161,7 +161,7 @@ static struct error spawn_fails(const char *file, enum exit_code code) {
     CU_ASSERT_EQUAL(child_spawn(&options, &pid, &err), -1);
     CU_ASSERT_EQUAL(err.code, code);
     ASSERT_CONTAINS(err.text, file);
-    CU_ASSERT_EQUAL(waitpid(-1, NULL, WNOHANG), -1); /* nothing is left behind */
+    CU_ASSERT_EQUAL(waitpid(-1, NULL, WNOHANG), -1); /* no child remains */
     return err;
 }
 

@@ -54,7 +54,7 @@ static void lines_pass_through_a_pipe_in_order(void) {
     (void)close(ends[1]);
 }
 
-/* Nobody reads for a while: the loop must not stand, and what is lost must be told. */
+/* Nobody reads for a while: the loop must not stall, and lost output must be reported. */
 static void a_full_pipe_blocks_nothing_and_losses_are_counted(void) {
     int ends[2];
     CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
@@ -138,8 +138,8 @@ static bool reader_was_late(int tries) {
     return late;
 }
 
-/* So many bytes a second from FROM into ALL until its end, as the clock has it: who wakes late
- * reads more. All there is for a rate of 0. */
+/* So many bytes a second from FROM into ALL until its end, as the clock has it: a reader that wakes
+ * late reads more. All there is for a rate of 0. */
 static size_t read_slowly(int from, size_t rate, char *all, size_t max) {
     const int64_t start = reader_since;
     int64_t last = start;

@@ -95,7 +95,7 @@ static void a_whole_file_takes_the_place_of_the_last_one(void) {
     CU_ASSERT_NOT_EQUAL(access(path, F_OK), 0);
 }
 
-/* Of a frame that is not whole nothing is written. */
+/* Nothing is written of an incomplete frame. */
 static void a_frame_that_ends_early_is_none(void) {
     (void)snprintf(base, sizeof(base), "%s/early", unit_temp_dir());
     CU_ASSERT_EQUAL(file_make_dirs(base, NULL), 0);

@@ -103,8 +103,8 @@ static void the_tail_keeps_the_last_lines(void) {
     CU_ASSERT_EQUAL(strlen(t.text), t.size);
 }
 
-/* Lines of every length up to the most that is kept of one, so that each number of bytes is left
- * over; what lies behind the tail's room must stay as it was. */
+/* Lines of every length up to the most that is kept of one, so that every possible number of bytes
+ * is left over; the memory after the tail's buffer must stay unchanged. */
 static void the_tail_never_leaves_its_room(void) {
     struct {
         struct tail tail;

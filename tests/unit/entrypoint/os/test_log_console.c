@@ -53,7 +53,7 @@ static void where_both_streams_are_one_the_order_is_kept(void) {
 
 static void nobody_reading_them_stops_nothing(void) {
     open_all(said[1]);
-    /* Who waits for a reader waits for ever: the alarm ends the program. */
+    /* A writer that waits for a reader waits for ever: the alarm ends the program. */
     (void)alarm(60);
     for (int i = 0; i < 20000; i++)
         log_info("word number %d, of which nobody wants to hear", i);

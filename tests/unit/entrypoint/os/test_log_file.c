@@ -54,7 +54,7 @@ static void lines_are_appended_also_to_those_of_an_earlier_run(void) {
     CU_ASSERT_EQUAL(add(&f, "one\n"), 0);
     CU_ASSERT_EQUAL(add(&f, "two\n"), 0);
     log_file_done(&f);
-    /* Its last line was cut off. */
+    /* The file's last line was cut off. */
     int fd = open(path_of("a.log"), O_WRONLY | O_APPEND);
     CU_ASSERT_EQUAL(write(fd, "thr", 3), 3);
     (void)close(fd);
@@ -97,7 +97,7 @@ static void of_a_line_above_half_the_ceiling_the_beginning_comes(void) {
     CU_ASSERT_STRING_EQUAL(read_back("a.log"), "short\n");
 }
 
-/* As two jobs that share a folder. */
+/* Several jobs may share a folder. */
 static void who_comes_second_takes_another_name(void) {
     struct log_file all[LOG_FILE_NAMES + 1];
     enter("shared");

@@ -108,7 +108,7 @@ static void add_near(void *context, uint32_t events) {
     loop_after(late->loop, &late->near, CLOCK_MILLISECOND);
 }
 
-/* One that comes while the alarm stands at a later one, and is not the first event. */
+/* An event sets it while the alarm is already set for a later deadline. */
 static void a_nearer_deadline_moves_the_alarm(void) {
     struct loop l;
     struct error err;
@@ -120,7 +120,7 @@ static void a_nearer_deadline_moves_the_alarm(void) {
     loop_after(&l, &far, 3600 * CLOCK_SECOND);
     CU_ASSERT_EQUAL(loop_watch(&l, &late.watch, EPOLLIN, &err), 0);
     CU_ASSERT_EQUAL(write(ends[1], "x", 1), 1);
-    (void)alarm(60); /* not for an hour */
+    (void)alarm(60); /* the test must not take an hour */
     CU_ASSERT_EQUAL(loop_run(&l, &err), 0);
     (void)alarm(0);
     CU_ASSERT(far.active && !late.near.active);
@@ -134,8 +134,8 @@ struct rider {
     struct loop *loop;
     struct timer loose;
     struct timer strict;
-    int64_t fired;  /* when the loose one did */
-    int64_t passed; /* when the strict one did */
+    int64_t fired;  /* when the loose timer fired */
+    int64_t passed; /* when the strict timer fired */
     int fires;
 };
 
@@ -151,8 +151,8 @@ static void pass(void *context) {
     r->passed = clock_now();
 }
 
-/* The first time the loop wakes for it alone, the second time it is awake from half of the time on,
- * the third time it is awake too early. */
+/* First, the loop wakes for the loose timer alone; then another timer wakes it after more than half
+ * of the time; finally, another timer wakes it too early. */
 static void a_loose_timer_rides_along(void) {
     struct loop l;
     struct error err;
@@ -170,7 +170,7 @@ static void a_loose_timer_rides_along(void) {
     loop_after(&l, &r.strict, 1050 * CLOCK_MILLISECOND);
     CU_ASSERT_EQUAL(loop_run(&l, &err), 0);
     CU_ASSERT(r.passed - start >= 1050 * CLOCK_MILLISECOND);
-    CU_ASSERT(r.fired - r.passed < 850 * CLOCK_MILLISECOND); /* not as late as by itself */
+    CU_ASSERT(r.fired - r.passed < 850 * CLOCK_MILLISECOND); /* earlier than by itself */
     loop_within(&l, &r.loose, 3600 * CLOCK_SECOND);
     r.strict = (struct timer){.fire = end, .context = &l};
     loop_after(&l, &r.strict, 20 * CLOCK_MILLISECOND);
@@ -218,7 +218,7 @@ static void see(void *context, uint32_t events) {
     note(*(const char *)context);
 }
 
-/* What came on a descriptor is seen when the rest is over, and timers fire meanwhile. */
+/* Input on a descriptor is handled when the rest is over; timers fire in the meantime. */
 static void a_loop_that_rests_lets_descriptors_wait(void) {
     struct loop l;
     struct error err;

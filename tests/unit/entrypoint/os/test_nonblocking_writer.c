@@ -49,7 +49,7 @@ static void a_pipe_that_nobody_reads_takes_what_it_holds(void) {
     nonblocking_writer_open(&o, ends[1]);
     CU_ASSERT(o.own);
     CU_ASSERT(fill(&o) >= PIPE_BUF);
-    CU_ASSERT(is_blocking(ends[1])); /* whoever shares it notices nothing */
+    CU_ASSERT(is_blocking(ends[1])); /* processes that share it notice nothing */
     nonblocking_writer_close(&o);
     CU_ASSERT_EQUAL(fcntl(ends[1], F_GETFD), 0);
     (void)close(ends[0]);

@@ -47,7 +47,7 @@ static void lines_are_read_to_the_end_of_the_pipe(void) {
     loop_done(&loop);
 }
 
-/* A process left behind may hold the other end for ever. */
+/* A surviving process may hold the other end for ever. */
 static void closing_reads_what_is_there_and_waits_for_nobody(void) {
     struct pipe_reader t;
     struct error err;

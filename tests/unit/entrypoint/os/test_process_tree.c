@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* In place of the library's: one process that cannot be killed, as one in disk sleep. */
+/* Replaces the C library's function: one process cannot be killed, like one in disk sleep. */
 static pid_t immune;
 int kill(pid_t pid, int number) {
     return pid == immune ? 0 : (int)syscall(SYS_kill, pid, number);
@@ -59,8 +59,8 @@ static void stage_close(struct stage *s) {
     CU_ASSERT_EQUAL(waitpid(-1, NULL, WNOHANG), -1);
 }
 
-/* DEPTH generations, each in a session of its own, the parents in between gone. READY gets a byte
- * from the last one once it is set up. */
+/* Starts DEPTH generations, each in a session of its own; every second parent exits. Returns once
+ * the last generation is set up. */
 static void start_tree(int depth, bool stubborn, bool stopped) {
     int ready[2];
     CU_ASSERT_EQUAL_FATAL(pipe(ready), 0);
@@ -126,7 +126,7 @@ static void without_children_it_is_done_at_once(void) {
     struct error err;
     stage_open(&s);
     process_tree_start(&s.sweep, &s.loop, &s.reaper, 5 * CLOCK_SECOND, CLOCK_SECOND, done, &s);
-    CU_ASSERT_EQUAL(s.calls, 0); /* never from within the call */
+    CU_ASSERT_EQUAL(s.calls, 0); /* never called from within the start */
     CU_ASSERT_EQUAL(loop_run(&s.loop, &err), 0);
     CU_ASSERT_EQUAL(s.left, 0);
     stage_close(&s);
@@ -152,7 +152,7 @@ static void a_second_sweep_takes_over_the_first(void) {
     stage_close(&s);
 }
 
-/* A child that ignores SIGTERM has one that does not, which ends. */
+/* A child that ignores SIGTERM has a child that does not ignore it and has to end. */
 static int sweep_where(bool (*prepare)(void)) {
     int alive[2];
     char byte;
@@ -184,7 +184,7 @@ static int sweep_where(bool (*prepare)(void)) {
     return count == 2 && ended ? 0 : 3;
 }
 
-/* What holds on to a process is then descriptor 0. */
+/* The pidfd of a process is descriptor 0 then. */
 static bool stdin_is_closed(void) {
     return close(0) == 0;
 }
@@ -218,7 +218,8 @@ static void a_grandchild_is_reached_where_a_filter_refuses_pidfds(void) {
     CU_ASSERT_EQUAL(unit_in_child(sweep_without_their_signals), 0);
 }
 
-/* A process that is not below this one, as from docker exec: this process's own parent's child. */
+/* A process that is not a descendant of the sweeping one, such as one that docker exec started;
+ * here it is a sibling. */
 static void processes_beside_us_are_left_alone(void) {
     pid_t beside = fork();
     if (beside == 0)
@@ -244,7 +245,7 @@ static void processes_beside_us_are_left_alone(void) {
     (void)waitpid(beside, &status, 0);
 }
 
-/* Starts a child that stands still under NAME until it is killed. */
+/* Starts a child named NAME that does nothing until it is killed. */
 static pid_t start_idle(const char *name) {
     int ready[2];
     char byte;
@@ -295,7 +296,7 @@ static void what_cannot_be_killed_is_given_up(void) {
     stage_close(&s);
 }
 
-/* The one that is somebody else's to end is waited for, but not killed. */
+/* Children that others have to end are waited for, but not killed. */
 static void the_spared_child_is_waited_for(void) {
     struct stage s;
     struct error err;
@@ -336,13 +337,13 @@ static void the_dead_are_not_counted(void) {
     CU_ASSERT_EQUAL(process_tree_signal(SIGCONT, 0), 1);
     (void)kill(parent, SIGKILL);
     (void)waitpid(parent, NULL, 0);
-    (void)waitpid(-1, NULL, 0); /* the zombie came here with its parent's end */
+    (void)waitpid(-1, NULL, 0); /* the zombie was reparented when its parent ended */
     (void)close(ready[0]);
     (void)close(ready[1]);
     stage_close(&s);
 }
 
-/* Pids start anew when they have come to their end: a child's may be lower than its parent's. */
+/* PIDs wrap around: a child's may be lower than its parent's. */
 static void a_tree_whose_pids_fall_is_found(void) {
     struct stage s;
     struct error err;
@@ -384,7 +385,7 @@ static void a_tree_whose_pids_fall_is_found(void) {
         unit_skip("pids cannot be chosen here");
 }
 
-/* One child stays, and ends nothing later: it is neither told nor waited for. */
+/* One child is kept: it is neither signalled nor waited for, and delays nothing. */
 static void the_kept_child_stays(void) {
     struct stage s;
     struct error err;

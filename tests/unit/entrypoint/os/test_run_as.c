@@ -67,7 +67,7 @@ static int be_a_named_one(void) {
     return run_as_become() == 0 && geteuid() != 0 ? 0 : 3;
 }
 
-/* Who is not root can be itself alone. */
+/* A user who is not root can be chosen only by itself. */
 static int not_be_root(void) {
     struct error err = {0};
     if (setuid(4321) != 0 || run_as_choose("4321", &err) != 0 || run_as_become() != 0)

@@ -40,7 +40,7 @@ static void fill(const char *folder) {
     CU_ASSERT_EQUAL(file_put(path, "canary", 6, 0600, NULL), 0);
 }
 
-/* As a container that was killed leaves them. */
+/* A container that was killed leaves such folders behind. */
 static void what_nobody_holds_is_swept(void) {
     char path[600];
     settle("dead");
@@ -59,7 +59,7 @@ static void what_nobody_holds_is_swept(void) {
     CU_ASSERT_FATAL(lock >= 0);
     fill(path);
     CU_ASSERT_EQUAL(runtime_dirs_sweep(place), 2);
-    CU_ASSERT_EQUAL(access(path, F_OK), 0); /* the living one */
+    CU_ASSERT_EQUAL(access(path, F_OK), 0); /* the folder that is in use */
     CU_ASSERT_EQUAL(runtime_dirs_sweep(place), 0);
     runtime_dirs_remove(path, lock);
     CU_ASSERT_NOT_EQUAL(access(path, F_OK), 0);
@@ -129,8 +129,8 @@ static void a_child_sweeps_many_places(void) {
     CU_ASSERT_FALSE(is_there("ringmaster-run-dead"));
 }
 
-/* Another container sweeps while this one makes its folder: that is neither a failure nor the rest
- * of an error. */
+/* Another container may sweep while this one makes its folder: that is no failure and leaves no
+ * error behind. */
 static void a_folder_is_made_while_others_sweep(void) {
     enum { ROUNDS = 3000 };
     settle("busy");

@@ -14,7 +14,7 @@ static struct buf seen;
 static int code;
 static bool hold_user_signals;
 static int64_t limit;
-static int hold; /* a signal that waits, and with it SIGUSR2; 0: none */
+static int hold; /* a signal to block, along with SIGUSR2; 0: none */
 
 static void keep(void *context, const char *line, size_t size) {
     (void)context;
@@ -70,7 +70,8 @@ static void its_words_are_complete_when_its_end_is_reported(void) {
     stop();
 }
 
-/* What it is told before it listens is not its death. A shell would let them come. */
+/* A signal that arrives before the program is ready for it must not kill it. grep runs without a
+ * shell, which would unblock the signals. */
 static void signals_wait_where_they_are_to(void) {
     static const struct {
         int hold;
@@ -102,11 +103,11 @@ static void a_signal_reaches_its_whole_group(void) {
     CU_ASSERT_EQUAL(code, 128 + SIGTERM);
     CU_ASSERT_EQUAL(task.signal, SIGTERM);
     CU_ASSERT(clock_now() - begin < 30 * CLOCK_SECOND);
-    subprocess_signal(&task, SIGTERM); /* nobody is there: nothing happens */
+    subprocess_signal(&task, SIGTERM); /* there is no process: nothing happens */
     stop();
 }
 
-/* A program may leave with the code that a shell makes of a signal. */
+/* A program may exit with a code that a shell uses for a signal. */
 static void a_code_like_a_signals_is_a_code(void) {
     struct error err;
     CU_ASSERT_EQUAL_FATAL(start("exit 137", &err), 0);
@@ -141,7 +142,7 @@ static void it_is_killed_at_its_limit(void) {
     CU_ASSERT_FALSE(task.late || task.deadline.active);
     stop();
     CU_ASSERT_EQUAL_FATAL(start("exec sleep 600", &err), 0);
-    stop(); /* in the middle: nothing is left to fire */
+    stop(); /* while it runs: no timer is left to fire */
     CU_ASSERT_FALSE(task.deadline.active);
     (void)kill(-task.child.pid, SIGKILL);
     limit = 0;

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* As torch 2.9 wrote it for a function under @record. */
+/* The file as torch 2.9 wrote it for a function under @record. */
 static const char torchs[] =
     "{\"message\": {\"message\": \"ValueError: no such shard: 7\", \"extraInfo\": "
     "{\"py_callstack\": "
@@ -28,8 +28,8 @@ static void the_exception_is_reported_in_one_line(void) {
     CU_ASSERT_STRING_EQUAL(line, "ValueError: no such shard: 7 (train.py, line 7)");
 }
 
-/* As of os.makedirs under @record, and of a DataLoader with a worker: the file names the library,
- * and the program where it called it. */
+/* Errors of os.makedirs under @record, and of a DataLoader worker: the file names lines of the
+ * library, and the line of the program that called it. */
 static void the_line_is_one_of_the_program(void) {
     static const struct traceback_folders folders = {.script = "/code"};
     static const char frozen[] =
@@ -100,7 +100,7 @@ static void what_is_missing_is_left_out(void) {
     }
 }
 
-/* Cut between characters; of a path the end is kept. */
+/* Text is cut between characters; the end of a path is kept. */
 static void what_is_long_is_cut(void) {
     char line[ERROR_FILE_LINE_SIZE];
     cleanup_buf struct buf text;
@@ -140,7 +140,7 @@ static void only_a_regular_file_is_read(void) {
     (void)snprintf(other, sizeof(other), "%s/link", unit_temp_dir());
     CU_ASSERT_FALSE(error_file_read(path, &nowhere, line));
     CU_ASSERT_EQUAL(mkfifo(path, 0600), 0);
-    CU_ASSERT_FALSE(error_file_read(path, &nowhere, line)); /* and nobody waits for its writer */
+    CU_ASSERT_FALSE(error_file_read(path, &nowhere, line)); /* and it does not wait for a writer */
     CU_ASSERT_EQUAL(unlink(path), 0);
     FILE *file = fopen(path, "we");
     CU_ASSERT_PTR_NOT_NULL_FATAL(file);

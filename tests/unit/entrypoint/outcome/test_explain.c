@@ -110,7 +110,8 @@ static void what_mpirun_says_counts_where_nothing_else_is_known(void) {
     CU_ASSERT_STRING_EQUAL(explain_verdict(&v)->name, "cudaErrorMemoryAllocation");
 }
 
-/* As mpi/mpi_error_text.h hands it on. The call alone is told where the class was lost. */
+/* The texts are as mpi/mpi_error_text.h passes them on, with the call alone if the class was
+ * lost. */
 static void a_class_of_mpi_is_distinguished_from_every_other(void) {
     static const char *const said[][2] = {
         {"An error occurred in MPI_Recv; MPI_ERR_TRUNCATE: message truncated", "MPI_ERR_TRUNCATE"},
@@ -139,7 +140,7 @@ static void where_nothing_is_known_nothing_is_reported(void) {
     CU_ASSERT_STRING_EQUAL(
         of_verdict(137, "signal", "killed by signal 9 (SIGKILL); not for lack of memory", ""),
         "nothing");
-    /* The numbers of Xids are no Xids. */
+    /* A number that is also an Xid's does not make an Xid. */
     CU_ASSERT_STRING_EQUAL(of_verdict(1, "program", "exited with 1", "f(x): 79, 80"), "nothing");
     CU_ASSERT_STRING_EQUAL(
         of_verdict(1, "program", "exited with 1", "NVRM: Xid (PCI:0000:41:00): 79, pid=1, GPU has"),
@@ -177,7 +178,7 @@ static void the_page_is_this_table(void) {
     assert_paper_has("docs/reference/failures.md", "failures", explain_page);
 }
 
-/* People ask by a word; several rows may speak of it. */
+/* People ask for a word, which several rows may contain. */
 static void a_word_finds_all_that_speak_of_it(void) {
     static const char *const words[] = {"oom", "OOM", "out of memory"};
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {

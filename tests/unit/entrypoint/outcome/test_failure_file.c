@@ -53,7 +53,7 @@ static void add_noise(struct verdict *v, const char *line, int count) {
                  "\n%s %02d", line, i);
 }
 
-/* What a program says of its end may be many lines behind what ended it. */
+/* What a program says of its end may come many lines after what ended it. */
 static void the_last_line_that_tells_of_an_error_is_kept(void) {
     struct verdict v = failed("step 8\nAssertionError: first\nValueError: the cause");
     add_noise(&v, "closing the connection to the server of metrics and waiting for it to answer",
@@ -66,7 +66,7 @@ static void the_last_line_that_tells_of_an_error_is_kept(void) {
     /* Not where what comes anyway tells of one. */
     add_noise(&v, "fatal: gone", 1);
     CU_ASSERT_PTR_NULL(strstr(text_of(&v), "the cause"));
-    /* Of a long one the beginning. */
+    /* Of a long message the beginning is kept. */
     v = failed("Error: ");
     memset(v.log_tail + 7, 'e', 350);
     v.log_tail[357] = '\0';
@@ -76,7 +76,7 @@ static void the_last_line_that_tells_of_an_error_is_kept(void) {
     ASSERT_CONTAINS(text_of(&v), "e\n...\nclosing");
     CU_ASSERT(strlen(text_of(&v)) <= FAILURE_FILE_MAX);
     CU_ASSERT(strlen(text_of(&v)) > FAILURE_FILE_MAX - 100);
-    /* And the end alone where there is no room for both. */
+    /* Only the end is kept if there is no room for both. */
     for (size_t size = 0; size + 1 < sizeof(v.text); size += 3) {
         memset(v.text, 't', sizeof(v.text) - 1);
         v.text[size] = '\0';

@@ -137,7 +137,7 @@ static struct host_set followers(const struct model *m, int master) {
     return set;
 }
 
-/* Whoever has ranks keeps them; a spare takes the place of a lost host. */
+/* Hosts that have ranks keep them; a spare takes the place of a lost host. */
 static void give_seats(struct model *m, const struct host_set *set) {
     int left = HOSTS - m->spares;
     for (int i = 0; i < HOSTS; i++) {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Times of a job in seconds; it starts at 1000. */
+/* Returns the time SECONDS after the start of a job, which is at 1000 s. */
 static int64_t at(double seconds) {
     return (int64_t)((1000 + seconds) * (double)CLOCK_SECOND);
 }
@@ -34,7 +34,7 @@ static void a_job_that_goes_well_is_useful_once_it_has_started(void) {
     assert_seconds(goodput_total(&g), 105);
     CU_ASSERT_DOUBLE_EQUAL(goodput_ratio(&g), 98.0 / 105, 1e-9);
     CU_ASSERT_EQUAL(g.failures, 0);
-    goodput_end(&g, at(900), true, GOODPUT_HOST); /* it is closed */
+    goodput_end(&g, at(900), true, GOODPUT_HOST); /* the account is closed */
     assert_seconds(goodput_total(&g), 105);
 }
 
@@ -46,7 +46,7 @@ static void what_was_not_saved_is_lost(void) {
     goodput_saved(&g, at(61), 5 * CLOCK_SECOND); /* another one is being written */
     goodput_failed(&g, at(71), GOODPUT_HOST);
     goodput_started(&g, at(74));
-    goodput_failed(&g, at(84), GOODPUT_RANK); /* it has saved nothing */
+    goodput_failed(&g, at(84), GOODPUT_RANK); /* this attempt has saved nothing */
     goodput_started(&g, at(85));
     goodput_end(&g, at(95), false, GOODPUT_RANK);
     assert_seconds(g.startup, 1);
@@ -74,7 +74,8 @@ static void an_attempt_that_has_not_started_is_down_time_of_the_failure_before(v
     CU_ASSERT_DOUBLE_EQUAL(goodput_ratio(&g), 0, 1e-9);
 }
 
-/* Words of another attempt, from the future, or that tell of longer pauses than there was time. */
+/* Reports may be from another attempt or from the future, or claim longer pauses than there was
+ * time. */
 static void what_cannot_be_is_limited(void) {
     struct goodput g = begun();
     goodput_saved(&g, at(3), CLOCK_SECOND);
@@ -167,8 +168,8 @@ static void the_text_names_what_cost_time(void) {
     CU_ASSERT(strlen(text) < sizeof(text) - 1);
 }
 
-/* Eight hosts, ten kills an hour at random moments, a checkpoint every ten seconds for which
- * training stands still for a tenth of a second, and two seconds until ranks run again. */
+/* Eight hosts, ten kills an hour at random moments, a checkpoint every ten seconds that pauses
+ * training for a tenth of a second, and two seconds until ranks run again. */
 static void of_ten_kills_an_hour_three_hundredths_are_left_over(void) {
     enum { HOURS = 200 };
     const double end = HOURS * 3600.0;

@@ -107,7 +107,7 @@ static void too_many_open_rolls_let_nobody_go_on(void) {
     const struct view more = {.number = QUORUM_ACCEPTED_MAX + 2, .master = 0, .hosts = all};
     CU_ASSERT(quorum_take(&l, &more));
     CU_ASSERT_FALSE(quorum_allows(&l, &all));
-    /* Who hears of it may not go on by it either, before a later one is committed. */
+    /* A host that learns of it may not go on by it either, until a later view is committed. */
     struct quorum other = ledger_of(3);
     quorum_learn(&other, &l);
     CU_ASSERT_FALSE(quorum_allows(&other, &all));
@@ -135,7 +135,7 @@ static void what_there_is_no_room_for_is_the_oldest(void) {
     CU_ASSERT(quorum_allows(&l, &all));
 }
 
-/* --- who is next ------------------------------------------------------------------------------ */
+/* --- the next master -------------------------------------------------------------------------- */
 
 static void the_next_host_follows_as_long_as_enough_are_behind_it(void) {
     static const struct {
@@ -159,7 +159,8 @@ static void the_next_host_follows_as_long_as_enough_are_behind_it(void) {
     CU_ASSERT_FALSE(host_set_has(&behind, CLUSTER_HOSTS_MAX + 5));
 }
 
-/* A host in front of the master that was lost and taken back. */
+/* A host before the master in the order was lost and taken back: its turn comes after the last
+ * host. */
 static void behind_the_last_host_the_first_one_comes(void) {
     struct quorum l = ledger_of(4);
     const struct view second = {.number = 2, .master = 2, .hosts = set_of(0x0f)};
@@ -251,7 +252,7 @@ static void what_cannot_be_is_refused(void) {
     CU_ASSERT_NOT_EQUAL(quorum_parse(NULL, CLUSTER_HOSTS_MAX, &got, &err), 0);
 }
 
-/* What is kept by place has room for the job's own. */
+/* Arrays indexed by host have room only for the job's own hosts. */
 static void hosts_that_the_job_never_had_are_refused(void) {
     struct error err = {0};
     struct quorum got;

@@ -109,7 +109,7 @@ static unsigned try_takers(struct cut *c) {
         c->told = 0;
         if (has(took, c->master))
             parts += try_cuts(c);
-        /* Who is told first is the master. */
+        /* The first host to learn that all have taken it is the master. */
         for (unsigned told = next; took == next && told != 0; told = (told - 1) & next) {
             c->told = told;
             if (has(told, c->master))
@@ -174,9 +174,9 @@ enum { MODEL_HOSTS = 5, MODEL_STEPS = 100, MODEL_RUNS = 40000 };
 
 struct model {
     struct quorum quorum[MODEL_HOSTS];
-    int master_of[MODEL_HOSTS]; /* whom a host is linked to; itself: it is a master */
+    int master_of[MODEL_HOSTS]; /* the host that this one is linked to; itself: it is a master */
     struct view offered[MODEL_HOSTS];
-    unsigned took[MODEL_HOSTS]; /* bits, by master: who has taken what it offered */
+    unsigned took[MODEL_HOSTS]; /* bits, by master: the hosts that have taken its offer */
     bool offers[MODEL_HOSTS];
     bool acts[MODEL_HOSTS];      /* its view is taken by all, and it starts ranks */
     unsigned first[MODEL_HOSTS]; /* as a master: the number of its first view; 0: none yet */
@@ -200,7 +200,7 @@ static bool allows(const struct model *m, int master, const struct quorum *l) {
     return quorum_allows_on(l, &part, (unsigned)master, m->first[master]);
 }
 
-/* A master acts as long as those who still follow it are enough by what it knows. */
+/* A master acts as long as, by what it knows, enough hosts still follow it. */
 static bool is_acting(const struct model *m, int master) {
     return m->master_of[master] == master && m->acts[master] &&
            allows(m, master, &m->quorum[master]);
@@ -270,9 +270,9 @@ static void be_alone(struct model *m, int host) {
     m->acts[host] = m->offers[host] = false;
 }
 
-/* A host leaves its master for another one, or becomes one, and forgets nothing. Whoever leaves a
- * master is not counted by it any more, which its lease sees to. It follows the other one, or asks
- * it to be taken back. */
+/* A host leaves its master for another one, or becomes one, and forgets nothing. The old master no
+ * longer counts it, which the lease ensures. The host follows the other master, or asks that one to
+ * take it back. */
 static void step_leave(struct model *m, int host, int to) {
     for (int i = 0; i < MODEL_HOSTS; i++)
         if (m->master_of[i] == host && host != to)
@@ -284,7 +284,7 @@ static void step_leave(struct model *m, int host, int to) {
         be_alone(m, host);
 }
 
-/* It is started anew. */
+/* The host is started anew. */
 static void step_forget(struct model *m, int host) {
     step_leave(m, host, host);
     m->quorum[host] = ledger_of(MODEL_HOSTS);

@@ -26,7 +26,7 @@ static void a_record_is_one_line_of_json(void) {
         "\"ranks\":8,\"hosts\":2}\n");
 }
 
-/* What everybody relies on is nobody's to change. */
+/* The fields that every reader relies on cannot be replaced. */
 static void members_do_not_replace_the_stamp(void) {
     cleanup_buf struct buf line;
     cleanup_json json_t *members = json_pack("{s:s, s:s}", "host", "evil", "event", "verdict");

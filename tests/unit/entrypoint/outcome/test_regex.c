@@ -32,7 +32,7 @@ static void assert_answer(const char *text, const char *line, bool expected) {
     CU_ASSERT(same);
 }
 
-/* What Python 3.11's re.search says of the same. */
+/* The expected results are those of Python 3.11's re.search. */
 static void it_matches_what_python_matches(void) {
     static const struct {
         const char *text;
@@ -123,7 +123,7 @@ static void it_matches_what_python_matches(void) {
         assert_answer(rows[i].text, rows[i].line, rows[i].matches);
 }
 
-/* As long as a line that is looked at. */
+/* A line of the greatest length that is searched. */
 static char line[METRIC_COUNTS_HEAD];
 
 static void no_expression_takes_long(void) {
@@ -145,7 +145,7 @@ static void no_expression_takes_long(void) {
     }
 }
 
-/* What is not hostile is answered on a line without a blank, too. */
+/* Expressions that are not hostile get an answer even on a line without a space. */
 static void a_long_line_is_answered(void) {
     memset(line, 'a', sizeof(line));
     CU_ASSERT_EQUAL(ask("(\\w+)[:=]", line, sizeof(line)), REGEX_NO);
@@ -153,14 +153,14 @@ static void a_long_line_is_answered(void) {
     CU_ASSERT_EQUAL(ask("(a|b)*$", line, sizeof(line)), REGEX_YES);
 }
 
-/* Sanitizers keep freed memory, and shadows of all memory. */
+/* Sanitizers hold back freed memory and need shadow memory. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { OVERHEAD = 64 };
 #else
 enum { OVERHEAD = 1 };
 #endif
 
-/* One group inside another keeps a place to come back to, and memory, for each byte. */
+/* A group inside another one takes a backtracking point, and memory, for each byte. */
 static void depth_and_memory_are_bounded(void) {
     static char longest[512 * 1024];
     struct rusage before;
@@ -174,7 +174,7 @@ static void depth_and_memory_are_bounded(void) {
     CU_ASSERT(after.ru_maxrss - before.ru_maxrss < 4L * OVERHEAD * REGEX_HEAP_MAX);
 }
 
-/* The words are PCRE2's, and differ with its version. */
+/* The error texts are PCRE2's and differ between its versions. */
 static void what_is_wrong_is_reported_with_its_offset(void) {
     static const struct {
         const char *text;
@@ -190,7 +190,7 @@ static void what_is_wrong_is_reported_with_its_offset(void) {
         {"a**", "quantifier"},
         {"(?<=a*)b", "lookbehind"},
         {"(a)\\2", "non-existent"},
-        {"\\v{,2}[[](?P=x)", "non-existent"}, /* in PCRE2's text it is further on */
+        {"\\v{,2}[[](?P=x)", "non-existent"}, /* the offset is larger in PCRE2's pattern */
         {"(((a{99}){99}){99})", "too large"},
         {"\\Qa", "a backslash before a letter"},
     };

@@ -41,7 +41,7 @@ static void restarts_are_counted(void) {
     CU_ASSERT_FALSE(again(two, about(&stopped, 1)));
     CU_ASSERT_STRING_EQUAL(decision.why, "");
     const struct verdict terminated = {.code = EXIT_CODE_STOPPED, .transient = true};
-    CU_ASSERT(again(two, about(&terminated, 1))); /* mpirun by SIGTERM, which was no stop */
+    CU_ASSERT(again(two, about(&terminated, 1))); /* SIGTERM ended mpirun: no stop request */
     const struct verdict well = {.code = 0, .text = "well", .transient = true};
     CU_ASSERT_FALSE(again(two, about(&well, 1)));
     CU_ASSERT_STRING_EQUAL(decision.verdict.text, "well");
@@ -58,7 +58,7 @@ static void exit_codes_that_are_listed_are_worth_a_restart(void) {
     CU_ASSERT(again(some, about(&v, 1)));
     v.code = 2;
     CU_ASSERT_FALSE(again(some, about(&v, 1)));
-    /* As a shell passes on that its program was killed. */
+    /* A shell reports like this that its program was killed. */
     v.code = 137;
     CU_ASSERT_FALSE(again(some, about(&v, 1)));
     CU_ASSERT(again((struct settings){.restarts = 2, .restart_codes = "137"}, about(&v, 1)));
@@ -68,11 +68,11 @@ static void exit_codes_that_are_listed_are_worth_a_restart(void) {
     CU_ASSERT_FALSE(
         again((struct settings){.restarts = 2, .restart_codes = "1-255"}, about(&v, 1)));
     v.code = 42;
-    v.rank = -1; /* nobody's exit code */
+    v.rank = -1; /* not the exit code of a rank */
     CU_ASSERT_FALSE(again(some, about(&v, 1)));
 }
 
-/* Attempts that die at the same step end the job before all restarts are used up. */
+/* Attempts that get no further end the job before all restarts are used up. */
 static void without_progress_there_is_an_end(void) {
     const struct settings many = {.restarts = 100};
     struct restart_facts f = about(&crash, 1);
@@ -89,14 +89,14 @@ static void without_progress_there_is_an_end(void) {
     }
     ASSERT_CONTAINS(decision.verdict.text,
                     "no restart, as 3 attempts in a row got no further than step 60");
-    /* Of programs that tell no steps nothing is known. */
+    /* Of a program that reports no steps, nothing is known. */
     f = about(&crash, 9);
     restart_progress_add(&f.before, 0);
     CU_ASSERT_EQUAL(f.before.fruitless, 0);
     CU_ASSERT(again(many, f));
 }
 
-/* A stop while hosts join, say. */
+/* For example, a stop may come while hosts join. */
 static void before_the_first_attempt_nothing_is_reported_of_attempts(void) {
     const struct verdict stopped = {.code = EXIT_CODE_STOPPED, .text = "stopped"};
     CU_ASSERT_FALSE(again((struct settings){.restarts = 2}, about(&stopped, 0)));
@@ -114,7 +114,7 @@ static void without_a_host_only_where_that_was_asked_for(void) {
     ASSERT_CONTAINS(decision.why, "no restart with 2 hosts, RINGMASTER_MIN_HOSTS is 3");
 }
 
-/* It came too late for the attempt's verdict, and in time for the next attempt's. */
+/* The stop came too late for the verdict on this attempt, but before the next attempt. */
 static void a_stop_after_a_failure_ends_the_job_as_a_stop(void) {
     struct restart_facts f = about(&crash, 1);
     f.stop_host = 1;
@@ -158,7 +158,7 @@ static void the_longest_text_is_cut(void) {
     CU_ASSERT_EQUAL(strlen(decision.verdict.text), sizeof(v.text) - 1);
 }
 
-/* Three hosts run ranks, and one of the four that there were is a spare. */
+/* Of the four hosts that there were, three run ranks and one is a spare. */
 static void a_spare_makes_up_for_a_lost_host(void) {
     static struct cluster_host four[4];
     static const struct cluster with_spare = {.hosts = four, .count = 4, .spares = 1};
@@ -190,7 +190,7 @@ static struct restart_facts on_second(const struct verdict *v, size_t hosts_left
     return f;
 }
 
-/* A GPU that is gone is gone for the next attempt, too: its host leaves, or the job ends. */
+/* A GPU that is gone is still gone in the next attempt: its host leaves, or the job ends. */
 static void a_host_whose_gpu_is_gone_leaves(void) {
     struct settings s = {.restarts = 2, .shrink = true, .min_hosts = 1};
     struct verdict v = crash;
@@ -208,13 +208,13 @@ static void a_host_whose_gpu_is_gone_leaves(void) {
                            GONE "; no restart without a lost host unless RINGMASTER_SHRINK is 1");
     CU_ASSERT_FALSE(again(s, on_second(&v, 1)));
     CU_ASSERT_STRING_EQUAL(decision.why, GONE "; there is no other host");
-    /* What the program made of it does not matter. */
+    /* How the program reacted to it does not matter. */
     v.code = 1;
     v.transient = false;
     s.shrink = true;
     CU_ASSERT(again(s, on_second(&v, 3)));
     struct restart_facts f = on_second(&v, 2);
-    f.host_lost = f.between = true; /* it has left */
+    f.host_lost = f.between = true; /* the host has left */
     CU_ASSERT(again(s, f));
     f.hosts_left = 1;
     CU_ASSERT_FALSE(again(s, f));

@@ -216,7 +216,7 @@ static void each_is_reported_for_itself(void) {
     straggler_done(&straggler);
 }
 
-/* Of a host whose words are late nothing is known. */
+/* If a host's messages are late, nothing is known of it. */
 static void late_words_say_nothing(void) {
     begin(2);
     rhythm[0].rate = rhythm[1].rate = 4;

@@ -23,7 +23,7 @@ static void last_of(const char *lines, char ret[TRACEBACK_TEXT_SIZE]) {
         traceback_text(e->words, &e->frame, ret);
 }
 
-/* As Python 3.11 and PyTorch 2.15 print them, shortened. */
+/* Output of Python 3.11 and PyTorch 2.15, shortened. */
 static void the_exception_and_the_program_s_own_line_are_found(void) {
     static const struct {
         const char *lines, *text;
@@ -35,7 +35,7 @@ static void the_exception_and_the_program_s_own_line_are_found(void) {
         {HEAD FRAME("/code/train.py", 5) FRAME("/code/net.py", 7)
              FRAME(SITE "torch/nn.py", 9) "torch.OutOfMemoryError: CUDA out of memory.\n",
          "torch.OutOfMemoryError: CUDA out of memory. (/code/net.py, line 7)"},
-        /* code of somebody else's, which is no package */
+        /* third-party code that is not in a package */
         {HEAD FRAME("/usr/local/bin/run", 8) FRAME("/opt/NeMo/core.py", 7)
              FRAME(SITE "torch/nn.py", 9) "KeyError: 7\n",
          "KeyError: 7 (/opt/NeMo/core.py, line 7)"},
@@ -43,7 +43,7 @@ static void the_exception_and_the_program_s_own_line_are_found(void) {
          "KeyboardInterrupt (" SITE "run/main.py, line 9)"},
         {HEAD "  File \"<string>\", line 1, in <module>\nValueError\n",
          "ValueError (<string>, line 1)"},
-        /* with a prefix of PyTorch's, and after a chain */
+        /* with PyTorch's prefix, and after a chained exception */
         {"[rank3]: " HEAD "[rank3]:   File \"/code/train.py\", line 13, in <module>\n"
          "[rank3]: ZeroDivisionError: division by zero\n[rank3]: \n"
          "[rank3]: The above exception was the direct cause of the following exception:\n[rank3]: "
@@ -51,14 +51,14 @@ static void the_exception_and_the_program_s_own_line_are_found(void) {
          "[rank3]: " HEAD "[rank3]:   File \"/code/train.py\", line 14, in <module>\n"
          "[rank3]: RuntimeError: outer\n",
          "RuntimeError: outer (/code/train.py, line 14)"},
-        /* of a DataLoader's worker */
+        /* from a DataLoader worker */
         {HEAD FRAME("/code/train.py", 22) FRAME(
              SITE "torch/_utils.py",
              804) "ValueError: Caught ValueError in DataLoader worker process 0.\nOriginal " HEAD
              FRAME(SITE "torch/utils/data/_utils/fetch.py", 54)
                  FRAME("/code/data.py", 21) "ValueError: bad sample 0\n\n",
          "ValueError: bad sample 0 (/code/data.py, line 21)"},
-        /* the same in a library: the program's line is outside */
+        /* the same in a library: the program's line is in the outer traceback */
         {HEAD FRAME("/code/train.py", 22) "ValueError: Caught ValueError.\nOriginal " HEAD FRAME(
              SITE "data.py", 21) "ValueError: bad sample 0\n",
          "ValueError: bad sample 0 (/code/train.py, line 22)"},
@@ -73,13 +73,13 @@ static void the_exception_and_the_program_s_own_line_are_found(void) {
          "  File \033[35m\"/code/train.py\"\033[0m, line \033[35m5\033[0m, in \033[35mf\033[0m\n"
          "\033[1;35mValueError\033[0m: \033[35mred\033[0m\r\n",
          "ValueError: red (/code/train.py, line 5)"},
-        /* more lines of the message are indented */
+        /* further lines of the message are indented */
         {HEAD FRAME("/code/train.py", 5) "RuntimeError: Error(s) in loading state_dict for Net:\n"
                                          "\tMissing key(s) in state_dict: \"w\".\nbye\n",
          "RuntimeError: Error(s) in loading state_dict for Net: Missing key(s) in state_dict: "
          "\"w\". "
          "(/code/train.py, line 5)"},
-        /* lines of others between them */
+        /* lines of other output in between */
         {"ERROR:root:" HEAD FRAME("/code/train.py",
                                   5) "step 7 done\n\nINFO:root:x\nValueError: x\n",
          "ValueError: x (/code/train.py, line 5)"},
@@ -121,7 +121,7 @@ static void a_thread_s_exception_counts_where_it_is_the_only_one(void) {
     CU_ASSERT_STRING_EQUAL(text, "KeyError: 7 (/code/train.py, line 3)");
 }
 
-/* It was caught. */
+/* The program must have caught it. */
 static void an_exception_after_which_the_program_has_gone_on_is_forgotten(void) {
     struct traceback t;
     traceback_init(&t, &folders);
@@ -137,7 +137,7 @@ static void an_exception_after_which_the_program_has_gone_on_is_forgotten(void) 
     CU_ASSERT_STRING_EQUAL(traceback_last(&t)->words, "KeyError: 7");
 }
 
-/* Cut between characters; of a path the end is kept. */
+/* Text is cut between characters; the end of a path is kept. */
 static void long_words_and_paths_are_cut(void) {
     struct traceback t;
     char text[TRACEBACK_TEXT_SIZE];
@@ -160,7 +160,7 @@ static void long_words_and_paths_are_cut(void) {
     CU_ASSERT_EQUAL(strncmp(strchr(text, '(') - 3, "\xc3\xa4 (", 4), 0);
 }
 
-/* Most lines are passed over at once. A colour prevents that, and has to change nothing. */
+/* Most lines are skipped at once. A colour code prevents that, but must not change the result. */
 static void a_line_that_is_passed_over_is_none_that_is_looked_for(void) {
     static const char *const lines[] = {
         "Exception ignored in: x",

@@ -1,4 +1,4 @@
-/* What verdict.h makes of the end of mpirun and its daemons. */
+/* How verdict.h judges the end of mpirun and its daemons. */
 #include "tests/unit/entrypoint/outcome/verdict_case.h"
 
 #include <signal.h>
@@ -10,7 +10,7 @@ static void a_tool_was_killed(int64_t time) {
     facts.mpirun_words = "ORTE has lost communication";
 }
 
-/* Its ranks are told to end, or end as they notice: none of them is the cause. */
+/* Its ranks are told to end, or end when they notice; none of them is the cause. */
 static void a_killed_daemon_or_mpirun_is_the_cause_of_what_follows(void) {
     all_ended_well();
     for (unsigned i = 0; i < 6; i++)
@@ -29,7 +29,7 @@ static void a_killed_daemon_or_mpirun_is_the_cause_of_what_follows(void) {
     all_ended_well();
     a_tool_was_killed(MS(500));
     end_rank(3, RANK_EXITED, 1, RANK_CAUSE_NONE, MS(500) - FIRST_FAILURE_TIE_NS);
-    CU_ASSERT_EQUAL(judged().code, 137); /* the rank noticed, which was told first */
+    CU_ASSERT_EQUAL(judged().code, 137); /* a tie: the rank only noticed the kill */
     end_rank(3, RANK_EXITED, 1, RANK_CAUSE_NONE, MS(500) - FIRST_FAILURE_TIE_NS - 1);
     CU_ASSERT_EQUAL(judged().code, 1);
     facts.stop_asked = MS(449);
@@ -63,7 +63,7 @@ static void a_stop_or_a_stall_may_come_before_the_kill_and_a_loss_explains_it(vo
     CU_ASSERT_EQUAL(judged().code, EXIT_CODE_HOST_LOST);
 }
 
-/* A daemon also leaves with a code after ranks that failed: then it says nothing. */
+/* A daemon also exits with a nonzero code after ranks have failed; that means nothing then. */
 static void a_daemon_that_left_by_itself_comes_after_what_ranks_say(void) {
     all_ended_well();
     facts.tool = (struct verdict_tool){.time = MS(400), .host = 1};
@@ -87,11 +87,11 @@ static void a_launch_that_mpirun_gave_up_may_be_tried_again(void) {
     CU_ASSERT_EQUAL(v.code, EXIT_CODE_INTERNAL);
     CU_ASSERT(v.transient && v.rank == -1);
     CU_ASSERT_STRING_EQUAL(v.text, "mpirun ended with 1 before all ranks had started (2 of 6)");
-    facts.mpirun_code = 0; /* as after its daemon could not start them */
+    facts.mpirun_code = 0; /* as when its daemon could not start them */
     v = judged();
     CU_ASSERT(v.transient);
     CU_ASSERT_STRING_EQUAL(v.text, "mpirun ended with 0 before all ranks had started (2 of 6)");
-    facts.seated = 6; /* a rank that has started owes a report */
+    facts.seated = 6; /* a rank that has started must report */
     CU_ASSERT_FALSE(judged().transient);
     facts.seated = 2;
     facts.mpirun_code = -1;

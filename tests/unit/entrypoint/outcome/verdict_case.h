@@ -1,4 +1,4 @@
-/* A job of six ranks on three hosts whose end a test describes and has judged. */
+/* A job of six ranks on three hosts: a test describes its end and has it judged. */
 #ifndef TESTS_UNIT_ENTRYPOINT_OUTCOME_VERDICT_CASE_H
 #define TESTS_UNIT_ENTRYPOINT_OUTCOME_VERDICT_CASE_H
 

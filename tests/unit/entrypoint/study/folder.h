@@ -23,7 +23,7 @@ static inline void folder_put(const char *folder, const char *name, const char *
     CU_ASSERT_EQUAL_FATAL(file_put(ret, text, strlen(text), 0644, &err), 0);
 }
 
-/* Whether the file NAME has WORDS. */
+/* Returns whether the file NAME contains WORDS. */
 static inline bool folder_has(const char *folder, const char *name, const char *words) {
     char path[2 * FOLDER_PATH], text[FOLDER_TEXT];
     (void)snprintf(path, sizeof(path), "%s/%s", folder, name);

@@ -35,7 +35,7 @@ enum fault {
     ROUND,          /* 307, to itself */
     OTHER_ETAG,     /* of the answer that is meant */
     DRIP,           /* a byte of the answer a second */
-    MORE_PAGES,     /* a page of a listing that is full, and behind it there is another */
+    MORE_PAGES,     /* a full page of a listing, with another one after it */
     FAULTS
 };
 

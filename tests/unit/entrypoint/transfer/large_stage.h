@@ -32,7 +32,7 @@ static inline void large_head(struct http_call *call, int status, size_t size, c
     http_write(call, text, (size_t)length);
 }
 
-/* In one chunk, behind which the last one, which is empty, does not come. */
+/* In one chunk, after which the empty last chunk does not come. */
 static inline void large_break(struct http_call *call, const char *etag, const char *range,
                                const char *bytes, size_t size) {
     char text[512];

@@ -1,4 +1,4 @@
-/* A server of the test's own as S3, and what speaks to it. */
+/* The test's own server in place of S3, and what a client of it needs. */
 #ifndef TESTS_UNIT_ENTRYPOINT_TRANSFER_S3_STAGE_H
 #define TESTS_UNIT_ENTRYPOINT_TRANSFER_S3_STAGE_H
 
@@ -35,7 +35,7 @@ static inline void s3_stage_close(struct s3_stage *s) {
     http_server_stop(&s->server);
 }
 
-/* Whether one of the first requests began so. */
+/* Returns how many of the first HTTP_KEPT_MAX requests began with BEGIN. */
 static inline unsigned s3_stage_count(const struct s3_stage *s, const char *begin) {
     unsigned count = 0;
     for (unsigned i = 0; i < s->server.shared->requests && i < HTTP_KEPT_MAX; i++)
@@ -43,7 +43,7 @@ static inline unsigned s3_stage_count(const struct s3_stage *s, const char *begi
     return count;
 }
 
-/* A file of SIZE bytes BYTE below the test's folder, opened. */
+/* Creates and opens a file of SIZE times BYTE in the test's folder. */
 static inline int s3_stage_file(const char *name, size_t size, char byte) {
     static char block[1 << 16];
     char path[1024];

@@ -32,7 +32,7 @@ static int parse(const char *text, struct download_order *ret, struct error *err
     return download_order_parse(text, strlen(text), ret, err);
 }
 
-/* One task of that FROM and TO, both below the test's folder. */
+/* Runs an order with one task from FROM to TO, both in the test's folder. */
 static int run(const char *from, const char *to, bool unpack, struct error *err) {
     struct download_order work;
     char text[16 * 1024];
@@ -70,7 +70,7 @@ static void add_file(struct archive *a, const char *name) {
     archive_entry_free(e);
 }
 
-/* With train.py, and SECOND where there is one. */
+/* Makes an archive with train.py, and with SECOND if it is not NULL. */
 static void make_archive(const char *name, const char *second) {
     struct archive *a = archive_write_new();
     (void)archive_write_set_format_ustar(a);
@@ -133,10 +133,10 @@ static void a_folder_of_this_machine_becomes_a_link(void) {
     CU_ASSERT_EQUAL(mkdir(path_of("data"), 0755), 0);
     CU_ASSERT_EQUAL(mkdir(path_of("channel"), 0755), 0);
     CU_ASSERT_EQUAL(run("data", "channel", false, NULL), 0);
-    CU_ASSERT_EQUAL(run("data", "channel", false, NULL), 0); /* and stays one */
+    CU_ASSERT_EQUAL(run("data", "channel", false, NULL), 0); /* it stays a link */
     CU_ASSERT_TRUE(readlink(path_of("channel"), target, sizeof(target) - 1) > 0);
     CU_ASSERT_STRING_EQUAL(target, path_of("data"));
-    CU_ASSERT_EQUAL(run("data", "input/data/train", false, NULL), 0); /* in folders that were not */
+    CU_ASSERT_EQUAL(run("data", "input/data/train", false, NULL), 0); /* it makes the folders */
     CU_ASSERT_EQUAL(access(path_of("input/data/train"), X_OK), 0);
     CU_ASSERT_EQUAL(run("absent", "channel2", false, &err), -1);
     ASSERT_CONTAINS(err.text, "/absent: No such file");
@@ -154,7 +154,7 @@ static void code_is_unpacked_once(void) {
     put("code/train.py", "mine");
     CU_ASSERT_EQUAL(run("code.tar.gz", "code", true, NULL), 0);
     ASSERT_CONTAINS(said, "is not empty");
-    /* A start that was cut off is taken up again. */
+    /* Interrupted unpacking is done again. */
     put("code/.ringmaster-unpacking", "");
     CU_ASSERT_EQUAL(run("code.tar.gz", "code", true, NULL), 0);
     ASSERT_CONTAINS(said, "unpacked into");
@@ -188,7 +188,7 @@ static void an_archive_that_is_none_is_named(void) {
 
 static struct http_server server;
 
-static int asked[2]; /* a pipe that has a byte once the test has asked what it wanted */
+static int asked[2]; /* a pipe that has a byte once the test has made its requests */
 
 static void keep_waiting(struct http_call *call) {
     struct pollfd over = {.fd = asked[0], .events = POLLIN};
@@ -209,7 +209,7 @@ static void ended(void *context, const struct error *failure) {
         *ret = *failure;
 }
 
-/* What a host hears that asks for a file of TASK for so many seconds. */
+/* Stores the error that a host gets when it asks for a file of TASK for SECONDS. */
 static void ask(struct peer_client *peer, const char *task, int64_t seconds, struct error *ret) {
     struct exchange_pool pool;
     struct stream f;
@@ -230,7 +230,7 @@ static void ask(struct peer_client *peer, const char *task, int64_t seconds, str
     exchange_pool_close(&pool);
 }
 
-/* And a channel that is called as the code is another task, which still comes. */
+/* A channel with the same name as the code is another task, which is still to come. */
 static void code_that_was_there_before_is_waited_for_by_nobody(void) {
     char url[PEER_URL_SIZE];
     char text[16 * 1024];
@@ -275,7 +275,7 @@ static void the_first_error_has_its_tasks_name(void) {
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
 }
 
-/* TASK is the order's only one. */
+/* Runs an order whose only task is TASK. */
 static int do_task(const char *task, struct error *err) {
     struct download_order work;
     char text[16 * 1024];
@@ -307,7 +307,7 @@ static void a_target_is_tried(void) {
     ASSERT_CONTAINS(err.text, "only be uploaded to s3:// or file://");
 }
 
-/* A folder of the host is made where it is missing, and is that folder then. */
+/* The host's folder is created if it is missing, and the link leads to it. */
 static void checkpoints_in_a_folder_are_a_link(void) {
     char task[8 * 1024];
     (void)snprintf(task, sizeof(task),

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of "some bytes". */
+/* A digest that is not the one of "some bytes". */
 #define DIGEST "6a1cbf2bae7d5d13a4e1dbd6fbf6dd1f5b5d8b4c1a7f2d8c3d8e0b4c5d6e7f80"
 
 static const char content[] = "some bytes";
@@ -34,7 +34,7 @@ static void tell_size(struct http_call *call, const char *size) {
     http_write(call, text, (size_t)length);
 }
 
-/* /file has a file, /private asks for "u" and "pw", /large tells an impossible size. */
+/* /file serves a file, /private asks for "u" and "pw", /large announces an impossible size. */
 static void serve(struct http_call *call) {
     const bool private = strcmp(call->target, "/private") == 0;
     if (private && strcmp(http_header(call, "authorization"), "Basic dTpwdw==") != 0)

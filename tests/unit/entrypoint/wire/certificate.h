@@ -1,5 +1,4 @@
-/* A key pair and a certificate of its own making, valid today: what a server has that nobody
- * vouches for. */
+/* A key pair and a self-signed certificate, valid today, for a server that nobody vouches for. */
 #ifndef TESTS_UNIT_ENTRYPOINT_WIRE_CERTIFICATE_H
 #define TESTS_UNIT_ENTRYPOINT_WIRE_CERTIFICATE_H
 

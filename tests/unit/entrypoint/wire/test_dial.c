@@ -27,7 +27,7 @@ static int opened_count;
 static int refused_count;
 static int told_count;
 static int missed_count;
-static struct lag *told_lag; /* of who is to be told soon */
+static struct lag *told_lag; /* for the report that has to come soon */
 static uint16_t port;
 static SSL_CTX *server;
 static SSL_CTX *client;

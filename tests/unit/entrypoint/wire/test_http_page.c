@@ -68,7 +68,7 @@ static void close_page(void) {
     loop_done(&loop);
 }
 
-/* So long the loop runs. */
+/* Runs the loop for that long. */
 static void turn(int64_t nanoseconds) {
     loop_after(&loop, &patience, nanoseconds);
     CU_ASSERT_EQUAL(loop_run(&loop, NULL), 0);
@@ -160,7 +160,7 @@ static void a_page_that_cannot_be_made_is_no_answer(void) {
     close_page();
 }
 
-/* Who asks a hundred times in a moment gets what there is. */
+/* A client that asks a hundred times in a moment gets the page that was made before. */
 static void it_is_made_once_in_a_while(void) {
     open_page();
     int64_t begun = clock_now();
@@ -188,7 +188,7 @@ static void a_request_may_come_in_pieces(void) {
     close_page();
 }
 
-/* Its answer is longer than what sockets hold. */
+/* Its answer is longer than the socket buffers hold. */
 static void who_has_hung_up_one_half_is_answered(void) {
     open_page();
     text_size = HTTP_PAGE_TEXT_MAX;
@@ -228,7 +228,7 @@ static void who_is_slow_is_cut_off(void) {
     close_page();
 }
 
-/* And who never reads the answer. */
+/* A client that never reads the answer, too. */
 static void who_does_not_read_is_cut_off(void) {
     open_page();
     text_size = HTTP_PAGE_TEXT_MAX;
@@ -290,7 +290,7 @@ static void silent_readers_keep_nobody_out(void) {
     close_page();
 }
 
-/* Its listener then rests, and does not turn in circles. */
+/* Its listener then pauses, and does not spin. */
 static int starve(void) {
     open_page();
     int fd = knock();

@@ -16,7 +16,7 @@ static void the_page_may_be_asked_for(void) {
                     HTTP_REQUEST_GOOD);
 }
 
-/* Of a good request each beginning is one that goes on. */
+/* Every prefix of a valid request is incomplete. */
 static void it_ends_with_an_empty_line(void) {
     const char *whole = "GET /metrics HTTP/1.1\r\nAccept: text/plain; version=0.0.4\r\n\r\n";
     for (size_t i = 0; i < strlen(whole); i++)

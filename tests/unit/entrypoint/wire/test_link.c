@@ -235,8 +235,8 @@ static void a_descriptor_comes_along_with_a_message(void) {
     (void)close(fds[1]);
 }
 
-/* It goes with its own message, behind what waits in front of that: a reader may find both at once.
- */
+/* The descriptor goes with its own message, after those queued before it: a reader may find both at
+ * once. */
 static void a_link_sends_a_descriptor_too(void) {
     struct side a = {.loop = &loop};
     struct error err;
@@ -383,7 +383,7 @@ static void answer_at_once(void *context, const json_t *message) {
 static const struct link_events answering = {
     .opened = opened, .message = answer_at_once, .closed = closed};
 
-/* Of all links the one whose word decides is the one that is inside its callback. */
+/* A link that is flushed inside its own callback sends at once. */
 static void what_is_flushed_inside_a_callback_goes_out_there(void) {
     SSL_CTX *server = context_of(1, 1);
     SSL_CTX *client = context_of(1, 0);

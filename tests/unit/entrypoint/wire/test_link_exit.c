@@ -1,4 +1,4 @@
-/* How a link ends where a process ends, and where one ends it (link_peer_exited). */
+/* How a link ends when a process exits, and when an owner ends it (link_peer_exited). */
 #include "entrypoint/wire/link.h"
 
 #include "common/clock.h"
@@ -17,7 +17,7 @@ struct side {
     int messages;
     int closed;
     enum exit_code code;
-    bool exited; /* the other side's process, by the end of the link */
+    bool exited; /* the end of the link showed that the peer's process exited */
 };
 
 static struct loop loop;
@@ -91,7 +91,7 @@ static void connect_pair(int fds[2]) {
     (void)close(listener);
 }
 
-/* Opens links with TLS over TCP, and ends that of B by END. */
+/* Opens a link with TLS over TCP and ends side B with END. */
 static void end_by(struct side *a, struct side *b, void (*end)(struct side *b)) {
     struct error err;
     int fds[2];
@@ -118,12 +118,12 @@ static void free_it(struct side *b) {
     b->link = NULL;
 }
 
-/* As the kernel does when a process ends. */
+/* Does what the kernel does when a process ends. */
 static void end_the_process(struct side *b) {
     (void)shutdown(b->link->watch.fd, SHUT_WR);
 }
 
-/* Its queue overflows, so that its owner ends it. */
+/* Makes the queue overflow, so that the owner ends the link. */
 static void cut_it(struct side *b) {
     link_hold(b->link, true);
     for (int i = 0; i < LINK_QUEUE_MAX / 60000 + 1; i++)

@@ -23,7 +23,7 @@ static SSL_CTX *server;
 static SSL_CTX *client;
 static struct side a;
 static struct side b;
-static int until; /* so many messages at A end the loop */
+static int until; /* the loop ends after so many messages at A */
 
 static void opened(void *context) {
     struct side *s = context;
@@ -104,7 +104,7 @@ static void say(struct side *s, int from, int to, size_t filler) {
     }
 }
 
-/* Both ends go on over a new connection. */
+/* Resumes both ends over a new connection. */
 static void resume(void) {
     struct side fresh_a = {0};
     struct side fresh_b = {0};
@@ -130,7 +130,8 @@ static void both_ends_have_one_name_and_no_other_link_has(void) {
     tear_down();
 }
 
-/* What A had not read when its connection ended comes over the next one; what it had does not. */
+/* What A had not read when its connection ended arrives over the next one; what it had read is not
+ * sent again. */
 static void nothing_is_lost_and_nothing_comes_twice(void) {
     set_up();
     say(&b, 0, 20, 100);
@@ -151,7 +152,8 @@ static void nothing_is_lost_and_nothing_comes_twice(void) {
     tear_down();
 }
 
-/* Far more than a window, so that acknowledgements have to flow, and three connections. */
+/* The messages far exceed a window, so that acknowledgements have to flow, over several
+ * connections. */
 static void a_flood_arrives_whole_over_many_connections(void) {
     set_up();
     for (int i = 0; i < 3; i++) {
@@ -188,7 +190,7 @@ static void a_number_that_does_not_fit_leaves_the_link_as_it_was(void) {
     tear_down();
 }
 
-/* Its end, which came while it was held, is heard of when it is let go. */
+/* The end of the peer, which came while the link was held, is noticed when the link is released. */
 static void a_link_that_is_held_notices_nothing(void) {
     set_up();
     link_hold(b.link, true);

@@ -306,7 +306,7 @@ static int knock_without_descriptors(bool spare) {
                    (after.ru_stime.tv_sec - before.ru_stime.tv_sec) * 1000000 +
                    after.ru_utime.tv_usec - before.ru_utime.tv_usec + after.ru_stime.tv_usec -
                    before.ru_stime.tv_usec;
-    if (busy > 50000) /* us of a second; who turns in circles takes what he gets */
+    if (busy > 50000) /* us in a second; a busy loop uses all the time it gets */
         return 1;
     if (!are_open(knocks, KNOCKS, spare ? 0 : KNOCKS))
         return 2;
@@ -326,7 +326,7 @@ static int without_a_spare(void) {
     return knock_without_descriptors(false);
 }
 
-/* The one who has waited longest goes, and the newcomer has its place. */
+/* The connection that has waited longest is closed, and the new one takes its place. */
 static int a_newcomer_without_descriptors(void) {
     struct rlimit limit;
     open_acceptor(context_of(1, 1));

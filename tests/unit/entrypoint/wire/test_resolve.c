@@ -60,7 +60,7 @@ static void a_name_that_is_not_known_gives_nothing(void) {
 static void a_name_with_ipv6_alone_has_its_addresses(void) {
     CU_ASSERT_EQUAL(look_up("fd00::9"), 1);
     ASSERT_ADDRESS(&first, "fd00::9");
-    CU_ASSERT_EQUAL(look_up("fe80::9"), 0); /* whose interface nobody knows */
+    CU_ASSERT_EQUAL(look_up("fe80::9"), 0); /* no interface is given for it */
 }
 
 static void a_search_that_was_given_up_is_silent(void) {

@@ -11,7 +11,7 @@
 
 enum { CALLERS = 8 };
 
-/* A listener that takes nobody in: behind a full backlog nothing is answered. */
+/* A listener that accepts no connection: with a full backlog nothing is answered. */
 static void a_socket_that_has_not_reached_its_peer_is_reported(void) {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof(at);

@@ -125,7 +125,8 @@ static void a_certificate_does_not_make_a_master(void) {
     CU_ASSERT_EQUAL(tls_refusal(0, ERR_peek_error()), EXIT_CODE_NOT_READY); /* a stranger */
     ERR_clear_error();
     ends_close(&e);
-    /* The second line of defence alone: who did not prove the key is found out afterwards. */
+    /* The second line of defence alone: a peer that did not prove the key is found out afterwards.
+     */
     SSL_CTX_set_verify(client, SSL_VERIFY_NONE, NULL);
     ends_open(&e, server, client);
     CU_ASSERT_EQUAL(shake(&e), 0);

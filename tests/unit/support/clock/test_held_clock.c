@@ -79,7 +79,7 @@ static void what_can_be_read_is_read_before_time_passes(void) {
     (void)close(ends[1]);
 }
 
-/* One that is due before the loop's own, one behind it, and one that a test lets pass. */
+/* One that is due before the loop's own, one after it, and one that a test lets pass. */
 static void timers_of_the_kernel_follow_it(void) {
     struct loop loop;
     struct error err = {0};

@@ -280,7 +280,7 @@ static void a_folder_that_is_none_is_an_error(void) {
     ASSERT_CONTAINS(err.text, "checkpoint: /dev/null");
 }
 
-/* Neither damaged nor absent: whoever looks for a place to go on from has to know. */
+/* Neither damaged nor absent: the code that looks for a checkpoint to resume from has to know. */
 static void expect_unreadable(const char *folder, const char *name, int number) {
     cleanup_safetensors struct safetensors file = {0};
     cleanup_buf struct buf notes;
@@ -310,7 +310,7 @@ static void one_that_the_system_does_not_let_us_read_is_an_error(void) {
     save(folder, 4);
     CU_ASSERT_TRUE(is_there(path));
     expect_unreadable(folder, name, ELOOP);
-    /* A link whose target is away, as of a file system that is not mounted. */
+    /* A link with a missing target, as when a file system is not mounted. */
     CU_ASSERT_EQUAL_FATAL(unlink(path), 0);
     CU_ASSERT_EQUAL_FATAL(symlink("/proc/none/step", path), 0);
     expect_unreadable(folder, name, ENOENT);
@@ -348,7 +348,7 @@ static int count_files(const char *folder) {
     return count;
 }
 
-/* In a child, whose files may not grow: what a full disk looks like to a writer. */
+/* In a child process with a limit on file size: to a writer this looks like a full disk. */
 static void save_without_room(const char *folder) {
     static float big[65536];
     const struct array array = {

@@ -18,7 +18,7 @@ static const char *folder_of(const char *name) {
     return folder;
 }
 
-/* A file named after STEP whose state is the text; NULL: none. */
+/* A file named after STEP that holds the text STATE; NULL: none. */
 static void write_state(const char *folder, int64_t step, const char *state) {
     const struct safetensors_note note = {CHECKPOINT_STATE, state};
     char path[CHECKPOINT_PATH_MAX];
@@ -158,7 +158,7 @@ static void places_are_compared_by_course_then_samples(void) {
     CU_ASSERT_EQUAL(checkpoint_place_compare(&a, &d), 0);
 }
 
-/* A folder whose own path fits, but not with a checkpoint's name behind it. */
+/* A folder with a path that fits, but not with a checkpoint's name appended. */
 static void a_path_that_is_too_long_is_an_error_and_no_empty_folder(void) {
     cleanup_checkpoint_list struct checkpoint_list list = {0};
     const char *folder = folder_of("long");

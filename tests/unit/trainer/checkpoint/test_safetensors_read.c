@@ -101,7 +101,7 @@ static void more_bytes_at_the_end_are_detected(void) {
     CU_ASSERT_EQUAL(accept(bytes.data, bytes.size), -1);
 }
 
-/* Parses HEADER with DATA bytes behind it. */
+/* Parses HEADER followed by DATA bytes. */
 static int parse_foreign(const char *header, size_t data, struct safetensors *file) {
     static char bytes[4096]; /* the file in memory stays in use */
     uint64_t length = strlen(header);

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A communicator whose ranks are all this process: every other rank has a block of its own, cut up
- * as the rounds ask for it. */
+/* A communicator with all its ranks in this process: every other rank has a block of its own, cut
+ * up as the rounds require. */
 enum { RANKS = 4 };
 struct fake {
     struct comm comm;

@@ -3,7 +3,7 @@
 
 enum { COUNT = 5000, RANKS = 4 };
 
-/* Numbers whose sum depends on the order. */
+/* Numbers with a sum that depends on their order. */
 static double value_of(int rank, int i) {
     static const double scale[] = {1, 1e-7, 3e7, 1};
     return scale[(rank + i) % RANKS] * (i % 13 - 6) / (rank + 3);

@@ -81,7 +81,7 @@ static void nothing_but_arrays_is_written_over(void) {
     ASSERT_CONTAINS(err.text, "--arrays");
 }
 
-/* A folder's path that leaves no room for the longest name behind it. */
+/* A folder's path that leaves no room for the longest name after it. */
 static void a_path_that_is_too_long_is_named(void) {
     enum { NAME_SIZE = sizeof("/bbox.precision.npy") - 1 };
     enum { COUNT = COCO_THRESHOLDS * COCO_RECALLS * COCO_AREAS * COCO_LIMITS };

@@ -112,7 +112,7 @@ static void runs_that_do_not_add_up_end_the_walk(void) {
     CU_ASSERT_EQUAL(rle_area(&both), 4);
 }
 
-/* Where both stand in an empty run at once the reference's walk ends, whatever comes behind. */
+/* If both are in an empty run at once the reference's walk ends, whatever follows. */
 static void two_empty_runs_at_once_end_the_walk(void) {
     cleanup_rle struct rle a = {0}, b = {0}, both = {0};
     struct error err = {0};

@@ -66,7 +66,7 @@ static void a_box_is_drawn_as_its_corners(void) {
     check_text(&mask, "g05500000U1");
 }
 
-/* The recipe behind the hash: xorshift64 with shifts 13, 7, 17, and FNV-1a over each mask's string
+/* How the hash is computed: xorshift64 with shifts 13, 7, 17, and FNV-1a over each mask's string
  * and a line end, started as below (not with FNV's usual number). */
 #define RECIPE_HASH_START UINT64_C(1469598103934665603)
 
@@ -154,7 +154,7 @@ static void malformed_parts_are_refused(void) {
 }
 
 static void many_crossings_of_one_column_are_sorted_too(void) {
-    /* A comb whose teeth go back and forth over one column. */
+    /* A comb with teeth that go back and forth over one column. */
     enum { TEETH = 200 };
     double at[4 * TEETH];
     for (int i = 0; i < TEETH; i++) {

@@ -136,7 +136,7 @@ static void numbers_of(struct protobuf_view node, const char *name, char text[WO
     }
 }
 
-/* Nodes alone, in a graph whose weights no file has. */
+/* Nodes alone, in a graph that has no file for its weights. */
 static void windows_groups_and_maps_become_attributes(void) {
     struct graph graph = {0};
     struct buf out = {.max = 1 << 20};

@@ -180,7 +180,7 @@ static void more_losses_than_there_is_room_for_are_refused(void) {
     graph_done(&graph);
 }
 
-/* Those in front of an operator that is put between stay where they are. */
+/* Losses before an inserted operator stay where they are. */
 static void losses_move_with_their_operators(void) {
     struct graph graph;
     struct error err = {0};

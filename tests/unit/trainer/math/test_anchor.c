@@ -29,8 +29,8 @@ static void cells_that_are_not_rounded(void) {
     CU_ASSERT_EQUAL(cell[1][0], -16);
 }
 
-/* Maskrcnn-benchmark's, last pixels included (generate_anchors of Detectron, its docstring's way):
- * corners about a cell whose middle is at (stride - 1) / 2. */
+/* Those of maskrcnn-benchmark, last pixels included (generate_anchors of Detectron, as in its
+ * docstring): corners about a cell with its middle at (stride - 1) / 2. */
 static void enlarged_cells_are_detectrons(void) {
     static const float corners[5][3][4] = {
         {{-22, -10, 25, 13}, {-14, -14, 17, 17}, {-10, -22, 13, 25}},

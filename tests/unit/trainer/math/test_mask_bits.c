@@ -13,7 +13,7 @@ static void a_row_begins_at_a_byte(void) {
 }
 
 static void the_lowest_bit_is_the_first_pixel(void) {
-    /* Two rows of ten pixels behind three other bytes: x 7 to 16, y 4 and 5. */
+    /* Two rows of ten pixels after three other bytes: x 7 to 16, y 4 and 5. */
     static const uint8_t pool[] = {0xff, 0xff, 0xff, 0x81, 0x02, 0x00, 0xfd};
     static const int32_t at[MASK_FIELDS] = {3, 7, 4, 10, 2};
     for (int32_t x = -1; x < 30; x++) {

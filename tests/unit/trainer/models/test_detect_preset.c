@@ -103,7 +103,7 @@ static void regions_are_read_their_way(void) {
 }
 
 /* torchvision wants sides of 1e-3, detectron2 any above 0, maskrcnn-benchmark none. Detectron2
- * alone has no sigmoid in front of NMS (maskrcnn-benchmark: modeling/rpn/inference.py). */
+ * alone has no sigmoid before NMS (maskrcnn-benchmark: modeling/rpn/inference.py). */
 static void sides_and_order_of_proposals_are_theirs(void) {
     const unsigned both = DETECT_SIDE_ABOVE | DETECT_ORDER_BY_LOGIT;
     CU_ASSERT(rpn_of("tv", true).min_side == 1e-3F && (rpn_of("tv", true).flags & both) == 0);

@@ -118,8 +118,8 @@ static void milestones_and_warm_up_from_a_share_are_torchs(void) {
         {59, 0.040000000000000029}, {60, 0.020000000000000014}, {69, 0.020000000000000014},
     };
     check_torch(&within, early, sizeof(early) / sizeof(early[0]));
-    /* Runs of 6 and 10 steps that end before their warm-up; the last with CosineAnnealingLR behind
-     * it. */
+    /* Runs of 6 and 10 steps that end before their warm-up; the last is followed by
+     * CosineAnnealingLR. */
     static const struct schedule cut = {.kind = SCHEDULE_CONSTANT,
                                         .peak = 0.1,
                                         .warmup_steps = 12,

@@ -111,7 +111,7 @@ static void a_pipe_that_nobody_reads_is_an_error_before_the_work(void) {
     run_log_close();
 }
 
-/* A disk that is full costs the run nothing, and is told once. */
+/* A full disk does not harm the run, and is reported once. */
 static void what_cannot_be_written_is_warned_of_once(void) {
     char path[2048];
     cleanup_buf struct buf log = {0};

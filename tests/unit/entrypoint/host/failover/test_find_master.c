@@ -180,7 +180,7 @@ static void one_that_is_not_taken_yet_asks_again(void) {
     tear_down();
 }
 
-/* To dial is to vote: who follows the host behind the lost one asks nobody else. */
+/* To dial is to vote: a host that follows the one after the lost master asks no other host. */
 static void others_ask_one_host_alone(void) {
     set_up(true, 1);
     job.cluster.self = 3;
@@ -197,7 +197,7 @@ static void others_ask_one_host_alone(void) {
     tear_down();
 }
 
-/* It is told of, and not passed over in silence. */
+/* The mismatch is reported, not passed over in silence. */
 static void a_host_with_another_key_is_reported(void) {
     set_up(true, 2);
     role_state_return(&role_state, &job);
@@ -208,8 +208,8 @@ static void a_host_with_another_key_is_reported(void) {
     tear_down();
 }
 
-/* The machine of the first host says that nobody listens. Else who was cut off would leave before
- * it can see that master again, or any other one. */
+/* The first host's machine reports that nothing listens there. Otherwise a host that was cut off
+ * would leave before it can reach that master again, or any other one. */
 static void assert_is_vain(size_t count, bool failover) {
     struct lag lag;
     set_up(failover, 1);
@@ -226,7 +226,7 @@ static void assert_is_vain(size_t count, bool failover) {
     tear_down();
 }
 
-/* Of two hosts the second never leads. */
+/* With two hosts the second never leads. */
 static void where_nobody_can_be_the_master_it_hears_so(void) {
     assert_is_vain(HOSTS, false);
     assert_is_vain(2, true);

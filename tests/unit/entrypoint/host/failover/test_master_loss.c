@@ -10,7 +10,7 @@ static struct cluster_host hosts[HOSTS];
 static struct job job;
 static struct role_state s;
 
-/* Of a host of three in the middle of attempt 1. */
+/* A host of three in the middle of attempt 1. */
 static const struct master_loss at_work = {.begun = true, .joined = true, .ordered = true};
 
 static void set_up(bool failover) {
@@ -47,7 +47,7 @@ static void else_it_asks_to_be_taken_back(void) {
     role_state_close(&s);
 }
 
-/* Its master has heard why, and goes on without it. */
+/* Its master knows the reason, and goes on without it. */
 static void unfit_for_another_attempt_it_leaves(void) {
     for (int failover = 0; failover < 2; failover++) {
         struct error unfit = {0};
@@ -64,7 +64,7 @@ static void unfit_for_another_attempt_it_leaves(void) {
     }
 }
 
-/* It has no part in an attempt, and others may have followed the master whom it had before. */
+/* It has no part in an attempt, and others may have followed its former master. */
 static void who_waits_follows_nobody(void) {
     set_up(true);
     struct master_loss loss = at_work;

@@ -81,7 +81,7 @@ static void off_it_changes_nothing(void) {
     role_state_close(&s);
 }
 
-/* Whoever has the same master means the same by an index. */
+/* All hosts that follow the same master give an index the same meaning. */
 static void the_next_host_becomes_the_first(void) {
     for (size_t self = 1; self < HOSTS; self++) {
         const char *why = "";
@@ -94,7 +94,7 @@ static void the_next_host_becomes_the_first(void) {
         CU_ASSERT_EQUAL(cluster_is_master(&job.cluster), self == 1);
         net_address_text(&hosts[0].address, address);
         CU_ASSERT_STRING_EQUAL(address, "10.0.0.2");
-        /* It does not come either. */
+        /* That host does not come either. */
         CU_ASSERT_EQUAL(role_state_may_follow(&s, &job, &why), self > 1);
         if (self > 1) {
             role_state_follow(&s, &job);
@@ -151,7 +151,7 @@ static void who_may_not_says_why(void) {
     role_state_close(&s);
 }
 
-/* It is in front of the master that is lost. */
+/* It comes before the lost master in the order. */
 static void a_first_host_that_was_taken_back_follows_last(void) {
     const char *why = "";
     const struct view second = {.number = 2, .master = 3, .hosts = {.words = {0x0b}}};
@@ -220,7 +220,7 @@ static void a_new_process_asks_the_first_host_between_the_others(void) {
     role_state_close(&s);
 }
 
-/* It begins with who leads the job, and is the master of a new one where nobody takes it in. */
+/* It asks the job's leader first, and becomes the master of a new job if no host takes it in. */
 static void a_first_host_that_is_started_anew_asks_as_a_worker_and_is_the_master_again(void) {
     static const char *const orders[] = {"4 1 2 3 5 ", "5 1 2 3 4 ", "2 1 3 4 5 ", "3 1 2 4 5 "};
     set_up(0);
@@ -249,8 +249,8 @@ static void a_first_host_that_is_started_anew_asks_as_a_worker_and_is_the_master
     role_state_close(&s);
 }
 
-/* Where hosts are only counted no name leads to another one than the first: nobody is taken to be
- * the master whom this host has not dialled. */
+/* If hosts are only counted, no name leads to any host but the first: a host that this one has not
+ * dialled is never taken for the master. */
 static void of_hosts_that_are_counted_those_are_asked_whose_address_is_known(void) {
     static const char *const orders[] = {"1 2 3 4 5 ", "2 1 3 4 5 ", "5 1 2 3 4 "};
     set_up(2);

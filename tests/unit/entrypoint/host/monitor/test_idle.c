@@ -41,7 +41,7 @@ static enum idle_news go_on(struct program *p, int64_t seconds, uint64_t bytes, 
 static void silence_and_idleness_together_count(void) {
     struct program p = {.now = CLOCK_SECOND};
     CU_ASSERT_EQUAL(go_on(&p, 60, 10, 1), IDLE_NOTHING);
-    CU_ASSERT_EQUAL(p.asked, 0); /* who prints is not asked */
+    CU_ASSERT_EQUAL(p.asked, 0); /* a rank that prints is not asked */
     CU_ASSERT_EQUAL(go_on(&p, 2000, 0, 0.5), IDLE_NOTHING);
     CU_ASSERT(p.asked < 100);
     CU_ASSERT_EQUAL(go_on(&p, 2000, 1, 0), IDLE_NOTHING);

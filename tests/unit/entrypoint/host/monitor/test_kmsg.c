@@ -12,7 +12,7 @@ static struct kmsg words;
 static int kernel = -1;
 static char got[512];
 
-/* Whose reads are records, as the kernel log's are. */
+/* Reads from it return whole records, as with the kernel log. */
 static void open_log(void) {
     int ends[2];
     CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends), 0);
@@ -46,7 +46,7 @@ static void what_explains_a_failure_is_picked_out(void) {
     shut();
 }
 
-/* A rank that gives up reports before the one whose crash was its cause. */
+/* A rank that gives up may report before the rank that caused it by crashing. */
 static void who_fails_later_is_told_the_same(void) {
     open_log();
     say("6,1,1,-;python3[71]: segfault at 0 ip 0 sp 0 error 4 in libfoo.so\n");

@@ -317,7 +317,7 @@ static void the_folder_of_another_is_left_alone(void) {
     said[0] = '\0';
     failure_writer_run(base, false, &bad);
     ASSERT_CONTAINS(said, "was not written: another running host has this output directory");
-    /* A launcher within a program of a job knows whose it is. */
+    /* A launcher inside a job's program knows that it belongs to that job. */
     (void)setenv("RINGMASTER_RUN_ID", "0123456789abcdef", 1);
     said[0] = '\0';
     failure_writer_run(base, false, &bad);
@@ -363,7 +363,7 @@ static void who_was_refused_leaves_a_shared_folder_alone(void) {
     failure_writer_close(&child);
 }
 
-/* Who has a part in the job writes, whoever else is there. */
+/* A host that takes part in the job writes, whichever other hosts are there. */
 static void who_has_the_folder_writes(void) {
     open_on("shared");
     failure_writer_prepare(&child);

@@ -16,8 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A file system without locks, a file that goes in front of its first lock, and a process that is
- * killed in front of the first wait for one: in place of the library's. */
+/* In place of the C library's function: a file system without locks, a file that is removed right
+ * before its first lock, and a process that is killed right before the first wait for a lock. */
 static bool no_locks;
 static char going[600];
 static pid_t killed;
@@ -184,7 +184,7 @@ static void the_last_one_leaves_nothing(void) {
     end(other);
     leave();
     CU_ASSERT_FALSE(file_is_there());
-    /* Whoever comes now has a file of its own. */
+    /* The next process to come gets a file of its own. */
     other = another();
     CU_ASSERT_EQUAL(seen.claim, OUTPUT_LOCK_OURS);
     end(other);

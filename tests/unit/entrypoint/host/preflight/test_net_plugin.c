@@ -1,4 +1,4 @@
-/* With plugins that are stand-ins (tests/support/net_plugin.c), loaded by the system's loader. */
+/* The plugins are stand-ins (tests/support/net_plugin.c), loaded by the system's dynamic loader. */
 #include "common/clock.h"
 #include "common/file/file.h"
 #include "entrypoint/host/preflight/net_plugin.h"
@@ -87,7 +87,7 @@ static void a_good_one_is_loaded(void) {
     json_decref(found);
 }
 
-/* NCCL goes on to the next name. */
+/* If a plugin cannot be loaded, NCCL tries the next name. */
 static void the_first_that_loads_counts(void) {
     json_t *found = try_with(folder, "lacking,empty,good");
     CU_ASSERT_STRING_EQUAL(member(found, "name"), "libnccl-net-good.so");

@@ -114,7 +114,8 @@ static int64_t three_meet(void) {
     return bytes;
 }
 
-/* Who stands still for a moment on a busy machine sends little in it: they meet again then. */
+/* A host that stalls for a moment on a busy machine sends little in that time: the hosts meet again
+ * then. */
 static void three_hosts_reach_each_other(void) {
     int64_t bytes = 0;
     for (int tries = 0; tries < 3 && bytes <= 1024 * 1024; tries++)
@@ -176,7 +177,7 @@ static int connect_to(uint16_t port) {
     return fd;
 }
 
-/* More connections than there are lines, from somebody who never says a word. */
+/* More connections than there is room for, from a peer that never sends a message. */
 static void who_says_nothing_makes_room_for_hosts(void) {
     enum { SILENT = 100 };
     struct network_check_peer peers[2];
@@ -203,7 +204,7 @@ static void who_says_nothing_makes_room_for_hosts(void) {
         (void)close(listeners[i]);
 }
 
-/* This host, whose port is there already, and others that are all at one address. */
+/* This host, with its port already set, and others that all have one address. */
 static void fill_peers(struct network_check_peer *peers, size_t count, const char *others,
                        uint16_t port) {
     peers[0] =
@@ -249,7 +250,7 @@ static void who_fails_at_once_holds_nobody_up(void) {
     (void)close(own);
 }
 
-/* Those next to it are tried first, and what was not is said. */
+/* Its neighbours are tried first, and what was not tried is reported. */
 static void a_way_that_was_not_tried_is_reported(void) {
     enum { HOSTS = 100, AT_ONCE = 64 };
     struct network_check_peer peers[HOSTS];

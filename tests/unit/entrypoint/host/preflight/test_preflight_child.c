@@ -7,7 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What it prints by ORDER, on a host without a network; -1 where it refuses. */
+/* Runs the child with ORDER on a host without a network and writes what it prints to RET; returns
+ * -1 if it refuses the order. */
 static int examine(const char *order, char *ret, size_t size, struct error *err) {
     char number[16];
     char path[512];
@@ -61,7 +62,8 @@ static void orders_that_are_none_are_refused(void) {
     }
 }
 
-/* With a listener: hosts beyond the list, words that are none. */
+/* The orders come with a listener, but with a host number outside the list or without valid words
+ * to exchange. */
 static void orders_about_a_network_are_checked(void) {
     static const char *const bad[] = {
         "{\"peers\":[[],[]],\"self\":2}", "{\"peers\":[[],[]],\"self\":-1}",

@@ -55,7 +55,7 @@ static void a_machine_with_gpus_is_read(void) {
     json_decref(means);
 }
 
-/* Of several models each is told once, and those that other containers got are not. */
+/* Each of several models is reported once, and those given to other containers are not. */
 static void all_models_of_gpus_are_read(void) {
     static const char *const models[] = {"NVIDIA L4", "NVIDIA A10G", "NVIDIA T4", "NVIDIA L4"};
     char root[1024];
@@ -118,7 +118,7 @@ static void odd_files_do_no_harm(void) {
     json_decref(means);
 }
 
-/* As a user that is not root, whom a limit binds; threads count, and those of others do not. */
+/* As a user who is not root, so that a limit applies; threads count, and those of others do not. */
 static void what_the_user_runs_is_taken_off_its_limit(void) {
     enum { LIMIT = 500, SOMEBODY = 65534 };
     const char *root = unit_temp_dir();

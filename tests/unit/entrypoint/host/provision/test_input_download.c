@@ -181,7 +181,8 @@ static void count_end(void *context, const struct error *failure) {
     loop_end(&loop);
 }
 
-/* One that does not know whom to ask begins when it is told, once, or when its patience is over. */
+/* A host that does not know which host to ask begins when it is told, once, or when its patience is
+ * over. */
 static void who_is_not_told_begins_by_itself(void) {
     static struct cluster_host four[4];
     static const unsigned char key[KEY_SIZE];

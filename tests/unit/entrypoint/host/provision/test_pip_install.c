@@ -1,4 +1,4 @@
-/* With a python3 of the test's own, that says how it was called. */
+/* python3 is a script of the test's own that prints how it was called. */
 #include "common/cleanup.h"
 #include "tests/unit/entrypoint/stage.h"
 
@@ -6,7 +6,7 @@
 
 static struct stage_host host;
 
-/* BASE/code with a program and its requirements, and BASE/bin with SCRIPT as python3. */
+/* Makes NAME/code with a program and its requirements, and NAME/bin with SCRIPT as python3. */
 static void prepare(const char *name, const char *script, char search[STAGE_PATH_SIZE - 32]) {
     char path[4400];
     const struct {
@@ -56,7 +56,7 @@ static void pip_runs_first_in_the_codes_folder_with_the_programs_environment(voi
     CU_ASSERT(installed != NULL && program != NULL && installed < program);
 }
 
-/* Of the many the last lines are told. */
+/* Of many lines of output, the last ones are reported. */
 static void its_failure_is_the_jobs_with_its_last_words(void) {
     CU_ASSERT_EQUAL(
         run("bad",
@@ -81,8 +81,8 @@ static void its_time_ends(void) {
     ASSERT_CONTAINS(stage_failure(&host), "pip's last output: downloading");
 }
 
-/* Hosts wait longer for one that builds a package without a word than for one that does not come:
- * it ends with pip's own code. */
+/* Hosts wait longer for a host that builds a package silently than for one that is missing: the job
+ * ends when pip fails, not at a timeout. */
 static void silence_is_no_standstill(void) {
     static struct stage_host other;
     static const char script[] = "#!/bin/sh\nsleep 13\nexit 2\n";

@@ -19,7 +19,7 @@ static struct job job_of_two(void) {
     };
 }
 
-/* Whether LIST has exactly one entry for NAME. */
+/* Returns whether LIST has exactly one entry for NAME. */
 static bool has_once(const struct argv *list, const char *name) {
     size_t found = 0;
     for (size_t i = 0; i < list->count; i++)
@@ -97,7 +97,8 @@ static void ranks_get_their_place(void) {
     CU_ASSERT_PTR_NULL(argv_get_env(&got, "RINGMASTER_SOCKET"));
 }
 
-/* As torchrun has them; what the platform said of hosts gives way, as its order may be another. */
+/* torchrun sets the same variables. They replace what the platform says about hosts, as its order
+ * may be different. */
 static void frameworks_find_their_host(void) {
     struct cluster_host three[] = {{.name = {"a"}, .slots = 2},
                                    {.name = {"b"}, .slots = 2, .gone = true},
@@ -201,7 +202,7 @@ static int look_from_that_machine(void) {
     return provider != NULL && strcmp(provider, "efa") == 0 ? 0 : 2;
 }
 
-/* The machine is a folder that has one. */
+/* A folder with an adapter stands in for the machine. */
 static void programs_are_told_of_this_machines_adapter(void) {
     (void)snprintf(machine, sizeof(machine), "%s/machine", unit_temp_dir());
     rdma_make(machine, "rdmap0s6", "efa", 0);

@@ -19,7 +19,7 @@ static void words_and_variables_arrive_as_they_were(void) {
     int fd = launch_spec_make(&environment, &words, NULL);
     CU_ASSERT_FATAL(fd >= 0);
     CU_ASSERT_EQUAL(fcntl(fd, F_GETFD), FD_CLOEXEC);
-    for (int i = 0; i < 2; i++) { /* whoever read it before */
+    for (int i = 0; i < 2; i++) { /* whether or not it was read before */
         cleanup_argv struct argv variables = {0};
         cleanup_argv struct argv program = {0};
         CU_ASSERT_EQUAL(launch_spec_read(fd, &variables, &program, NULL), 0);

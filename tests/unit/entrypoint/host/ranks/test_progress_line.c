@@ -22,7 +22,8 @@ static void without_a_mark_there_is_no_line(void) {
     CU_ASSERT_EQUAL(fraction, -1);
 }
 
-/* From the first mark on: what lies before it, as starting up, is no pace. */
+/* The pace is measured from the first mark on; the time before it, such as startup, does not
+ * count. */
 static void the_rest_takes_as_long_as_the_steps_so_far(void) {
     struct progress_pace pace = {0};
     at(&pace, 2, 102, 50);

@@ -15,17 +15,17 @@
 #include <unistd.h>
 
 /* A host with one rank, on a held clock: what its monitor tells the master, and when. What follows
- * from it for a whole job is for tests/system (test_job.sh, faults.sh). */
+ * for a whole job is tested in tests/system (test_job.sh, faults.sh). */
 static struct job job;
 static struct loop loop;
 static struct rank_slot slot;
 static struct rank_slot *slots = &slot;
 static struct rank_monitor monitor;
-static int memory; /* for its progress */
+static int memory; /* the rank's shared memory for progress */
 static struct progress program;
 static int64_t begun;
 
-/* The rank's processor time, as long as a test says so. */
+/* The rank's processor time, used instead of the real one if cpu_is_told. */
 static int64_t cpu;
 static bool cpu_is_told;
 int64_t __real_cpu_time_below(pid_t parent);
@@ -36,7 +36,7 @@ int64_t __wrap_cpu_time_below(pid_t parent) {
 
 static json_t *told; /* the last message */
 static unsigned tellings;
-static int64_t told_at; /* since the beginning, ns */
+static int64_t told_at; /* ns after begun */
 
 static void tell(void *context, json_t *message) {
     (void)context;
@@ -83,7 +83,7 @@ static void end_loop(void *context) {
     loop_end(context);
 }
 
-/* Until so many nanoseconds after the beginning. */
+/* Runs the loop until NANOSECONDS after the beginning. */
 static void run_until(int64_t nanoseconds) {
     struct timer last = {.fire = end_loop, .context = &loop};
     loop_at(&loop, &last, begun + nanoseconds);
@@ -100,15 +100,15 @@ static int64_t told_seconds(void) {
     return json_integer_value(json_object_get(told, "seconds"));
 }
 
-/* As the rank's program does. */
+/* Opens the memory as the rank's program does. */
 static void open_memory(void) {
     char path[32];
     (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", memory);
     CU_ASSERT_EQUAL_FATAL(progress_open(&program, path, NULL), 0);
 }
 
-/* Once its program has opened the memory, a host alone looks every 4 s: one look sees the mark, and
- * the next that none has followed. */
+/* Once the program has opened the memory, a single host checks every 4 s: one check sees the mark,
+ * and the next one sees that no other has followed. */
 static void a_rank_that_falls_silent_is_stalled(void) {
     begin(1, 600, 0);
     run_until(10 * CLOCK_SECOND);
@@ -131,18 +131,18 @@ static void a_second_more_of_patience_is_a_look_more(void) {
     end();
 }
 
-/* Until the first mark looks become rare, but no rarer than that. */
+/* Until the first mark, checks become less frequent, but a mark is seen no later than this. */
 static void a_rank_that_marks_late_is_seen_all_the_same(void) {
     begin(1, 600, 0);
     open_memory();
-    run_until(10 * CLOCK_SECOND); /* looks at 4 and 12 s, and the next after 16 more */
+    run_until(10 * CLOCK_SECOND); /* checks at 4 and 12 s, then at 28 s without a mark */
     progress_mark(&program, 1, 4);
     run_until(60 * CLOCK_SECOND);
     CU_ASSERT(is_told("stalled", 16));
     end();
 }
 
-/* Beside a master that listens for others anyway. A look sees each mark 3 s later. */
+/* With several hosts, the loop wakes for heartbeats anyway. A check sees each mark 3 s later. */
 static void a_host_among_others_looks_every_four_seconds(void) {
     begin(2, 600, 0);
     open_memory();
@@ -158,13 +158,13 @@ static void a_host_among_others_looks_every_four_seconds(void) {
 
 static void a_rank_that_never_showed_progress_is_not_stalled(void) {
     begin(1, 80, 0);
-    cpu = 10 * CLOCK_SECOND - 1; /* which is no work yet */
+    cpu = 10 * CLOCK_SECOND - 1; /* too little to count as work */
     run_until(3600 * CLOCK_SECOND);
     CU_ASSERT_EQUAL(tellings, 0);
     end();
 }
 
-/* Of 80 s of silence, 10 pass before its processor time is read. */
+/* Its processor time is first read after 10 of the 80 s of silence. */
 static void a_rank_that_has_worked_and_rests_is_quiet(void) {
     pid_t child = fork();
     if (child == 0) {
@@ -181,11 +181,11 @@ static void a_rank_that_has_worked_and_rests_is_quiet(void) {
     (void)kill(child, SIGKILL);
     (void)waitpid(child, NULL, 0);
     run_until(1000 * CLOCK_SECOND);
-    CU_ASSERT_EQUAL(tellings, 1); /* it may rest on */
+    CU_ASSERT_EQUAL(tellings, 1); /* it may stay quiet */
     end();
 }
 
-/* A fiftieth of a processor, between looks that are 80 s apart. */
+/* A rank is busy if it uses a fiftieth of a processor between checks, which are 80 s apart. */
 static void a_quiet_rank_that_works_again_is_busy(void) {
     for (int64_t less = 0; less < 2; less++) {
         begin(1, 80, 0);
@@ -216,8 +216,8 @@ static void a_quiet_rank_that_prints_or_marks_is_busy(void) {
     end();
 }
 
-/* The limit is the user's, so no work has to come before it. Looks at 4, 12, 22 s and so on: the
- * second one reads its processor time. */
+/* The user set the limit, so the rank need not have worked before. Checks are at 4, 12, 22 s and so
+ * on; the second one is the first to read the rank's processor time. */
 static void a_rank_that_never_worked_is_quiet_where_that_is_asked_for(void) {
     begin(1, 0, 80);
     run_until(90 * CLOCK_SECOND);
@@ -226,7 +226,8 @@ static void a_rank_that_never_worked_is_quiet_where_that_is_asked_for(void) {
     end();
 }
 
-/* Four seconds late is what a busy machine makes of a look; later, this container was paused. */
+/* A busy machine may delay a check by four seconds; after a longer delay, this container was
+ * paused. */
 static void time_in_which_this_process_stood_still_does_not_count(void) {
     for (int64_t more = 0; more < 2; more++) {
         begin(1, 80, 0);

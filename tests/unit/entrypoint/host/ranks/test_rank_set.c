@@ -103,7 +103,7 @@ static void kernel_says(const char *record) {
     CU_ASSERT_EQUAL(send(lone.kernel, record, strlen(record), 0), (ssize_t)strlen(record));
 }
 
-/* The kernel's log is a socket whose reads are records, too. */
+/* The kernel's log is a socket here, which is read record by record, too. */
 static void an_attempt_is_not_told_what_the_kernel_said_of_the_one_before(void) {
     static struct cluster_host hosts[] = {{.name = {"algo-1"}, .slots = 1}};
     static char *environment[] = {NULL};

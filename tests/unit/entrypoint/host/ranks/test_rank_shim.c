@@ -144,8 +144,8 @@ static void begin(const char *script) {
     send_start("/bin/sh", script);
 }
 
-/* Whether the program's words hold TEXT in time; with NULL, whether they end: whoever held the
- * other end is dead. */
+/* Whether the program's output contains TEXT in time; with NULL, whether it ends, as it does when
+ * the process that held the other end is dead. */
 static bool prints(const char *text) {
     char words[4096] = "";
     size_t size = 0;
@@ -382,10 +382,10 @@ static void without_its_supervisor_it_ends_the_programs_whole_group(void) {
     done();
 }
 
-/* MPI_Abort: mpirun's SIGTERM comes right behind the program's end. Both wait for the shim here,
+/* MPI_Abort: mpirun's SIGTERM comes right after the program's end. Both wait for the shim here,
  * which takes them in the order in which they came, and has no turn to write between them. */
-/* Whether it sleeps in time: after its hello it does so where it waits for events. Stopped before
- * that, it would find the signal first. */
+/* Whether it falls asleep in time: after its hello it does so while it waits for events. If it were
+ * stopped before that, it would find the signal first. */
 static bool waits_for_events(void) {
     char path[64];
     (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)shim.pid);

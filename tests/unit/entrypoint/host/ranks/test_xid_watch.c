@@ -1,8 +1,8 @@
-/* With a child: tests/system/test_devices.sh. */
+/* The case with a child process is tested in tests/system/test_devices.sh. */
 #include "entrypoint/host/ranks/xid_watch.h"
 #include "tests/support/unit.h"
 
-/* No child is started where the kernel's log can be read, and none is missed at the end. */
+/* No child process is started if the kernel's log can be read, and stopping works without one. */
 static void a_readable_log_needs_no_child(void) {
     struct kmsg kernel = {.fd = 0};
     struct xid_watch watch = {0};

@@ -13,8 +13,8 @@
 #include <signal.h>
 #include <string.h>
 
-/* A worker's link to a master that is played by a listener. The heartbeat is half a second, so that
- * a peer is silent after one. */
+/* A worker's link to a master whose part a listener plays. The heartbeat interval is half a second,
+ * and a peer counts as silent after one second. */
 static struct job job;
 static struct supervisor s;
 static struct redial redial;
@@ -22,15 +22,15 @@ static struct listener acceptor;
 static SSL_CTX *server;
 static struct link *at_master;
 static struct link *at_worker;
-static int dialled; /* times that the master was asked to resume */
+static int dialled; /* how often the master was asked to resume */
 static bool refuses;
-static bool mute;         /* the master answers nothing */
-static bool loses_answer; /* it moves the link, and its answer is lost */
+static bool mute;         /* the master closes the new connection without an answer */
+static bool loses_answer; /* the master moves the link, but its answer is lost */
 static bool stops_when_resumed;
 static int resumed_count;
 static int refused_count;
 static char why[ERROR_TEXT_MAX];
-static int lines; /* that the master has heard */
+static int lines; /* how many the master has received */
 static int wanted;
 static int master_closed;
 
@@ -140,7 +140,7 @@ static void give_up(void *context) {
     loop_end(&s.loop);
 }
 
-/* Until something ends the loop, or so long. */
+/* Runs the loop until something ends it, or for TIME. */
 static void run_for(int64_t time) {
     struct timer timer = {.fire = give_up};
     loop_after(&s.loop, &timer, time);
@@ -191,7 +191,7 @@ static void say(int from, int to) {
         link_send(at_worker, frame_with("line", json_pack("{s:i}", "number", i)));
 }
 
-/* The master reads nothing of the first connection any more, as if it were cut. */
+/* The master no longer reads from the first connection, as if it were cut. */
 static void the_link_goes_on_over_another_connection(void) {
     set_up();
     link_hold(at_master, true);
@@ -233,7 +233,8 @@ static void a_peer_that_knows_the_link_no_more_ends_it(void) {
     tear_down();
 }
 
-/* It is asked again until it answers; meanwhile the first connection may have ended unnoticed. */
+/* The worker asks again until it gets an answer; meanwhile the first connection may have ended
+ * unnoticed. */
 static void a_peer_that_goes_away_when_asked_is_asked_again(void) {
     set_up();
     mute = true;
@@ -247,8 +248,7 @@ static void a_peer_that_goes_away_when_asked_is_asked_again(void) {
     tear_down();
 }
 
-/* The master has moved the link to a connection that the worker gives up as nobody answers there.
- */
+/* The master has moved the link to a connection that the worker gives up, as no answer arrives. */
 static void an_answer_that_is_lost_ends_no_link(void) {
     set_up();
     loses_answer = true;

@@ -190,8 +190,8 @@ static void where_nobody_leads_any_more_it_is_the_master_again(void) {
 static bool stopping;
 static bool back;
 
-/* The life after one whose master was lost: the next host is dialled where it was last, or, where
- * it asks to be taken back, the first. */
+/* The life after one that lost its master: it dials the next host at its last address or, if it
+ * asks to be taken back, the first host. */
 static int follow(struct supervisor_options *options, int *ret_code, struct error *err) {
     struct role_state role_state;
     struct job job = *options->job;

@@ -111,7 +111,7 @@ static void what_a_line_does_not_mean_is_named(void) {
     }
 }
 
-/* Later tasks stand behind earlier ones, however the text has them. */
+/* Later tasks come after earlier ones, in whatever order the text has them. */
 static void a_specification_says_who_this_is(void) {
     static const char text[] =
         "{\"task\":{\"type\":\"worker\",\"index\":\"1\"},\"cluster\":"

@@ -65,7 +65,7 @@ static void every_platform_is_read(void) {
         CU_ASSERT_STRING_EQUAL(platform_read_as(NULL, cases[i].variables), cases[i].expected);
 }
 
-/* Each says which variable it is about. */
+/* Each error names the variable that it is about. */
 static void what_cannot_be_used_is_an_error_and_never_alone(void) {
     static const struct {
         const char *variables[PLATFORM_VARIABLES_MAX];
@@ -114,7 +114,7 @@ static void what_cannot_be_used_is_an_error_and_never_alone(void) {
         ASSERT_CONTAINS(platform_read_as(NULL, cases[i].variables), cases[i].part);
 }
 
-/* How long a stop may take, and the how many-th attempt this is: "30 s, 1 before", or the error. */
+/* Returns the grace period and the number of earlier attempts, "30 s, 1 before", or the error. */
 static const char *stops(const char *only, const char *const *variables) {
     static char text[ERROR_TEXT_MAX];
     char *environment[PLATFORM_VARIABLES_MAX + 1] = {0};
@@ -207,7 +207,8 @@ static void lines_of_a_file_are_slots(void) {
     CU_ASSERT_STRING_EQUAL(platform_read_as(NULL, variables), "n2:6 task-1*:1 7");
 }
 
-/* What anybody may set for mpirun is no mark of the operator, and its launcher is not alone. */
+/* Any user may set a host file for mpirun, so that alone is no sign of the operator. The operator's
+ * launcher is not one of the listed hosts, which is an error. */
 static void an_operator_s_file_lists_others(void) {
     static const char *const file[PLATFORM_VARIABLES_MAX] = {
         "OMPI_MCA_orte_default_hostfile=others"};

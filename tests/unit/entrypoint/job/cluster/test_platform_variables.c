@@ -45,7 +45,7 @@ static void this_host_is_found_by_name_or_address(void) {
     }
 }
 
-/* As host files have it that were made for one machine. */
+/* Host files that were made for a single machine look like this. */
 static void a_list_of_localhost_alone_is_this_host(void) {
     static const char *const lists[] = {"localhost", "localhost:8", "127.0.0.1:8", "[::1]:8",
                                         "LocalHost:8"};
@@ -120,7 +120,7 @@ static void other_hosts_cannot_use_link_local_addresses(void) {
     cluster_done(&c);
 }
 
-/* However the list names them. */
+/* The order of the list does not matter. */
 static void the_first_in_natural_order_is_the_master(void) {
     struct cluster c;
     CU_ASSERT_EQUAL(parse("10.0.0.20,10.0.0.3", "10.0.0.3", &c, NULL), 0);

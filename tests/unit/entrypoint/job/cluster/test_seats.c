@@ -10,7 +10,7 @@ enum { HOSTS = 8 };
 static struct cluster_host hosts[HOSTS];
 static struct cluster c;
 
-/* COUNT hosts with two ranks each, SPARES of them spares. */
+/* Sets up COUNT hosts with two ranks each, of which SPARES are spares. */
 static void begin(size_t count, size_t spares) {
     memset(hosts, 0, sizeof(hosts));
     c = (struct cluster){.hosts = hosts, .count = count};
@@ -48,11 +48,11 @@ static void a_spare_takes_a_lost_hosts_ranks(void) {
     CU_ASSERT_EQUAL(cluster_first_rank(&c, 3), 2);
     CU_ASSERT_EQUAL(cluster_number(&c, 2), 2);
     CU_ASSERT_EQUAL(seats_spares_left(&c), 0);
-    lose(0); /* nobody is left for it: the others move up */
+    lose(0); /* no spare is left for it: the others move up */
     CU_ASSERT_EQUAL(cluster_ranks(&c), 4);
     CU_ASSERT_EQUAL(cluster_host_of_rank(&c, 0), 3);
     CU_ASSERT_EQUAL(cluster_host_of_rank(&c, 2), 2);
-    hosts[1].gone = false; /* back, and as the spare that it is it takes the empty seat */
+    hosts[1].gone = false; /* it is back: being a spare, it takes the empty seat */
     seats_fill(&c, false);
     CU_ASSERT_EQUAL(cluster_host_of_rank(&c, 0), 1);
     CU_ASSERT_EQUAL(cluster_host_of_rank(&c, 2), 3);
@@ -80,7 +80,7 @@ static void a_spare_with_as_many_slots_comes_first(void) {
     CU_ASSERT_EQUAL(cluster_ranks(&c), 12);
 }
 
-/* As mpirun has it. After a failover the hosts are sorted anew. */
+/* mpirun gives the first host the first ranks. After a failover the hosts are sorted again. */
 static void the_first_host_gets_the_first_ranks_if_asked(void) {
     begin(4, 1);
     cluster_drop(&c, 0);
@@ -106,7 +106,7 @@ static void an_order_says_it_all(void) {
     lose(1);
     json_t *order = json_pack("{s:[i], s:o}", "gone", 1, "seats", seats_json(&c));
     begin(4, 1);
-    hosts[2].gone = true; /* what the host believes */
+    hosts[2].gone = true; /* what this host believed before */
     seats_read(&c, order);
     CU_ASSERT(hosts[1].gone && hosts[1].spare && !hosts[2].gone && !hosts[3].spare);
     CU_ASSERT_EQUAL(cluster_host_of_rank(&c, 2), 3);
@@ -125,14 +125,14 @@ static void an_order_says_it_all(void) {
 
 static void without_spares_nothing_has_a_seat(void) {
     begin(3, 0);
-    hosts[0].seat = 2; /* means nothing */
+    hosts[0].seat = 2; /* has no meaning without spares */
     lose(1);
     CU_ASSERT_EQUAL(cluster_host_of_rank(&c, 0), 0);
     CU_ASSERT_EQUAL(cluster_host_of_rank(&c, 2), 2);
     CU_ASSERT_EQUAL(cluster_ranks(&c), 4);
 }
 
-/* Hosts are lost and come back at random, several at a time, before seats are given. */
+/* Hosts are lost and come back at random, several at a time, before seats are assigned. */
 static void whoever_stays_keeps_its_seat(void) {
     srand(7);
     for (int run = 0; run < 2000; run++) {

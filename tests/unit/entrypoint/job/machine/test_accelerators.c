@@ -143,7 +143,7 @@ static void a_way_to_another_device_is_none(void) {
     CU_ASSERT_STRING_EQUAL(port_of("eth3"), "mlx5_1:2");
 }
 
-/* Open MPI ranks UCX behind TCP for all others: a job of both would not begin. */
+/* Open MPI ranks UCX below TCP for all others: a job with both kinds would not start. */
 static void open_mpi_takes_ucx_for_some_drivers(void) {
     use_root("drivers");
     rdma_make(root, "bnxt_re0", "bnxt_en", 0);

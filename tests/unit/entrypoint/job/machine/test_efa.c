@@ -31,7 +31,7 @@ static void check_values(const struct argv *got, const char *const expected[4]) 
 static void types_with_an_adapter_are_known(void) {
     static const struct {
         const char *type;
-        const char *machine; /* what the firmware of one with an adapter says; NULL: it has none */
+        const char *machine; /* the product name if there is an adapter; NULL: no adapter */
         const char *toolkit[4];
     } cases[] = {
         {"ml.p4d.24xlarge", NULL, {"efa", "simple", "1", "1"}},
@@ -64,7 +64,7 @@ static void types_with_an_adapter_are_known(void) {
     }
 }
 
-/* A container of the machine that was not given the device: libfabric would find nothing. */
+/* This container was not given the machine's device: libfabric would find nothing. */
 static void an_adapter_of_other_containers_is_none(void) {
     cleanup_argv struct argv got = {0};
     (void)snprintf(root, sizeof(root), "%s/apart", unit_temp_dir());
@@ -86,7 +86,7 @@ static void what_the_job_sets_stays(void) {
     CU_ASSERT_EQUAL(got.count, 4);
 }
 
-/* --- what lacks ------------------------------------------------------------------------------ */
+/* --- what is missing ------------------------------------------------------------------------- */
 
 static const char *said(void) {
     static char text[WARNING_SIZE];

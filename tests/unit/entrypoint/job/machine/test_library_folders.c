@@ -9,7 +9,7 @@ enum { WHOLE_SIZE = 3 * PATH_MAX };
 
 static const char *const usual[] = {"/usr/local/lib", "/usr/lib64", NULL};
 
-/* All that come with VARIABLE set, a "|" behind each. */
+/* All folders found with VARIABLE set, each followed by "|". */
 static const char *all_of(const char *root, char *variable, const char *const *last) {
     static char text[WHOLE_SIZE];
     char *environment[] = {variable, NULL};
@@ -69,7 +69,7 @@ static void those_that_no_path_holds_are_left_out(void) {
     CU_ASSERT_STRING_EQUAL(all_of("/r", variable, last), "/r/a|/r/b|/r/usr/lib64|");
 }
 
-/* Who looks into them sees that they are not there. */
+/* A program that looks for them sees that they are missing. */
 static void missing_ones_come_like_others(void) {
     static char variable[4096], expected[4096];
     (void)snprintf(variable, sizeof(variable), "LD_LIBRARY_PATH=%s/missing:%s", unit_temp_dir(),

@@ -39,7 +39,7 @@ static void make(const char *name, const char *text) {
     CU_ASSERT_EQUAL(file_publish(path, text, strlen(text), 0644, NULL), 0);
 }
 
-/* What UCX is told on this test's host, with devices, for that interface; "" for nothing. */
+/* Returns UCX_NET_DEVICES as set for INTERFACE on this test's host; "" if it is not set. */
 static const char *told(const char *interface) {
     static char text[64];
     char root[4300];
@@ -52,8 +52,8 @@ static const char *told(const char *interface) {
     return text;
 }
 
-/* It takes the device of the one interface; where there are others alone, it chooses among them; of
- * one that the container has no way to nothing is said. */
+/* UCX gets the device of the interface. If only other interfaces have devices, UCX chooses among
+ * them. A device that the container cannot reach does not count. */
 static void ucx_is_told_of_its_device(void) {
     CU_ASSERT_STRING_EQUAL(told("eth1"), "eth1");
     make("sys/class/infiniband/mlx5_1/ports/1/state", "4: ACTIVE\n");
@@ -76,7 +76,7 @@ static void the_jobs_own_are_reported(void) {
     CU_ASSERT_STRING_EQUAL(text, "");
 }
 
-/* However long what a job says is. */
+/* The job's own values may have any length. */
 static void long_values_fit(void) {
     char nccl[200] = "NCCL_SOCKET_IFNAME=", gloo[200] = "GLOO_SOCKET_IFNAME=",
          pipe[200] = "TP_SOCKET_IFNAME=", fabric[200] = "FI_TCP_IFACE=",

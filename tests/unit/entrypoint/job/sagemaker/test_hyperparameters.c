@@ -35,7 +35,7 @@ static const char *flags(const char *text) {
     return flags_with(text, false);
 }
 
-/* None is `null` in the service's JSON, and "null" from both SDKs. */
+/* Python's None arrives as `null` in the service's JSON, and as "null" from both SDKs. */
 static void null_is_an_empty_text_or_no_flag(void) {
     static const char *const spellings[] = {"{\"a\":\"1\",\"none\":null}",
                                             "{\"a\":\"1\",\"none\":\"null\"}"};
@@ -70,9 +70,9 @@ static void values_that_are_not_strings_are_spelled_as_in_python(void) {
                            "--aa|0.1|--bb|1e-5|--cc|0.30000000000000004|--dd|2.0");
 }
 
-/* The toolkit reads a number and writes it anew, as Python does: 1e-05, 100000.0, 1.1, nan, inf, 5.
- * Here flag and variable are what was sent: every language reads that, and no digit is lost. So are
- * texts that look like numbers. */
+/* The toolkit parses a number and prints it as Python does: 1e-05, 100000.0, 1.1, nan, inf, 5. Here
+ * flag and variable keep the text that was sent: every language can read it, and no digit is lost.
+ * Texts that look like numbers stay the same, too. */
 static void numbers_stay_as_they_were_sent(void) {
     static const char *const values[] = {"1e-5",
                                          "1E5",
@@ -97,11 +97,11 @@ static void numbers_stay_as_they_were_sent(void) {
         CU_ASSERT_EQUAL(parse(text, &h, NULL), 0);
         CU_ASSERT_STRING_EQUAL(hyperparameters_get(&h, "n"), values[i]);
     }
-    /* In a list they are members of a Python value. */
+    /* In a list, numbers are spelled as in Python. */
     CU_ASSERT_STRING_EQUAL(flags("{\"n\":\"[1e-5, 1E5]\"}"), "-n|[1e-05, 100000.0]");
 }
 
-/* Python's integers have no end; seeds and ids of 64 bits without a sign go beyond int64_t. */
+/* Python's integers are unbounded; unsigned seeds and IDs of 64 bits go beyond int64_t. */
 static void integers_of_any_size_keep_their_digits(void) {
     static const char *const integers[] = {
         "9223372036854775807",   "-9223372036854775808",          "9223372036854775808",
@@ -122,7 +122,7 @@ static void integers_of_any_size_keep_their_digits(void) {
         snprintf(expected, sizeof(expected), "{\"a\":%s}", n);
         CU_ASSERT_STRING_EQUAL(hyperparameters_get(&h, "o"), expected);
     }
-    /* Digits in strings are text, and a number beyond a double stays an error. */
+    /* Digits in strings are text, and a number that exceeds a double is still an error. */
     CU_ASSERT_STRING_EQUAL(
         flags("{\"k\":99999999999999999999,\"t\":\"a 99999999999999999999 \\\" b\"}"),
         "-k|99999999999999999999|-t|a 99999999999999999999 \" b");
@@ -132,7 +132,7 @@ static void integers_of_any_size_keep_their_digits(void) {
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
 }
 
-/* SM_HP_* are JSON where the flag is Python. */
+/* SM_HP_* hold JSON, whereas the flags hold Python's spelling. */
 static void texts_stay_json(void) {
     static const char *const expected[][2] = {
         {"b", "true"}, {"f", "1e-5"}, {"l", "[1,\"\\u00E9\"]"}, {"o", "{\"a\":[],\"b\":1}"}};
@@ -145,7 +145,7 @@ static void texts_stay_json(void) {
         CU_ASSERT_STRING_EQUAL(hyperparameters_get(&h, expected[i][0]), expected[i][1]);
 }
 
-/* A list has more bytes in Python's spelling than in JSON's, which is what the ceiling counts. */
+/* A list takes more bytes in Python's spelling than in JSON, and the ceiling applies to JSON. */
 static void the_longest_list_that_may_be_is_a_flag(void) {
     enum { NUMBERS = (HYPERPARAMETER_VALUE_MAX - 1) / 2, PYTHON = 3 * NUMBERS };
     static char text[HYPERPARAMETER_VALUE_MAX + 64] = "{\"list\":[";
@@ -165,7 +165,7 @@ static void the_longest_list_that_may_be_is_a_flag(void) {
     CU_ASSERT_STRING_EQUAL(words.items[1], expected);
 }
 
-/* As in the toolkit. */
+/* The toolkit does the same. */
 static void one_letter_takes_one_dash_and_no_letter_none(void) {
     CU_ASSERT_STRING_EQUAL(flags("{\"U\":\"1\",\"b\":\"2\",\"T\":\"\",\"\":\"42\",\"bb\":\"3\"}"),
                            "|42|-T||-U|1|-b|2|--bb|3");
@@ -224,7 +224,7 @@ static void what_speaks_to_us_is_hidden_from_the_program(void) {
     CU_ASSERT_PTR_NULL(hyperparameters_get(&h, "absent"));
 }
 
-/* The service takes them; they cannot be flags, and stop nothing. */
+/* The service accepts such names. They cannot become flags, but they are no error. */
 static void names_outside_the_grammar_become_no_flags_and_are_counted(void) {
     static const char *const names[] = {"--",  "-x", "a=b",     "a b",    "a\\nb",
                                         "a;b", "$x", "\\u00e9", "../etc", ".a"};
@@ -284,7 +284,7 @@ static void ceilings_hold(void) {
     }
 }
 
-/* DEL takes a byte in JSON and four in Python's spelling: of a program's word there is an end. */
+/* DEL takes one byte in JSON and four in Python's spelling, and an argument's length is limited. */
 static void a_flag_that_becomes_too_long_is_an_error(void) {
     enum { LENGTH = 40000 };
     static char text[LENGTH + 64] = "{\"lr\":1,\"odd\":[\"";
@@ -335,7 +335,7 @@ static void no_file_is_no_parameters(void) {
     struct error err = {0};
     CU_ASSERT_EQUAL(hyperparameters_read("/dev/null", &h, &err), -1);
     ASSERT_CONTAINS(err.text, "/dev/null");
-    /* One that is there and cannot be read is not none. */
+    /* A file that exists but cannot be read does not count as absent. */
     CU_ASSERT_EQUAL(hyperparameters_read("/proc", &h, &err), -1);
     ASSERT_CONTAINS(err.text, "/proc");
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);

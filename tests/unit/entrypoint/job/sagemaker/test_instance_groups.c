@@ -22,7 +22,7 @@ static struct cluster cluster_of(const char *self, const char *group) {
     return c;
 }
 
-/* The names of C's hosts with a blank behind each; the own one has a star. */
+/* The names of C's hosts, each followed by a blank; this host's own has a star. */
 static const char *names(const struct cluster *c) {
     static char text[4096];
     text[0] = '\0';

@@ -11,7 +11,7 @@ static int read_one(const char *name, const char *value, struct mpi_options *ret
     snprintf(text, sizeof(text), "{\"%s\":%s}", name, value);
     CU_ASSERT_EQUAL_FATAL(hyperparameters_parse(text, strlen(text), "h", &h, NULL), 0);
     int result = mpi_options_read(&h, ret, err);
-    hyperparameters_done(&h); /* options are not looked at behind this */
+    hyperparameters_done(&h); /* options are not read after this */
     return result;
 }
 

@@ -217,7 +217,7 @@ static void it_is_a_host_of_the_next_attempt(void) {
     CU_ASSERT_EQUAL(rejoin_count(&m), 0);
     CU_ASSERT_EQUAL(master_hosts_left(&m), 4);
     CU_ASSERT_EQUAL(m.join.count, HOSTS);
-    /* From here on its words are heard like any host's. */
+    /* From here on its messages count like any host's. */
     cleanup_json json_t *stop = frame_new("stop");
     master_member_events.message(&members[4], stop);
     CU_ASSERT_EQUAL(raised[EVENT_STOP], 1);
@@ -245,7 +245,7 @@ static void who_does_not_fit_is_refused_and_nobody_else_hears_of_it(void) {
 /* --- where the first host may be lost ----------------------------------------------------------
  */
 
-/* Into attempt 3, in the phase THEN. */
+/* Whether it is taken into attempt 3, in the phase THEN. */
 static bool is_taken_in(const struct quorum *known, enum phase then) {
     struct role_state theirs = role_state;
     set_up(true);
@@ -356,7 +356,8 @@ static void assert_sent_on(size_t host, const char *text) {
     CU_ASSERT(refused);
 }
 
-/* Whoever has joined it for a new job looks on: the job goes on elsewhere, here under host 3. */
+/* A host that has joined it for a new job searches on: the job goes on elsewhere, here under
+ * host 3. */
 static void who_gives_way_sends_the_others_on(void) {
     set_up(true);
     cleanup_json json_t *join = join_of(NULL);
@@ -373,8 +374,8 @@ static void who_gives_way_sends_the_others_on(void) {
     tear_down();
 }
 
-/* Who waits for an attempt of a master that is out waits in vain, and has lost nothing: it looks
- * on. Its hosts hear nothing: each finds out for itself. */
+/* A host that waits for an attempt of a master that is out waits in vain, and has lost nothing: it
+ * searches on. The master's own hosts get no message: each finds out for itself. */
 static void who_is_out_sends_on_who_waits_alone(void) {
     char words[256];
     set_up(true);

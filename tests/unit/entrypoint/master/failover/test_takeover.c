@@ -338,7 +338,8 @@ static void a_host_that_cannot_take_the_next_view_does_not_count(void) {
     tear_down();
 }
 
-/* Two of five may not go on, whoever waits: what was started anew has forgotten what it took. */
+/* Two of five may not go on, however many wait: a host that was started anew has forgotten what it
+ * took. */
 static void those_that_wait_give_no_right(void) {
     set_up(5, long_ago);
     m.takeover.opened -= 12 * CLOCK_SECOND;

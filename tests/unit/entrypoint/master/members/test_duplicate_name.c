@@ -16,7 +16,7 @@
 
 enum { HOSTS = 3 };
 
-/* The first host of three, and whoever else has its name, in one loop. */
+/* The first host of three, and another host with its name, in one loop. */
 static struct cluster_host hosts[HOSTS];
 static struct job job;
 static struct member members[HOSTS];
@@ -30,7 +30,7 @@ static struct listener acceptor;
 static const char *answer; /* NULL: none; "": it leaves */
 static char asked_as[HOST_NAME_SIZE];
 static struct link *silent;
-/* Where it asks. */
+/* The link on which it asks. */
 static struct link *asking;
 static json_t *question;
 static struct error told;
@@ -177,7 +177,7 @@ static void look(void) {
     loop_cancel(&m.s.loop, &tick);
 }
 
-/* Who was asked is not kept on the line. */
+/* The connection of a host that was asked is not kept open. */
 static void assert_hung_up(void) {
     struct timer limit = {.fire = end_loop};
     loop_after(&m.s.loop, &limit, 10 * CLOCK_SECOND);
@@ -326,7 +326,7 @@ static void who_comes_later_is_told_where_both_are(void) {
         bool first;
         bool astray;
     } cases[] = {
-        {"7", 900, 0, false, true, false},   /* by a clock that is behind: this one looked before */
+        {"7", 900, 0, false, true, false},   /* its clock is slow: this one looked before */
         {"7", 1001, 0, true, true, false},   /* both look, and this one came first */
         {"9", 1000, 0, true, true, false},   /* at the same moment */
         {"7", 1001, 0, false, false, false}, /* both have looked */

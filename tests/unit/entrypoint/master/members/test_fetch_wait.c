@@ -103,7 +103,7 @@ static void as_many_names_as_have_room(void) {
     CU_ASSERT_PTR_NULL(strstr(text, "algo-5 ("));
 }
 
-/* Of a counted job's hosts 1 is above 3 and 4, whose links are real here. */
+/* Among a counted job's hosts 1 is above 3 and 4, which have real links here. */
 static void counted_hosts_are_told_where_the_one_above_is(void) {
     struct loop loop;
     int pair[2];

@@ -19,13 +19,13 @@ static void start_master(const char *ready) {
 /* --- deadlines, on a held clock -----------------------------------------------------------------
  */
 
-/* A master with all that it needs itself, which waits for the others. */
+/* A master that is ready itself and waits for the other hosts. */
 static struct cluster_host cluster[3];
 static struct job job;
 static struct member members[3];
 static struct master m;
 static int64_t begun;
-static int64_t over_at; /* since then, ns; 0: there is time left */
+static int64_t over_at; /* ns after begun; 0: there is time left */
 static struct buf sent; /* to the second host */
 static int second_end;
 
@@ -83,7 +83,7 @@ static void end_waiting(void) {
     held_clock_end();
 }
 
-/* Until so long after the beginning, or the end of the time to join. */
+/* Runs the loop until NANOSECONDS after the beginning, or until the time to join is over. */
 static void wait_until(int64_t nanoseconds) {
     struct timer last = {.fire = end_loop, .context = &m.s.loop};
     loop_at(&m.s.loop, &last, begun + nanoseconds);
@@ -107,7 +107,7 @@ static bool is_missing_here(void *context, size_t host) {
     return members[host].link == NULL;
 }
 
-/* One that came from the missing host's address; from another one it is no reason. */
+/* The refused peer must have had the missing host's address; any other refusal explains nothing. */
 static void a_refused_key_is_why_a_host_is_missing(void) {
     for (int known = -1; known <= 1; known += 2) {
         begin_waiting(2, 60, false);
@@ -131,7 +131,7 @@ static void tell_fetching(int marks) {
     join_receive(&members[1], message);
 }
 
-/* Each step comes a moment before its time is over. */
+/* Each step of progress comes just before the deadline. */
 static void a_host_that_fetches_has_as_long_as_it_gets_further(void) {
     begin_waiting(2, 60, false);
     for (int i = 1; i <= 16; i++) {
@@ -148,7 +148,7 @@ static void a_host_that_fetches_has_as_long_as_it_gets_further(void) {
     end_waiting();
 }
 
-/* A word of its own that tells of no step, however often, is none. */
+/* Messages without a new step, however frequent, are no progress. */
 static void a_host_that_stands_still_is_not_waited_for(void) {
     begin_waiting(2, 60, false);
     wait_until(10 * CLOCK_SECOND);
@@ -163,7 +163,7 @@ static void a_host_that_stands_still_is_not_waited_for(void) {
     end_waiting();
 }
 
-/* What was sent to the second host next; the caller's. */
+/* Returns the next message that was sent to the second host; the caller frees it. */
 static json_t *next_sent(void) {
     char bytes[4096];
     json_t *message = NULL;
@@ -179,8 +179,8 @@ static bool is_sent(const char *type) {
     return message != NULL && strcmp(frame_type(message), type) == 0;
 }
 
-/* However often one with a fault comes, the third host has the time that it had. Clocks are told
- * apart from the start: a heartbeat follows the welcome. */
+/* However often a host with a fault joins, the third host keeps its deadline. A heartbeat follows
+ * each welcome, so that clocks are compared from the start. */
 static void a_fault_moves_no_deadline_of_a_check(void) {
     begin_waiting(3, 60, true);
     for (int i = 1; i < 60; i++) {
@@ -203,7 +203,8 @@ static void a_fault_moves_no_deadline_of_a_check(void) {
     end_waiting();
 }
 
-/* Of a job it shortens it, for the others to hear of it. */
+/* In a job, the master waits no longer than that for the other hosts, so that they hear of the
+ * fault. */
 static void a_fault_of_a_job_leaves_half_a_minute(void) {
     static const int64_t rows[][2] = {{600, 30}, {20, 20}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -219,7 +220,8 @@ static void a_fault_of_a_job_leaves_half_a_minute(void) {
     }
 }
 
-/* A check warns of it: while this host looks whether another one has its name, joins wait. */
+/* A check warns of clock differences, so they are measured when a join arrives, even if it has to
+ * wait while this host looks for another one with its name. */
 static void a_join_that_waits_tells_the_clocks_of_when_it_came(void) {
     begin_waiting(2, 60, false);
     m.duplicate_name.pending = true;
@@ -250,7 +252,7 @@ static int hand_fetches(const struct hand *h, int marks) {
     return put_frame(h->ssl, message);
 }
 
-/* The verdict's code; -1 when the link ends without. Other words may come first. */
+/* Returns the verdict's code, or -1 if the link ends without one. Other messages may come first. */
 static int64_t hand_hears_verdict(struct hand *h) {
     char bytes[4096];
     size_t got = 0;
@@ -267,14 +269,14 @@ static int64_t hand_hears_verdict(struct hand *h) {
     return -1;
 }
 
-/* Neither a fault of the one nor a stop waits until the other has all. */
+/* Neither a fault of one host nor a stop waits until the other one has downloaded everything. */
 static void a_host_that_fetches_hears_of_a_fault_at_once(void) {
     struct hand hand;
     const char *const bad[] = {hosts, "RINGMASTER_HOST=127.0.0.1",
                                "RINGMASTER_CHANNEL_TRAIN=s3://b/k", NULL};
     const char *const third[] = {"RINGMASTER_HOSTS=127.0.0.1,127.0.0.2",
                                  "RINGMASTER_HOST=127.0.0.1", "RINGMASTER_READY_SECONDS=600", NULL};
-    stage_start(&master, "master", bad, words); /* beside the tests lies nothing that fetches */
+    stage_start(&master, "master", bad, words); /* there is no downloader beside the tests */
     CU_ASSERT(stage_wait_for(&master, "waiting for 1 host"));
     hand_connect(&hand);
     CU_ASSERT_EQUAL(hand_fetches(&hand, 1), 1);
@@ -293,7 +295,7 @@ static void a_host_that_fetches_hears_of_a_fault_at_once(void) {
     CU_ASSERT_EQUAL(stage_end(&master), EXIT_CODE_STOPPED);
 }
 
-/* Its link ends, it comes again, and joins. */
+/* Its link ends; it connects again and joins. */
 static void a_host_that_fetched_comes_again(void) {
     struct hand hand;
     start_master("RINGMASTER_READY_SECONDS=60");

@@ -125,7 +125,7 @@ static void give_up(void *context) {
 
 static size_t silent_host; /* takes connections and answers nobody; 0: none does */
 
-/* What comes to an end without a pause. */
+/* Whether something is in progress that ends without a pause. */
 static bool is_under_way(void) {
     const struct dial *dial = &m.leader_query.dial;
     bool is = m.leader_query.link != NULL || dial->link != NULL || dial->resolve.watch.active;
@@ -150,7 +150,7 @@ static void tick(void *context) {
     loop_after(&m.s.loop, &ticker, CLOCK_MILLISECOND);
 }
 
-/* Or until it goes to whom it has found. */
+/* Also ends when it moves to the leader that it has found. */
 static void run_until(bool (*over)(void)) {
     struct timer limit = {.fire = give_up};
     is_over = over;
@@ -177,7 +177,7 @@ static void who_leads_the_job_is_found(void) {
     tear_down();
 }
 
-/* Of a host that takes connections and is paused. */
+/* A host that takes connections and is paused. */
 static void who_never_answers_holds_nobody_up_for_long(void) {
     struct net_address at = address_of("127.0.0.2");
     set_up(1);
@@ -263,7 +263,7 @@ static void while_it_fetches_it_is_known_who_leads(void) {
     CU_ASSERT_EQUAL(leader_query_elsewhere(&m, &err), 0);
     answers[0] = answers[1] = "leads";
     run_until(has_found);
-    CU_ASSERT_EQUAL(raised, 1); /* for those who have come */
+    CU_ASSERT_EQUAL(raised, 1); /* for the hosts that have joined */
     CU_ASSERT_EQUAL(asked, 1);
     CU_ASSERT(m.leader_query.turn.active);
     CU_ASSERT(m.leader_query.turn.deadline + skipped - asked_at >= 2 * CLOCK_SECOND);
@@ -280,7 +280,7 @@ static bool has_asked_again(void) {
     return asked >= 2 && !is_under_way();
 }
 
-/* It leads the job no more, or is gone. */
+/* It no longer leads the job, or is gone. */
 static void who_has_led_it_is_asked_again_while_this_host_fetches(void) {
     struct error err;
     set_up(1);
@@ -406,11 +406,11 @@ static void a_master_leads_while_it_may_act(void) {
     tear_leader_down();
 }
 
-/* It may give up: who could have a part in a new job does not wait for that. */
+/* It may give up: a host that could take part in a new job does not wait for that. */
 static void who_gathers_leads_when_enough_have_come(void) {
     set_up_leader(PHASE_GATHERING);
     assert_answer("refuse");      /* alone */
-    members[1].is_standby = true; /* who is taken back gives no right */
+    members[1].is_standby = true; /* a host that is being taken back does not count */
     assert_answer("refuse");
     members[2].joined = true;
     assert_answer("leads");

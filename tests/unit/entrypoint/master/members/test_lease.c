@@ -25,7 +25,7 @@ static void alive(struct member *b, int64_t trip, int64_t ahead) {
     json_decref(message);
 }
 
-/* A host whose clock is 5 s ahead; the slow heartbeat would tell it wrongly. */
+/* A host with a clock 5 s ahead; the slow heartbeat would give a wrong offset. */
 static void the_fastest_heartbeat_tells_the_clocks_apart(void) {
     struct member b = {.master = &nobody};
     held_clock_begin();
@@ -223,8 +223,9 @@ static void end_loop(void *context) {
     loop_end(context);
 }
 
-/* A host whose answer lies here, unread, and that is looked at in the same round as a heartbeat is
- * sent, by which a calm master would rest: before it, and behind it. */
+/* A host's answer has arrived but is still unread when the host is checked, in the same round in
+ * which a heartbeat is sent (after which a calm master would rest): before the heartbeat, and after
+ * it. */
 static void answers_are_read_before_a_host_is_lost(void) {
     static const struct link_events events = {.message = heard_of};
     held_clock_begin();
@@ -276,7 +277,7 @@ static void note_out(struct master *master, const struct raised *what) {
     loop_end(&master->s.loop);
 }
 
-/* As the master's own, counted. */
+/* The master's own check, wrapped to count its calls. */
 static void (*own_look)(void *context);
 static void count_look(void *context) {
     if (++looks <= 10)

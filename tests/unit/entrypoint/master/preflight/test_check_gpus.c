@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The rows of one host with these members of its "gpus". */
+/* Returns the rows for one host whose "gpus" have the members GPUS. */
 static json_t *rows_of(const char *gpus) {
     char text[2048];
     (void)snprintf(text, sizeof(text), "[{\"name\": \"a\", \"gpus\": {%s}}]", gpus);
@@ -16,7 +16,7 @@ static json_t *rows_of(const char *gpus) {
     return rows;
 }
 
-/* What the row of ITEM says: "warning: value; advice"; "" without one. */
+/* Returns what the row of ITEM says, "warning: value; advice", or "" if there is none. */
 static const char *row_of(const json_t *rows, const char *item) {
     static char text[1024];
     text[0] = '\0';
@@ -46,7 +46,7 @@ static void good_gpus_are_ok(void) {
     CU_ASSERT_STRING_EQUAL(row_of(rows, "gpu memory"), "ok: free; ");
 }
 
-/* What a source does not know has no row. */
+/* A value that the source does not report has no row. */
 static void what_is_not_known_has_no_row(void) {
     cleanup_json json_t *rows =
         rows_of("\"source\": \"nvidia-smi\", \"devices\": [{\"bus\": \"0:1:0\"}]");
@@ -82,7 +82,7 @@ static void a_driver_that_does_not_answer_is_a_warning(void) {
                     "warning: their state is not known: no answer within 4.0 s; ");
 }
 
-/* Another host's findings may have any type. */
+/* Findings from another host may be of any JSON type. */
 static void odd_types_are_not_known(void) {
     cleanup_json json_t *rows = rows_of("\"devices\": [7, \"x\", {\"bus\": 5, \"clocks\": \"9\"}], "
                                         "\"source\": []");

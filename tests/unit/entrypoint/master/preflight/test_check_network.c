@@ -42,7 +42,7 @@ static void good_ways_are_one_row(void) {
     ASSERT_CONTAINS(value_of(rows, "ok", "bandwidth"), "all hosts at once 2000 to 2000 Mbit/s");
 }
 
-/* Of many hosts not every way is tried. */
+/* With many hosts, not every connection is tried. */
 static void what_was_not_tried_is_reported(void) {
     for (int count = 17; count <= 18; count++) {
         cleanup_json json_t *hosts = json_array();

@@ -4,7 +4,7 @@
 
 static struct stage_host one;
 
-/* Who does not come is a row: those that are there are looked at all the same. */
+/* A host that does not come gets a row: those that have come are examined all the same. */
 static void a_host_that_is_missing_is_a_row(void) {
     const char *master[] = {"RINGMASTER_HOSTS=127.0.0.1,127.0.0.2", "RINGMASTER_HOST=127.0.0.1",
                             "RINGMASTER_READY_SECONDS=1", NULL};

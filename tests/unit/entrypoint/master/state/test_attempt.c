@@ -267,7 +267,7 @@ static void all_are_quiet_when_nobody_is_busy(void) {
     CU_ASSERT_EQUAL(attempt_all_quiet(&a), -1);
     attempt_quiet(&a, 0, 1, "");
     CU_ASSERT_EQUAL(attempt_all_quiet(&a), 0);
-    /* Who has ended is nobody to wait for. */
+    /* A rank that has ended is not waited for. */
     attempt_quiet(&a, 2, 4, NULL);
     CU_ASSERT_EQUAL(attempt_all_quiet(&a), -1);
     CU_ASSERT(report(2, 4, RANK_EXITED, 0));

@@ -19,7 +19,8 @@ static void every_pair_has_its_row(void) {
                     printf("no row: %s, %s\n", phase_name(phase), phase_event_name(event));
                 CU_ASSERT_PTR_NOT_NULL_FATAL(row);
                 CU_ASSERT(row->guard == GUARD_NONE || holds[row->guard]);
-                /* Who judges or weighs raises what comes of it, and stays until then. */
+                /* Code that judges or weighs raises an event with the result, and the phase stays
+                 * until then. */
                 CU_ASSERT(row->next != phase || row->actions[0] != DO_CONCLUDE);
                 /* A row that does nothing changes nothing. */
                 CU_ASSERT(row->actions[0] != DO_NOTHING || row->next == phase);
@@ -40,7 +41,7 @@ static void what_is_ignored_has_no_row(void) {
         }
 }
 
-/* What is reached from where, and how a phase is left. */
+/* Which phase follows which, and how a phase is left. */
 static void phases_follow_one_another_in_one_order(void) {
     static const bool may[PHASE_COUNT][PHASE_COUNT] = {
         [PHASE_JOINING] = {[PHASE_JOINING] = true,
@@ -94,7 +95,7 @@ static void a_stop_is_taken_as_its_phase_allows(void) {
     CU_ASSERT_EQUAL(row_of(PHASE_JUDGED, EVENT_STOP_AGAIN, GUARD_STOP)->actions[0], DO_NOTHING);
 }
 
-/* Whoever uploads has heard no verdict yet, and hears it once. */
+/* Hosts that upload have not been told the verdict yet, and are told it once. */
 static void what_a_job_leaves_is_uploaded_before_its_verdict(void) {
     static const enum phase from[] = {PHASE_RUNNING, PHASE_CLEARING};
     for (size_t i = 0; i < 2; i++)
@@ -117,7 +118,7 @@ static void what_a_job_leaves_is_uploaded_before_its_verdict(void) {
                     DO_NOTHING);
 }
 
-/* Whoever has come is looked at, and nothing is started. */
+/* The hosts that have joined are examined, and nothing is started. */
 static void a_check_ends_without_a_launch(void) {
     CU_ASSERT_EQUAL(row_of(PHASE_JOINING, EVENT_ALL_JOINED, GUARD_CHECK)->next, PHASE_EXAMINING);
     CU_ASSERT_EQUAL(row_of(PHASE_JOINING, EVENT_READY_DEADLINE, GUARD_CHECK)->next,
@@ -160,7 +161,7 @@ static bool does(const struct phase_row *row, enum phase_action action) {
     return false;
 }
 
-/* Where the first host may be lost. */
+/* If the first host may be lost. */
 static void no_rank_starts_before_all_have_taken_the_roll(void) {
     for (unsigned phase = 0; phase < PHASE_COUNT; phase++)
         for (unsigned event = 0; event < EVENT_COUNT; event++) {

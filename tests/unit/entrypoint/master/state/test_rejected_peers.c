@@ -89,7 +89,7 @@ static int look(void) {
 static void a_missing_host_with_another_key_is_found_by_its_address(void) {
     struct net_address address = {0};
     open_all();
-    add("127.0.0.1", EXIT_CODE_KEY_REFUSED); /* localhost, behind one whose address is another */
+    add("127.0.0.1", EXIT_CODE_KEY_REFUSED); /* localhost, after a peer with another address */
     CU_ASSERT_EQUAL(look(), 2);
     CU_ASSERT_EQUAL(rejected_peers_host(&strangers, &address), 2);
     ASSERT_ADDRESS(&address, "127.0.0.1");

@@ -20,7 +20,7 @@ static const char *path_of(const char *name) {
     return path;
 }
 
-/* Whether a wait of LONGEST ended before it had to. */
+/* Returns whether a wait of at most LONGEST ended early. */
 static bool ends_early(struct inotify_wait *w, int64_t longest) {
     int64_t begin = clock_now();
     inotify_wait_wait(w, longest, &left);

@@ -141,7 +141,7 @@ static void what_is_got_in_another_way_leaves_nothing(void) {
     part_file_forget(root, "sub/file");
     part_file_forget(root, "never/file");
     CU_ASSERT_EQUAL(part_file_present(root, "never/file", size), 0);
-    CU_ASSERT_EQUAL(faccessat(root, "never", F_OK, 0), -1); /* who looks makes nothing */
+    CU_ASSERT_EQUAL(faccessat(root, "never", F_OK, 0), -1); /* looking creates nothing */
     cleanup_fd int folder = openat(root, "sub", O_RDONLY | O_DIRECTORY);
     CU_ASSERT_TRUE(safe_dir_is_empty(folder, "nothing"));
 }

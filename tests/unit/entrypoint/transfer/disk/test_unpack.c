@@ -15,13 +15,13 @@
 
 struct entry {
     const char *path;
-    const char *text; /* of a file, or a link's target */
+    const char *text; /* content of a file, or target of a link */
     unsigned type;
     unsigned mode;
     bool hard;
 };
 
-/* The archive in memory, packed by gzip. */
+/* Packs ENTRIES into an archive in memory, compressed with gzip. */
 static int pack(const struct entry *entries, size_t count) {
     int fd = memfd_create("archive", MFD_CLOEXEC);
     struct archive *a = archive_write_new();
@@ -91,7 +91,7 @@ static void a_plain_archive_comes_out(void) {
     CU_ASSERT_EQUAL(fstatat(root, "pkg/empty", &st, 0), 0);
 }
 
-/* Each alone is refused, and nothing is outside afterwards. */
+/* Each case is refused, and nothing is written outside the folder. */
 static void what_leads_out_is_refused(void) {
     static const struct {
         struct entry entries[2];
@@ -143,8 +143,8 @@ static void what_is_no_archive_is_refused(void) {
 
 enum { TAR_BLOCK = 512 };
 
-/* The head of an entry, as the ustar format lays it out; a SIZE above 8 GiB in base 256, as GNU
- * tar. */
+/* Builds the header of an entry in the ustar format; SIZE is in base 256, as GNU tar writes sizes
+ * above 8 GiB. */
 static void head(char type, uint64_t size, char ret[TAR_BLOCK]) {
     unsigned sum = 0;
     memset(ret, 0, TAR_BLOCK);
@@ -162,7 +162,7 @@ static void head(char type, uint64_t size, char ret[TAR_BLOCK]) {
     (void)snprintf(ret + 148, 8, "%06o", sum);
 }
 
-/* By its head alone: nothing of it is written. */
+/* The header is enough for that: nothing of the entry is written. */
 static void a_bomb_is_refused_by_its_head(void) {
     char block[TAR_BLOCK];
     struct error err = {0};
@@ -178,7 +178,7 @@ static void a_bomb_is_refused_by_its_head(void) {
     CU_ASSERT_NOT_EQUAL(fstatat(root, "entry", &st, AT_SYMLINK_NOFOLLOW), 0);
 }
 
-/* Of one name, which costs nothing but time. */
+/* All entries have the same name, so the test costs nothing but time. */
 static void entries_have_a_ceiling(void) {
     enum { AT_ONCE = 1000 };
     static char blocks[AT_ONCE][TAR_BLOCK];

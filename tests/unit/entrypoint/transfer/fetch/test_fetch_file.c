@@ -22,7 +22,7 @@ static bool aside(void *context) {
     return fetch_file_verify(context);
 }
 
-/* By its address; the ways that are left to it are tried one after another. */
+/* Fetches KEY from its URL; the ways that are left are tried one after another. */
 static void fetch(const char *key, const char *etag, int64_t size, struct error *ret) {
     struct exchange_pool pool;
     char url[128];
@@ -68,7 +68,7 @@ static void a_large_file_comes_in_pieces_else_in_one_stream(void) {
     }
 }
 
-/* By an earlier start, which had it in pieces. */
+/* An earlier start, which fetched in pieces, left a part file behind. */
 static void what_was_left_goes_where_it_comes_in_one_stream(void) {
     struct part_file left;
     struct error err;

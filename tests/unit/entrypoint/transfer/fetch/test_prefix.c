@@ -164,7 +164,8 @@ static void a_file_comes_by_its_url(void) {
     CU_ASSERT_STRING_EQUAL(said, "set: 0.0 MiB");
 }
 
-/* Whoever waits for this host is told of what comes, and not that it is thrown away. */
+/* Hosts that wait for this one are told of bytes that arrive, but not of those that are thrown
+ * away. */
 static void what_is_thrown_away_is_no_step_forward(void) {
     char url[128];
     struct error err = {0};

@@ -128,7 +128,7 @@ static void what_cannot_come_in_pieces_is_left_to_one_stream(void) {
     }
 }
 
-/* Behind its last byte. */
+/* After its last byte. */
 static void a_piece_that_breaks_off_there_comes_again(void) {
     struct result r;
     int64_t fetched = 0;

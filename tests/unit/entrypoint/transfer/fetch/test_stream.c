@@ -28,7 +28,7 @@ static void part(struct http_call *call, const char *etag) {
     http_reply(call, from > 0 ? 206 : 200, headers, &CONTENT[from], size - from);
 }
 
-/* Of ten MiB each answer gives two at most. */
+/* The file has ten MiB, of which most responses send two. */
 enum { LONG_PART = 2 * 1024 * 1024, LONG_SIZE = 10 * 1024 * 1024 };
 
 static void long_part(struct http_call *call, const char *headers, bool ranges, size_t gives) {
@@ -47,7 +47,7 @@ static void long_part(struct http_call *call, const char *headers, bool ranges, 
     http_write(call, zeros, gives);
 }
 
-/* All of it, of a size that nobody has said, without the chunk that ends it. */
+/* Sends a chunk of two MiB, without a total size and without the chunk that ends the response. */
 static void long_chunk(struct http_call *call) {
     static const char zeros[LONG_PART];
     char head[128];
@@ -64,7 +64,7 @@ static void long_chunk(struct http_call *call) {
     http_write(call, "\r\n", 2);
 }
 
-/* Announces all and gives the first TO bytes. */
+/* Announces the whole file, but sends only the first TO bytes. */
 static void cut(struct http_call *call, const char *etag, size_t to) {
     char head[512];
     int length = snprintf(head, sizeof(head),
@@ -169,7 +169,7 @@ static void fetch(const char *key, int64_t expected, struct result *ret) {
     CU_ASSERT_EQUAL(ret->ended, 1);
 }
 
-/* Whether the file is there and whole, and no part of one is. */
+/* Returns whether the file exists and is complete. */
 static bool is_whole(const char *key) {
     char path[4096];
     cleanup_buf struct buf text;
@@ -220,7 +220,7 @@ static void what_is_not_what_was_asked_for_is_not_kept(void) {
     }
 }
 
-/* Three tries, or as many more as have brought bytes that are kept. */
+/* A download is tried three times, and more often only if tries bring bytes that are kept. */
 static void what_is_thrown_away_is_no_progress(void) {
     static const struct {
         const char *key, *words;
@@ -254,7 +254,7 @@ static void what_is_there_is_known_by_its_md5(void) {
         stream_is_there(root, "whole", (int64_t)size, "00000000000000000000000000000000", NULL));
     CU_ASSERT_FALSE(stream_is_there(root, "whole", (int64_t)size, "x-2", NULL));
     CU_ASSERT_FALSE(stream_is_there(root, "absent", (int64_t)size, md5, NULL));
-    /* Nothing is left of what failed. */
+    /* Failed downloads leave nothing behind. */
     CU_ASSERT_EQUAL(unlinkat(root, "whole", 0) | unlinkat(root, "cut", 0) |
                         unlinkat(root, "ignores", 0) | unlinkat(root, "kms", 0),
                     0);

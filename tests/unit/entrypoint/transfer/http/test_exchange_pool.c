@@ -9,7 +9,7 @@
 
 enum { MANY = 40 };
 
-/* What one asks for stands in the path. */
+/* The path says how a request is answered. */
 static void answer(struct http_call *call) {
     if (strcmp(call->target, "/busy") == 0 && atomic_fetch_add(&call->shared->counters[0], 1) < 2)
         http_reply(call, 503, "Retry-After: 0\r\n", "<Error><Code>SlowDown</Code></Error>", 36);
@@ -87,7 +87,7 @@ static void what_is_busy_or_cut_off_is_tried_again(void) {
     }
 }
 
-/* Those that nobody waited for may still be on their way to be counted. */
+/* Requests that were not waited for may not have been counted yet. */
 static unsigned requests_since(unsigned before, unsigned expected) {
     (void)http_await_requests(&server, before + expected, 20 * 1000);
     return atomic_load(&server.shared->requests) - before;
@@ -162,7 +162,7 @@ static void the_whole_has_a_deadline(void) {
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_NOT_READY);
 }
 
-/* What the server said is the reason, and the deadline is only when it was given up. */
+/* The server's answer is the reason; the deadline only says when the request was given up. */
 static void the_last_refusal_stands_behind_the_deadline(void) {
     struct asking asking = {.path = "/later"};
     struct question q = {.name = "it",

@@ -17,7 +17,7 @@ static void put(const char *name) {
     CU_ASSERT_EQUAL(file_put(path, "data", 4, 0644, NULL), 0);
 }
 
-/* Without waiting. */
+/* Asks without waiting. */
 static enum catalog_answer ask(struct catalog *s, const char *what, const char *path) {
     struct catalog_file file;
     enum catalog_answer answer = catalog_take(s, what, path, clock_now(), &file);
@@ -47,7 +47,7 @@ static void a_file_is_later_then_here_or_never(void) {
     CU_ASSERT_EQUAL(ask(&s, "set", "a"), CATALOG_LATER);
     put("a");
     catalog_put(&s, t, "a", &facts, false);
-    catalog_put(&s, t, "x", &facts, false); /* nobody expects it */
+    catalog_put(&s, t, "x", &facts, false); /* it is not expected */
     CU_ASSERT_EQUAL(ask(&s, "set", "a"), CATALOG_HERE);
     CU_ASSERT_EQUAL(ask(&s, "set", "b"), CATALOG_LATER);
     CU_ASSERT_EQUAL(ask(&s, "other", "a"), CATALOG_LATER);

@@ -23,8 +23,8 @@ static char url[PEER_URL_SIZE];
 static struct peer_client peer = {.name = "algo-1", .url = url, .patience = 20};
 static struct catalog catalog;
 static struct peer_server peer_server;
-static int here = -1;  /* of what is handed out */
-static int there = -1; /* where it arrives */
+static int here = -1;  /* the folder of the files that are served */
+static int there = -1; /* the folder where they arrive */
 
 static void open_all(void) {
     char path[4096];
@@ -127,7 +127,8 @@ static void a_file_that_is_here_arrives_whole(void) {
     ASSERT_CONTAINS(r.failure.text, "algo-1 does not have it");
 }
 
-/* Longer than one answer takes: "not yet" is no failure, however often it is said. */
+/* This is longer than one request waits: "not yet" is no failure, however often it is the
+ * answer. */
 enum { LATER_SECONDS = 12 };
 
 static void *put_later(void *context) {
@@ -169,7 +170,8 @@ static void another_key_gets_nothing(void) {
 
 static atomic_bool served;
 
-/* As many as there are places, each with a byte of a greeting that never ends now and then. */
+/* Takes all places with connections that now and then send one byte of a TLS handshake that never
+ * ends. */
 static void *knock_on(void *context) {
     static const unsigned char record[] = {22, 3, 1, 2, 0};
     const struct sockaddr_in at = {.sin_family = AF_INET,

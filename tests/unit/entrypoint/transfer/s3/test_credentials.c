@@ -10,7 +10,7 @@
 static const int64_t now = 1700000000;
 static struct http_server server;
 
-/* What an endpoint must not give to somebody who lacks the token is not given. */
+/* The endpoint gives nothing to a client without the token. */
 static void answer(struct http_call *call) {
     char text[512];
     bool token = strcmp(http_header(call, "x-aws-ec2-metadata-token"), "meta-token") == 0;

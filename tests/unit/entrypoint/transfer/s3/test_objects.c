@@ -44,7 +44,7 @@ static void pages_add_up(void) {
     objects_done(&l);
 }
 
-/* So many are taken, and none more. */
+/* OBJECTS_MAX objects are accepted, and not one more. */
 static void objects_have_a_ceiling(void) {
     enum { PAGE = 10000 };
     static const char one[] = "<Contents><Key>k</Key><Size>1</Size></Contents>";

@@ -41,7 +41,7 @@ static void all(void) {
     CU_ASSERT_EQUAL(stage.server.shared->requests, 2);
     ret.size = 0;
     CU_ASSERT_EQUAL(run("POST", "empty", "", &ret, NULL), 0);
-    CU_ASSERT_STRING_EQUAL(buf_text(&ret), "0"); /* a body of no bytes is told */
+    CU_ASSERT_STRING_EQUAL(buf_text(&ret), "0"); /* the length of an empty body is sent */
     CU_ASSERT_EQUAL(run("DELETE", "no", NULL, &ret, &err), -1);
     ASSERT_CONTAINS(err.text, "it: the server answers 403");
     CU_ASSERT_EQUAL(s3_stage_count(&stage, "DELETE /bucket/no"), 1);

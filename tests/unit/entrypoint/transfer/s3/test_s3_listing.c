@@ -142,7 +142,7 @@ static void an_empty_object_beside_a_folder_of_its_name_is_its_mark(void) {
 
 static void an_object_of_that_very_name_is_it_alone(void) {
     expect("s3://single/set/one", 1, 2, "one ");
-    /* Its page comes behind one that has no object left. */
+    /* Its page comes after one that has no object left. */
     expect("s3://deleted/set/one", 0, 1, "one ");
     CU_ASSERT_EQUAL(s3_stage_count(&stage, "GET /deleted?continuation-token=more&encoding-type=url&"
                                            "list-type=2&max-keys=1&prefix=set%2Fone"),

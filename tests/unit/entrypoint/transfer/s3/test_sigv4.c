@@ -1,6 +1,6 @@
-/* The vectors with AKIAIOSFODNN7EXAMPLE are those of S3's API reference ("Transferring Payload in a
- * Single Chunk"), those with AKIDEXAMPLE and a service called "service" AWS's test suite for all
- * signers (aws-sig-v4-test-suite); the others are botocore's answers
+/* The vectors with AKIAIOSFODNN7EXAMPLE are from S3's API reference ("Transferring Payload in a
+ * Single Chunk"), those with AKIDEXAMPLE and a service called "service" from AWS's test suite for
+ * all signers (aws-sig-v4-test-suite); the others are botocore's results
  * (tests/golden/sigv4_botocore.py). */
 #include "entrypoint/transfer/http/percent.h"
 #include "entrypoint/transfer/s3/sigv4.h"
@@ -82,7 +82,8 @@ static void the_published_vectors_come_out(void) {
     }
 }
 
-/* The bytes that no encoding touches; a body "Param1=value1"; the suite's token. */
+/* The characters that are never encoded, the SHA-256 of a body "Param1=value1", and the suite's
+ * token. */
 #define UNRESERVED "-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 #define FORM "9095672bbd1f56dfc5b65f3e153adc8731a4a654192329106275f4c7b24d0b6e"
 #define TOKEN                                                                                      \
@@ -92,13 +93,13 @@ static void the_published_vectors_come_out(void) {
     "38xVqr7ZD0u0iPPkUL64lIZbqBAz+scqKmlzm8FDrypNC9Yjc8fPOLn9FX9KSYvKTr4rvx3iSIlTJabI"             \
     "Qwj2ICCR/oLxBA=="
 
-/* Of the suite's 31 cases these are not signed by this house, and why:
+/* Of the suite's 31 cases, these are not signed by this code, for the following reasons:
  *   get-header-key-duplicate, -value-order       a header is sent once
- *   get-header-value-multiline, -value-trim      values are sent without blanks to be taken out
+ *   get-header-value-multiline, -value-trim      values are sent without blanks to trim
  *   post-sts-header-after                        a token is always signed
  *   get-relative, -relative-relative, get-slash, -slashes, -slash-dot-slash, -slash-pointless-dot
- *                                                a key is another one without its "//" and ".."
- * What the latter come to for S3 is among botocore's answers below. */
+ *                                                a key keeps its "//" and ".."
+ * How S3 signs the latter is shown by botocore's results below. */
 static void the_suite_for_all_signers_comes_out(void) {
     static const struct {
         const char *name, *method, *path;
@@ -245,7 +246,7 @@ static void the_suite_for_all_signers_comes_out(void) {
     }
 }
 
-/* Keys and prefixes with all that other signers stumbled over, with and without a token. */
+/* Keys and prefixes with everything that has tripped up other signers, with and without a token. */
 static void odd_keys_are_signed_as_by_the_sdk(void) {
     for (size_t i = 0; i < sizeof(golden_sigv4) / sizeof(golden_sigv4[0]); i++) {
         const struct golden_sigv4 *g = &golden_sigv4[i];

@@ -53,10 +53,10 @@ static void what_is_wrong_is_reported_once(void) {
         CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
         ASSERT_CONTAINS(err.text, rows[i].words);
     }
-    CU_ASSERT_PTR_NULL(strstr(seen, "17")); /* nobody is handed what is too deep */
+    CU_ASSERT_PTR_NULL(strstr(seen, "17")); /* elements that are too deep are not passed on */
 }
 
-/* The longest text that is taken, and one byte more. */
+/* Tries the longest text that is accepted, and one byte more. */
 static void a_text_has_a_ceiling(void) {
     static char document[XML_TEXT_MAX + 16];
     struct error err = {0};

@@ -5,11 +5,11 @@
 
 #include <sys/stat.h>
 
-/* What the server counts. */
+/* The events that the server counts. */
 enum { TRIED, COMPLETED, GIVEN_UP };
 
 static struct s3_stage stage;
-static char whole[ETAG_MAX]; /* the ETag that the server tells of all of it */
+static char whole[ETAG_MAX]; /* the ETag of the complete object */
 static char parts[2][ETAG_MAX];
 static size_t size;
 
@@ -19,7 +19,7 @@ static void reply_etag(struct http_call *call, const char *etag) {
     http_reply(call, 200, headers, "", 0);
 }
 
-/* Two parts: of 16 MiB, and of three bytes. */
+/* The file has two parts, of 16 MiB and of three bytes. */
 static void take_part(struct http_call *call) {
     bool last = strstr(call->target, "partNumber=2") != NULL;
     if (strstr(call->target, "/busy") != NULL && last &&
@@ -29,10 +29,10 @@ static void take_part(struct http_call *call) {
         http_reply_text(call, 403, "");
     else if (strstr(call->target, "/once") != NULL && last &&
              atomic_fetch_add(&call->shared->counters[TRIED], 1) == 0)
-        reply_etag(call, parts[0]); /* the other part's */
+        reply_etag(call, parts[0]); /* the other part's ETag */
     else if (strstr(call->target, "/cut") != NULL && last &&
              atomic_fetch_add(&call->shared->counters[TRIED], 1) == 0)
-        return; /* without a word */
+        return; /* without a response */
     else if (strstr(call->target, "/moved") != NULL && last)
         http_reply(call, 307, "Location: /bucket/good\r\n", "", 0);
     else if (strstr(call->target, "/gone") != NULL && last)
@@ -162,7 +162,7 @@ static void a_target_is_tried_and_tidied(void) {
     CU_ASSERT_EQUAL(address_parse("s3://bucket/in", &to, NULL), 0);
     CU_ASSERT_EQUAL(multipart_probe(&stage.s3, &to, NULL), 0);
     stage.server.shared->counters[GIVEN_UP] = 0;
-    CU_ASSERT_EQUAL(multipart_tidy(&stage.s3, &to, NULL, NULL), 1); /* not that of others */
+    CU_ASSERT_EQUAL(multipart_tidy(&stage.s3, &to, NULL, NULL), 1); /* other uploads stay */
     CU_ASSERT_EQUAL(stage.server.shared->counters[GIVEN_UP], 1);
     address_done(&to);
     CU_ASSERT_EQUAL(address_parse("s3://bucket/closed/", &to, NULL), 0);
@@ -171,7 +171,8 @@ static void a_target_is_tried_and_tidied(void) {
     address_done(&to);
 }
 
-/* By another host, between its beginning and its end; what is missing may be more than that. */
+/* Another host may abort the trial upload before it is completed; if more is missing than that
+ * upload, it is an error. */
 static void a_try_may_be_given_up_by_others(void) {
     struct address to;
     struct error err = {0};
@@ -185,17 +186,18 @@ static void a_try_may_be_given_up_by_others(void) {
     address_done(&to);
 }
 
-/* Of the upload that a killed start has left only the second part is sent, and it is completed. */
+/* A killed start has left an upload: only its second part is sent, and it is completed. */
 static void what_a_killed_start_has_sent_is_not_sent_again(void) {
     stage.server.shared->requests = 0;
     expect("left", 1, 0, "");
     CU_ASSERT_EQUAL(s3_stage_count(&stage, "PUT "), 1);
     CU_ASSERT_EQUAL(s3_stage_count(&stage, "PUT /bucket/left?partNumber=2&uploadId=old"), 1);
     CU_ASSERT_EQUAL(s3_stage_count(&stage, "POST /bucket/left?uploadId=old"), 1);
-    CU_ASSERT_EQUAL(s3_stage_count(&stage, "POST "), 1); /* none was begun */
+    CU_ASSERT_EQUAL(s3_stage_count(&stage, "POST "), 1); /* no upload was begun */
 }
 
-/* Where the file is still the one that was being sent; another one's parts are given up. */
+/* This holds if the file is still the one that was being sent; the parts of another one are given
+ * up. */
 static void what_can_be_gone_on_with_is_not_given_up(void) {
     struct address to;
     char folder[1024];

@@ -2,7 +2,7 @@
 #include "entrypoint/transfer/upload/part.h"
 #include "tests/unit/entrypoint/transfer/s3_stage.h"
 
-/* Of "aaa". */
+/* The digests of "aaa", and another one. */
 #define MD5 "47bce5c74f589f4867dbd57e9ca9f808"
 #define MD5_TOLD "R7zlx09Yn0hn29V+nKn4CA=="
 #define SHA256 "9834876dcfb05cb167a5c24953eba58c4ac89b1adf57f28f2f9d09af107ee8f0"
@@ -18,7 +18,7 @@ static bool is_right(struct http_call *call) {
            strcmp(http_header(call, "x-amz-content-sha256"), SHA256) == 0;
 }
 
-/* A key says how it is answered, the first time and later. */
+/* The key says how a request is answered, the first time and later. */
 static void answer(struct http_call *call) {
     bool first = atomic_fetch_add(&call->shared->counters[0], 1) == 0;
     const char *key = call->target + strlen("/bucket/");

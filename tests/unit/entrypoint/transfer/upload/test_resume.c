@@ -5,10 +5,10 @@
 #include "tests/unit/entrypoint/transfer/s3_stage.h"
 
 static struct s3_stage stage;
-static char first[ETAG_MAX]; /* of the file's first part */
+static char first[ETAG_MAX]; /* the ETag of the file's first part */
 static char last[ETAG_MAX];
 
-/* Two pages of parts: the first part, as KEY says, and the third, which is shorter. */
+/* Lists parts on two pages: the first part, as the key says, and the third, which is shorter. */
 static void answer(struct http_call *call) {
     char text[1024];
     bool wrong = strstr(call->target, "/wrong?") != NULL;
@@ -71,7 +71,7 @@ static void others_are_not(void) {
         stage.server.shared->requests = 0;
         CU_ASSERT_EQUAL(parts_of(keys[i], 3, parts), 0);
         CU_ASSERT_FALSE(parts[0].there || parts[1].there || parts[2].there);
-        CU_ASSERT_EQUAL(stage.server.shared->requests, 1); /* the first part tells */
+        CU_ASSERT_EQUAL(stage.server.shared->requests, 1); /* the first part decides */
     }
 }
 

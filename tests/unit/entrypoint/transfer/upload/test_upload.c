@@ -14,7 +14,7 @@ static void say(const char *line) {
     (void)snprintf(said, sizeof(said), "%s", line);
 }
 
-/* Byte by byte, and whole in the end. */
+/* Replies byte by byte, and completely in the end. */
 static void reply_slowly(struct http_call *call) {
     static const char text[] = "HTTP/1.1 200 Said\r\nContent-Length: 0\r\n\r\n";
     struct pollfd gone = {.fd = call->fd, .events = POLLRDHUP};
@@ -22,7 +22,7 @@ static void reply_slowly(struct http_call *call) {
         http_write(call, text + i, 1);
 }
 
-/* A listing that has always one more page, or a page that has no end. */
+/* Sends a listing that always has one more page, or a page without end. */
 static void list_without_end(struct http_call *call) {
     static const char head[] = "HTTP/1.1 200 Said\r\n\r\n<ListBucketResult>";
     char page[256];
@@ -40,7 +40,7 @@ static void list_without_end(struct http_call *call) {
         http_write(call, page, sizeof(page));
 }
 
-/* A server that misbehaves, as the folder says: the first time, or always. */
+/* Misbehaves as the folder says, the first time or always. Returns whether it did. */
 static bool misbehaves(struct http_call *call) {
     static const char half[] = "HTTP/1.1 200 Sa";
     static const char liar[] = "ETag: \"00000000000000000000000000000000\"\r\n";
@@ -49,7 +49,7 @@ static bool misbehaves(struct http_call *call) {
     if (strncmp(folder_of, "busy/", 5) == 0 && first)
         http_reply(call, 503, "Retry-After: 0\r\n", "<Code>SlowDown</Code>", 21);
     else if (strncmp(folder_of, "cut/", 4) == 0 && first)
-        return true; /* without a word */
+        return true; /* without a response */
     else if (strncmp(folder_of, "half/", 5) == 0 && first)
         http_write(call, half, sizeof(half) - 1);
     else if (strncmp(folder_of, "liar/", 5) == 0)
@@ -65,7 +65,7 @@ static bool misbehaves(struct http_call *call) {
     return true;
 }
 
-/* One object lies there: "a", with the text "old". */
+/* The bucket has one object: "a", with the text "old". */
 static void answer(struct http_call *call) {
     static const char list[] =
         "<ListBucketResult><Contents><Key>to/a</Key><Size>3</Size>"
@@ -105,8 +105,7 @@ static unsigned count(const char *begin_of) {
     return s3_stage_count(&stage, begin_of);
 }
 
-/* 70 folders below each other: the deepest are left out, the rest is there, and nothing is removed.
- */
+/* 70 nested folders: the deepest are left out, the rest is sent, and nothing is removed. */
 static void a_folder_too_deep_is_named_and_the_rest_is_sent(void) {
     struct upload u;
     struct error err = {0};
@@ -172,7 +171,7 @@ static void what_is_being_written_waits(void) {
     upload_done(&u);
 }
 
-/* The others are sent all the same, and the first failure is told. */
+/* The other files are sent all the same, and the first failure is reported. */
 static void names_that_s3_does_not_take_are_told(void) {
     static const char *const names[] = {"line\nend", "tab\t", "\xff\xfe"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -193,7 +192,7 @@ static void names_that_s3_does_not_take_are_told(void) {
     }
 }
 
-/* S3's keys end at 1,024 bytes, paths do not. */
+/* S3 limits keys to 1,024 bytes, but paths may be longer. */
 static void a_key_that_is_too_long_is_told(void) {
     struct upload u;
     struct error err = {0};
@@ -241,13 +240,14 @@ static void a_server_that_comes_to_its_senses_gets_it(void) {
         CU_ASSERT_EQUAL(upload_round(&u, true, NULL), 0);
         (void)snprintf(text, sizeof(text), "PUT /bucket/%s/a", cases[i].name);
         CU_ASSERT_EQUAL(count(text), cases[i].puts);
-        CU_ASSERT_EQUAL(upload_round(&u, true, NULL), 0); /* it is there */
+        CU_ASSERT_EQUAL(upload_round(&u, true, NULL), 0); /* it has been sent */
         CU_ASSERT_EQUAL(count(text), cases[i].puts);
         upload_done(&u);
     }
 }
 
-/* A redirect is not followed: what is signed is for one place. Nothing of it counts as sent. */
+/* A redirect is not followed, as a signature is valid for one place only. Nothing counts as
+ * sent. */
 static void a_server_that_does_not_is_left_in_time(void) {
     static const struct {
         const char *name;
@@ -277,7 +277,7 @@ static void a_server_that_does_not_is_left_in_time(void) {
     }
 }
 
-/* What lies there is asked for before the first upload. */
+/* The existing objects are listed before the first upload. */
 static void a_listing_without_end_ends(void) {
     static const struct {
         const char *to;

@@ -116,7 +116,7 @@ static int count(const char *text, const char *part) {
     return n;
 }
 
-/* The number behind NAME= in the line that begins with LINE. */
+/* The number after NAME= in the line that begins with LINE. */
 static double number_in(const char *line, const char *name) {
     const char *at = strstr(out, line);
     CU_ASSERT_PTR_NOT_NULL_FATAL(at);
@@ -197,7 +197,7 @@ static void the_model_says_what_it_sees_in_pictures(void) {
     CU_ASSERT_FALSE(is_there("@/p2"));
 }
 
-/* From the checkpoint in the middle on. */
+/* The second part resumes from the checkpoint in the middle. */
 static void a_run_in_two_parts_is_the_same_to_the_bit(void) {
     char from[600], to[600];
     CU_ASSERT_EQUAL_FATAL(file_make_dirs(in_folder("@/c2", to), NULL), 0);
@@ -383,7 +383,7 @@ static void a_folder_that_another_job_writes_to_is_refused(void) {
     }
 }
 
-/* In this process, where those who look for leaks see what is kept. */
+/* In this process, so that leak checkers see what is kept. */
 static void a_command_gives_back_what_it_took(void) {
     static const char *const line[] = {"--model-dir", "@/m", "--data", "@/data", "--threads", "1"};
     char words[6][600], path[600], *argv[6];

@@ -72,7 +72,7 @@ static void a_gpu_that_nobody_has_measured_does_not_fuse_convolutions(void) {
 #ifdef RINGMASTER_HAVE_CUDA
     o = settled(OPTION_BACKEND_CUDA, OPTION_FUSION_AUTO);
     CU_ASSERT_EQUAL(device_fusion(&o), is_measured() ? FUSION_CONV : FUSION_ALL);
-    /* Settled is settled: who asks later hears the same. */
+    /* Settled is settled: a later query gets the same answer. */
     CU_ASSERT_NOT_EQUAL(o.fusion, OPTION_FUSION_AUTO);
 #endif
 }

@@ -184,7 +184,7 @@ static void help_shows_what_a_network_and_a_recipe_bring(void) {
     free(text);
 }
 
-/* Of every command: a flag is lower-case words with dashes, and what it takes stands behind it. */
+/* For every command: a flag is lower-case words with dashes, and its value follows it. */
 static void help_names_every_flag_and_its_value(void) {
     static const unsigned commands[] = {COMMAND_TRAIN, COMMAND_EVAL, COMMAND_PLAN, COMMAND_PREDICT};
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {

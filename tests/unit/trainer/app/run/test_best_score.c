@@ -108,7 +108,7 @@ static void a_run_goes_on_with_the_best_of_its_own_course(void) {
     best_resume(&b, 3, 900);
     CU_ASSERT_FALSE(b.known);
     keep(b.folder);
-    best_resume(&b, 3, 799); /* it was kept behind the place that is gone on from */
+    best_resume(&b, 3, 799); /* it was kept after the point that the run resumes from */
     CU_ASSERT_FALSE(b.known);
     best_resume(&b, 2, 900);
     CU_ASSERT_FALSE(b.known);

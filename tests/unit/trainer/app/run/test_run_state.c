@@ -46,7 +46,7 @@ static void what_is_written_is_read_again(void) {
     CU_ASSERT_EQUAL(memcmp(&back, &sample, sizeof(back)), 0);
 }
 
-/* As format version 1 wrote it. */
+/* A run state as format version 1 wrote it. */
 static const char first_format[] =
     "{\"model\":\"resnet20\",\"classes\":3,\"step\":67,\"epoch\":1,\"images\":8,"
     "\"global_batch\":8,\"ranks\":2,\"accumulate\":1,\"batch_size\":4,\"threads\":1,"
@@ -146,7 +146,7 @@ static void a_place_is_found_again_with_other_steps(void) {
     expect_place(now, before, 2, 0, 2);
 }
 
-/* A run of format version 1 whose epochs had ceased to end: its images are right. */
+/* A run of format version 1 in which epochs no longer ended: its count of images is right. */
 /* It may be started without --init once it has begun, and with it again. */
 static void a_run_that_goes_on_keeps_what_it_began_with(void) {
     const struct run_state before = {

@@ -1,5 +1,5 @@
-/* A communicator of several ranks of which one is here at a time: what rank 0 tells all is kept,
- * and heard by whoever comes behind it; the other rank's part of sums and gathered bytes is made
+/* A communicator of several ranks, of which one is present at a time: what rank 0 sends to all is
+ * kept for the ranks that run after it; the other rank's part of sums and gathered bytes is made
  * up. */
 #ifndef TESTS_UNIT_TRAINER_APP_RUN_TWO_RANKS_H
 #define TESTS_UNIT_TRAINER_APP_RUN_TWO_RANKS_H
@@ -68,7 +68,7 @@ static const struct comm_driver TWO_RANKS = {.sum_start = pretend_sum,
                                              .broadcast = pretend_broadcast,
                                              .gather = pretend_gather};
 
-/* From here on RANK of RANKS is here. */
+/* From here on the communicator is that of rank RANK of RANKS. */
 static struct comm *is_rank(struct two_ranks *two, int rank, int ranks) {
     two->base = (struct comm){.driver = &TWO_RANKS, .rank = rank, .size = ranks};
     return &two->base;

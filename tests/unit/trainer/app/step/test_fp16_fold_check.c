@@ -10,7 +10,7 @@ struct world {
     struct network net;
 };
 
-/* A detector whose norms stay as they were given, fused. */
+/* A detector with norms that stay as they were given, fused. */
 static void open_world(struct world *w, enum dtype dtype, bool training) {
     static const double mean[3] = {0.5, 0.5, 0.5};
     struct network_options o = {.model = "maskrcnn_tiny",

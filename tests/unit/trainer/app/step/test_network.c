@@ -143,7 +143,7 @@ static void norms_of_one_value_a_channel_are_refused(void) {
     ASSERT_CONTAINS(err.text, "one value a channel");
     ASSERT_CONTAINS(err.text, "--batch-size above 1");
     network_done(&net);
-    /* Who evaluates has statistics. */
+    /* Evaluation uses stored statistics. */
     CU_ASSERT_EQUAL(network_open(&net, backend, &o, false, &err), 0);
     network_done(&net);
     o.batch = 2;

@@ -272,7 +272,7 @@ static void a_gradient_that_is_not_finite_is_seen_in_the_sum(void) {
     close_world(&w);
 }
 
-/* What an update tells: FINITE or not, behind it the loss scale SCALE. */
+/* What an update reports: FINITE or not, and the loss scale SCALE after it. */
 static int tell(struct stepper *s, bool finite, float loss, float scale, struct error *err) {
     const float flags[STORE_FLAGS] = {[FLAG_LOSS] = loss, [FLAG_IMAGES] = 2};
     struct backend_optimizer_state state = {.finite = finite, .loss_scale = scale, .good_steps = 3};
@@ -361,7 +361,7 @@ static void a_loss_scale_that_comes_down_is_waited_for(void) {
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
 }
 
-/* As if the parameters that lie last had none. */
+/* Here the last parameters have no gradient. */
 static void what_has_no_gradient_is_neither_decayed_nor_moved(void) {
     cleanup_comm struct comm *self = NULL;
     CU_ASSERT_EQUAL_FATAL(comm_self_open(&self, NULL), 0);

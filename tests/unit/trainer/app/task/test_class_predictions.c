@@ -31,8 +31,8 @@ static int read_output(void *user, const char *name, void *ret, size_t bytes, st
     return 0;
 }
 
-/* What is told of a batch whose second picture cannot be used; samples come in another order than
- * the pictures. */
+/* What is reported of a batch if its second picture cannot be used; samples come in another order
+ * than the pictures. */
 static json_t *told(const char *folder, size_t most, struct error *err) {
     struct dataset set;
     void *score = NULL;
@@ -84,7 +84,7 @@ static void classes_come_by_probability(void) {
                            class_names[1]);
 }
 
-/* Of equals the first goes first; what is no number is behind all, and has no probability. */
+/* Of equal values the first comes first; NaN comes after all others, and has no probability. */
 static void what_is_no_number_comes_last(void) {
     struct error err = {0};
     cleanup_json json_t *root = told(unit_temp_dir(), 5, &err);

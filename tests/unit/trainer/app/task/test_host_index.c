@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A rank whose calls fail from number FAILS on, from 0; -1: none does. */
+/* A rank on which all calls from number FAILS on fail, counted from 0; -1: none does. */
 struct counting {
     struct comm base;
     int fails, calls;

@@ -81,8 +81,8 @@ struct export {
     bool headless;
     const char *extra;   /* a tensor that no model has */
     const char *without; /* a tensor that is left out */
-    const char *nan;     /* a tensor whose first value is none */
-    const char *minus;   /* one whose first value is -1 */
+    const char *nan;     /* a tensor with NaN as its first value */
+    const char *minus;   /* one with -1 as its first value */
 };
 
 static void *narrowed(const struct array *array, enum array_type type) {
@@ -218,7 +218,7 @@ static void a_file_is_looked_at_where_it_will_be_read(void) {
     CU_ASSERT_STRING_EQUAL(path, model);
     CU_ASSERT_EQUAL(pretrained_path(model, path, NULL), 0);
     CU_ASSERT_STRING_EQUAL(path, model);
-    /* Where a checkpoint may be gone on with nobody reads it. */
+    /* It is not read if the run may resume from a checkpoint. */
     o.resume = "somewhere.safetensors";
     CU_ASSERT_EQUAL(pretrained_check(&o, kept, NULL), 0);
     o.resume = "auto";

@@ -7,7 +7,7 @@
 
 static struct two_ranks two;
 
-/* A convolution with a norm that is trained, behind one that stays as it is: values in all arenas.
+/* A convolution with a norm that is trained, after one that stays as it is: values in all arenas.
  */
 static void build(struct graph *graph, struct store *store, struct backend **backend) {
     const struct norm_options norm = {1e-5, 0.1, INIT_ONE};

@@ -1,5 +1,5 @@
-/* Memory that runs out while a backend is opened or an operator is bound is an error, and leaves
- * nothing behind. */
+/* If memory runs out while a backend is opened or an operator is bound, the result is an error and
+ * nothing is leaked. */
 #include "tests/ops/harness.h"
 #include "tests/support/no_memory.h"
 #include "tests/support/unit.h"

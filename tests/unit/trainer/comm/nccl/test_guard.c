@@ -1,5 +1,6 @@
 /* The guard of a communicator (comm/nccl/guard.h) and the sums on top of it, over an NCCL that does
- * as it is told: this file stands in for both libraries, whose functions below win over theirs. */
+ * what the test wants: this file stands in for both libraries, as its functions below take
+ * precedence over theirs. */
 #include "common/clock.h"
 #include "tests/support/unit.h"
 #include "trainer/comm/comm.h"
@@ -326,7 +327,7 @@ static void an_abort_that_hangs_does_not_hang_the_rank(void) {
     (void)sem_post(&nccl.release);
 }
 
-/* A communicator of two ranks whose other rank has another GPU, or the same. */
+/* A communicator of two ranks; the other rank has another GPU, or the same one. */
 struct pair {
     struct comm base;
     bool same;

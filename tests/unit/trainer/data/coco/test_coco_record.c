@@ -72,7 +72,7 @@ static void the_id_of_a_damaged_record_is_found(void) {
     CU_ASSERT_EQUAL(id, 7);
     CU_ASSERT_EQUAL(coco_record_find_id(path, 1000, &id), COCO_ID_NONE);
     CU_ASSERT_EQUAL(coco_record_find_id("/nowhere.json", 0, &id), COCO_ID_NONE);
-    /* An escaped quote alone: behind it the string still goes on. */
+    /* An escaped quote alone: after it the string still goes on. */
     path = write_text("d.json", "{\"s\":\"\\\"\",\"id\":8,\"b\":nonsense}");
     CU_ASSERT_EQUAL(coco_record_find_id(path, 0, &id), COCO_ID_FOUND);
     CU_ASSERT_EQUAL(id, 8);

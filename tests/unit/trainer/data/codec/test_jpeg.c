@@ -167,7 +167,7 @@ static void scans_have_a_ceiling(void) {
     CU_ASSERT_EQUAL_FATAL(jpeg_open(&decoder, bytes_of(&file), file.size, &err), 0);
     const struct rect all = {0, 0, decoder.width, decoder.height};
     CU_ASSERT_EQUAL(jpeg_decode(&decoder, &all, 1, &out, &at, &err), 0);
-    size_t end = file.size - 2, scan = 0; /* in front of the end's marker; of the last scan's */
+    size_t end = file.size - 2, scan = 0; /* offsets of the end marker; of the last scan */
     for (size_t i = 0; i + 1 < end; i++)
         if (bytes_of(&file)[i] == 0xff && bytes_of(&file)[i + 1] == 0xda)
             scan = i;

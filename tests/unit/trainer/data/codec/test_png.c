@@ -90,7 +90,7 @@ static void what_was_written_is_read(void) {
 }
 
 static void a_hostile_size_is_refused_by_the_header(void) {
-    /* IHDR of 65,500 x 65,500 with its CRC, and nothing behind it. */
+    /* IHDR of 65,500 x 65,500 with its CRC, and nothing after it. */
     static const uint8_t bytes[] = {
         0x89, 'P',  'N',  'G',  '\r', '\n', 0x1a, '\n', 0,    0,   0,   13,   'I',  'H',  'D',
         'R',  0,    0,    0xff, 0xdc, 0,    0,    0xff, 0xdc, 8,   2,   0,    0,    0,    0x1c,

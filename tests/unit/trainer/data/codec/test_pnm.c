@@ -7,7 +7,7 @@
 #include <string.h>
 
 static int decode(const char *bytes, size_t size, struct image *out, struct error *err) {
-    /* A copy of exactly this size, so that a sanitizer sees what is read behind it. */
+    /* A copy of exactly this size, so that a sanitizer notices reads past its end. */
     uint8_t *copy = malloc(size + 1);
     CU_ASSERT_PTR_NOT_NULL_FATAL(copy);
     memcpy(copy, bytes, size);

@@ -35,7 +35,7 @@ static unsigned number(const uint8_t *at, size_t bytes, bool big_endian) {
     return value;
 }
 
-/* The orientation in the TIFF of SIZE bytes behind "Exif\0\0" of an APP1 segment. */
+/* The orientation in the SIZE bytes of TIFF after "Exif\0\0" in an APP1 segment. */
 static void read_tags(const uint8_t *tiff, size_t size, size_t base, struct header *ret) {
     enum { FIRST = 8, ENTRY = 12, ORIENTATION = 0x112, VALUE = 8 };
     if (size < FIRST)
@@ -93,7 +93,7 @@ static bool is_gray(const struct image *image) {
     return true;
 }
 
-/* Lies on its side from now on, for whoever looks at the tag. */
+/* From now on the picture lies on its side, for decoders that read the tag. */
 static bool turned_it_is_the_same(struct buf *file, const struct header *h,
                                   const struct image *image) {
     cleanup_image struct image turned = {0};

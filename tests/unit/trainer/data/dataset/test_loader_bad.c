@@ -87,7 +87,7 @@ static void take(struct loader *loader, int batches) {
     }
 }
 
-/* Pictures 9 and 11 lie in one batch, 14 and 19 in the two behind it, 20 too far ahead. */
+/* Pictures 9 and 11 are in one batch, 14 and 19 in the next two, 20 too far ahead. */
 static void a_broken_picture_is_named_in_its_place_and_those_ahead_are_known(void) {
     for (int threads = 1; threads <= 4; threads += 3) {
         struct bad_set bad;
@@ -114,8 +114,8 @@ static void a_broken_picture_is_named_in_its_place_and_those_ahead_are_known(voi
     }
 }
 
-/* The first picture's thread waits until the other one has come to the next batch: until then all
- * that is behind it in its batch has been found broken. */
+/* The first picture's thread waits until the other thread has reached the next batch: by then all
+ * later pictures of its batch have been found broken. */
 static sem_t behind_is_known;
 static const struct source_table *unstaged;
 

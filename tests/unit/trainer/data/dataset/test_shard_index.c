@@ -190,7 +190,7 @@ static void shards_are_known_by_their_content(void) {
         CU_ASSERT_EQUAL_FATAL(dataset_open_as(&second, path, &reading, NULL), 0);
         if (i == 5)
             ASSERT_CONTAINS(second.note, "from their index");
-        if (i == 3) /* a set of one shard, whose index has another name */
+        if (i == 3) /* a set of one shard has an index with another name */
             CU_ASSERT_PTR_NULL(strstr(second.note, "index"));
         if (i == 3 || i == 5)
             continue;
@@ -210,7 +210,7 @@ static void sets_of_one_shard_have_an_index_of_its_name(void) {
     ASSERT_CONTAINS(path, "/one/train-0-of-2.rtix");
 }
 
-/* Bad records are told of at each start. */
+/* Bad records are reported at each start. */
 static void a_set_with_bad_records_keeps_no_index(void) {
     const struct shards_reading reading = {.bad_allowed = 5, .keep_index = true};
     char path[700], shard[800];

@@ -1,5 +1,5 @@
-/* A loader of a source that is no labelled set: threads and slots have things of their own, and a
- * batch is finished once, behind its last place. */
+/* A loader of a source that is no labelled set: threads and slots have data of their own, and a
+ * batch is finished once, after its last place. */
 #include "trainer/data/dataset/source.h"
 
 #include "common/clock.h"

@@ -29,7 +29,7 @@ static const char *make(const char *paths) {
     return dir;
 }
 
-/* What DIR is read as: "classes", or "TRAINING+VALIDATION", or "refused"; '!' behind it with a
+/* How DIR is read: "classes", "TRAINING+VALIDATION" or "refused", with '!' appended if there is a
  * note. */
 static const char *reading(const char *paths) {
     static char text[2 * NAME_MAX + 8];
@@ -76,7 +76,7 @@ static void classes_may_have_these_names(void) {
     check("bus/1.png car/1.png train/1.png", "classes");
     check("bus/1.png test/1.png train/1.png val/1.png", "classes");
     check("dev/1.png eval/1.png x/1.png", "classes");
-    /* Folders in a class are told of. */
+    /* Folders in a class are reported. */
     check("bus/1.png train/2019/1.png train/2020/1.png", "classes!");
     check("bus/a/1.png bus/b/1.png car/a/1.png train/a/1.png train/b/1.png", "classes!");
     check("bus/1.png test/2019/1.png", "classes!");
@@ -101,7 +101,7 @@ static void two_readings_are_refused(void) {
     ASSERT_CONTAINS(err.text, "/train");
 }
 
-/* Who scans it says what is wrong with it. */
+/* The scan reports what is wrong with it. */
 static void what_is_missing_is_left_to_the_scan(void) {
     check("train/1.png", "train+train");
     check("1.png", "classes");
@@ -136,7 +136,7 @@ static void a_folder_that_cannot_be_read_is_named(void) {
     CU_ASSERT_EQUAL(splits_find(&splits, "/no/such/folder", &err), -1);
     ASSERT_CONTAINS(err.text, "/no/such/folder");
     if (geteuid() == 0)
-        return; /* who may read all */
+        return; /* root may read everything */
     const char *dir = make("train/a/1.png val/a/1.png");
     char path[PATH_MAX + 16];
     (void)snprintf(path, sizeof(path), "%s/train", dir);

@@ -86,8 +86,8 @@ static void only_pictures_to_learn_from_fill_a_canvas(void) {
     struct bucket_plan plan = {0};
     for (int i = 0; i < 20; i++)
         pictures[i] = (struct detect_size){i < 8 || i >= 18 ? 96 : 150, i < 8 ? 96 : 150};
-    /* Eight squares and one upright picture to learn from; behind them upright ones, and at the end
-     * two across, to score on. */
+    /* Eight squares and one upright picture to learn from; after them upright ones, and at the end
+     * two landscape ones, to score on. */
     pictures[8] = (struct detect_size){150, 96};
     for (int i = 9; i < 18; i++)
         pictures[i] = (struct detect_size){150, 96};

@@ -50,7 +50,7 @@ static void torchvisions_training_takes_pictures_with_a_box(void) {
     make(&made, FIVE, DETECTION_PICK_TV, false);
     CU_ASSERT_EQUAL_FATAL(made.failed, 0);
     const struct detection_set *set = &made.set;
-    /* The crowd's picture and the one whose box lies outside are used, without objects. */
+    /* The crowd's picture and the one with a box outside are used, without objects. */
     CU_ASSERT_EQUAL_FATAL(set->count, 3);
     CU_ASSERT(set->pictures[0].image == 0 && set->pictures[0].count == 2);
     CU_ASSERT(set->pictures[1].image == 1 && set->pictures[1].count == 0);

@@ -13,7 +13,7 @@ static uint32_t samples[COUNT];
 static size_t first[SHARDS + 1];
 static uint32_t shard_of[COUNT];
 
-/* Shards of other sizes, one of them empty, whose samples are numbered at random. */
+/* Shards of different sizes, one of them empty, with samples numbered at random. */
 static struct sampler make(int ranks, int rank, int accumulate, int lanes, int window) {
     for (size_t i = 0; i < COUNT; i++)
         samples[i] = (uint32_t)sampler_permute(3, 1, COUNT, i);

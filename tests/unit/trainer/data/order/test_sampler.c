@@ -224,7 +224,7 @@ static void a_batch_is_of_one_group_and_no_sample_comes_twice(void) {
             CU_ASSERT(by_group[0] == 48 && by_group[1] == 28);
             CU_ASSERT(by_group[2] == 20 && by_group[3] == 0);
         }
-        for (int i = 0; i < GROUPED; i++) /* whoever is dropped changes */
+        for (int i = 0; i < GROUPED; i++) /* the samples that are dropped change */
             CU_ASSERT_EQUAL(total[i] > 10, group_of(&s, i) < 3);
     }
 }

@@ -35,7 +35,7 @@ static int own_group(int64_t sample) {
     return -1;
 }
 
-/* Its own group or one behind it, as larger pictures come first. */
+/* Its own group or a later one, as larger pictures come first. */
 static int choose_any(const void *user, uint32_t epoch, uint32_t sample) {
     struct random random = random_stream(77, epoch, sample);
     CU_ASSERT_PTR_EQUAL(user, samples);
@@ -85,9 +85,9 @@ static void where_nothing_is_chosen_the_order_is_the_samplers(void) {
         }
 }
 
-/* A step is of samples that chose its group, but for the last ones of each group, which are at
- * home: less than a global batch of each choice. Nobody comes twice, and who is left out is whom
- * the sampler leaves out. */
+/* All samples of a step chose its group, except for the last ones of each group, which stay in
+ * their own: less than a global batch for each choice. No sample comes twice, and the samples left
+ * out are those that the sampler leaves out. */
 static void a_step_is_of_one_choice_or_of_one_group(void) {
     const struct sampler s = make_sampler(choose_any);
     cleanup_sampler_epoch struct sampler_epoch e = {0};

@@ -8,7 +8,7 @@
 
 enum { COUNT = 40 };
 
-/* A folder of two classes, whose files are small texts. */
+/* A folder of two classes, with small texts as its files. */
 static void make_set(struct dataset *set, const char *name) {
     char path[1200];
     for (int i = 0; i < COUNT; i++) {

@@ -57,7 +57,7 @@ static void what_is_kept_has_a_name_of_its_own(void) {
     refused("two tensors have the name y");
 }
 
-/* Whatever is called behind an error does nothing. */
+/* Calls after an error do nothing. */
 static void behind_an_error_nothing_changes(void) {
     begin();
     int x = graph_input(&graph, "x", DTYPE_BF16, shape_2(2, 3));

@@ -57,7 +57,7 @@ static void norms_swallow_relus_joins_and_gradient_sums(void) {
     CU_ASSERT_EQUAL(count_form(&net.graph, OP_BATCH_NORM_GRAD, NORM_ADD_RELU), 12);
     CU_ASSERT_EQUAL(count_form(&net.graph, OP_BATCH_NORM_GRAD, NORM_DUAL_ADD_RELU), 4);
     CU_ASSERT_EQUAL(net_count(&net, OP_RELU), 0);
-    CU_ASSERT_EQUAL(net_count(&net, OP_ADD), 1); /* behind the max pool */
+    CU_ASSERT_EQUAL(net_count(&net, OP_ADD), 1); /* after the max pool */
     rewrite_done(&net);
 }
 
@@ -111,14 +111,15 @@ static void without_a_fused_convolution_norms_of_inference_stand_alone(void) {
     rewrite_done(&net);
 }
 
-/* By hand: 53 convolutions. All 53 norms but the stem's (its ReLU goes with the pool) are split; of
- * the 32 norm + ReLU all lie in front of one convolution; of the 16 joins all but the last, which
- * the average pool reads. Backward, the norm + ReLU get their gradient from one convolution each,
- * the joins but the last from one and a shortcut; the stem's pool from two that stay plain. Of the
- * 32, the 16 in front of a 1x1 convolution take the whole of its backward pass, but for the last
- * one: the norm behind that is not split. So do 8 of the 11 joins: in front of the other three a
- * shortcut with stride 2 has the mask, which the reference can. What is beside that then, and both
- * 1x1 convolutions behind the stem's pool, have no norm in front. */
+/* Counted by hand: 53 convolutions. All 53 norms are split except the stem's (its ReLU goes with
+ * the pool). Each of the 32 norm + ReLU pairs comes right before one convolution, and so do all 16
+ * joins except the last, which the average pool reads. In the backward pass, each norm + ReLU gets
+ * its gradient from one convolution, each join except the last from one convolution and a shortcut,
+ * and the stem's pool from two convolutions that stay plain. Of the 32 pairs, the 16 before a 1x1
+ * convolution take over its whole backward pass, except for the last one: the norm after that
+ * convolution is not split. So do 8 of the 11 joins: for the other three, the mask is applied by a
+ * shortcut with stride 2, which the reference supports. These three convolutions, and the two 1x1
+ * convolutions after the stem's pool, then have no norm before them. */
 enum { BETWEEN_NORMS = 15, BEHIND_JOINS = 8, STRIDED = 3, PLAIN = STRIDED + 2 };
 static void convolutions_swallow_the_norms_around_them(void) {
     struct net net;
@@ -436,8 +437,8 @@ static void frozen_norms_fuse_with_their_own_operators_in_training(void) {
         CU_ASSERT_EQUAL(count_form(&graph, OP_BATCH_NORM, NORM_PLAIN), mixed);
         CU_ASSERT_EQUAL(count_kind(&graph, OP_CONV2D), mixed);
         CU_ASSERT_EQUAL(count_kind(&graph, OP_RELU), 0);
-        /* Nothing trains in front of the first norm, so that nothing flows there; the side's norm
-         * is behind a convolution of its own. */
+        /* Nothing before the first norm is trained, so no gradient flows there; the side's norm
+         * follows a convolution of its own. */
         CU_ASSERT_EQUAL(count_kind(&graph, OP_FROZEN_NORM_GRAD), mixed ? 1 : 2);
         CU_ASSERT_EQUAL(count_kind(&graph, OP_CONV2D_GRAD_WEIGHT), 2);
         CU_ASSERT_EQUAL(count_kind(&graph, OP_CONV2D_GRAD_DATA), 0);

@@ -1,4 +1,4 @@
-/* Which biases and frozen norms go into the convolution in front of them, and with what. */
+/* Which biases and frozen norms are fused into the convolution before them, and with what. */
 #include "tests/support/unit.h"
 #include "trainer/backend/ref/ref.h"
 #include "trainer/graph/build/build.h"
@@ -137,7 +137,7 @@ static void without_fusion_nothing_goes_anywhere(void) {
     end(&n);
 }
 
-/* A convolution whose result somebody else reads has to give it. */
+/* If another operator reads a convolution's result, the convolution has to produce it. */
 static void a_result_that_is_read_again_stays(void) {
     for (int form = 0; form < 4; form++) {
         struct net n;

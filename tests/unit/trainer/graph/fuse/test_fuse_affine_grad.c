@@ -113,12 +113,12 @@ static void a_bias_gets_its_gradient_from_the_data_gradient_behind_it(void) {
     CU_ASSERT_EQUAL(n.graph.tensors[data->outputs[AFFINE_GRAD_DBIAS]].parameter, bias);
     CU_ASSERT_EQUAL(&n.graph.ops[n.graph.tensors[data->outputs[AFFINE_GRAD_DBIAS]].producer], data);
     CU_ASSERT_EQUAL(count(&n, OP_CONV2D_GRAD_DATA), 0);
-    CU_ASSERT_EQUAL(count(&n, OP_RELU_GRAD), 1); /* behind the pool */
+    CU_ASSERT_EQUAL(count(&n, OP_RELU_GRAD), 1); /* after the pool */
     CU_ASSERT_EQUAL(count(&n, OP_BIAS_GRAD), 1);
     end(&n);
 }
 
-/* Rows are counted in front, and in what is behind all of them count. */
+/* Only the first layer has counted rows; in the layer after it all rows count. */
 static void what_is_fused_has_the_rows_of_the_mask(void) {
     struct net n;
     begin(&n);

@@ -1,4 +1,4 @@
-/* Which backward passes of convolutions in front of norms become one operator. */
+/* Which backward passes of convolutions that precede norms become one operator. */
 #include "tests/support/net.h"
 #include "tests/support/unit.h"
 #include "trainer/backend/ref/ref.h"
@@ -14,7 +14,7 @@ static bool supports_none(const struct backend *backend, const struct graph *gra
     return op->kind < OP_CONV2D_BACKWARD || op->kind > OP_CONV2D_BACKWARD_JOIN;
 }
 
-/* As cuDNN: no mask of a join behind a stride. */
+/* Like cuDNN: a join's mask is not supported in a convolution with a stride. */
 static bool supports_no_stride(const struct backend *backend, const struct graph *graph,
                                const struct op *op) {
     (void)backend;
@@ -81,8 +81,8 @@ static void last_convolutions_of_bottlenecks_become_one(void) {
     rewrite_done(&net);
 }
 
-/* The first convolutions of bottlenecks behind a join of one norm: its shortcut is made in front,
- * and what the join was made of is whose gradient this is. */
+/* The first convolutions of bottlenecks after a join of one norm: the gradient of the shortcut is
+ * made before it, and the result is the gradient of what the join was made of. */
 static void first_convolutions_behind_a_join_become_one(void) {
     struct net net;
     rewrite(&net, "resnet50", supports_no_stride);

@@ -6,8 +6,8 @@
 #include "trainer/graph/gradient/backward.h"
 #include "trainer/graph/rules/append.h"
 
-/* Two blocks, of which the first one has a projection: every form of norm gradient that is fused
- * with the convolution behind it. */
+/* Two blocks, the first of which has a projection: every form of norm gradient that is fused with
+ * the convolution after it. */
 static void build(struct graph *graph) {
     const struct op_window one = {.kernel = 1, .stride = 1};
     const struct norm_options norm = {1e-5, 0.1, INIT_ONE};

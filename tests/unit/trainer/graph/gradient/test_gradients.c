@@ -133,7 +133,8 @@ static void a_gradient_of_any_output_is_handed_to_the_rule(void) {
     graph_done(&graph);
 }
 
-/* A convolution in front of an operator without a rule, and the same one's other reader. */
+/* A convolution before an operator that has no gradient rule, and another reader of the same
+ * convolution. */
 static void an_operator_without_a_rule_stops_the_gradient(void) {
     for (int through = 0; through < 2; through++) {
         struct graph graph;
@@ -159,7 +160,7 @@ static void an_operator_without_a_rule_stops_the_gradient(void) {
     }
 }
 
-/* Two convolutions of one input in a part with counted rows, one behind it. */
+/* Two convolutions of one input in a part with counted rows, and a layer after that part. */
 static void gradients_have_the_rows_of_their_operators_and_sums_have_none(void) {
     struct graph graph;
     struct error err = {0};

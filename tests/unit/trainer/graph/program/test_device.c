@@ -174,7 +174,7 @@ static void weights_are_packed_when_they_have_changed(void) {
     net_run(&net, NULL);
     CU_ASSERT_EQUAL(d.refresh_count, packing);
     CU_ASSERT_EQUAL(d.half_count, 1);
-    store_updated(&net.store); /* who updates writes the half-precision copy, too */
+    store_updated(&net.store); /* an update writes the half-precision copy, too */
     CU_ASSERT(program_stale(&net.program));
     net_run(&net, NULL);
     CU_ASSERT_EQUAL(d.refresh_count, 2 * packing);
@@ -186,7 +186,7 @@ static void weights_are_packed_when_they_have_changed(void) {
     net_done(&net);
 }
 
-/* Both products of a convolution one behind the other, in the order of the first. */
+/* Both products of a convolution, one after the other, in the order of the first. */
 static void the_same_weights_are_packed_in_a_row(void) {
     struct net net;
     struct host_device d;
@@ -263,7 +263,7 @@ static void programs_over_a_store_make_gradients_in_one_type(void) {
     net_done(&first);
 }
 
-/* Whoever asks, binds or gives memory: what was made until then is given back. */
+/* Whether a query, a binding or an allocation fails: everything made until then is released. */
 static void a_compile_ends_with_an_error_wherever_the_device_fails(void) {
     int failed = 0;
     for (int result = -1; result != 0; failed++) {

@@ -1,6 +1,6 @@
-/* A program that is compiled, started, run and read on the reference and on a device, where the
- * allocation number N fails, alone or with all behind it, for every N: an error with a text, and
- * nothing of what was made is lost or taken for whole. */
+/* A program that is compiled, started, run and read on the reference and on a device, with
+ * allocation number N failing, alone or together with all later ones, for every N: an error with a
+ * text, and nothing of what was made is leaked or taken for complete. */
 #include "tests/support/host_device.h"
 #include "tests/support/no_memory.h"
 #include "tests/support/unit.h"

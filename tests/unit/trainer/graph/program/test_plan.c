@@ -41,7 +41,7 @@ static void a_chain_lives_in_one_place_where_the_backend_allows_it(void) {
     graph_done(&graph);
 }
 
-/* relu(x), whose result is taken for a count of rows, then two ReLUs of which the last has so many
+/* relu(x), with its result used as a row count, then two ReLUs, the last of which has that many
  * rows. */
 static void make_counted(struct graph *graph) {
     graph_init(graph, DTYPE_F32, false);

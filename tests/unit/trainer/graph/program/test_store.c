@@ -238,7 +238,7 @@ static void gradients_of_convolutions_lie_beside_the_others(void) {
     net_done(&net);
 }
 
-/* Who reads them finds what lies in the other type, too. */
+/* A reader of all gradients also gets those that are stored in the other type. */
 static void gradients_are_read_as_they_are(void) {
     struct net net;
     struct host_device d;

@@ -51,7 +51,7 @@ static bool is_weight_gradient(enum op_kind kind) {
            kind == OP_LINEAR_GRAD_WEIGHT;
 }
 
-/* Of a layer of eight. */
+/* The shape of a layer's 8 x 8 weight. */
 static const struct op_attr square = {.target = {.rank = 2, .dim = {8, 8}}};
 
 static void check_streams(struct streamed *l) {
@@ -94,7 +94,7 @@ static void a_weight_gradient_that_is_read_stays_on_the_main_stream(void) {
     graph_done(&graph);
 }
 
-/* A weight gradient on the side whose count of rows is made in front of it. */
+/* A weight gradient on the side stream, with its row count computed before it. */
 static void the_side_waits_for_the_count_of_its_rows(void) {
     struct graph graph;
     struct streams streams;
@@ -139,7 +139,7 @@ static void without_a_second_stream_or_gradients_there_is_one(void) {
     net_done(&net);
 }
 
-/* How far the side stream may be behind when main operator NUMBER starts. */
+/* How many operators the side stream may lag when main operator NUMBER starts. */
 static int behind(const struct streams *streams, int number) {
     int count = 0;
     for (int i = 0; i < number; i++)

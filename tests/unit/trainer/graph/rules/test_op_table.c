@@ -25,7 +25,7 @@ static double flops(const struct op *op) {
 }
 
 /* 5 x 7 pixels of 3 channels from 10 x 14 of 8, by windows of 3 x 3 of which each channel of w has
- * 6: whoever computes it, 2 x 3 x 35 x 9 x 6 times the pictures. */
+ * 6: in every direction 2 x 3 x 35 x 9 x 6 times the pictures. */
 static void a_convolution_costs_the_same_in_each_direction(void) {
     graph_init(&graph, DTYPE_F32, true);
     const struct shape w = shape_4(3, 3, 3, 6);
@@ -87,7 +87,7 @@ static void regions_cost_their_samples(void) {
     graph_done(&graph);
 }
 
-/* Of each pixel of x the one class's filter. */
+/* Each pixel of x costs only one class's filter. */
 static void masks_cost_one_class(void) {
     graph_init(&graph, DTYPE_F32, true);
     int x = tensor(shape_4(3, 4, 4, 10)), y = tensor(shape_3(3, 4, 4)), w = tensor(shape_2(5, 10));

@@ -35,7 +35,7 @@ static void each_wrong_sum_is_counted(void) {
     CU_ASSERT_EQUAL(trial_values_wrong(sums, COUNT, 3), 3);
 }
 
-/* A rank whose values another one's replace is noticed. */
+/* If another rank's values replace a rank's own, that is noticed. */
 static void ranks_have_values_of_their_own(void) {
     float a[COUNT], b[COUNT];
     for (int rank = 1; rank < 64; rank++) {

@@ -49,7 +49,7 @@ static void read_file(const char *name, char text[TEXT_MAX]) {
     (void)snprintf(text, TEXT_MAX, "%s", buf_text(&all));
 }
 
-/* Runs the command with "--FLAG", "VALUE" ... behind the two files; what it prints is SAID. */
+/* Runs the command with "--FLAG", "VALUE" ... after the two files; what it prints is SAID. */
 static int score(const char *const *more) {
     char words[WORDS_MAX][600], *argv[WORDS_MAX];
     const char *const files[] = {"--coco", path_of("truth.json"), "--results",

@@ -120,7 +120,7 @@ static void rows_are_cut_into_pieces(void) {
         }
 }
 
-/* A hundred thousandth and many of them: in f32 alone they would get lost behind the 1. */
+/* A hundred thousandth, added many times: in f32 alone they would be lost next to the 1. */
 static void add_unequal(void *context, int thread, float *const *sum, size_t begin, size_t end) {
     (void)context;
     (void)thread;

@@ -1,5 +1,5 @@
-/* Convolutions by oneDNN, and shapes that it refuses, as no rule of the graph lets them come that
- * far: errors, and nothing is left behind. */
+/* Convolutions by oneDNN, and shapes that it refuses, which the graph's rules never let through:
+ * the result is an error, and nothing is leaked. */
 #include "tests/ops/parity.h"
 #include "tests/support/conv_layer.h"
 #include "trainer/backend/cpu/cpu.h"

@@ -46,7 +46,7 @@ static void matrices_have_room_behind_them(void) {
     CU_ASSERT_EQUAL(matrix.row, 48 + WINOGRAD4_SLACK);
     CU_ASSERT_EQUAL(matrix.width, 48);
     CU_ASSERT(matrix.places >= 5 * matrix.row);
-    /* 13 rows behind the last one are read (loop_gemm.h) */
+    /* 13 rows after the last one are read (loop_gemm.h) */
     CU_ASSERT(conv_winograd4_floats(&matrix) >= 36 * matrix.places + 13 * matrix.row);
     CU_ASSERT(conv_winograd4_floats(&matrix) <= 36 * matrix.places + 20 * matrix.row);
 }
@@ -86,7 +86,7 @@ static void few_tiles_and_large_weights_share_their_inputs(void) {
     if (loops_called("avx512") != NULL)
         CU_ASSERT_EQUAL(scratch_of("avx512", 16, &narrow, LAYER_FORWARD),
                         shared_inputs(16, 64, 16, 16, 32));
-    /* 16 MiB of inputs: 227 of 784 tiles, whose products are made of 84 at a time */
+    /* 16 MiB of inputs: 227 of 784 tiles; their products are made 84 at a time */
     CU_ASSERT_EQUAL(scratch_of("baseline", 2, &large, LAYER_FORWARD),
                     shared_inputs(2, 512, 227, 84, 128));
 }

@@ -24,7 +24,7 @@ static void no_workspace_is_no_scratch(void) {
     CU_ASSERT_PTR_NULL(cuda_workspace(NULL));
 }
 
-/* What lies behind a workspace in the same scratch keeps the arena's alignment. */
+/* What follows a workspace in the same scratch memory keeps the arena's alignment. */
 static void what_follows_a_workspace_is_aligned_too(void) {
     CU_ASSERT_EQUAL(cuda_workspace_bytes(100) % BACKEND_ALIGNMENT, 0);
 }

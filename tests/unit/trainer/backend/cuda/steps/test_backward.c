@@ -31,7 +31,7 @@ static void where_it_cannot_run_asking_for_it_is_an_error(void) {
     CU_ASSERT_FALSE(own);
 }
 
-/* x, and g behind the convolution, of a graph with nothing else. */
+/* x, and g after the convolution, of a graph with nothing else. */
 static bool supports_kind(enum op_kind kind, bool own, enum dtype dtype, int64_t in, int64_t out) {
     struct graph graph;
     struct cuda cuda = {.own_backward = own};

@@ -29,8 +29,8 @@ static const struct form forms[] = {
      .bias = true,
      .side = true},
     {.rows = {PICTURE(1, 1, 1, 16), PLAIN(1, 1, 16), .taps = 1}, .kernel_taps = 1, .bias = true},
-    /* one row behind a whole tile, several panels in several pieces; a whole block as deep as its
-     * memory, and one row behind half a tile */
+    /* one row after a whole tile, several panels in several pieces; a whole block as deep as its
+       memory, and one row after half a tile */
     {.rows = {PICTURE(3, 1, 11, 272), PLAIN(1, 11, 80), .taps = 1, .relu = true},
      .kernel_taps = 1,
      .bias = true,
@@ -91,7 +91,7 @@ static size_t y_count(const struct conv_rows *c) {
     return c->images * c->y_height * c->y_width * c->out;
 }
 
-/* Of position POSITION the pixel of y. */
+/* The pixel of y that belongs to position POSITION. */
 static size_t pixel_of(const struct conv_rows *c, size_t position) {
     size_t column = position % c->grid_width, row = position / c->grid_width % c->grid_height;
     size_t image = position / c->grid_width / c->grid_height;

@@ -1,5 +1,5 @@
-/* How exact products in f32 are on every instruction set, AMX's sums of bf16 (loop_split.h) among
- * them: by convolutions as products of matrices, whose sums are held against double. */
+/* How exact f32 products are on every instruction set, including AMX's sums of bf16 (loop_split.h):
+ * convolutions are computed as matrix products, and the sums compared with double. */
 #include "tests/support/loop_data.h"
 #include "tests/support/unit.h"
 
@@ -131,7 +131,7 @@ static void small_and_large_numbers_keep_their_bits(void) {
 /* What is not finite spoils its row of results, or its column, and no other; zeros beside it do not
  * hide it. */
 static void what_is_not_finite_is_seen_where_it_belongs(void) {
-    /* Infinities, and NaN whose bits are the most, the least and the usual ones. */
+    /* Infinities, and NaN with the largest, the smallest and the usual bit patterns. */
     static const uint32_t bad[] = {0x7f800000, 0xff800000, 0x7fffffff,
                                    0xffffffff, 0x7f800001, 0x7fc00000};
     enum { BAD = sizeof(bad) / sizeof(bad[0]) };
@@ -151,7 +151,8 @@ static void what_is_not_finite_is_seen_where_it_belongs(void) {
         }
 }
 
-/* Whether this thread's tile registers are in use, which costs whoever switches from it 8 KiB. */
+/* Whether this thread's tile registers are in use, which adds 8 KiB to every context switch from
+ * it. */
 static bool has_tiles_in_use(void) {
 #if defined(__x86_64__)
     uint32_t low;
