@@ -81,7 +81,10 @@ def resnet20():
 
 
 def crops(images):
-    padded = nn.functional.pad(images, (4, 4, 4, 4))
+    """Random crops and flips of pictures with four black pixels on each side, as torchvision's
+    RandomCrop(padding=4) makes them before it normalizes."""
+    black = (-torch.tensor(MEAN) / torch.tensor(STD)).view(1, 3, 1, 1).to(images)
+    padded = nn.functional.pad(images - black, (4, 4, 4, 4)) + black
     device, count, size = images.device, images.shape[0], images.shape[-1]
     at = torch.randint(0, 9, (2, count, 1), device=device)
     rows = at[0] + torch.arange(size, device=device)
