@@ -9,11 +9,8 @@
 
 #include <string.h>
 
-enum {
-    SAMPLE = 16,
-    FEW = 8
-}; /* tests one tile in SAMPLE; fewer than one in FEW unused: not worth
-    * it */
+/* One tile in SAMPLE is tested; skipping pays where more than one in FEW of them is unused. */
+enum { SAMPLE = 16, FEW = 8 };
 enum { UNIT_TILES = 32 };
 
 struct search {
