@@ -80,11 +80,11 @@ file(CREATE_LINK ${CMAKE_SOURCE_DIR}/tests ${TEST_INCLUDES}/tests SYMBOLIC)
 
 # Most tests of the launcher wait for real time, and many run at once (tests/run.sh). A test that
 # computes and times nothing runs at a lower priority (computing, before its command) and takes one
-# of the slots in cores.json, which tests/run.sh passes to ctest: one more than there are cores. The
-# longest start first.
+# of the slots in cores.json, which tests/run.sh passes to ctest: two for each core, as these tests
+# also wait for disks and for ranks to start. The longest start first.
 set(computing nice -n 5)
 cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
-math(EXPR places "${cores} + 1")
+math(EXPR places "2 * ${cores}")
 file(WRITE ${CMAKE_BINARY_DIR}/cores.json "{\"version\": {\"major\": 1, \"minor\": 0},
  \"local\": [{\"cores\": [{\"id\": \"all\", \"slots\": ${places}}]}]}
 ")
