@@ -1,12 +1,12 @@
-/* Milliseconds of convolutions in f32 by each kind of kernel of the cpu backend, layer
- * by layer: forward pass, data gradient, weight gradient and packing of weights, the kinds taking
- * turns; of each the best.
+/* Times convolutions in f32 with each kind of kernel of the cpu backend, layer by layer: forward
+ * pass, data gradient, weight gradient and packing of weights, in milliseconds. The kinds take
+ * turns, and the best time of each counts.
  *
  *     bench_conv_layers THREADS REPEATS [LOOPS] < LAYERS
  *
  * A line of LAYERS is "images height width inputs outputs kernel stride pad". LOOPS is the name of
- * a table of loops (avx2); ONEDNN_MAX_CPU_ISA=AVX2 holds oneDNN to the same. Of one thread the
- * processor time counts: not what others take of the machine. */
+ * a table of loops (avx2); ONEDNN_MAX_CPU_ISA=AVX2 limits oneDNN to the same instructions. With one
+ * thread, processor time is measured, so other load on the machine does not count. */
 #include "trainer/backend/cpu/base/context.h"
 #include "trainer/backend/cpu/cpu.h"
 #include "trainer/graph/gradient/gradient_table.h"
@@ -76,7 +76,7 @@ static int add_operators(struct graph *graph, const struct layer *l, struct erro
     return gradient_rule(OP_CONV2D)(graph, 0, err);
 }
 
-/* In such pages as a program's tensors have. */
+/* Allocates values in the same kind of pages as a program's tensors, and fills them. */
 static void *filled(struct backend *backend, size_t bytes, struct error *err) {
     float *values = backend->table->alloc(backend, bytes, err);
     uint32_t seed = 1;
@@ -87,7 +87,7 @@ static void *filled(struct backend *backend, size_t bytes, struct error *err) {
     return values;
 }
 
-/* All operators on all backends; the scratch is one. */
+/* Binds all operators on all backends, which share one scratch buffer. */
 static int bind_all(struct bench *b, struct error *err) {
     struct backend_needs needs[OPS][KINDS] = {{{0}}};
     for (int t = 0; t < b->graph.tensor_count && t < TENSORS; t++) {

@@ -1,4 +1,4 @@
-/* Norms folded into weights, and their scale into gradients, by the kernels on the host. */
+/* Kernels, run on the host, that fold norms into weights and their scales into gradients. */
 #include "tests/support/unit.h"
 #include "trainer/backend/cuda/kernels/launch.h"
 #include "trainer/math/f16.h"
@@ -7,7 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* By hand: scales 2 / 2 and -3 / 0.5, into f32 without the padding, and where f16 lies. */
+/* Expected values by hand, for scales 2 / 2 and -3 / 0.5: into f32 without the padding, and in
+ * place in f16. */
 static void a_norms_scale_goes_into_a_gradient_in_either_type(void) {
     static const float gamma[2] = {2, -3}, variance[2] = {3.75F, 0};
     uint16_t padded[2 * 2 * 2], dense[2 * 2];
@@ -36,7 +37,7 @@ static void a_norms_scale_goes_into_a_gradient_in_either_type(void) {
     }
 }
 
-/* By hand: two outputs of two taps, one channel padded to two. */
+/* Expected values by hand: two outputs of two taps, one channel padded to two. */
 static void a_norm_is_folded_into_weights_and_a_bias(void) {
     static const float w[2 * 2] = {1, -2, 3, 0.5F}, bias[2] = {7, 8};
     static const float gamma[2] = {2, -3}, variance[2] = {3.75F, 0}, mean[2] = {10, 1};
@@ -57,14 +58,15 @@ static void a_norm_is_folded_into_weights_and_a_bias(void) {
     CU_ASSERT_EQUAL(memcmp(packed_bias, bias, sizeof(packed_bias)), 0);
     args.gamma = gamma, args.beta = beta, args.mean = mean, args.variance = variance;
     CU_ASSERT_EQUAL(launch_fold(NULL, DTYPE_F32, &args, 1), cudaSuccess);
-    /* Scales 2 / 2 and -3 / 0.5. */
+    /* The scales are 2 / 2 and -3 / 0.5. */
     static const float folded[] = {1, 0, -2, 0, -18, 0, -3, 0}, left[] = {-9.5F, 6.25F};
     for (int i = 0; i < 8; i++)
         CU_ASSERT(packed[i] == folded[i]);
     CU_ASSERT_EQUAL(memcmp(packed_bias, left, sizeof(packed_bias)), 0);
 }
 
-/* Sizes that differ, one beyond what its blocks reach at once: each comes out as alone. */
+/* The folds differ in size, and one is larger than its blocks cover at once: each gives the same
+ * result as alone. */
 static void folds_of_one_launch_come_out_as_each_alone(void) {
     enum { FOLDS = LAUNCH_FOLDS_MAX, OUTPUTS = 3, WIDTH = 2, TAPS_MAX = 6000 };
     static float w[OUTPUTS * TAPS_MAX + FOLDS];
@@ -104,7 +106,7 @@ static void folds_of_one_launch_come_out_as_each_alone(void) {
     CU_ASSERT_NOT_EQUAL(launch_fold(NULL, DTYPE_F32, folds, 0), cudaSuccess);
 }
 
-/* A channel that was always the same has no variance, and a norm of d2 no epsilon to speak of. */
+/* A constant channel has no variance, and the epsilon of a detectron2 norm is negligible. */
 static void a_norm_without_variance_folds_into_numbers_that_f16_has(void) {
     static const float w[4] = {1, -2, 1e-6F, 0}, gamma[4] = {1, 1, 1, 1};
     static const float variance[4] = {0, 0, 0, 0}, mean[4] = {1, -1, 1e-6F, NAN}, beta[4] = {0};

@@ -1,6 +1,6 @@
-/* Operators of which some leading rows count, on the emulated device: the kernel that chooses a
- * body of a switch node, and what the bodies do (ops/rows.h). How the node stands in a recording
- * takes a device. */
+/* Operators of which only some leading rows count, on the emulated device: the kernel that chooses
+ * the body of a switch node, and what the bodies do (ops/rows.h). Only a real device can show how
+ * the node works in a recording. */
 #include "tests/cuda/emulated.h"
 #include "tests/ops/rows.h"
 #include "tests/support/unit.h"

@@ -1,4 +1,4 @@
-/* For fuzz targets: an invariant that holds in every build, also where assert is compiled out. */
+/* CHECK asserts an invariant in fuzz targets in every build, even where assert is compiled out. */
 #ifndef TESTS_FUZZ_CHECK_H
 #define TESTS_FUZZ_CHECK_H
 
@@ -21,7 +21,7 @@ static inline void check_drop_line(void *context, const char *line, size_t size)
     (void)size;
 }
 
-/* What is said for people goes nowhere: a fuzzer would fill a disk with it. */
+/* Discards the log: a fuzzer would fill a disk with it. */
 static inline void check_without_log(void) {
     (void)log_set_sink((struct log_sink){.put = check_drop_line});
 }

@@ -1,5 +1,5 @@
-/* What a supervisor answers to mpirun's agent, in bytes as they come: the agent leaves with the
- * code that it is told, or with an error. */
+/* A supervisor's answers to mpirun's agent, as raw bytes or framed JSON: the agent exits with the
+ * code that it receives, or with an error. */
 #include "common/buf.h"
 #include "common/json/json.h"
 #include "entrypoint/mpi/agent.h"
@@ -21,7 +21,7 @@ static void remove_place(void) {
     (void)unlink(place.sun_path);
 }
 
-/* Once. */
+/* Opens the listener at the first call. */
 static void open_place(void) {
     if (listener >= 0)
         return;
@@ -47,7 +47,7 @@ static void *answer(void *context) {
     return NULL;
 }
 
-/* A first byte 'j': the rest is JSON that is put into a frame; else it is what comes. */
+/* If the first byte is 'j', the rest is JSON to put into a frame; otherwise DATA is the answer. */
 static void make_answer(const uint8_t *data, size_t size, struct buf *ret) {
     json_t *message = NULL;
     if (data[0] != 'j') {

@@ -1,7 +1,7 @@
-/* What three workers say to one of two servers that do not wait for all of them: pieces of a byte
- * that names the worker, two with a length, and so many bytes of what it sends. Then all of them
- * are silent, on a held clock, and workers with a number from 128 on have closed their connections.
- * The server ends, changes nothing but its own share, and fails only where rank 0 is lost. */
+/* Messages of three workers to one of two asynchronous servers. The input is a list of pieces: a
+ * byte that names the worker, two with a length, and that many bytes to send. A first byte of 128
+ * or more also closes that worker's connection. Then all are silent, on a held clock. The server
+ * ends, changes nothing but its own share, and fails only if rank 0 is lost. */
 #include "tests/fuzz/check.h"
 #include "tests/support/held_clock.h"
 #include "trainer/comm/comm_driver.h"
@@ -14,10 +14,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Replies to all that fits into an input fit into a socket: nobody reads them. */
+/* A socket holds the replies to a whole input: nobody reads them. */
 enum { WORKERS = 3, RANKS = WORKERS + 2, COUNT = 48, HEAD = 3, INPUT_MAX = 4096 };
 
-/* A communicator that has connections alone. */
+/* A communicator with nothing but connections. */
 struct wired {
     struct comm base;
     int fd[WORKERS];

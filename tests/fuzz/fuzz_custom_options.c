@@ -1,5 +1,5 @@
-/* Options for mpirun as users write them: what is taken never steers a daemon, and what is refused
- * says why. */
+/* Options for mpirun as users write them: no accepted option controls a daemon, and every refusal
+ * names the setting. */
 #include "entrypoint/mpi/custom_options.h"
 #include "tests/fuzz/check.h"
 

@@ -1,5 +1,5 @@
-/* A program's file: its processor, its loader and the libraries that it needs are read. Whatever is
- * in it, names end, and the loader's can stand in a line of text. */
+/* Reads a program's file: its processor, its loader and the libraries that it needs. Whatever the
+ * file contains, names are terminated, and the loader's fits into a line of text. */
 #include "common/binary/elf_program.h"
 #include "common/cleanup.h"
 #include "entrypoint/job/needed_libraries.h"

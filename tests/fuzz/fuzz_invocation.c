@@ -1,6 +1,6 @@
 /* Requests for predictions: the first line is a Content-Type, the second an Accept, the rest the
- * body. Whatever they are, reading ends, pictures are handed over in order, and an error says
- * something. */
+ * body. Whatever they contain, reading ends, pictures are passed on in order, and every error has a
+ * message. */
 #include "tests/fuzz/check.h"
 #include "trainer/app/serve/request/request_form.h"
 

@@ -1,6 +1,6 @@
-/* What a peer with the key says to a link about itself: acknowledgements, true and false. The first
- * byte is how many messages the link has sent before. It stands or has ended, and says no more than
- * it was given. */
+/* Messages that a peer with the key sends about the link itself: true and false acknowledgements.
+ * The first byte is the number of messages that the link has sent before. The link stays up or
+ * closes, and delivers no more messages than were sent. */
 #include "common/json/json.h"
 #include "entrypoint/wire/tls.h"
 #include "tests/fuzz/check.h"
@@ -16,7 +16,7 @@ enum { MESSAGES_MAX = 64, TURNS = 8 };
 static struct loop loop;
 static struct link *ours;
 static struct link *theirs;
-static size_t heard; /* by our link's owner, or by the peer */
+static size_t heard; /* by our link's owner and by the peer */
 static size_t opened_count;
 
 static void opened(void *context) {

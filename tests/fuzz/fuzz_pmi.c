@@ -1,5 +1,5 @@
-/* What a program says by PMI-1, a line each. An empty line passes the barrier. Every answer is
- * whole lines, and a rank in a barrier gets none. */
+/* A program's PMI-1 requests, one per line. An empty line passes the barrier. Every answer is a
+ * whole line, and a rank at a barrier gets none. */
 #include "entrypoint/direct/pmi.h"
 #include "tests/fuzz/check.h"
 

@@ -1,5 +1,5 @@
-/* What the event log takes from elsewhere: names of hosts, errors, ranks' words. Whatever they are,
- * a record is one line of JSON that says them again. */
+/* What the event log takes from elsewhere: names of hosts, errors, messages of ranks. Whatever they
+ * contain, a record is one line of JSON that gives them back unchanged. */
 #include "common/json/json.h"
 #include "entrypoint/outcome/record.h"
 #include "tests/fuzz/check.h"

@@ -1,6 +1,6 @@
-/* What a supervisor says to the shim of a rank, a JSON message a line; with `start` comes what the
- * program is started with, of which there is none here. The shim answers that with a report, once,
- * and nothing that it hears starts anything. */
+/* Messages from a supervisor to the shim of a rank, one JSON message per line. A `start` comes with
+ * a launch spec whose program does not exist. The shim answers it with one report, and no message
+ * starts anything. */
 #include "common/clock.h"
 #include "common/json/json.h"
 #include "entrypoint/host/ranks/launch_spec.h"
@@ -18,7 +18,7 @@ enum { MESSAGES_MAX = 32 };
 static struct shim shim;
 static int far_end;
 static int spec = -1;
-static int here = -1; /* the folder of this process: a start may lead to another one */
+static int here = -1; /* this process's folder, which a start may change */
 
 static void open_once(void) {
     static char path[] = "PATH=/usr/bin:/bin", program[] = "/no/such/program";
@@ -65,7 +65,7 @@ static void turn(void) {
     loop_cancel(&shim.loop, &end);
 }
 
-/* Whole, as it stands in the input: the link is what looks at it first. */
+/* Sends the message exactly as it is in the input: the link is the first to check it. */
 static void say(const json_t *message) {
     if (frames_heard("shim", message))
         (void)link_send_fds(far_end, message, &spec, 1, NULL);

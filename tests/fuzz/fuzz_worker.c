@@ -1,8 +1,8 @@
-/* What the master says to a worker: the first byte is where that stands ('o' its link has just
- * opened, 'j' it has joined, 'b' the job has begun, 'w' it waits for the next attempt; as capital
- * letters where a stop was asked for), then a list of messages, of which those of another version
- * come as such. Orders go on to its host (fuzz_executor.c). No word makes it a master, and a
- * verdict stands once it has come. */
+/* Messages from the master to a worker: the first byte is the worker's stage ('o' its link has just
+ * opened, 'j' it has joined, 'b' the job has begun, 'w' it waits for the next attempt; a capital
+ * letter if a stop was requested), the rest a list of messages; those of another version are
+ * delivered as such. Orders go on to its host (fuzz_executor.c). No message makes it a master, and
+ * a verdict does not change once it has come. */
 #include "common/json/json.h"
 #include "entrypoint/host/worker/worker_state.h"
 #include "tests/fuzz/check.h"
@@ -53,7 +53,7 @@ static void close_house(void) {
     job_done(&job);
 }
 
-/* Once: its folder lies in memory. */
+/* Works only at the first call; the folder is in memory. */
 static void open_house(void) {
     static char path[] = "PATH=/usr/bin:/bin", names[] = "RINGMASTER_HOSTS=a,b,c",
                 self[] = "RINGMASTER_HOST=b", base[] = "SAGEMAKER_BASE_DIR=/proc/nowhere",
@@ -82,11 +82,11 @@ static void open_house(void) {
     CHECK(boot_timer_open(&w.late, &s->loop, never, NULL, NULL) == 0);
     w.deadline = w.announce = w.lease = (struct timer){.fire = never};
     w.search = (struct find_master){.services = &s->services,
-                                    .turn = {.fire = never}}; /* which has brought the link */
+                                    .turn = {.fire = never}}; /* this search has found the link */
     (void)atexit(close_house);
 }
 
-/* As in a life of its own, so far as AT says. */
+/* Resets the worker for the next input, at the stage AT. */
 static void begin_anew(char at) {
     char stage = (char)tolower((unsigned char)at);
     role_state_close(&role_state);
@@ -106,7 +106,7 @@ static void begin_anew(char at) {
     w.link = frames_link(&w.s.loop, &worker_link_events, &w, &far_end);
 }
 
-/* What was begun is another test's; children end by themselves. */
+/* Drops what was begun, which other tests cover; children end by themselves. */
 static void let_go(void) {
     loop_cancel(&w.s.loop, &w.deadline);
     loop_cancel(&w.s.loop, &w.announce);
@@ -124,7 +124,7 @@ static void let_go(void) {
         ;
 }
 
-/* Over the connection that a silent link was dialled anew by. */
+/* Delivers MESSAGE over the new connection by which a silent link was redialled. */
 static void hear_resumed(const json_t *message) {
     static const struct link_events deaf = {0};
     int other_end;
@@ -160,7 +160,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     check_without_log();
     open_house();
     begin_anew((char)data[0]);
-    /* Nothing comes over a link that has ended. */
+    /* A closed link delivers nothing. */
     for (size_t i = 0; w.link != NULL && i < json_array_size(said) && i < MESSAGES_MAX; i++)
         if (json_is_object(json_array_get(said, i)))
             hear(json_array_get(said, i));

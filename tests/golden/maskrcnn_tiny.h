@@ -1,6 +1,6 @@
-/* The small Mask R-CNN of maskrcnn_torch.py as we have it: its pictures, objects and masks, its
- * weights, a training step and an evaluation over one store. The canvas is torchvision's padding.
- */
+/* Our version of the small Mask R-CNN of maskrcnn_torch.py: its pictures, objects and masks, its
+ * weights, a training step and an evaluation over one store. The canvas has the size that
+ * torchvision pads to. */
 #ifndef TESTS_GOLDEN_MASKRCNN_TINY_H
 #define TESTS_GOLDEN_MASKRCNN_TINY_H
 
@@ -23,16 +23,16 @@ enum {
     SAMPLE = 40
 };
 
-/* As in the script: x1, y1, x2, y2 of the stored picture, and label. */
+/* As in the script: x1, y1, x2, y2 in the stored picture, and the label. */
 static const int objects[PICTURES][OBJECTS][5] = {
     {{6, 9, 38, 52, 1}, {40, 20, 90, 66, 2}, {50, 4, 61, 17, 3}},
     {{10, 30, 60, 90, 3}, {22, 5, 44, 25, 1}}};
 static const int sizes[PICTURES][IMAGE_SIZE_FIELDS] = {{72, 96, 36, 48, 0, 1},
                                                        {96, 72, 48, 36, 0, 1}};
 
-/* Norms as they were given, or by the step's own statistics. */
+/* Norms with the statistics that they were given, or with the step's own. */
 struct norms {
-    const char *file; /* of golden values */
+    const char *file; /* with golden values */
     bool frozen;
     int trained; /* parameters that have a gradient */
 };
@@ -77,7 +77,7 @@ static inline void fill_picture(struct run *r, int n) {
         }
 }
 
-/* An ellipse in the object's box. */
+/* Draws an ellipse into the object's box. */
 static inline void fill_mask(struct tiny_batch *b, int32_t at[MASK_FIELDS], const int o[5],
                              int32_t *used) {
     at[MASK_OFFSET] = *used;

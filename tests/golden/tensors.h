@@ -1,8 +1,7 @@
-/* Inputs of a stage that stand in a file of golden values, or are hashes of name and place; and
- * checks of what it makes. A line `d` of the file is a tensor: how many values it has, its norm,
- * the error of torch's f32 in units of that norm, and its products with vectors of +-1 (hashed.py);
- * or one number and that error. What is allowed is the larger of FLOOR and three times that error.
- */
+/* Inputs of a stage, read from a file of golden values or hashed from name and index, and checks of
+ * its outputs. A line `d` of the file describes a tensor: how many values it has, its norm, the
+ * error of torch's f32 in units of that norm, and its products with vectors of +-1 (hashed.py); or
+ * it is one number and that error. The larger of FLOOR and three times that error is allowed. */
 #ifndef TESTS_GOLDEN_TENSORS_H
 #define TESTS_GOLDEN_TENSORS_H
 
@@ -23,7 +22,7 @@ static inline void *given(struct op_graph *g, int inputs[OP_INPUTS_MAX], int slo
     return op_graph_values(g, inputs[slot]);
 }
 
-/* A list of the file as an input. */
+/* Makes an input from a list in the file. */
 static inline void *read_input(struct buf *text, struct op_graph *g, int inputs[OP_INPUTS_MAX],
                                int slot, enum dtype dtype, struct shape shape, const char *name) {
     struct values values = values_read(text, name);
@@ -54,7 +53,7 @@ static inline void judge(const char *name, double error, double theirs, double f
     CU_ASSERT(error <= bound);
 }
 
-/* A whole tensor of the file: its norm and its products with vectors of +-1. */
+/* Checks a whole tensor against the file: its norm and its products with vectors of +-1. */
 static inline void check_tensor(struct buf *text, const char *name, const float *values,
                                 double floor) {
     struct values wanted = values_read(text, name);
@@ -70,7 +69,7 @@ static inline void check_tensor(struct buf *text, const char *name, const float 
     double norm = wanted.at[1], worst = fabs(sqrt(squares) - norm);
     for (int k = 0; k < PROJECTIONS; k++) {
         double apart = fabs(products[k] - wanted.at[3 + k]);
-        worst = apart <= worst ? worst : apart; /* NaN is worst */
+        worst = apart <= worst ? worst : apart; /* NaN counts as the worst */
     }
     judge(name, worst / norm, wanted.at[2], floor);
     free(wanted.at);

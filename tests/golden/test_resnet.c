@@ -1,10 +1,10 @@
-/* ResNets against torch in f64: logits, loss, every gradient, running statistics, and where ten
- * steps lead, or one. The values are in tests/golden/resnet and come from resnet_torch.py, which
- * says how weights and pictures are made and why no ReLU of these cases stands near 0.
+/* ResNets against torch in f64: logits, loss, every gradient, running statistics, and the weights
+ * after ten steps, or one. The values are in tests/golden/resnet and come from resnet_torch.py,
+ * which says how weights and pictures are made and why no ReLU's input is near 0 in these cases.
  *
- * An error is told in units of the tensor's norm. Where a gradient is 0 in truth, as before another
- * norm, that norm is f64's own rounding and torch's f32 is 1e9 of it away: three times that is an
- * absolute bound, and resnet_torch.py sees to it that it is below 1e-3 of the layer's gradient. */
+ * Errors are in units of the tensor's norm. Where a gradient is really 0, as before another norm,
+ * its norm is f64's rounding error, and torch's f32 is off by 1e9 such units: three times that is
+ * an absolute bound, which resnet_torch.py keeps below 1e-3 of the layer's gradient. */
 #include "tests/golden/golden.h"
 #include "trainer/app/step/stepper.h"
 #include "trainer/backend/ref/ref.h"
@@ -37,7 +37,7 @@ struct run {
     float *first; /* owned: the parameters before the first step */
 };
 
-/* What a tensor starts from: uniform between two bounds. */
+/* The initial values of a tensor: uniform between two bounds. */
 struct start {
     double low, high;
     bool signs; /* one in four is negative, the same ones everywhere */
@@ -151,7 +151,7 @@ static void close_run(struct run *r) {
     buf_done(&r->file.text);
 }
 
-/* All parameters in ARENA, or all running statistics. */
+/* Checks all parameters in ARENA, or all running statistics. */
 static void check_all(struct run *r, const char *kind, enum store_arena arena, const float *less,
                       double floor) {
     struct store *store = &r->net.store;
@@ -187,8 +187,8 @@ static void check_first_step(struct run *r) {
     check_all(r, "state", STORE_STATE, NULL, GOLDEN_FORWARD);
 }
 
-/* How many of the steps are made: under a sanitizer, which takes minutes for ten, as many as touch
- * all there is to touch. */
+/* Returns the number of steps to make: under a sanitizer, which takes minutes for ten, only as many
+ * as it takes to touch everything. */
 static int steps_of(const struct golden *g) {
 #if defined(__SANITIZE_ADDRESS__)
     if (g->steps > 2 && getenv("RINGMASTER_LONG") == NULL)
@@ -213,8 +213,8 @@ static void check_model(const char *model, struct backend *backend, enum fusion 
         losses[step] = (float)outcome.loss;
     }
     golden_first(&r.file, "loss", losses, steps, r.golden.steps, GOLDEN_FORWARD);
-    /* Gradients of all parameters, statistics, and three lists; their moves and the last
-     * statistics. */
+    /* First gradients of all parameters, statistics and three lists; then the parameters' changes
+     * and the last statistics. */
     CU_ASSERT_EQUAL(r.file.checked, (size_t)r.net.store.slot_count + 3);
     if (steps == r.golden.steps && steps > 1) {
         check_all(&r, "moved", STORE_PARAMETERS, r.first, GOLDEN_GRADIENT);
@@ -253,7 +253,7 @@ static void resnext50_of_the_reference_is_torchs(void) {
 #ifdef RINGMASTER_HAVE_CPU
 static struct backend *fast(void) {
     struct backend *backend = NULL;
-    /* Bounds are a few times torch's own errors, of which Winograd's products have ten times. */
+    /* Bounds are a few times torch's own errors, and Winograd's products have ten times those. */
     struct cpu_options options = {.threads = 2, .convs = CPU_CONVS_DIRECT};
     CU_ASSERT_EQUAL_FATAL(cpu_open(&backend, &options, NULL), 0);
     return backend;

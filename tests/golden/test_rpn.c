@@ -1,6 +1,6 @@
-/* What lies around a region proposal network against torchvision, stage by stage, on every backend
- * of this build: values, and how inputs are made, come from maskrcnn_rpn.py. What is chosen has to
- * be the same; boxes may be a last bit apart, as exp is. */
+/* The operators around a region proposal network against torchvision, stage by stage, on every
+ * backend of this build: values, and how inputs are made, come from maskrcnn_rpn.py. Selections
+ * have to be the same; boxes may differ in the last bit, as exp does. */
 #include "tests/golden/hashed.h"
 #include "tests/golden/stage.h"
 #include "tests/golden/values.h"
@@ -16,7 +16,7 @@
 
 enum { PICTURES = 2, TRUTH_SLOTS = 8 };
 
-static struct buf text; /* of the file */
+static struct buf text; /* the file's contents */
 static const struct detect_attr attr = {
     .canvas_h = 128,
     .canvas_w = 160,
@@ -37,7 +37,7 @@ static const struct detect_attr attr = {
     .beta = 1 / 9.0F,
 };
 
-/* The values of the stage before, which the row's `make` takes. */
+/* The values of the previous stage, which the row's `make` uses. */
 static const void *given[OP_INPUTS_MAX];
 
 static struct values of_picture(const char *name, int picture) {
@@ -98,7 +98,7 @@ static void picture_deltas(int picture, int count, float *deltas) {
                         : hashed_uniform(hash_in("deltas", picture), number, (size_t)i, -0.2, 0.2);
 }
 
-/* Of all pictures, one tensor a level with COLUMNS numbers a pixel. */
+/* Makes one tensor per level with all pictures and COLUMNS numbers per pixel. */
 static void make_levels(struct op_graph *g, int *inputs, int columns) {
     const struct anchor_grid grid = detect_grid(&attr);
     int width = columns / ANCHOR_SHAPES;
@@ -128,7 +128,7 @@ static int make_sizes(struct op_graph *g) {
     return tensor;
 }
 
-/* An input that is what an earlier stage has made. */
+/* Makes an input from the output of an earlier stage. */
 static int make_given(struct op_graph *g, enum dtype dtype, struct shape shape, int slot) {
     int tensor = op_graph_input(g, dtype, shape, FILL_GIVEN);
     memcpy(op_graph_values(g, tensor), given[slot], tensor_bytes(&g->graph.tensors[tensor]));
@@ -197,7 +197,7 @@ static void make_loss(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
 
 /* --- stages ----------------------------------------------------------------------------------- */
 
-/* Runs KIND, and its gradients, on BACKEND. Done with op_graph_done. */
+/* Runs KIND, and its gradients, on BACKEND; release it with op_graph_done. */
 static void run_stage(struct stage *stage, struct backend *backend, enum op_kind kind,
                       const struct detect_attr *detect,
                       void (*make)(struct op_graph *g, int inputs[OP_INPUTS_MAX])) {
@@ -243,7 +243,7 @@ static void check_proposals(const struct stage *stage) {
         CU_ASSERT_EQUAL_FATAL((size_t)count[n], scores.count);
         for (size_t i = 0; i < scores.count; i++)
             CU_ASSERT(close_to((double)score[first + i], scores.at[i], 1e-7));
-        for (size_t i = 0; i < boxes.count; i++) /* last bits of 160 */
+        for (size_t i = 0; i < boxes.count; i++) /* the last bits of 160 */
             CU_ASSERT(close_to((double)box[first * 4 + i], boxes.at[i], 4e-5));
         free(boxes.at);
         free(scores.at);
@@ -273,7 +273,7 @@ static void check_sampled(const struct stage *stage) {
     }
 }
 
-/* With room for all anchors: every one has the label of torchvision's matcher, and the object. */
+/* With room for all anchors, each one has the label and the object of torchvision's matcher. */
 static void check_matches(const struct stage *stage) {
     const struct anchor_grid grid = detect_grid(&attr);
     struct values positive = values_read(&text, "positive"),
@@ -302,7 +302,7 @@ static void check_matches(const struct stage *stage) {
     free(truth.at);
 }
 
-/* Of a picture's sampled anchors; all others have none. */
+/* Checks the gradients of every picture's sampled anchors; all other anchors have none. */
 static void check_gradients(const struct stage *stage, const int32_t *index) {
     const struct anchor_grid grid = detect_grid(&attr);
     double found = 0, expected = 0;
@@ -389,7 +389,7 @@ static void anchors_are_torchvisions(void) {
     CU_ASSERT_EQUAL_FATAL(anchors.count, 100);
     for (int i = 0; i < 60; i++)
         CU_ASSERT_EQUAL(grid.level[i / 12].cell[i % 12 / 4][i % 4], (float)cells.at[i]);
-    for (int i = 0; i < 25; i++) { /* of each level the first four and the last */
+    for (int i = 0; i < 25; i++) { /* the first four and the last of each level */
         const struct anchor_level *level = &grid.level[i / 5];
         float box[4];
         anchor_box_at(level, i % 5 < 4 ? i % 5 : anchor_level_count(level) - 1, box);
@@ -410,7 +410,7 @@ static void overlaps_and_codes_are_torchvisions(void) {
     float box[12][4], code[4], back[4];
     CU_ASSERT_EQUAL_FATAL(boxes.count, 48);
     narrow(&boxes, box);
-    for (size_t i = 0; i < iou.count; i++) /* to the bit */
+    for (size_t i = 0; i < iou.count; i++) /* equal to the bit */
         CU_ASSERT_EQUAL(box_iou(box[i / 12], box[i % 12], 0), (float)iou.at[i]);
     for (int tens = 0; tens < 2; tens++) {
         const float weights[] = {tens ? 10 : 1, tens ? 10 : 1, tens ? 5 : 1, tens ? 5 : 1};

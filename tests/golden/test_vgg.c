@@ -1,7 +1,7 @@
-/* VGG-16 against torch in f64: logits, loss and every gradient of a narrow one, names and shapes of
- * the whole one. The values come from vgg_torch.py, which says how weights and pictures are made.
- * An error is told in units of the tensor's norm; three times torch's own in f32 is allowed, or the
- * floor. */
+/* VGG-16 against torch in f64: logits, loss and every gradient of a narrow model, names and shapes
+ * of the full one. The values come from vgg_torch.py, which says how weights and pictures are made.
+ * Errors are in units of the tensor's norm; the larger of the floor and three times torch's own
+ * error in f32 is allowed. */
 #include "tests/golden/golden_classifier.h"
 #include "trainer/backend/ref/ref.h"
 #include "trainer/graph/backend.h"
@@ -84,7 +84,7 @@ static void the_cpu_is_torchs(void) {
 }
 #endif
 
-/* The axes as a file of torchvision's has them. */
+/* Checks that the axes are those of a torchvision file. */
 static void check_shape(struct golden_classifier *g, const struct tensor *t) {
     const int64_t *dim = t->shape.dim;
     int64_t wanted[4] = {dim[0], dim[1], 0, 0};

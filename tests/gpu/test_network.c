@@ -1,11 +1,11 @@
-/* Whole networks on the device: against the reference, every fusion level against none, ten steps.
- * Bounds in f16 and bf16 are twice what the reference itself shows when it rounds to these types.
- */
+/* Whole networks on the device: compared with the reference, every fusion level with no fusion, and
+ * over ten steps. Bounds in f16 and bf16 are twice the reference's own error when it rounds to
+ * these types. */
 #include "tests/gpu/gpu.h"
 #include "tests/ops/network.h"
 #include "tests/support/unit.h"
 
-/* As in training: gradients this much larger keep clear of f16's smallest numbers. */
+/* As in training: scaled by this, gradients stay clear of f16's smallest numbers. */
 static const double LOSS_SCALE = 1024;
 
 static struct backend *exact(void) {

@@ -1,5 +1,5 @@
-/* The device's step: recorded or not, run after run, against the host's, and with a loss scale that
- * overflows. */
+/* The device's step: recorded or not, in repeated runs, compared with the host's, and with a loss
+ * scale that overflows. */
 #include "tests/cuda/training.h"
 #include "tests/gpu/gpu.h"
 #include "tests/support/unit.h"
@@ -28,7 +28,8 @@ static struct cuda_options options(enum dtype dtype) {
     return o;
 }
 
-/* A training on a device of its own. RECORDED false: the device says that it cannot record. */
+/* Runs a training on a device of its own. If RECORDED is false, the device has no support for
+ * recording. */
 static void run(const struct training *t, bool recorded, struct training_outcome *ret) {
     struct backend *backend = gpu_open(options(t->dtype));
     struct backend_table table = *backend->table;
@@ -113,7 +114,7 @@ static void the_devices_steps_are_the_hosts(void) {
     }
 }
 
-/* What a step leaves on the device, and the sum of squares of the weights. */
+/* The device's control block after each step, and the sum of squares of the weights. */
 struct watch {
     struct backend *backend;
     struct control control[TRAINING_STEPS_MAX];
@@ -133,7 +134,7 @@ static void look(void *user, struct network *net, int step) {
         w->squares[step] += pow((double)((const float *)values)[i], 2);
 }
 
-/* At 2^28 the gradients of the logits pass f16's largest number: steps are skipped, each halving
+/* At 2^28 the gradients of the logits exceed f16's largest number: steps are skipped, each halving
  * the scale, until they fit; then training goes on. */
 static void an_overflow_skips_the_step_and_halves_the_scale(void) {
     if (!gpu_here())

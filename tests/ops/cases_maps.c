@@ -1,5 +1,5 @@
-/* Rows of convolutions in groups and with windows of two sides, of means over windows, and of maps
- * side by side. */
+/* Rows for grouped convolutions and for those with windows that are not square, for average
+ * pooling, and for concatenated maps. */
 #include "tests/ops/case_row.h"
 #include "tests/ops/harness.h"
 
@@ -7,7 +7,7 @@
 #define SIDES(h, w, s, ph, pw)                                                                     \
     .attr = {.window = {.kernel = h, .stride = s, .pad = ph, .across = {w, pw}}}
 
-/* Maps of `outputs` channels and fewer beside x, as many as `attr.layer` says. */
+/* Makes `attr.layer` maps: x, then maps with `outputs` channels, half as many, and so on. */
 static void make_maps(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
     const struct op_case *row = g->row;
     struct shape x = row->x;
@@ -23,7 +23,7 @@ static void affine_inputs(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
         op_graph_input(g, dtype_wide(g->graph.dtype), op_case_weights(g->row), FILL_WEIGHT);
 }
 
-/* A convolution with a bias and a sum. */
+/* Makes a convolution with a bias and an addend. */
 static void make_biased_sum(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
     affine_inputs(g, inputs);
     inputs[AFFINE_BIAS] =
@@ -31,7 +31,7 @@ static void make_biased_sum(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
     inputs[AFFINE_SIDE] = op_graph_input(g, g->graph.dtype, op_case_output(g->row), FILL_NORMAL);
 }
 
-/* A convolution with a frozen norm. */
+/* Makes a convolution with a frozen norm. */
 static void make_normed(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
     static const enum fill fills[] = {FILL_GAMMA, FILL_NORMAL, FILL_NORMAL, FILL_POSITIVE};
     affine_inputs(g, inputs);

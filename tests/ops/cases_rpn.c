@@ -1,6 +1,6 @@
-/* Rows of the operators around a region proposal network (graph/op_rpn.h), with values that look
- * like a network's and with those that no network should give. What they choose is the same on
- * every backend to the last bit. */
+/* Rows for the operators around a region proposal network (graph/op_rpn.h), with values like a
+ * network's and with values that no network should give. Their selections are identical on every
+ * backend. */
 #include "tests/ops/cases.h"
 #include "tests/ops/harness.h"
 #include "trainer/graph/detect_grid.h"
@@ -12,7 +12,7 @@
 
 enum { PICTURES = 3 };
 
-/* What a row's values are like; its number stands in `outputs`. */
+/* What a row's values are like; `outputs` holds its number. */
 enum manner {
     PLAIN,
     TIES,       /* few different values */
@@ -25,7 +25,7 @@ enum manner {
     .f32_tolerance = 1e-30, .bf16_tolerance = 1e-30, .f16_tolerance = 1e-30,                       \
     .why = "bits decide what is chosen"
 
-/* The pyramid of a canvas of 64 x 96: 1536 anchors. P6 has steps of 64 and 48. */
+/* A pyramid: on a canvas of 64 x 96 it has 1536 anchors, and P6 has strides of 64 and 48. */
 #define PYRAMID(count, h, w, h6, w6)                                                               \
     .levels = count, .canvas_h = h, .canvas_w = w, .stride_h = {4, 8, 16, 32, h6},                 \
     .stride_w = {4, 8, 16, 32, w6},                                                                \
@@ -40,7 +40,7 @@ enum manner {
     .attr = {.gradient_scale = 1, .detect = {PYRAMID(5, 32, 32, 32, 32), RULES, __VA_ARGS__}}
 #define TWO_LEVELS(...)                                                                            \
     .attr = {.gradient_scale = 1, .detect = {PYRAMID(2, 64, 96, 64, 48), RULES, __VA_ARGS__}}
-/* Without the rules of torchvision, but for its thresholds. */
+/* Without torchvision's rules, except for its thresholds. */
 #define PRESET(...)                                                                                \
     .attr = {.gradient_scale = 1,                                                                  \
              .detect = {PYRAMID(5, 64, 96, 64, 48), .foreground_iou = 0.7F,                        \
@@ -71,7 +71,7 @@ static double score_value(enum manner manner, struct random *random) {
     return manner == EQUAL ? 0.25 : value;
 }
 
-/* One tensor a level, of COLUMNS numbers a pixel, in the wide type. */
+/* Makes one tensor per level with COLUMNS numbers per pixel, in the wide type. */
 static void make_levels(struct op_graph *g, int inputs[OP_INPUTS_MAX], int slot, int columns,
                         struct random *random) {
     const struct anchor_grid grid = detect_grid(&g->row->attr.detect);
@@ -114,7 +114,7 @@ static void make_top_k(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
     make_levels(g, inputs, RPN_TOP_K_LOGITS, ANCHOR_SHAPES, &random);
 }
 
-/* All pictures but the second are none. */
+/* Marks all pictures but the second as absent. */
 static void take_pictures_away(struct op_graph *g, int sizes) {
     int32_t *size = g->value[sizes];
     for (int n = 0; n < PICTURES; n++)
@@ -144,7 +144,7 @@ static void make_boxes(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
 
 /* --- suppression, proposals ------------------------------------------------------------------- */
 
-/* About a few places, so that many overlap; some are the same, empty or turned inside out. */
+/* Makes a box near one of a few places, so that many overlap; some are empty or inverted. */
 static void random_box(struct random *random, float box[4]) {
     double x = random_below(random, 4) * 25 + random_normal(random) * 3;
     double y = random_below(random, 3) * 25 + random_normal(random) * 3;
@@ -185,9 +185,9 @@ static void make_proposals(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
 
 /* --- targets ---------------------------------------------------------------------------------- */
 
-/* The first is an anchor's own place, the second its twin, the third as far from several anchors;
- * then a point, two that reach beyond the canvas, one outside and a small one, and two that overlap
- * an anchor between them alike; the rest lies about. */
+/* The first object is an anchor's own box, the second its twin, the third is equally far from
+ * several anchors; then a point, two that reach beyond the canvas, one outside and a small one, and
+ * two that overlap an anchor between them equally; the rest are random. */
 static void put_objects(float (*box)[4], int count, struct random *random) {
     static const float given[][4] = {{16, 16, 48, 48},     {16, 16, 48, 48},   {40, 24, 72, 56},
                                      {50, 10, 50, 10},     {-30, 40, 20, 400}, {-9, -9, 200, 100},
@@ -201,7 +201,8 @@ static void put_objects(float (*box)[4], int count, struct random *random) {
     }
 }
 
-/* Pictures with all slots full, with one object, and none; counts beyond the slots are cut off. */
+/* Makes pictures with all slots full, with one object, and with none; counts beyond the slots are
+ * cut off. */
 static void make_targets(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
     struct random random = random_stream(3, 0, 5);
     int slots = g->row->attr.detect.objects;
@@ -222,7 +223,7 @@ static void make_targets(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
     count[0] = slots + 5;
     count[1] = 1;
     count[2] = -1;
-    if (manner_of(g) == EMPTY) { /* the pictures that are none have objects */
+    if (manner_of(g) == EMPTY) { /* absent pictures have objects, too */
         take_pictures_away(g, inputs[RPN_TARGETS_IMAGE_SIZE]);
         for (int n = 0; n < PICTURES; n++)
             count[n] = slots;
@@ -231,8 +232,8 @@ static void make_targets(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
 
 /* --- loss ------------------------------------------------------------------------------------- */
 
-/* Samples walk through all levels, each anchor once; the last picture has empty slots, EMPTY
- * nothing but those. */
+/* Samples walk through all levels, each anchor once; the last picture has empty slots, and with
+ * EMPTY all slots are empty. */
 static void make_loss(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
     const struct detect_attr *attr = &g->row->attr.detect;
     const struct anchor_grid grid = detect_grid(attr);
@@ -260,7 +261,8 @@ static void make_loss(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
     }
 }
 
-/* Of a level: samples as for the loss, with several anchors of one pixel and neighbours. */
+/* Makes one level's inputs: samples as for the loss, several of them anchors of one pixel or of
+ * neighbours. */
 static void make_head(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
     enum { IN = 5, OUT = 7 };
     const struct anchor_grid grid = detect_grid(&g->row->attr.detect);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How many terms the longest sum of the operator has. */
+/* Returns how many terms the longest sum of the operator has. */
 static double reduction_length(const struct graph *graph, const struct op *op) {
     const struct shape *in = &graph->tensors[op->inputs[0]].shape;
     double count = (double)shape_count(in);
@@ -46,7 +46,7 @@ static double reduction_length(const struct graph *graph, const struct op *op) {
 }
 
 static double least_tolerance;
-static double (*own_bound)(enum op_kind kind); /* NULL: the rows' */
+static double (*own_bound)(enum op_kind kind); /* NULL: each row's own bound */
 
 static double rule(const struct op_graph *g, const struct op *op) {
     if (g->row->wide)
@@ -81,8 +81,8 @@ double parity_error(const struct tensor *tensor, const void *a, const void *ref)
     return worst == 0 ? 0 : worst / largest;
 }
 
-/* In bf16 and f16 the values under a fused pool are not rounded before they are compared, and
- * several that are one after rounding leave the choice open: there a few indices may differ. */
+/* In bf16 and f16 a fused pool compares values before they are rounded. Values that are equal after
+ * rounding leave the choice open, so a few indices may differ. */
 static void check_index(const struct op_graph *g, const struct op *op, const struct tensor *tensor,
                         const uint8_t *a, const uint8_t *ref, const char *what) {
     int64_t different = 0, count = tensor_count(tensor);
@@ -140,7 +140,7 @@ static void check_results(const struct op_graph *g, const struct op *op, void *c
             check_tensor(g, op, op->outputs[i], result, backend, how);
 }
 
-/* Results of their own for the backend under test. */
+/* Allocates separate results for the backend under test. */
 static void new_results(const struct op_graph *g, void **result) {
     for (int i = 0; i < g->graph.tensor_count; i++) {
         result[i] = calloc(1, tensor_bytes(&g->graph.tensors[i]));
@@ -153,8 +153,9 @@ static void fail_run(const struct op_graph *g, const char *backend, const struct
     CU_FAIL("a backend failed");
 }
 
-/* Operator NUMBER on the backend, apart and in place, against the reference's values. The running
- * statistics that both update are compared before the reference's replace the old ones. */
+/* Runs operator NUMBER on the backend, out of place and in place, and compares with the reference's
+ * values. The running statistics that both update are compared before the reference's replace the
+ * old ones. */
 static void compare_op(struct op_graph *g, struct backend *ref, struct backend *backend, int number,
                        void **result) {
     const struct op op = g->graph.ops[number];
@@ -193,7 +194,7 @@ static void compare_op(struct op_graph *g, struct backend *ref, struct backend *
     }
 }
 
-/* Whether BACKEND has KIND by its column of ops.def. */
+/* Returns whether BACKEND has KIND by its column of ops.def. */
 static bool is_in_column(const struct backend *backend, enum op_kind kind) {
     static const char *const of_cpu[OP_KINDS] = {
 #define OP(kind, label, in, out, shape, gradient, flops, places, ref, cpu, cuda) [OP_##kind] = #cpu,
@@ -202,7 +203,8 @@ static bool is_in_column(const struct backend *backend, enum op_kind kind) {
     return strcmp(backend->table->name, "cpu") != 0 || strcmp(of_cpu[kind], "none") != 0;
 }
 
-/* Of some fused convolutions, and of those in groups, it has only what its kernels can do. */
+/* A backend has some fused convolutions, and fused ones in groups, only as far as its kernels
+ * support them. */
 static void check_support(const struct backend *backend, const struct op *op, bool supported) {
     const enum op_kind kind = op->kind;
     bool in_column = is_in_column(backend, kind);

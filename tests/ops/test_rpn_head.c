@@ -1,6 +1,5 @@
-/* A region proposal network on two levels of a small pyramid, with weights that both share: its
- * backward pass for the sampled anchors alone (fuse/fuse_rpn.c) gives the gradients of the plain
- * one. */
+/* A region proposal network on two levels of a small pyramid, which share its weights: its backward
+ * pass for the sampled anchors alone (fuse/fuse_rpn.c) gives the gradients of the plain one. */
 #include "tests/support/unit.h"
 #include "trainer/backend/ref/ref.h"
 #include "trainer/graph/build/build.h"
@@ -113,7 +112,7 @@ static void feed(struct rpn *rpn) {
     write(rpn, "key", keys, sizeof(keys));
 }
 
-/* One step. */
+/* Runs one step. */
 static void run_network(struct rpn *rpn, struct backend *backend, enum dtype dtype,
                         enum fusion fusion) {
     const struct compile_options options = {.fusion = fusion};
@@ -188,7 +187,7 @@ static void check(struct backend *(*open_backend)(void), enum dtype dtype, doubl
     CU_ASSERT_EQUAL(program_read(&sparse.program, "losses", losses[1], sizeof(losses[1]), &err), 0);
     CU_ASSERT_EQUAL(program_read(&sparse.program, "proposals", proposals, sizeof(proposals), &err),
                     0);
-    /* In bf16 a convolution that takes its bias along rounds once less. */
+    /* In bf16 a convolution that adds its bias itself rounds once less. */
     const float apart = dtype == DTYPE_F32 ? 0 : (float)bound;
     for (int i = 0; i < RPN_LOSSES; i++)
         CU_ASSERT(losses[0][i] > 0 && fabsf(losses[0][i] - losses[1][i]) <= apart * losses[0][i]);
@@ -223,7 +222,7 @@ static void so_does_the_cpu(void) {
     check(open_cpu, DTYPE_F32, 1e-6);
 }
 
-/* There the plain pass rounds what it hands on from operator to operator. */
+/* In bf16 the plain pass rounds every result between operators. */
 static void and_in_bf16_but_for_rounding(void) {
     check(open_cpu, DTYPE_BF16, 2e-2);
 }

@@ -1,6 +1,6 @@
-/* Whether the operator tests can run on an H100, without one: for every convolution in their table,
- * plain ones in all types and fused ones in f16, cuDNN must have a plan of the kind that the
- * backend asks for there. It asks for none that fuses a convolution in groups. */
+/* Checks without an H100 that the operator tests can run on one: for every convolution in their
+ * table, plain ones in all types and fused ones in f16, cuDNN must have a plan of the kind that the
+ * backend asks for there. The backend asks for no plan that fuses a grouped convolution. */
 #include "tests/ops/harness.h"
 #include "tests/support/unit.h"
 #include "trainer/backend/cuda/dnn/conv_plan.h"
@@ -38,7 +38,7 @@ static bool has_plan(enum dnn_pattern pattern, const struct dnn_conv *conv,
     return has;
 }
 
-/* The convolutions of one row; returns how many. */
+/* Asks for plans for one row's convolutions; returns how many it asked for. */
 static int check_row(const struct op_case *row, const struct dnn_device *device,
                      const struct question *q, int *missing) {
     struct op_graph g;

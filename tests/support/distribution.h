@@ -12,13 +12,13 @@ static inline int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The share of numbers below X that are uniform in [LOW, HIGH]. */
+/* The share of numbers uniform in [LOW, HIGH] that are below X. */
 static inline double uniform_share(double x, double low, double high) {
     return (x - low) / (high - low);
 }
 
-/* Kolmogorov and Smirnov: the largest distance from the distribution; a right one exceeds
- * 1.95 / sqrt(n) once in a thousand. */
+/* Kolmogorov-Smirnov test: the largest distance from the distribution. Numbers of the right
+ * distribution exceed 1.95 / sqrt(n) once in a thousand times. */
 static inline void check_distribution(double *values, int count,
                                       double (*share)(double, double, double), double low,
                                       double high) {

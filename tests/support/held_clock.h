@@ -1,12 +1,12 @@
 /* Virtual time for unit tests of one process.
  *
- * While the clock is held, the clocks of common/clock.h stand still but for what a test lets pass.
- * An event loop, or poll(), that has nothing to read does not wait: time moves on to its deadline.
- * So a test of deadlines takes no time, and a slow machine changes nothing. Timers of the kernel
+ * While the clock is held, the clocks of common/clock.h stand still except for the time that a test
+ * lets pass. An event loop, or poll(), that has nothing to read does not wait: time moves on to its
+ * deadline. So a test of deadlines takes no time, and a slow machine changes nothing. Kernel timers
  * that are set meanwhile (os/boot_timer.h) follow the held clock.
  *
- * Other processes stay in real time: to this one they never answer in time, unless they have
- * answered before. So it can give up one that hangs, and must not wait for one that works.
+ * Other processes stay in real time: to this one they never answer in time, unless they already
+ * have. So this process can give up on one that hangs, but must not wait for one that works.
  *
  * For programs that are linked with with_held_clock() of tests/room.cmake. Not thread-safe. */
 #ifndef TESTS_SUPPORT_HELD_CLOCK_H
@@ -17,7 +17,7 @@
 /* Stops all clocks where they are. */
 void held_clock_begin(void);
 void held_clock_pass(int64_t nanoseconds);
-/* Time goes on as the machine has it. */
+/* Lets time go on with the machine's clocks. */
 void held_clock_end(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* Rows of f32 or bf16 for the tests of the CPU backend's loops: made from a seed, read and written
- * as float whatever they are, and a runner over every instruction set this machine has. */
+ * as float whatever their type, and a runner over every instruction set this machine has. */
 #ifndef TESTS_SUPPORT_LOOP_DATA_H
 #define TESTS_SUPPORT_LOOP_DATA_H
 
@@ -51,8 +51,8 @@ static inline void *loop_values(size_t count, enum elem elem, float center, uint
     return values;
 }
 
-/* COUNT floats that end where their memory does, none of which may be read before it is written:
- * NaN, which shows in every sum. */
+/* Returns COUNT floats that end where their memory does. None may be read before it is written: all
+ * are NaN, which shows in every sum. */
 static inline float *loop_unwritten(size_t count) {
     void *values = NULL;
     if (posix_memalign(&values, 64, count * sizeof(float)) != 0)
@@ -61,7 +61,8 @@ static inline float *loop_unwritten(size_t count) {
     return values;
 }
 
-/* What a bf16 kernel writes for SUM: element AT of a result with output OUT there. */
+/* Returns what a bf16 kernel writes for SUM at element AT of a result, which belongs to output
+ * OUT. */
 static inline double loop_ended(const struct bf16_end *end, size_t at, size_t out, double sum) {
     if (end->bias != NULL)
         sum += (double)end->bias[out];
@@ -70,7 +71,7 @@ static inline double loop_ended(const struct bf16_end *end, size_t at, size_t ou
     return end->relu && sum < 0 ? 0 : sum;
 }
 
-/* Whether VALUE is EXPECTED within the rounding of ELEM and SCALE of f32 noise. */
+/* Returns whether VALUE is EXPECTED within the rounding of ELEM and f32 noise of size SCALE. */
 static inline bool loop_near(float value, double expected, enum elem elem, double scale) {
     double bound = 1e-6 * (scale + fabs(expected));
     if (elem == ELEM_BF16)

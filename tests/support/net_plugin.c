@@ -5,7 +5,7 @@
 extern const char net_plugin_text[];
 extern int net_plugin_absent(void);
 
-/* As aws-ofi-nccl has it. */
+/* The text that aws-ofi-nccl contains. */
 const char net_plugin_text[] = "NET/OFI Initializing aws-ofi-nccl 1.13.2-aws\n";
 
 #ifndef PLUGIN_EMPTY

@@ -1,12 +1,12 @@
-/* A stand-in for libnvidia-ml.so.1: two GPUs, as the words in STANDIN_NVML say:
+/* A stand-in for libnvidia-ml.so.1 with two GPUs, controlled by keywords in STANDIN_NVML:
  *
  *   hang, crash      in nvmlInit_v2          sick     errors, heat, few lanes, a link down
- *   lost             the second GPU is       busy     memory in use by this process's parent
- *   frees=FILE       busy while FILE is there, which once=FILE removes itself
+ *   lost             the second GPU is lost  busy     memory in use by this process's parent
+ *   frees=FILE       busy while FILE exists; once=FILE: it removes FILE itself
  *   xid=N            one event of that number, and then none
  *
- * Built without some functions, too: STANDIN_WITHOUT_ROWS, STANDIN_WITHOUT_INIT; and with one that
- * hangs for the second GPU, STANDIN_HANGING. The declarations are those of nvml.h in CUDA 13. */
+ * Builds without some functions: STANDIN_WITHOUT_ROWS, STANDIN_WITHOUT_INIT; with one that hangs
+ * for the second GPU: STANDIN_HANGING. The declarations are those of nvml.h in CUDA 13. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,7 +92,7 @@ static int is_busy(void) {
 
 #ifndef STANDIN_WITHOUT_INIT
 int nvmlInit_v2(void) {
-    if (says("crash") != NULL) { /* AddressSanitizer has a handler */
+    if (says("crash") != NULL) { /* AddressSanitizer has installed a handler */
         (void)signal(SIGSEGV, SIG_DFL);
         (void)raise(SIGSEGV);
     }

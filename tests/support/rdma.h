@@ -1,4 +1,4 @@
-/* Devices for RDMA of a machine that is a folder, as the kernel shows them. */
+/* RDMA devices of a fake machine, which is a folder, laid out as the kernel shows them. */
 #ifndef TESTS_SUPPORT_RDMA_H
 #define TESTS_SUPPORT_RDMA_H
 
@@ -11,7 +11,8 @@
 
 enum { RDMA_PATH_SIZE = 4500 };
 
-/* One that is driven by DRIVER ("": nobody knows), and this container's way to it, uverbsVERBS. */
+/* Makes a device that DRIVER drives ("": unknown), and its device file in this container,
+ * uverbsVERBS. */
 static inline void rdma_make(const char *root, const char *name, const char *driver,
                              unsigned verbs) {
     char path[RDMA_PATH_SIZE];
@@ -31,7 +32,7 @@ static inline void rdma_make(const char *root, const char *name, const char *dri
     CU_ASSERT_EQUAL(file_make_dirs(path, NULL), 0);
 }
 
-/* From here on it is another container's. */
+/* Removes the device file: from now on the device belongs to another container. */
 static inline void rdma_remove_way(const char *root, unsigned verbs) {
     char path[RDMA_PATH_SIZE];
     (void)snprintf(path, sizeof(path), "%s/dev/infiniband/uverbs%u", root, verbs);

@@ -1,5 +1,5 @@
 /* A system call that this process cannot make any more, as on an older kernel (ENOSYS) or under a
- * container's filter (EPERM, EACCES). For children (unit_in_child), as nothing takes it back.
+ * container's filter (EPERM, EACCES). For child processes (unit_in_child), as it cannot be undone.
  * Source: seccomp(2). */
 #ifndef TESTS_SUPPORT_REFUSED_CALL_H
 #define TESTS_SUPPORT_REFUSED_CALL_H
@@ -10,8 +10,7 @@
 #include <stddef.h>
 #include <sys/prctl.h>
 
-/* NUMBER (SYS_...) is answered as ACTION says from now on: SECCOMP_RET_ERRNO | EPERM, for example.
- */
+/* From now on system call NUMBER (SYS_...) gets ACTION: SECCOMP_RET_ERRNO | EPERM, for example. */
 static inline bool filter_call(long number, unsigned action) {
     struct sock_filter rules[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -22,7 +21,7 @@ static inline bool filter_call(long number, unsigned action) {
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
 
-/* It fails with errno ERROR from now on. */
+/* From now on system call NUMBER fails with errno ERROR. */
 static inline bool refuse_call(long number, int error) {
     return filter_call(number, SECCOMP_RET_ERRNO | (unsigned)error);
 }

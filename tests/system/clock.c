@@ -1,7 +1,6 @@
-/* Loaded into the processes of one host (LD_PRELOAD): a time of day that somebody sets while they
- * run. The file that CLOCK_STEP names says by how many seconds it is off. When the host's first
- * process looks at a clock, whichever, after it was set, it says so: CLOCK_STEP-SECONDS is there.
- */
+/* Loaded into the processes of one host (LD_PRELOAD): simulates a time of day that somebody changes
+ * while they run. The file that CLOCK_STEP names says how many seconds it is off. When the host's
+ * first process reads any clock after a change, it creates the file CLOCK_STEP-SECONDS. */
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
-/* Loaded into the processes of one host (LD_PRELOAD): a rank's program that marks its steps stands
- * still at one of them, and goes on when it is told to. So what a test does in the middle of a
- * training is done there, however fast that is. HOLD_STEP says which step, HOLD_UNTIL names the
- * file that lets it go on. Only the first attempt is held. */
+/* Loaded into the processes of one host (LD_PRELOAD): a rank's program that marks its steps is held
+ * at one of them until it is released, so that a test can act in the middle of a training, however
+ * fast that is. HOLD_STEP says which step, HOLD_UNTIL names the file that releases it. Only the
+ * first attempt is held. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ __attribute__((constructor)) static void loaded(void) {
     progress = open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* Marks come first in that memory, then the step. */
+/* The progress file begins with the number of marks, then the step. */
 static uint64_t step(void) {
     uint64_t slot[2] = {0};
     return progress >= 0 && pread(progress, slot, sizeof(slot), 0) == (ssize_t)sizeof(slot)
@@ -34,7 +34,7 @@ static uint64_t step(void) {
                : 0;
 }
 
-/* A trainer looks at a clock in each of its steps. */
+/* A trainer reads a clock in each of its steps. */
 int clock_gettime(clockid_t clock, struct timespec *now) {
     while (progress >= 0 && step() >= held && access(until, F_OK) != 0)
         (void)syscall(SYS_nanosleep, &(struct timespec){.tv_nsec = 50000000}, NULL);

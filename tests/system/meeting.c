@@ -1,12 +1,12 @@
-/* What the ranks run in a root without glibc (test_static_musl.sh): they meet over TCP at
- * MASTER_ADDR, a name, and MASTER_PORT, sum up their numbers, and say so. A thread of each asks the
- * resolver.
+/* The ranks' program in a root without glibc (test_static_musl.sh): the ranks meet over TCP at
+ * MASTER_ADDR, a name, and MASTER_PORT, add up their numbers and print the sum. A thread of each
+ * rank asks the resolver.
  *
- *     meeting              then all leave well
- *     meeting fail RANK    then that rank says why it cannot go on, and leaves with 3
- *     meeting wait         then all wait for a word of rank 0 that never comes, or for SIGTERM
+ *     meeting              then every rank exits with 0
+ *     meeting fail RANK    then that rank says why it cannot go on, and exits with 3
+ *     meeting wait         then all wait for a message of rank 0 that never comes, or for SIGTERM
  *
- * Exit codes: 64 wrong words or variables, 70 they did not meet within 60 s. */
+ * Exit codes: 64 wrong arguments or variables, 70 the ranks did not meet within 60 s. */
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
@@ -22,7 +22,7 @@
 
 enum { RANKS_MAX = 64, TRIES = 600, TRY_MS = 100 };
 
-static struct addrinfo *found; /* by look_up() */
+static struct addrinfo *found; /* set by look_up() */
 
 static void pause_a_moment(void) {
     nanosleep(&(struct timespec){.tv_nsec = TRY_MS * 1000 * 1000}, NULL);
@@ -44,7 +44,7 @@ static void *look_up(void *unused) {
     return NULL;
 }
 
-/* A connection to rank 0, as soon as it listens; -1: it never does. */
+/* Connects to rank 0 as soon as it listens; -1: it never does. */
 static int reach(void) {
     for (int i = 0; i < TRIES; i++) {
         int fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -56,7 +56,7 @@ static int reach(void) {
     return -1;
 }
 
-/* Rank 0: everybody's connection, and the sum, which each is told. */
+/* On rank 0: accepts every connection, adds up the numbers and sends the sum to each rank. */
 static int gather(int world, int peers[RANKS_MAX], int32_t *sum) {
     int one = 1;
     int listener = socket(AF_INET, SOCK_STREAM, 0);

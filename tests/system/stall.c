@@ -1,5 +1,5 @@
-/* Loaded into ringmaster alone (LD_PRELOAD): a disk that takes so long under what it writes that
- * nobody can wait for it. STALL_SECONDS says how long. */
+/* Loaded into ringmaster alone (LD_PRELOAD): simulates a disk whose writes take longer than anybody
+ * can wait. STALL_SECONDS says how long. */
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdbool.h>

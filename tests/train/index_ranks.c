@@ -1,10 +1,10 @@
-/* Run under mpirun: index_ranks own|host JSON. Every rank has an index of JSON's annotations, made
- * by itself or shared with the others of its host, reads all of it and prints how much memory that
- * is:
+/* Run under mpirun: index_ranks own|host JSON. Every rank has an index of JSON's annotations, which
+ * it makes itself or shares with the other ranks of its host. It reads all of it and prints how
+ * much memory that takes:
  *
  *     rank 0 of 3: 1200 annotations, hash 1a2b..., 5124 KiB mapped, 1708 KiB its share
  *
- * The share (Pss) counts a page that several processes map by its part. */
+ * The share (Pss) divides a page among the processes that map it. */
 #include "common/str.h"
 #include "trainer/app/task/host_index.h"
 #include "trainer/comm/mpi/comm_mpi.h"
@@ -16,7 +16,7 @@
 
 enum { LINE = 512 };
 
-/* Of the mapping of the index, from the kernel's list. */
+/* Reads the sizes of the index's mapping from the kernel's list. */
 static int measure(long *ret_mapped, long *ret_share) {
     char line[LINE];
     int ours = 0, found = 0;

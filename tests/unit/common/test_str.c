@@ -20,7 +20,7 @@ static void whole_numbers_are_whole_strings(void) {
     }
 }
 
-/* Where strtoll answers with the greatest number there is, and that number is allowed. */
+/* strtoll clamps such a number to the greatest one, which is allowed here. */
 static void what_no_number_holds_is_refused(void) {
     int64_t value = 5;
     struct error err = {0};
@@ -130,7 +130,7 @@ static void natural_order_counts_digits_by_value(void) {
     CU_ASSERT(str_compare_natural("algo-2", "algo-10") < 0);
     CU_ASSERT(str_compare_natural("algo-2-plf6b", "algo-10-plf6b") < 0);
     CU_ASSERT(str_compare_natural("algo-1", "algo-1") == 0);
-    CU_ASSERT(str_compare_natural("algo-01", "algo-1") < 0); /* of one value: as text */
+    CU_ASSERT(str_compare_natural("algo-01", "algo-1") < 0); /* equal values: compared as text */
     CU_ASSERT(str_compare_natural("algo-1", "algo-01") > 0);
     CU_ASSERT(str_compare_natural("algo-01", "algo-2") < 0);
     CU_ASSERT(str_compare_natural("a", "b") < 0);
@@ -154,7 +154,7 @@ static void a_sequence_cut_at_the_end_is_replaced(void) {
     buf_init(&out, 100);
     CU_ASSERT_EQUAL(str_add_utf8(&out, "\xe2\x82", 2, NULL), 0);
     CU_ASSERT_STRING_EQUAL(buf_text(&out), "\xef\xbf\xbd\xef\xbf\xbd");
-    /* Every byte of a sequence, and what none of them may be. */
+    /* Valid sequences with bytes at their bounds, then bytes that are invalid in their place. */
     static const char good[] = "\xe2\x82\xad\xe2\x82\xbf\xf0\x9f\x98\x81\xf0\x9f\xbf\xbf";
     buf_consume(&out, SIZE_MAX);
     CU_ASSERT_EQUAL(str_add_utf8(&out, good, strlen(good), NULL), 0);
@@ -168,8 +168,8 @@ static void a_sequence_cut_at_the_end_is_replaced(void) {
     }
 }
 
-/* Of SIZE bytes that may be one character: the one that they spell where they do it in the shortest
- * way and it is neither a surrogate nor beyond the last; else -1. */
+/* Returns the character that SIZE bytes encode, or -1 unless they do so in the shortest way and it
+ * is neither a surrogate nor beyond the last character. */
 static int32_t spelled(const unsigned char *bytes, size_t size) {
     static const int32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     int32_t point = bytes[0] & (0x7f >> size);

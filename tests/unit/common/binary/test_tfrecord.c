@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* By the description of the format, with a CRC32C computed bit by bit. */
+/* Made by the description of the format, with a CRC32C computed bit by bit. */
 static const uint8_t RECORD[] = {3,    0,    0,   0,   0,   0,    0,    0,    0xb0, 0x99,
                                  0x49, 0x0e, 'a', 'b', 'c', 0x6e, 0x57, 0xf1, 0x21};
 

@@ -14,7 +14,7 @@ static bool is_open(int fd) {
     return fcntl(fd, F_GETFD) >= 0;
 }
 
-/* A kept one below FIRST, a gap, one at FIRST, a crowd, and one far above. */
+/* Opens one descriptor below FIRST, which stays open, several from FIRST on, and one far above. */
 static bool open_some(void) {
     const int null = open("/dev/null", O_RDONLY);
     bool all = dup2(null, FIRST - 1) >= 0 && dup2(null, HIGH) >= 0;
@@ -62,7 +62,7 @@ static int under_a_filter(void) {
     return open_some() && refuse_call(SYS_close_range, EPERM) ? both() : 9;
 }
 
-/* As where /proc is not mounted. */
+/* As if /proc were not mounted. */
 static int without_a_list(void) {
     return open_some() && refuse_call(SYS_close_range, ENOSYS) && refuse_call(SYS_openat, ENOENT)
                ? both()

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* What a machine with known constants would show. */
+/* The constants of a made-up machine, which the model has to find. */
 static const double LATENCY = 20e-6, BYTE = 1e-9, BYTES = 100e6, BUCKETS = 5, BASE = 0.2;
 
 static double all_reduce(int ranks, double bytes) {
@@ -67,7 +67,8 @@ static void held_out_sizes_show_the_error(void) {
     CU_ASSERT_EQUAL(check.fitted, 2);
     CU_ASSERT_EQUAL(check.held_out, 2);
     CU_ASSERT_DOUBLE_EQUAL(check.error, 0, 0.01);
-    /* The largest size takes twice as long as foreseen: the model promises twice the throughput. */
+    /* The largest size takes twice as long as predicted: its throughput is half the promised
+     * one. */
     list[3].seconds *= 2;
     scaling_check_held_out(&check, list, 4, &comm);
     CU_ASSERT_EQUAL(check.worst, 8);
@@ -102,7 +103,8 @@ static void without_measurements_a_term_is_fitted(void) {
     CU_ASSERT(isnan(scaling_model_seconds(&m, &none, 8, 1)));
 }
 
-/* Two cores: beyond two ranks each computes longer, which no other term has to explain. */
+/* There are two cores: with more than two ranks each one computes longer, and no other term may
+ * explain that. */
 static void cores_that_ranks_share_are_known(void) {
     const struct scaling_comm comm = measured_comm();
     struct scaling_model m;
@@ -119,7 +121,7 @@ static void cores_that_ranks_share_are_known(void) {
     scaling_model_fit(&m, list, 4, &comm);
     CU_ASSERT_DOUBLE_EQUAL(m.slope, 0, 1e-3);
     CU_ASSERT_DOUBLE_EQUAL(scaling_model_seconds(&m, &comm, 8, 4) / list[3].seconds, 1, 0.01);
-    /* As many cores a rank as one rank has. */
+    /* Each rank has as many cores as a single rank has. */
     CU_ASSERT_DOUBLE_EQUAL(scaling_model_seconds(&m, &comm, 8, 1) / step_of(8, 0.05), 1, 0.01);
 }
 

@@ -17,7 +17,7 @@ static const struct metric_field train_fields[] = {{"step", 20},
 static const struct metric_field eval_fields[] = {
     {"epoch", 1}, {"top1", 0.9125}, {"top5", 1}, {"loss", 0.3}, {"images", 400}};
 
-/* Of a network that finds objects. */
+/* Fields of a network that detects objects. */
 static const struct metric_field loss_fields[] = {
     {"step", 20},           {"loss", 2},        {"loss_classifier", 0.5},   {"loss_box_reg", 0.25},
     {"loss_objectness", 1}, {"loss_mask", 0.5}, {"loss_rpn_box_reg", 1e-5}, {"label_accuracy", 1},
@@ -61,7 +61,7 @@ static const struct {
              {"eval", FIELDS(object_fields)}};
 enum { LINES = sizeof(lines) / sizeof(lines[0]) };
 
-/* Of the metric "kind:name": its value in the first line that has it. */
+/* Returns the value of the metric "kind:name" in the first line that has it. */
 static double expected(const char *metric) {
     const char *name = strchr(metric, ':') + 1;
     for (size_t i = 0; i < LINES; i++)
@@ -84,7 +84,7 @@ static void every_definition_finds_its_value_in_a_line(void) {
     CU_ASSERT_EQUAL(count, 8 + 8 + 2 * 12);
     CU_ASSERT(count <= METRIC_DEFINITIONS_MAX);
     for (size_t i = 0; i < count; i++) {
-        /* POSIX has no (?:...); the first group is the value all the same. */
+        /* POSIX has no (?:...), which becomes a group here; the first group still is the value. */
         char posix[256];
         size_t length = 0;
         for (const char *p = definitions[i].regex; *p != '\0'; p++) {

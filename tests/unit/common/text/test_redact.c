@@ -8,7 +8,7 @@
 static void registered_values_are_blotted_out(void) {
     cleanup_buf struct buf out;
     buf_init(&out, 1000);
-    /* The longest one goes whole, whichever was told first. */
+    /* The longest value is redacted whole, whichever was added first. */
     static const char *const values[] = {"hunter22", "hunter22-long", "hunter22"};
     for (int first = 0; first < 2; first++) {
         buf_consume(&out, SIZE_MAX);

@@ -17,7 +17,7 @@ static inline int plan_parse(struct trials_plan *ret, const char *text, struct e
     return result;
 }
 
-/* As plan_parse, of a plan that is right. */
+/* Same as plan_parse, for a valid plan. */
 static inline void plan_of(struct trials_plan *ret, const char *text) {
     struct error err = {0};
     const int result = plan_parse(ret, text, &err);

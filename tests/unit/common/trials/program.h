@@ -1,5 +1,5 @@
-/* A program that is tried: a shell that does what the first setting says. Its metric is 10 for "a"
- * and 20 for "b"; others have none. */
+/* The program of the trials: a shell that does what the first setting says. Its metric is 10 for
+ * "a" and 20 for "b"; for all others it has none. */
 #ifndef TESTS_UNIT_COMMON_TRIALS_PROGRAM_H
 #define TESTS_UNIT_COMMON_TRIALS_PROGRAM_H
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A trial with the metric RATE * lr; lr 6 fails. */
+/* A trial with the metric 0.1 * lr; the one with lr 6 fails. */
 static void run(const struct trials_state *s, const struct trials_number *n) {
     struct trials_result *r = trials_state_at(s, n->rung, n->config, n->seed);
     const bool fails = n->config == 5;
@@ -82,7 +82,7 @@ static void a_file_brings_results_back(void) {
     CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
     (void)snprintf(path, sizeof(path), "%s/" TRIALS_STATE_NAME, folder);
     CU_ASSERT_EQUAL_FATAL(trials_state_open(&s, &p, &err), 0);
-    CU_ASSERT_EQUAL(trials_state_read(&s, folder, &err), 0); /* there is none */
+    CU_ASSERT_EQUAL(trials_state_read(&s, folder, &err), 0); /* there is no file yet */
     CU_ASSERT_EQUAL(run_missing(&s), 8);
     CU_ASSERT_EQUAL(trials_state_write(&s, folder, &err), 0);
     CU_ASSERT_EQUAL_FATAL(trials_state_open(&again, &p, &err), 0);
@@ -92,7 +92,7 @@ static void a_file_brings_results_back(void) {
     CU_ASSERT_STRING_EQUAL(trials_state_at(&again, 0, 5, 0)->why, "rank 0 ended with 139");
     CU_ASSERT_EQUAL(trials_state_at(&again, 0, 5, 0)->code, 139);
     trials_state_done(&again);
-    /* Of another plan. */
+    /* The file belongs to another plan. */
     p.hash++;
     CU_ASSERT_EQUAL_FATAL(trials_state_open(&again, &p, &err), 0);
     CU_ASSERT_EQUAL(trials_state_read(&again, folder, &err), -1);

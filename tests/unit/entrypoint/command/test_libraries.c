@@ -23,7 +23,7 @@ static void link_to(const char *folder, const char *name, const char *target) {
     CU_ASSERT_EQUAL(symlink(target, path), 0);
 }
 
-/* Of the library called NAME, with VARIABLE in the environment. */
+/* Returns the version of the library NAME, with VARIABLE in the environment. */
 static const char *version_of(const char *name, char *variable) {
     static char text[LIBRARIES_VERSION_SIZE];
     char *environment[] = {variable, NULL};
@@ -52,7 +52,7 @@ static void names_of_files_tell_versions(void) {
     CU_ASSERT_STRING_EQUAL(version_of("UCX", none), "");
 }
 
-/* What is kept beside a library, and what would act on a terminal. */
+/* Such as other files kept beside a library, and names that would act on a terminal. */
 static void other_files_are_no_versions(void) {
     use_root("others");
     put("usr/local/lib", "libnccl.so.2.18.3.bak", "");

@@ -52,7 +52,7 @@ static void the_page_has_commands_variables_and_codes(void) {
         variables++;
     }
     CU_ASSERT(variables > 20);
-    /* No line is a command of roff's by accident. */
+    /* No line is a roff request by accident. */
     for (const char *at = buf_text(&text); *at != '\0'; at += strcspn(at, "\n") + 1) {
         static const char *const known[] = {".TH ", ".SH ",  ".TP\n", ".B ",
                                             ".I ",  ".PP\n", ".br\n"};
@@ -63,7 +63,7 @@ static void the_page_has_commands_variables_and_codes(void) {
     }
 }
 
-/* What bash offers for the word NUMBER of WORDS, as it takes LINE apart. */
+/* Returns what bash offers for word NUMBER of WORDS, into which it splits LINE. */
 static const char *complete(const char *words, const char *line, int number) {
     static char got[8192];
     char path[600], script[1024];
@@ -115,7 +115,7 @@ static void bash_completes_commands_and_keys(void) {
     CU_ASSERT_STRING_EQUAL(complete("ringmaster man -", "ringmaster man -", 2), "\n");
 }
 
-/* By what the parser asks, and what people read. */
+/* The parser accepts the words that the help shows literally. */
 static void what_a_row_shows_is_taken(void) {
     static const struct {
         const char *command, *word;

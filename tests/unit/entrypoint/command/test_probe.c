@@ -58,7 +58,8 @@ static void ranks_that_need_no_mpirun_do_not_ask_for_it(void) {
     job_done(&job);
 }
 
-/* As `ringmaster plan` with these VARIABLES would: 0, or the error's code. */
+/* Checks the settings as `ringmaster plan` would with these VARIABLES; returns 0 or the error's
+ * exit code. */
 static int check(const char *const *variables, struct job *job, struct error *err) {
     static const char *const words[] = {"--", "/bin/true", NULL};
     char base[] = "SAGEMAKER_BASE_DIR=/no/such/base";

@@ -27,8 +27,7 @@ static void expect(const char *line, const char *text) {
     CU_ASSERT_STRING_EQUAL(buf_text(&answer), text);
 }
 
-/* What Debian's MPICH 4.0.2 says in MPI_Init and MPI_Finalize, and what its own launcher answers.
- */
+/* Requests of Debian's MPICH 4.0.2 in MPI_Init and MPI_Finalize, and its own launcher's answers. */
 static void mpich_gets_the_answers_that_it_expects(void) {
     begin();
     expect("cmd=init pmi_version=1 pmi_subversion=1",
@@ -55,7 +54,7 @@ static void pairs_of_others_come_with_a_barrier(void) {
     CU_ASSERT_STRING_EQUAL(pmi_space_get(&p.fresh, "ours"), "1 2");
     CU_ASSERT_EQUAL(say("cmd=barrier_in"), PMI_BARRIER);
     CU_ASSERT_EQUAL(answer.size, 0);
-    CU_ASSERT_EQUAL(say("cmd=get kvsname=x key=ours"), PMI_BROKEN); /* it waits */
+    CU_ASSERT_EQUAL(say("cmd=get kvsname=x key=ours"), PMI_BROKEN); /* it waits at the barrier */
     CU_ASSERT_EQUAL(say("cmd=barrier_in"), PMI_BROKEN);
     CU_ASSERT_EQUAL(pmi_space_put(&p.space, "theirs", "3", &err), 0);
     pmi_pass(&p, &answer);

@@ -46,7 +46,7 @@ static void what_clients_were_not_promised_is_refused(void) {
     pmi_space_done(&s);
 }
 
-/* In frames, none of which is too large, and in any order. */
+/* Pairs put in any order arrive in frames, none of which is too large. */
 static void a_space_arrives_whole(void) {
     struct pmi_space from = {0}, to = {0};
     char key[32];

@@ -44,7 +44,7 @@ static int print(struct buf *ret) {
     return result;
 }
 
-/* A process group: writes its file for a byte that comes through its FIFO. */
+/* Stands in for a process group of PyTorch: writes its file when a byte comes through its FIFO. */
 static pid_t record(const char *folder) {
     char path[600];
     char byte = 0;
@@ -75,7 +75,7 @@ static void a_rank_is_asked_for_its_file(void) {
     CU_ASSERT_EQUAL(status, 0);
 }
 
-/* Written at a time-out, by a process that is gone: nobody reads from the FIFO. */
+/* The file was written at a timeout by a process that has ended: nobody reads from the FIFO. */
 static void a_file_that_is_there_is_taken(void) {
     char path[600];
     cleanup_buf struct buf text;
@@ -100,7 +100,7 @@ static void a_rank_that_does_not_write_has_its_time(void) {
     patience = CLOCK_MILLISECOND;
     CU_ASSERT_EQUAL(print(&text), 1);
     CU_ASSERT_STRING_EQUAL(buf_text(&text), "");
-    /* What is no FIFO gets no byte, and a link is no file. */
+    /* A path that is not a FIFO gets no byte, and a link is not read as a file. */
     CU_ASSERT_EQUAL(unlink(path), 0);
     CU_ASSERT_EQUAL(file_put(path, "", 0, 0600, NULL), 0);
     (void)snprintf(path, sizeof(path), "%s3", stem);

@@ -26,7 +26,7 @@ static const char *new_folder(void) {
     return path;
 }
 
-/* A process that has stopped, or waits. */
+/* Starts a process that stops itself, or one that waits. */
 static pid_t start(bool stops) {
     int ends[2];
     char ready = 0;
@@ -52,7 +52,7 @@ static void end(pid_t pid) {
     (void)waitpid(pid, NULL, 0);
 }
 
-/* A tool of that name, which is a script. */
+/* Puts a script into FOLDER as the tool NAME. */
 static void put_tool(const char *folder, const char *name, const char *script) {
     char path[PATH_MAX];
     tree_put(folder, ".", name, script);
@@ -105,7 +105,7 @@ static void gdb_shows_no_arguments(void) {
     CU_ASSERT_STRING_EQUAL(tool.items[tool.count - 1], "71");
 }
 
-/* py-spy is for Python alone, and this program is none. */
+/* py-spy works only on Python programs, and this program is not one. */
 static void py_spy_is_for_python(void) {
     const char *folder = new_folder();
     cleanup_argv struct argv tool = {0};
@@ -126,7 +126,7 @@ static void without_a_tool_the_kernel_is_asked(void) {
     end(child);
 }
 
-/* As one that may not trace the process, or takes more memory than it gets. */
+/* For example, it may not trace the process, or needs more memory than it is allowed. */
 static void a_tool_that_fails_leaves_it_to_the_kernel(void) {
     const char *folder = new_folder();
     cleanup_buf struct buf text;
@@ -142,7 +142,7 @@ static void a_tool_that_fails_leaves_it_to_the_kernel(void) {
     end(child);
 }
 
-/* A tool would wait for it, and what stopped it is the finding. */
+/* A tool would wait for it, and the stop itself is the finding. */
 static void a_stopped_process_is_left_alone(void) {
     const char *folder = new_folder();
     cleanup_buf struct buf text;
@@ -156,7 +156,7 @@ static void a_stopped_process_is_left_alone(void) {
     end(child);
 }
 
-/* A tool that leaves the process stopped when it is killed. */
+/* The tool leaves the process stopped when it is killed. */
 static void a_tool_that_hangs_is_killed_and_the_process_goes_on(void) {
     const char *folder = new_folder();
     cleanup_buf struct buf text;

@@ -24,8 +24,8 @@ static int listen_here(void) {
     return fd;
 }
 
-/* A server for one client: answers each line with the next of REPLIES, and the last with ANSWER,
- * after which it closes, or with ENDLESS says it for ever. */
+/* Serves one client: answers each line with the next of REPLIES and the last line with ANSWER, then
+ * closes the connection; if ENDLESS, it repeats ANSWER forever. */
 static pid_t serve(const char *const *replies, const char *answer, bool endless) {
     int fd = listen_here();
     pid_t pid = fork();
@@ -88,7 +88,7 @@ static void silence_ends_at_the_deadline(void) {
     struct error err;
     cleanup_buf struct buf text;
     buf_init(&text, 4096);
-    int fd = listen_here(); /* nothing accepts */
+    int fd = listen_here(); /* nobody accepts the connection */
     CU_ASSERT_EQUAL(ask(0, 50, &text, &err), -1);
     ASSERT_CONTAINS(err.text, "RAS did not answer in time");
     (void)close(fd);

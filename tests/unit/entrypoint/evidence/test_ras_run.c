@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nothing listens there: NCCL may not have begun, and nothing is said. */
+/* Nothing listens at that address, as NCCL may not have started yet: nothing is reported. */
 static void without_an_answer_nothing_is_known(void) {
     static struct ras_watch watch;
     struct error err = {0};

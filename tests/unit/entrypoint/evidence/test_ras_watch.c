@@ -8,8 +8,8 @@
 static struct ras_watch watch;
 static int64_t second;
 
-/* An answer of a communicator with a lag at AHEAD; 0: none. Returns the seconds of what is stuck,
- * -1 if nothing is. */
+/* Takes an answer in which a communicator lags by AHEAD (0: no lag). Returns for how many seconds
+ * the stuck lag has lasted, -1 if none is stuck. */
 static int64_t look(uint64_t ahead, bool *ret_new) {
     struct ras_answer answer = {.count = ahead > 0};
     (void)snprintf(answer.lags[0].communicator, RAS_NAME_SIZE, "aa");
@@ -38,7 +38,7 @@ static void three_answers_that_agree_are_stuck(void) {
     CU_ASSERT_FALSE(is_new);
 }
 
-/* As in any job that computes: the counts differ, and rise. */
+/* In any job that computes, the counts differ and rise. */
 static void counts_that_rise_are_normal(void) {
     bool is_new = false;
     begin();
@@ -46,7 +46,7 @@ static void counts_that_rise_are_normal(void) {
         CU_ASSERT_EQUAL(look(i, &is_new), -1);
 }
 
-/* Rank 0 evaluates for 20 s while the others wait: the next time that is normal for 80 s. */
+/* Rank 0 evaluates for 25 s while the others wait: after that, four times as long is normal. */
 static void a_wait_that_ended_is_normal_later(void) {
     bool is_new = false;
     begin();

@@ -1,6 +1,6 @@
-/* With a stand-in for NVML (tests/support/nvml.c), or scripts that print what nvidia-smi prints,
- * each in a child of its own: the library is found by LD_LIBRARY_PATH, which the loader reads at
- * the start. */
+/* These tests use a stand-in for NVML (tests/support/nvml.c), or scripts that print what nvidia-smi
+ * prints. Each call runs in a child process of its own, because the loader reads LD_LIBRARY_PATH,
+ * by which it finds the library, at the start. */
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/file/file.h"
@@ -78,7 +78,7 @@ static void what_is_wrong_is_told(void) {
     ASSERT_CONTAINS(text, "== GPU 2 of 2\nbus: number 1\nfault: NVML returned 15 for it\n");
 }
 
-/* What came before the call that hangs is there, and so is the GPU that it was about. */
+/* Output from before the call that hangs is kept, and so is the heading of that call's GPU. */
 static void a_call_that_hangs_loses_no_other_gpu(void) {
     const char *text = ask(TEST_NVML "/hanging", "well", CLOCK_SECOND);
     CU_ASSERT_TRUE(heard.late);

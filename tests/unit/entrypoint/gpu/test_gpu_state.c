@@ -22,7 +22,7 @@ static void what_is_not_known_is_left_out(void) {
                                  "\"memory_mib\":6}]},{\"bus\":\"\",\"fault\":\"gone\"}]}");
 }
 
-/* What the driver says of a GPU that no program should use again, and what only wants a look. */
+/* Some states mean that no program should use the GPU again; others only need a look. */
 static void some_gpus_are_dead(void) {
     char text[128] = "";
     struct gpu_state g;

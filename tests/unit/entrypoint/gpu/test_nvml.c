@@ -1,5 +1,6 @@
-/* With a stand-in for NVML (tests/support/nvml.c), each call in a child of its own: the library is
- * found by LD_LIBRARY_PATH, which the loader reads at the start. */
+/* These tests use a stand-in for NVML (tests/support/nvml.c). Each call runs in a child process of
+ * its own, because the loader reads LD_LIBRARY_PATH, by which it finds the library, at the
+ * start. */
 #include "common/cleanup.h"
 #include "common/file/file.h"
 #include "common/json/json.h"
@@ -113,7 +114,7 @@ static void memory_is_waited_for(void) {
 static void xids_come_as_lines_of_the_kernels_form(void) {
     CU_ASSERT_STRING_EQUAL(ask("as-xids", TEST_NVML, "xid=79", 60),
                            "NVRM: Xid (PCI:0000:42:00): 79, told by NVML\n");
-    CU_ASSERT_EQUAL(heard.signal, SIGALRM); /* it waits for more */
+    CU_ASSERT_EQUAL(heard.signal, SIGALRM); /* it was waiting for more */
 }
 
 UNIT_ROLE(role)

@@ -1,4 +1,4 @@
-/* With scripts that print what nvidia-smi prints. */
+/* These tests use scripts that print what nvidia-smi prints. */
 #include "common/file/file.h"
 #include "entrypoint/gpu/smi.h"
 #include "tests/support/unit.h"

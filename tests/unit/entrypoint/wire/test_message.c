@@ -13,7 +13,7 @@ static void every_kind_has_a_type_of_its_own(void) {
         cleanup_json json_t *message = message_new((enum message)kind);
         CU_ASSERT_STRING_EQUAL(frame_type(message), message_type((enum message)kind));
         CU_ASSERT_EQUAL(frame_version(message), FRAME_VERSION);
-        CU_ASSERT_EQUAL(message_kind(message), kind); /* and of no row before it */
+        CU_ASSERT_EQUAL(message_kind(message), kind); /* not the kind of an earlier row */
         CU_ASSERT_NOT_EQUAL(message_type((enum message)kind)[0], '\0');
     }
 }
@@ -39,7 +39,8 @@ static void members_come_along(void) {
     CU_ASSERT_EQUAL(message_kind(older), MESSAGE_REFUSE);
 }
 
-/* Peers of another build are told by these two, and a change of any other needs a new version. */
+/* A peer of another build must understand these two types, too; changing any other one needs a new
+ * protocol version. */
 static void words_on_the_wire_stay_as_they_are(void) {
     CU_ASSERT_STRING_EQUAL(message_type(MESSAGE_JOIN), "join");
     CU_ASSERT_STRING_EQUAL(message_type(MESSAGE_REFUSE), "refuse");

@@ -20,11 +20,11 @@
 
 static struct error err;
 
-/* Longer than any wait of a test that goes well; shorter than the time to the next look. */
+/* Longer than any wait in a successful test, and shorter than the polling interval. */
 enum { PATIENCE = 10 };
 _Static_assert((int)PATIENCE < (int)CHECKPOINT_WATCH_SECONDS, "an event comes before a look");
 
-/* A kernel that has no more watches to give: in place of the library's. */
+/* Replaces the library's function, to simulate a kernel without any watches left. */
 static bool no_watches;
 int inotify_add_watch(int fd, const char *path, uint32_t mask) {
     errno = ENOSPC;
@@ -48,7 +48,7 @@ static void save(const char *folder, int64_t step) {
         checkpoint_save(folder, step, CHECKPOINT_KEEP, &array, 1, &words, NULL, NULL, &err), 0);
 }
 
-/* The value of the next checkpoint, which is its step; -1 where there is none. */
+/* The value of the next checkpoint, which is its step; -1 if there is none. */
 static int64_t next(struct checkpoint_watch *w, struct checkpoint_place *after, struct buf *notes) {
     cleanup_safetensors struct safetensors file = {0};
     bool found = true;
@@ -76,7 +76,7 @@ static void each_checkpoint_once_and_oldest_first(void) {
     CU_ASSERT_EQUAL(next(&w, &after, &notes), 0);
     CU_ASSERT_EQUAL(next(&w, &after, &notes), 3);
     CU_ASSERT_EQUAL(next(&w, &after, &notes), -1);
-    /* Two are kept: 5 has gone before anybody looked. */
+    /* Only two are kept: 5 is deleted before anybody reads it. */
     save(folder, 5);
     save(folder, 7);
     save(folder, 9);
@@ -112,7 +112,7 @@ static void a_damaged_one_is_reported_once(void) {
     checkpoint_watch_done(&w);
 }
 
-/* Waits until DEADLINE at most for what another process saves meanwhile. */
+/* Waits, at most until DEADLINE, for a checkpoint that another process saves. */
 static void wait_for_other(struct checkpoint_watch *w, const char *folder, int64_t deadline) {
     pid_t child = fork();
     if (child == 0) {
@@ -135,7 +135,7 @@ static void what_another_process_saves_ends_the_wait(void) {
     checkpoint_watch_done(&w);
 }
 
-/* As where a process begins without a standard input. */
+/* Simulates a process that starts without a standard input. */
 static int watch_on_descriptor_0(void) {
     struct checkpoint_watch w;
     (void)close(0);
@@ -159,7 +159,8 @@ static void where_there_are_no_watches_nothing_is_waited_for_but_looks(void) {
     checkpoint_watch_done(&w);
 }
 
-/* As on a file system that other hosts write to: nothing is announced, and a look finds it. */
+/* Simulates a file system that other hosts write to: there is no event, so polling finds the
+ * checkpoint. */
 static void without_events_a_look_finds_it(void) {
     struct checkpoint_watch w;
     const char *folder = folder_of("silent");
@@ -195,7 +196,7 @@ static void ring(int number) {
 static void a_signal_ends_the_wait(void) {
     struct checkpoint_watch w;
     const struct sigaction action = {.sa_handler = ring};
-    /* Again and again: once could be before the wait. */
+    /* The signal repeats, because a single one could arrive before the wait. */
     const struct itimerval soon = {.it_value = {.tv_usec = 50000},
                                    .it_interval = {.tv_usec = 50000}};
     const struct itimerval never = {.it_value = {.tv_usec = 0}};
@@ -224,7 +225,7 @@ static void a_folder_that_is_none_any_more_is_an_error(void) {
     checkpoint_watch_done(&w);
 }
 
-/* To pass it over would leave it out of the scores for good. */
+/* Skipping it would leave it out of the scores for good. */
 static void one_that_cannot_be_read_is_an_error(void) {
     struct checkpoint_watch w;
     struct checkpoint_place after = {.samples = -1};

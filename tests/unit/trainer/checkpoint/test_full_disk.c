@@ -1,6 +1,6 @@
-/* What checkpoint_save does where the disk is full. This program is linked with --wrap=write and
- * --wrap=unlink (tests/room.cmake): a folder takes so many bytes and no more, as a disk of its own
- * would, or lets no checkpoint go. */
+/* What checkpoint_save does if the disk is full. This program is linked with --wrap=write and
+ * --wrap=unlink (tests/room.cmake): a folder has room for a limited number of bytes, like a disk of
+ * its own, or refuses to delete checkpoints. */
 #include "common/file/file.h"
 #include "tests/support/unit.h"
 #include "trainer/checkpoint/checkpoint.h"
@@ -16,11 +16,11 @@
 enum { VALUES = 4096 };
 
 static struct error err;
-static const char *disk; /* the folder; NULL: there is room */
+static const char *disk; /* the limited folder; NULL: there is no limit */
 static off_t disk_size;
-static int disk_number = ENOSPC; /* what a write that has no room fails with */
+static int disk_number = ENOSPC; /* errno of a write that has no room */
 
-static int unlink_number; /* what the removal of a checkpoint fails with; 0: it does not */
+static int unlink_number; /* errno of deleting a checkpoint; 0: it succeeds */
 
 int __real_unlink(const char *path);
 int __wrap_unlink(const char *path);
@@ -51,7 +51,7 @@ int __wrap_unlink(const char *path) {
     const char *name = strrchr(path, '/');
     if (unlink_number == 0 || name == NULL || !checkpoint_is_name(name + 1))
         return __real_unlink(path);
-    if (unlink_number == ENOENT) /* somebody else was faster */
+    if (unlink_number == ENOENT) /* another process was faster */
         (void)__real_unlink(path);
     errno = unlink_number;
     return -1;
@@ -94,7 +94,7 @@ static void write_text(const char *folder, const char *name, const char *text) {
     CU_ASSERT_EQUAL_FATAL(file_publish(path, text, strlen(text), 0644, NULL), 0);
 }
 
-/* From now on FOLDER takes COUNT checkpoints, and something more. */
+/* From now on FOLDER has room for COUNT checkpoints and half of another one. */
 static void fill(const char *folder, int count) {
     disk = folder;
     disk_size = (off_t)count * VALUES * (off_t)sizeof(float) + (off_t)VALUES * 2;
@@ -116,7 +116,7 @@ static void the_oldest_one_makes_room_and_that_is_reported(void) {
         CU_ASSERT_STRING_EQUAL(buf_text(&notes), told);
         CU_ASSERT(!is_there(folder, 1) && is_there(folder, 2));
         CU_ASSERT_EQUAL(newest_valid(folder), 3);
-        CU_ASSERT_EQUAL(save(folder, 4, NULL), 0); /* nobody has to be told */
+        CU_ASSERT_EQUAL(save(folder, 4, NULL), 0); /* the notes are optional */
         CU_ASSERT(!is_there(folder, 2) && is_there(folder, 3));
         disk = NULL;
     }
@@ -152,7 +152,7 @@ static void the_newest_one_is_kept_and_the_error_says_so(void) {
     CU_ASSERT_EQUAL(newest_valid(folder), 2);
 }
 
-/* The newest valid one is what a restart needs, whatever lies there with a later number. */
+/* A restart needs the newest valid checkpoint, even if a damaged one has a later number. */
 static void a_damaged_one_makes_room_before_it(void) {
     const char *folder = folder_of("damaged");
     char path[1400];

@@ -58,7 +58,7 @@ static void expect_refused(const char *json, const char *why) {
     CU_ASSERT_EQUAL(model_dir_config(folder, &config, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
     ASSERT_CONTAINS(err.text, why);
-    CU_ASSERT_EQUAL(strncmp(err.text, path, strlen(path)), 0); /* first of all, which file */
+    CU_ASSERT_EQUAL(strncmp(err.text, path, strlen(path)), 0); /* the file comes first */
 }
 
 #define TAIL ",\"mean\":[0,0,0],\"std\":[1,1,1]}"
@@ -98,7 +98,7 @@ static void every_field_is_checked(void) {
                    "\"mean\": -1e+300 is not from");
 }
 
-/* A folder with the weights VALUE and with the configuration that belongs to them. */
+/* Creates a folder with the weights VALUE and the matching configuration. */
 static void make_model(const char *name, float value, const struct safetensors_note *notes) {
     char model[] = "resnet18", bee[] = "bee";
     char *names[] = {bee};
@@ -116,7 +116,7 @@ static void make_model(const char *name, float value, const struct safetensors_n
         CU_ASSERT_EQUAL_FATAL(safetensors_write(path, &array, 1, notes, 0, &err), 0);
 }
 
-/* The configuration of folder CONFIG, the weights of folder WEIGHTS. */
+/* Opens the configuration of one folder with the weights of another. */
 static int open_pair(const char *config_from, const char *weights_from) {
     cleanup_model_config struct model_config config = {0};
     cleanup_safetensors struct safetensors file = {0};
@@ -131,14 +131,14 @@ static void write_file(const char *folder, const char *name, const char *bytes, 
 }
 
 #define FIRST_CONFIG "{\"model\":\"r\",\"classes\":[\"a\"],\"image_size\":8,\"resize_side\":8" TAIL
-/* As another program exports it: no checksums. */
+/* The header that other programs write: without checksums. */
 #define BARE_HEADER "{\"w\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,4]}} "
 
 static void files_of_two_models_are_refused(void) {
     const struct safetensors_note none[1] = {{NULL, NULL}};
     make_model("one", 1, NULL);
     make_model("two", 2, NULL);
-    make_model("first", 1, none); /* no format version: as before there were any */
+    make_model("first", 1, none); /* no format version, as in the first models */
     make_model("newer", 3, NULL);
     make_model("bare", 1, NULL);
     CU_ASSERT_EQUAL(open_pair("one", "one"), 0);
@@ -150,12 +150,12 @@ static void files_of_two_models_are_refused(void) {
     write_file(folder_of("first"), "config.json", FIRST_CONFIG, strlen(FIRST_CONFIG));
     CU_ASSERT_EQUAL(open_pair("first", "first"), 0);
     CU_ASSERT_EQUAL(open_pair("first", "two"),
-                    -1); /* new weights before their configuration came */
+                    -1); /* new weights before their configuration is written */
     ASSERT_CONTAINS(err.text, "of an earlier version");
     char bytes[8 + sizeof(BARE_HEADER) - 1 + 4] = {(char)(sizeof(BARE_HEADER) - 1)};
     memcpy(bytes + 8, BARE_HEADER, sizeof(BARE_HEADER) - 1);
     write_file(folder_of("bare"), "model.safetensors", bytes, sizeof(bytes));
-    CU_ASSERT_EQUAL(open_pair("bare", "bare"), -1); /* in place of those it was written with */
+    CU_ASSERT_EQUAL(open_pair("bare", "bare"), -1); /* not the weights of that configuration */
     ASSERT_CONTAINS(err.text, "which another program has written");
     CU_ASSERT_EQUAL(open_pair("first", "bare"), 0);
 }
@@ -242,7 +242,7 @@ static void what_cannot_be_saved_is_an_error(void) {
     ASSERT_CONTAINS(err.text, "/dev/null");
 }
 
-/* Of every format there has been. */
+/* This holds for every format that there has been. */
 static void our_own_model_is_written_over(void) {
     static const char *const ours[] = {"{\n  \"format_version\": 2,\n", "{\n  \"model\": \"r\",\n"};
     char model[] = "resnet18", bee[] = "bee";
@@ -335,7 +335,7 @@ static void what_it_tells_is_checked(void) {
                    "\"rules\": 'a_name_of_more_than_thirty_one_bytes'");
 }
 
-/* As earlier versions wrote it. */
+/* Earlier versions wrote configurations without rules. */
 static void rules_may_be_left_out(void) {
     const char *json = FINDER("\"detect\"", "\"tv\"", "[1]", SIDES);
     cleanup_model_config struct model_config config = {0};

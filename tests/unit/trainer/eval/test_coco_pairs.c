@@ -23,7 +23,7 @@ static void objects_come_together_by_category_and_image(void) {
         CU_ASSERT_EQUAL(pairs.list[i].truth_count, WANTED[i].truth);
         CU_ASSERT_EQUAL(pairs.list[i].found_count, WANTED[i].found);
     }
-    /* In the order of the list within a pair. */
+    /* Within a pair, objects keep the order of the list. */
     CU_ASSERT_EQUAL(pairs.truth_order[pairs.list[3].truth], 0);
     CU_ASSERT_EQUAL(pairs.truth_order[pairs.list[3].truth + 1], 2);
     static const size_t STARTS[] = {0, 2, 2, 4, 4};

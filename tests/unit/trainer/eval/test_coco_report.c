@@ -53,7 +53,7 @@ static void the_table_has_a_row_for_each_category(void) {
                     " dog             0      -      -      -      -      -      -\n");
 }
 
-/* Bytes that are no text, characters of several bytes, names beyond the column. */
+/* Bytes that are not text, characters of several bytes, names longer than the column. */
 static void names_of_any_kind_keep_the_columns(void) {
     static const char *const names[] = {"\xc3\xa9t\xc3\xa9", "a\x83",
                                         "long name of more than 40 characters, really",
@@ -105,7 +105,7 @@ static void a_report_takes_the_means_of_its_curves(void) {
     CU_ASSERT_DOUBLE_EQUAL(report.stats[0], 0.5, 1e-9);
 }
 
-/* Where there is no room, that is told and not cut off. */
+/* If there is not enough room, that is reported and the text is not cut off. */
 static void a_report_that_does_not_fit_is_an_error(void) {
     double by_category[3][COCO_STATS];
     struct coco_report report = make_report(by_category);
@@ -138,7 +138,7 @@ static void json_brings_every_number_back_to_the_bit(void) {
     CU_ASSERT_EQUAL(json_integer_value(json_object_get(first, "id")), 3);
     CU_ASSERT_EQUAL(json_integer_value(json_object_get(first, "objects")), 12);
     CU_ASSERT(json_number_value(json_array_get(json_object_get(first, "stats"), 11)) == 1.0 / 3.0);
-    /* Two categories of one name are told apart by their ids. */
+    /* Two categories of the same name are told apart by their ids. */
     CU_ASSERT_PTR_NOT_NULL(json_object_get(classes, "dog (17)"));
     CU_ASSERT_PTR_NOT_NULL(json_object_get(classes, "dog (90)"));
     json_decref(root);

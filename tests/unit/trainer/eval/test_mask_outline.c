@@ -1,5 +1,5 @@
-/* The outlines that a detector learns from (math/mask_target.h) against the masks of whole
- * pictures that are COCO's, bit for bit. */
+/* The outlines that a detector learns from (math/mask_target.h), compared bit for bit with COCO's
+ * masks of whole pictures. */
 #include "tests/support/unit.h"
 #include "trainer/eval/rle_polygon.h"
 #include "trainer/math/mask_target.h"
@@ -21,7 +21,7 @@ static void decode(const double *points, int count, int side, uint8_t *pixels) {
     rle_decode(&mask, &to);
 }
 
-/* Of a region that is the grid itself. */
+/* Checks an outline in a region that is identical to the grid. */
 static void check(const float *points, int count, int side) {
     const int32_t part[] = {0, count};
     const float box[4] = {0, 0, (float)side, (float)side};
@@ -62,7 +62,7 @@ static void an_outline_is_drawn_on_the_regions_grid(void) {
         for (int q = 0; q < 4; q++)
             CU_ASSERT_EQUAL(mask_outline_covers(&o, p, q),
                             (p >= 1 && q >= 1 && q <= 2) || (p == 0 && q == 3));
-    o.first = 1; /* the second alone */
+    o.first = 1; /* only the second outline */
     o.count = 1;
     CU_ASSERT(mask_outline_covers(&o, 0, 3) && !mask_outline_covers(&o, 1, 1));
 }

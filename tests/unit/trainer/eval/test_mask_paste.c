@@ -21,7 +21,7 @@ struct golden_paste {
 };
 #include "tests/golden/mask_paste.h"
 
-/* As logits_of in tests/golden/mask_paste.py. */
+/* The same values as logits_of in tests/golden/mask_paste.py. */
 static void fill_logits(float *logits, int seed) {
     int cy = 10 + seed % 7, cx = 9 + seed * 5 % 9, r = 9 + seed % 5;
     for (int y = 0; y < SIDE; y++)
@@ -83,12 +83,12 @@ static void masks_are_a_bitmaps_for_any_box_and_square(void) {
                                    .side = sides[i / 2 % 6],
                                    .height = 1 + random_below(&random, 60),
                                    .width = 1 + random_below(&random, 60)};
-        double steep = i % 3 == 0 ? 0 : i % 3 == 1 ? 0.25 : 8; /* 0: all at one half */
+        double steep = i % 3 == 0 ? 0 : i % 3 == 1 ? 0.25 : 8; /* 0: probabilities of one half */
         for (int k = 0; k < paste.side * paste.side; k++)
             logits[k] = draw(&random, -steep, steep);
         for (int k = 0; k < 4; k++)
             paste.box[k] = draw(&random, -40, 100);
-        if (i % 5 == 0) /* whole pixels meet the edges */
+        if (i % 5 == 0) /* edges on whole pixels */
             for (int k = 0; k < 4; k++)
                 paste.box[k] = floorf(paste.box[k]);
         check_bitmap(&paster, &paste);
@@ -120,7 +120,7 @@ static void a_box_of_no_picture_gives_no_pixels(void) {
     }
 }
 
-/* Less than a pixel the wrong way round: laid over it, the square would be a mirror image. */
+/* The corners are exchanged by less than a pixel; if pasted, the square would be mirrored. */
 static void a_box_with_its_corners_exchanged_is_empty(void) {
     static const float boxes[][4] = {
         {5.6F, 5, 5.4F, 9}, {5, 5.6F, 9, 5.4F}, {5.6F, 5.6F, 5.4F, 5.4F}, {5.5F, 5, 5.5F, 9}};

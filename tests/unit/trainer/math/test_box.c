@@ -15,7 +15,7 @@ static void overlap_of_boxes(void) {
     CU_ASSERT_EQUAL(box_iou(unit, touching, 0), 0);
     CU_ASSERT_EQUAL(box_iou(unit, point, 0), 0);
     CU_ASSERT(isnan(box_iou(point, point, 0)));
-    /* Whole pixels, ends included: 11 x 11 each, 6 x 11 and 1 x 11 of them in common. */
+    /* In whole pixels, ends included: boxes of 11 x 11, with 6 x 11 and 1 x 11 in common. */
     CU_ASSERT_EQUAL(box_iou(unit, half, 1), 66.0f / 176.0f);
     CU_ASSERT_EQUAL(box_iou(unit, touching, 1), 11.0f / 231.0f);
     CU_ASSERT_EQUAL(box_iou(point, point, 1), 1);
@@ -29,7 +29,7 @@ static void coding_by_hand(void) {
     CU_ASSERT_EQUAL(code[0], 2);
     CU_ASSERT_EQUAL(code[1], 3);
     CU_ASSERT_EQUAL(code[2], 0);
-    CU_ASSERT_EQUAL(code[3], 0x1.d2be48p-1f); /* torchvision's, .9116080 */
+    CU_ASSERT_EQUAL(code[3], 0x1.d2be48p-1f); /* torchvision has .9116080 */
     box_decode(from, code, TENS, 0, back);
     for (int i = 0; i < 4; i++)
         CU_ASSERT_DOUBLE_EQUAL(back[i], to[i], 1e-5);

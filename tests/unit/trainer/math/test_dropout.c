@@ -17,7 +17,7 @@ static bool is_zero(uint64_t seed, uint32_t epoch, uint32_t sample, int layer, u
     return numbers[i % RANDOM_BLOCK] < dropout_bound(p);
 }
 
-/* Within four standard errors. */
+/* The share of zeros is within four standard errors. */
 static void as_many_are_zero_as_asked_for(void) {
     static const double rows[] = {0, 0.1, 0.5, 0.9};
     for (int r = 0; r < 4; r++) {
@@ -29,7 +29,7 @@ static void as_many_are_zero_as_asked_for(void) {
     }
 }
 
-/* Two masks of one half agree in one half of the elements. */
+/* Two independent masks of one half agree in one half of the elements. */
 static void seeds_epochs_samples_and_layers_have_masks_of_their_own(void) {
     const uint64_t seeds[] = {2, 1, 1, 1};
     const uint32_t epochs[] = {0, 1, 0, 0}, samples[] = {7, 7, 8, 7};

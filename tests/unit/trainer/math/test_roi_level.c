@@ -16,7 +16,8 @@ static void a_region_of_224_is_of_the_third_map(void) {
     CU_ASSERT_EQUAL(level_of(1, 1), 0);
 }
 
-/* 1e-6 is less than a step of f32 at 4, twice one at 2: a hair below the border still counts. */
+/* 1e-6 is about two steps of f32 above 4 and four steps below, so a side just below the border
+ * still counts. */
 static void the_border_lies_a_hair_below(void) {
     static const float sides[] = {112, 224, 448};
     for (int i = 0; i < 3; i++) {
@@ -39,7 +40,7 @@ static void what_has_no_area_is_of_the_first_map(void) {
     CU_ASSERT_EQUAL(level_of(INFINITY, 500), 3);
 }
 
-/* From 0 to 111 is 112 wide where the last pixel counts. */
+/* A box from 0 to 111 is 112 wide if the last pixel counts. */
 static void a_last_pixel_counts(void) {
     float box[4] = {0, 0, 111, 111};
     CU_ASSERT_EQUAL(roi_level(box, 4, 1e-6F, false, 0), 0);

@@ -10,7 +10,7 @@ static const struct backbone_family bottlenecks = {
 static const struct backbone_family plain = {
     .name = "plain", .cifar = true, .channels = 4, .blocks = {1, 1, 0, 0}};
 
-/* The body on two pictures of 64 x 96. */
+/* Builds the body for two pictures of 64 x 96. */
 static void build(struct graph *graph, const struct backbone *backbone,
                   int ret_stages[BACKBONE_STAGES]) {
     graph_init(graph, DTYPE_F32, true);
@@ -32,7 +32,7 @@ static void every_stage_has_its_map(void) {
     graph_done(&graph);
 }
 
-/* How far the window of the convolution NAME moves. */
+/* Returns the stride of the convolution NAME. */
 static int stride_of(const struct graph *graph, const char *name) {
     for (int i = 0; i < graph->op_count; i++)
         if (graph->ops[i].kind == OP_CONV2D && strcmp(graph->ops[i].name, name) == 0)
@@ -41,8 +41,8 @@ static int stride_of(const struct graph *graph, const char *name) {
     return 0;
 }
 
-/* Facebook's ResNets halve a map in the first 1x1 (detectron2: MODEL.RESNETS.STRIDE_IN_1X1), and
- * their maps are as large. */
+/* Facebook's ResNets halve a map in the first 1x1 (detectron2: MODEL.RESNETS.STRIDE_IN_1X1); the
+ * sizes of their maps are the same. */
 static void strides_can_lie_in_the_first_convolution(void) {
     struct backbone backbone = {.family = &bottlenecks, .prefix = "", .epsilon = 1e-5};
     for (int first = 0; first <= 1; first++) {
@@ -81,7 +81,8 @@ static bool is_norm(const char *name) {
     return strstr(name, ".bn") != NULL || strstr(name, "downsample.1") != NULL;
 }
 
-/* Of FROZEN_STAGES stages everything is constant, of the others the norms where FROZEN_NORMS. */
+/* Everything in the first FROZEN_STAGES stages is constant; of the other stages only the norms are,
+ * if FROZEN_NORMS. */
 static void expect_roles(int frozen_stages, bool frozen_norms) {
     static const char *const places[] = {"b.conv1",  "b.bn1",    "b.layer1",
                                          "b.layer2", "b.layer3", "b.layer4"};
@@ -110,7 +111,8 @@ static void expect_roles(int frozen_stages, bool frozen_norms) {
             named++;
         }
     }
-    /* A stem and 5 blocks of 3, 4 of them with a shortcut of their own: 5 tensors each. */
+    /* A stem and 5 blocks of 3 convolutions, 4 blocks with one more in the shortcut: 5 tensors
+     * each. */
     CU_ASSERT_EQUAL(named, 5 * (1 + 5 * 3 + 4));
     for (int o = 0; o < graph.op_count; o++) {
         const struct op *op = &graph.ops[o];

@@ -26,7 +26,7 @@ static void each_is_set_by_its_name(void) {
     }
 }
 
-/* torchvision's first weights want an epsilon of 0 (overwrite_eps). */
+/* torchvision's first weights need an epsilon of 0 (overwrite_eps). */
 static void bounds_are_of_what_may_be(void) {
     rules = detect_preset_find("tv")->rules;
     CU_ASSERT_EQUAL(detect_rules_set(&rules, "norm_epsilon", 0, NULL), 0);
@@ -45,10 +45,10 @@ static void what_is_no_rule_is_named(void) {
     refused("", 0.5, "'' is not a rule");
 }
 
-/* As each preset's source has them: norms of nn.BatchNorm2d and FrozenBatchNorm2d (eps 1e-5;
- * maskrcnn-benchmark's layers/batch_norm.py has none), RPN
- * NMS_THRESH 0.7, ROI_HEADS SCORE_THRESH_TEST 0.05 and NMS_THRESH_TEST 0.5, DETECTIONS_PER_IMAGE
- * 100, RPN POST_NMS_TOPK_TEST 1000; MIN_SIZE and torchvision's remove_small_boxes. */
+/* Each preset has the values of its source: norms of nn.BatchNorm2d and FrozenBatchNorm2d (eps
+ * 1e-5; maskrcnn-benchmark's layers/batch_norm.py has none), RPN NMS_THRESH 0.7, ROI_HEADS
+ * SCORE_THRESH_TEST 0.05 and NMS_THRESH_TEST 0.5, DETECTIONS_PER_IMAGE 100, RPN POST_NMS_TOPK_TEST
+ * 1000; MIN_SIZE and torchvision's remove_small_boxes. */
 static void presets_bring_those_of_their_source(void) {
     static const char *const names[] = {"tv", "d2", "mlperf"};
     for (int i = 0; i < 3; i++) {

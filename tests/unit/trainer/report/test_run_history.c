@@ -42,7 +42,7 @@ static void numbers_become_curves(void) {
     CU_ASSERT_EQUAL(run_history_seconds(&h, HISTORY_RANKS), 0);
 }
 
-/* A run that is killed after its last checkpoint takes some steps twice. */
+/* A run that is killed after its last checkpoint repeats some steps. */
 static void steps_that_were_lost_are_dropped(void) {
     cleanup_run_history struct run_history h = {0};
     add(&h, "{\"kind\":\"run\"}");

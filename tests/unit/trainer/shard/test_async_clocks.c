@@ -9,7 +9,8 @@ static struct async_clocks open_clocks(int workers, int64_t staleness) {
     return c;
 }
 
-/* WORKER takes step CLOCK; true if it may go on, with what all do then in *RET_WISHES. */
+/* WORKER finishes step CLOCK. Returns whether it may go on, and what all workers do then in
+ * *RET_WISHES. */
 static bool step(struct async_clocks *c, int worker, int64_t clock, unsigned wishes,
                  unsigned *ret_wishes) {
     async_clocks_push(c, worker, clock, wishes);
@@ -56,7 +57,7 @@ static void a_lost_one_holds_nobody_up(void) {
     async_clocks_done(&c);
 }
 
-/* All hear of a wish after the same step, the first that nobody has gone beyond. */
+/* All workers learn of a wish after the same step, the first one that no worker has passed. */
 static void all_halt_after_one_step(void) {
     struct async_clocks c = open_clocks(3, 4);
     unsigned told = 0;
@@ -84,8 +85,8 @@ static void all_halt_after_one_step(void) {
     async_clocks_done(&c);
 }
 
-/* The first is at a meeting that all know of already: it hears of the wish a step later, and so do
- * the others. */
+/* The first worker is at a meeting that all know of already, so it learns of the wish a step later,
+ * and so do the others. */
 static void a_wish_on_the_way_to_a_meeting_comes_after_it(void) {
     struct async_clocks c = open_clocks(2, 4);
     unsigned told = 0;
@@ -133,14 +134,14 @@ static void a_silent_one_is_late(void) {
     CU_ASSERT_EQUAL(async_clocks_late(&c, limit - 1), -1);
     CU_ASSERT_TRUE(step(&c, 0, 1, 0, &told));
     CU_ASSERT_FALSE(step(&c, 0, 2, 0, &told));
-    /* One that waits is not. */
+    /* A worker that waits is not late. */
     CU_ASSERT_EQUAL(async_clocks_late(&c, limit), 1);
     async_clocks_leave(&c, 1);
     CU_ASSERT_EQUAL(async_clocks_late(&c, 9 * limit), -1);
     CU_ASSERT_EQUAL(async_clocks_deadline(&c), INT64_MAX);
     CU_ASSERT_EQUAL(async_clocks_go(&c, 0, limit), 0);
     CU_ASSERT_EQUAL(async_clocks_deadline(&c), 2 * limit);
-    /* After a meeting there may be an evaluation. */
+    /* An evaluation may follow a meeting. */
     async_clocks_meet(&c, 0);
     async_clocks_part(&c, limit);
     CU_ASSERT_EQUAL(async_clocks_deadline(&c), limit + ASYNC_MEETING_SECONDS * CLOCK_SECOND);

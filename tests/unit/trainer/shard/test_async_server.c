@@ -39,14 +39,14 @@ static float gradient_of(int rank, int64_t step, size_t i) {
 
 struct scene {
     int workers;
-    int loses; /* this worker leaves without a word after its second step; 0: none */
+    int loses; /* the worker that disconnects after its second step; 0: none */
 };
 
 static void heard(void *user, uint64_t updates) {
     *(uint64_t *)user = updates;
 }
 
-/* A worker and what it has. */
+/* A worker and its data. */
 struct learner {
     struct shards shards;
     struct async_worker worker;
@@ -97,7 +97,7 @@ static bool leave(struct learner *l) {
     return async_worker_send(&l->worker, &end, NULL, NULL) == 0;
 }
 
-/* What one worker and its servers make of steps, by one alone. */
+/* Whether the steps of one worker with servers give what the same steps give without servers. */
 static bool as_one_alone(const struct learner *l) {
     float arena[SHARD_ARENAS][COUNT] = {{0}}, gradients[COUNT];
     const struct shard_service service = service_of(0);
@@ -167,7 +167,7 @@ static void a_lost_worker_costs_only_itself(void) {
     CU_ASSERT_EQUAL(rank_threads_all(5, play, &scene), 5);
 }
 
-/* Rank 0 leaves without a word: its servers fail. */
+/* Rank 0 disconnects without a message, so its servers fail. */
 static bool play_without_first(struct comm *c, void *context) {
     const struct scene *scene = context;
     const struct shard_listener listener = {heard, &(uint64_t){0}};
@@ -186,7 +186,7 @@ static void servers_do_not_outlive_rank_0(void) {
     CU_ASSERT_EQUAL(rank_threads_all(2, play_without_first, &scene), 2);
 }
 
-/* A communicator that has connections alone. */
+/* A communicator that has nothing but connections. */
 struct wired {
     struct comm base;
     int fd[2];
@@ -196,9 +196,9 @@ static int socket_of(struct comm *c, int rank) {
     return ((struct wired *)c)->fd[rank];
 }
 
-/* A server of two workers, of which worker 0 takes a step of nothing, and worker 1 sends SIZE
- * bytes. Then both are silent, so that worker 0 is late in the end. Returns worker 0's reply, and
- * how long all of it took. */
+/* Runs a server with two workers: worker 0 takes a step that changes nothing, and worker 1 sends
+ * SIZE bytes. Then both are silent, so that worker 0 is late in the end. Returns worker 0's reply,
+ * and how long all of it took. */
 static struct async_reply answer_first(const void *bytes, size_t size, int64_t *ret_took) {
     static const struct comm_driver driver = {.socket = socket_of};
     struct wired wired = {.base = {.driver = &driver, .rank = 2, .size = 3}};
@@ -232,8 +232,8 @@ static struct async_reply answer_first(const void *bytes, size_t size, int64_t *
     return reply;
 }
 
-/* Worker 1 says nothing: once it is late worker 0 is answered. That one says no more then, and is
- * late, too. */
+/* Worker 1 is silent: as soon as it is late, worker 0 gets a reply. Worker 0 then stays silent, and
+ * is late, too. */
 static void silent_workers_are_lost_in_time(void) {
     int64_t took = 0;
     const struct async_reply reply = answer_first("", 0, &took);
@@ -242,7 +242,7 @@ static void silent_workers_are_lost_in_time(void) {
     CU_ASSERT_EQUAL(reply.gone[1], 1);
 }
 
-/* A worker that sends what none does is lost at once: nobody waits until it is late. */
+/* A worker that sends an invalid request is lost at once, without a wait until it is late. */
 static void workers_that_say_what_none_does_are_lost(void) {
     static const struct async_request rows[] = {{.kind = 0},
                                                 {.kind = ASYNC_KINDS},

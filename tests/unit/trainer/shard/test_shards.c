@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tensors with zeros between them, in three buckets, of which the last is empty. */
+/* Tensors with zeros between them, in three buckets, the last of which is empty. */
 static const struct shard_tensor TENSORS[] = {
     {0, 100, 0}, {112, 16, 1}, {128, 3000, 0}, {3136, 1, 1}, {3152, 777, 0}};
 static const size_t BUCKETS[] = {0, 128, 3936, 3936};
@@ -38,15 +38,15 @@ static void fill(float *values, int rank, int step) {
             values[TENSORS[t].first + i] = value_of(rank, step, TENSORS[t].first + i);
 }
 
-/* What a test asks of all ranks. */
+/* What a test requires of all ranks. */
 struct exam {
     struct optimizer_rule rule;
     bool second;
     int workers;  /* 0: all */
-    double limit; /* of the difference; 0: no bit differs */
+    double limit; /* of the difference; 0: every bit is equal */
 };
 
-/* One update by one rank alone, of the gradients of all workers in their order. */
+/* One update by a single rank, from the gradients of all workers, summed in their order. */
 static void alone(const struct exam *e, struct arenas *a, int workers, int step) {
     static const size_t tensors = sizeof(TENSORS) / sizeof(TENSORS[0]);
     fill(a->values[1], 0, step);
@@ -89,7 +89,7 @@ static bool close_to(const float *a, const float *b, double limit) {
     return true;
 }
 
-/* Takes steps on all ranks, and holds weights and state against those of one rank alone. */
+/* Takes steps on all ranks, and compares weights and state with those of a single rank. */
 static bool sit(struct comm *c, void *context) {
     const struct exam *e = context;
     const int workers = e->workers > 0 ? e->workers : comm_size(c);
@@ -155,7 +155,7 @@ static void norms_are_of_whole_tensors_and_of_all(void) {
     CU_ASSERT_EQUAL(rank_threads_all(4, sit, &clips), 4);
 }
 
-/* One element of one rank is not finite: all hear of it, and what rank 0 alone says. */
+/* One element on one rank is not finite: all ranks learn of it, and of rank 0's own decisions. */
 static bool find_bad(struct comm *c, void *context) {
     struct shards s;
     const size_t *where = context;
@@ -183,7 +183,7 @@ static void a_gradient_that_is_not_finite_is_known_to_all(void) {
         CU_ASSERT_EQUAL(rank_threads_all(3, find_bad, &places[i]), 3);
 }
 
-/* Of 1 MiB of values, those of others are gone, but for pages with own ones. */
+/* Of 1 MiB of values, those of other ranks are discarded, except on pages with own values. */
 static bool forget(struct comm *c, void *context) {
     enum { MANY = 1 << 18, PAGE = 1 << 16 };
     static const size_t ends[] = {0, MANY};

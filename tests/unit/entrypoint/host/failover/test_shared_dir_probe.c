@@ -33,7 +33,7 @@ static void give_up(void *context) {
     loop_end(&loop);
 }
 
-/* Whether STEP of host OF went well; heard says why not. */
+/* Returns whether step WHICH of host OF succeeded; `heard` says why not. */
 static bool step(const char *base, enum shared_dir_probe_step which, size_t of, const char *word) {
     struct error err;
     const struct shared_dir_probe_options options = {
@@ -47,7 +47,7 @@ static bool step(const char *base, enum shared_dir_probe_step which, size_t of, 
     return is_good;
 }
 
-/* A folder of its own each time, valid until the next but one. */
+/* Makes a new folder; its path stays valid until the next call but one. */
 static const char *new_base(void) {
     static char bases[2][400];
     static unsigned count;
@@ -87,7 +87,8 @@ static void what_one_writes_another_reads_in_the_same_folder(void) {
     CU_ASSERT(step(base, SHARED_DIR_PROBE_REMOVE, 1, ""));
 }
 
-/* Of a host that is lost before it has done so itself: each removes that of the one before it. */
+/* If a host is lost before it has removed its own file, another does: each one also removes the
+ * file of the host before it. */
 static void nothing_of_a_lost_host_stays(void) {
     const char *base = new_base();
     for (size_t of = 0; of < 3; of++)
@@ -108,7 +109,7 @@ static void a_folder_of_ones_own_shows(void) {
     CU_ASSERT_FALSE(step(new_base(), SHARED_DIR_PROBE_READ, 0, word));
 }
 
-/* What lies there is nobody's to overwrite, and a link leads nowhere. */
+/* An existing file is not overwritten, and a link is not followed. */
 static void a_file_that_is_there_is_not_followed(void) {
     char path[600];
     char word[SHARED_DIR_PROBE_WORD_SIZE];
@@ -126,7 +127,7 @@ static void a_folder_that_is_not_there_is_reported(void) {
     ASSERT_CONTAINS(heard.text, "/checkpoints: No such file or directory");
 }
 
-/* Nobody reaps here, as where a disk holds the child for ever. */
+/* Nobody reaps the child here, as if a disk blocked it forever. */
 static void a_child_that_does_not_end_is_not_waited_for(void) {
     struct error err;
     const struct shared_dir_probe_options options = {

@@ -18,7 +18,7 @@ static const struct stall_rule *rule_of(const struct rank *r) {
     return r->rule != NULL ? r->rule : &usual;
 }
 
-/* Looks every three seconds for SECONDS; what came of it last. */
+/* Looks every three seconds for SECONDS; returns the last news. */
 static enum stall_news wait(struct rank *r, int64_t seconds) {
     enum stall_news news = STALL_NOTHING;
     for (int64_t passed = 0; passed < seconds; passed += 3) {
@@ -50,7 +50,7 @@ static void silence_behind_a_mark_has_a_limit(void) {
     struct rank r = {.now = CLOCK_SECOND};
     CU_ASSERT_EQUAL(mark(&r, 1, 599), STALL_NOTHING);
     CU_ASSERT_EQUAL(wait(&r, 6), STALL_STALLED);
-    CU_ASSERT_EQUAL(wait(&r, 6000), STALL_NOTHING); /* once */
+    CU_ASSERT_EQUAL(wait(&r, 6000), STALL_NOTHING); /* it is reported once */
 }
 
 static void patience_shortens_the_limit_and_never_makes_it_longer(void) {
@@ -61,26 +61,26 @@ static void patience_shortens_the_limit_and_never_makes_it_longer(void) {
     state.patience_seconds = UINT64_MAX;
     CU_ASSERT_EQUAL(stall_limit(&v, &state, &usual), limit);
     state.patience_seconds = 20;
-    CU_ASSERT_EQUAL(stall_limit(&v, &state, &none), 0); /* for ever */
+    CU_ASSERT_EQUAL(stall_limit(&v, &state, &none), 0); /* no limit */
     struct rank r = {.state = {.patience_seconds = 20}, .now = CLOCK_SECOND};
     CU_ASSERT_EQUAL(mark(&r, 1, 18), STALL_NOTHING);
     CU_ASSERT_EQUAL(wait(&r, 6), STALL_STALLED);
 }
 
-/* Steps of three seconds: a silence of 30 is told of, once, and ends nothing. */
+/* With steps of three seconds, a silence of 30 is reported once and ends nothing. */
 static void what_it_has_shown_teaches_when_it_is_late(void) {
     struct rank r = {.now = CLOCK_SECOND};
     CU_ASSERT_EQUAL(mark(&r, 12, 3), STALL_NOTHING);
     CU_ASSERT_EQUAL(wait(&r, 24), STALL_NOTHING);
     CU_ASSERT_EQUAL(wait(&r, 6), STALL_LATE);
     CU_ASSERT_EQUAL(wait(&r, 300), STALL_NOTHING);
-    /* That it went on teaches: so long a step is nothing new. */
+    /* The rank went on, so a step this long is nothing new. */
     CU_ASSERT_EQUAL(mark(&r, 2, 300), STALL_NOTHING);
     CU_ASSERT_EQUAL(wait(&r, 600), STALL_STALLED);
 }
 
-/* Where that is asked for. It is told of first: ten times as long as ever, then twice that ends it,
- * and a minute at the least. */
+/* Only where the rule asks for it: a silence ten times as long as any before is reported, and one
+ * of twice that length is a stall, but never one shorter than a minute. */
 static void what_it_has_shown_limits_its_silence(void) {
     struct rank r = {.now = CLOCK_SECOND, .rule = &learned};
     CU_ASSERT_EQUAL(mark(&r, 12, 3), STALL_NOTHING);
@@ -91,9 +91,9 @@ static void what_it_has_shown_limits_its_silence(void) {
     struct rank slow = {.now = CLOCK_SECOND, .rule = &learned};
     CU_ASSERT_EQUAL(mark(&slow, 12, 9), STALL_NOTHING);
     CU_ASSERT_EQUAL(stall_limit(&slow.stall, &slow.state, &learned), 180 * CLOCK_SECOND);
-    CU_ASSERT_EQUAL(wait(&slow, 171), STALL_LATE); /* six were seen */
+    CU_ASSERT_EQUAL(wait(&slow, 171), STALL_LATE); /* 6 s had already passed */
     CU_ASSERT_EQUAL(wait(&slow, 3), STALL_STALLED);
-    /* Never more than is asked for, where anything is. */
+    /* The learned limit never exceeds the configured one, if there is one. */
     struct rank slowest = {.now = CLOCK_SECOND, .rule = &learned};
     CU_ASSERT_EQUAL(mark(&slowest, 12, 60), STALL_NOTHING);
     CU_ASSERT_EQUAL(stall_limit(&slowest.stall, &slowest.state, &learned), limit);
@@ -111,8 +111,8 @@ static void ten_silences_teach_no_limit_yet(void) {
     CU_ASSERT(stall_limit(&r.stall, &r.state, &alone) > 20 * 6000 * CLOCK_SECOND);
 }
 
-/* A step that the program says is another kind, as a checkpoint is, is not measured by the others.
- */
+/* A step for which the program asks for more patience, such as a checkpoint, is not judged by the
+ * other steps. */
 static void who_asks_for_more_patience_has_it(void) {
     static const uint64_t patience[][2] = {{300, 301}, {300, 0}, {300, 300}, {300, 100}, {0, 0}};
     static const bool taught[] = {false, false, true, true, true};
@@ -141,8 +141,8 @@ static void time_in_which_nobody_looked_does_not_count(void) {
     CU_ASSERT_EQUAL(wait(&r, 9), STALL_STALLED);
 }
 
-/* Looks as a host alone does, LOOKS times, while the rank makes PER_SECOND marks or none; what came
- * of it last. */
+/* Looks LOOKS times, at a single host's intervals, while the rank makes PER_SECOND marks or none;
+ * returns the last news. */
 static enum stall_news look_alone(struct rank *r, int64_t *pause, unsigned looks,
                                   uint64_t per_second) {
     enum stall_news news = STALL_NOTHING;
@@ -157,7 +157,7 @@ static enum stall_news look_alone(struct rank *r, int64_t *pause, unsigned looks
     return news;
 }
 
-/* However far apart its looks are by then: two of them see a silence. */
+/* Two looks are enough to see a silence, however far apart they have become. */
 static void a_host_alone_tells_of_one_that_is_late(void) {
     struct rank r = {.now = CLOCK_SECOND};
     int64_t pause = 0;
@@ -166,13 +166,14 @@ static void a_host_alone_tells_of_one_that_is_late(void) {
     CU_ASSERT_EQUAL(look_alone(&r, &pause, 30, 2), STALL_NOTHING);
     CU_ASSERT_EQUAL(pause, 60 * CLOCK_SECOND);
     CU_ASSERT_EQUAL(look_alone(&r, &pause, 1, 0), STALL_LATE);
-    /* A minute of it was seen: ten of them would be too long, and so is the limit. */
+    /* A gap of a minute was seen: ten times that is as long as the limit, so the rank is not
+     * reported as late first. */
     CU_ASSERT_EQUAL(look_alone(&r, &pause, 1, 2), STALL_NOTHING);
     CU_ASSERT_EQUAL(look_alone(&r, &pause, 9, 0), STALL_NOTHING);
     CU_ASSERT_EQUAL(look_alone(&r, &pause, 1, 0), STALL_STALLED);
 }
 
-/* Marks that come a minute apart are not late when one takes two. */
+/* Marks that come a minute apart are not late when one takes two minutes. */
 static void a_host_alone_learns_how_slow_its_ranks_are(void) {
     struct rank r = {.now = CLOCK_SECOND};
     int64_t pause = 0;

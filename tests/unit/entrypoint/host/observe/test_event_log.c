@@ -41,7 +41,7 @@ static bool is_member_of(const struct record_row *row, const char *member) {
     return false;
 }
 
-/* All that a record holds is in the table, and all that the table says it holds. */
+/* A record holds the stamp and exactly the members that the table lists for it. */
 static void assert_documented(const json_t *record) {
     static const char *const stamp[] = {"v",   "time", "boot",    "host",
                                         "job", "run",  "attempt", "event"};
@@ -82,7 +82,7 @@ static void a_failed_job_with_a_restart_is_recorded_event_by_event(void) {
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *record = json_array_get(list, i);
         assert_documented(record);
-        /* What is told of a failure may take several lines. */
+        /* A failure may be reported in several lines. */
         if (strcmp(name_of(record), "said") == 0 && strcmp(last, "said") == 0)
             continue;
         last = name_of(record);
@@ -115,7 +115,7 @@ static void lines_of_any_kind_come_into_a_ranks_file(void) {
     buf_init(&got, 4 << 20);
     (void)snprintf(path, sizeof(path), "%s/output/data/rank-0.log.1", h.base);
     CU_ASSERT_EQUAL(file_read(path, &got, NULL), 0);
-    ASSERT_CONTAINS(buf_text(&got), "zzz [cut]\n"); /* half of a mebibyte is a file */
+    ASSERT_CONTAINS(buf_text(&got), "zzz [cut]\n"); /* a log file holds half a MiB */
     (void)snprintf(path, sizeof(path), "%s/output/data/rank-0.log", h.base);
     CU_ASSERT_STRING_EQUAL(stage_read(&h, path), "no end\n");
     (void)snprintf(path, sizeof(path), "%s/output/data/events-one.jsonl", h.base);
@@ -163,7 +163,7 @@ static void metrics_are_written_where_they_are_asked_for(void) {
     CU_ASSERT_STRING_EQUAL(text + strlen(text) - 6, "# EOF\n");
 }
 
-/* Nothing of the job hangs on the log. */
+/* The job does not depend on the log. */
 static void a_folder_that_cannot_be_written_is_a_warning(void) {
     static const char *const settings[] = {"RINGMASTER_HOSTS=one", "RINGMASTER_HOST=one", NULL};
     struct stage_host h;
@@ -177,7 +177,7 @@ static void a_folder_that_cannot_be_written_is_a_warning(void) {
     ASSERT_CONTAINS(stage_output(&h), "events and ranks' lines: ");
 }
 
-/* What was dropped is told as soon as there is room. */
+/* Dropped records are reported as soon as there is room. */
 static void dropped_records_are_counted(void) {
     struct job job = {0};
     struct loop loop;
@@ -193,7 +193,7 @@ static void dropped_records_are_counted(void) {
     job.cluster.count = 1;
     CU_ASSERT_EQUAL_FATAL(loop_init(&loop, NULL), 0);
     event_log_open(&j, &loop, &reaper, &job);
-    for (int i = 0; i < 1000000 && j.writer.dropped == 0; i++) /* it is also being written */
+    for (int i = 0; i < 1000000 && j.writer.dropped == 0; i++) /* records are also being written */
         event_log_put(&j, RECORD_SAID, json_pack("{s:s, s:s}", "level", "error", "text", "x"));
     CU_ASSERT(j.writer.dropped > 0);
     CU_ASSERT_EQUAL(j.told, 0);

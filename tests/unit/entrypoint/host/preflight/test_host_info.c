@@ -64,7 +64,7 @@ static void facts_survive_the_way_to_the_master(void) {
     json_decref(object);
 }
 
-/* A host of a version that knew of none says nothing of it, and may take part. */
+/* A host whose version has no build IDs yet sends none, and may take part. */
 static void a_build_that_is_not_known_is_not_refused(void) {
     static const char *const odd[] = {"x", "A0", "0123456789012345678901234567890123456789a",
                                       "0\n"};
@@ -124,7 +124,7 @@ static void what_differs_is_named(void) {
     theirs.dead_seconds = 5;
     CU_ASSERT_EQUAL(host_info_compare(&ours, &theirs, &err), -1);
     ASSERT_CONTAINS(err.text, "RINGMASTER_DEAD_SECONDS is 5 there, and 10 on the master");
-    gather("a,b:2", "/usr/bin/true", &theirs); /* where it lies is each host's matter */
+    gather("a,b:2", "/usr/bin/true", &theirs); /* the program's path may differ between hosts */
     CU_ASSERT_EQUAL(host_info_compare(&ours, &theirs, &err), 0);
 }
 

@@ -14,7 +14,7 @@ static const char *new_folder(void) {
     return folder;
 }
 
-/* Returns how many event files FOLDER's run has, and its bytes of the first in RET. */
+/* Returns the number of event files of RUN in FOLDER, and the content of the first one in RET. */
 static size_t files_of(const char *folder, const char *run, struct buf *ret) {
     char pattern[700];
     glob_t found;
@@ -91,7 +91,8 @@ static void a_watch_has_a_run_of_its_own(void) {
     CU_ASSERT_EQUAL(files_of(folder, "train", &bytes), 0);
 }
 
-/* Ends a training at step 5 that has ended there before; whether its evaluation is written. */
+/* Ends a training again at step 5, where it has ended before. Returns whether the evaluation is
+ * written. */
 static bool evaluation_is_written(const char *folder) {
     struct board board;
     CU_ASSERT_EQUAL_FATAL(board_open(&board, folder, true, NULL), 0);
@@ -115,7 +116,7 @@ static void an_evaluation_that_is_there_is_not_written_again(void) {
     CU_ASSERT_EQUAL(board_scalars(&board.evaluations, 5, &top1, 1, NULL), 0);
     board_done(&board);
     CU_ASSERT_FALSE(evaluation_is_written(folder));
-    /* As earlier versions wrote it. */
+    /* Earlier versions wrote evaluations to the folder's own event file. */
     folder = new_folder();
     struct tfevents old = TFEVENTS_CLOSED;
     CU_ASSERT_EQUAL_FATAL(tfevents_open(&old, folder, "host", 7000000000, NULL), 0);

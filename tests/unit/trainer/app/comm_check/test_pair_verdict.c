@@ -3,7 +3,7 @@
 
 enum { HOSTS = 4, PAIRS = HOSTS * (HOSTS - 1) / 2 };
 
-/* All pairs of four hosts, each as fast as every other. */
+/* All pairs of four hosts, all equally fast. */
 static void alike(struct pair_result pairs[PAIRS]) {
     size_t count = 0;
     for (int a = 0; a < HOSTS; a++)
@@ -25,7 +25,7 @@ static struct pair_result *pair_of(struct pair_result pairs[PAIRS], int a, int b
 static void pairs_alike_are_good(void) {
     struct pair_result pairs[PAIRS];
     alike(pairs);
-    pair_of(pairs, 0, 1)->transfer.seconds = 0.02; /* half as fast is no fault */
+    pair_of(pairs, 0, 1)->transfer.seconds = 0.02; /* half the speed is not a fault */
     pair_verdict_judge(pairs, PAIRS);
     CU_ASSERT_PTR_NULL(pair_verdict_worst(pairs, PAIRS));
     CU_ASSERT_EQUAL(pair_verdict_host(pairs, PAIRS, HOSTS), -1);
@@ -53,11 +53,11 @@ static void a_host_whose_pairs_are_all_slow_is_found(void) {
             pairs[i].transfer.seconds = 0.2;
     pair_verdict_judge(pairs, PAIRS);
     CU_ASSERT_EQUAL(pair_verdict_host(pairs, PAIRS, HOSTS), 2);
-    pair_of(pairs, 0, 1)->state = PAIR_SLOW; /* one that is not its own */
+    pair_of(pairs, 0, 1)->state = PAIR_SLOW; /* a slow pair without host 2 */
     CU_ASSERT_EQUAL(pair_verdict_host(pairs, PAIRS, HOSTS), -1);
 }
 
-/* Of three hosts with a slow one most pairs are slow: the better ones are the measure. */
+/* If one of three hosts is slow, most pairs are slow, so the faster ones are the reference. */
 static void of_three_hosts_the_slow_one_is_found(void) {
     struct pair_result pairs[] = {
         {.a = 0, .b = 1, .tested = true, .transfer = {.bytes = 8, .ranks = 2, .seconds = 1}},

@@ -1,4 +1,5 @@
-/* What is told of folders of pictures; train_inspect_data has the pictures that are none. */
+/* The report on folders of pictures; the test train_inspect_data covers files that are not
+ * pictures. */
 #include "trainer/app/command/command_inspect_data.h"
 
 #include "common/buf.h"
@@ -24,7 +25,7 @@ static const char *path_of(const char *name) {
     return path;
 }
 
-/* Runs the command on a folder; what it prints is SAID. */
+/* Runs the command on a folder and stores its output in `said`. */
 static int inspect(const char *folder) {
     char dir[600], flag[] = "--threads", count[] = "2";
     char *const argv[] = {dir, flag, count};

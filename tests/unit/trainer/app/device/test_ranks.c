@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Four ranks of which only rank 0 is here: the others' statements are made up from its own, with
- * another value on rank 2. */
+/* Gathers from four ranks, only one of which exists: the values of the others are copies of rank
+ * 0's, except that of rank 2. */
 static int gather_four(struct comm *c, const void *bytes, size_t size, void *all,
                        struct error *err) {
     (void)err;
@@ -52,8 +52,7 @@ static void who_differs_is_named(void) {
     CU_ASSERT_PTR_NULL(strstr(err.text, "(rank 1)"));
 }
 
-/* mpirun gives each rank a terminal of its own, which nobody sits at: what a rank tells there is
- * for scrapers. */
+/* mpirun gives each rank a terminal that no user looks at: programs read the output there. */
 static void the_terminal_of_a_rank_is_nobodys(void) {
     int master = posix_openpt(O_RDWR | O_NOCTTY);
     CU_ASSERT_FATAL(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);

@@ -46,7 +46,7 @@ static void letters_lead_to_the_nearest_one_still(void) {
     refused("qqqqqq", "unknown flag --qqqqqq");
 }
 
-/* A row that leads to no flag, or is one of ours, helps nobody. */
+/* A row is useless if it suggests no existing flag, or if its word is a flag of ours. */
 static void every_row_leads_to_a_flag_of_ours(void) {
     size_t count = 0;
     const struct flag_word *rows = flag_word_table(&count);

@@ -15,7 +15,7 @@ static const char *make(const char *root, const char *below) {
     return path;
 }
 
-/* A folder BELOW root, with a picture in the class cat. */
+/* Creates the folder BELOW in ROOT, with a picture of the class cat. */
 static void fill(const char *root, const char *below) {
     char path[INPUT_PATH_MAX];
     (void)snprintf(path, sizeof(path), "%s/cat", below);
@@ -76,7 +76,7 @@ static void a_part_that_is_missing_is_named(void) {
     ASSERT_CONTAINS(in.note, "train/ taken for a class");
 }
 
-/* A channel may hold the parts of a set itself. */
+/* A channel may contain both parts of a set. */
 static void the_parts_of_a_channel_are_used(void) {
     forget_variables();
     const char *root = unit_temp_dir();
@@ -159,7 +159,8 @@ static void missing_data_is_a_data_error_that_says_what_to_give(void) {
     ASSERT_CONTAINS(err.text, "/no/such/folder");
 }
 
-/* Findings of evaluations: what was not asked for is written where a platform gathers it alone. */
+/* An evaluation that was not requested writes its results only to a folder from which a platform
+ * collects them. */
 static void an_evaluation_leaves_files_where_it_is_asked_to(void) {
     forget_variables();
     const char *root = unit_temp_dir();
@@ -181,7 +182,7 @@ static void an_evaluation_leaves_files_where_it_is_asked_to(void) {
     forget_variables();
 }
 
-/* As the launcher sets them on every platform: on a machine without /opt/ml they do not count. */
+/* The launcher sets these variables on every platform; without /opt/ml they are ignored. */
 static void sagemakers_folders_are_not_created_elsewhere(void) {
     forget_variables();
     char root[600];
@@ -217,7 +218,7 @@ static void synthetic_needs_no_folder(void) {
     CU_ASSERT_STRING_EQUAL(in.model, "m");
 }
 
-/* One folder has both sets: nobody looks for train/ and val/ in it. */
+/* One folder holds both sets, so its subfolders train/ and val/ are not used as sets. */
 static void a_network_that_finds_objects_takes_the_whole_folder(void) {
     forget_variables();
     const char *root = unit_temp_dir();
@@ -252,7 +253,7 @@ static void a_network_that_finds_objects_takes_the_whole_folder(void) {
     ASSERT_CONTAINS(err.text, "no data to evaluate on: give --data DIR, a COCO folder");
 }
 
-/* A folder that is away for a moment must not make another one the data, or the output. */
+/* If a folder cannot be accessed for a moment, no other one may become the data or the output. */
 static void what_cannot_be_looked_at_is_not_missing(void) {
     static const char *const places[] = {"/opt/ml/input/data/train", "/opt/ml/checkpoints"};
     forget_variables();
@@ -264,7 +265,7 @@ static void what_cannot_be_looked_at_is_not_missing(void) {
         struct error err = {0};
         struct inputs in;
         (void)snprintf(link, sizeof(link), "%s%s", root, places[i]);
-        CU_ASSERT_EQUAL_FATAL(symlink(link, link), 0); /* leads to itself */
+        CU_ASSERT_EQUAL_FATAL(symlink(link, link), 0); /* a link to itself */
         CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_CLASSIFY, root, &err), -1);
         CU_ASSERT(err.code == EXIT_CODE_CONFIG && err.os_errno == ELOOP);
         ASSERT_CONTAINS(err.text, link);

@@ -15,7 +15,7 @@ static void a_recipe_says_what_it_sets(void) {
     CU_ASSERT_PTR_NULL(recipe_value(recipe, "epoch"));
 }
 
-/* As their scripts have them, in values from 0 to 255. */
+/* The values of AWS's scripts, on a scale from 0 to 255. */
 static void the_samples_of_aws_bring_their_normalization(void) {
     static const char *const expected[][3] = {
         {"aws-2018", "123.68,116.779,103.939", "58.393,57.12,57.375"},
@@ -31,7 +31,7 @@ static void the_samples_of_aws_bring_their_normalization(void) {
     }
 }
 
-/* All of them, as a command line takes them: every flag is there and takes its value. */
+/* Every recipe is parsed like a command line: each flag exists and accepts its value. */
 static void every_recipe_can_be_run(void) {
     char *text = NULL;
     size_t size = 0;

@@ -1,4 +1,4 @@
-/* Running statistics of two ranks, of which one is here at a time. */
+/* Running statistics of two ranks, only one of which is simulated at a time. */
 #include "trainer/app/run/bn_statistics.h"
 
 #include "tests/unit/trainer/app/run/two_ranks.h"
@@ -35,7 +35,7 @@ static void fill(float *arena, int rank) {
             arena[(values_of(slot) - begin) + (ptrdiff_t)i] = own_value(rank, slot, i);
 }
 
-/* A job of which RANK of RANKS is here, with that rank's statistics. */
+/* Makes this process RANK of a job of RANKS ranks, with that rank's statistics. */
 static void be(int rank, int ranks) {
     comm = is_rank(&two, rank, ranks);
     steps.own_statistics = true;
@@ -66,7 +66,7 @@ static void close_store(void) {
     CU_ASSERT_PTR_NULL(steps.net.store.slots);
 }
 
-/* Whether the store holds RANK's. */
+/* Whether the store holds RANK's statistics. */
 static bool holds(int rank) {
     bool same = true;
     for (int slot = 0; slot < SLOTS; slot++)
@@ -99,7 +99,7 @@ static void at_the_end_of_an_epoch_they_become_their_mean_once(void) {
     CU_ASSERT(holds(0));
 }
 
-/* They say what could not be done. */
+/* The errors name the operation that failed. */
 static void a_rank_that_is_gone_ends_all(void) {
     struct bn_statistics s = {0};
     struct error err = {0};
@@ -122,7 +122,8 @@ static const char *path_of(const char *name) {
     return path;
 }
 
-/* Within an epoch: the mean by the usual names, and every rank's own, which stay in the store. */
+/* Within an epoch, the mean is saved under the usual names, and every rank's own statistics are
+ * saved as well and stay in the store. */
 static void a_checkpoint_holds_the_mean_and_every_ranks_own(void) {
     cleanup_bn_statistics struct bn_statistics s = {0};
     cleanup_weights struct weights w = {0};
@@ -181,7 +182,7 @@ static void the_same_number_of_ranks_goes_on_with_its_own(void) {
     CU_ASSERT_EQUAL(two.heard, two.size);
 }
 
-/* The mean is what they begin with, which is in the store. */
+/* They start with the mean, which the store already holds. */
 static void another_number_of_ranks_goes_on_with_the_mean(void) {
     static const struct {
         const char *file;

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-/* In place of the library's: time passes here when a test says so, and stands still else. */
+/* Replaces the library's function: time passes only when a test advances it. */
 static int64_t passed = CLOCK_SECOND;
 
 int clock_gettime(clockid_t clock, struct timespec *ret) {
@@ -26,7 +26,7 @@ static void step(struct report *r, double loss, int64_t images, bool skipped) {
     report_step(r, metrics, images, skipped);
 }
 
-/* Two rows and an evaluation in the form LOG; the text is the caller's. */
+/* Two rows and an evaluation in the form LOG; the caller frees the text. */
 static char *told(int log) {
     char *text = NULL;
     size_t size = 0;
@@ -110,7 +110,7 @@ static void both_end_with_the_metric_line(void) {
     free(text);
 }
 
-/* A network that tells more of its steps than their loss. */
+/* A network that reports more about its steps than the loss. */
 static void what_a_network_tells_comes_behind_the_loss(void) {
     static const struct model_metric list[] = {
         [METRIC_LOSS] = {"loss", 0, METRIC_MEAN, true},
@@ -172,7 +172,7 @@ static void the_whole_run_is_summed_up(void) {
     CU_ASSERT_DOUBLE_EQUAL(r.standing.step_seconds, 3, 1e-9);
     passed += CLOCK_SECOND;
     step(&r, 1, 60, false);
-    CU_ASSERT_DOUBLE_EQUAL(r.standing.step_seconds, 2.8, 1e-9); /* a tenth from the last one */
+    CU_ASSERT_DOUBLE_EQUAL(r.standing.step_seconds, 2.8, 1e-9); /* the last step counts a tenth */
     report_summary(&r, text);
     ASSERT_CONTAINS(text, "2 steps, 120 images in 0:04 of training, 30.0 images/s; 0:09 with");
     r.several = true;
@@ -185,7 +185,7 @@ static void the_whole_run_is_summed_up(void) {
     report_done(&r);
 }
 
-/* COCO gives -1 where a set has no objects of a size; elsewhere -1 is a value. */
+/* COCO gives -1 if a set has no objects of a size; in other metrics -1 is a value. */
 static void what_is_undefined_is_no_event(void) {
     struct report r;
     char folder[600], path[2048];

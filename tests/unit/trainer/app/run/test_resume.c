@@ -45,7 +45,7 @@ static struct training_run job_of(const struct run_state *state) {
     return job;
 }
 
-/* 0, or the exit code; NOW is what the new run was asked to be. */
+/* Returns 0 or the exit code; NOW describes the new run, BEFORE the run of the checkpoint. */
 static int check(const struct run_state *now, const struct run_state *before, char *const *names,
                  bool asked, struct error *err) {
     cleanup_buf struct buf text = {0};
@@ -70,7 +70,7 @@ static void the_same_run_goes_on_and_ends_again(void) {
     struct run_state done = finished();
     CU_ASSERT_EQUAL(check(&SAMPLE, &SAMPLE, classes, false, &err), 0);
     CU_ASSERT_EQUAL(check(&done, &done, classes, false, &err), 0);
-    /* On other machines, too: two ranks take half the steps for the same epochs. */
+    /* On other machines, too: two ranks need half the steps for the same epochs. */
     struct run_state now = done;
     now.ranks = 2;
     now.global_batch = 32;
@@ -78,7 +78,7 @@ static void the_same_run_goes_on_and_ends_again(void) {
     now.threads = 8;
     (void)snprintf(now.options, sizeof(now.options), "lr=0.1 tf32=false bad-samples=fail");
     CU_ASSERT_EQUAL(check(&now, &done, classes, false, &err), 0);
-    /* As many steps as it was asked for. */
+    /* The same number of steps as before is accepted as well. */
     now.total_steps = 8;
     CU_ASSERT_EQUAL(check(&now, &done, classes, false, &err), 0);
 }
@@ -88,7 +88,7 @@ static void more_epochs_go_on(void) {
     struct run_state done = finished(), now = done;
     now.total_steps = 12;
     CU_ASSERT_EQUAL(check(&now, &done, classes, false, &err), 0);
-    /* Fewer than were asked for, and more than are done. */
+    /* Fewer steps than were requested before, but more than are done. */
     now.total_steps = 6;
     CU_ASSERT_EQUAL(check(&now, &SAMPLE, classes, false, &err), 0);
 }
@@ -128,10 +128,10 @@ static void a_finished_run_is_not_handed_out_as_another(void) {
     (void)snprintf(now.init, sizeof(now.init), "w.safetensors");
     CU_ASSERT_EQUAL(check(&now, &done, classes, false, &err), EXIT_CODE_CONFIG);
     ASSERT_CONTAINS(err.text, "init w.safetensors (was none)");
-    CU_ASSERT_EQUAL(check(&done, &now, classes, false, &err), 0); /* it needs none any more */
+    CU_ASSERT_EQUAL(check(&done, &now, classes, false, &err), 0); /* init is no longer needed */
 }
 
-/* Attempt 2 finds all steps done: only the data can differ, and what was learnt is published. */
+/* Attempt 2 finds all steps done: only the data can differ, and the trained model is published. */
 static void a_later_attempt_publishes_what_its_own_run_finished(void) {
     struct error err;
     struct run_state done = finished(), now;
@@ -164,7 +164,7 @@ static void a_recipe_changes_only_where_it_was_asked_for(void) {
     now = SAMPLE;
     now.seed = 1;
     CU_ASSERT_EQUAL(check(&now, &SAMPLE, classes, false, &err), EXIT_CODE_CONFIG);
-    /* The way may change: a run that met a bad file goes on without it. */
+    /* Other settings may change: a run that met a bad file can resume without it. */
     now = SAMPLE;
     (void)snprintf(now.options, sizeof(now.options), "lr=0.1 tf32=false bad-samples=skip");
     (void)snprintf(now.data, sizeof(now.data), "2");
@@ -189,7 +189,7 @@ static void other_classes_are_refused(void) {
     job.setup.data.class_names = three;
     CU_ASSERT_EQUAL(resume_check_fit(&job, &SAMPLE, "{}", PATH, true, &err), -1);
     ASSERT_CONTAINS(err.text, "is for 2 classes, the data has 3");
-    /* Too many to be recorded, or of the first format. */
+    /* Classes are not recorded if there are too many, or in the first format. */
     job = job_of(&SAMPLE);
     CU_ASSERT_EQUAL(resume_check_fit(&job, &SAMPLE, "{}", PATH, true, &err), 0);
 }

@@ -14,7 +14,7 @@
 /* --- the batch that fits ---------------------------------------------------------------------- */
 
 struct line {
-    int64_t fixed, each, step; /* STEP more from batch 10 on */
+    int64_t fixed, each, step; /* STEP is added from batch size 10 on */
     int asked;
 };
 
@@ -65,7 +65,7 @@ static const double MIDDLE[3] = {0.5, 0.5, 0.5};
 
 static const struct threads THREADS = {.compute = 1, .data = 1};
 
-/* This process may take so many MiB more. */
+/* Limits this process to MIB more MiB of data. */
 static int limit_data(int mib) {
     struct rlimit limit = {0, RLIM_INFINITY};
     char line[256];
@@ -81,7 +81,7 @@ static int limit_data(int mib) {
     return setrlimit(RLIMIT_DATA, &limit);
 }
 
-/* In a process that may take so many MiB more; 0: as many as there are. */
+/* Opens a network in a process that may allocate MIB more MiB; 0: without a limit. */
 static int open_network(int batch, int mib, struct error *err) {
     struct backend *backend = NULL;
     struct comm *comm = NULL;
@@ -114,7 +114,7 @@ static int open_network(int batch, int mib, struct error *err) {
     return result != 0 && taken ? error_set(err, EXIT_CODE_INTERNAL, "memory was taken") : result;
 }
 
-/* The same in a child: what is left for it is a limit of its own. */
+/* The same in a child process, which gets its own limit. */
 static int tried(int batch, int mib, struct error *err) {
     int ends[2];
     struct {

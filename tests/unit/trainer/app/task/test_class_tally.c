@@ -33,7 +33,7 @@ static void pictures_count_for_their_class(void) {
     char cat[] = "cat", dog[] = "dog", emu[] = "emu";
     char *names[] = {cat, dog, emu};
     int32_t labels[PICTURES] = {1, 1, 0, 0, 0, 0};
-    float weights[PICTURES] = {1, 1, 1, 1, 1, 0}; /* the last cannot be used */
+    float weights[PICTURES] = {1, 1, 1, 1, 1, 0}; /* the last picture is unusable */
     int64_t samples[PICTURES + 1] = {0};
     struct batch batch = {.count = PICTURES, .samples = samples};
     const struct task_outputs outputs = {.bytes = size_of, .read = read_them};
@@ -48,7 +48,7 @@ static void pictures_count_for_their_class(void) {
     CU_ASSERT_EQUAL_FATAL(class_tally_open(&tally, CLASSES, true, NULL), 0);
     CU_ASSERT_EQUAL(class_tally_add(&tally, &batch, &outputs, NULL), 0);
     CU_ASSERT_EQUAL(class_tally_sum(&tally, alone, NULL), 0);
-    /* Of equals the first counts; NaN is no answer. */
+    /* Of equal logits the first one counts; NaN is not an answer. */
     CU_ASSERT_EQUAL(class_tally_print(&tally, names, &pictures, &out, NULL), 0);
     CU_ASSERT_STRING_EQUAL(buf_text(&out), "top-1 by class, the worst first:\n"
                                            "   33.33 %  of      3  cat\n"
@@ -94,7 +94,7 @@ static void many_classes_are_cut_short(void) {
     CU_ASSERT_PTR_NULL(strstr(buf_text(&out), "c20."));
 }
 
-/* The ten most confident ones, whatever the order in which they come. */
+/* The ten most confident mistakes are kept, in whatever order they come. */
 static void the_worst_mistakes_are_kept(void) {
     enum { MANY = CLASS_TALLY_MISTAKES + 5 };
     char a[] = "a", b[] = "b";

@@ -7,8 +7,8 @@
 #include "trainer/app/task/detect_data.h"
 #include "trainer/app/task/tasks.h"
 
-/* Every place of a batch is computed: a set that is scored has no more than it fills. A training
- * keeps what it is told. */
+/* Every place of a batch is computed, so a batch for scoring has no more places than the set fills.
+ * A training keeps the requested batch size. */
 static void what_is_scored_takes_no_more_places_than_it_fills(void) {
     struct task_request ask = ask_with(NULL, NULL);
     struct task_data data, again;
@@ -51,7 +51,7 @@ static void hear(void *context, const char *line, size_t size) {
     snprintf(heard + used, sizeof(heard) - used, "%.*s", (int)size, line);
 }
 
-/* Pictures lie and stand in turns, and a step takes those of one canvas. */
+/* Landscape and portrait pictures alternate, and a step takes pictures of one canvas. */
 static void pictures_that_fill_no_batch_are_reported(void) {
     static char turns[PATH_MAX / 2];
     struct prepare_options o;
@@ -81,7 +81,7 @@ static void pictures_that_fill_no_batch_are_reported(void) {
                     "there are 2 on ");
 }
 
-/* What canvases have beyond whole steps. */
+/* The pictures of each canvas that do not fill a whole step. */
 static void what_an_epoch_leaves_out_is_reported(void) {
     struct task_request ask = ask_with(NULL, NULL);
     struct task_data data;
@@ -103,7 +103,8 @@ static void what_an_epoch_leaves_out_is_reported(void) {
     }
 }
 
-/* Where sizes are drawn, pictures choose their canvas in every epoch, and get smaller ones. */
+/* If sizes are drawn, pictures choose their canvas anew in every epoch, and there are smaller
+ * canvases. */
 static void drawn_sizes_have_a_choice_of_canvases(void) {
     struct task_request ask = ask_with(NULL, NULL);
     struct task_data still, drawn;

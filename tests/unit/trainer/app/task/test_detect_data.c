@@ -1,5 +1,5 @@
-/* The data of a network that finds objects: the generated set of shapes, and sets that are made for
- * a case. */
+/* The data of a network that finds objects: the generated set of shapes, and sets made for single
+ * cases. */
 #include "tests/unit/trainer/app/task/detect_ask.h"
 
 #include "common/file/file.h"
@@ -27,7 +27,7 @@ static void the_sets_of_a_folder_are_opened_by_their_names(void) {
     }
     CU_ASSERT_EQUAL(sum, data.training.source.count);
     CU_ASSERT(batch_layout_find(&data.training.source.layout, "gt_box") >= 0);
-    /* One network takes both. */
+    /* Both sets fit the same network. */
     const struct batch_layout *a = &data.training.source.layout;
     const struct batch_layout *b = &data.validation.source.layout;
     CU_ASSERT_EQUAL_FATAL(a->count, b->count);
@@ -38,7 +38,7 @@ static void the_sets_of_a_folder_are_opened_by_their_names(void) {
     task_close(&data);
 }
 
-/* A network has one input for the pictures of both. */
+/* A network has a single input for the pictures of both sets. */
 static void sets_with_pictures_of_other_sizes_have_one_layout(void) {
     static char large[PATH_MAX];
     struct prepare_options o;
@@ -63,8 +63,7 @@ static void sets_with_pictures_of_other_sizes_have_one_layout(void) {
     task_close(&data);
 }
 
-/* Canvases are those of what is trained on, unless a picture that is scored fits on none of them.
- */
+/* Canvases are those of the training pictures, unless a picture to score fits on none of them. */
 static void a_picture_that_is_scored_has_a_canvas_too(void) {
     static const char json[] =
         "{\"images\":[{\"id\":1,\"file_name\":\"wide.jpg\",\"width\":300,\"height\":100}],"
@@ -97,8 +96,8 @@ static void a_picture_that_is_scored_has_a_canvas_too(void) {
     for (int g = 0; g < data.validation.canvas_count; g++)
         if (data.validation.canvases[g].width > widest)
             widest = data.validation.canvases[g].width;
-    CU_ASSERT(widest >= 160); /* 300 x 100 on sides of 96 and at most 160 */
-    for (int g = 0; g < data.training.groups.count; g++) /* it alone fills nothing */
+    CU_ASSERT(widest >= 160); /* 300 x 100 is scaled to a long side of 160 */
+    for (int g = 0; g < data.training.groups.count; g++) /* a group is empty or fills a batch */
         CU_ASSERT(data.training.groups.sizes[g] == 0 || data.training.groups.sizes[g] >= BATCH);
     task_close(&data);
 }
@@ -111,7 +110,7 @@ static void a_set_that_is_not_there_is_reported_with_those_that_are(void) {
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
     ASSERT_CONTAINS(err.text, "no set 'train2017' (--train-set); there are train, val");
     task_close(&data);
-    ask = ask_with("train-set", "val"); /* named, it may be any */
+    ask = ask_with("train-set", "val"); /* any set can be named */
     CU_ASSERT_EQUAL(task_open(&data, &ask, &err), 0);
     task_close(&data);
     ask = ask_with("canvases", "64x64");
@@ -119,7 +118,7 @@ static void a_set_that_is_not_there_is_reported_with_those_that_are(void) {
     task_close(&data);
 }
 
-/* The model says how pictures are scaled, and which categories its labels are. */
+/* The model determines how pictures are scaled and which categories its labels stand for. */
 static void a_trained_model_is_scored_as_it_was_trained(void) {
     struct task_request ask = ask_with(NULL, NULL);
     struct task_data data, again;
@@ -136,7 +135,7 @@ static void a_trained_model_is_scored_as_it_was_trained(void) {
     CU_ASSERT(data.objects.image_bytes > 0 && !data.objects.frozen_norms);
 
     ask.trained = &config;
-    options.short_side = 800; /* not asked for */
+    options.short_side = 800; /* not set by the user */
     CU_ASSERT_EQUAL_FATAL(task_open(&again, &ask, &err), 0);
     again.task->describe(&again, &ask, &back);
     CU_ASSERT(back.short_side == 96 && back.long_side == 160);
@@ -169,8 +168,8 @@ static double rule_of(const struct model_config *config, const char *name) {
     return -1;
 }
 
-/* As it says itself, however the flag stands now; a description of earlier versions says nothing,
- * and the preset's rules count. */
+/* The model's own rules apply, whatever the flags are now; a description by an earlier version has
+ * no rules, so those of the preset apply. */
 static void a_trained_model_is_used_by_its_own_rules(void) {
     struct task_request ask = ask_with(NULL, NULL);
     struct task_data data, again;
@@ -185,7 +184,7 @@ static void a_trained_model_is_used_by_its_own_rules(void) {
     CU_ASSERT_EQUAL(data.objects.rules->value[RULE_NORM_EPSILON], 0);
 
     ask.trained = &config;
-    options.norm_epsilon = 0.5; /* not asked for */
+    options.norm_epsilon = 0.5; /* not set by the user */
     config.rules[RULE_DETECTIONS].value = 9;
     CU_ASSERT_EQUAL_FATAL(task_open(&again, &ask, &err), 0);
     CU_ASSERT_EQUAL(again.objects.rules->value[RULE_NORM_EPSILON], 0);
@@ -206,7 +205,7 @@ static void a_trained_model_is_used_by_its_own_rules(void) {
     task_close(&data);
 }
 
-/* A set of JSON alone, in a folder NAME: pictures are not opened here. */
+/* Creates a set in the folder NAME that consists of annotations only: no picture is opened here. */
 static void say_set(const char *name, const char *json) {
     static char at[PATH_MAX / 2];
     char path[PATH_MAX];
@@ -223,7 +222,7 @@ static void say_set(const char *name, const char *json) {
     inputs.scored = false;
 }
 
-/* COUNT objects, each as large as the picture of SIDE x SIDE. */
+/* A request for a set with COUNT objects, each as large as its picture of SIDE x SIDE. */
 static struct task_request ask_large(struct buf *json, const char *name, int side, int count) {
     struct task_request ask = ask_with(NULL, NULL);
     struct error err = {0};
@@ -259,7 +258,7 @@ static int64_t mask_bytes_of(const struct task_request *ask) {
     return bytes;
 }
 
-/* Room for the masks of the picture that has the largest, up to a ceiling. */
+/* There is room for the masks of the picture with the largest ones, up to a ceiling. */
 static void masks_of_large_objects_have_room(void) {
     cleanup_buf struct buf json = {0};
     struct task_request ask = ask_large(&json, "large0", 1200, 40);
@@ -269,7 +268,7 @@ static void masks_of_large_objects_have_room(void) {
     options.gt_slots = 10;
     bytes = mask_bytes_of(&ask);
     CU_ASSERT(bytes >= wanted / 4 && bytes < wanted / 4 + 64);
-    /* Scaled by the host the masks are smaller, drawn from outlines they are none. */
+    /* Masks that the host scales are smaller, and objects drawn from outlines have none. */
     options.gt_slots = 40;
     options.preset = OPTION_PRESET_MLPERF;
     CU_ASSERT_EQUAL(mask_bytes_of(&ask), DETECTION_BITS_DEFAULT);
@@ -281,7 +280,7 @@ static void masks_of_large_objects_have_room(void) {
     CU_ASSERT_EQUAL(mask_bytes_of(&ask), DETECTION_BITS_PICTURE_MAX);
 }
 
-/* A file of weights with a predictor of so many rows. */
+/* Writes a weights file whose predictor has ROWS rows. */
 static void write_predictor(const char *path, int64_t rows) {
     static float values[128 * 4];
     struct error err = {0};
@@ -293,8 +292,8 @@ static void write_predictor(const char *path, int64_t rows) {
     CU_ASSERT_EQUAL_FATAL(safetensors_write(path, &array, 1, NULL, 0, &err), 0);
 }
 
-/* Where the weights at hand have a row for each id, labels are ids, also for what uses the model:
- * categories 3, 17 and 90. */
+/* If the weights have a row for each id, labels are ids, also for users of the model. The
+ * categories are 3, 17 and 90. */
 static void labels_are_ids_where_the_weights_have_them_so(void) {
     char path[PATH_MAX];
     struct task_data data, again;
@@ -348,7 +347,7 @@ static void hear(void *context, const char *line, size_t size) {
     snprintf(heard + used, sizeof(heard) - used, "%.*s", (int)size, line);
 }
 
-/* They are those of training: what is scored has no slots. */
+/* Only objects of the training set are reported: a set for scoring has no slots. */
 static void objects_beyond_the_slots_are_reported(void) {
     struct task_request ask = ask_with(NULL, NULL);
     struct task_data data;
@@ -364,7 +363,7 @@ static void objects_beyond_the_slots_are_reported(void) {
     task_close(&data);
 }
 
-/* What a network of a described device has to know of data that is not there. */
+/* What a network for a described device needs to know about data that is not available. */
 static void data_that_nobody_has_is_like_cocos(void) {
     static const char *const names[] = {"tv", "d2", "mlperf"};
     for (int preset = OPTION_PRESET_TV; preset <= OPTION_PRESET_MLPERF; preset++) {
@@ -387,7 +386,7 @@ static void data_that_nobody_has_is_like_cocos(void) {
     }
 }
 
-/* How many short sides are drawn for the first picture in many epochs. */
+/* Returns how many different short sides are drawn for the first picture in many epochs. */
 static int sides_drawn(const struct detect_part *part) {
     bool seen[512] = {false};
     int count = 0;
@@ -404,7 +403,7 @@ static int sides_drawn(const struct detect_part *part) {
     return count;
 }
 
-/* One picture with an object that has an outline, one with a crowd alone. */
+/* One picture has an object with an outline, the other has only a crowd. */
 static void a_preset_says_how_data_becomes_samples(void) {
     static const char json[] =
         "{\"images\":[{\"id\":1,\"file_name\":\"a.jpg\",\"width\":300,\"height\":300},"
@@ -421,7 +420,7 @@ static void a_preset_says_how_data_becomes_samples(void) {
         size_t pictures;
         bool host_scale, outlines, last_pixel;
         int sides;
-        float right; /* of the object's box */
+        float right; /* edge of the object's box */
     } rows[] = {
         {OPTION_PRESET_TV, DETECT_SIZE_TV, MASK_PASTE_TV, 2, false, false, false, 1, 30},
         {OPTION_PRESET_D2, DETECT_SIZE_D2, MASK_PASTE_D2, 1, true, true, false, 6, 30},

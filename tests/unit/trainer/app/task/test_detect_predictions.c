@@ -1,4 +1,4 @@
-/* What is told of pictures that nobody has labelled: lists, and the pictures painted over. */
+/* The output for unlabelled pictures: lists, and the pictures with objects drawn on them. */
 #include "trainer/app/task/detect_predictions.h"
 
 #include "tests/unit/trainer/app/task/detect_ask.h"
@@ -20,7 +20,7 @@ static struct picture_list pictures;
 static char paths[GIVEN][PATH_MAX];
 static struct error err;
 
-/* Three pictures of the set, of which the second one is bad. */
+/* Opens three pictures of the set, the second of which is bad. */
 static void open_given(void) {
     ask = ask_with(NULL, NULL);
     CU_ASSERT_EQUAL_FATAL(task_open(&training, &ask, &err), 0);
@@ -45,7 +45,7 @@ static void close_given(void) {
     CU_ASSERT_PTR_NULL(given.own);
 }
 
-/* Two objects in the last picture and one in the first, the last one first. */
+/* Two objects in the last picture and one in the first, not sorted by picture. */
 static void find(struct coco_results *ret) {
     static const struct {
         size_t picture, category;
@@ -73,7 +73,7 @@ static int count_one(const char *path, const struct stat *status, int type, stru
     return 0;
 }
 
-/* In and below the folder, with this ending. */
+/* Counts the files in and below the folder with this suffix. */
 static int count_files(const char *out, const char *suffix) {
     counted = 0;
     counted_suffix = suffix;
@@ -120,7 +120,7 @@ static void lists_have_what_is_sure_enough_and_good_pictures_are_painted(void) {
     }
 }
 
-/* Before the work: pictures of before, and lists that are none of ours. */
+/* Pictures of an earlier run, and lists of other programs, are found before the work begins. */
 static void what_is_there_is_not_written_over(void) {
     static const char *const lists[] = {"predictions.json", "pictures.json"};
     open_given();

@@ -104,7 +104,7 @@ static void each_file_is_named_once_and_counted_at_the_end(void) {
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
     ASSERT_CONTAINS(err.text, "2 files cannot be used; --bad-samples 1");
     CU_ASSERT_EQUAL(sample_health_share(alone, &samples, 0, &found, &err),
-                    0); /* the loader says so */
+                    0); /* the loader reports this */
     bad_samples_done(&samples.faults);
 }
 
@@ -115,7 +115,7 @@ static struct source_dropped three(const struct batch *batch) {
     return (struct source_dropped){.objects = 3 - masks, .masks = masks};
 }
 
-/* Between two rounds they are this rank's, afterwards all ranks'. */
+/* Between two rounds the count is this rank's, in a round it becomes that of all ranks. */
 static void objects_without_room_are_counted_from_round_to_round(void) {
     cleanup_comm struct comm *alone = NULL;
     struct sample_health samples = {0};
@@ -139,7 +139,7 @@ static void objects_without_room_are_counted_from_round_to_round(void) {
     bad_samples_done(&samples.faults);
 }
 
-/* The first time and, in all, at the end; objects alone are no reason for a word. */
+/* They are reported the first time and, in total, at the end; objects alone are not reported. */
 static void masks_without_room_are_reported(void) {
     const struct source_table telling = {.dropped = three};
     struct sample_health samples = {.source = {.table = &telling, .name = "here"}};
@@ -244,7 +244,8 @@ static void share_both(struct sharing ranks[RANKS], int64_t allowed) {
         (void)pthread_join(threads[r], NULL);
 }
 
-/* Also of a rank that finds more than is said at once; a file that two have found counts once. */
+/* This also holds for a rank that finds more files than fit in one message; a file that both ranks
+ * find counts once. */
 static void what_any_rank_finds_all_ranks_count(void) {
     static const struct comm_driver driver = {
         .sum_start = meet_sum, .wait = meet_wait, .gather = meet_gather};

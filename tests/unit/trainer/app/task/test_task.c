@@ -69,7 +69,7 @@ static void what_does_not_fit_is_refused_and_closed(void) {
     ASSERT_CONTAINS(err.text, "class 'bee' of the validation data is not a class of ");
     task_close(&data);
 
-    snprintf(other, sizeof(other), "%s/other/bee", unit_temp_dir()); /* no class folders in it */
+    snprintf(other, sizeof(other), "%s/other/bee", unit_temp_dir()); /* it has no class folders */
     ask = ask_of(words, 4);
     CU_ASSERT_EQUAL(task_open(&data, &ask, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
@@ -115,7 +115,7 @@ static void a_coco_set_is_recognized(void) {
     task_close(&data);
 }
 
-/* A class that the validation data lacks is no reason not to evaluate: numbers are training's. */
+/* Validation data that lacks a class can be evaluated: class numbers are those of training. */
 static void validation_may_lack_a_class(void) {
     char train[4096];
     struct task_data data;
@@ -135,7 +135,7 @@ static void validation_may_lack_a_class(void) {
     task_close(&data);
 }
 
-/* The model says which classes there are, and how its pictures were prepared. */
+/* The model determines the classes and how pictures are prepared. */
 static void a_trained_model_is_scored_on_its_own_classes(void) {
     char *names[] = {(char[]){"ant"}};
     struct model_config trained = {

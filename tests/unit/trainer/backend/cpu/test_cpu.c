@@ -29,7 +29,7 @@ static void opening_wants_at_least_one_thread_and_not_too_many(void) {
     }
 }
 
-/* With OMP_THREAD_LIMIT=2, as tests/room.cmake has it once, and without. */
+/* This runs without OMP_THREAD_LIMIT and, by tests/room.cmake, once with OMP_THREAD_LIMIT=2. */
 static void more_threads_than_openmp_gives_are_refused(void) {
     struct backend *backend = NULL;
     struct error err = {0};
@@ -53,7 +53,7 @@ static void a_description_names_library_and_threads(void) {
     backend_close(backend);
 }
 
-/* What it runs is what oneDNN finds: bf16 where the processor multiplies it, and kernels of its own
+/* The backend runs what oneDNN detects: bf16 if the processor multiplies it, and our own kernels
  * where they were measured. */
 static void products_are_those_of_the_processor(void) {
     struct backend *backend = open_cpu(1);
@@ -74,7 +74,7 @@ static void products_are_those_of_the_processor(void) {
     backend_close(backend);
 }
 
-/* Also where what was there before is given again. */
+/* This also holds for memory that was freed and is handed out again. */
 static void memory_is_aligned_and_zero(void) {
     static const size_t sizes[] = {0, 1, 4096, 4096, 4096, 2 << 20, 3 << 20, 3 << 20, 3 << 20};
     struct backend *backend = open_cpu(1);
@@ -93,7 +93,7 @@ static void memory_is_aligned_and_zero(void) {
     backend_close(backend);
 }
 
-/* Of the pages that hold SIZE bytes at MEMORY. */
+/* Returns how many of the pages with the SIZE bytes at MEMORY are in use. */
 static size_t pages_in_use(unsigned char *memory, size_t size) {
     enum { PAGES_MOST = 64 << 20 >> 12 };
     static unsigned char used[PAGES_MOST];
@@ -105,7 +105,7 @@ static size_t pages_in_use(unsigned char *memory, size_t size) {
     return count;
 }
 
-/* A network's arenas are gigabytes, of which a step may use a part. */
+/* A network's arenas take gigabytes, of which a step may use only a part. */
 static void large_memory_is_not_touched_before_it_is_used(void) {
     enum { SIZE = 64 << 20, PART = SIZE / 8, HUGE_PAGE = 2 << 20 };
     struct backend *backend = open_cpu(1);
@@ -126,7 +126,7 @@ static void large_memory_is_not_touched_before_it_is_used(void) {
     backend_close(backend);
 }
 
-/* A convolution of 3 by 4 channels. */
+/* A convolution with 3 input channels and 4 output channels. */
 static struct graph convolution(void) {
     struct graph graph;
     graph_init(&graph, DTYPE_F32, true);
@@ -174,7 +174,8 @@ static void other_types_than_f32_and_bf16_are_left_to_others(void) {
     backend_close(backend);
 }
 
-/* What oneDNN refuses, as no rule of the graph lets it come that far. */
+/* oneDNN refuses this shape. So do the rules of the graph, which is therefore changed after it is
+ * finished. */
 static void an_error_names_operator_and_shape(void) {
     struct backend *backend = open_cpu(1);
     struct graph graph = convolution();

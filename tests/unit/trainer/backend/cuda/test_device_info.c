@@ -1,4 +1,4 @@
-/* The report over a driver that says what this file tells it to. */
+/* The report on GPUs, with this file in place of the driver. */
 #include "trainer/backend/cuda/device_info.h"
 
 #include "tests/support/unit.h"

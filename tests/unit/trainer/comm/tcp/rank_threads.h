@@ -1,4 +1,4 @@
-/* Ranks of a job as threads of this process, which meet at a free port of this machine. */
+/* Ranks of a job as threads of this process, which connect through a free port of this machine. */
 #ifndef TESTS_UNIT_TRAINER_COMM_TCP_RANK_THREADS_H
 #define TESTS_UNIT_TRAINER_COMM_TCP_RANK_THREADS_H
 
@@ -13,17 +13,17 @@ struct rank_thread {
     bool (*play)(struct comm *c, void *context);
     void *context;
     bool ok;
-    struct error err; /* of a rank that could not join */
+    struct error err; /* set if the rank could not join */
 };
 
-/* A port that nobody listens at now. */
+/* Returns a port that is free at the moment. */
 uint16_t rank_threads_port(void);
 struct comm_tcp_plan rank_threads_plan(int rank, int size, uint16_t port);
 
-/* Runs all ranks side by side, rank 0 last: each joins, plays, and closes. Returns how many did all
- * of that. */
+/* Runs all ranks in parallel, and starts rank 0 last: each joins, calls PLAY, and closes. Returns
+ * how many ranks succeeded. */
 int rank_threads_run(struct rank_thread *ranks, int count);
-/* The same for COUNT ranks that all play PLAY with CONTEXT. */
+/* The same for COUNT ranks that all call PLAY with CONTEXT. */
 int rank_threads_all(int count, bool (*play)(struct comm *c, void *context), void *context);
 
 #endif

@@ -11,7 +11,7 @@ static float value_of(int rank, size_t i) {
     return (float)((i * 2654435761u + (size_t)rank * 40503u) % 100003) * 1e-3f / (float)(rank + 1);
 }
 
-/* What every rank gets, whatever way the values took. */
+/* Whether every rank gets the right sums, whichever way the values travel. */
 static bool sums_right(struct comm *c, size_t count, enum comm_type type) {
     const size_t width = type == COMM_F32 ? sizeof(float) : sizeof(double);
     const int ranks = comm_size(c);
@@ -62,7 +62,8 @@ static void sums_have_the_bits_of_a_sum_in_order(void) {
     CU_ASSERT_EQUAL(rank_threads_all(RANK_THREADS_MAX, sum_all_sizes, NULL), RANK_THREADS_MAX);
 }
 
-/* Shares of COUNT elements, the first of them empty where servers own all. */
+/* Shares of COUNT elements; with SERVE those of the workers are empty, as the servers own
+ * everything. */
 static struct comm_shares shares_of(size_t count, int ranks, int workers, bool serve,
                                     size_t bounds[RANK_THREADS_MAX + 1]) {
     const int first = serve ? workers : 0;
@@ -71,8 +72,8 @@ static struct comm_shares shares_of(size_t count, int ranks, int workers, bool s
     return (struct comm_shares){bounds, workers};
 }
 
-/* Each owner gets the sum of the workers' values, and nothing else is touched; then the workers get
- * all of it. */
+/* Each owner gets the sum of the workers' values, and nothing else is changed; then the workers get
+ * the whole sum. */
 static bool shares_right(struct comm *c, size_t count, int workers, bool serve) {
     const int ranks = comm_size(c), rank = comm_rank(c);
     size_t bounds[RANK_THREADS_MAX + 1];
@@ -202,7 +203,7 @@ static void groups_of_ranks_talk_over_the_same_connections(void) {
     CU_ASSERT_EQUAL(rank_threads_all(6, groups, NULL), 6);
 }
 
-/* Rank 1 leaves; the others' call says so, and so does each call after it. */
+/* Rank 1 leaves; the others' call reports that, and every later call fails as well. */
 static bool one_leaves(struct comm *c, void *context) {
     struct error err = {0};
     float value = 1;
@@ -230,7 +231,7 @@ static void ranks_that_make_different_calls_are_reported(void) {
     CU_ASSERT_EQUAL(rank_threads_all(2, other_calls, NULL), 2);
 }
 
-/* Rank 2 takes no part any more: the others sum without it, in their order. */
+/* Rank 2 no longer takes part; the others sum without it, in their order. */
 static bool go_on_without_one(struct comm *c, void *context) {
     static const unsigned char gone[] = {0, 0, 1, 0};
     const int rank = comm_rank(c);
@@ -248,7 +249,7 @@ static void ranks_go_on_without_one_that_is_lost(void) {
     CU_ASSERT_EQUAL(rank_threads_all(4, go_on_without_one, NULL), 4);
 }
 
-/* Bytes go round: from each rank to the next one. */
+/* Each rank sends bytes to the next one, in a ring. */
 static bool move_round(struct comm *c, void *context) {
     const int size = comm_size(c), rank = comm_rank(c);
     const int next = (rank + 1) % size, before = (rank + size - 1) % size;
@@ -262,7 +263,7 @@ static bool move_round(struct comm *c, void *context) {
     parts[before].in_size = sizeof(got);
     return comm_move(c, parts, NULL) == 0 && got == 100 + before && comm_socket(c, next) >= 0 &&
            comm_socket(c, rank) < 0 && comm_socket(c, size) < 0 &&
-           /* It is no call of all: those still fit together. */
+           /* comm_move is not collective: collective calls still match. */
            sums_right(c, 5, COMM_F32);
 }
 

@@ -7,17 +7,17 @@
 
 enum { STORED = 0, DEFLATED = 8 };
 
-/* A member of an archive that is made here. */
+/* A member of a generated archive. */
 struct part {
     const char *path;
     const char *packed;
     size_t packed_size, size;
     uint32_t crc;
     int method, flags;
-    bool zip64; /* its sizes stand in the extra field */
+    bool zip64; /* sizes are in the extra field */
 };
 
-/* "hello": its CRC-32, and deflate's stored block of it. */
+/* The CRC-32 of "hello", and members that contain it: stored, and as a stored block of deflate. */
 static const uint32_t hello_crc = 0x3610a686;
 static const struct part HELLO = {"a/hello.txt", "hello", 5, 5, 0x3610a686, STORED, 0, false};
 static const struct part BLOCK = {
@@ -71,7 +71,7 @@ static void put_entry(struct buf *out, const struct part *p, size_t offset) {
     put(out, offset, 8);
 }
 
-/* An archive of COUNT members. */
+/* Writes an archive of COUNT members. */
 static void make(struct buf *out, const struct part *parts, size_t count, bool zip64) {
     size_t offsets[8];
     for (size_t i = 0; i < count; i++) {
@@ -172,7 +172,7 @@ static void members_that_cannot_be_used_are_refused(void) {
     }
 }
 
-/* Whatever is cut off or flipped, opening ends, and no member lies outside. */
+/* Whatever is cut off or flipped, opening terminates, and no member lies outside the archive. */
 static void damaged_directories_are_refused_or_consistent(void) {
     cleanup_buf struct buf whole = {.max = 1 << 20};
     const struct part parts[] = {HELLO, BLOCK};

@@ -16,9 +16,9 @@
 static const char SET[] =
     "{\"images\":[{\"id\":4,\"width\":10,\"height\":10,\"file_name\":\"none.jpg\"},{\"id\":5},"
     "{\"id\":5},{\"id\":6,\"width\":30,\"height\":20}]," TWO_CATEGORIES ",\"annotations\":["
-    /* in order */
+    /* a valid annotation */
     A(1, 4, 3, ",\"bbox\":[2,2,5,5],\"area\":25" SQUARE) ","
-    /* one kind of trouble each */
+    /* annotations with one problem each */
     A(2, 4, 3, ",\"bbox\":[2,2,0,5],\"area\":25" SQUARE) ","
     A(3, 4, 3, ",\"bbox\":[2,2,50,5],\"area\":25" SQUARE) ","
     A(10, 4, 3, ",\"bbox\":[2,2,5,5],\"area\":2500" SQUARE) ","
@@ -68,7 +68,7 @@ static void every_kind_of_trouble_is_found_with_its_id(void) {
     ASSERT_CONTAINS(buf_text(&text), "90  dog\n");
 }
 
-/* Five examples of a finding are shown, and that there are more. */
+/* At most five examples of a finding are shown, with a note if there are more. */
 static void examples_are_five_at_most(void) {
     cleanup_coco_index struct coco_index index = {0};
     struct error err = {0};
@@ -119,7 +119,7 @@ static void a_set_in_order_says_so(void) {
     ASSERT_CONTAINS(buf_text(&text), "found: nothing wrong\n");
 }
 
-/* 32 x 32 is medium, 96 x 96 too: the bounds of the evaluation. */
+/* 32 x 32 and 96 x 96 both count as medium, as in the evaluation. */
 static void the_bounds_of_sizes_belong_to_the_middle(void) {
     cleanup_coco_index struct coco_index index = {0};
     cleanup_coco_check struct coco_check check = {0};
@@ -134,7 +134,7 @@ static void the_bounds_of_sizes_belong_to_the_middle(void) {
     CU_ASSERT(check.sizes[0] == 1 && check.sizes[1] == 2 && check.sizes[2] == 1);
 }
 
-/* Files are decoded: a text and a JPEG that is cut off are found, a PNG by another name is none. */
+/* Files are decoded: a text and a truncated JPEG are found; a PNG with another suffix is valid. */
 static void damaged_pictures_are_found(void) {
     cleanup_coco_index struct coco_index index = {0};
     cleanup_coco_check struct coco_check check = {0};
@@ -170,7 +170,7 @@ static void damaged_pictures_are_found(void) {
     CU_ASSERT(bad->count == 2 && bad->examples[0] == 3 && bad->examples[1] == 4);
     CU_ASSERT_EQUAL(check.findings[COCO_OTHER_SIZE].examples[0], 5);
     CU_ASSERT_EQUAL(check.findings[COCO_NO_FILE].examples[0], 6);
-    CU_ASSERT_EQUAL(check.findings[COCO_NO_FILE].examples[1], 7); /* nobody reads it there */
+    CU_ASSERT_EQUAL(check.findings[COCO_NO_FILE].examples[1], 7); /* such a path is not read */
     CU_ASSERT_EQUAL(check.findings[COCO_NO_FILE].count, 2);
     CU_ASSERT(coco_check_broken(&check));
 }
@@ -194,7 +194,7 @@ static void what_is_merely_odd_does_not_break_a_set(void) {
     ASSERT_CONTAINS(buf_text(&text), "no list \"annotations\"");
 }
 
-/* What they lack is told of the pictures, and once: their polygons have no masks to be judged. */
+/* The missing size is reported once, for the picture: its polygons have no mask to be judged. */
 static void polygons_of_pictures_without_a_size_are_not_bad(void) {
     cleanup_coco_index struct coco_index index = {0};
     cleanup_coco_check struct coco_check check = {0};

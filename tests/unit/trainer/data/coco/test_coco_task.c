@@ -11,7 +11,7 @@
     "{\"image_id\":" #image ",\"category_id\":" #category ",\"score\":0.5"
 #define MASK ",\"segmentation\":{\"size\":[10,10],\"counts\":\"f0550000000l0\"}}"
 
-/* A task and what it stands on. */
+/* A task and the data that it uses. */
 struct scene {
     struct coco_index index;
     struct coco_results results;
@@ -136,7 +136,7 @@ static void errors_name_annotation_or_result(void) {
                   "result 1: coordinate 5e+07 of a polygon");
 }
 
-/* The same errors of annotations before there is a result. */
+/* The same errors in annotations are found before there is a result. */
 static void what_cannot_be_scored_is_found_before(void) {
     static const char *const rows[][2] = {
         {OBJECT(1, 4, 3), ""},

@@ -1,4 +1,5 @@
-/* tests/golden/pictures: odd files and what Pillow reads in them (tests/golden/pictures.py). */
+/* tests/golden/pictures: unusual files, and the pixels that Pillow reads from them
+ * (tests/golden/pictures.py). */
 #include "common/cleanup.h"
 #include "common/file/file.h"
 #include "tests/support/unit.h"
@@ -17,7 +18,7 @@ enum { WIDTH = 24, HEIGHT = 16, SIZE = WIDTH * HEIGHT * IMAGE_CHANNELS, FILES_MA
 struct sample {
     char name[256];
     struct buf bytes;
-    uint8_t pixels[SIZE]; /* Pillow's */
+    uint8_t pixels[SIZE]; /* as read by Pillow */
 };
 
 static struct sample samples[FILES_MAX];
@@ -118,7 +119,7 @@ static void without_quantization_tables_there_is_no_picture(void) {
     }
 }
 
-/* For the sanitizers: what is given back here is all there was. */
+/* For the sanitizers: everything that was allocated is freed here. */
 static void nothing_is_left(void) {
     for (int i = 0; i < count; i++) {
         buf_done(&samples[i].bytes);

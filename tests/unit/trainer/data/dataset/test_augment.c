@@ -53,8 +53,8 @@ static void random_crops_keep_to_area_and_aspect(void) {
 
 enum { DRAWS = 10000 };
 
-/* torchvision's RandomResizedCrop where the first try always fits: area and logarithm of the aspect
- * are uniform, and so is the place that is left. */
+/* torchvision's RandomResizedCrop where the first try always fits: the area and the logarithm of
+ * the aspect ratio are uniform, and so is the position in the remaining room. */
 static void random_crops_are_distributed_as_torchvisions(void) {
     static double area[DRAWS], aspect[DRAWS], left[DRAWS], top[DRAWS];
     enum { SIDE = 20000 };
@@ -112,8 +112,8 @@ struct golden_box {
 
 struct golden_center {
     int width, height;
-    int side; /* of the short side before the crop */
-    int size; /* of the crop */
+    int side; /* the short side before the crop */
+    int size; /* the side of the crop */
     int scaled_width, scaled_height, left, top;
 };
 
@@ -151,15 +151,15 @@ static void the_side_before_a_centre_crop_is_rounded(void) {
     }
 }
 
-/* As torchvision 0.2x does it: Resize(256), CenterCrop(224). */
+/* The same as in torchvision 0.2x: Resize(256), CenterCrop(224). */
 static void the_centre_crop_rounds_as_torchvision(void) {
     struct augment a;
     augment_defaults_eval(&a, 224);
     struct augment_plan p = plan_of(&a, 500, 375, 0);
     CU_ASSERT(p.width == 341 && p.height == 256 && p.top == 16);
-    CU_ASSERT_EQUAL(p.left, 58); /* 58.5 goes to the even neighbour */
+    CU_ASSERT_EQUAL(p.left, 58); /* 58.5 is rounded to even */
     p = plan_of(&a, 343, 256, 0);
-    CU_ASSERT_EQUAL(p.left, 60); /* and so does 59.5 */
+    CU_ASSERT_EQUAL(p.left, 60); /* and so is 59.5 */
     p = plan_of(&a, 375, 500, 0);
     CU_ASSERT(p.width == 256 && p.height == 341 && p.left == 16 && p.top == 58);
     p = plan_of(&a, 333, 500, 0);

@@ -37,7 +37,7 @@ static void split(const char *name, double share, uint64_t seed, struct dataset 
     size_t unheld = 0;
     CU_ASSERT_EQUAL_FATAL(dataset_open_folder(ret_rest, folder(name), NULL), 0);
     CU_ASSERT_EQUAL_FATAL(holdout_split(ret_rest, share, seed, ret_held, &unheld, NULL), 0);
-    CU_ASSERT_EQUAL(unheld, 1); /* eel */
+    CU_ASSERT_EQUAL(unheld, 1); /* the class eel */
 }
 
 static size_t count_of(const struct dataset *set, int32_t label) {
@@ -74,9 +74,9 @@ static void each_class_gives_its_share_and_keeps_the_rest(void) {
     char name[1024];
     make("shares");
     split("shares", 0.2, 0, &rest, &held);
-    CU_ASSERT_EQUAL(count_of(&held, 0), 1); /* 0.6 of three birds */
+    CU_ASSERT_EQUAL(count_of(&held, 0), 1); /* three birds: 0.6 is rounded to 1 */
     CU_ASSERT_EQUAL(count_of(&held, 1), 4);
-    CU_ASSERT_EQUAL(count_of(&held, 2), 2); /* 2.2 of eleven dogs */
+    CU_ASSERT_EQUAL(count_of(&held, 2), 2); /* eleven dogs: 2.2 is rounded to 2 */
     CU_ASSERT_EQUAL(count_of(&held, 3), 0);
     CU_ASSERT_EQUAL(held.classes, 4);
     CU_ASSERT_STRING_EQUAL(held.class_names[3], "eel");
@@ -106,7 +106,7 @@ static void seed_and_names_decide(void) {
         dataset_done(&rest[i]);
 }
 
-/* Of a class that grew by one, at most that one comes in another's place. */
+/* If a class grows by one file, at most one other file leaves the held-out part. */
 static void a_file_more_moves_one_other_at_most(void) {
     cleanup_dataset struct dataset rest = {0};
     cleanup_dataset struct dataset more = {0};

@@ -62,7 +62,7 @@ static int64_t soon(void) {
     return clock_now() + 20 * CLOCK_SECOND;
 }
 
-/* Hashes of all batches; returns their number. */
+/* Stores the hashes of all batches, and returns their number. */
 static int run(const struct loader_options *o, uint64_t hashes[64]) {
     cleanup_loader struct loader *loader = NULL;
     struct error err;
@@ -87,7 +87,7 @@ static void the_number_of_threads_changes_nothing(void) {
     o = options(7);
     CU_ASSERT_EQUAL(run(&o, many), 2 * 3 * 2);
     CU_ASSERT_EQUAL(memcmp(one, many, sizeof(one)), 0);
-    CU_ASSERT(one[0] != one[6]); /* another epoch, another crop */
+    CU_ASSERT(one[0] != one[6]); /* another epoch has another crop */
 }
 
 static void a_later_start_gives_the_rest_exactly(void) {
@@ -148,7 +148,7 @@ static void evaluation_pads_the_last_batch(void) {
     CU_ASSERT_EQUAL(expected, 32);
 }
 
-/* Files with other tables, and one with none, which would borrow them from its neighbours. */
+/* Files with different tables, and one without, which must not borrow those of its neighbours. */
 static void a_mixed_folder_gives_the_same_with_any_threads(void) {
     static const char *const names[] = {"no_huffman_tables.jpg", "optimized.jpg", "progressive.jpg",
                                         "cmyk_bare.jpg",         "plain.jpg",     "deep.png"};
@@ -255,10 +255,10 @@ static void options_that_cannot_work_are_refused(void) {
     bad.step = 4;
     CU_ASSERT_EQUAL(loader_start(&bad, &loader, &err), -1);
     bad = options(1);
-    bad.bad_allowed = 1; /* and nobody to count */
+    bad.bad_allowed = 1; /* without a counter */
     CU_ASSERT_EQUAL(loader_start(&bad, &loader, &err), -1);
     bad = options(1);
-    bad.sampler.batch = BATCH + 1; /* the source makes others */
+    bad.sampler.batch = BATCH + 1; /* the source has another batch size */
     CU_ASSERT_EQUAL(loader_start(&bad, &loader, &err), -1);
     recipe.augment.image_size = 0;
     CU_ASSERT_EQUAL(labelled_source(&source, &recipe, BATCH, &err), -1);
@@ -281,7 +281,7 @@ static void figures_count_batches(void) {
     dataset_done(&set);
 }
 
-/* Memory that counts itself, up to a limit. */
+/* An allocator that counts its calls, up to a limit. */
 struct lender {
     int lent, given_back, most;
 };

@@ -30,7 +30,7 @@ static void make_folder(void) {
         put_picture("pictures", PICTURES[i].class_name, PICTURES[i].name, PICTURES[i].bytes);
 }
 
-/* Two shards with the pictures in an order of their own. */
+/* Writes two shards with the pictures in a different order. */
 static void make_shards(const struct format *format, const char *set) {
     struct buf out[2] = {{.max = 1 << 20}, {.max = 1 << 20}};
     char path[64];
@@ -202,7 +202,7 @@ static void samples_without_any_class_are_refused(void) {
     const struct shard_record record = {
         .class_name = "x", .name = "1.jpg", .label = 0, .picture = (const uint8_t *)"x", .size = 1};
     CU_ASSERT_EQUAL_FATAL(FORMAT_TAR.write(&out, &record, NULL), 0);
-    /* Without the .cls and the folder. */
+    /* Removes the .cls entry and the folder. */
     memcpy(out.data, "1.jpg\0\0", 7);
     unsigned sum = 8 * ' ';
     for (size_t i = 0; i < 512; i++)
@@ -213,7 +213,7 @@ static void samples_without_any_class_are_refused(void) {
     ASSERT_CONTAINS(err.text, "1.jpg: no class; expected KEY.cls");
 }
 
-/* As a host's part of a set that is divided among hosts. */
+/* One host's part of a set that is divided among hosts. */
 static void a_part_keeps_its_samples_among_others(void) {
     static const char *const kinds[] = {"pictures", "tar"};
     make_folder();

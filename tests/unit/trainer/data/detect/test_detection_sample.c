@@ -22,7 +22,7 @@ static const char OBJECTS[] =
     "\"segmentation\":{\"size\":[30,40],\"counts\":[605,9,21,9,556]}},"
     "{\"id\":3,\"image_id\":1,\"category_id\":3,\"bbox\":[0,0,4,4],\"area\":1}";
 
-/* A set with one picture of WIDTH x HEIGHT noise, a batch of PLACES, and what fills it. */
+/* A set with one picture of WIDTH x HEIGHT noise, a batch of PLACES, and the worker for it. */
 struct scene {
     struct coco_index index;
     struct detection_set set;
@@ -42,7 +42,7 @@ struct scene {
     int32_t key[PLACES * SAMPLE_KEY_WORDS];
 };
 
-/* Without the picture's file. */
+/* Opens the set without writing the picture's file. */
 static void scene_open(struct scene *s, int height, int width, const char *objects) {
     static char json[1 << 19];
     const struct detection_options options = {.pick = DETECTION_PICK_ALL};
@@ -69,7 +69,7 @@ static void scene_make(struct scene *s, int height, int width, const char *objec
     CU_ASSERT_EQUAL_FATAL(picture_write(&s->picture, true, path, &s->err), 0);
 }
 
-/* Fields for the recipe as it is now, full of what was there before. */
+/* Allocates the fields for the current recipe, filled with garbage. */
 static void scene_fields(struct scene *s) {
     free(s->image);
     size_t bytes = detection_image_bytes(&s->set, &s->recipe);
@@ -111,7 +111,7 @@ static void scene_done(struct scene *s) {
     free(s->image);
 }
 
-/* The first epoch that mirrors, or does not. */
+/* Returns the first epoch that mirrors the picture, or the first one that does not. */
 static uint32_t epoch_with(const struct scene *s, bool flip) {
     uint32_t epoch = 0;
     while (detection_draw(&s->recipe, (struct detect_size){HEIGHT, WIDTH}, epoch, 0).flip != flip)
@@ -164,7 +164,7 @@ static void an_empty_place_has_one_pixel_and_nothing_in_it(void) {
     scene_done(&s);
 }
 
-/* Pictures of other sizes, their boxes through the set and the sample, against torchvision's. */
+/* Boxes of pictures of several sizes, as the sample has them, compared with torchvision's. */
 static void boxes_are_torchvisions_to_the_bit(void) {
     for (size_t i = 0; i < sizeof(golden_boxes) / sizeof(golden_boxes[0]); i++) {
         const struct golden_box *golden = &golden_boxes[i];
@@ -191,8 +191,8 @@ static void boxes_are_torchvisions_to_the_bit(void) {
     }
 }
 
-/* Canvases are chosen by the largest size. Of 3 x 62 Detectron2 makes 65 x 1333 pixels when 640 is
- * drawn and 64 x 1333 when 800 is. */
+/* Canvases are chosen for the largest size. From 3 x 62, Detectron2 makes 65 x 1333 pixels if 640
+ * is drawn and 64 x 1333 if 800 is. */
 static void nothing_is_drawn_larger_than_the_largest_size(void) {
     struct detection_recipe recipe = {
         .sizes = {DETECT_SIZE_D2, 800, 1333}, .pixels_max = 1, .seed = 5};
@@ -243,7 +243,8 @@ static void scales_are_drawn_evenly(void) {
         CU_ASSERT(counts[i] > 850 && counts[i] < 1150);
 }
 
-/* A mask read by the network, mirrored and scaled, is the same whether host or network scales. */
+/* A mask as the network reads it, mirrored and scaled, is the same whether the host or the network
+ * scales. */
 static void too_large_pictures_are_scaled_with_their_masks(void) {
     for (int flip = 0; flip < 2; flip++) {
         struct scene whole, small;
@@ -317,10 +318,10 @@ static void check_refused(struct scene *s, const char *says, const char *where) 
     scene_done(s);
 }
 
-/* What the network reads at row and column 5 of the picture as its sample describes it: the
- * operator resizes a source that is not of the target's size, without antialiasing. */
+/* Returns what the network reads at row and column 5 of the picture that the sample describes: the
+ * operator resizes a source of another size than the target's, without antialiasing. */
 static double input_of(const struct scene *s) {
-    const int32_t *size = &s->image_size[IMAGE_SIZE_FIELDS]; /* height, width; those scaled to */
+    const int32_t *size = &s->image_size[IMAGE_SIZE_FIELDS]; /* source size, then target size */
     const uint8_t *pixels = s->image + s->fields.image_bytes;
     struct bilinear_tap row = bilinear_source(5, bilinear_scale(size[0], size[2]), size[0]);
     struct bilinear_tap column = bilinear_source(5, bilinear_scale(size[1], size[3]), size[1]);
@@ -333,8 +334,8 @@ static double input_of(const struct scene *s) {
     return (1 - (double)row.fraction) * value[0] + (double)row.fraction * value[1];
 }
 
-/* Stripes of two columns, white where the plain resize to a quarter looks, column 21 and 22: it
- * sees white alone. The host's filter sees 16 half columns' worth of weight, half of it white. */
+/* Stripes of two columns. A plain resize to a quarter reads columns 21 and 22, which are white. The
+ * host's filter weighs 16 half columns, half of which are white. */
 static void a_picture_that_the_host_scales_is_another_input(void) {
     static const double wanted[] = {255, 127.5};
     for (int host = 0; host < 2; host++) {
@@ -384,7 +385,7 @@ static void what_is_wrong_with_a_sample_is_named(void) {
     check_refused(&s, "annotation 78", "set.json");
 }
 
-/* Coordinates that would be none in f32, or far off: as bits and as outlines. */
+/* Coordinates that are infinite in f32, or far off, for bits and for outlines. */
 static void outlines_far_off_are_named(void) {
     static const char *const far_off[] = {"5e9", "-1e300"};
     for (int outlines = 0; outlines < 2; outlines++)
@@ -419,7 +420,7 @@ static void outlines_far_off_are_named(void) {
         }
 }
 
-/* A mask of the whole of a picture that no decoder takes, but an annotation can have. */
+/* A mask that covers a whole picture too large for any decoder, but possible in an annotation. */
 static void a_mask_of_too_many_bytes_is_named(void) {
     enum { ROWS = 65533, COLUMNS = 32769 };
     for (int host_scaled = 0; host_scaled < 2; host_scaled++) {
@@ -438,8 +439,8 @@ static void a_mask_of_too_many_bytes_is_named(void) {
     }
 }
 
-/* Crops of 102 x 122 and 66 x 52 bits, two pixels more than the boxes on each axis: 13 * 122 and 9
- * * 52 bytes, in steps of 64. */
+/* Crops of 102 x 122 and 66 x 52 bits, two pixels larger than the boxes on each axis, take 13 * 122
+ * and 9 * 52 bytes, rounded up to multiples of 64. */
 static void the_room_for_masks_is_that_of_the_largest_objects(void) {
     struct scene s;
     int64_t bytes = -1;
@@ -452,7 +453,7 @@ static void the_room_for_masks_is_that_of_the_largest_objects(void) {
     CU_ASSERT_EQUAL(bytes, 33 * 64);
     CU_ASSERT_EQUAL(detection_mask_bytes(&s.set, &s.recipe, 1, false, &bytes, NULL), 0);
     CU_ASSERT_EQUAL(bytes, 25 * 64);
-    /* Those that travel as outlines have a byte each. */
+    /* Masks that are sent as outlines take one byte each. */
     CU_ASSERT_EQUAL(detection_mask_bytes(&s.set, &s.recipe, 4, true, &bytes, NULL), 0);
     CU_ASSERT_EQUAL(bytes, 64);
     scene_done(&s);

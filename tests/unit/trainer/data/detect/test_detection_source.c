@@ -49,7 +49,7 @@ static const char *shapes_folder(void) {
     return folder;
 }
 
-/* As detectron2 has it: sizes are drawn, pictures scaled by the host, masks are outlines. */
+/* The recipe of Detectron2: sizes are drawn, the host scales pictures, and masks are outlines. */
 static void as_detectron2(struct scene *s, int short_side) {
     struct detection_recipe *recipe = &s->samples.recipe;
     recipe->sizes.rule = DETECT_SIZE_D2;
@@ -113,15 +113,15 @@ static void scene_done(struct scene *s) {
 static uint64_t hash_batch(const struct batch *batch) {
     uint64_t hash = STR_HASH_START;
     for (int i = 0; i < batch->layout->count; i++) {
-        /* Megabytes of pixels: the quickest sum there is. */
+        /* The pixels take megabytes: this is the fastest checksum. */
         const uint32_t crc = crc32c(0, batch->fields[i], batch->layout->fields[i].bytes);
         hash = str_hash(hash, &crc, sizeof(crc));
     }
     return str_hash(hash, &batch->step, sizeof(batch->step));
 }
 
-/* All batches of EPOCHS from (epoch, step) on; each lies on its group's canvas. Returns a hash of
- * their bytes. */
+/* Reads all batches of EPOCHS epochs from (epoch, step) on; each has the size of its group's
+ * canvas. Returns a hash of their bytes. */
 static uint64_t read_all(struct scene *s, uint32_t epoch, int64_t step, uint32_t epochs,
                          int threads, uint64_t *hashes) {
     cleanup_loader struct loader *loader = NULL;
@@ -185,8 +185,8 @@ static double area(struct detect_size size) {
     return (double)size.height * size.width;
 }
 
-/* Where sizes are drawn pictures take canvases that suit them in that epoch: far less padding than
- * on those of their largest size, in as many steps, and other ones in each epoch. */
+/* If sizes are drawn, pictures take canvases that suit them in that epoch: with far less padding
+ * than on those of their largest size, in as many steps, and different ones in each epoch. */
 static void drawn_sizes_take_smaller_canvases(void) {
     struct scene s;
     enum { PIXELS = 128, PICTURES = 4, EPOCHS = 6 };
@@ -216,7 +216,7 @@ static void drawn_sizes_take_smaller_canvases(void) {
     scene_done(&s);
 }
 
-/* A sanitizer that looks for races sees the same ones in small. */
+/* A thread sanitizer finds the same races in small pictures. */
 #if defined(__SANITIZE_THREAD__)
 enum { REAL_SIDE = 128, REAL_SIDE_D2 = 96 };
 #else
@@ -235,7 +235,7 @@ static void batches_of_real_pictures_are_the_same_for_any_threads(void) {
     check_threads_and_resume(folder, true, REAL_SIDE_D2, 3);
 }
 
-/* Ranks in turn make what one rank makes alone: the same bytes place by place. */
+/* Several ranks, in turn, make what one rank makes alone: the same bytes in each place. */
 static void ranks_share_a_batch(void) {
     struct scene whole, part;
     scene_make(&whole, shapes_folder(), false, 96, 6);
@@ -256,7 +256,7 @@ static void ranks_share_a_batch(void) {
     scene_done(&whole);
 }
 
-/* The first batch of epoch 1, of rank RANK. */
+/* The first batch of epoch 1 on rank RANK. */
 static const struct batch *first_batch(struct scene *s, int rank, struct loader **ret_loader) {
     const struct batch *batch = NULL;
     s->sampler.rank = rank;
@@ -272,7 +272,7 @@ static const struct batch *first_batch(struct scene *s, int rank, struct loader 
     return batch;
 }
 
-/* What of a sample does not say where it lies in the batch: picture, sizes, boxes, outlines. */
+/* Compares what does not depend on the place in the batch: picture, sizes, boxes, outlines. */
 static void check_share(const struct batch *whole, const struct batch *part, int rank) {
     static const char *const fields[] = {"image",    "image_size", "key",  "gt_box",
                                          "gt_label", "gt_count",   "point"};
@@ -285,7 +285,7 @@ static void check_share(const struct batch *whole, const struct batch *part, int
     }
 }
 
-/* Sizes and mirrors that are drawn, and all that follows from them. */
+/* Drawn sizes and mirroring, and everything that follows from them. */
 static void draws_are_the_same_on_any_number_of_ranks(void) {
     struct scene whole;
     struct loader *loader = NULL;
@@ -377,7 +377,8 @@ static void a_missing_picture_is_a_bad_sample(void) {
     scene_done(&s);
 }
 
-/* Networks that train and evaluate have one input: the smaller set takes the larger one's slots. */
+/* Networks for training and evaluation have one input, so the smaller set uses the larger one's
+ * slots. */
 static void slots_can_be_larger_than_the_set_needs(void) {
     struct scene s;
     scene_make(&s, shapes_folder(), false, 96, 4);

@@ -70,7 +70,7 @@ static void the_folder_of_all_images_is_found_and_left_out(void) {
     }
 }
 
-/* Whether it is in the way of the first picture, of the last, or of one between. */
+/* A file is kept whether it is in the way of the first picture, the last, or one in between. */
 static void what_is_there_stays(void) {
     static const char *const THERE[] = {"x/1.jpg", "a-4.jpg", "x/.hidden.jpg"};
     for (int i = 0; i < 3; i++) {

@@ -11,7 +11,7 @@
 
 enum { EM = 11 };
 
-/* A letter that is the test's own. */
+/* A copy of a letter that the test owns. */
 struct letter {
     struct glyph glyph;
     uint8_t coverage[4096];
@@ -54,7 +54,7 @@ static void letters_have_shapes_of_their_own(void) {
         for (size_t j = 0; j < i; j++)
             CU_ASSERT_FALSE(same(&letters[i], &letters[j]));
     }
-    /* The dots of the ä lie above an a; the line that both stand on is the same. */
+    /* The dots of the ä are higher than an a, and both have the same baseline. */
     CU_ASSERT(letters[1].glyph.top > letters[0].glyph.top);
     CU_ASSERT_EQUAL(letters[1].glyph.height - letters[1].glyph.top,
                     letters[0].glyph.height - letters[0].glyph.top);
@@ -72,7 +72,7 @@ static void a_blank_takes_room_and_no_ink(void) {
     fonts_free(fonts);
 }
 
-/* So that a row of it is one byte. */
+/* Then a row of the letter is one byte. */
 static void a_letter_may_be_one_pixel_wide(void) {
     if (!fonts_can(FONTS_SANS))
         return;
@@ -93,7 +93,7 @@ static void letters_come_again_as_they_were(void) {
     static struct letter first, again;
     struct fonts *fonts = fonts_of(FONTS_SANS);
     take(fonts, 0x436, &first);
-    /* More letters than are kept. */
+    /* This looks up more letters than are kept. */
     for (uint32_t c = 0x20; c < 0x500; c++)
         (void)fonts_glyph(fonts, c, EM);
     take(fonts, 0x436, &again);
@@ -109,7 +109,7 @@ static void letters_come_again_as_they_were(void) {
 static void the_next_font_has_what_one_lacks(void) {
     if (!fonts_can(FONTS_SANS) || !fonts_can(FONTS_MONO))
         return;
-    /* An old Cyrillic letter: in Sans alone. A hieroglyph: in neither. */
+    /* Only Sans has this old Cyrillic letter, and neither font has the hieroglyph. */
     enum { OLD_CYRILLIC = 0x460, HIEROGLYPH = 0x13000 };
     static struct letter mono, after;
     struct fonts *fonts = fonts_of(FONTS_MONO);
@@ -161,7 +161,7 @@ static void refused(struct fonts *fonts, const char *path, const char *bytes, si
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, path));
 }
 
-/* One letter in dots, in X11's form (BDF), with Unicode's numbers. */
+/* A bitmap font with one letter, in X11's format BDF, with Unicode numbers. */
 static void a_font_of_dots_is_refused(void) {
     static const char DOTS[] =
         "STARTFONT 2.1\nFONT -x-x-medium-r-normal--8-80-75-75-c-80-iso10646-1\nSIZE 8 75 75\n"
@@ -209,7 +209,7 @@ static uint32_t big_endian(const char *at) {
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-/* Where a table of a TrueType font's directory lies. */
+/* Returns the offset of a table, from the directory of a TrueType font. */
 static uint32_t find_table(const struct buf *font, const char *name, uint32_t *size) {
     for (uint32_t record = 12; record < 12 + 40 * 16; record += 16)
         if (memcmp(font->data + record, name, 4) == 0) {
@@ -252,8 +252,8 @@ static void damaged_letters_stay_small(void) {
     (void)unlink(path);
 }
 
-/* An em of this font is 2048 units; "hmtx" has the step to the next letter, and where this one
- * begins. */
+/* An em of this font is 2048 units; "hmtx" has the advance width and the left side bearing of each
+ * letter. */
 static void a_letter_may_be_three_ems_wide(void) {
     static const struct {
         unsigned units;

@@ -25,8 +25,8 @@ static void records_are_found_and_read(void) {
     shards_read(&FORMAT_RECORDIO, &seen.samples[1], "second picture");
 }
 
-/* A payload is split where the magic stands at a multiple of four: at the beginning, in the middle,
- * at the end, and several times in a row; elsewhere it is like other bytes. */
+/* A payload is split where the magic occurs at a multiple of four: at the beginning, in the middle,
+ * at the end, and several times in a row; anywhere else it is ordinary bytes. */
 static void payloads_are_split_at_the_magic(void) {
     static const struct {
         size_t at[3];
@@ -63,7 +63,7 @@ static void payloads_are_split_at_the_magic(void) {
     }
 }
 
-/* An id may be the magic: then the header itself is split. */
+/* If an id equals the magic, the header itself is split. */
 static void a_header_may_be_split(void) {
     cleanup_buf struct buf out = {.max = 1 << 20};
     struct shards_seen seen;
@@ -82,7 +82,7 @@ static void put_u32(char *to, uint32_t value) {
         to[i] = (char)(value >> (8 * i));
 }
 
-/* A record of this payload. */
+/* Scans a record with this payload. */
 static void scan_payload(const char *payload, size_t size, struct shards_seen *seen) {
     char bytes[1024] = "";
     memcpy(bytes, MAGIC, 4);

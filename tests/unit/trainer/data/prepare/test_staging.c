@@ -16,7 +16,7 @@ static const char *new_target(void) {
     return target;
 }
 
-/* Writes a file that shall be at NAME in TARGET. */
+/* Writes a file that is to be published as NAME in TARGET. */
 static void write_one(const char *target, const char *own, const char *name, struct buf *list) {
     char path[PATH_MAX], temp[PATH_MAX];
     snprintf(path, sizeof(path), "%s/%s", target, name);
@@ -44,7 +44,7 @@ static void files_get_their_names_together(void) {
     CU_ASSERT_EQUAL(list.size, 0);
     CU_ASSERT_EQUAL(staging_publish(target, &list, NULL), 0);
     staging_end(target);
-    /* The next group, in a target that is used again. */
+    /* The next group, in a target that was used before. */
     CU_ASSERT_EQUAL_FATAL(staging_begin(target, NULL), 0);
     write_one(target, "1", "a/b/three", &list);
     CU_ASSERT_EQUAL_FATAL(staging_publish(target, &list, NULL), 0);
@@ -60,7 +60,7 @@ static void nothing_is_left_beside_them(void) {
     CU_ASSERT_EQUAL_FATAL(staging_add(target, "7", path, &list, temp, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(file_put(temp, "", 0, 0644, NULL), 0);
     *strrchr(temp, '/') = '\0';
-    /* While a file has no name yet, the folder stays. */
+    /* The folder stays as long as it has a file that is not published. */
     staging_end(target);
     CU_ASSERT_EQUAL(access(temp, F_OK), 0);
     CU_ASSERT_EQUAL_FATAL(staging_publish(target, &list, NULL), 0);

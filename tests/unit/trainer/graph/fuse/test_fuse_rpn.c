@@ -21,19 +21,19 @@ static const struct detect_attr attr = {.canvas_h = 4 * CELLS,
                                         .samples = 6,
                                         .positives = 3};
 
-/* What a head may have that keeps it from being one operator. */
+/* Properties of a head that keep it from being one operator. */
 enum oddity {
     NOTHING,
     NARROW_WINDOW, /* 1x1 */
     STRIDE,        /* over a map of twice the size */
-    NO_PADDING,    /* over a map that is larger */
-    PLAIN_INPUT,   /* nobody wants the gradient of the map */
+    NO_PADDING,    /* over a larger map */
+    PLAIN_INPUT,   /* the map needs no gradient */
     NO_RELU,       /* between the convolution and the predictors */
     FROZEN_BIAS,   /* of the convolution */
     FROZEN_CONVOLUTION,
     OTHER_READER, /* of the rectified map, with a loss of its own */
     OTHER_LOSS,   /* on the logits */
-    TWO_MAPS,     /* logits and deltas of different ones */
+    TWO_MAPS,     /* logits and deltas have different ones */
     ODDITIES
 };
 
@@ -43,7 +43,7 @@ struct head {
     int map, t, conv, cls, box; /* tensors: the head's input, its rectified map, weights */
 };
 
-/* The sum of a linear layer on X [n, C], as a loss. */
+/* Adds the softmax cross entropy of X [n, C] as a loss. */
 static void add_loss(struct graph *graph, const char *name, int x) {
     const char label[] = {name[0], 'l', '\0'}, weight[] = {name[0], 'w', '\0'};
     int64_t rows = graph->tensors[x].shape.dim[0];
@@ -51,7 +51,7 @@ static void add_loss(struct graph *graph, const char *name, int x) {
                                       graph_input(graph, weight, DTYPE_F32, shape_1(rows)), 0);
 }
 
-/* t = relu(conv(map) + bias) as ODD has it. */
+/* t = relu(conv(map) + bias), with the changes for ODD. */
 static int convolve(struct head *h, const char *name, enum oddity odd) {
     struct graph *graph = &h->graph;
     struct op_window window = {.kernel = 3, .stride = 1, .pad = 1};

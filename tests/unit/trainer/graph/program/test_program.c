@@ -27,7 +27,7 @@ static void buckets_cover_the_gradients_in_order_with_the_flags_in_the_last(void
     net_done(&net);
 }
 
-/* Copies every bucket when it is said to be ready. */
+/* Copies every bucket when it is reported as ready. */
 struct watch {
     struct net *net;
     float *copy;
@@ -114,7 +114,7 @@ static void evaluation_shares_the_store_of_training(void) {
              (struct compile_options){.fusion = FUSION_ALL});
     net_start(&net);
     net_fill(&net, 2);
-    for (int i = 0; i < 50; i++) /* running statistics come close to the batch's */
+    for (int i = 0; i < 50; i++) /* running statistics approach the batch's */
         net_run(&net, NULL);
     double trained = net_loss(&net);
     struct net eval = {.backend = net.backend, .config = net_config("resnet20", 4, 8, false)};
@@ -124,8 +124,8 @@ static void evaluation_shares_the_store_of_training(void) {
         program_compile(&eval.program, &eval.graph, &net.store, net.backend, &options, &err), 0);
     net_fill(&eval, 2);
     net_run(&eval, NULL);
-    /* The running variance is the unbiased one: at 4 images of 2x2 px in the last stage, 16 values
-     * a channel, that is 7 % more than the batch's own. */
+    /* The running variance is unbiased: 4 images of 2x2 px in the last stage are 16 values per
+     * channel, so it is 7 % larger than the batch's own. */
     CU_ASSERT_DOUBLE_EQUAL(net_loss(&eval), trained, 0.2 * trained);
     CU_ASSERT_EQUAL(eval.program.bucket_count, 0);
     program_done(&eval.program);
@@ -222,7 +222,8 @@ static void the_program_prints_operators_buckets_and_plan(void) {
     net_done(&net);
 }
 
-/* resnet50.md counts 8.18 GFLOP forward for one picture of 224 px, 24.30 with backward. */
+/* resnet50.md counts 8.18 GFLOP forward for one picture of 224 px, and 24.30 with the backward
+ * pass. */
 static void flops_of_resnet50_are_the_known_ones(void) {
     struct graph graph;
     struct resnet_tensors tensors;

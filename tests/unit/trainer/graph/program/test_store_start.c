@@ -61,14 +61,14 @@ static void start_values_depend_on_seed_and_name_alone(void) {
     net_done(&b);
 }
 
-/* One parameter for each way to start, on the reference. */
+/* One parameter for each initialization, on the reference backend. */
 static void a_start_has_its_bound_or_deviation(void) {
     static const struct {
         const char *name;
         enum tensor_init init;
         struct shape shape;
         int64_t fan;
-        double bound, deviation; /* 0: not looked at */
+        double bound, deviation; /* 0: not checked */
     } rows[] = {
         {"a", INIT_NORMAL_HUNDREDTH, {2, {100, 60}}, 0, 0, 0.01},
         {"b", INIT_UNIFORM_FAN_IN, {4, {32, 3, 5, 8}}, 0, 0.09128709, 0},
@@ -138,7 +138,7 @@ static void start_values_are_those_of_one_stream_on_any_number_of_threads(void) 
     }
 }
 
-/* In double they are those of f32, so that both can be compared. */
+/* Start values in double equal those in f32, so that both can be compared. */
 static void start_values_are_the_same_in_double(void) {
     struct net narrow, wide;
     struct resnet_config config = net_config("resnet20", 1, 8, true);

@@ -1,5 +1,5 @@
-/* Flags that go with each other, and those that do not. What a watch does is told by
- * tests/train/test_eval_watch.sh. */
+/* Which flags can be combined and which cannot. tests/train/test_eval_watch.sh tests what a watch
+ * does. */
 #include "trainer/app/command/trained/eval_watch.h"
 
 #include "tests/support/unit.h"

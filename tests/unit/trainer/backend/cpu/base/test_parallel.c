@@ -30,7 +30,7 @@ static void shares_cover_everything_once(void) {
     }
 }
 
-/* In grains, which are what no share is cut by. */
+/* Shares are counted in grains, and no grain is divided between two shares. */
 static void shares_differ_by_a_grain_at_most(void) {
     for (size_t total = 0; total <= 40; total++)
         for (int count = 1; count <= 5; count++) {

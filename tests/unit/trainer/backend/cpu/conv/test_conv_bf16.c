@@ -1,5 +1,5 @@
-/* How the work of our own bf16 convolutions is cut: the loops themselves are in test_loop_point.c
- * and test_loop_winograd.c. */
+/* How the work of our own bf16 convolutions is cut; test_loop_point.c and test_loop_winograd.c test
+ * the loops. */
 #include "tests/support/unit.h"
 #include "trainer/backend/cpu/conv/conv_bf16.h"
 #include "trainer/graph/build/build.h"
@@ -9,7 +9,7 @@ struct layer {
     int kernel;
 };
 
-/* Odd and even pictures, fewer rows than threads, and rows for many units. */
+/* Pictures of odd and even sizes, fewer rows than threads, and enough rows for many units. */
 static const struct layer layers[] = {
     {1, 1, 1, 64, 64, 1},    {1, 5, 7, 32, 64, 1},   {2, 14, 14, 64, 128, 1},
     {3, 28, 27, 32, 64, 1},  {1, 1, 1, 64, 64, 3},   {1, 5, 7, 32, 64, 3},
@@ -40,7 +40,7 @@ static struct conv_bf16 plan(const struct cpu *cpu, const struct layer *l) {
     return conv;
 }
 
-/* Each row of the result is one unit's, and they follow one another. */
+/* Each row of the result belongs to one unit, and units follow one another without gaps. */
 static void check_rows(const struct conv_bf16 *conv, const struct layer *l) {
     size_t next = 0;
     for (size_t unit = 0; unit < conv->units; unit++) {
@@ -78,14 +78,14 @@ static void units_are_all_rows_and_enough_for_the_threads(void) {
             size_t tiles = winograd_tiles((size_t)l->height) * (size_t)l->images;
             CU_ASSERT_EQUAL(conv.is_point, l->kernel == 1);
             check_rows(&conv, l);
-            if (l->kernel == 3) /* the same for each thread */
+            if (l->kernel == 3) /* equally many for each thread */
                 CU_ASSERT_EQUAL(conv.units % (size_t)cpu.threads, 0);
             if (conv.rows >= 100 && (l->kernel == 1 || tiles >= (size_t)cpu.threads))
                 CU_ASSERT(longest(&conv) <= 1.5 / cpu.threads);
         }
 }
 
-/* As many lines of tiles as share one reading of the weights, and no less where there are more. */
+/* A unit has as many lines of tiles as share one reading of the weights, but at least one line. */
 static void winograds_units_are_as_long_as_a_block(void) {
     struct cpu cpu = {.own_products = true, .threads = 2, .loops = loops_with_bf16()};
     static const struct layer many = {8, 56, 56, 64, 64, 3}, wide = {1, 64, 400, 64, 64, 3};
@@ -101,11 +101,11 @@ static void winograds_units_are_as_long_as_a_block(void) {
     CU_ASSERT_EQUAL(conv.scratch % BACKEND_ALIGNMENT, 0);
     CU_ASSERT(conv.scratch >= cpu.loops->winograd_scratch(&conv.winograd));
     CU_ASSERT_EQUAL(conv_bf16_packed(&conv), 16 * 64 * 64 * 2);
-    conv = plan(&cpu, &wide); /* a line is more than a block */
+    conv = plan(&cpu, &wide); /* a line is longer than a block */
     CU_ASSERT_EQUAL(conv.units, 32);
 }
 
-/* 1x1: four pieces of work for each thread, of whole tiles of seven rows. */
+/* 1x1 convolutions: four units for each thread, each consisting of whole tiles of seven rows. */
 static void units_of_few_rows_are_cut_smaller(void) {
     struct cpu cpu = {.own_products = true, .loops = loops_with_bf16()};
     static const struct layer few = {1, 14, 14, 64, 128, 1}, many = {16, 56, 56, 64, 64, 1};
@@ -114,7 +114,7 @@ static void units_of_few_rows_are_cut_smaller(void) {
         return;
     }
     cpu.threads = 4;
-    struct conv_bf16 conv = plan(&cpu, &few); /* 196 rows: 12 for each of 16 */
+    struct conv_bf16 conv = plan(&cpu, &few); /* 196 rows in 16 units: 12 each */
     CU_ASSERT_EQUAL(conv.unit_rows, 14);
     CU_ASSERT_EQUAL(conv.units, 14);
     CU_ASSERT_EQUAL(conv_bf16_packed(&conv), 64 * 128 * 2);

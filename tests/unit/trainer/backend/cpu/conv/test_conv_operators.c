@@ -1,5 +1,5 @@
-/* Which kernel makes a convolution, by the rules that were measured: on either side of each bound.
- */
+/* Which kernel computes a convolution according to the measured rules, on either side of each
+ * bound. */
 #include "tests/support/conv_layer.h"
 #include "trainer/backend/cpu/conv/conv_operators.h"
 #include "trainer/backend/cpu/operators.h"
@@ -34,7 +34,7 @@ static void check(const struct cpu *cpu, enum dtype dtype, const struct choice *
     graph_done(&ops.graph);
 }
 
-/* Without these loops there is nothing to check. */
+/* Checks nothing if the processor lacks these loops. */
 static void check_all(const char *loops, bool own, enum cpu_convs convs, enum dtype dtype,
                       const struct choice *choices, size_t count) {
     struct cpu cpu = {
@@ -47,8 +47,8 @@ static void check_all(const char *loops, bool own, enum cpu_convs convs, enum dt
 #define CHECK_ALL(loops, own, convs, dtype, choices)                                               \
     check_all(loops, own, convs, dtype, choices, sizeof(choices) / sizeof((choices)[0]))
 
-/* As measured (conv_winograd4.c): channels, pixels, and how many of the tiles' are in the picture.
- */
+/* The measured bounds (conv_winograd4.c): channels, pixels, and the share of the tiles' pixels that
+ * are inside the picture. */
 static const struct choice winograds[] = {
     {"a ResNet's 56x56", {16, 56, 56, 64, 64, 3, 1, 1, 0}, WINOGRAD, WINOGRAD, WINOGRAD_WEIGHT},
     {"a detector's", {1, 25, 34, 256, 256, 3, 1, 1, 0}, WINOGRAD, WINOGRAD, WINOGRAD_WEIGHT},
@@ -61,7 +61,8 @@ static const struct choice winograds[] = {
     {"1x14x14", {1, 14, 14, 256, 256, 3, 1, 1, 0}, WINOGRAD, WINOGRAD, WINOGRAD_WEIGHT},
 };
 
-/* The same with oneDNN in their place; for AVX-512 alone, where nothing else wins. */
+/* Layers outside these bounds, most of which use oneDNN; only with AVX-512, where no other kernel
+ * is faster. */
 static const struct choice no_winograds[] = {
     {"few channels", {16, 32, 32, 16, 48, 3, 1, 1, 0}, DNN, DNN, DNN_WEIGHT},
     {"no multiples of 16 read", {16, 32, 32, 72, 64, 3, 1, 1, 0}, DNN, DNN, DNN_WEIGHT},
@@ -85,7 +86,7 @@ static void winograds_products_are_taken_where_they_pay(void) {
     CHECK_ALL("avx512", false, CPU_CONVS_AUTO, DTYPE_BF16, others);
 }
 
-/* With AVX2, f32 (conv_gemm.c, conv_weight.c). */
+/* Choices in f32 with AVX2 (conv_gemm.c, conv_weight.c). */
 static const struct choice products[] = {
     {"1x1 of many pictures", {16, 56, 56, 64, 256, 1, 1, 0, 0}, GEMM, GEMM, GEMM_WEIGHT},
     {"a small stem of many pictures", {16, 32, 32, 3, 64, 3, 2, 1, 0}, DNN, DNN, DNN_WEIGHT},
@@ -110,13 +111,13 @@ static const struct choice products[] = {
 
 static void products_of_matrices_are_taken_where_they_pay(void) {
     CHECK_ALL("avx2", false, CPU_CONVS_AUTO, DTYPE_F32, products);
-    /* Elsewhere where oneDNN's sums would hang on the number of threads. */
+    /* Other instruction sets use GEMM where oneDNN's sums would depend on the number of threads. */
     static const struct choice others[] = {
         {"stride 2", {8, 112, 112, 512, 512, 3, 2, 1, 0}, DNN, GEMM, DNN_WEIGHT},
         {"1x1", {8, 112, 112, 512, 512, 1, 1, 0, 0}, DNN, DNN, DNN_WEIGHT},
         {"of 7 pictures", {7, 112, 112, 512, 512, 1, 1, 0, 0}, DNN, DNN, GEMM_WEIGHT},
         {"large weights", {8, 3, 3, 256, 256, 3, 2, 1, 0}, DNN, GEMM, GEMM_WEIGHT}};
-    /* With AVX-512 short sums of 512 positions and more, and 1x1 of stride 2. */
+    /* AVX-512 also uses GEMM for short sums of at least 512 positions, and for 1x1 of stride 2. */
     static const struct choice wide[] = {
         {"512 positions", {8, 8, 8, 256, 256, 1, 1, 0, 0}, GEMM, GEMM, GEMM_WEIGHT},
         {"511 positions", {1, 7, 73, 256, 256, 1, 1, 0, 0}, DNN, DNN, GEMM_WEIGHT},
@@ -126,7 +127,8 @@ static void products_of_matrices_are_taken_where_they_pay(void) {
         {"stride 2 of few", {1, 14, 146, 512, 512, 1, 2, 0, 0}, DNN, GEMM, GEMM_WEIGHT}};
     static const struct choice narrow[] = {
         {"stride 2", {4, 112, 112, 256, 256, 1, 2, 0, 0}, DNN, DNN, DNN_WEIGHT}};
-    /* On AMX all of 256 positions and more, and weight gradients of 128 channels and more. */
+    /* AMX uses GEMM for everything from 256 positions on, and for weight gradients from 128
+     * channels on. */
     static const struct choice tiles[] = {
         {"256 positions", {4, 8, 8, 2048, 512, 1, 1, 0, 0}, GEMM, GEMM, GEMM_WEIGHT},
         {"255 positions", {1, 15, 17, 2048, 512, 1, 1, 0, 0}, DNN, DNN, GEMM_WEIGHT},
@@ -142,7 +144,7 @@ static void products_of_matrices_are_taken_where_they_pay(void) {
     CHECK_ALL("avx2", false, CPU_CONVS_AUTO, DTYPE_BF16, narrow);
 }
 
-/* In bf16 beside AVX-512 BF16 (conv/conv_bf16.h). */
+/* Choices in bf16 with AVX-512 BF16 (conv/conv_bf16.h). */
 static const struct choice owns[] = {
     {"3x3", {1, 5, 7, 64, 128, 3, 1, 1, 0}, OWN, OWN, OWN_WEIGHT},
     {"1x1", {1, 5, 7, 64, 128, 1, 1, 0, 0}, OWN, OWN, OWN_WEIGHT},
@@ -197,7 +199,7 @@ static void the_users_choice_comes_before_the_rules(void) {
     CHECK_ALL("avx2", false, CPU_CONVS_DIRECT, DTYPE_F32, direct);
 }
 
-/* The kernel of the layer with its end, NULL where the graph leaves that apart. */
+/* Checks which kernel computes the layer with its epilogue; NULL: the graph keeps it separate. */
 static void check_affine_of(const char *loops, bool own, enum dtype dtype, bool training,
                             const struct conv_layer *layer, const struct conv_kernel *expected) {
     struct cpu cpu = {.threads = 2, .own_products = own, .loops = loops_called(loops)};
@@ -213,7 +215,7 @@ static void check_affine_of(const char *loops, bool own, enum dtype dtype, bool 
     graph_done(&ops.graph);
 }
 
-/* The same in training and without. */
+/* The same with and without training. */
 static void check_affine(const char *loops, bool own, enum dtype dtype,
                          const struct conv_layer *layer, const struct conv_kernel *expected) {
     check_affine_of(loops, own, dtype, true, layer, expected);

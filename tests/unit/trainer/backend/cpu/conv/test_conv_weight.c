@@ -1,9 +1,10 @@
-/* How the work of weight gradients is cut; the loops are in test_loop_weight.c. What a grid of
- * position parts needs is a sum of its own for each but the first. */
+/* How the work of weight gradients is cut; test_loop_weight.c tests the loops. If positions are cut
+ * into parts, each part except the first needs a sum of its own. */
 #include "tests/support/conv_layer.h"
 #include "trainer/backend/cpu/conv/conv_kernel.h"
 
-/* Parts of the positions, by the scratch that is wanted beyond PER_THREAD bytes. */
+/* Returns the number of parts of the positions, from the scratch requested beyond PER_THREAD bytes
+ * for each thread. */
 static size_t parts_of(const struct cpu *cpu, const struct conv_kernel *kernel, enum dtype dtype,
                        const struct conv_layer *l, size_t per_thread) {
     struct conv_layer_ops ops;
@@ -21,11 +22,11 @@ static size_t parts_of(const struct cpu *cpu, const struct conv_kernel *kernel, 
     return rest / sums + 1;
 }
 
-/* By shape alone, so that results do not depend on threads. */
+/* They are cut by shape alone, so results do not depend on the number of threads. */
 static void products_of_matrices_are_cut_by_1024_pixels_where_results_are_few(void) {
     static const struct {
         struct conv_layer layer;
-        size_t parts, wide; /* in groups of 256 results, and of 512 */
+        size_t parts, wide; /* for groups of 256 results, and of 512 */
     } cases[] = {
         {{1, 100, 100, 64, 64, 1, 1, 0, 0}, 10, 10}, {{1, 32, 32, 64, 64, 1, 1, 0, 0}, 1, 1},
         {{1, 25, 41, 64, 64, 1, 1, 0, 0}, 2, 2},     {{1, 64, 64, 512, 256, 3, 1, 1, 0}, 2, 4},
@@ -63,8 +64,8 @@ static size_t own_parts(int threads, enum dtype dtype, const struct conv_layer *
     return parts_of(&cpu, &conv_weight_kernel, dtype, l, kernel->scratch(&part));
 }
 
-/* Positions are cut where results are few, as 16 threads would like it: so that what is summed does
- * not depend on how many there are. */
+/* If results are few, positions are cut into as many parts as suit 16 threads, so sums do not
+ * depend on the actual number of threads. */
 static void positions_are_cut_by_shape_alone(void) {
     static const struct conv_layer few_results = {8, 56, 56, 16, 16, 1, 1, 0, 0};
     static const struct conv_layer many_results = {1, 7, 7, 512, 512, 3, 1, 1, 0};

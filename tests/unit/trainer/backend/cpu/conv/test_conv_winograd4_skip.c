@@ -1,9 +1,9 @@
-/* Which tiles of a gradient are computed, and that the others become zeros. */
+/* Which tiles of a gradient are computed; the others become zeros. */
 #include "tests/support/unit.h"
 #include "trainer/backend/cpu/conv/conv_winograd4.h"
 #include "trainer/backend/cpu/conv/conv_winograd4_skip.h"
 
-/* 40 tiles in each of two pictures, the last ones of rows and columns hang over. */
+/* 40 tiles in each of two pictures; the last tile of each row and column exceeds the edge. */
 enum { IMAGES = 2, HEIGHT = 18, WIDTH = 30, CHANNELS = 16, ROWS = 5, COLUMNS = 8 };
 enum { TILES = IMAGES * ROWS * COLUMNS, PIXELS = IMAGES * HEIGHT * WIDTH };
 enum { SAMPLE = 16 };
@@ -23,7 +23,7 @@ static size_t tile_of(size_t pixel) {
     return (image * ROWS + pixel / WIDTH % HEIGHT / 4) * COLUMNS + pixel % WIDTH / 4;
 }
 
-/* A value in one pixel of each tile that USED says. */
+/* Sets a value in one pixel of each tile that is marked in USED. */
 static void fill(struct gradient *g, const bool used[TILES]) {
     bool done[TILES] = {false};
     memset(g, 0, sizeof(*g));
@@ -42,7 +42,7 @@ static void choose(struct gradient *g, int threads) {
     conv_winograd4_choose(&cpu, &picture, g->values, zeros, 4, &g->choice);
 }
 
-/* Zeros in the pixels of tiles that are left out, and no other pixel is touched. */
+/* The pixels of skipped tiles become zero, and no other pixel is changed. */
 static void check_cleared(const struct gradient *g, int threads, const bool used[TILES]) {
     const struct cpu cpu = {.threads = threads, .loops = loops_best()};
     static float y[PIXELS * CHANNELS + 1];
@@ -81,10 +81,11 @@ static void tiles_of_zeros_are_left_out(void) {
     check_sparse(used);
     for (size_t tile = 1; tile < TILES; tile++)
         used[tile] = true;
-    check_sparse(used); /* one of five that are looked at first is zero */
+    check_sparse(used); /* one of the five sampled tiles is zero */
 }
 
-/* As most of them are dense: of the tiles that are looked at first one of eight has to be zero. */
+/* The gradient counts as dense: no sampled tile is zero, and more than one in eight would have to
+ * be. */
 static void a_dense_gradient_is_taken_whole(void) {
     static struct gradient g;
     bool used[TILES];
@@ -97,11 +98,11 @@ static void a_dense_gradient_is_taken_whole(void) {
     const struct cpu cpu = {.threads = 2, .loops = loops_best()};
     float before[CHANNELS];
     memcpy(before, g.values, sizeof(before));
-    conv_winograd4_clear(&cpu, &picture, &g.choice, g.values); /* nothing is left out */
+    conv_winograd4_clear(&cpu, &picture, &g.choice, g.values); /* no tile is skipped */
     CU_ASSERT_EQUAL(memcmp(before, g.values, sizeof(before)), 0);
 }
 
-/* Of 128 tiles eight are looked at first. */
+/* Eight of the 128 tiles are sampled. */
 static void one_of_eight_is_worth_no_search(void) {
     static const struct winograd4_picture line = {1, 4, 512, CHANNELS, 1, 128, 0, NULL};
     static float values[4 * 512 * CHANNELS];

@@ -1,5 +1,4 @@
-/* Linear layers with shapes that oneDNN refuses; what it computes is in test_dnn.c and tests/ops.
- */
+/* Linear layers with shapes that oneDNN refuses; test_dnn.c and tests/ops test what it computes. */
 #include "tests/ops/parity.h"
 #include "tests/support/unit.h"
 #include "trainer/backend/cpu/base/context.h"
@@ -39,7 +38,7 @@ static void expect_refusal(struct backend *backend, const struct graph *graph,
     CU_ASSERT_PTR_NULL(bound.step.context);
 }
 
-/* With as many rows, too, as the bias gradient is not one sum of. */
+/* One case has so many rows that its bias gradient is not a single sum. */
 static void layers_agree_with_the_reference(void) {
     struct backend *backend = NULL;
     static const char few[] =

@@ -32,7 +32,7 @@ static void tables_are_those_of_this_processor_the_widest_first(void) {
 }
 
 #if defined(__x86_64__)
-/* As a container may that knows no arch_prctl(). */
+/* Simulates a container that refuses arch_prctl(). */
 static int without_tiles(void) {
     if (!refuse_call(SYS_arch_prctl, EPERM))
         return 3;
@@ -42,12 +42,12 @@ static int without_tiles(void) {
     return loops_best()->tiles ? 2 : 0;
 }
 
-/* The kernel is asked once: before any other test. */
+/* The kernel is asked only once, so this test comes before any other. */
 static void tiles_that_are_refused_are_not_used(void) {
     CU_ASSERT_EQUAL(unit_in_child(without_tiles), 0);
 }
 
-/* What is taken where oneDNN is held to ISA; it is asked once in a process. */
+/* Checks which loops are chosen if oneDNN is limited to ISA; oneDNN is asked once per process. */
 static int best_under(dnnl_cpu_isa_t isa, const char *name) {
     if (dnnl_set_max_cpu_isa(isa) != dnnl_success)
         return 1;

@@ -1,7 +1,8 @@
 #include "tests/support/loop_data.h"
 #include "tests/support/unit.h"
 
-/* Channels beside every vector width, rows beside every block of rows. */
+/* Numbers of channels that are not multiples of every vector width, and a number of rows that
+ * leaves a remainder in every block of rows. */
 static const size_t channel_cases[] = {1, 3, 16, 33, 64};
 enum { ROWS = 21, CHANNEL_CASES = 5 };
 
@@ -194,7 +195,7 @@ static void backward_spreads_the_sums(void) {
     for_each(check_backward);
 }
 
-/* Of the first channel one value is none; what is made of it is none either, and nothing else. */
+/* One value of the first channel is NaN: what is computed from it is NaN, too; nothing else is. */
 static void check_nan(const struct loops *loops, const struct arrays *m) {
     float sums[3][64];
     size_t place = 3 * m->channels;

@@ -1,5 +1,5 @@
-/* What is said where a GPU is missing or unfit. This file stands in for the driver: its functions
- * win over the runtime's. */
+/* Messages if a GPU is missing or unsuitable. This file replaces the driver: its functions take
+ * precedence over those of the runtime. */
 #include "tests/support/unit.h"
 #include "trainer/backend/cuda/base/device.h"
 #include "trainer/backend/cuda/cuda.h"
@@ -103,7 +103,7 @@ static void too_few_gpus_are_counted_for_every_rank(void) {
     driver_version = CUDART_VERSION;
     device_count = 2;
     CU_ASSERT_EQUAL(setenv("CUDA_VISIBLE_DEVICES", "0,1", 1), 0);
-    /* Also for a rank that would have had one: the job cannot run. */
+    /* A rank that could have a GPU fails as well, because the job cannot run. */
     CU_ASSERT_EQUAL(find(0, 4, false, &ordinal, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DEVICE);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "4 local ranks (0 to 3) and 2 GPUs"));

@@ -17,7 +17,7 @@ static const struct dnn_conv conv = {.batch = 64,
                                      .groups = 1,
                                      .padding = {1, 1}};
 
-/* QUERY without its device, which DEVICE_FILE describes. */
+/* Finds the plans for QUERY on the device that DEVICE_FILE describes. */
 static int find(struct dnn_plan_list *list, const char *device_file, cudnnDataType_t type,
                 enum dnn_pattern pattern, struct dnn_plan_query query, struct error *err) {
     char path[512];
@@ -58,8 +58,7 @@ static void the_workspace_ceiling_leaves_plans_out(void) {
     dnn_plan_list_done(&list);
 }
 
-/* How many plans of the H100 are left of those for PATTERN, of which the first are to be what was
- * asked for. */
+/* Returns how many of the H100's plans for PATTERN fit QUERY, and checks that each of them does. */
 static int left(cudnnDataType_t type, enum dnn_pattern pattern, struct dnn_plan_query query) {
     struct error err = {0};
     static struct dnn_plan_list list;
@@ -87,7 +86,7 @@ static void exact_and_deterministic_plans_are_fewer_but_some(void) {
     CU_ASSERT(half > 0);
 }
 
-/* In bf16 the fused forms are compiled at run time or not there at all. */
+/* In bf16 the fused forms are compiled at run time or do not exist. */
 static void precompiled_plans_can_be_asked_for_alone(void) {
     struct dnn_plan_query query = {.precompiled = true};
     CU_ASSERT_EQUAL(left(CUDNN_DATA_BFLOAT16, DNN_NORM_FORWARD_STATS, query), 0);

@@ -1,5 +1,5 @@
-/* The pieces of Winograd's F(4x4, 3x3) on every instruction set, put together over plain loops of
- * blocks and held against convolutions in double. */
+/* The parts of Winograd's F(4x4, 3x3) on every instruction set, combined by plain loops over blocks
+ * and compared with convolutions in double. */
 #include "tests/support/loop_data.h"
 #include "tests/support/unit.h"
 
@@ -7,9 +7,9 @@ struct shape_case {
     size_t images, height, width, in, out, pad;
 };
 
-/* One pixel, tiles that hang over both edges, whole tiles, pictures without padding, the data
- * gradient's padding of one without, channels that do not fill a panel, rows that do not fill a
- * tile of the kernel. */
+/* One pixel, tiles that extend beyond both edges, whole tiles, pictures without padding, the
+ * padding of a data gradient whose forward pass has none, channels that do not fill a panel, rows
+ * that do not fill a tile of the kernel. */
 static const struct shape_case shapes[] = {
     {1, 1, 1, 16, 16, 1}, {2, 4, 8, 32, 48, 1},   {1, 5, 7, 48, 32, 1}, {3, 3, 6, 16, 64, 0},
     {1, 6, 3, 16, 16, 2}, {2, 13, 18, 64, 32, 1}, {1, 3, 3, 16, 32, 0}, {1, 25, 34, 16, 16, 1},
@@ -31,7 +31,7 @@ static struct winograd4_picture picture_of(const struct shape_case *s, bool outp
                                       .before = output ? 0 : s->pad};
 }
 
-/* The input pixel that output PIXEL sees at TAP; false outside the picture. */
+/* Finds the input pixel that output PIXEL reads at TAP; false if it is outside the picture. */
 static bool find_tap(const struct shape_case *s, size_t pixel, size_t tap, size_t *ret) {
     size_t height = out_size(s->height, s->pad), width = out_size(s->width, s->pad);
     size_t row = pixel / width % height + tap / 3 - s->pad;
@@ -44,7 +44,7 @@ static size_t pixels_of(const struct winograd4_picture *p) {
     return p->images * p->height * p->width;
 }
 
-/* Rows of a matrix for TILES tiles. */
+/* A matrix with a row for each of TILES tiles. */
 static struct winograd4_matrix rows_for(float *base, size_t tiles, size_t channels) {
     size_t row = channels + WINOGRAD4_SLACK;
     return (struct winograd4_matrix){
@@ -108,7 +108,8 @@ static double output_of(const struct shape_case *s, const float *x, const float 
     return sum;
 }
 
-/* Sums of COUNT products below 1: errors of such transforms stay below 1e-5 of the largest. */
+/* VALUE is a sum of COUNT products below 1: the error of such transforms stays below 1e-5 of the
+ * largest sum. */
 static bool is_near(float value, double expected, double count) {
     return fabs((double)value - expected) <= 2e-5 * sqrt(count);
 }
@@ -163,7 +164,7 @@ static double weight_of(const struct shape_case *s, const float *x, const float 
     return sum;
 }
 
-/* dw of x and dy, in pieces of BLOCK tiles. */
+/* Computes dw from x and dy, in blocks of BLOCK tiles. */
 static void weigh(const struct loops *loops, const struct shape_case *s, const float *x,
                   const float *dy, float *dw) {
     enum { BLOCK = 11 };
@@ -232,12 +233,12 @@ static void products_of_tiles_are_those_of_plain_loops(void) {
         }
 }
 
-/* It may reach more results than by direct sums, but none that those would reach is finite, and
- * other tiles keep their values. */
+/* A value that is not finite may reach more results than with direct sums, but no result that those
+ * would reach is finite, and other tiles keep their values. */
 static void what_is_not_finite_is_not_lost(void) {
     static const struct shape_case s = {1, 9, 9, 16, 16, 1};
     static const float bad[] = {NAN, INFINITY, -INFINITY};
-    const size_t at = 4 * 9 + 6; /* seen by the tiles around it alone */
+    const size_t at = 4 * 9 + 6; /* only the tiles around it read this pixel */
     float *x = loop_values(81 * 16, ELEM_F32, 0, 1), *w = loop_values(9 * 256, ELEM_F32, 3, 2);
     float *y = loop_values(81 * 16, ELEM_F32, 5, 3), *dw = loop_values(9 * 256, ELEM_F32, 5, 4);
     for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++)
@@ -266,7 +267,7 @@ static void what_is_not_finite_is_not_lost(void) {
     free(dw);
 }
 
-/* Whether tile TILE of a picture with one pixel at ROW, COLUMN of image IMAGE takes it. */
+/* Whether tile TILE reads the pixel at ROW, COLUMN of image IMAGE. */
 static bool takes(const struct winograd4_picture *p, size_t side, size_t tile, size_t image,
                   size_t row, size_t column) {
     size_t down = row + p->before - tile / p->columns % p->rows * 4;
@@ -274,7 +275,7 @@ static bool takes(const struct winograd4_picture *p, size_t side, size_t tile, s
     return tile / p->columns / p->rows == image && down < side && right < side;
 }
 
-/* One value that is not zero, be it as small as can be or none at all, in any channel. */
+/* One value in any channel is enough if it is not zero: as small as possible, NaN or infinite. */
 static void a_tile_is_used_that_takes_a_value(void) {
     static const struct shape_case s = {2, 9, 14, 48, 16, 1};
     static const float values[] = {1, -1e-45F, NAN, -INFINITY};
@@ -300,7 +301,8 @@ static void a_tile_is_used_that_takes_a_value(void) {
     free(used);
 }
 
-/* Some tiles in another order are what they are among all, and the others' pixels stay. */
+/* Chosen tiles in another order are the same as among all tiles, and the pixels of the others do
+ * not change. */
 static void tiles_that_are_chosen_are_made_alone(void) {
     static const struct shape_case s = {2, 6, 9, 16, 16, 1};
     static const uint32_t chosen[] = {10, 2, 3, 7};
