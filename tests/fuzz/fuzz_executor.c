@@ -144,7 +144,7 @@ static void try_orders(const json_t *list) {
     sweep.running = false;
     CHECK(told <= 2 * json_array_size(list));
     resource_wait_cancel(&host.resource_wait);
-    /* So are those that prove and gather. */
+    /* The gatherer and the check of the shared directory are closed, too. */
     gatherer_end(&host.gatherer);
     shared_dir_check_close(&host.proof);
     while (waitpid(-1, NULL, 0) > 0)

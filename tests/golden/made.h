@@ -14,7 +14,7 @@ static inline void *made_by(const struct program *p, int tensor) {
                      : (char *)p->memory->arena + p->plan.blocks[block].offset;
 }
 
-/* Whether what OP makes has a ReLU before it. */
+/* Returns whether the output of OP comes from a ReLU: from OP itself or one fused into it. */
 static inline bool rectifies(const struct op *op) {
     return op->kind == OP_RELU || (op->forward < 0 && op->attr.relu);
 }

@@ -34,7 +34,8 @@ static void check_losses(struct run *r, double wider) {
     CU_ASSERT_EQUAL(metrics[DETECT_POSITIVES], positives);
 }
 
-/* Of all parameters that have one, or with STORE_STATE the running statistics. */
+/* Checks the tensors of all trained parameters, or with STORE_STATE the running statistics, and
+ * returns their number. */
 static int check_tensors(struct run *r, const char *kind, enum store_arena arena, double floor) {
     int held = 0;
     for (int k = 0; k < r->store.slot_count; k++) {

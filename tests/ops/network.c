@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* So many batches are tried at most, each of a seed of its own. */
+/* At most BATCHES batches are tried, each with its own seed. */
 enum { BATCHES = 5, FIRST_SEED = 6, TRAINING_SEED = 9 };
 
 static void run_first_step(struct net *net, struct backend *backend, const struct network_row *row,

@@ -1,4 +1,4 @@
-/* Whether drawn numbers have the distribution that they should. */
+/* Checks that drawn numbers have the expected distribution. */
 #ifndef TESTS_SUPPORT_DISTRIBUTION_H
 #define TESTS_SUPPORT_DISTRIBUTION_H
 

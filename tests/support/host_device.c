@@ -27,7 +27,7 @@ static struct host_device *of(struct backend *backend) {
     return (struct host_device *)backend;
 }
 
-/* Whether this call is to work. */
+/* Counts this call, and fails if it is the one that FAIL_AT names. */
 static int count_call(struct host_device *d, struct error *err) {
     if (++d->calls != d->fail_at)
         return 0;

@@ -28,7 +28,7 @@ static inline int ports_lease(unsigned share) {
     return -1;
 }
 
-/* Whether nothing listens on PORT, leased or not. */
+/* Returns whether nothing listens on PORT, leased or not. */
 static inline int ports_is_free(unsigned port) {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -52,7 +52,7 @@ static void say(int fd, const char *text, const int *pipes) {
     (void)sendmsg(fd, &message, MSG_NOSIGNAL);
 }
 
-/* Whether the other side closes within half a second. */
+/* Returns whether the other side closes the connection within half a second. */
 static int is_sent_away(int fd) {
     char bytes[4096];
     struct pollfd p = {.fd = fd, .events = POLLIN};

@@ -7,7 +7,7 @@
 
 static struct stage_host h;
 
-/* Of its own ports, those of the job aside. */
+/* The metrics port is the last of this process's own ports, which the job does not use. */
 enum { BEHIND = PORTS_EACH - 1 };
 
 static void start(const char *name, unsigned port, const char *script) {

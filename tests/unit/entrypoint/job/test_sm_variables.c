@@ -459,7 +459,8 @@ static void what_is_too_long_for_a_variable_is_left_out(void) {
     job_done(&job);
 }
 
-/* Of names as long as a name may be each list fits, all of them in one do not. */
+/* With names of the maximum length, each list fits into a variable, but all of them together do
+ * not. */
 static void a_thousand_long_names_leave_out_what_has_no_room(void) {
     struct job job = {.settings = {.base_dir = "/opt/ml"}};
     cleanup_argv struct argv got = {0};

@@ -66,7 +66,7 @@ static void the_last_line_that_tells_of_an_error_is_kept(void) {
     /* Not where what comes anyway tells of one. */
     add_noise(&v, "fatal: gone", 1);
     CU_ASSERT_PTR_NULL(strstr(text_of(&v), "the cause"));
-    /* Of a long message the beginning is kept. */
+    /* The beginning of a long message is kept. */
     v = failed("Error: ");
     memset(v.log_tail + 7, 'e', 350);
     v.log_tail[357] = '\0';

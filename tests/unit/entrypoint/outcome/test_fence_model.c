@@ -100,7 +100,7 @@ static void die(struct model *m, int i) {
     h->leads = false;
 }
 
-/* By something between the hosts, which tells one side, or both. */
+/* A device between the hosts resets the connection; one side notices, or both. */
 static void reset(struct model *m, int i) {
     const int master = m->hosts[i].master;
     const int told = 1 + rand() % 3;

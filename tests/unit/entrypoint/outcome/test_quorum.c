@@ -118,7 +118,7 @@ static void too_many_open_rolls_let_nobody_go_on(void) {
     CU_ASSERT(quorum_allows(&other, &all));
 }
 
-/* Of those that are heard of in any order the last ones stay, and no number comes twice. */
+/* In whatever order views are learned, those with the highest numbers are kept, each once. */
 static void what_there_is_no_room_for_is_the_oldest(void) {
     struct quorum l = ledger_of(3);
     for (unsigned number = QUORUM_ACCEPTED_MAX + 3; number >= 2; number--) {

@@ -127,7 +127,7 @@ static unsigned try_rolls(struct cut *c) {
         for (unsigned forgot = back;; forgot = (forgot - 1) & back) {
             c->back = back;
             c->forgot = forgot;
-            /* Of five hosts either all have forgotten or none has, or it takes too long. */
+            /* To save time, with five hosts either all that are back have forgotten or none has. */
             if (c->hosts < 5 || forgot == 0 || forgot == back)
                 parts += try_takers(c);
             if (forgot == 0)

@@ -89,7 +89,7 @@ static void without_progress_there_is_an_end(void) {
     }
     ASSERT_CONTAINS(decision.verdict.text,
                     "no restart, as 3 attempts in a row got no further than step 60");
-    /* Of a program that reports no steps, nothing is known. */
+    /* If a program reports no steps, nothing is known about its progress. */
     f = about(&crash, 9);
     restart_progress_add(&f.before, 0);
     CU_ASSERT_EQUAL(f.before.fruitless, 0);
@@ -158,7 +158,7 @@ static void the_longest_text_is_cut(void) {
     CU_ASSERT_EQUAL(strlen(decision.verdict.text), sizeof(v.text) - 1);
 }
 
-/* Of the four hosts that there were, three run ranks and one is a spare. */
+/* Of four hosts, three run ranks and one is a spare. */
 static void a_spare_makes_up_for_a_lost_host(void) {
     static struct cluster_host four[4];
     static const struct cluster with_spare = {.hosts = four, .count = 4, .spares = 1};

@@ -98,7 +98,7 @@ static bool read_some(int fd) {
 /* Sooner than readers are cut off for their slowness. */
 static const int64_t soon = (HTTP_PAGE_SECONDS - 1) * CLOCK_SECOND;
 
-/* Whether so many readers are there soon. */
+/* Returns whether the page soon has COUNT readers. */
 static bool has_readers(unsigned count) {
     for (int64_t deadline = clock_now() + soon; page.count != count && clock_now() < deadline;)
         turn(CLOCK_MILLISECOND);

@@ -20,7 +20,7 @@ static void the_first_error_of_the_builder_is_kept(void) {
     graph_done(&graph);
 }
 
-/* Of what a convolution in groups is refused for, and with which words. */
+/* Grouped convolutions with their expected error messages; "" where there is none. */
 static void groups_divide_inputs_and_outputs(void) {
     static const struct {
         int groups, inputs, outputs;

@@ -7,7 +7,7 @@
 
 enum { COUNT = 100000 };
 
-/* Whether element I of a sample is zero. */
+/* Returns whether element I of a sample is zero. */
 static bool is_zero(uint64_t seed, uint32_t epoch, uint32_t sample, int layer, uint32_t i,
                     double p) {
     int32_t key[SAMPLE_KEY_WORDS];

@@ -97,7 +97,7 @@ static bool leave(struct learner *l) {
     return async_worker_send(&l->worker, &end, NULL, NULL) == 0;
 }
 
-/* Whether the steps of one worker with servers give what the same steps give without servers. */
+/* Returns whether the steps of one worker with servers give the same result as without servers. */
 static bool as_one_alone(const struct learner *l) {
     float arena[SHARD_ARENAS][COUNT] = {{0}}, gradients[COUNT];
     const struct shard_service service = service_of(0);

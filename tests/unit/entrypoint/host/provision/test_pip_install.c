@@ -56,7 +56,7 @@ static void pip_runs_first_in_the_codes_folder_with_the_programs_environment(voi
     CU_ASSERT(installed != NULL && program != NULL && installed < program);
 }
 
-/* Of many lines of output, the last ones are reported. */
+/* If the output has many lines, the last ones are reported. */
 static void its_failure_is_the_jobs_with_its_last_words(void) {
     CU_ASSERT_EQUAL(
         run("bad",

@@ -243,7 +243,7 @@ static void an_exception_in_the_error_file_is_reported(void) {
     done();
 }
 
-/* With which schedulers tell a program that its time is nearly up. */
+/* Schedulers use these signals to tell a program that its time is nearly up. */
 static void the_two_signals_for_programs_are_passed_on(void) {
     int code = -1;
     /* Without a child, which would hear them, too, and die. */

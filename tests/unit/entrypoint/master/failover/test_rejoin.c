@@ -245,7 +245,7 @@ static void who_does_not_fit_is_refused_and_nobody_else_hears_of_it(void) {
 /* --- where the first host may be lost ----------------------------------------------------------
  */
 
-/* Whether it is taken into attempt 3, in the phase THEN. */
+/* Returns whether the host is taken into attempt 3 in the phase THEN. */
 static bool is_taken_in(const struct quorum *known, enum phase then) {
     struct role_state theirs = role_state;
     set_up(true);

@@ -367,7 +367,7 @@ static void what_one_of_them_knows_counts_for_all(void) {
     takeover_admit(&members[3], message);
     CU_ASSERT_EQUAL(raises, 0);
     CU_ASSERT_EQUAL(quorum_last(&role_state.quorum)->number, 2);
-    /* With the third host, which is in both, more than half are. */
+    /* The third host is in both views; with it, more than half of each have joined. */
     members[2].joined = true;
     m.join.count = 4;
     takeover_admit(&members[2], message);

@@ -125,7 +125,7 @@ static void give_up(void *context) {
 
 static size_t silent_host; /* takes connections and answers nobody; 0: none does */
 
-/* Whether something is in progress that ends without a pause. */
+/* Returns whether a query is in progress that ends without waiting for a timeout. */
 static bool is_under_way(void) {
     const struct dial *dial = &m.leader_query.dial;
     bool is = m.leader_query.link != NULL || dial->link != NULL || dial->resolve.watch.active;

@@ -75,8 +75,8 @@ static void set_up(size_t count) {
         .s = {.job = &job, .role_state = &role_state}, .members = members, .phase = PHASE_RUNNING};
 }
 
-/* Of COUNT hosts those in the bits HEARD have answered what was sent NEW ago, all others what was
- * sent OLD ago. */
+/* Returns whether the lease is out if, of COUNT hosts, those in the bits ANSWERED have answered a
+ * heartbeat sent NEW ago, and all others one sent OLD ago. */
 static bool is_out(size_t count, unsigned answered, int64_t new, int64_t old) {
     set_up(count);
     for (size_t i = 1; i < count; i++)

@@ -142,7 +142,7 @@ static void who_is_lost_is_not_lost_again(void) {
                     DO_NOTHING);
 }
 
-/* Of both an ending attempt's note and a running stop the note counts. */
+/* If a stop was requested and the attempt is ending, the guard of the ending attempt counts. */
 static void the_first_guard_that_holds_counts(void) {
     bool both[GUARD_COUNT] = {[GUARD_STOP] = true, [GUARD_ENDING] = true};
     CU_ASSERT_EQUAL(phase_find(PHASE_RUNNING, EVENT_STOP_AGAIN, both)->guard, GUARD_ENDING);

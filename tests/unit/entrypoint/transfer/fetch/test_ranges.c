@@ -28,7 +28,7 @@ static bool more(void *context) {
     return begun;
 }
 
-/* Of the pool, in which a block at most is digested. */
+/* The pool's turns that digested data, at most one block each. */
 static unsigned turns;
 
 static bool aside(void *context) {

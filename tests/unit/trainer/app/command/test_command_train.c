@@ -360,7 +360,7 @@ static void words_that_are_wrong_are_refused_before_anything_is_made(void) {
     CU_ASSERT_FALSE(is_there("@/m9/model.safetensors"));
 }
 
-/* Of one job's two folders each may be another one's. */
+/* Either of a job's two folders may be in use by another job. */
 static void a_folder_that_another_job_writes_to_is_refused(void) {
     static const char *const rows[][2] = {{"@/m12", "--model-dir"}, {"@/c12", "--checkpoint-dir"}};
     for (size_t i = 0; i < 2; i++) {

@@ -66,7 +66,7 @@ static void close_store(void) {
     CU_ASSERT_PTR_NULL(steps.net.store.slots);
 }
 
-/* Whether the store holds RANK's statistics. */
+/* Returns whether the store holds RANK's statistics. */
 static bool holds(int rank) {
     bool same = true;
     for (int slot = 0; slot < SLOTS; slot++)

@@ -11,7 +11,7 @@ static float value_of(int rank, size_t i) {
     return (float)((i * 2654435761u + (size_t)rank * 40503u) % 100003) * 1e-3f / (float)(rank + 1);
 }
 
-/* Whether every rank gets the right sums, whichever way the values travel. */
+/* Returns whether this rank gets the right sums, whichever way the values travel. */
 static bool sums_right(struct comm *c, size_t count, enum comm_type type) {
     const size_t width = type == COMM_F32 ? sizeof(float) : sizeof(double);
     const int ranks = comm_size(c);

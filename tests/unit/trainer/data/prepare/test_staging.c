@@ -24,7 +24,7 @@ static void write_one(const char *target, const char *own, const char *name, str
     CU_ASSERT_EQUAL_FATAL(file_put(temp, own, strlen(own), 0644, NULL), 0);
 }
 
-/* Whether NAME in TARGET holds TEXT. */
+/* Returns whether the file NAME in TARGET holds TEXT. */
 static bool holds(const char *target, const char *name, const char *text) {
     char path[PATH_MAX];
     cleanup_buf struct buf bytes = {.max = 4096};

@@ -432,7 +432,7 @@ static void frozen_norms_fuse_with_their_own_operators_in_training(void) {
         CU_ASSERT_EQUAL(graph_fuse(&graph, ref, FUSION_ALL, &err), 0);
         CU_ASSERT_EQUAL(graph_add_gradients(&graph, &err), 0);
         CU_ASSERT_EQUAL(graph_fuse(&graph, ref, FUSION_ALL, &err), 0);
-        /* Of two that differ the first one takes the join, and the other stays as it is. */
+        /* If the norms differ, the join is fused with the first, and the other is left as it is. */
         CU_ASSERT_EQUAL(count_kind(&graph, OP_CONV2D_AFFINE), mixed ? 2 : 3);
         CU_ASSERT_EQUAL(count_form(&graph, OP_BATCH_NORM, NORM_PLAIN), mixed);
         CU_ASSERT_EQUAL(count_kind(&graph, OP_CONV2D), mixed);

@@ -23,7 +23,7 @@ static void open_net(struct net *net, struct host_device *d, enum dtype dtype) {
     net_fill(net, 3);
 }
 
-/* With what lay on the main stream before the step as the last of STEPS. */
+/* The last step number represents the work on the main stream before the step. */
 enum { EARLIER = HOST_DEVICE_STEPS_MAX - 1 };
 static void forget_order(struct host_device *d) {
     memset(d->stream_past, 0, sizeof(d->stream_past));

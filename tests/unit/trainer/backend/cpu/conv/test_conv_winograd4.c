@@ -116,7 +116,8 @@ static void tiles_of_amx_take_larger_blocks(void) {
               scratch_of("avx512bf16", 2, &larger, LAYER_FORWARD));
 }
 
-/* Of a product with what lies beside the picture, and of the gradient the picture turned round. */
+/* For the data gradient the two pictures swap roles, and the one that is read has two rows and
+ * columns of padding before it. */
 static void pictures_are_what_is_read_and_what_is_made(void) {
     static const struct conv_layer layer = {2, 9, 14, 32, 48, 3, 1, 0, 0};
     struct conv_layer_ops ops;

@@ -151,8 +151,8 @@ static void what_is_not_finite_is_seen_where_it_belongs(void) {
         }
 }
 
-/* Whether this thread's tile registers are in use, which adds 8 KiB to every context switch from
- * it. */
+/* Returns whether this thread's tile registers are in use, which adds 8 KiB to every context switch
+ * from it. */
 static bool has_tiles_in_use(void) {
 #if defined(__x86_64__)
     uint32_t low;

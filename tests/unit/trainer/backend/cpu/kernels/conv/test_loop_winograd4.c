@@ -267,7 +267,7 @@ static void what_is_not_finite_is_not_lost(void) {
     free(dw);
 }
 
-/* Whether tile TILE reads the pixel at ROW, COLUMN of image IMAGE. */
+/* Returns whether tile TILE reads the pixel at ROW, COLUMN of image IMAGE. */
 static bool takes(const struct winograd4_picture *p, size_t side, size_t tile, size_t image,
                   size_t row, size_t column) {
     size_t down = row + p->before - tile / p->columns % p->rows * 4;
