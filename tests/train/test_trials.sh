@@ -55,7 +55,7 @@ says 'another plan'
 echo "a killed run goes on with what is missing"
 # The second trial is still running when the run is killed after the first one's result.
 cat >four.json <<END
-{"flags": {$flags}, "metric": "loss", "goal": "min", "grid": {"epochs": [4, 150, 151]}}
+{"flags": {$flags}, "metric": "loss", "goal": "min", "grid": {"epochs": [4, 70, 71]}}
 END
 "$ringtrain" trials four.json --out four >four.out 2>&1 &
 pid=$!
