@@ -80,10 +80,9 @@ def resnet20():
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10))
 
 
-def crops(images):
-    """Random crops and flips of pictures with four black pixels on each side, as torchvision's
+def crops(images, black):
+    """Random crops and flips of pictures with four BLACK pixels on each side, as torchvision's
     RandomCrop(padding=4) makes them before it normalizes."""
-    black = (-torch.tensor(MEAN) / torch.tensor(STD)).view(1, 3, 1, 1).to(images)
     padded = nn.functional.pad(images - black, (4, 4, 4, 4)) + black
     device, count, size = images.device, images.shape[0], images.shape[-1]
     at = torch.randint(0, 9, (2, count, 1), device=device)
@@ -150,6 +149,7 @@ def main():
     def autocast():
         return torch.autocast(recipe.device, torch.float16 if gpu else torch.bfloat16, enabled=gpu)
 
+    black = (-torch.tensor(MEAN) / torch.tensor(STD)).view(1, 3, 1, 1).to(images)
     steps = len(images) // recipe.batch
     for epoch in range(epochs):
         model.train()
@@ -158,7 +158,7 @@ def main():
             chosen = order[i * recipe.batch:(i + 1) * recipe.batch]
             sgd.param_groups[0]["lr"] = rate_at(recipe, name, epoch * steps + i, steps, epochs)
             with autocast():
-                loss = criterion(forward(crops(images[chosen])), labels[chosen])
+                loss = criterion(forward(crops(images[chosen], black)), labels[chosen])
             sgd.zero_grad()
             scaler.scale(loss).backward()
             scaler.step(sgd)
