@@ -36,7 +36,7 @@ begin_one() {
         -e "TEST_SHARE=$share" -e "RINGMASTER_CHECKPOINTS=file://$share/checkpoints" "$@"
 }
 
-# The program of each rank: it writes the machine's uptime, which takes no process to read, ten
+# The program of each rank: it writes the machine's uptime, which takes no process to read, five
 # times a second to a file for its host and attempt, until a file tells it to end or to fail. It
 # only records SIGTERM.
 works='heard() { : >"$TEST_SHARE/heard-$RINGMASTER_ATTEMPT-$RANK"; }; trap heard TERM
@@ -44,7 +44,7 @@ works='heard() { : >"$TEST_SHARE/heard-$RINGMASTER_ATTEMPT-$RANK"; }; trap heard
     while [ ! -e "$TEST_SHARE/enough" ]; do
         [ ! -e "$TEST_SHARE/fail-$RINGMASTER_ATTEMPT-$RANK" ] || kill -s KILL $$
         read -r now _ </proc/uptime
-        echo "$now" >>"$TEST_SHARE/work/$RINGMASTER_ATTEMPT.$SM_CURRENT_HOST"; sleep 0.1
+        echo "$now" >>"$TEST_SHARE/work/$RINGMASTER_ATTEMPT.$SM_CURRENT_HOST"; sleep 0.2
     done'
 begin_work() {
     begin "$1" -- train -- sh -c "$works"

@@ -178,10 +178,12 @@ ring_start_from() {
 }
 
 ring_wait() {
-    begin_waiting "$1"
+    seconds=$1
     shift
     # shellcheck disable=SC2046  # numbers
     [ $# -gt 0 ] || set -- $(hosts_started)
+    begin_waiting "$seconds"
+    driver_wait "$seconds" "$@"
     while :; do
         running=
         for host in "$@"; do

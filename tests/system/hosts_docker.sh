@@ -40,6 +40,17 @@ driver_start() {
 }
 
 driver_has_ended() { [ "$(inspect "$1" '{{.State.Running}}')" = false ]; }
+# driver_wait SECONDS HOST...: waits at most that long for their end, with fewer processes than a
+# loop.
+driver_wait() {
+    limit=$1
+    shift
+    for each in "$@"; do
+        set -- "$@" "$(container "$each")"
+        shift
+    done
+    timeout "$limit" docker wait "$@" >/dev/null 2>&1 || :
+}
 # A container that still runs has code 0, too.
 driver_code() { driver_has_ended "$1" && inspect "$1" '{{.State.ExitCode}}'; }
 driver_ended() { date -d "$(inspect "$1" '{{.State.FinishedAt}}')" +%s%3N; }

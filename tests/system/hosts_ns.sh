@@ -92,6 +92,19 @@ RINGMASTER_KEY=$key" >>"$folder/environment"
 }
 
 driver_has_ended() { [ -e "$RING/host-$1/code" ]; }
+# driver_wait SECONDS HOST...: waits at most that long for their end, with fewer processes than a
+# loop; does nothing where the tests' programs are not built.
+driver_wait() {
+    await=${RINGMASTER_BIN:-$top/build/release/bin}/await
+    [ -x "$await" ] && [ $# -gt 1 ] || return 0
+    limit=$1
+    shift
+    for each in "$@"; do
+        set -- "$@" "$RING/host-$each/code"
+        shift
+    done
+    "$await" "$limit" files "$@" || :
+}
 driver_code() { cat "$RING/host-$1/code"; }
 driver_ended() { cat "$RING/host-$1/ended"; }
 driver_log() { cat "$RING/host-$1/log"; }

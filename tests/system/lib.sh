@@ -262,6 +262,10 @@ every_log_has() {
 
 # wait_for SECONDS COMMAND...: until COMMAND succeeds.
 wait_for() {
+    if [ "$2" = says ] && [ "$DRIVER" = ns ]; then
+        "$RINGMASTER_BIN/await" "$1" line "$4" "$RING/host-$3/log"
+        return
+    fi
     begin_waiting "$1"
     shift
     until "$@" >/dev/null 2>&1; do

@@ -10,7 +10,7 @@ until_told() {
     ring "$1"
     shift
     start_all -e "TEST_SHARE=$share" "$@" -- train -- sh -c \
-        ': >"$TEST_SHARE/in-$RANK"; while [ ! -e "$TEST_SHARE/end" ]; do sleep 0.05; done'
+        ': >"$TEST_SHARE/in-$RANK"; while [ ! -e "$TEST_SHARE/end" ]; do sleep 0.1; done'
     check "all ranks run" wait_for "$PATIENCE" all_run
 }
 all_run() { for host in $everyone; do [ -e "$share/in-$((host - 1))" ] || return; done; }

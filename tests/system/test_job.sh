@@ -142,7 +142,7 @@ a_users_signal_stays_on_its_host() {
     start_all -e "TEST_SHARE=$share" -- train -- sh -c '
         trap "echo heard one" USR1
         echo ready
-        until [ -e "$TEST_SHARE/enough" ]; do sleep 0.1; done'
+        until [ -e "$TEST_SHARE/enough" ]; do sleep 0.2; done'
     for host in $everyone; do
         check "host $host runs" wait_for "$PATIENCE" says "$host" '] ready' || return
     done
@@ -160,7 +160,7 @@ a_users_signal_to_all_processes_ends_nothing() {
     start_all -e "TEST_SHARE=$share" -- train -- sh -c '
         trap "echo heard one" USR1 USR2 ALRM QUIT CONT
         echo ready
-        until [ -e "$TEST_SHARE/enough" ]; do sleep 0.1; done'
+        until [ -e "$TEST_SHARE/enough" ]; do sleep 0.2; done'
     for host in $everyone; do
         check "host $host runs" wait_for "$PATIENCE" says "$host" '] ready' || return
     done

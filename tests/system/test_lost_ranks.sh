@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 
 works='echo $$ >"$TEST_SHARE/runs-$RINGMASTER_ATTEMPT-$RANK"
-    until [ -e "$TEST_SHARE/enough" ]; do sleep 0.05; done'
+    until [ -e "$TEST_SHARE/enough" ]; do sleep 0.2; done'
 
 # begin LOST SCRIPT [-e NAME=VALUE]...: starts a job whose ranks run SCRIPT.
 begin() {

@@ -6,7 +6,7 @@
 
 # Each rank works until the share has a file named enough, and then prints that it ends.
 until_told='echo "rank $RANK works"
-    until [ -e "$TEST_SHARE/enough" ]; do sleep 0.05; done
+    until [ -e "$TEST_SHARE/enough" ]; do sleep 0.2; done
     echo "rank $RANK ends"'
 
 # job HOSTS DEAD_SECONDS [-e NAME=VALUE]...: starts a job and waits until its ranks work.

@@ -13,7 +13,7 @@ SPARE_MS=3000
 works='
     echo "$HOST $WORLD_SIZE $MASTER_ADDR $SM_HOSTS" >"$TEST_SHARE/place-$RINGMASTER_ATTEMPT-$RANK"
     date +%s%3N >"$TEST_SHARE/begun-$RINGMASTER_ATTEMPT-$RANK"
-    until [ -e "$TEST_SHARE/enough" ]; do sleep 0.05; done'
+    until [ -e "$TEST_SHARE/enough" ]; do sleep 0.2; done'
 
 # begin SPARES [-e NAME=VALUE]...: starts four hosts with two ranks each, and waits until all ranks
 # of the first attempt run.

@@ -54,7 +54,7 @@ a_second_worker_leaves_while_hosts_join() {
 
 a_second_worker_leaves_while_the_job_runs() {
     ring 4
-    program='until [ -e "$TEST_SHARE/enough" ]; do sleep 0.1; done'
+    program='until [ -e "$TEST_SHARE/enough" ]; do sleep 0.2; done'
     for host in 1 2 3; do
         be "$host" "algo-$host" -e RINGMASTER_RESTARTS=1 -e RINGMASTER_SHRINK=1
     done
@@ -212,7 +212,7 @@ alone() {
     hosts start "$host" -p "$(lent 1)" -e "TEST_SHARE=$share" -e "RINGMASTER_HOSTS=algo-$host" -- \
         train -- "$@"
 }
-when_told='until [ -e "$TEST_SHARE/$0" ]; do sleep 0.1; done; exit "$1"'
+when_told='until [ -e "$TEST_SHARE/$0" ]; do sleep 0.2; done; exit "$1"'
 
 # The outcome of the second host's job is not written to the folder of the first one's.
 of_two_jobs_in_one_folder_the_first_has_it() {
