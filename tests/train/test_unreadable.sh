@@ -75,6 +75,7 @@ if can_mpirun; then
     echo "no rank begins where the first one cannot read"
     ln -s step-000000099.safetensors "$kept/step-000000099.safetensors"
     folder >"$work/before"
+    patience=1 # the other rank waits for this one until mpirun ends it
     # shellcheck disable=SC2086  # a list
     recorded_ranks 2 "$ringtrain" train $flags --batch-size 8 --epochs 5
     left >"$work/told"
