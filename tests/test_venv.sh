@@ -9,12 +9,16 @@ cd "$(dirname "$0")/.." || exit 70
 mkdir -p "$work/tree/tests" "$work/path"
 cp tests/venv.sh "$work/tree/tests/"
 
-# python3 -m venv FOLDER: makes an environment with a pip that takes $work/seconds.
+# python3 -m venv [--without-pip] FOLDER: makes an environment, with a pip that takes $work/seconds.
 cat >"$work/path/python3" <<END
 #!/bin/sh
+if [ "\$3" = --without-pip ]; then
+    exec mkdir -p "\$4/bin"
+fi
+echo x >>"$work/pips"
 mkdir -p "\$3/bin"
-printf '#!/bin/sh\necho x >>"$work/installs"\nexec sleep %s\n' \
-    "\$(cat "$work/seconds")" >"\$3/bin/pip"
+printf '#!/bin/sh\necho x >>"$work/installs"\nexec sleep "\$(cat "$work/seconds")"\n' \
+    >"\$3/bin/pip"
 chmod +x "\$3/bin/pip"
 END
 chmod +x "$work/path/python3"
@@ -44,6 +48,7 @@ check "without another installation" installs 1
 rm "$work/tree/build/some/ready"
 check "what was left half made is made again" ask 300
 check "with one" installs 2
+check "all by the same pip" [ "$(wc -l <"$work/pips")" = 1 ]
 
 rm "$work/tree/build/some/ready"
 echo 600 >"$work/seconds"

@@ -24,10 +24,14 @@ flock -w "$most" 8 || skip "another test has been installing $name for $most s"
 left=$((end - $(date +%s)))
 [ "$left" -gt 0 ] || skip "another test could not install $name from PyPI"
 rm -rf "$venv"
+# One pip serves all environments, as it takes longer to make than an environment without it.
 # shellcheck disable=SC2016  # for the shell below
-if ! timeout "$left" sh -c 'python3 -m venv "$1" && pip=$1/bin/pip && shift &&
-    exec "$pip" install -q --disable-pip-version-check --no-compile "$@"' \
-    - "$venv" "$@"; then
+if ! timeout "$left" sh -c 'venv=$1 pip=$2 && shift 2 && exec 7>"$pip.lock" && flock 7 &&
+    { [ -e "$pip/ready" ] ||
+        { rm -rf "$pip" && python3 -m venv "$pip" && : >"$pip/ready"; }; } && exec 7>&- &&
+    python3 -m venv --without-pip "$venv" &&
+    exec "$pip/bin/pip" --python "$venv/bin/python" install -q --disable-pip-version-check \
+        --no-compile "$@"' - "$venv" "$top/build/pip" "$@"; then
     skip "$name could not be installed from PyPI"
 fi
 : >"$venv/ready"
