@@ -1,5 +1,5 @@
-/* One look at how late this machine is: a sleep (10 ms) and then half a millisecond of a processor,
- * as processes under test want them in turn. */
+/* One look at how late this machine is: a sleep (10 ms) and then a tenth of a millisecond of a
+ * processor, as processes under test want them in turn. */
 #ifndef TESTS_SUPPORT_LAG_TURN_H
 #define TESTS_SUPPORT_LAG_TURN_H
 
@@ -18,7 +18,7 @@ static inline int64_t lag_now(clockid_t clock) {
  * are read one after the other, and what the kernel does in between counts as work: a turn that
  * lost nothing may seem to have gained that much. */
 static inline int64_t lag_turn(int64_t rest) {
-    const int64_t work = 500000;
+    const int64_t work = 100000;
     const struct timespec sleep = {.tv_nsec = rest};
     int64_t began = lag_now(CLOCK_MONOTONIC), worked = lag_now(CLOCK_THREAD_CPUTIME_ID);
     if (nanosleep(&sleep, NULL) != 0)
