@@ -298,15 +298,15 @@ sleep_between_heartbeats() {
         check "the rank of host $host rests" wait_for "$PATIENCE" says "$host" '] rests' || return
     done
     sleep 1
-    master=$(wakes 1) worker=$(wakes 2) from=$(now_ms)
+    from=$(now_ms) master=$(wakes 1) worker=$(wakes 2)
     sleep 6
     master=$(($(wakes 1) - master)) worker=$(($(wakes 2) - worker)) took=$(($(now_ms) - from))
     echo \
         "  in $took ms the first host's first process wakes $master times, a worker's $worker times"
     beats=$((took / 500 + 1))
-    check "a worker wakes twelve times in 6 s, or it is another time by then" at_most "$worker" \
-        "$beats"
     # The kernel also counts waits for memory or for a lock, which happen on a busy machine.
+    check "a worker wakes twelve times in 6 s, or it is another time by then" at_most "$worker" \
+        $((beats + 2))
     check "the first host wakes twice as often" at_most "$master" $((2 * beats + 4))
     : >"$share/enough"
     all_well

@@ -159,6 +159,7 @@ a_host_that_is_back_is_a_spare() {
     begin 1 || return
     hosts kill 2
     runs 2 6 || return
+    check "its container is gone" hosts wait "$PATIENCE" 2 || return
     hosts start 2 -e RINGMASTER_SPARES=1 -e RINGMASTER_RESTARTS=5 -e RINGMASTER_RANKS_PER_HOST=2 \
         -e "TEST_SHARE=$share" -e "RINGMASTER_CHECKPOINTS=file://$share/checkpoints" -- \
         train -- sh -c "HOST=\$(hostname); $works"

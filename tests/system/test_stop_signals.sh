@@ -17,10 +17,9 @@ each() {
         trap "echo heard TERM; exit 0" TERM
         echo ready
         while :; do sleep 0.05; done'
-    for host in $everyone; do
-        check "host $host runs" wait_for "$PATIENCE" says "$host" '] ready' || return
-    done
+    check "all ranks run" wait_for "$PATIENCE" all_ready
 }
+all_ready() { [ "$(for host in $everyone; do hosts log "$host"; done | grep -c '] ready$')" = 4 ]; }
 heard() { for host in $everyone; do hosts log "$host"; done | grep -c "rank .*] heard $1" || true; }
 
 stops_by_the_chosen_signal() {

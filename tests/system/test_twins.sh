@@ -47,7 +47,8 @@ a_second_worker_leaves_while_hosts_join() {
     check "the first of both is here" wait_for "$PATIENCE" says 1 'algo-2 is here' || return
     be 4 algo-2 -a algo-2
     refused 4 algo-2 "$(address_of 2)"
-    check "the master says so, too" holds "$(hosts log 1)" 'the name algo-2 is that of the host at'
+    check "the master says so, too" wait_for "$PATIENCE" says 1 \
+        'the name algo-2 is that of the host at'
     be 3 algo-3
     ends_well
 }
