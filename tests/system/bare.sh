@@ -33,7 +33,7 @@ bare_start() {
         echo "$(hosts name "$host") slots=1" >>"$share/hostfile"
     done
     for host in $everyone; do
-        wait_for 30 hosts exec 1 "$share/agent" "$(hosts name "$host")" true ||
+        wait_for "$PATIENCE" hosts exec 1 "$share/agent" "$(hosts name "$host")" true ||
             { echo "host $host runs nothing for the first one"; return 1; }
     done
 }

@@ -369,7 +369,7 @@ clock_steps() {
     for step in 3600 -3600; do
         echo "$step" >"$share/step"
         check "the first process of host $1 looks at a clock" \
-            wait_for 10 test -e "$share/step-$step"
+            wait_for "$PATIENCE" test -e "$share/step-$step"
     done
     code=0
     if [ "$WORKLOAD" = ringtrain ]; then
@@ -429,7 +429,7 @@ JOIN_MS=5000 # how long hosts that have not joined yet have to join, so that all
 a_host_is_stopped_at_once() {
     ring "$size"
     start_all -- train -- sleep 60
-    check "there is somebody to stop" wait_for 10 hosts stop 2
+    check "there is somebody to stop" wait_for "$PATIENCE" hosts stop 2
     fault_begins
     all_end "$PATIENCE" 143 $everyone || return
     within $((JOIN_MS + LEAVE_MS)) $everyone

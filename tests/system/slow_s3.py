@@ -1,8 +1,9 @@
-"""slow_s3.py ADDRESS PORT NOTE: a slow server with as much of S3 as a download needs.
+"""slow_s3.py ADDRESS PORT NOTE GO: a slow server with as much of S3 as a download needs.
 
 Each bucket has set/a and set/b, in the order in which two hosts get their shares. The bucket's name
 says which object is sent slowly (a byte every fifth of a second) or stops in its middle:
-first-drips, second-drips, second-stands. When it stops, NOTE gets the time: "PID MS"."""
+first-drips, second-drips, second-stands. When it stops, NOTE gets the time: "PID MS". What is in
+first-waits is sent at once if the file GO is there, else a byte a second until it is."""
 import os
 import sys
 import threading
@@ -10,7 +11,7 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 SIZE = 45
-SLOW = {"first-drips": "a", "second-drips": "b", "second-stands": "b"}
+SLOW = {"first-drips": "a", "first-waits": "a", "second-drips": "b", "second-stands": "b"}
 
 
 def listing():
@@ -19,6 +20,12 @@ def listing():
         "<LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents>" for name in "ab")
     return (f"<ListBucketResult><IsTruncated>false</IsTruncated>{entries}"
             "</ListBucketResult>").encode()
+
+
+def wait_for_go(seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and not os.path.exists(sys.argv[4]):
+        time.sleep(.05)
 
 
 class Slow(BaseHTTPRequestHandler):
@@ -59,7 +66,10 @@ class Slow(BaseHTTPRequestHandler):
             if at == SIZE // 2 - 1 and bucket.endswith("stands"):
                 with open(sys.argv[3], "w", encoding="ascii") as note:
                     note.write(f"{os.getpid()} {time.time_ns() // 1000000}\n")
-            time.sleep(.2)
+            if bucket.endswith("waits"):
+                wait_for_go(1)
+            else:
+                time.sleep(.2)
 
 
 Slow.timeout = 600

@@ -23,13 +23,13 @@ many_hosts_are_checked() {
 a_silent_host_holds_no_check_up() {
     ring 16
     for host in $(seq 1 15); do hosts start "$host" -- ringmaster check; done
-    check "all but one are there" wait_for 30 says 1 'is here, 15 of 16' || return
+    check "all but one are there" wait_for "$PATIENCE" says 1 'is here, 15 of 16' || return
     hosts freeze 2
     fault_begins
     hosts start 16 -- ringmaster check
     others=$(seq -s ' ' 3 16)
     # shellcheck disable=SC2086  # numbers
-    all_end 30 69 1 $others || return
+    all_end "$PATIENCE" 69 1 $others || return
     # shellcheck disable=SC2086  # numbers
     within 5000 $others
     in_time "the first host is out" $(($(last_ended 1) - fault_at)) 6000
@@ -38,7 +38,7 @@ a_silent_host_holds_no_check_up() {
     check "the others are told of" holds "$(hosts log 1)" \
         'ok       reach      all 16 hosts: 210 connections'
     hosts thaw 2
-    all_end 30 69 2
+    all_end "$PATIENCE" 69 2
 }
 
 # One check reports all faults at once: a firewall, another command, and a small /dev/shm.
@@ -49,7 +49,7 @@ all_that_is_wrong_is_told_at_once() {
         mount -t tmpfs -o size=1m,mode=1777 tmpfs /dev/shm' -- ringmaster check -- sh other
     fault_begins
     hosts start 3 -- ringmaster check
-    all_end 30 65 $everyone || return
+    all_end "$PATIENCE" 65 $everyone || return
     within 5000 $everyone
     found=$(hosts log 1 | sed -n '/^{"hosts"/,/^\],"bad"/p' | python3 -c '
 import json, sys
@@ -76,7 +76,7 @@ END
         # shellcheck disable=SC2086  # words
         hosts start 1 -- $words -- true
         hosts start 2 -- "$share/ringmaster" "${words#ringmaster }" -- true
-        all_end 30 65 $everyone || return
+        all_end "$PATIENCE" 65 $everyone || return
         [ "$words" != train ] || all_name \
             "it runs build 000000000000 of ringmaster, the master build $id: another image" \
             $everyone

@@ -31,7 +31,7 @@ case_17_credentials_stay_with_their_host() {
 case_18_a_name_that_is_not_known_yet() {
     ring 2
     hosts start 2 -- train -- echo together
-    check "host 2 has asked for the name again and again" wait_for 30 asked_twice || return
+    check "host 2 has asked for the name again and again" wait_for "$PATIENCE" asked_twice || return
     hosts start 1 -- train -- echo together
     all_end 60 0 $everyone || return
     every_log_has together
@@ -171,7 +171,7 @@ case_22_every_rank_hears_a_stop_within_a_second() {
     check "all ranks wait" wait_for 60 all_are ready
     fault_begins
     hosts stop 2
-    all_end 30 143 $everyone
+    all_end "$PATIENCE" 143 $everyone
     lateness
     check "all ranks heard it" equal "$(heard heard)" 8
     last=$(for host in $everyone; do cat "$(hosts opt "$host")"/output/heard-*; done |

@@ -11,8 +11,8 @@ plugins=$(dirname "$RINGMASTER_BIN")/tests/plugins
 a_plugin_is_really_loaded() {
     for plugin in good lacking crashing hanging absent; do
         ring 2
-        start_all -e "LD_LIBRARY_PATH=$plugins" -e "NCCL_NET_PLUGIN=$plugin" -- train -- sleep 4
-        all_end 60 0 $everyone || return
+        start_all -e "LD_LIBRARY_PATH=$plugins" -e "NCCL_NET_PLUGIN=$plugin" -- \
+            train -- sh -c "until [ -e '$share/go-on' ]; do sleep 0.1; done"
         case $plugin in
         good) words='plugin: aws-ofi-nccl 1.13.2-aws .*libnccl-net-good.so) can be loaded' ;;
         lacking)
@@ -22,8 +22,11 @@ a_plugin_is_really_loaded() {
         absent) words='plugin: absent is not there.*; NCCL uses TCP between hosts' ;;
         esac
         for host in $everyone; do
-            check "host $host tells of a plugin: $plugin" says "$host" "$words"
+            check "host $host tells of a plugin: $plugin" wait_for "$PATIENCE" \
+                says "$host" "$words"
         done
+        go_on
+        all_end 60 0 $everyone || return
     done
 }
 
@@ -33,7 +36,7 @@ a_plugin_is_a_row_of_the_check() {
     hosts start 1 -e "LD_LIBRARY_PATH=$plugins" -e NCCL_NET_PLUGIN=good -- ringmaster check
     hosts start 2 -e "LD_LIBRARY_PATH=$plugins" -e NCCL_NET_PLUGIN=hanging -- ringmaster check
     fault_begins
-    all_end 30 0 $everyone || return
+    all_end "$PATIENCE" 0 $everyone || return
     within 5000 $everyone
     check "the good one" says 1 'ok       plugin     algo-1: aws-ofi-nccl 1.13.2-aws'
     check "the other" says 1 \
@@ -172,7 +175,7 @@ a_host_with_a_dead_gpu_leaves() {
         with_gpus 2 "$sign" -e RINGMASTER_RESTARTS=2 -e RINGMASTER_SHRINK=1 -- \
             train --once-per-host -- sh -c "$(dying_on 2)"
         all_end 90 0 1 || return
-        check "the sick host ends" hosts wait 30 2
+        check "the sick host ends" hosts wait "$PATIENCE" 2
         check "its code" equal "$(hosts code 2)" 72
         case $sign in
         xid=79)
@@ -199,7 +202,7 @@ a_spare_takes_the_place_of_a_dead_gpus_host() {
             train --once-per-host -- sh -c "$(dying_on 2)"
     done
     all_end 90 0 1 3 || return
-    check "the sick host ends" hosts wait 30 2
+    check "the sick host ends" hosts wait "$PATIENCE" 2
     check "its code" equal "$(hosts code 2)" 72
     check "all ranks are there" says 3 'again with 2'
 }
@@ -226,7 +229,7 @@ the_first_host_has_a_dead_gpu() {
             continue
         fi
         all_end 120 0 2 3 || return
-        check "the sick host ends" hosts wait 30 1
+        check "the sick host ends" hosts wait "$PATIENCE" 1
         check "its code" equal "$(hosts code 1)" 72
         all_name 'this host leaves the job to the others' 1
         check "the others go on" says 2 'again with 2'

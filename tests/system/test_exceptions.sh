@@ -69,14 +69,14 @@ sys.exit(3)'
     done
 }
 
-# The other ranks fail first, as they need the rank that has ended.
+# The other ranks fail first, as they need the rank that has ended: rank 0 before rank 1.
 a_rank_that_has_ended_too_early_is_told() {
     run 'if bad:
     open(folder + "/gone", "w")
     sys.exit(0)
 while not os.path.exists(folder + "/gone"):
     time.sleep(0.1)
-time.sleep(2 + rank)
+time.sleep(2 + 20 * rank)
 raise ConnectionError("Connection reset by peer")'
     all_end "$PATIENCE" 1 $everyone || return
     all_name 'program: algo-1 rank 0: exited with 1' $everyone

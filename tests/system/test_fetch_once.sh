@@ -139,7 +139,7 @@ one_that_is_killed_ends_the_job_and_is_named() {
     kill -STOP "$server"
     # shellcheck disable=SC2086  # words
     start_all $settings -e RINGMASTER_FETCH_ONCE=1 -- train -- true
-    wait_for 30 says 1 'downloading' ||
+    wait_for "$PATIENCE" says 1 'downloading' ||
         check "it begins to fetch" false || return
     check "the first host's child is found" wait_for "$PATIENCE" its_child || return
     check "it is killed" kill -KILL "$victim" || return

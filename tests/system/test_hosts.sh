@@ -18,7 +18,7 @@ hosts_can_read_the_repository_and_write_where_they_should() {
             (: >"$folder/made-$(hostname)") || echo "$folder cannot be written"
         done
         echo "looked"' "$top" "$share"
-    check "they end" hosts wait 20
+    check "they end" hosts wait "$PATIENCE"
     for host in $everyone; do
         check "host $host finds things as they should be" equal "$(hosts log "$host")" looked
         check "host $host writes to the share" [ -e "$share/made-$(hosts name "$host")" ]

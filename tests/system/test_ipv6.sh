@@ -78,7 +78,7 @@ families_do_not_mix() {
     hosts start 1 -- train -- true
     hosts start 2 -- train -- true
     # The hosts share one /etc/hosts, which host 3 changes: the others have read it by then.
-    wait_for 20 grep -q 'algo-2 is here' "$RING/host-1/log"
+    wait_for "$PATIENCE" grep -q 'algo-2 is here' "$RING/host-1/log"
     hosts start 3 -p 'ip -6 address flush dev eth0
         sed "/algo-1/d" /etc/hosts >/tmp/hosts && echo "10.77.0.1 algo-1" >>/tmp/hosts
         cat /tmp/hosts >/etc/hosts' -- train -- true

@@ -265,7 +265,7 @@ once_per_host() {
     check "and there are no others" equal "$(hosts log 2 | grep -c 'place')" 2
     ring 2
     start_all -- train --once-per-host -- sh -c '[ $RANK = 0 ] || exit 9; exec sleep 60'
-    all_end 30 9 1 2
+    all_end "$PATIENCE" 9 1 2
     all_name 'algo-2 rank 1: exited with 9' 1 2
 }
 

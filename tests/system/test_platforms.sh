@@ -43,7 +43,7 @@ slurm() {
 slurm_with_too_many_tasks() {
     bare 1
     start_one 1 -e 'SLURM_STEP_NODELIST=algo-[1-2]' -e SLURM_NODEID=0 -e SLURM_STEP_NUM_TASKS=4
-    all_end 30 65 1
+    all_end "$PATIENCE" 65 1
     all_name 'ntasks-per-node=1' 1
 }
 
@@ -120,7 +120,7 @@ mpi_operator() {
     echo 'algo-2 slots=2' >"$(hosts opt 1)/machines"
     start_one 1 -e OMPI_MCA_orte_default_hostfile=/opt/ml/machines \
         -e OMPI_MCA_orte_set_default_slots=2
-    all_end 30 65 1
+    all_end "$PATIENCE" 65 1
     all_name runLauncherAsWorker 1
 }
 
@@ -133,7 +133,7 @@ tensorflow() {
     all_have_places 2 2
     bare 1
     start_one 1 -e "TF_CONFIG={$cluster,\"task\":{\"type\":\"ps\",\"index\":0}}"
-    all_end 30 65 1
+    all_end "$PATIENCE" 65 1
     all_name '"ps" takes no part' 1
 }
 
@@ -167,7 +167,7 @@ a_host_file() {
     bare 1
     echo 'algo-1 slots=2 cpus=8' >"$(hosts opt 1)/hosts"
     start_one 1 -e RINGMASTER_HOSTS=file:///opt/ml/hosts
-    all_end 30 65 1
+    all_end "$PATIENCE" 65 1
     all_name '"cpus=8" after a host' 1
 }
 
@@ -407,7 +407,7 @@ two_platforms_at_once() {
     bare 1
     start_one 1 -e 'SLURM_STEP_NODELIST=algo-[1-2]' -e SLURM_NODEID=0 \
         -e SKYPILOT_NODE_IPS='10.77.0.1 10.77.0.2' -e SKYPILOT_NODE_RANK=0
-    all_end 30 65 1
+    all_end "$PATIENCE" 65 1
     all_name 'RINGMASTER_PLATFORM=slurm or skypilot' 1
 }
 
@@ -423,7 +423,7 @@ a_stop_ends_before_the_platform_kills() {
                 sh -c 'trap "" TERM; echo ready; while :; do sleep 0.2; done'
         done
         for host in $everyone; do
-            check "host $host is ready" wait_for 30 says $host ready
+            check "host $host is ready" wait_for "$PATIENCE" says $host ready
         done
         fault_begins
         hosts stop 2

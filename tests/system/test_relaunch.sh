@@ -209,7 +209,7 @@ a_frozen_host_is_done_without() {
 
 a_lost_host_is_missed() {
     run 2 'exec sleep 60'
-    check "all ranks have started" wait_for 30 says 1 'all 3 ranks have started'
+    check "all ranks have started" wait_for "$PATIENCE" says 1 'all 3 ranks have started'
     fault_begins
     hosts kill 2
     ended 73 'attempt 1 of 3, no restart without a lost host unless RINGMASTER_SHRINK is 1' \
@@ -218,7 +218,7 @@ a_lost_host_is_missed() {
 
 too_few_hosts_are_left() {
     run 2 'exec sleep 60' -e RINGMASTER_SHRINK=1 -e RINGMASTER_MIN_HOSTS=3
-    check "all ranks have started" wait_for 30 says 1 'all 3 ranks have started'
+    check "all ranks have started" wait_for "$PATIENCE" says 1 'all 3 ranks have started'
     fault_begins
     hosts kill 3
     ended 73 'no restart with 2 hosts, RINGMASTER_MIN_HOSTS is 3' "$SILENCE_MS" 1 2
@@ -228,7 +228,7 @@ too_few_hosts_are_left() {
 # seconds of refusals. A container's address disappears with it, so there they look for a minute.
 the_master_is_lost() {
     run 2 'exec sleep 60' -e RINGMASTER_SHRINK=1
-    check "all ranks have started" wait_for 30 says 1 'all 3 ranks have started'
+    check "all ranks have started" wait_for "$PATIENCE" says 1 'all 3 ranks have started'
     fault_begins
     hosts kill 1
     check "the loss is told" wait_for "$PATIENCE" says 2 'the master, algo-1, is lost'
@@ -244,7 +244,7 @@ the_master_is_lost() {
 # programs end at once.
 the_master_is_silent() {
     run 2 'exec sleep 60' -e RINGMASTER_SHRINK=1
-    check "all ranks have started" wait_for 30 says 1 'all 3 ranks have started'
+    check "all ranks have started" wait_for "$PATIENCE" says 1 'all 3 ranks have started'
     fault_begins
     hosts freeze 1
     check "the loss is told" wait_for "$PATIENCE" says 2 'the master, algo-1, is lost'
@@ -263,7 +263,7 @@ the_master_is_silent() {
 two_hosts_are_lost() {
     run 3 '[ $WORLD_SIZE -gt 1 ] || { echo "alone with $SM_HOSTS"; exit 0; }; exec sleep 60' \
         -e RINGMASTER_SHRINK=1
-    check "all ranks have started" wait_for 30 says 1 'all 3 ranks have started'
+    check "all ranks have started" wait_for "$PATIENCE" says 1 'all 3 ranks have started'
     hosts kill 3
     check "two go on" wait_for "$PATIENCE" says 1 'all 2 ranks have started'
     hosts kill 2
@@ -273,7 +273,11 @@ two_hosts_are_lost() {
 
 restarts_run_out() {
     run 1 'echo "this is attempt $RINGMASTER_ATTEMPT"
-        [ $RANK != 1 ] || { sleep 2; kill -s SEGV $$; }
+        said=$TEST_SHARE/said-$RINGMASTER_ATTEMPT; : >"$said-$RANK"
+        [ $RANK != 1 ] || {
+            until [ -e "$said-0" ] && [ -e "$said-2" ]; do sleep 0.1; done
+            kill -s SEGV $$
+        }
         exec sleep 60'
     all_end "$PATIENCE" 139 1 2 3 || return
     all_name 'algo-2 rank 1: killed by signal 11 (SIGSEGV); attempt 2 of 2' 1 2 3
@@ -339,7 +343,7 @@ attempts_that_get_further_go_on() {
 
 what_a_stalled_rank_waits_in_is_in_the_story() {
     run 0 "$mark"'; [ $RANK != 1 ] || { mark 5; echo marked; exec sleep 61; }; exec sleep 60'
-    check "it has shown a mark" wait_for 30 says 2 '] marked' || return
+    check "it has shown a mark" wait_for "$PATIENCE" says 2 '] marked' || return
     fault_begins
     ended 74 'algo-2 rank 1: no progress within its limit' $((1000 + LOOKS_MS + FAILURE_MS)) 1 2 3
     all_name 'threads: pid ' 1 2 3
@@ -356,7 +360,7 @@ what_each_stalled_rank_waits_in_is_told() {
     start_all -- train -- sh -c "$mark"'; mark 5; echo marked
         [ $RANK != 1 ] || exec cat /dev/zero >/dev/null
         exec sleep 60'
-    check "all have shown a mark" wait_for 30 all_marked || return
+    check "all have shown a mark" wait_for "$PATIENCE" all_marked || return
     fault_begins
     ended 74 'no progress within its limit' $((1000 + LOOKS_ALONE_MS + FAILURE_MS)) 1
     events=$(hosts opt 1)/output/data/events-algo-1.jsonl
@@ -406,7 +410,7 @@ a_stop_of_the_second_attempt() {
     run 9 '[ $RINGMASTER_ATTEMPT = 2 ] || kill -s KILL $$
         trap "echo saved; exit 0" TERM; echo trapped; while :; do sleep 0.1; done'
     for host in 1 2 3; do
-        check "the rank of host $host runs" wait_for 30 says "$host" '] trapped'
+        check "the rank of host $host runs" wait_for "$PATIENCE" says "$host" '] trapped'
     done
     fault_begins
     hosts stop 2
@@ -450,10 +454,10 @@ mpi_meets_again_and_again() {
     done
     start_all -e RINGMASTER_RESTARTS=3 -- train -- "$share/probe_mpi" "$share" 600
     for time in 1 2 3; do
-        check "all ranks meet, time $time" wait_for 40 met 1 "$time" || return
+        check "all ranks meet, time $time" wait_for "$PATIENCE" met 1 "$time" || return
         signal_program "$time" KILL probe_mpi
     done
-    check "all ranks meet, time 4" wait_for 40 met 1 4 || return
+    check "all ranks meet, time 4" wait_for "$PATIENCE" met 1 4 || return
     for host in $everyone; do
         check "host $host has no memory of earlier ranks" equal \
             "$(hosts exec "$host" find /dev/shm -name '*_segment.*' | wc -l)" 2

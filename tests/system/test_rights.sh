@@ -72,7 +72,7 @@ a_stop_reaches_every_rank() {
     start_all -- train -- sh -c \
         'trap "echo heard; exit 0" TERM; echo ready; while :; do sleep 0.1; done'
     for host in $everyone; do
-        check "host $host is ready" wait_for 30 says $host ready
+        check "host $host is ready" wait_for "$PATIENCE" says $host ready
     done
     hosts stop 2
     all_end 60 143 $everyone || return
@@ -95,7 +95,7 @@ a_lost_host_is_told() {
     as_root "as SageMaker does it"
     ring 3
     start_all -- train -- sh -c 'echo ready; exec sleep 60'
-    check "host 3 is at work" wait_for 30 says 3 ready
+    check "host 3 is at work" wait_for "$PATIENCE" says 3 ready
     hosts kill 3
     all_end 60 73 1 2
 }
@@ -141,7 +141,7 @@ another_user_fails_and_is_stopped() {
                 trap "echo heard; exit 0" TERM; echo "again as $(id -g)"
                 while :; do sleep 0.1; done'
     done
-    check "the second attempt is at work" wait_for 30 says 2 'rank 1. again as 100'
+    check "the second attempt is at work" wait_for "$PATIENCE" says 2 'rank 1. again as 100'
     hosts stop 1
     all_end 60 143 $everyone || return
     check "the program has heard" holds "$(hosts log 2)" heard

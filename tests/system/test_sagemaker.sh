@@ -154,8 +154,11 @@ the_job_of_the_toolkit_s_own_test() {
     ring 2
     code_file train.sh \
         'echo "got $SM_CURRENT_HOST $RANK/$WORLD_SIZE: $* [${NCCL_MIN_NRINGS-}${NCCL_DEBUG-}]"
-        [ "$RANK" = 3 ] || [ ! -e /opt/ml/code/fail ] || sleep 60
-        [ ! -e /opt/ml/code/fail ] || exit 7'
+        [ -e /opt/ml/code/fail ] || exit 0
+        : >"$TEST_SHARE/got-$RANK"
+        [ "$RANK" = 3 ] || sleep 60
+        until [ -e "$TEST_SHARE/got-0" ]; do sleep 0.1; done
+        exit 7'
     toolkit='"sagemaker_program": "train.sh", "sagemaker_mpi_enabled": "true", "v": "", "lr": "35",
         "sagemaker_mpi_num_of_processes_per_host": "2", "sagemaker_mpi_custom_mpi_options"'
     put hyperparameters.json "{$toolkit: \"-v --lr 35\"}"
@@ -172,8 +175,8 @@ the_job_of_the_toolkit_s_own_test() {
     # whatever Open MPI would do.
     code_file fail ''
     put hyperparameters.json "{$toolkit: \"-v\"}"
-    start_all -e OMPI_MCA_orte_abort_on_non_zero_status=0 -- train
-    all_end 30 7 $everyone || return
+    start_all -e OMPI_MCA_orte_abort_on_non_zero_status=0 -e "TEST_SHARE=$share" -- train
+    all_end "$PATIENCE" 7 $everyone || return
     all_name 'algo-2 rank 3: exited with 7' $everyone
     check "NCCL chooses its rings" holds "$(hosts log 1)" 'got algo-1 0/4: --lr 35 -v  []'
 }
@@ -269,7 +272,7 @@ the_failure_file_of_the_program_stays() {
     ring 2
     start_all -- train -- sh -c '[ "$RANK" = 0 ] || { sleep 60; exit; }
         echo "my own words" >/opt/ml/output/failure; exit 5'
-    all_end 30 5 $everyone || return
+    all_end "$PATIENCE" 5 $everyone || return
     check "the program's own file stays" equal "$(failure_of 1)" 'my own words'
     check "the other host has ours" holds "$(failure_of 2)" 'algo-1 rank 0: exited with 5'
 }
@@ -277,7 +280,7 @@ the_failure_file_of_the_program_stays() {
 a_program_that_exits_130_is_no_success() {
     ring 2
     start_all -- train -- sh -c 'exit 130'
-    all_end 30 1 $everyone || return
+    all_end "$PATIENCE" 1 $everyone || return
     all_name 'exited with 130' $everyone
 }
 
@@ -294,7 +297,7 @@ hyperparameters_are_many_and_long() {
         echo "$code" >"$(hosts opt "$host")/code/check.sh"
     done
     start_all -- train
-    all_end 30 0 1 2
+    all_end "$PATIENCE" 0 1 2
     check "what is left out is told" holds "$(hosts log 1)" 'SM_HPS is left out'
 }
 
@@ -308,7 +311,7 @@ a_script_runs_with_its_own_interpreter() {
     hosts start 1 \
         -p 'mount --bind /opt/ml/code /opt/ml/code && mount -o remount,noexec,bind /opt/ml/code' \
         -- sh -c 'ringmaster plan && exec train'
-    all_end 30 0 1
+    all_end "$PATIENCE" 0 1
     check "it runs" holds "$(hosts log 1)" 'two --api-token canary'
     check "the plan tells no secret" lacks "$(hosts log 1)" '"canary"'
 }

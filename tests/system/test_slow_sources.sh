@@ -29,7 +29,8 @@ serve() {
     hub=rm-$(basename "$RING")-hub
     ip -n "$hub" address add 10.77.0.254/24 dev ring
     ip -n "$hub" link set lo up
-    ip netns exec "$hub" python3 "$system/slow_s3.py" 10.77.0.254 5000 "$share/failed-source" &
+    ip netns exec "$hub" python3 "$system/slow_s3.py" 10.77.0.254 5000 "$share/failed-source" \
+        "$share/go-on" &
     server=$!
     wait_for 60 ip netns exec "$hub" python3 -c \
         'import socket; socket.create_connection(("10.77.0.254", 5000), 1)' ||
@@ -74,7 +75,7 @@ one_that_stands_still_ends_the_job() {
 # The first host has its share, and the other one's takes nine seconds more.
 a_stop_meanwhile_ends_both() {
     begin second-drips -e RINGMASTER_RESTARTS=3 || return
-    wait_for 30 says 1 'algo-2 is here and downloads' ||
+    wait_for "$PATIENCE" says 1 'algo-2 is here and downloads' ||
         check "they meet" false || return
     fault_begins
     hosts stop 2
@@ -84,7 +85,7 @@ a_stop_meanwhile_ends_both() {
 
 a_worker_that_is_lost_while_it_fetches_ends_the_job_in_time() {
     begin second-drips || return
-    wait_for 30 says 1 'algo-2 is here and downloads' ||
+    wait_for "$PATIENCE" says 1 'algo-2 is here and downloads' ||
         check "they meet" false || return
     fault_begins
     hosts kill 2
@@ -103,7 +104,7 @@ without_the_master_one_that_still_fetches_leaves_at_once() {
     check "its container is gone" hosts wait "$PATIENCE" 2 || return
     rm -rf "$(hosts opt 2)/input/data/train"
     begin_one 2 "$@"
-    wait_for 30 says 2 'this host waits for its next attempt' || check "host 2 waits" false ||
+    check "host 2 waits" wait_for "$PATIENCE" says 2 'this host waits for its next attempt' ||
         return
     fault_begins
     hosts kill 1
@@ -114,7 +115,8 @@ without_the_master_one_that_still_fetches_leaves_at_once() {
 # until the first host has its downloads, but goes on to the host that leads the job.
 a_first_host_that_fetches_longer_sends_on_who_comes() {
     serve 5 || return
-    bucket=first-drips READY_MS=60000
+    go_on
+    bucket=first-waits READY_MS=60000
     set -- -e RINGMASTER_SHRINK=1 -e RINGMASTER_RESTARTS=3 -e RINGMASTER_FAILOVER=1 \
         -e TEST_STAYS=600 -e "RINGMASTER_CHECKPOINTS=file://$share/checkpoints"
     for host in $everyone; do
@@ -125,15 +127,17 @@ a_first_host_that_fetches_longer_sends_on_who_comes() {
     hosts kill 1
     hosts kill 5
     check "host 2 goes on" wait_for 60 says 2 'all 3 ranks have started' || return
-    rm -rf "$(hosts opt 1)/input/data/train"
+    rm -rf "$(hosts opt 1)/input/data/train" "$share/go-on"
     hosts wait "$PATIENCE" 1 && begin_one 1 "$@"
-    check "host 1 fetches" wait_for 20 says 1 'algo-2 leads the job: this host downloads' || return
+    check "host 1 fetches" wait_for "$PATIENCE" says 1 \
+        'algo-2 leads the job: this host downloads' || return
     hosts wait "$PATIENCE" 5 && begin_one 5 "$@"
-    check "host 5 waits at host 2" wait_for 20 says 2 'algo-5 is back' || return
+    check "host 5 waits at host 2" wait_for "$PATIENCE" says 2 'algo-5 is back' || return
     check "it came to host 1 before" says 5 \
         'algo-1 cannot admit this host yet: algo-2 leads the job'
     check "host 1 fetches still" equal "$(hosts log 2 | grep -c 'algo-1 is back')" 0
-    check "host 1 waits there, too" wait_for 30 says 2 'algo-1 is back' || return
+    go_on
+    check "host 1 waits there, too" wait_for "$PATIENCE" says 2 'algo-1 is back' || return
     hosts stop 3
     all_end "$PATIENCE" 143 $everyone
 }

@@ -171,7 +171,7 @@ while True:
     check "the server is there" wait_for "$PATIENCE" ip netns exec "$hub" python3 -c \
         'import socket; socket.create_connection(("10.77.0.254", 5000), 1)' || return
     start RINGMASTER_CHANNEL_TRAIN=s3://jobs/set -- train -- true
-    wait_for 30 says 1 'downloading' ||
+    wait_for "$PATIENCE" says 1 'downloading' ||
         check "it begins to fetch" false || return
     fault_begins
     hosts stop 1

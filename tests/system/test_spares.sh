@@ -61,7 +61,7 @@ soon() {
 ends_well() {
     fault_begins
     : >"$share/enough"
-    all_end 30 0 "$@" || return
+    all_end "$PATIENCE" 0 "$@" || return
     together "$@"
 }
 
@@ -130,7 +130,7 @@ without_a_spare_the_rules_are_the_usual_ones() {
     hosts kill 4
     check "the spare is lost" wait_for "$PATIENCE" says 1 'algo-4, a spare, is lost' || return
     hosts kill 3
-    all_end 30 73 1 2
+    all_end "$PATIENCE" 73 1 2
     all_name 'no spare is left for a lost host' 1 2
     begin 1 -e RINGMASTER_SHRINK=1 || return
     hosts kill 4
@@ -177,14 +177,14 @@ the_verdict_reaches_spares() {
     ring 4
     start_all -e RINGMASTER_SPARES=1 -e RINGMASTER_RESTARTS=1 -- train -- sh -c \
         '[ "$RANK" != 2 ] || exit 42; sleep 60'
-    all_end 30 42 1 2 3 4
+    all_end "$PATIENCE" 42 1 2 3 4
     all_name 'algo-3 rank 2: exited with 42' 1 2 3 4
 }
 
 a_stop_of_a_spare_stops_the_job() {
     begin 1 || return
     kill -s TERM "$(hosts pid 4)"
-    all_end 30 143 1 2 3 4
+    all_end "$PATIENCE" 143 1 2 3 4
     all_name 'stopped on request at algo-4' 1 2 3 4
 }
 

@@ -129,7 +129,7 @@ by_dns() {
     printf "$1\nnameserver %s\n" 10.77.0.3 >"$RING/resolv.conf"
     hosts start 3 -- python3 "$system/dns.py" 10.77.0.3 one.jobs.test=10.77.0.1 \
         two.jobs.test=10.77.0.2
-    check "the name server is ready" wait_for 30 says 3 ready || return
+    check "the name server is ready" wait_for "$PATIENCE" says 3 ready || return
     for host in 1 2; do
         rm -f "$(hosts opt "$host")"/input/config/*
         name=$2

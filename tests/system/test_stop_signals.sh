@@ -25,7 +25,7 @@ heard() { for host in $everyone; do hosts log "$host"; done | grep -c "rank .*] 
 stops_by_the_chosen_signal() {
     each "$1" -e RINGMASTER_STOP_SIGNAL=USR2 || return
     kill -s TERM "$(hosts pid 2)"
-    all_end 30 143 1 2
+    all_end "$PATIENCE" 143 1 2
     check "all ranks hear the signal" equal "$(heard USR2)" 4
     check "none hears SIGTERM" equal "$(heard TERM)" 0
     all_name 'stopped on request at algo-2' 1 2
@@ -37,7 +37,7 @@ warns_before_it_stops() {
     each "$1" -e RINGMASTER_WARN_SIGNAL=USR1@2 || return
     stopped=$(now_ms)
     kill -s TERM "$(hosts pid 1)"
-    all_end 30 143 1 2
+    all_end "$PATIENCE" 143 1 2
     check "all ranks are warned" equal "$(heard USR1)" 4
     check "and stopped" equal "$(heard TERM)" 4
     check "two seconds later" at_least $(($(last_ended 1 2) - stopped)) 2000
@@ -56,7 +56,7 @@ the_time_limit_is_told_before() {
         'the platform ends the job in 60 s: all ranks are sent SIGUSR1'
     kill -s TERM "$(hosts pid 1)"
     fault_begins
-    all_end 30 143 1 2
+    all_end "$PATIENCE" 143 1 2
     within "$LEAVE_MS" 1 2 # no second warning delays the stop signal
     check "all ranks are warned once" equal "$(heard USR1)" 4
     check "and stopped" equal "$(heard TERM)" 4

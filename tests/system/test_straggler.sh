@@ -49,7 +49,7 @@ a_slow_rank_is_named() {
     check "it is named" wait_for "$((2 * NAMED))" says 1 \
         'straggler on algo-2: the others wait for rank 1: a step takes '
     events=$(hosts opt 1)/output/data/events-algo-1.jsonl
-    check "it is an event" wait_for 5 \
+    check "it is an event" wait_for "$PATIENCE" \
         grep -q '"event":"straggler","which":"algo-2","rank":1,"behind":false' "$events"
     sleep "$WINDOW"
     named_once

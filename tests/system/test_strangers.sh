@@ -56,7 +56,7 @@ ten_thousand_connections_while_hosts_join() {
     for limit in 256 400 1024; do
         ring 3
         ours 1 "$limit"
-        check "host 1 waits" wait_for 20 says 1 'waiting for 1 host' || return
+        check "host 1 waits" wait_for "$PATIENCE" says 1 'waiting for 1 host' || return
         flood 3 10000 800
         it_has_come || return
         ours 2 "$limit"
@@ -88,7 +88,7 @@ a_flood_while_a_job_runs_and_is_launched_again() {
 a_scanner_is_not_the_reason_that_a_host_is_missing() {
     ring 3
     hosts start 1 -e RINGMASTER_HOSTS=algo-1,algo-2 -e RINGMASTER_READY_SECONDS=10 -- train -- true
-    check "host 1 waits" wait_for 20 says 1 'waiting for 1 host' || return
+    check "host 1 waits" wait_for "$PATIENCE" says 1 'waiting for 1 host' || return
     flood 3 3 1
     all_end "$PATIENCE" 69 1
     check "the scanner ends" hosts wait "$PATIENCE" 3
@@ -103,7 +103,7 @@ another_jobs_host_answers_first() {
     echo '10.77.0.3 algo-1' >>"$RING/hosts"
     hosts start 3 -e RINGMASTER_HOSTS=algo-1,algo-9 -e RINGMASTER_HOST=algo-1 \
         -e RINGMASTER_JOB=other -e RINGMASTER_READY_SECONDS=30 -- train -- true
-    check "the other job waits" wait_for 20 says 3 'waiting for 1 host' || return
+    check "the other job waits" wait_for "$PATIENCE" says 3 'waiting for 1 host' || return
     echo '10.77.0.1 algo-1' >>"$RING/hosts"
     hosts start 2 -e RINGMASTER_HOSTS=algo-1,algo-2 -e RINGMASTER_JOB=ours -- train -- true
     check "the refusal is told" wait_for "$PATIENCE" says 2 'algo-1 at 10.77.0.3 refuses this host'

@@ -185,7 +185,7 @@ a_target_that_refuses_is_told() {
     start RINGMASTER_OUTPUT=s3://jobs/y RINGMASTER_UPLOAD_SECONDS=8 -- train -- sh -c \
         'mkdir -p /opt/ml/model; echo x >/opt/ml/model/x; echo it runs
         while [ ! -e /opt/ml/model/go ]; do sleep 0.2; done'
-    wait_for 30 says 2 'it runs' || check "it runs" false || return
+    wait_for "$PATIENCE" says 2 'it runs' || check "it runs" false || return
     server_down
     fault_begins
     for host in $everyone; do : >"$(hosts opt "$host")/model/go"; done

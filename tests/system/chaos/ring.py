@@ -93,7 +93,7 @@ class Ring:
     def mount(self, path, mib):
         os.makedirs(path, exist_ok=True)
         subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={mib}m,mode=1777", "chaos", path],
-                       check=True, timeout=20)
+                       check=True, timeout=60)
         self.mounts.append(path)
 
     # --- life ---
@@ -220,11 +220,11 @@ class Ring:
 
     def down(self):
         for process in self.starting.values():
-            process.wait(timeout=30)
+            process.wait(timeout=60)
         for host in range(1, self.count + 1):
             self.signal_all(host, signal.SIGCONT)
             self.kill(host)
-        deadline = now_ms() + 15000
+        deadline = now_ms() + 60000
         while now_ms() < deadline and any(self.code(host) is None for host in self.starting):
             time.sleep(0.05)
         for path in reversed(self.mounts):
