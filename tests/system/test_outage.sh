@@ -135,14 +135,17 @@ outages_one_after_another_lose_no_line() {
     for _ in 1 2 3; do
         hosts cut 2
         sleep 3
+        at=$(last_line)
         hosts mend 2
-        sleep 1
+        check "lines come again behind $at" wait_for "$PATIENCE" lines_come_behind "$at" || return
     done
     all_end 90 0 $everyone || return
     hosts log 1 | sed -n 's/.*\] line \([0-9]*\) of it$/\1/p' >"$share/got"
     seq 0 279 >"$share/wanted"
     check "each line is there once, in order" cmp "$share/got" "$share/wanted"
 }
+last_line() { hosts log 1 | sed -n 's/.*\] line \([0-9]*\) of it$/\1/p' | tail -n 1; }
+lines_come_behind() { [ "$1" = 399 ] || [ "$(last_line)" -gt "$1" ]; }
 
 CASES=${CASES:-an_outage_of_four_seconds_is_survived
     one_of_four_seconds_at_another_moment_is_survived an_outage_of_nine_seconds_is_survived

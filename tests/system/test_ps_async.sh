@@ -55,10 +55,10 @@ a_slow_host_learns_with_the_others() {
 }
 
 # loses NAME RANKS FLAGS...: starts a training of which RANKS ranks may be lost, and waits for its
-# first step.
+# first step. It pauses at step 10 until go_on.
 loses() {
     ring 3
-    name=$1 with="-e RINGMASTER_LOST_RANKS=$2" slow=none
+    name=$1 with="-e RINGMASTER_LOST_RANKS=$2 $(held 10)" slow=none
     shift 2
     trains "$name" --strategy ps-async "$@"
     with='' slow=''
@@ -70,6 +70,7 @@ a_lost_worker_costs_only_itself() {
     signal_program 2 KILL ringtrain
     check "the loss is told" wait_for "$PATIENCE" says 1 \
         'algo-2 rank 1: killed by signal 9 .*the others go on' || return
+    go_on
     check "the trainer knows" wait_for "$PATIENCE" says 1 'rank 1 is lost after step'
     all_end "$PATIENCE" 0 $everyone || return
     every_log_has \
