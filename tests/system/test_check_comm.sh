@@ -29,6 +29,13 @@ the_narrow_link_is_used() {
     sent=$(ip -n "rm-${RING##*/}-$1" -s link show dev narrow | awk '/TX:/ { getline; print $1 }')
     [ "${sent:-0}" -gt 100000 ]
 }
+# trainer_of HOST: its rank runs, and is the process $trainer.
+trainer_of() {
+    for trainer in $(hosts pids "$1"); do
+        case $(readlink "/proc/$trainer/exe") in */ringtrain) return ;; esac
+    done
+    return 1
+}
 can_limit() {
     command -v tc >/dev/null || { skip_case "no tc here (package iproute2)"; return 1; }
 }
@@ -118,8 +125,9 @@ a_rank_that_dies_is_named() {
     # The narrow link makes the check take long enough to be interrupted.
     check "the link between algo-2 and algo-3 is narrow" narrow 2 3 20mbit || return
     start_all -- ringmaster check --mpi
+    check "ranks run" wait_for "$PATIENCE" trainer_of 2 || return
     check "ranks sum" wait_for "$PATIENCE" the_narrow_link_is_used 2 || return
-    kill -s KILL "$(trainer_of 2)"
+    kill -s KILL "$trainer"
     all_end "$PATIENCE" 137 $everyone || return
     all_name 'algo-2 rank 1: killed by signal 9 (SIGKILL)' $everyone
 }
@@ -129,8 +137,9 @@ a_rank_that_stands_still_ends_the_check() {
     ring 3
     check "the link between algo-2 and algo-3 is narrow" narrow 2 3 20mbit || return
     start_all -- ringmaster check --mpi
+    check "ranks run" wait_for "$PATIENCE" trainer_of 3 || return
     check "ranks sum" wait_for "$PATIENCE" the_narrow_link_is_used 2 || return
-    kill -s STOP "$(trainer_of 3)"
+    kill -s STOP "$trainer"
     began=$(now_ms)
     all_end "$PATIENCE" 74 $everyone || return
     check "in time" at_most "$(($(now_ms) - began))" 30000
@@ -149,13 +158,6 @@ eight_hosts_take_less_than_a_minute() {
     case $(hosts code 1) in 0 | 72) ;; *) check "0 or 72: $(hosts code 1)" false ;; esac
     check "all pairs" prints "$(hosts log 1)" '^28 pairs of hosts: '
     check "none is left out" lacks "$(hosts log 1)" 'not tested'
-}
-
-trainer_of() {
-    for process in $(hosts pids "$1"); do
-        case $(readlink "/proc/$process/exe") in */ringtrain) echo "$process" && return ;; esac
-    done
-    return 1
 }
 
 wrong_words_are_refused() {

@@ -137,7 +137,7 @@ outages_one_after_another_lose_no_line() {
         sleep 3
         at=$(last_line)
         hosts mend 2
-        check "lines come again behind $at" wait_for "$PATIENCE" lines_come_behind "$at" || return
+        check "lines come again after $at" wait_for "$PATIENCE" lines_come_after "$at" || return
     done
     all_end 90 0 $everyone || return
     hosts log 1 | sed -n 's/.*\] line \([0-9]*\) of it$/\1/p' >"$share/got"
@@ -145,7 +145,7 @@ outages_one_after_another_lose_no_line() {
     check "each line is there once, in order" cmp "$share/got" "$share/wanted"
 }
 last_line() { hosts log 1 | sed -n 's/.*\] line \([0-9]*\) of it$/\1/p' | tail -n 1; }
-lines_come_behind() { [ "$1" = 399 ] || [ "$(last_line)" -gt "$1" ]; }
+lines_come_after() { [ "$1" = 399 ] || [ "$(last_line)" -gt "$1" ]; }
 
 CASES=${CASES:-an_outage_of_four_seconds_is_survived
     one_of_four_seconds_at_another_moment_is_survived an_outage_of_nine_seconds_is_survived
