@@ -1,7 +1,7 @@
 #!/bin/sh
 # Tests that a training does not start anew, and writes nothing, where checkpoints cannot be read or
 # are damaged.
-# shellcheck disable=SC2154  # variables of lib.sh
+# shellcheck disable=SC2154,SC2034  # variables of and for lib.sh
 set -eu
 . "$(dirname "$0")/lib.sh"
 make_data 64 8
