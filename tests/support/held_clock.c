@@ -10,7 +10,7 @@ enum {
     CLOCKS = 16,
     NANOSECONDS = 1000 * 1000 * 1000,
     TIMERS = 256,       /* descriptors below that may be timers */
-    PATIENCE_MS = 10000 /* for a kernel timer that is due */
+    PATIENCE_MS = 60000 /* for a kernel timer that is due, and for other processes */
 };
 
 /* The linker leads calls of the product here, and __real_ ones to the C library. */
@@ -26,6 +26,7 @@ int __wrap_timerfd_create(int clock, int flags);
 int __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *at, struct itimerspec *old);
 
 static bool held;
+static bool awaits_others;
 static struct timespec stopped[CLOCKS]; /* by clock id */
 static int64_t passed;                  /* since then, ns */
 
@@ -46,7 +47,12 @@ void held_clock_begin(void) {
     for (int fd = 0; fd < TIMERS; fd++)
         timers[fd].due = 0;
     passed = 0;
+    awaits_others = false;
     held = true;
+}
+
+void held_clock_await_others(void) {
+    awaits_others = true;
 }
 
 /* Returns once the kernel has it expired. A closed one is left alone. */
@@ -124,13 +130,19 @@ static void pass_until(int timeout_ms) {
     held_clock_pass(wait);
 }
 
+/* How long to wait really where TIMEOUT_MS is asked for. */
+static int real_wait(int timeout_ms) {
+    if (timeout_ms < 0 && first_timer() < 0)
+        return -1;
+    return awaits_others && timeout_ms != 0 ? PATIENCE_MS : 0;
+}
+
 /* What can be read comes first; then, instead of waiting, the time for that has passed. Only where
  * nothing will ever be due is it a wait for others. */
 int __wrap_epoll_wait(int fd, struct epoll_event *events, int most, int timeout_ms) {
     if (!held)
         return __real_epoll_wait(fd, events, most, timeout_ms);
-    bool forever = timeout_ms < 0 && first_timer() < 0;
-    int count = __real_epoll_wait(fd, events, most, forever ? -1 : 0);
+    int count = __real_epoll_wait(fd, events, most, real_wait(timeout_ms));
     if (count != 0)
         return count;
     pass_until(timeout_ms);
@@ -140,8 +152,7 @@ int __wrap_epoll_wait(int fd, struct epoll_event *events, int most, int timeout_
 int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_ms) {
     if (!held)
         return __real_poll(fds, count, timeout_ms);
-    bool forever = timeout_ms < 0 && first_timer() < 0;
-    int ready = __real_poll(fds, count, forever ? -1 : 0);
+    int ready = __real_poll(fds, count, real_wait(timeout_ms));
     if (ready != 0)
         return ready;
     pass_until(timeout_ms);

@@ -6,7 +6,8 @@
  * that are set meanwhile (os/boot_timer.h) follow the held clock.
  *
  * Other processes stay in real time: to this one they never answer in time, unless they already
- * have. So this process can give up on one that hangs, but must not wait for one that works.
+ * have. So this process can give up on one that hangs, but must not wait for one that works, except
+ * after held_clock_await_others().
  *
  * For programs that are linked with with_held_clock() of tests/room.cmake. Not thread-safe. */
 #ifndef TESTS_SUPPORT_HELD_CLOCK_H
@@ -17,6 +18,9 @@
 /* Stops all clocks where they are. */
 void held_clock_begin(void);
 void held_clock_pass(int64_t nanoseconds);
+/* From now on waits are real while the clock still stands: whatever other processes do within a
+ * minute, they do in time. */
+void held_clock_await_others(void);
 /* Lets time go on with the machine's clocks. */
 void held_clock_end(void);
 

@@ -7,6 +7,8 @@
 
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static void a_held_clock_moves_by_what_is_passed_alone(void) {
@@ -15,12 +17,13 @@ static void a_held_clock_moves_by_what_is_passed_alone(void) {
     const int64_t boot = clock_boot();
     const int64_t wall = clock_wall();
     CU_ASSERT_EQUAL(clock_now(), now);
-    held_clock_pass(3 * CLOCK_SECOND + 7);
-    CU_ASSERT_EQUAL(clock_now(), now + 3 * CLOCK_SECOND + 7);
-    CU_ASSERT_EQUAL(clock_boot(), boot + 3 * CLOCK_SECOND + 7);
-    CU_ASSERT_EQUAL(clock_wall(), wall + 3 * CLOCK_SECOND + 7);
+    const int64_t hour = 3600 * CLOCK_SECOND;
+    held_clock_pass(hour + 7);
+    CU_ASSERT_EQUAL(clock_now(), now + hour + 7);
+    CU_ASSERT_EQUAL(clock_boot(), boot + hour + 7);
+    CU_ASSERT_EQUAL(clock_wall(), wall + hour + 7);
     held_clock_end();
-    CU_ASSERT(clock_now() < now + 3 * CLOCK_SECOND + 7);
+    CU_ASSERT(clock_now() < now + hour + 7);
     CU_ASSERT(clock_now() > now);
 }
 
@@ -125,7 +128,27 @@ static void poll_does_not_wait_either(void) {
     (void)close(ends[1]);
 }
 
+static void others_may_be_waited_for(void) {
+    const struct timespec moment = {.tv_nsec = 20 * CLOCK_MILLISECOND};
+    int ends[2];
+    CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+    struct pollfd p = {.fd = ends[0], .events = POLLIN};
+    pid_t other = fork();
+    if (other == 0)
+        _exit(nanosleep(&moment, NULL) == 0 && write(ends[1], "x", 1) == 1 ? 0 : 1);
+    held_clock_begin();
+    held_clock_await_others();
+    const int64_t now = clock_now();
+    CU_ASSERT_EQUAL(poll(&p, 1, 0), 0);
+    CU_ASSERT_EQUAL(poll(&p, 1, 1), 1);
+    CU_ASSERT_EQUAL(clock_now(), now);
+    held_clock_end();
+    CU_ASSERT_EQUAL(waitpid(other, NULL, 0), other);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+}
+
 UNIT_SUITE("support.held_clock", UNIT(a_held_clock_moves_by_what_is_passed_alone),
            UNIT(a_loop_does_not_wait_for_its_timers),
            UNIT(what_can_be_read_is_read_before_time_passes), UNIT(timers_of_the_kernel_follow_it),
-           UNIT(poll_does_not_wait_either))
+           UNIT(poll_does_not_wait_either), UNIT(others_may_be_waited_for))
