@@ -6,7 +6,9 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -32,18 +34,25 @@ static inline void pty_close(struct pty *pty) {
     (void)close(pty->screen);
 }
 
-/* What has come onto the screen since the last call. */
+/* What was written to the terminal since the last call. The kernel brings it to the screen a moment
+ * later: a mark written after it shows that all of it has come. */
 static inline const char *pty_seen(const struct pty *pty) {
+    enum { PATIENCE_MS = 60000 };
+    static const char mark = '\x1e';
     static char text[8192];
     struct pollfd p = {.fd = pty->screen, .events = POLLIN};
     size_t used = 0;
-    while (used < sizeof(text) - 1 && poll(&p, 1, 50) == 1) {
+    CU_ASSERT_EQUAL(write(pty->terminal, &mark, 1), 1);
+    while (used < sizeof(text) - 1 && (used == 0 || text[used - 1] != mark) &&
+           poll(&p, 1, PATIENCE_MS) == 1) {
         ssize_t got = read(pty->screen, text + used, sizeof(text) - 1 - used);
         if (got <= 0)
             break;
         used += (size_t)got;
     }
-    text[used] = '\0';
+    bool is_whole = used > 0 && text[used - 1] == mark;
+    CU_ASSERT(is_whole);
+    text[is_whole ? used - 1 : used] = '\0';
     return text;
 }
 
