@@ -1,6 +1,7 @@
 #include "common/clock.h"
 #include "entrypoint/host/ranks/rank_pmi.h"
 #include "entrypoint/wire/message.h"
+#include "tests/support/held_clock.h"
 #include "tests/support/unit.h"
 
 #include <errno.h>
@@ -35,10 +36,13 @@ static void end_turn(void *context) {
     loop_end(context);
 }
 
+/* Until there is nothing more to read. */
 static void turn(void) {
     struct timer end = {.fire = end_turn, .context = &loop};
+    held_clock_begin();
     loop_after(&loop, &end, CLOCK_SECOND / 50);
     CU_ASSERT_EQUAL(loop_run(&loop, NULL), 0);
+    held_clock_end();
 }
 
 static void set_up(void) {
