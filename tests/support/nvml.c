@@ -3,7 +3,7 @@
  *   hang, crash      in nvmlInit_v2          sick     errors, heat, few lanes, a link down
  *   lost             the second GPU is lost  busy     memory in use by this process's parent
  *   frees=FILE       busy while FILE exists; once=FILE: it removes FILE itself
- *   xid=N            one event of that number, and then none
+ *   xid=N            one event of that number, and then SIGALRM in place of a second one
  *
  * Builds without some functions: STANDIN_WITHOUT_ROWS, STANDIN_WITHOUT_INIT; with one that hangs
  * for the second GPU: STANDIN_HANGING. The declarations are those of nvml.h in CUDA 13. */
@@ -265,6 +265,8 @@ int nvmlDeviceRegisterEvents(nvmlDevice_t device, unsigned long long types, nvml
 int nvmlEventSetWait_v2(nvmlEventSet_t set, nvmlEventData_t *data, unsigned ms) {
     const char *number = says("xid=");
     if (number == NULL || set->heard++ > 0) {
+        if (number != NULL)
+            (void)raise(SIGALRM);
         (void)usleep(ms * 1000);
         return TIMEOUT;
     }

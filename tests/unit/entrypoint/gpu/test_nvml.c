@@ -22,7 +22,7 @@ static int role(int argc, char **argv) {
     if (argc != 2 || strncmp(argv[1], "as-", 3) != 0)
         return -1;
     if (strcmp(argv[1], "as-xids") == 0) {
-        (void)alarm(1);
+        (void)alarm(60);
         return gpu_child_xids(STDOUT_FILENO, &err);
     }
     cleanup_json json_t *found =
