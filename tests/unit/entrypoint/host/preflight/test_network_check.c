@@ -14,14 +14,20 @@
 static const char ask[] = "0123456789abcdef0123456789abcdef";
 static const char answer[] = "fedcba9876543210fedcba9876543210";
 
-static int new_listener(uint16_t *port) {
+/* A socket on a port of its own, where nobody listens: connections to it are refused. */
+static int new_refuser(uint16_t *port) {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
     socklen_t size = sizeof(at);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     CU_ASSERT_EQUAL_FATAL(bind(fd, (struct sockaddr *)&at, size), 0);
-    CU_ASSERT_EQUAL_FATAL(listen(fd, SOMAXCONN), 0);
     CU_ASSERT_EQUAL_FATAL(getsockname(fd, (struct sockaddr *)&at, &size), 0);
     *port = ntohs(at.sin_port);
+    return fd;
+}
+
+static int new_listener(uint16_t *port) {
+    int fd = new_refuser(port);
+    CU_ASSERT_EQUAL_FATAL(listen(fd, SOMAXCONN), 0);
     return fd;
 }
 
@@ -131,10 +137,9 @@ static void what_does_not_answer_is_distinguished(void) {
     for (size_t i = 0; i < 4; i++)
         peers[i].address = address_of("127.0.0.1");
     int own = new_listener(&peers[0].port);
-    int gone = new_listener(&peers[1].port);
+    int gone = new_refuser(&peers[1].port);
     int silent = new_listener(&peers[2].port);
     int liar = new_listener(&peers[3].port);
-    (void)close(gone);
     char byte = 'r';
     close_gate();
     pid_t pid = fork();
@@ -165,6 +170,7 @@ static void what_does_not_answer_is_distinguished(void) {
     (void)kill(pid, SIGKILL);
     (void)waitpid(pid, NULL, 0);
     (void)close(own);
+    (void)close(gone);
     (void)close(silent);
     (void)close(liar);
 }
@@ -219,8 +225,7 @@ static void a_master_dials_all_hosts(void) {
     struct network_check_peer peers[HOSTS];
     struct network_check_result r;
     int own = new_listener(&peers[0].port);
-    int gone = new_listener(&peers[1].port);
-    (void)close(gone);
+    int gone = new_refuser(&peers[1].port);
     fill_peers(peers, HOSTS, "127.0.0.1", peers[1].port);
     struct network_check_options o = options_for(peers, HOSTS, 0, own);
     CU_ASSERT_EQUAL(network_check_run(&o, &r, NULL), 0);
@@ -231,6 +236,7 @@ static void a_master_dials_all_hosts(void) {
     }
     network_check_done(&r);
     (void)close(own);
+    (void)close(gone);
 }
 
 /* No connection leads to an address of many, which the kernel says at once: that takes nobody's

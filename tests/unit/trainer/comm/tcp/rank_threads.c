@@ -1,19 +1,14 @@
 #include "tests/unit/trainer/comm/tcp/rank_threads.h"
 
-#include "common/net/tcp_socket.h"
+#include "tests/support/ports.h"
 #include "tests/support/unit.h"
 
 #include <pthread.h>
-#include <unistd.h>
 
 uint16_t rank_threads_port(void) {
-    uint16_t port = 0;
-    struct net_address here;
-    CU_ASSERT_FATAL(net_address_parse("127.0.0.1", &here));
-    int fd = tcp_socket_listen(&here, 0, &port, NULL);
-    CU_ASSERT_FATAL(fd >= 0);
-    (void)close(fd);
-    return port;
+    static unsigned count;
+    CU_ASSERT_FATAL(ports_own() != 0);
+    return (uint16_t)(ports_own() + count++ % PORTS_EACH);
 }
 
 struct comm_tcp_plan rank_threads_plan(int rank, int size, uint16_t port) {
