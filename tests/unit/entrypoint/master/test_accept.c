@@ -172,7 +172,7 @@ static void an_older_master_hears_which_version_each_speaks(void) {
     SSL_CTX_set_alpn_select_cb(context, NULL, NULL);
     stage_start(&worker, "worker", settings, words);
     struct pollfd knock = {.fd = listener, .events = POLLIN};
-    CU_ASSERT_EQUAL_FATAL(poll(&knock, 1, 20000), 1);
+    CU_ASSERT_EQUAL_FATAL(poll(&knock, 1, 60000), 1);
     int fd = accept(listener, NULL, NULL);
     SSL *ssl = SSL_new(context);
     (void)SSL_set_fd(ssl, fd);
@@ -203,7 +203,7 @@ static void a_refusal_is_understood_and_never_a_success(void) {
     SSL_CTX *context = stage_tls(2, 1);
     stage_start(&worker, "worker", settings, words);
     struct pollfd knock = {.fd = listener, .events = POLLIN};
-    CU_ASSERT_EQUAL_FATAL(poll(&knock, 1, 20000), 1);
+    CU_ASSERT_EQUAL_FATAL(poll(&knock, 1, 60000), 1);
     int fd = accept(listener, NULL, NULL);
     SSL *ssl = SSL_new(context);
     (void)SSL_set_fd(ssl, fd);

@@ -23,7 +23,7 @@ static const char word[] = "so many bytes that nobody reads\n";
 /* Writes until nothing more is taken, and that at once. Returns how much was. */
 static size_t fill(struct nonblocking_writer *o) {
     size_t taken = 0;
-    (void)alarm(10); /* a write that waits ends the test */
+    (void)alarm(60); /* a write that waits ends the test */
     while (taken < FLOOD) {
         errno = EPIPE; /* of something else, earlier */
         ssize_t sent = nonblocking_writer_write(o, word, sizeof(word) - 1);
@@ -89,7 +89,7 @@ static void a_terminal_does_so_too(void) {
     struct nonblocking_writer o;
     nonblocking_writer_open(&o, terminal);
     CU_ASSERT(o.own);
-    (void)alarm(10);
+    (void)alarm(60);
     size_t taken = 0;
     for (ssize_t sent; (sent = nonblocking_writer_write(&o, word, sizeof(word) - 1)) > 0;)
         taken += (size_t)sent;

@@ -23,6 +23,8 @@ static void a_socket_that_has_not_reached_its_peer_is_reported(void) {
     for (int i = 0; i < CALLERS; i++) {
         fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
         (void)connect(fds[i], (const struct sockaddr *)&at, size);
+        struct pollfd first = {.fd = fds[0], .events = POLLOUT};
+        CU_ASSERT_EQUAL(poll(&first, 1, 60000), 1); /* it has the only place */
     }
     CU_ASSERT_FALSE(tcp_is_connecting(fds[0]));
     CU_ASSERT_FALSE(tcp_is_stuck(fds[0]));

@@ -1,3 +1,4 @@
+#include "common/clock.h"
 #include "common/file/file.h"
 #include "tests/support/unit.h"
 #include "trainer/checkpoint/checkpoint.h"
@@ -394,10 +395,13 @@ static void a_kill_at_any_moment_leaves_a_valid_one(void) {
     const char *folder = folder_of("killed");
     int64_t step = 1;
     save(folder, step);
-    /* Later and later; on a busy machine until one has got so far as to save. */
-    for (int i = 0; i < 40 || (step == 1 && i < 400); i++) {
+    /* Later and later; on a busy machine or disk until one has got so far as to save. */
+    int64_t later = 200000;
+    for (int i = 0; i < 40 || (step == 1 && later < 60 * CLOCK_SECOND); i++) {
         int status = 0;
-        const struct timespec moment = {.tv_nsec = 200000L + i * 130000L};
+        const struct timespec moment = {.tv_sec = later / CLOCK_SECOND,
+                                        .tv_nsec = later % CLOCK_SECOND};
+        later = i < 40 ? later + 130000 : 2 * later;
         fflush(NULL);
         pid_t child = fork();
         if (child == 0)

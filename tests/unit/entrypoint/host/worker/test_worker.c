@@ -93,7 +93,7 @@ static void master_by_hand(const char *address, const int *codes) {
     int listener = listener_listen(&at, ports_own(), LISTENER_CONTROL, NULL);
     CU_ASSERT_FATAL(listener >= 0);
     CU_ASSERT_EQUAL_FATAL(listener_open(&acceptor, &loop, listener, tls, &events, NULL, NULL), 0);
-    loop_after(&loop, &timer, 30 * CLOCK_SECOND);
+    loop_after(&loop, &timer, 60 * CLOCK_SECOND);
     CU_ASSERT_EQUAL(loop_run(&loop, NULL), 0);
     loop_cancel(&loop, &timer);
     listener_close(&acceptor);

@@ -89,7 +89,7 @@ static void what_is_busy_or_cut_off_is_tried_again(void) {
 
 /* Requests that were not waited for may not have been counted yet. */
 static unsigned requests_since(unsigned before, unsigned expected) {
-    (void)http_await_requests(&server, before + expected, 20 * 1000);
+    (void)http_await_requests(&server, before + expected, 60 * 1000);
     return atomic_load(&server.shared->requests) - before;
 }
 

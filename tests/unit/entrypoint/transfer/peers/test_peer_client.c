@@ -26,7 +26,7 @@ static void *answer_one(void *context) {
     struct pollfd watched = {.fd = i->listener, .events = POLLIN};
     char text[4096];
     size_t count = 0;
-    (void)poll(&watched, 1, 20000);
+    (void)poll(&watched, 1, 60000);
     int fd = accept(i->listener, NULL, NULL);
     SSL *ssl = SSL_new(i->tls);
     if (SSL_set_fd(ssl, fd) == 1 && SSL_accept(ssl) == 1 &&
@@ -51,7 +51,7 @@ static int meet(struct impostor *i, struct peer_client *p, struct error *err) {
 }
 
 static void the_jobs_key_is_what_counts(void) {
-    struct peer_client p = {.name = "algo-1", .url = url, .key = "key", .patience = 10};
+    struct peer_client p = {.name = "algo-1", .url = url, .key = "key", .patience = 60};
     struct impostor good = {.tls = tls_context_new(p.key, true, NULL)};
     CU_ASSERT_EQUAL(meet(&good, &p, NULL), 0);
     CU_ASSERT_TRUE(good.greeted && p.met && !p.lost);

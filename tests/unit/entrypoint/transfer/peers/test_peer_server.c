@@ -216,7 +216,7 @@ static void who_is_gone_is_noticed(void) {
     int64_t begun = clock_now();
     fetch("lost", NULL, &r);
     ASSERT_CONTAINS(r.failure.text, "tried 3 times");
-    CU_ASSERT_TRUE(clock_now() - begun < 30 * CLOCK_SECOND);
+    CU_ASSERT_TRUE(clock_now() - begun < 60 * CLOCK_SECOND);
     catalog_done(&catalog);
     (void)close(here);
     (void)close(there);

@@ -43,7 +43,7 @@ static void answer(struct http_call *call) {
 }
 
 static unsigned parts_of(const char *key, unsigned most, struct resume_part parts[3]) {
-    const struct resume u = {.s3 = &stage.s3, .bucket = "bucket", .name = key, .seconds = 20};
+    const struct resume u = {.s3 = &stage.s3, .bucket = "bucket", .name = key, .seconds = 60};
     int64_t size = 2 * ETAG_PART + 3;
     cleanup_fd int fd = s3_stage_file("file", (size_t)size, 'a');
     memset(parts, 0, 3 * sizeof(*parts));
@@ -76,7 +76,7 @@ static void others_are_not(void) {
 }
 
 static void a_list_may_be_refused(void) {
-    const struct resume u = {.s3 = &stage.s3, .bucket = "bucket", .name = "it", .seconds = 20};
+    const struct resume u = {.s3 = &stage.s3, .bucket = "bucket", .name = "it", .seconds = 60};
     struct xml_fields_uploads left;
     CU_ASSERT_EQUAL(resume_list(&u, "in/", &left, NULL), 0);
     CU_ASSERT_EQUAL(left.count, 1);

@@ -80,8 +80,10 @@ static void answered(struct server_request *request) {
 }
 
 static void make(struct fixture *f, size_t limit) {
-    struct server_options o = {
-        .queue = {.limit = limit}, .body_max = BODY, .bodies_max = 2 * BODY, .stop = CLOCK_SECOND};
+    struct server_options o = {.queue = {.limit = limit},
+                               .body_max = BODY,
+                               .bodies_max = 2 * BODY,
+                               .stop = 60 * CLOCK_SECOND};
     memset(f, 0, sizeof(*f));
     picture_queue_sizes(&o.queue, MOST);
     f->servable = (struct servable){&TABLE, f->batches};

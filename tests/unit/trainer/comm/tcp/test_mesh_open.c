@@ -47,7 +47,7 @@ static void every_pair_is_connected(void) {
     struct joining all[RANKS];
     const uint16_t port = rank_threads_port();
     for (int i = 0; i < RANKS; i++)
-        all[i] = joining(i, RANKS, port, 30);
+        all[i] = joining(i, RANKS, port, 60);
     run(all, RANKS);
     for (int i = 0; i < RANKS; i++) {
         CU_ASSERT_EQUAL_FATAL(all[i].result, 0);
@@ -65,7 +65,7 @@ static void every_pair_is_connected(void) {
             if (i == k)
                 continue;
             CU_ASSERT_EQUAL(tcp_socket_read(all[i].mesh.peers[k].fd, &byte, 1,
-                                            clock_now() + 20 * CLOCK_SECOND, NULL),
+                                            clock_now() + 60 * CLOCK_SECOND, NULL),
                             0);
             CU_ASSERT_EQUAL(byte, 10 * k + i);
         }
@@ -85,12 +85,12 @@ static void ranks_that_do_not_come_are_named(void) {
 
 static void a_rank_of_another_job_is_refused(void) {
     const uint16_t port = rank_threads_port();
-    struct joining all[3] = {joining(0, 2, port, 20), joining(1, 2, port, 20),
-                             joining(1, 3, port, 20)};
+    struct joining all[3] = {joining(0, 2, port, 60), joining(1, 2, port, 60),
+                             joining(1, 3, port, 60)};
     /* Rank 1 comes once the others have been refused. */
     pthread_t first;
     CU_ASSERT_EQUAL_FATAL(pthread_create(&first, NULL, join_mesh, &all[0]), 0);
-    struct joining other = joining(1, 2, port, 20);
+    struct joining other = joining(1, 2, port, 60);
     (void)snprintf(other.plan.job, sizeof(other.plan.job), "1 test");
     (void)join_mesh(&other);
     CU_ASSERT_EQUAL(other.err.code, EXIT_CODE_CONFIG);
@@ -108,7 +108,7 @@ static void a_rank_of_another_job_is_refused(void) {
 static int stranger(uint16_t port) {
     struct net_address here;
     CU_ASSERT_FATAL(net_address_parse("127.0.0.1", &here));
-    int64_t deadline = clock_now() + 20 * CLOCK_SECOND;
+    int64_t deadline = clock_now() + 60 * CLOCK_SECOND;
     int fd = -1;
     while (fd < 0 && clock_now() < deadline)
         fd = tcp_socket_dial(&here, port, deadline, NULL);
@@ -120,7 +120,7 @@ static void strangers_disturb_nobody(void) {
     static const char page[] = "GET / HTTP/1.1\r\nHost: localhost:12345\r\nUser-Agent: somebody "
                                "else entirely, and more than a greeting has\r\n\r\n";
     const uint16_t port = rank_threads_port();
-    struct joining all[2] = {joining(0, 2, port, 30), joining(1, 2, port, 30)};
+    struct joining all[2] = {joining(0, 2, port, 60), joining(1, 2, port, 60)};
     int fds[STRANGERS];
     pthread_t first;
     CU_ASSERT_EQUAL_FATAL(pthread_create(&first, NULL, join_mesh, &all[0]), 0);

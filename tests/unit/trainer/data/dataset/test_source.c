@@ -100,7 +100,7 @@ static struct loader *start(const struct source *source) {
 }
 
 static int64_t soon(void) {
-    return clock_now() + 20 * CLOCK_SECOND;
+    return clock_now() + 60 * CLOCK_SECOND;
 }
 
 static void a_batch_is_finished_once_behind_its_last_place(void) {
