@@ -66,7 +66,7 @@ static void a_full_pipe_blocks_nothing_and_losses_are_counted(void) {
     for (int i = 0; i < 4000; i++)
         console_line(&console, line, sizeof(line));
     run_for(50 * CLOCK_MILLISECOND);
-    CU_ASSERT(clock_now() - start < 20 * CLOCK_SECOND); /* which else would have no end */
+    CU_ASSERT(clock_now() - start < 60 * CLOCK_SECOND); /* which else would have no end */
     CU_ASSERT(console.dropped_ever > 1600);
     size_t whole = 0;
     bool told = false;
