@@ -84,7 +84,11 @@ driver_part() {
         ip link set "$(port "$host")" master "$(far)"
     done
 }
-driver_mend() { ip link set "$(port "$1")" master "$(cat "$RING/host-$1/bridge")"; }
+# A host that was only muted or deafened is still on its bridge.
+driver_mend() {
+    [ ! -e "$RING/host-$1/bridge" ] ||
+        ip link set "$(port "$1")" master "$(cat "$RING/host-$1/bridge")"
+}
 
 driver_exec() {
     host=$1
