@@ -19,7 +19,7 @@ for kind in cifar idx; do
     train "$work/$kind/$kind" "$kind"
     prints '80 pictures in 1 shard of the format '"$kind"
     same_model "$kind-folder" "$kind"
-    code 0 "$ringtrain" eval --model-dir "$work/$kind.model" --model-dir "$work/$kind" \
+    code 0 "$ringtrain" eval --model-dir "$work/$kind" \
         --data "$work/$kind/$kind" --threads 1 --data-threads 1
     prints 'images=30'
 done
