@@ -115,13 +115,16 @@ launch() {
 without_launcher() {
     unset OMPI_COMM_WORLD_SIZE TORCHELASTIC_RUN_ID TORCHELASTIC_RESTART_COUNT 2>/dev/null || :
 }
-port=$((20000 + $$ % 12000)) # below the kernel's ephemeral ports
+# Each test has an address of its own on the loopback device, as others run at the same time. Its
+# ports are below the kernel's ephemeral ones.
+host=127.$((64 + $$ / 65536 % 64)).$(($$ / 256 % 256)).$(($$ % 256))
+port=$((20000 + $$ % 12000))
 # rank_of RANK SIZE COMMAND...: runs the command as this rank of SIZE ranks on this machine.
 rank_of() {
     rank=$1 size=$2
     shift 2
     env RANK="$rank" WORLD_SIZE="$size" LOCAL_RANK="$rank" LOCAL_WORLD_SIZE="$size" \
-        MASTER_ADDR=127.0.0.1 MASTER_PORT="$port" timeout 300 "$@"
+        MASTER_ADDR="$host" MASTER_PORT="$port" timeout 300 "$@"
 }
 # together SIZE NAME COMMAND...: runs all ranks at once; each has to exit with 0.
 together() {
@@ -205,9 +208,9 @@ says() {
     }
 }
 
-# heard FILE PATTERN: waits up to two minutes for a line of the file that matches.
+# heard FILE PATTERN: waits up to five minutes for a line of the file that matches.
 heard() {
-    timeout 120 sh -c 'tail -n +1 -F "$1" 2>/dev/null | grep -q -m 1 -e "$2"' - "$1" "$2"
+    timeout 300 sh -c 'tail -n +1 -F "$1" 2>/dev/null | grep -q -m 1 -e "$2"' - "$1" "$2"
 }
 
 same_weights() {

@@ -50,7 +50,7 @@ refused() {
     shift 2
     code=0
     checks=$((checks + 1))
-    env WORLD_SIZE=2 RANK=1 MASTER_ADDR=127.0.0.1 MASTER_PORT="$port" env "$@" "$ringtrain" train \
+    env WORLD_SIZE=2 RANK=1 MASTER_ADDR="$host" MASTER_PORT="$port" env "$@" "$ringtrain" train \
         --data "$data" --steps 1 --model-dir "$work/refused" >"$work/refused.out" 2>&1 || code=$?
     [ "$code" = "$wanted" ] || {
         cat "$work/refused.out"
