@@ -21,7 +21,7 @@ begin() {
     while [ "$rank" -lt "$size" ]; do
         # shellcheck disable=SC2086  # a list
         RANK="$rank" WORLD_SIZE="$size" LOCAL_RANK="$rank" LOCAL_WORLD_SIZE="$size" \
-            MASTER_ADDR=127.0.0.1 MASTER_PORT="$port" "$ringtrain" train $common --data "$data" \
+            MASTER_ADDR="$host" MASTER_PORT="$port" "$ringtrain" train $common --data "$data" \
             --report-every 1 --model-dir "$work/$name.model" --checkpoint-dir "$work/$name.steps" \
             "$@" >"$work/$name.$rank" 2>&1 &
         eval "pid$rank=$!"
@@ -38,7 +38,7 @@ ends() {
         fail "rank $1 of $name: code $ended, not $2"
     }
 }
-# tells RANK PATTERN: within two minutes the rank prints a line that matches PATTERN.
+# tells RANK PATTERN: the rank prints a line that matches PATTERN.
 tells() {
     checks=$((checks + 1))
     heard "$work/$name.$1" "$2" || {
@@ -82,15 +82,27 @@ all_end 0 0 1
 tells 0 'step-000000144'
 
 echo "a lost worker costs only itself"
+# steps_of NAME: prints the last step that rank 0 reports.
+steps_of() { sed -n 's/^train step=\([0-9]*\) .*/\1/p' "$work/$1.0" | tail -n 1; }
 # The epochs are long, since a worker that is lost while all ranks evaluate or save ends the run.
 many="--data synthetic --synthetic-images 100000 --validation none"
 # shellcheck disable=SC2086  # a list
 begin 4 lost $many --steps 4000 --strategy ps-async --servers 1 --checkpoint-every 40
 tells 0 'train step=10 '
+# Rank 0 stands still meanwhile, and far from a checkpoint, so that nobody saves.
+kill -STOP "$pid0"
+at=$(steps_of lost)
+until [ $((at % 40)) -ge 5 ] && [ $((at % 40)) -lt 30 ]; do
+    kill -CONT "$pid0"
+    tells 0 "train step=$(((at + 10) / 40 * 40 + 5)) "
+    kill -STOP "$pid0"
+    at=$(steps_of lost)
+done
 kill -9 "$pid2"
 ends 2 137
+kill -CONT "$pid0"
 tells 0 'rank 2 is lost'
-before=$(sed -n 's/^train step=\([0-9]*\) .*/\1/p' "$work/lost.0" | tail -n 1)
+before=$(steps_of lost)
 tells 0 "train step=$((before + 50)) "
 tells 0 "checkpoint .*step-0*$(((before / 40 + 2) * 40))"
 kill -TERM "$pid1"
@@ -107,13 +119,15 @@ kill -TERM "$pid0"
 all_end 143 0 1 2 3
 
 echo "rank 0, and a server, end the run"
-begin 3 first --steps 4000 --strategy ps-async --servers 1
+# shellcheck disable=SC2086
+begin 3 first $many --steps 4000 --strategy ps-async --servers 1
 tells 0 'train step=3 '
 kill -9 "$pid0"
 ends 0 137
 all_end 70 1 2
 tells 2 'rank 0 is lost'
-begin 3 served --steps 4000 --strategy ps-async --servers 1
+# shellcheck disable=SC2086
+begin 3 served $many --steps 4000 --strategy ps-async --servers 1
 tells 0 'train step=3 '
 kill -9 "$pid2"
 ends 2 137
