@@ -13,7 +13,7 @@ refused() {
     wanted=$1 words=$2
     shift 2
     # shellcheck disable=SC2086  # a list
-    code "$wanted" timeout 60 $train "$@"
+    code "$wanted" timeout 300 $train "$@"
     says "$words"
 }
 
@@ -82,7 +82,7 @@ named() {
 # learnt WORDS: a training on that folder succeeds, and these are the model's classes.
 learnt() {
     # shellcheck disable=SC2086  # a list
-    code 0 timeout 60 $train --data "$work/named"
+    code 0 timeout 300 $train --data "$work/named"
     tr -d ' \n' <"$work/m/config.json" | grep -qF "\"classes\":$1" ||
         fail "other classes than $1 were learnt"
     rm -rf "$work/m"
@@ -113,7 +113,7 @@ echo "memory"
 limited() {
     # shellcheck disable=SC2086,SC3045  # a list; shells have it
     (ulimit -v "$1" && shift &&
-        exec timeout 120 $train --data synthetic --validation none --threads 1 "$@")
+        exec timeout 300 $train --data synthetic --validation none --threads 1 "$@")
 }
 code 65 limited 500000 --synthetic-images 5000 --batch-size 4096
 says "MiB needed for --batch-size 4096"
@@ -154,7 +154,7 @@ refused 66 "class 'd' of the validation data is not a class of the training data
 
 echo "fewer threads than asked for"
 # shellcheck disable=SC2086  # a list
-code 0 env OMP_THREAD_LIMIT=1 timeout 60 $train --data synthetic --validation none --threads 2 \
+code 0 env OMP_THREAD_LIMIT=1 timeout 300 $train --data synthetic --validation none --threads 2 \
     --model-dir "$work/limited"
 says "OpenMP gives 1 of 2 threads (OMP_THREAD_LIMIT is 1): running on 1"
 

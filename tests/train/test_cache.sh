@@ -53,7 +53,7 @@ echo "what cannot be"
 refused() {
     wanted=$1 words=$2
     shift 2
-    code "$wanted" timeout 60 "$ringtrain" train $common --data "$data" --steps 2 --resume none \
+    code "$wanted" timeout 300 "$ringtrain" train $common --data "$data" --steps 2 --resume none \
         --checkpoint-dir "$work/c" --model-dir "$work/m" "$@"
     says "$words"
 }
@@ -79,13 +79,13 @@ if sh -c 'ulimit -v 700000 && "$1" version' - "$ringtrain" >/dev/null 2>&1; then
     done
     large="$common --data $work/large --validation none --steps 2 --resume none
         --cache ram --image-size 32"
-    code 65 sh -c 'ulimit -v 700000 && exec "$@"' - timeout 60 "$ringtrain" train $large \
+    code 65 sh -c 'ulimit -v 700000 && exec "$@"' - timeout 300 "$ringtrain" train $large \
         --checkpoint-dir "$work/c" --model-dir "$work/m"
     says '--cache ram: the decoded pictures need 1.28 GB, and '
     says '(80 % of what '
     says 'give a file, a smaller --cache-side, or less data'
     [ ! -e "$work/c" ] || fail "the training began"
-    code 0 sh -c 'ulimit -v 700000 && exec "$@"' - timeout 60 "$ringtrain" train $large \
+    code 0 sh -c 'ulimit -v 700000 && exec "$@"' - timeout 300 "$ringtrain" train $large \
         --checkpoint-dir "$work/c" --model-dir "$work/m" --cache-side 64
 else
     skip_part "too little memory: this build does not start in 700 MB"

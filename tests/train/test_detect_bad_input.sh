@@ -28,7 +28,7 @@ run() {
     wanted=$1
     shift
     # shellcheck disable=SC2086  # a list
-    code "$wanted" timeout 100 "$ringtrain" train $flags --data "$work/set" --validation none \
+    code "$wanted" timeout 300 "$ringtrain" train $flags --data "$work/set" --validation none \
         --model-dir "$work/m" --checkpoint-dir "$work/c" "$@"
 }
 

@@ -53,7 +53,7 @@ echo "what does not fit"
 refused() {
     wanted=$1 words=$2
     shift 2
-    code "$wanted" timeout 60 "$ringtrain" train $common --steps 2 --resume none \
+    code "$wanted" timeout 300 "$ringtrain" train $common --steps 2 --resume none \
         --checkpoint-dir "$work/c" --model-dir "$work/m" "$@"
     says "$words"
 }
