@@ -20,6 +20,9 @@ written() {
     [ -e "$1" ]
 }
 
+# runs: succeeds unless the training has ended. A shell also sends signals to a child that has.
+runs() { { read -r _ _ state _ <"/proc/$pid/stat"; } 2>/dev/null && [ "$state" != Z ]; }
+
 echo "killed in the middle of a write, four times"
 kills=0 cut=0
 while [ "$kills" -lt 4 ]; do
@@ -32,8 +35,14 @@ while [ "$kills" -lt 4 ]; do
         cat "$work/run.err"
         fail "no checkpoint"
     }
-    # The next checkpoint takes a while to write: it has 180 MiB.
-    until written || ! kill -0 "$pid" 2>/dev/null; do :; done
+    # The next checkpoint takes a while to write: it has 180 MiB. The run stands still from when its
+    # file is seen, so that the kill meets the write even if this script is late.
+    while runs; do
+        written || continue
+        kill -STOP "$pid" 2>/dev/null || break
+        ! written || break
+        kill -CONT "$pid" 2>/dev/null || break
+    done
     kill -KILL "$pid" 2>/dev/null || break
     wait "$pid" || :
     kills=$((kills + 1))
