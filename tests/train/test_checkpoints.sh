@@ -48,11 +48,20 @@ train 3 parts3 --steps 24 --checkpoint-every 0
 same_weights "$work/whole3.model/model.safetensors" "$work/parts3.model/model.safetensors" exact ""
 
 echo "time alone makes them, too"
-train 2 timed --data synthetic --synthetic-images 1000000 --steps 150 --checkpoint-every 1s
-[ "$(grep -c ' checkpoint ' "$work/err")" -ge 2 ] || {
-    cat "$work/err"
-    fail "none before the end"
-}
+without_launcher
+pids=
+for rank in 1 0; do
+    # shellcheck disable=SC2046
+    rank_of "$rank" 2 "$ringtrain" train $(flags timed) --data synthetic \
+        --synthetic-images 1000000 --steps 100000 --checkpoint-every 1s >"$work/timed.$rank" 2>&1 &
+    pids="$pids $!"
+done
+heard "$work/timed.0" ' checkpoint ' || { cat "$work"/timed.?; fail "none before the end"; }
+# shellcheck disable=SC2086  # a list
+kill -TERM $pids
+for pid in $pids; do
+    code 143 wait "$pid"
+done
 
 echo "as many are kept as asked for"
 # shellcheck disable=SC2046
