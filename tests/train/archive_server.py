@@ -9,7 +9,7 @@ FOLDER/requests: METHOD PATH RANGE AUTHORIZATION. The first part of a path selec
     plain       a normal answer
     login       user and password are required
     cut         each answer breaks off; cut-once: only the first for a path
-    slow        1 MiB every 0.2 s
+    held        two parts of 16 MiB come whole, the first MiB of the others, and then nothing
     weak        no ranges and no ETag
     no-head     HEAD is refused
     away        a redirect to the other TLS server
@@ -80,10 +80,10 @@ class Server(BaseHTTPRequestHandler):
             self.send_header("etag", f'"{len(body)}"')
         self.end_headers()
         if whole:
-            self.give(how, path, part)
+            self.give(how, path, part, first)
         return None
 
-    def give(self, how, path, part):
+    def give(self, how, path, part, first):
         with LOCK:
             cut = how == "cut" or (how == "cut-once" and path not in CUT)
             if cut:
@@ -91,11 +91,10 @@ class Server(BaseHTTPRequestHandler):
         if cut:
             part = part[:len(part) // 2]
             self.close_connection = True
-        step = 1 << 20 if how == "slow" else max(len(part), 1)
-        for at in range(0, len(part), step):
-            self.wfile.write(part[at:at + step])
-            if how == "slow":
-                time.sleep(0.2)
+        if how == "held" and first >= 2 << 24:
+            self.wfile.write(part[:1 << 20])
+            threading.Event().wait()
+        self.wfile.write(part)
 
     def reply(self, whole):
         self.note()
