@@ -9,7 +9,8 @@ make_data 64 32 >/dev/null
 flags='"data": "shapes", "model": "resnet20", "batch-size": 8, "threads": 1, "data-threads": 1,
     "report-every": 2'
 
-# child TRIAL: prints the process ID of that trial, once it has logged a step.
+# child TRIAL: prints the process ID of that trial, once it has logged a step. The whole path of its
+# folder tells it from those of the same test in another build.
 child() {
     heard "$1/run.jsonl" '"kind":"train"' || fail "$1 does not train"
     pgrep -n -f -- "--log-dir=$1( |\$)" || fail "no process of $1"
@@ -25,7 +26,7 @@ cat >six.json <<END
  "grid": {"lr": [0.01, 0.02, 1000000, 0.04], "momentum": [0.9]}}
 END
 cat >long.json <<END
-{"flags": {$flags, "epochs": 500}, "metric": "top1", "stall": 4, "grid": {"lr": [0.05, 0.06]}}
+{"flags": {$flags, "epochs": 500}, "metric": "top1", "stall": 12, "grid": {"lr": [0.05, 0.06]}}
 END
 code 0 "$ringtrain" trials six.json --out six --slots 2
 prints '^4 configurations, 3 trials done, 1 failed; the largest top1 is best'
@@ -34,16 +35,10 @@ prints '1000000 .*failed: rank 0 ended with 65'
     fail "results: $(outcomes six)"
 grep -q '^<!doctype html>' six/trials.html || fail "no page"
 grep -q -e '^--data shapes$' six/best.recipe || fail "no recipe"
-"$ringtrain" trials long.json --out long --slots 2 >long.out 2>&1 &
-pid=$!
-kill -SEGV "$(child long/trial-0/rung-0-seed-0)"
-kill -STOP "$(child long/trial-1/rung-0-seed-0)"
-got=0
-wait $pid || got=$?
-[ "$got" = 66 ] || { cat long.out; fail "trials that all failed end with $got"; }
-grep -q 'trial 0 failed: rank 0 ended with 139' long.out || { cat long.out; fail "the crash"; }
-grep -q 'trial 1 failed: no output for 4 s' long.out || { cat long.out; fail "the hang"; }
-checks=$((checks + 2))
+"$ringtrain" trials long.json --out "$work/long" --slots 2 >long.out 2>&1 &
+hangs=$!
+kill -SEGV "$(child "$work/long/trial-0/rung-0-seed-0")"
+kill -STOP "$(child "$work/long/trial-1/rung-0-seed-0")"
 
 echo "the same command has nothing left to do; another plan is refused"
 code 0 "$ringtrain" trials six.json --out six --slots 2
@@ -57,24 +52,32 @@ echo "a killed run goes on with what is missing"
 cat >four.json <<END
 {"flags": {$flags}, "metric": "loss", "goal": "min", "grid": {"epochs": [4, 70, 71]}}
 END
-"$ringtrain" trials four.json --out four >four.out 2>&1 &
+"$ringtrain" trials four.json --out "$work/four" >four.out 2>&1 &
 pid=$!
 heard four.out 'trial 0: loss' || fail "no first result"
-left=$(child four/trial-1/rung-0-seed-0)
+left=$(child "$work/four/trial-1/rung-0-seed-0")
 kill -KILL $pid
 wait $pid || :
 # Its trials die with it.
-timeout 20 sh -c \
+timeout 60 sh -c \
     'while kill -0 '"$left"' 2>/dev/null; do read -r _ </proc/'"$left"'/stat || break; done' ||
     fail "a trial outlived its run"
 code 0 "$ringtrain" trials four.json --out four
 ! grep -q 'trial 0: loss' "$work/err" || fail "a trial with a result ran again"
 prints '^3 configurations, 3 trials done, 0 failed; the smallest loss is best'
 
+echo "the trial that hung has failed meanwhile, like the one that crashed"
+got=0
+wait $hangs || got=$?
+[ "$got" = 66 ] || { cat long.out; fail "trials that all failed end with $got"; }
+grep -q 'trial 0 failed: rank 0 ended with 139' long.out || { cat long.out; fail "the crash"; }
+grep -q 'trial 1 failed: no output for 12 s' long.out || { cat long.out; fail "the hang"; }
+checks=$((checks + 2))
+
 echo "a stop loses no result"
-"$ringtrain" trials long.json --out stopped >stopped.out 2>&1 &
+"$ringtrain" trials long.json --out "$work/stopped" >stopped.out 2>&1 &
 pid=$!
-child stopped/trial-0/rung-0-seed-0 >/dev/null
+child "$work/stopped/trial-0/rung-0-seed-0" >/dev/null
 kill -TERM $pid
 got=0
 wait $pid || got=$?
