@@ -1,7 +1,7 @@
 """Compares answers of `ringtrain serve` with those of onnxruntime and torchvision, for
 test_serve_peers.sh.
 
-    serve_peers.py PORT MODEL.onnx MODEL.safetensors NAME PICTURE...
+    serve_peers.py HOST:PORT MODEL.onnx MODEL.safetensors NAME PICTURE...
 
 16 clients at once send each picture twice: as it is, and prepared by Pillow as a PNG of the
 network's own size, which serve does not resize (--resize is that size). The answers to prepared
@@ -21,7 +21,7 @@ import onnx
 import onnxruntime
 from PIL import Image
 
-PORT, MODEL, WEIGHTS, NAME = int(sys.argv[1]), *sys.argv[2:5]
+SERVER, MODEL, WEIGHTS, NAME = sys.argv[1:5]
 PATHS = sys.argv[5:]
 notes = {p.key: json.loads(p.value) for p in onnx.load(MODEL).metadata_props}
 SIDE, NAMES = notes["image_size"], notes["classes"]
@@ -43,7 +43,7 @@ def png(picture):
 
 
 def ask(body):
-    connection = http.client.HTTPConnection("127.0.0.1", PORT, timeout=120)
+    connection = http.client.HTTPConnection(SERVER, timeout=120)
     connection.request("POST", "/invocations", body, {"Content-Type": "application/octet-stream"})
     answer = connection.getresponse()
     text = answer.read()

@@ -17,20 +17,18 @@ code 0 "$ringtrain" train $common --data "$data" --steps 8 --checkpoint-dir "$wo
     --model-dir "$work/model"
 pictures=$data/val
 one=$(find "$pictures" -type f | sort | head -n 1)
-port=$("$python" -c \
-    'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 server=
 
 # begin FLAGS...: starts a server of the model and waits until it answers.
 begin() {
-    "$ringtrain" serve --model-dir "$work/model" --listen 127.0.0.1 --threads 1 --data-threads 2 \
+    "$ringtrain" serve --model-dir "$work/model" --listen "$host" --threads 1 --data-threads 2 \
         "$@" >"$work/served" 2>"$work/log" &
     server=$!
     asks wait
 }
 
 asks() {
-    "$python" "$client" "$port" "$@" || { cat "$work/log"; fail "$*"; }
+    "$python" "$client" "$host:$port" "$@" || { cat "$work/log"; fail "$*"; }
     checks=$((checks + 1))
 }
 
@@ -52,7 +50,7 @@ SAGEMAKER_BIND_TO_PORT=$port begin --max-batch 1
 asks equal "$work/p/predictions.json" 0
 kill -TERM "$server"
 ended 0
-grep -q "serving resnet20 from $work/model on 127.0.0.1 port $port" "$work/log" ||
+grep -q "serving resnet20 from $work/model on $host port $port" "$work/log" ||
     fail "no word of the port"
 grep -q 'POST /invocations 200, [0-9]* bytes, 7 pictures, ' "$work/log" ||
     fail "no line of a request"
@@ -73,7 +71,7 @@ kill -TERM "$server"
 ended 0
 
 echo "malformed requests"
-begin --port "$port" --max-body 2 --access-log false
+begin --port "$port" --max-body 2 --access-log false --stop-seconds 120
 asks wrong "$one"
 ! grep -q invocations "$work/log" || fail "requests are logged"
 
@@ -90,6 +88,8 @@ kill -TERM "$server"
 ended 0
 
 echo "under the name that a hosting service calls"
+# It listens on all addresses, so its port must be none of other tests'.
+port=$((port - 12000))
 SAGEMAKER_BIND_TO_PORT=$port "$bin/serve" --model-dir "$work/model" --threads 1 2>"$work/log" &
 server=$!
 asks wait
@@ -100,8 +100,8 @@ echo "what cannot be served"
 code 66 "$ringtrain" serve --model-dir "$work/nothing"
 says "nothing"
 begin --port "$port"
-code 65 "$ringtrain" serve --model-dir "$work/model" --listen 127.0.0.1 --port "$port" --threads 1
-says "port $port of 127.0.0.1: cannot listen"
+code 65 "$ringtrain" serve --model-dir "$work/model" --listen "$host" --port "$port" --threads 1
+says "port $port of $host: cannot listen"
 code 64 "$ringtrain" serve --model-dir "$work/model" --listen nowhere --threads 1
 says "--listen: 'nowhere' is not an IP address"
 SAGEMAKER_BIND_TO_PORT=x code 65 "$ringtrain" serve --model-dir "$work/model"

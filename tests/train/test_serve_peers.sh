@@ -24,18 +24,16 @@ agrees() {
         --batch-size 8 --lr 0.01 --lr-batch 8 --threads 1 --data-threads 1 --log metrics \
         --validation none --checkpoint-dir "$work/c-$1" --model-dir "$work/$1"
     code 0 "$ringtrain" export --model-dir "$work/$1" --onnx "$work/$1.onnx"
-    port=$("$python" -c \
-        'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-    "$ringtrain" serve --model-dir "$work/$1" --listen 127.0.0.1 --port "$port" --threads 1 \
+    "$ringtrain" serve --model-dir "$work/$1" --listen "$host" --port "$port" --threads 1 \
         --data-threads 2 --resize "$2" --max-batch "$3" --access-log false >"$work/log" 2>&1 &
     server=$!
-    "$python" "$top/tests/train/serve_client.py" "$port" wait || {
+    "$python" "$top/tests/train/serve_client.py" "$host:$port" wait || {
         cat "$work/log"
         fail "$1: no server"
     }
     find "$data/val" -name '*.jp*g' | sort >"$work/pictures"
     [ "$(wc -l <"$work/pictures")" = 100 ] || fail "not a hundred pictures"
-    xargs "$python" "$top/tests/train/serve_peers.py" "$port" "$work/$1.onnx" \
+    xargs "$python" "$top/tests/train/serve_peers.py" "$host:$port" "$work/$1.onnx" \
         "$work/$1"/*.safetensors "$1" <"$work/pictures" >"$work/out" 2>&1 ||
         { cat "$work/out" "$work/log"; fail "$1: other answers"; }
     cat "$work/out"
