@@ -55,6 +55,13 @@ static int bad(void *context, const struct error *why, struct error *err) {
     return 0;
 }
 
+static int lost(void *context, const struct shard_loss *loss, const struct error *why,
+                struct error *err) {
+    const struct seen *seen = context;
+    CHECK(loss->begin <= loss->end && loss->end <= seen->file->size);
+    return bad(context, why, err);
+}
+
 /* Writes the labels of as many pictures as an IDX announces. Returns the path of its pictures. */
 static const char *put_labels(const uint8_t *data, size_t size) {
     static char folder[] = "/tmp/fuzz_shard.XXXXXX";
@@ -89,7 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     CHECK(fd >= 0 && write(fd, data + 1, size - 1) == (ssize_t)(size - 1));
     const struct shard_file file = {fd, put_labels(data, size), size - 1};
     struct seen seen = {.format = formats[data[0] % FORMATS], .file = &file};
-    const struct shard_sink sink = {add, bad, &seen};
+    const struct shard_sink sink = {add, bad, lost, &seen};
     (void)format_of("t10k-images-idx3-ubyte", data + 1,
                     size - 1 < FORMAT_HEAD_SIZE ? size - 1 : FORMAT_HEAD_SIZE);
     CHECK(seen.format->scan(&file, &sink, &err) == 0);

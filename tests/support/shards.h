@@ -30,7 +30,8 @@ struct shards_seen {
     char names[SHARDS_SEEN_MAX][256];
     char classes[SHARDS_SEEN_MAX][256];
     size_t bad;
-    char why[1024]; /* of the last bad record */
+    struct shard_loss lost; /* of the last one, which counts as bad, too */
+    char why[1024];         /* of the last bad record */
 };
 
 static inline int shards_add(void *context, const struct shard_sample *sample, struct error *err) {
@@ -53,12 +54,19 @@ static inline int shards_bad(void *context, const struct error *why, struct erro
     return 0;
 }
 
+static inline int shards_lost(void *context, const struct shard_loss *loss, const struct error *why,
+                              struct error *err) {
+    struct shards_seen *seen = context;
+    seen->lost = *loss;
+    return shards_bad(context, why, err);
+}
+
 /* Scans a shard of these bytes. */
 static inline void shards_scan_bytes(const struct format *format, const void *bytes, size_t size,
                                      struct shards_seen *seen) {
     const char *path = shards_path("scanned");
     struct shard_file file = SHARD_FILE_CLOSED;
-    const struct shard_sink sink = {shards_add, shards_bad, seen};
+    const struct shard_sink sink = {shards_add, shards_bad, shards_lost, seen};
     *seen = (struct shards_seen){0};
     shards_put(path, bytes, size);
     CU_ASSERT_EQUAL_FATAL(shard_file_open(&file, path, NULL), 0);

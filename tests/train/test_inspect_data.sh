@@ -54,6 +54,22 @@ printed "left out: $data/train/star/notes.txt"
 [ "$(grep -c '^left out: ' "$work/out")" = 2 ] || fail "other files are left out, too"
 printed "found: 1 bad, 1 damaged, 2 left out (1 of them pictures), 1 duplicates"
 
+echo "shards that end early, with an index from before and without one"
+for format in tar tfrecord recordio; do
+    code 0 "$ringtrain" prepare folder "$data/val" "$work/$format" --format "$format"
+    shard=$(find "$work/$format" -name 'train-*-of-00001*' ! -name '*.rtix' ! -name '*.idx')
+    size=$(wc -c <"$shard")
+    head -c $((size / 5)) "$shard" >"$work/part" && cp "$work/part" "$shard"
+    code 66 "$ringtrain" inspect data "$work/$format"
+    left=$(sed -n 's/.*: \([0-9]*\) pictures* in 1 shard of.*/\1/p' "$work/out")
+    printed "; $((8 - left)) records cannot be used, the first: $shard: at byte"
+    grep -q "^found: $((8 - left)) bad, .*: not in order" "$work/out" || fail "lost: $format"
+    rm "$work/$format/"*.rtix
+    code 66 "$ringtrain" inspect data "$work/$format"
+    printed "; at least 1 record cannot be used and"
+    printed "found: 1 bad"
+done
+
 echo "wrong use"
 code 64 "$ringtrain" inspect data
 says "DIR"

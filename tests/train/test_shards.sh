@@ -98,6 +98,18 @@ prints 'train-00001-of-00003.tfrecord: at byte [0-9]*: the file ends within a re
 code 0 "$ringtrain" train $common --data "$work/damaged" --steps 2 --checkpoint-dir "$work/d.c" \
     --model-dir "$work/d" --bad-samples 1
 prints '1 record cannot be used, the first:'
+head -c $((size / 5)) "$shard" >"$work/part" && cp "$work/part" "$shard"
+code 66 "$ringtrain" train $common --data "$work/damaged" --steps 2 --checkpoint-dir "$work/d.c" \
+    --model-dir "$work/d" --bad-samples 1
+prints '[0-9][0-9] records cannot be used; --bad-samples 1 are allowed'
+rm "$work/damaged/train.rtix"
+code 66 "$ringtrain" train $common --data "$work/damaged" --steps 2 --checkpoint-dir "$work/d.c" \
+    --model-dir "$work/d" --bad-samples 50
+prints 'no index says how many records they hold'
+code 0 "$ringtrain" train $common --data "$work/damaged" --steps 2 --checkpoint-dir "$work/d.c" \
+    --model-dir "$work/d" --bad-samples skip
+prints 'no index: scanning 3 shards, 0.000 GB; the index that this makes spares it later starts'
+prints 'warn .*at least 1 record cannot be used and [0-9]* bytes are not readable, the first:'
 cp -r "$work/in-tfrecord" "$work/flipped"
 printf 'x' |
     dd of="$work/flipped/train-00000-of-00003.tfrecord" bs=1 seek=300 conv=notrunc 2>/dev/null

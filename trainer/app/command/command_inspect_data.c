@@ -223,7 +223,7 @@ static int print_verdict(const struct inspection *in, struct buf *text, bool *re
                          struct error *err) {
     size_t bad = 0, damaged = 0, left = 0, pictures = 0;
     for (size_t s = 0; s < in->count; s++) {
-        bad += in->verified[s].bad;
+        bad += in->verified[s].bad + in->sets[s].bad;
         damaged += in->verified[s].damaged;
         left += in->sets[s].left_out.count;
         pictures += in->sets[s].left_out.pictures;

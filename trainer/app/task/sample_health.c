@@ -16,13 +16,15 @@ enum { SHARED_AT_ONCE = 64, SUMMED_UP = 8 };
 int sample_health_open(struct dataset *set, const char *path, const struct shards_reading *reading,
                        bool aloud, struct error *err) {
     char left[2048];
+    struct shards_reading how = *reading;
+    how.aloud = aloud;
     if (aloud)
         log_info("looking for pictures in %s", path);
-    if (dataset_open_as(set, path, reading, err) != 0)
+    if (dataset_open_as(set, path, &how, err) != 0)
         return -1;
     skipped_files_text(&set->left_out, left, sizeof(left));
     if (aloud && set->note != NULL)
-        log_info("%s: %s", path, set->note);
+        log_line(set->bad > 0 ? LOG_WARNING : LOG_INFO, "%s: %s", path, set->note);
     if (aloud && set->warning != NULL)
         log_warning("%s", set->warning);
     if (aloud && left[0] != '\0')

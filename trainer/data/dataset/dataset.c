@@ -8,6 +8,7 @@
 #include "trainer/data/dataset/shards.h"
 #include "trainer/math/random.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,14 +58,24 @@ int dataset_open_folder(struct dataset *set, const char *folder, struct error *e
     return 0;
 }
 
-/* "FILES: PICTURES in shards of the format F; 2 records cannot be used, the first: ..." */
+/* "; 2 records cannot be used, the first: ..." */
+static void describe_bad(const struct shards_listing *list, char *text, size_t size) {
+    char unread[96] = "";
+    if (list->unread > 0)
+        (void)snprintf(unread, sizeof(unread), " and %" PRIu64 " bytes are not readable",
+                       list->unread);
+    if (list->bad > 0)
+        (void)snprintf(text, size, "; %s%" PRIu64 " record%s cannot be used%s, the first: %s",
+                       list->unread > 0 ? "at least " : "", list->bad, STR_PLURAL(list->bad),
+                       unread, list->first_bad);
+}
+
+/* "FILES: PICTURES in shards of the format F", and what is wrong with them. */
 static int describe_shards(struct dataset *set, const struct shards_listing *list,
                            struct error *err) {
     const struct shard_list *files = shard_store_list(set->shards);
-    char bad[SHARDS_NOTE_MAX + 64] = "";
-    if (list->bad > 0)
-        (void)snprintf(bad, sizeof(bad), "; %zu %s cannot be used, the first: %s", list->bad,
-                       list->bad == 1 ? "record" : "records", list->first_bad);
+    char bad[SHARDS_NOTE_MAX + 256] = "";
+    describe_bad(list, bad, sizeof(bad));
     static const char *const sources[] = {"", "; their index was written", "; from their index"};
     if (list->index_fault[0] != '\0' && (set->warning = strdup(list->index_fault)) == NULL)
         return error_no_memory(err, "shards");
@@ -109,6 +120,7 @@ int dataset_open_shards_as(struct dataset *set, const char *path,
     set->class_names = TAKE_PTR(list.class_names);
     set->hash = list.hash;
     set->bytes = list.bytes;
+    set->bad = list.bad;
     return 0;
 }
 

@@ -43,6 +43,7 @@ struct dataset {
     size_t *name_at; /* owned; [count], offsets into names */
 
     struct skipped_files left_out; /* owned; files that are not samples */
+    uint64_t bad;                  /* records of shards that cannot be used, and are left out */
 
     struct shard_store *shards; /* a reference; NULL without shards */
     struct shard_place *places; /* owned; [count], in the shards */

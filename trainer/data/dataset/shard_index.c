@@ -322,6 +322,41 @@ int shard_index_unpack(struct shard_rows *rows, const void *bytes, size_t size,
     return read_rows(rows, &u, err);
 }
 
+/* Sets *RET to the number of the shard NAME in the index. */
+static bool find_shard(struct unpacking *u, const char *name, size_t *ret) {
+    bool found = false;
+    for (size_t i = 0; i < u->shards; i++) {
+        const char *text = take_text(u);
+        if (text == NULL)
+            return false;
+        if (strcmp(text, name) == 0) {
+            *ret = i;
+            found = true;
+        }
+    }
+    return found;
+}
+
+bool shard_index_count(const struct shard_list *files, size_t shard, uint64_t begin, uint64_t end,
+                       uint64_t *ret) {
+    cleanup_buf struct buf bytes = {.max = index_max};
+    struct unpacking u = {0};
+    char path[4096];
+    size_t number = 0;
+    *ret = 0;
+    if (shard_index_path(files, path, NULL) != 0 || file_read(path, &bytes, NULL) != 0 ||
+        read_head(&u, (const uint8_t *)bytes.data, bytes.size, files, NULL) != 0 ||
+        !find_shard(&u, name_of(files->paths[shard]), &number))
+        return false;
+    for (size_t i = 0; i < u.samples; i++) {
+        struct shard_row row;
+        if (read_row(&row, u.sections[SECTION_ROWS] + i * SHARD_INDEX_ROW, &u, NULL) != 0)
+            return false;
+        *ret += row.place.shard == number && row.place.offset >= begin && row.place.offset < end;
+    }
+    return true;
+}
+
 void shard_index_read(struct shard_rows *rows, const struct shard_list *files, bool *ret_used,
                       struct error *why) {
     cleanup_buf struct buf bytes = {.max = index_max};

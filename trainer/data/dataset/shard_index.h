@@ -43,6 +43,12 @@ int shard_index_pack(struct buf *out, const struct shard_rows *rows, const struc
 int shard_index_unpack(struct shard_rows *rows, const void *bytes, size_t size,
                        const struct shard_list *files, struct error *err);
 
+/* Counts the samples that begin at offsets from BEGIN to END of shard number SHARD, as the index of
+ * FILES has them, whether or not the shards have changed since. Returns false if there is no index
+ * that knows this shard. */
+bool shard_index_count(const struct shard_list *files, size_t shard, uint64_t begin, uint64_t end,
+                       uint64_t *ret);
+
 /* Reads the index of FILES, if there is one that belongs to them (*RET_USED). WHY tells of one that
  * cannot be used, and names it; code 0: there is none. ROWS have to be initialized; they are empty
  * if nothing was used. */

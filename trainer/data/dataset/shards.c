@@ -2,6 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/file/file.h"
+#include "common/log/log.h"
 #include "common/str.h"
 #include "trainer/data/dataset/shard_index.h"
 #include "trainer/data/dataset/shard_rows.h"
@@ -9,10 +10,13 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 void shards_listing_done(struct shards_listing *list) {
     for (size_t c = 0; list->class_names != NULL && c < list->classes; c++)
@@ -31,7 +35,9 @@ struct scanning {
     struct shard_rows *rows;
     struct shards_listing *list;
     const struct shards_reading *reading;
+    const struct shard_list *files;
     uint32_t shard;
+    uint64_t size; /* of the shard, in bytes */
 };
 
 static int take(void *context, const struct shard_sample *sample, struct error *err) {
@@ -39,27 +45,81 @@ static int take(void *context, const struct shard_sample *sample, struct error *
     return shard_rows_add(s->rows, s->shard, sample, err);
 }
 
-static int take_bad(void *context, const struct error *why, struct error *err) {
-    struct scanning *s = context;
-    if (s->list->bad++ == 0)
+/* Counts COUNT records that cannot be used. */
+static int count_bad(struct scanning *s, uint64_t count, const struct error *why,
+                     struct error *err) {
+    if (s->list->bad == 0)
         (void)snprintf(s->list->first_bad, sizeof(s->list->first_bad), "%.500s", why->text);
-    if ((int64_t)s->list->bad <= s->reading->bad_allowed)
+    s->list->bad += count;
+    if (s->list->bad <= (uint64_t)s->reading->bad_allowed)
         return 0;
     if (s->reading->bad_allowed == 0)
         return error_set(err, EXIT_CODE_DATA,
                          "%.400s (--bad-samples skip leaves out what cannot be used)", why->text);
     return error_set(err, EXIT_CODE_DATA,
-                     "%.400s (%zu records cannot be used; --bad-samples %" PRId64 " are allowed)",
+                     "%.400s (%" PRIu64 " records cannot be used; --bad-samples %" PRId64
+                     " are allowed)",
                      why->text, s->list->bad, s->reading->bad_allowed);
 }
 
+static int take_bad(void *context, const struct error *why, struct error *err) {
+    return count_bad(context, 1, why, err);
+}
+
+/* A number of records is allowed only if it is known how many are lost. */
+static int take_lost(void *context, const struct shard_loss *loss, const struct error *why,
+                     struct error *err) {
+    struct scanning *s = context;
+    const int64_t allowed = s->reading->bad_allowed;
+    uint64_t records = loss->records;
+    /* Where the shard ends early, what is lost lies behind its end. */
+    const uint64_t end = loss->end < s->size ? loss->end : UINT64_MAX;
+    const bool known =
+        records > 0 || (s->files->format->indexed && !s->reading->unindexed &&
+                        shard_index_count(s->files, s->shard, loss->begin, end, &records));
+    if (!known && allowed > 0 && allowed < INT64_MAX)
+        return error_set(err, EXIT_CODE_DATA,
+                         "%.400s (%" PRIu64 " bytes cannot be read, and no index says how many "
+                         "records they hold: a number of --bad-samples cannot be kept; repair the "
+                         "shard, or leave them out with --bad-samples skip)",
+                         why->text, loss->end - loss->begin);
+    s->list->unread += known ? 0 : loss->end - loss->begin;
+    return count_bad(s, records > 0 ? records : 1, why, err);
+}
+
+/* Tells of the scan that follows, and how later starts are spared it. */
+static void announce(const struct scanning *s, const struct shard_list *files) {
+    const struct shards_reading *reading = s->reading;
+    double bytes = 0;
+    char path[4096];
+    struct stat status;
+    for (size_t i = 0; i < files->count; i++)
+        bytes += stat(files->paths[i], &status) == 0 ? (double)status.st_size : 0;
+    const char *remedy = "--index auto keeps an index for later starts";
+    if (reading->keep_index) {
+        (void)snprintf(path, sizeof(path), "%s", files->paths[0]);
+        const char *folder = strrchr(path, '/') != NULL ? dirname(path) : ".";
+        remedy = access(folder, W_OK) == 0
+                     ? "the index that this makes spares it later starts"
+                     : "no index can be written there; one by `ringtrain prepare folder` spares "
+                       "starts the scan";
+    }
+    log_info("%s: scanning %zu %s, %.3f GB; %s",
+             s->list->index_fault[0] != '\0' ? "the index cannot be used"
+             : reading->unindexed            ? "the index is not read"
+                                             : "no index",
+             files->count, files->count == 1 ? "shard" : "shards", bytes / 1e9, remedy);
+}
+
 static int scan_all(struct scanning *s, const struct shard_list *files, struct error *err) {
-    const struct shard_sink sink = {take, take_bad, s};
+    const struct shard_sink sink = {take, take_bad, take_lost, s};
     for (size_t i = 0; i < files->count; i++) {
         cleanup_shard_file struct shard_file file = SHARD_FILE_CLOSED;
         s->shard = (uint32_t)i;
-        if (shard_file_open(&file, files->paths[i], err) != 0 ||
-            files->format->scan(&file, &sink, err) != 0)
+        if (shard_file_open(&file, files->paths[i], err) != 0)
+            return -1;
+        s->size = file.size;
+        if (files->format->scan(&file, &sink, err) != 0)
             return -1;
     }
     return 0;
@@ -277,6 +337,8 @@ static int find_rows(struct scanning *s, const struct shard_list *files, struct 
     s->list->source = used ? SHARDS_FROM_INDEX : SHARDS_SCANNED;
     if (used)
         return 0;
+    if (files->format->indexed && s->reading->aloud)
+        announce(s, files);
     if (scan_all(s, files, err) != 0)
         return -1;
     /* Bad records are to be told of at each start: they keep a set without an index. */
@@ -306,7 +368,7 @@ int shards_list(struct shards_listing *ret, const struct shard_store *store, con
     cleanup_shard_rows struct shard_rows rows = {0};
     cleanup_buf struct buf index = {0};
     const struct shard_list *files = shard_store_list(store);
-    struct scanning s = {.rows = &rows, .list = ret, .reading = reading};
+    struct scanning s = {.rows = &rows, .list = ret, .reading = reading, .files = files};
     *ret = (struct shards_listing){0};
     shard_rows_init(&rows);
     int result = find_rows(&s, files, &index, err);

@@ -27,6 +27,7 @@ struct shards_reading {
                                           * and their folders have them */
     bool unindexed;  /* an index beside the shards (shard_index.h) is not read */
     bool keep_index; /* one is written where it is missing, or does not belong to them */
+    bool aloud;      /* a scan is told of before it begins, as it can take long */
 };
 
 /* Where a listing comes from. */
@@ -40,9 +41,11 @@ struct shards_listing {
     size_t *name_at;            /* [count] */
     size_t classes;
     char **class_names;
-    uint64_t hash; /* the same as that of the folder, where names and classes are known */
-    int64_t bytes; /* of all pictures */
-    size_t bad;    /* records that cannot be used, and were left out */
+    uint64_t hash;   /* the same as that of the folder, where names and classes are known */
+    int64_t bytes;   /* of all pictures */
+    uint64_t bad;    /* records that cannot be used, and were left out; at least so many if `unread`
+                      * is not 0 */
+    uint64_t unread; /* bytes behind damage that hold an unknown number of records */
     char note[SHARDS_NOTE_MAX]; /* how labels were understood, for the log; empty: as they are */
     char first_bad[SHARDS_NOTE_MAX];
     enum shards_source source;

@@ -73,7 +73,7 @@ static int scan(const struct cifar *c, const struct shard_file *file, const stru
     if (at == file->size)
         return 0;
     (void)shard_file_bad(file, at, &why, "the file ends within a picture");
-    return format_report_bad(sink, &why, err);
+    return format_report_rest(sink, file, at, &why, err);
 }
 
 static int read_picture(const struct cifar *c, const struct shard_file *file, uint64_t offset,

@@ -18,9 +18,8 @@ struct format {
      * of this format. The bytes are fewer than FORMAT_HEAD_SIZE only if the file is shorter. */
     bool (*is)(const char *name, const uint8_t *bytes, size_t size);
 
-    /* Reports each sample of a shard, in the shard's order. Damage after which the rest cannot be
-     * found is reported as one bad record; only errors of the system and of the sink end the
-     * scan. */
+    /* Reports each sample of a shard, in the shard's order. Damage behind which the rest cannot be
+     * found is reported as a loss; only errors of the system and of the sink end the scan. */
     int (*scan)(const struct shard_file *file, const struct shard_sink *sink, struct error *err);
 
     /* Replaces OUT by the encoded picture of the record of BYTES bytes at OFFSET. */
@@ -40,5 +39,11 @@ struct format {
 
 /* For scans: reports WHY as a bad record, unless it is an error of the system. */
 int format_report_bad(const struct shard_sink *sink, const struct error *why, struct error *err);
+/* The same for what lies in LOSS. */
+int format_report_lost(const struct shard_sink *sink, const struct shard_loss *loss,
+                       const struct error *why, struct error *err);
+/* The same for all bytes of FILE from BEGIN on. */
+int format_report_rest(const struct shard_sink *sink, const struct shard_file *file, uint64_t begin,
+                       const struct error *why, struct error *err);
 
 #endif

@@ -103,7 +103,8 @@ static int scan_pictures(const struct shard_file *file, const struct idx_head *h
             (void)shard_file_bad(file, at, &why,
                                  "the file ends with picture %" PRIu32 " of %" PRIu32, i,
                                  head->count);
-            return format_report_bad(sink, &why, err);
+            const struct shard_loss rest = {at, file->size, head->count - i};
+            return format_report_lost(sink, &rest, &why, err);
         }
         const struct shard_sample sample = {
             .offset = at,
@@ -118,11 +119,13 @@ static int scan_pictures(const struct shard_file *file, const struct idx_head *h
 }
 
 static int scan(const struct shard_file *file, const struct shard_sink *sink, struct error *err) {
-    struct idx_head head;
+    struct idx_head head = {0};
     struct error why = {0};
     cleanup_free uint8_t *labels = NULL;
-    if (read_head(file, &head, &why) != 0 || read_labels(file, head.count, &labels, &why) != 0)
-        return format_report_bad(sink, &why, err);
+    if (read_head(file, &head, &why) != 0 || read_labels(file, head.count, &labels, &why) != 0) {
+        const struct shard_loss all = {0, file->size, head.count};
+        return format_report_lost(sink, &all, &why, err);
+    }
     return scan_pictures(file, &head, labels, sink, err);
 }
 

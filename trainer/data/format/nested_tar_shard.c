@@ -32,6 +32,13 @@ static const char *file_name(const char *path) {
     return slash != NULL ? slash + 1 : path;
 }
 
+/* The rest of the archive OUTER, from BEGIN on, cannot be found. */
+static int report_lost(const struct shard_sink *sink, const struct tar_member *outer,
+                       uint64_t begin, const struct error *why, struct error *err) {
+    const struct shard_loss rest = {.begin = begin, .end = outer->offset + outer->size};
+    return format_report_lost(sink, &rest, why, err);
+}
+
 static int report_bad(const struct shard_sink *sink, const struct shard_file *file,
                       const struct tar_member *m, const char *what, struct error *err) {
     struct error why = {0};
@@ -68,14 +75,19 @@ static int scan_inner(struct tar_walk *walk, const struct tar_member *outer,
     struct tar_member m;
     struct error why = {0};
     int more = 1;
-    walk->at = outer->offset;
+    uint64_t begin = outer->offset;
+    walk->at = begin;
     while (walk->at < end && (more = tar_walk_next(walk, &m, &why)) == 1) {
-        if (m.offset + m.size > end)
-            return report_bad(sink, file, &m, "ends beyond the archive in which it lies", err);
+        if (m.offset + m.size > end) {
+            (void)shard_file_bad(file, m.header, &why,
+                                 "%s: ends beyond the archive in which it lies", m.path);
+            return report_lost(sink, outer, begin, &why, err);
+        }
         if (add_picture(file, sink, &class_name, &m, err) != 0)
             return -1;
+        begin = walk->at;
     }
-    return more >= 0 ? 0 : format_report_bad(sink, &why, err);
+    return more >= 0 ? 0 : report_lost(sink, outer, begin, &why, err);
 }
 
 static int scan(const struct shard_file *file, const struct shard_sink *sink, struct error *err) {
@@ -88,11 +100,12 @@ static int scan(const struct shard_file *file, const struct shard_sink *sink, st
         return error_no_memory(err, "reading a tar file");
     walks[0].window = &windows[0];
     walks[1].window = &windows[1];
-    while ((more = tar_walk_next(&walks[0], &outer, &why)) == 1)
+    uint64_t begin = 0;
+    for (; (more = tar_walk_next(&walks[0], &outer, &why)) == 1; begin = walks[0].at)
         if (outer.regular && str_ends_with(outer.path, ".tar") && file_name(outer.path)[0] != '.' &&
             scan_inner(&walks[1], &outer, sink, err) != 0)
             return -1;
-    return more == 0 ? 0 : format_report_bad(sink, &why, err);
+    return more == 0 ? 0 : format_report_rest(sink, file, begin, &why, err);
 }
 
 const struct format FORMAT_NESTED_TAR = {

@@ -55,7 +55,7 @@ static int scan(const struct shard_file *file, const struct shard_sink *sink, st
             return -1;
         at += record.bytes;
     }
-    return more == 0 ? 0 : format_report_bad(sink, &why, err);
+    return more == 0 ? 0 : format_report_rest(sink, file, at, &why, err);
 }
 
 /* Moves the picture to the front of the buffer. */

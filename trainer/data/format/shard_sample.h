@@ -36,11 +36,21 @@ struct shard_record {
     size_t size;
 };
 
-/* Where a scan reports to. Both functions end the scan by returning nonzero with an error. */
+/* Bytes of a shard in which damage hides where the samples are. */
+struct shard_loss {
+    uint64_t begin;   /* offset of the first byte that was not read */
+    uint64_t end;     /* offset behind the last one */
+    uint64_t records; /* that lie there; 0: not known */
+};
+
+/* Where a scan reports to. All functions end the scan by returning nonzero with an error. */
 struct shard_sink {
     int (*add)(void *context, const struct shard_sample *sample, struct error *err);
     /* A record that cannot be used; WHY names the shard and the place. */
     int (*bad)(void *context, const struct error *why, struct error *err);
+    /* Records that cannot be found. */
+    int (*lost)(void *context, const struct shard_loss *loss, const struct error *why,
+                struct error *err);
     void *context;
 };
 

@@ -234,10 +234,17 @@ static int add_member(struct gathering *g, struct tar_member *m, struct error *e
     return -1;
 }
 
+/* The files of the sample that are missing may lie behind the damage. */
+static bool is_cut_off(const struct gathering *g) {
+    return g->open && g->why.code == 0 && !g->folders && g->sample.label == SHARD_NO_LABEL &&
+           g->class_name[0] == '\0';
+}
+
 static int scan(const struct shard_file *file, const struct shard_sink *sink, struct error *err) {
     struct shard_window window = {.file = file};
     struct tar_member member;
     struct error why = {0};
+    uint64_t begin = 0; /* of what is not read yet */
     int more = 0;
     cleanup_free struct tar_walk *walk = calloc(1, sizeof(*walk));
     cleanup_free struct gathering *g = calloc(1, sizeof(*g));
@@ -247,12 +254,16 @@ static int scan(const struct shard_file *file, const struct shard_sink *sink, st
     if (is_of_folders(&window, walk, &g->folders, err) != 0)
         return -1;
     *walk = (struct tar_walk){.window = &window};
-    while ((more = tar_walk_next(walk, &member, &why)) == 1)
+    for (; (more = tar_walk_next(walk, &member, &why)) == 1; begin = walk->at)
         if (add_member(g, &member, err) != 0)
             return -1;
+    if (more < 0 && is_cut_off(g)) {
+        begin = g->has_picture ? g->sample.offset : begin;
+        g->open = false;
+    }
     if (report(g, err) != 0)
         return -1;
-    return more == 0 ? 0 : format_report_bad(sink, &why, err);
+    return more == 0 ? 0 : format_report_rest(sink, file, begin, &why, err);
 }
 
 static bool is_tar(const char *name, const uint8_t *bytes, size_t size) {

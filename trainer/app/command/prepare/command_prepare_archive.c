@@ -186,16 +186,13 @@ static int fail_labels(const char *what, struct error *err) {
 static int open_validation(struct prepare_sets *sets, const char *path,
                            const struct prepare_flags *f, struct error *err) {
     cleanup_picture_labels struct picture_labels labels = {0};
-    bool found = false;
     if (f->val_labels == NULL)
         return fail_labels(path, err);
     if (picture_labels_read(&labels, f->val_labels, err) != 0)
         return -1;
-    log_info("looking for pictures in %s", path);
     const struct shards_reading reading = {.bad_allowed = f->reading.bad_allowed,
                                            .labels = &labels};
-    return dataset_open_shards_as(prepare_sets_add(sets, "validation"), path, &reading, &found,
-                                  err) != 0
+    return prepare_sets_open(sets, "validation", path, &reading, err) != 0
                ? error_wrap(err, "--val-labels %s", f->val_labels)
                : 0;
 }

@@ -5,6 +5,7 @@
 #include "trainer/comm/comm.h"
 #include "trainer/comm/comm_driver.h"
 #include "trainer/data/dataset/labelled.h"
+#include "trainer/data/format/formats.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -64,6 +65,39 @@ static void what_is_left_out_is_reported_when_a_set_is_opened(void) {
     ASSERT_CONTAINS(heard, "set: 3 pictures; 2 left out:");
     ASSERT_CONTAINS(heard, "1 .webp (a/3.webp)");
     ASSERT_CONTAINS(heard, "1 beside the class folders (loose.jpg)");
+}
+
+static void a_scan_of_shards_is_told_of_before_it_begins(void) {
+    struct shards_reading reading = {.keep_index = true};
+    cleanup_buf struct buf out = {.max = 1 << 20};
+    struct shard_record record = {
+        .class_name = "a", .name = "1.jpg", .label = 0, .picture = (const uint8_t *)"x", .size = 1};
+    char path[600];
+    snprintf(path, sizeof(path), "%s/train.tar", unit_temp_dir());
+    CU_ASSERT_EQUAL_FATAL(FORMAT_TAR.write(&out, &record, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(file_put(path, out.data, out.size, 0644, NULL), 0);
+    cleanup_dataset struct dataset set = {0};
+    for (int i = 0; i < 4; i++) {
+        static const char *const expected[] = {
+            "no index: scanning 1 shard, 0.000 GB; the index that this makes spares it later",
+            NULL, /* there it is */
+            "the index is not read: scanning 1 shard",
+            "the index cannot be used: scanning 1 shard, 0.000 GB; --index auto keeps"};
+        reading.unindexed = i == 2;
+        reading.keep_index = i < 2;
+        if (i == 3) { /* a second sample: another shard */
+            record.name = "2.jpg";
+            CU_ASSERT_EQUAL_FATAL(FORMAT_TAR.write(&out, &record, NULL), 0);
+            CU_ASSERT_EQUAL_FATAL(file_put(path, out.data, out.size, 0644, NULL), 0);
+        }
+        heard[0] = '\0';
+        CU_ASSERT_EQUAL_FATAL(sample_health_open(&set, path, &reading, true, &err), 0);
+        if (expected[i] == NULL)
+            CU_ASSERT_PTR_NULL(strstr(heard, "scanning"));
+        if (expected[i] != NULL)
+            ASSERT_CONTAINS(heard, expected[i]);
+        dataset_done(&set);
+    }
 }
 
 static void each_file_is_named_once_and_counted_at_the_end(void) {
@@ -282,6 +316,7 @@ int main(void) {
     static const struct unit_case cases[] = {
         UNIT(a_limit_is_a_word_or_a_number),
         UNIT(what_is_left_out_is_reported_when_a_set_is_opened),
+        UNIT(a_scan_of_shards_is_told_of_before_it_begins),
         UNIT(each_file_is_named_once_and_counted_at_the_end),
         UNIT(objects_without_room_are_counted_from_round_to_round),
         UNIT(masks_without_room_are_reported),

@@ -212,7 +212,7 @@ static void sets_of_one_shard_have_an_index_of_its_name(void) {
 
 /* Bad records are reported at each start. */
 static void a_set_with_bad_records_keeps_no_index(void) {
-    const struct shards_reading reading = {.bad_allowed = 5, .keep_index = true};
+    const struct shards_reading reading = {.bad_allowed = INT64_MAX, .keep_index = true};
     char path[700], shard[800];
     (void)snprintf(path, sizeof(path), "%s", make_set(&FORMAT_TFRECORD, "bad"));
     (void)snprintf(shard, sizeof(shard), "%s/train-1-of-2", path);
@@ -220,8 +220,40 @@ static void a_set_with_bad_records_keeps_no_index(void) {
     for (int i = 0; i < 2; i++) {
         cleanup_dataset struct dataset set = {0};
         CU_ASSERT_EQUAL_FATAL(dataset_open_as(&set, path, &reading, NULL), 0);
-        ASSERT_CONTAINS(set.note, "1 record cannot be used");
+        ASSERT_CONTAINS(set.note, "at least 1 record cannot be used");
         CU_ASSERT_PTR_NULL(strstr(set.note, "index"));
+    }
+}
+
+/* Cuts a shard to a fifth: each format loses most of its 20 pictures. */
+static void an_index_from_before_counts_what_is_lost(void) {
+    static const struct format *const formats[] = {&FORMAT_TAR, &FORMAT_TFRECORD, &FORMAT_RECORDIO};
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+        cleanup_dataset struct dataset whole = {0}, skipped = {0}, counted = {0}, refused = {0};
+        cleanup_buf struct buf bytes = {.max = 1 << 22};
+        struct error err = {0};
+        char path[700], name[16], shard[800];
+        (void)snprintf(name, sizeof(name), "lost_%zu", i);
+        (void)snprintf(path, sizeof(path), "%s", make_set(formats[i], name));
+        (void)snprintf(shard, sizeof(shard), "%s/train-1-of-2", path);
+        open_set(&whole, path, true, "was written");
+        CU_ASSERT_EQUAL_FATAL(file_read(shard, &bytes, NULL), 0);
+        CU_ASSERT_EQUAL(truncate(shard, (off_t)(bytes.size / 5)), 0);
+        struct shards_reading reading = {.bad_allowed = INT64_MAX, .keep_index = true};
+        CU_ASSERT_EQUAL_FATAL(dataset_open_as(&skipped, path, &reading, NULL), 0);
+        CU_ASSERT(skipped.count > PICTURES / 2 && skipped.count < PICTURES - 10);
+        CU_ASSERT_EQUAL(skipped.bad, PICTURES - skipped.count);
+        CU_ASSERT_PTR_NULL(strstr(skipped.note, "at least"));
+        reading.bad_allowed = (int64_t)skipped.bad;
+        CU_ASSERT_EQUAL(dataset_open_as(&counted, path, &reading, NULL), 0);
+        reading.bad_allowed--;
+        CU_ASSERT_EQUAL(dataset_open_as(&refused, path, &reading, &err), -1);
+        CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+        ASSERT_CONTAINS(err.text, " records cannot be used; --bad-samples ");
+        dataset_done(&refused);
+        reading.unindexed = true; /* then nothing says how many are lost */
+        CU_ASSERT_EQUAL(dataset_open_as(&refused, path, &reading, &err), -1);
+        ASSERT_CONTAINS(err.text, "no index says how many records");
     }
 }
 
@@ -242,4 +274,5 @@ UNIT_SUITE("data.dataset.shard_index", UNIT(an_index_is_what_a_scan_finds),
            UNIT(shards_are_known_by_their_content),
            UNIT(sets_of_one_shard_have_an_index_of_its_name),
            UNIT(a_set_with_bad_records_keeps_no_index),
+           UNIT(an_index_from_before_counts_what_is_lost),
            UNIT(an_index_is_left_alone_where_that_is_asked_for))

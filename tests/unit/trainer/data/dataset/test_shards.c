@@ -175,9 +175,25 @@ static void bad_records_are_refused_or_left_out(void) {
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
     ASSERT_CONTAINS(err.text, "the file ends within a record");
     ASSERT_CONTAINS(err.text, "--bad-samples skip");
-    CU_ASSERT_EQUAL_FATAL(dataset_open(&set, shards_path("cut"), 1, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(dataset_open(&set, shards_path("cut"), INT64_MAX, NULL), 0);
     CU_ASSERT_EQUAL(set.count, PICTURE_COUNT - 1);
-    ASSERT_CONTAINS(set.note, "1 record cannot be used, the first: ");
+    CU_ASSERT_EQUAL(set.bad, 1);
+    ASSERT_CONTAINS(set.note, "at least 1 record cannot be used and ");
+    ASSERT_CONTAINS(set.note, " bytes are not readable, the first: ");
+}
+
+/* No index says how many records a rest holds: a number of them cannot be kept. */
+static void a_rest_of_unknown_size_needs_skip(void) {
+    cleanup_dataset struct dataset set = {0};
+    cleanup_buf struct buf bytes = {.max = 1 << 20};
+    struct error err = {0};
+    make_shards(&FORMAT_TFRECORD, "short");
+    CU_ASSERT_EQUAL_FATAL(file_read(shards_path("short/1"), &bytes, NULL), 0);
+    shards_put(shards_path("short/1"), bytes.data, 20);
+    CU_ASSERT_EQUAL(dataset_open(&set, shards_path("short"), 5, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    ASSERT_CONTAINS(err.text, "20 bytes cannot be read, and no index says how many records");
+    ASSERT_CONTAINS(err.text, "--bad-samples skip");
 }
 
 static void what_is_held_out_is_read_from_the_shards(void) {
@@ -247,6 +263,6 @@ UNIT_SUITE("data.dataset.shards", UNIT(a_set_is_the_same_in_a_folder_and_in_shar
            UNIT(records_without_names_are_ordered_by_number),
            UNIT(labels_that_count_from_1_are_noticed),
            UNIT(a_given_base_goes_before_what_is_noticed),
-           UNIT(bad_records_are_refused_or_left_out),
+           UNIT(bad_records_are_refused_or_left_out), UNIT(a_rest_of_unknown_size_needs_skip),
            UNIT(what_is_held_out_is_read_from_the_shards),
            UNIT(samples_without_any_class_are_refused), UNIT(a_part_keeps_its_samples_among_others))

@@ -56,6 +56,8 @@ static void what_is_left_of_a_picture_is_bad(void) {
     CU_ASSERT_EQUAL(seen.count, 1);
     CU_ASSERT_EQUAL(seen.bad, 1);
     ASSERT_CONTAINS(seen.why, "the file ends within a picture");
+    CU_ASSERT(seen.lost.begin < seen.lost.end);
+    CU_ASSERT_EQUAL(seen.lost.records, 0); /* not known */
     free(bytes);
 }
 

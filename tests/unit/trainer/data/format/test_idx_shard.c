@@ -10,7 +10,7 @@ static const char LABELS[] = "\0\0\10\1\0\0\0\3\4\0\11";
 static void scan(const void *images, size_t size, const void *labels, size_t label_size,
                  struct shards_seen *seen) {
     const char *path = shards_path("t10k-images-idx3-ubyte");
-    const struct shard_sink sink = {shards_add, shards_bad, seen};
+    const struct shard_sink sink = {shards_add, shards_bad, shards_lost, seen};
     struct shard_file file = SHARD_FILE_CLOSED;
     *seen = (struct shards_seen){0};
     (void)unlink(shards_path("t10k-labels-idx1-ubyte"));
@@ -50,7 +50,12 @@ static void refuse(const char *images, size_t size, const char *labels, size_t l
 
 static void what_does_not_fit_is_refused(void) {
     const size_t whole = sizeof(IMAGES) - 1;
+    struct shards_seen seen;
     refuse(IMAGES, whole - 1, LABELS, sizeof(LABELS) - 1, "the file ends with picture 2 of 3");
+    scan(IMAGES, 16, LABELS, sizeof(LABELS) - 1, &seen);
+    CU_ASSERT_EQUAL(seen.lost.records, 3); /* the head says how many */
+    scan(IMAGES, whole, NULL, 0, &seen);
+    CU_ASSERT_EQUAL(seen.lost.records, 3);
     refuse(IMAGES, 9, LABELS, sizeof(LABELS) - 1, "the file ends within its header");
     refuse(IMAGES, whole, NULL, 0, "labels of ");
     refuse(IMAGES, whole, LABELS, 10, "expected the labels of 3 pictures");

@@ -53,6 +53,8 @@ static void damage_within_one_class_leaves_the_others(void) {
     CU_ASSERT_EQUAL_FATAL(seen.count, 3);
     CU_ASSERT_STRING_EQUAL(seen.names[1], "n02_7.JPEG");
     CU_ASSERT_EQUAL(seen.bad, 2);
+    CU_ASSERT_EQUAL(seen.lost.begin, 3 * TAR_BLOCK);
+    CU_ASSERT_EQUAL(seen.lost.end, TAR_BLOCK + first);
 }
 
 static void a_member_beyond_its_archive_is_bad(void) {

@@ -161,6 +161,8 @@ static void each_cut_is_noticed(void) {
     memset(out.data + first, 0, 4);
     shards_scan_bytes(&FORMAT_RECORDIO, out.data, out.size, &seen);
     ASSERT_CONTAINS(seen.why, "no record begins here");
+    CU_ASSERT_EQUAL(seen.lost.begin, first);
+    CU_ASSERT_EQUAL(seen.lost.end, out.size);
 }
 
 UNIT_SUITE("data.format.recordio_shard", UNIT(records_are_found_and_read),

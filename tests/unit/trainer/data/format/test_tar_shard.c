@@ -166,6 +166,25 @@ static void damage_is_named_with_its_place(void) {
     ASSERT_CONTAINS(seen.why, "unpack it with gunzip");
 }
 
+/* The class of the last picture lies behind the damage: it is lost with the rest. */
+static void a_sample_that_damage_cuts_off_is_lost(void) {
+    cleanup_buf struct buf out = {.max = 1 << 20};
+    struct shards_seen seen;
+    tar_add(&out, "0.jpg", "x");
+    tar_add(&out, "0.cls", "4");
+    tar_add(&out, "1.jpg", "y");
+    const size_t damaged = out.size;
+    tar_add(&out, "1.cls", "5");
+    tar_add(&out, "2.jpg", "z");
+    tar_add(&out, "2.cls", "6");
+    out.data[damaged + 5] ^= 1;
+    scan(&out, &seen);
+    CU_ASSERT_EQUAL(seen.count, 1);
+    CU_ASSERT_EQUAL(seen.bad, 1);
+    CU_ASSERT_EQUAL(seen.lost.begin, damaged - TAR_BLOCK);
+    CU_ASSERT_EQUAL(seen.lost.end, out.size);
+}
+
 static void what_is_written_is_read(void) {
     cleanup_buf struct buf out = {.max = 1 << 20};
     struct shards_seen seen;
@@ -198,4 +217,4 @@ UNIT_SUITE("data.format.tar_shard", UNIT(samples_are_consecutive_files_of_one_ke
            UNIT(cls_goes_before_json_and_json_before_index), UNIT(a_tar_of_class_folders),
            UNIT(samples_that_cannot_be_used_are_bad), UNIT(long_names_and_sizes),
            UNIT(headers_that_lie_end_the_shard), UNIT(damage_is_named_with_its_place),
-           UNIT(what_is_written_is_read))
+           UNIT(a_sample_that_damage_cuts_off_is_lost), UNIT(what_is_written_is_read))

@@ -48,6 +48,8 @@ static void a_damaged_length_ends_the_shard(void) {
     CU_ASSERT_EQUAL(seen.count, 1);
     CU_ASSERT_EQUAL(seen.bad, 1);
     ASSERT_CONTAINS(seen.why, "the checksum of a record's length is wrong");
+    CU_ASSERT_EQUAL(seen.lost.begin, second);
+    CU_ASSERT_EQUAL(seen.lost.end, out.size);
 }
 
 static void a_damaged_picture_is_one_bad_sample(void) {
