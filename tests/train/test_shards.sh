@@ -109,7 +109,7 @@ prints 'no index says how many records they hold'
 code 0 "$ringtrain" train $common --data "$work/damaged" --steps 2 --checkpoint-dir "$work/d.c" \
     --model-dir "$work/d" --bad-samples skip
 prints 'no index: scanning 3 shards, 0.000 GB; the index that this makes spares it later starts'
-prints 'warn .*at least 1 record cannot be used and [0-9]* bytes are not readable, the first:'
+prints 'warning.*at least 1 record cannot be used and [0-9]* bytes are not readable, the first:'
 cp -r "$work/in-tfrecord" "$work/flipped"
 printf 'x' |
     dd of="$work/flipped/train-00000-of-00003.tfrecord" bs=1 seek=300 conv=notrunc 2>/dev/null
