@@ -73,6 +73,14 @@ for file in "$work/imagenet-csv/validation"/*/*.JPEG; do
 sys.exit(open(sys.argv[1], "rb").read() not in open(sys.argv[2], "rb").read())' \
         "$file" "$work/all" || fail "$file is of another class"
 done
+prepare imagenet "$from/ILSVRC2012_img_train.tar" "$from/ILSVRC2012_img_val.tar" \
+    "$work/imagenet-tfrecord" --val-labels "$from/synsets.txt" --shards 3 --format tfrecord
+train "$work/imagenet-tfrecord" imagenet-tfrecord
+prints 'classes are counted from 1 here'
+same_model imagenet-tar imagenet-tfrecord
+prepare folder "$work/imagenet-tfrecord" "$work/imagenet-back" --shards 3
+cmp "$work/imagenet-back/train-00001-of-00003.tar" "$work/imagenet/train-00001-of-00003.tar" ||
+    fail "labels from 1 are another set"
 train "$from/ILSVRC2012_img_train.tar" imagenet-archive
 same_model imagenet-archive imagenet-tar
 prepare imagenet "$from/ILSVRC2012_img_train.tar" "$work/train-alone" --format recordio

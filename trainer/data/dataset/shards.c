@@ -164,10 +164,24 @@ static int classes_by_name(struct shards_listing *list, struct shard_rows *rows,
 
 /* ImageNet's converter to TFRecord counts classes from 1. Without names of classes that is seen by
  * no record having the class 0, and with names by the last number. */
-static int64_t find_base(int64_t least, int64_t most, size_t named, bool may_count_from_1) {
-    if (!may_count_from_1 || least < 1)
+static int64_t find_base(int64_t least, int64_t most, size_t named) {
+    if (least < 1)
         return 0;
     return named == 0 || most == (int64_t)named;
+}
+
+/* The same from the names that records and the file beside the shards give the classes; -1: these
+ * do not tell. */
+static int64_t find_base_by_names(const struct shard_rows *rows, const struct class_names *given) {
+    bool fits[2] = {true, true};
+    for (size_t i = 0; i < rows->count && (fits[0] || fits[1]); i++) {
+        const struct shard_row *row = &rows->items[i];
+        for (int64_t base = 0; base < 2 && row->class_name >= 0; base++)
+            fits[base] =
+                fits[base] && row->label >= base && row->label - base < (int64_t)given->count &&
+                strcmp(rows->classes.names[row->class_name], given->names[row->label - base]) == 0;
+    }
+    return fits[0] == fits[1] ? -1 : fits[1];
 }
 
 /* Sets *RET to the names that the records give the classes, [COUNT]; NULL where none does. */
@@ -223,9 +237,10 @@ static int classes_by_number(struct shards_listing *list, struct shard_rows *row
         least = label < least ? label : least;
         most = label > most ? label : most;
     }
-    const int64_t base = given_base == SHARDS_BASE_AUTO
-                             ? find_base(least, most, given->count, may_count_from_1)
-                             : given_base == SHARDS_BASE_1;
+    int64_t base = given_base == SHARDS_BASE_1;
+    if (given_base == SHARDS_BASE_AUTO && may_count_from_1 &&
+        (base = find_base_by_names(rows, given)) < 0)
+        base = find_base(least, most, given->count);
     const size_t named = given->count;
     if (least < base || most - base >= CLASS_NAMES_MAX ||
         (named > 0 && most - base >= (int64_t)named))

@@ -1,5 +1,8 @@
 #include "trainer/data/format/example.h"
 
+#include "trainer/data/codec/png.h"
+#include "trainer/data/codec/pnm.h"
+
 #include <stddef.h>
 #include <string.h>
 
@@ -168,19 +171,34 @@ static int add_int(struct buf *out, const char *key, int64_t value, struct error
                : add_feature(out, key, FEATURE_INTS, &list, err);
 }
 
+static struct protobuf_view view_of(const char *text) {
+    return (struct protobuf_view){(const uint8_t *)text, strlen(text)};
+}
+
+/* What readers need to know to decode the picture. */
+static int add_form(struct buf *features, const struct example *e, struct error *err) {
+    const bool png = png_is(e->encoded.bytes, e->encoded.size);
+    const bool pnm = pnm_is(e->encoded.bytes, e->encoded.size);
+    if (e->width > 0 && (add_int(features, "image/height", e->height, err) != 0 ||
+                         add_int(features, "image/width", e->width, err) != 0))
+        return -1;
+    return add_bytes(features, "image/colorspace", view_of("RGB"), err) != 0 ||
+                   add_int(features, "image/channels", IMAGE_CHANNELS, err) != 0
+               ? -1
+               : add_bytes(features, "image/format",
+                           view_of(png   ? "PNG"
+                                   : pnm ? "PNM"
+                                         : "JPEG"),
+                           err);
+}
+
 int example_write(struct buf *out, const struct example *e, struct error *err) {
-    static const char jpeg[] = "JPEG";
-    static const char png[] = "PNG";
-    const bool is_png = e->encoded.size > 0 && e->encoded.bytes[0] == 0x89;
-    const char *format = is_png ? png : jpeg;
     cleanup_buf struct buf features = {.max = e->encoded.size + 64 * 1024};
     if (add_int(&features, LABEL, e->label, err) != 0 ||
         add_bytes(&features, "image/class/synset", e->synset, err) != 0 ||
         add_bytes(&features, "image/class/text", e->text, err) != 0 ||
         add_bytes(&features, "image/filename", e->filename, err) != 0 ||
-        add_bytes(&features, "image/format",
-                  (struct protobuf_view){(const uint8_t *)format, strlen(format)}, err) != 0 ||
-        add_bytes(&features, ENCODED, e->encoded, err) != 0)
+        add_form(&features, e, err) != 0 || add_bytes(&features, ENCODED, e->encoded, err) != 0)
         return -1;
     return protobuf_add_bytes(out, EXAMPLE_FEATURES, features.data, features.size, err);
 }

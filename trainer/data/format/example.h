@@ -7,6 +7,12 @@
  *     image/class/text     bytes   class name in words
  *     image/filename       bytes   path of the picture
  *
+ * Written as well, as the readers of these converters' files ask for them:
+ *
+ *     image/height, image/width        int64   pixels; left out if the picture's header is damaged
+ *     image/colorspace, image/channels         "RGB" and 3, which pictures are decoded to
+ *     image/format                     bytes   JPEG, PNG or PNM
+ *
  * Other features are skipped. Source: tensorflow/core/example/{example,feature}.proto. */
 #ifndef TRAINER_DATA_FORMAT_EXAMPLE_H
 #define TRAINER_DATA_FORMAT_EXAMPLE_H
@@ -24,6 +30,7 @@ struct example {
     struct protobuf_view synset, text, filename;
     int64_t label;
     bool labelled;
+    int width, height; /* 0: not known; not parsed */
 };
 
 /* Parses a whole message. Errors are EXIT_CODE_DATA without a place. */
@@ -48,7 +55,7 @@ struct example_look {
 int example_look(struct example_look *ret, struct shard_window *window, uint64_t offset,
                  uint64_t size, struct error *err);
 
-/* Appends a message with all five features and the picture's format and size. */
+/* Appends a message with all these features. */
 int example_write(struct buf *out, const struct example *example, struct error *err);
 
 #endif

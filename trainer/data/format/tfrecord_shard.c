@@ -1,5 +1,7 @@
 /* Shards of TFRecord that hold an Example for each picture. */
 #include "common/binary/tfrecord.h"
+#include "trainer/data/codec/jpeg.h"
+#include "trainer/data/codec/whole.h"
 #include "trainer/data/format/example.h"
 #include "trainer/data/format/format.h"
 
@@ -119,9 +121,24 @@ static struct protobuf_view view_of(const char *text) {
     return (struct protobuf_view){(const uint8_t *)text, strlen(text)};
 }
 
+/* Reads the size from the picture's header. A picture that is damaged is written all the same. */
+static void find_size(const struct shard_record *record, int *ret_width, int *ret_height) {
+    cleanup_jpeg_decoder struct jpeg_decoder decoder = {0};
+    const struct whole_format *format = whole_format_of(record->picture, record->size);
+    *ret_width = *ret_height = 0;
+    if (format != NULL) {
+        if (whole_size(format, record->picture, record->size, ret_width, ret_height, NULL) != 0)
+            *ret_width = *ret_height = 0;
+    } else if (jpeg_decoder_init(&decoder, NULL) == 0 &&
+               jpeg_open(&decoder, record->picture, record->size, NULL) == 0) {
+        *ret_width = decoder.width;
+        *ret_height = decoder.height;
+    }
+}
+
 static int write_picture(struct buf *out, const struct shard_record *record, struct error *err) {
     cleanup_buf struct buf message = {.max = RECORD_BYTES_MAX};
-    const struct example e = {
+    struct example e = {
         .encoded = {record->picture, record->size},
         .synset = view_of(record->class_name),
         .text = view_of(record->class_name),
@@ -129,6 +146,7 @@ static int write_picture(struct buf *out, const struct shard_record *record, str
         .label = record->label,
         .labelled = true,
     };
+    find_size(record, &e.width, &e.height);
     return example_write(&message, &e, err) != 0
                ? -1
                : tfrecord_write(out, message.data, message.size, err);

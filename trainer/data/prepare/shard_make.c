@@ -43,7 +43,7 @@ static int add(struct shard_maker *m, const struct shard_order *order, size_t sa
     const struct shard_record record = {
         .class_name = set->class_names[set->labels[sample]],
         .name = name,
-        .label = set->labels[sample],
+        .label = set->labels[sample] + o->label_base,
         .number = sample,
         .picture = (const uint8_t *)bytes->data,
         .size = bytes->size,

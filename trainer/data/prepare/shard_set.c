@@ -167,7 +167,8 @@ static int describe(const struct set_writing *w, struct buf *out, struct error *
     const struct shard_set_options *o = w->options;
     if (buf_printf(out, err, "format %s\nresize %d\nquality %d\n%s",
                    is_folders(o) ? "folder" : o->format->name, o->resize,
-                   o->resize > 0 && !o->raw ? o->quality : 0, o->raw ? "raw\n" : "") != 0)
+                   o->resize > 0 && !o->raw ? o->quality : 0, o->raw ? "raw\n" : "") != 0 ||
+        (o->label_base > 0 && buf_printf(out, err, "labels from %d\n", o->label_base) != 0))
         return -1;
     for (size_t i = 0; i < w->count; i++)
         if (buf_printf(out, err, "%s: %zu pictures, hash %016llx, %lld shards\n", w->parts[i].name,

@@ -16,6 +16,7 @@ struct shard_set_options {
     int resize;     /* short side of pictures that are larger; 0: pictures are copied */
     int quality;    /* of resized JPEGs, 1..100 */
     bool raw;       /* pictures are decoded and stored as PNM */
+    int label_base; /* number of the first class in the records */
     int threads;
     int64_t bad_allowed; /* pictures that may be left out, where they are resized */
     /* Called after some pictures with the number of those that are done, from any thread, one at a

@@ -87,7 +87,7 @@ int prepare_flags_parse(enum prepare_kind kind, const char *name, int argc, char
                         struct prepare_flags *ret, struct error *err) {
     char *flags_argv[WORDS_MAX];
     int flags = 0;
-    *ret = (struct prepare_flags){0};
+    *ret = (struct prepare_flags){.kind = kind};
     if (take_words(name, argc, argv, flags_argv, &flags, ret, err) != 0 ||
         flags_parse(FLAGS, FLAG_COUNT, kind, flags, flags_argv, ret, err) != 0)
         return -1;

@@ -23,6 +23,7 @@ enum { PREPARE_SOURCES_MAX = 64 };
 
 /* A command line. */
 struct prepare_flags {
+    enum prepare_kind kind;
     const char *format;
     int64_t shards;
     int64_t resize;

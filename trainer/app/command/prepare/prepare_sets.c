@@ -121,6 +121,8 @@ int prepare_sets_write(struct prepare_sets *sets, const struct prepare_flags *f,
         .resize = (int)f->resize,
         .quality = (int)f->quality,
         .raw = f->raw,
+        /* As ImageNet's converter to TFRecord has them: 0 is for the background. */
+        .label_base = f->kind == PREPARE_IMAGENET && strcmp(f->format, "tfrecord") == 0,
         .threads = prepare_flags_threads(f),
         .bad_allowed = f->reading.bad_allowed,
         .written = writing_show,

@@ -135,6 +135,30 @@ static void labels_that_count_from_1_are_noticed(void) {
     ASSERT_CONTAINS(err.text, "a record of class 3; expected classes from 0 to 1");
 }
 
+/* Numbers alone do not tell: of the classes a, b and c the last has no picture, as in a small part
+ * of a set. */
+static void names_tell_from_which_number_labels_count(void) {
+    for (int64_t base = 0; base <= 1; base++) {
+        cleanup_dataset struct dataset set = {0};
+        cleanup_buf struct buf out = {.max = 1 << 20};
+        for (int64_t class = 1 - base; class < 2; class ++) {
+            const struct shard_record record = {.class_name = class == 0 ? "a" : "b",
+                                                .name = class == 0 ? "1.jpg" : "2.jpg",
+                                                .label = class + base,
+                                                .picture = (const uint8_t *)"x",
+                                                .size = 1};
+            CU_ASSERT_EQUAL_FATAL(FORMAT_TFRECORD.write(&out, &record, NULL), 0);
+        }
+        CU_ASSERT_EQUAL_FATAL(file_make_dirs(shards_path("named"), NULL), 0);
+        shards_put(shards_path("named/train-0"), out.data, out.size);
+        shards_put(shards_path("named/classes.txt"), "a\nb\nc\n", 6);
+        CU_ASSERT_EQUAL_FATAL(dataset_open(&set, shards_path("named"), 0, NULL), 0);
+        CU_ASSERT_EQUAL(set.classes, 3);
+        CU_ASSERT_EQUAL(set.labels[set.count - 1], 1);
+        CU_ASSERT_EQUAL(set.labels[0], base == 0);
+    }
+}
+
 static void a_given_base_goes_before_what_is_noticed(void) {
     cleanup_dataset struct dataset set = {0}, refused = {0};
     cleanup_buf struct buf out = {.max = 1 << 20};
@@ -262,6 +286,7 @@ static void a_part_keeps_its_samples_among_others(void) {
 UNIT_SUITE("data.dataset.shards", UNIT(a_set_is_the_same_in_a_folder_and_in_shards),
            UNIT(records_without_names_are_ordered_by_number),
            UNIT(labels_that_count_from_1_are_noticed),
+           UNIT(names_tell_from_which_number_labels_count),
            UNIT(a_given_base_goes_before_what_is_noticed),
            UNIT(bad_records_are_refused_or_left_out), UNIT(a_rest_of_unknown_size_needs_skip),
            UNIT(what_is_held_out_is_read_from_the_shards),

@@ -1,6 +1,9 @@
 #include "common/binary/tfrecord.h"
 #include "common/crc32c.h"
 #include "tests/support/shards.h"
+#include "trainer/data/codec/jpeg.h"
+#include "trainer/data/codec/png.h"
+#include "trainer/data/codec/pnm.h"
 #include "trainer/data/format/example.h"
 
 static void add(struct buf *out, const char *class_name, const char *name, int64_t label,
@@ -35,6 +38,41 @@ static void records_are_found_and_read(void) {
     shards_read(&FORMAT_TFRECORD, &seen.samples[0], "first");
     shards_read(&FORMAT_TFRECORD, &seen.samples[1], "second picture");
     shards_read(&FORMAT_TFRECORD, &seen.samples[2], "third");
+}
+
+static bool holds(const struct buf *record, const char *bytes, size_t size) {
+    return memmem(record->data, record->size, bytes, size) != NULL;
+}
+
+/* Readers of ImageNet's and of flowers' files ask for these, too. */
+static void the_form_of_the_picture_is_written(void) {
+    static const char *const formats[] = {"JPEG", "PNG", "PNM"};
+    uint8_t pixels[9 * 5 * IMAGE_CHANNELS] = {0};
+    const struct image image = {.pixels = pixels, .width = 9, .height = 5};
+    for (int i = 0; i < 3; i++) {
+        cleanup_buf struct buf picture = {.max = 1 << 16}, out = {.max = 1 << 20};
+        char format[64];
+        CU_ASSERT_EQUAL_FATAL(i == 0   ? jpeg_encode(&image, 90, &picture, NULL)
+                              : i == 1 ? png_encode(&image, &picture, NULL)
+                                       : pnm_encode(&image, &picture, NULL),
+                              0);
+        const struct shard_record record = {.class_name = "cat",
+                                            .name = "1",
+                                            .picture = (const uint8_t *)picture.data,
+                                            .size = picture.size};
+        CU_ASSERT_EQUAL_FATAL(FORMAT_TFRECORD.write(&out, &record, NULL), 0);
+        CU_ASSERT(holds(&out, "image/height\x12\x05\x1a\x03\x0a\x01\x05", 19));
+        CU_ASSERT(holds(&out, "image/width\x12\x05\x1a\x03\x0a\x01\x09", 18));
+        CU_ASSERT(holds(&out, "image/channels\x12\x05\x1a\x03\x0a\x01\x03", 21));
+        CU_ASSERT(holds(&out, "image/colorspace\x12\x07\x0a\x05\x0a\x03RGB", 25));
+        const size_t size = strlen(formats[i]);
+        const int length = snprintf(format, sizeof(format), "image/format\x12%c\x0a%c\x0a%c%s",
+                                    (int)size + 4, (int)size + 2, (int)size, formats[i]);
+        CU_ASSERT(holds(&out, format, (size_t)length));
+    }
+    cleanup_buf struct buf out = {.max = 1 << 20};
+    add(&out, "cat", "1.jpg", 0, "no picture");
+    CU_ASSERT(!holds(&out, "image/height", 12));
 }
 
 static void a_damaged_length_ends_the_shard(void) {
@@ -116,6 +154,6 @@ static void a_length_beyond_all_bounds_is_refused(void) {
 }
 
 UNIT_SUITE("data.format.tfrecord_shard", UNIT(records_are_found_and_read),
-           UNIT(a_damaged_length_ends_the_shard), UNIT(a_damaged_picture_is_one_bad_sample),
-           UNIT(each_cut_leaves_whole_records_alone), UNIT(records_that_are_no_pictures_are_bad),
-           UNIT(a_length_beyond_all_bounds_is_refused))
+           UNIT(the_form_of_the_picture_is_written), UNIT(a_damaged_length_ends_the_shard),
+           UNIT(a_damaged_picture_is_one_bad_sample), UNIT(each_cut_leaves_whole_records_alone),
+           UNIT(records_that_are_no_pictures_are_bad), UNIT(a_length_beyond_all_bounds_is_refused))

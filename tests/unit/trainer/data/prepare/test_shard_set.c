@@ -84,6 +84,38 @@ static void the_index_names_each_record(void) {
     CU_ASSERT_EQUAL(lines, COUNT);
 }
 
+/* As ImageNet's converter has it: the same set, whatever its labels count from. */
+static void labels_may_count_from_1(void) {
+    cleanup_dataset struct dataset set = {0};
+    struct shard_set_result result;
+    struct error err = {0};
+    char path[700];
+    make_set(&set, "counted");
+    (void)snprintf(path, sizeof(path), "%s", shards_path("from1"));
+    struct shard_set_options o = {
+        .target = path, .format = &FORMAT_TFRECORD, .shards = 2, .threads = 1, .label_base = 1};
+    const struct shard_set_part part = {"train", &set};
+    CU_ASSERT_EQUAL_FATAL(shard_set_write(&o, &part, 1, &result, NULL), 0);
+    for (int i = 0; i < 2; i++) {
+        const struct shards_reading reading = {.unindexed = i == 1};
+        cleanup_dataset struct dataset again = {0};
+        CU_ASSERT_EQUAL_FATAL(dataset_open_as(&again, path, &reading, NULL), 0);
+        CU_ASSERT_EQUAL(again.hash, set.hash);
+        CU_ASSERT_EQUAL_FATAL(again.count, set.count);
+        CU_ASSERT_EQUAL(memcmp(again.labels, set.labels, COUNT * sizeof(*set.labels)), 0);
+        ASSERT_CONTAINS(again.note, "classes are counted from 1 here");
+    }
+    cleanup_buf struct buf shard = {0};
+    read_all("from1", "train-00000-of-00002.tfrecord", &shard);
+    CU_ASSERT_PTR_NOT_NULL(
+        memmem(shard.data, shard.size, "image/class/label\x12\x05\x1a\x03\x0a\x01\x02", 24));
+    CU_ASSERT_PTR_NULL(
+        memmem(shard.data, shard.size, "image/class/label\x12\x05\x1a\x03\x0a\x01\0", 24));
+    o.label_base = 0; /* another plan */
+    CU_ASSERT_EQUAL(shard_set_write(&o, &part, 1, &result, &err), -1);
+    ASSERT_CONTAINS(err.text, "with other flags");
+}
+
 static void an_interrupted_run_goes_on(void) {
     cleanup_dataset struct dataset set = {0};
     cleanup_buf struct buf whole = {0}, again = {0};
@@ -210,7 +242,8 @@ static void a_picture_that_is_gone_is_named(void) {
 }
 
 UNIT_SUITE("data.prepare.shard_set", UNIT(the_same_set_gives_the_same_bytes),
-           UNIT(the_index_names_each_record), UNIT(an_interrupted_run_goes_on),
-           UNIT(folders_hold_the_same_set), UNIT(names_that_leave_the_folder_are_refused),
-           UNIT(what_a_killed_run_left_is_removed), UNIT(a_folder_of_something_else_is_refused),
-           UNIT(a_folder_belongs_to_one_process), UNIT(a_picture_that_is_gone_is_named))
+           UNIT(the_index_names_each_record), UNIT(labels_may_count_from_1),
+           UNIT(an_interrupted_run_goes_on), UNIT(folders_hold_the_same_set),
+           UNIT(names_that_leave_the_folder_are_refused), UNIT(what_a_killed_run_left_is_removed),
+           UNIT(a_folder_of_something_else_is_refused), UNIT(a_folder_belongs_to_one_process),
+           UNIT(a_picture_that_is_gone_is_named))
