@@ -150,6 +150,28 @@ if mkdir "$work/small" && mount -t tmpfs -o size=256k tmpfs "$work/small" 2>/dev
     prints 'GB are free'
     code 65 "$ringtrain" prepare coco "$from/train2017.zip" "$work/small/coco"
     prints 'GB are free'
+    for flags in '--resize 20' '--raw true'; do
+        code 65 "$ringtrain" prepare folder "$data" "$work/small/scaled" $flags
+        prints 'GB are free'
+    done
+    umount "$work/small"
+
+    echo "a disk that is full midway: what is there stays, and the run goes on when there is room"
+    mount -t tmpfs -o size=4m tmpfs "$work/small"
+    prepare folder "$data" "$work/whole" --shards 20
+    prepare folder "$data" "$work/small/set" --shards 20
+    rm "$work/small/set/"train-0000[5-9]*.tar "$work/small/set/"train-0001*.tar
+    used=$(find "$work/small/set" -name 'train-*.tar' | wc -l)
+    left=$(df --output=avail -k "$work/small" | tail -n 1)
+    head -c $(((left - 48) * 1024)) /dev/zero >"$work/small/filler"
+    code 65 "$ringtrain" prepare folder "$data" "$work/small/set" --shards 20
+    prints 'No space left on device'
+    [ "$(find "$work/small/set" -name 'train-*.tar' | wc -l)" -ge "$used" ] ||
+        fail "shards were removed"
+    [ -z "$(find "$work/small/set" -name '*partial*')" ] || fail "an unfinished shard is left"
+    rm "$work/small/filler"
+    prepare folder "$data" "$work/small/set" --shards 20
+    diff -r "$work/whole" "$work/small/set" || fail "other files than without a full disk"
     umount "$work/small"
 else
     skip_part "a full disk: no mount"

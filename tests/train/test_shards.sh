@@ -147,6 +147,22 @@ for file in "$work/undisturbed"/*; do
 done
 checks=$((checks + 1))
 
+echo "a target within its source, and names that differ in case alone"
+code 64 "$ringtrain" prepare folder "$data" "$data/out"
+prints "out: lies in the source $data, of which it would become a part"
+[ ! -e "$data/out" ] || fail "the target was made"
+cp -r "$data/train" "$work/alike"
+mkdir "$work/alike/Circle"
+first=$(find "$work/alike/circle" -name '*.jpg' | sort | head -n 1)
+second=${first%.jpg}.JPG
+cp "$first" "$second"
+cp "$first" "$work/alike/Circle/one.jpg"
+prepare "$work/alike" "$work/alike-tar"
+prints "the classes 'Circle' and 'circle' differ in upper and lower case alone (1 such pair)"
+! grep -q "the pictures '" "$work/err" || fail "shards keep both pictures"
+prepare "$work/alike" "$work/alike-folders" --format folder
+prints "the pictures '$(basename "$second")' and '$(basename "$first")' of a class differ in upper"
+
 echo "large pictures are scaled down, small ones are copied"
 prepare "$data" "$work/small" --resize 20
 code 0 "$ringtrain" inspect data "$work/small"

@@ -4,6 +4,7 @@
 #include "common/cleanup.h"
 #include "common/file/file.h"
 #include "trainer/data/prepare/folder_make.h"
+#include "trainer/data/prepare/set_room.h"
 #include "trainer/data/prepare/shard_make.h"
 #include "trainer/data/prepare/staging.h"
 #include "trainer/data/prepare/target.h"
@@ -189,13 +190,15 @@ static int write_classes(const struct set_writing *w, struct error *err) {
     return file_publish(path, text.data, text.size, 0644, err);
 }
 
-/* An upper bound where pictures are copied; 0: unknown. */
-static int64_t bytes_needed(const struct set_writing *w) {
-    enum { RECORD_MOST = 3 * 1024 };
+static int check_room(const struct set_writing *w, const char *folder, struct error *err) {
     int64_t bytes = 0;
-    for (size_t i = 0; i < w->count && w->options->resize == 0 && !w->options->raw; i++)
-        bytes += w->parts[i].set->bytes + (int64_t)w->parts[i].set->count * RECORD_MOST;
-    return bytes;
+    for (size_t i = 0; i < w->count; i++) {
+        int64_t part = 0;
+        if (set_room(w->options, w->parts[i].set, &part, err) != 0)
+            return -1;
+        bytes += part;
+    }
+    return target_check_room(folder, bytes, err);
 }
 
 static int prepare(struct set_writing *w, struct target *target, struct error *err) {
@@ -203,7 +206,7 @@ static int prepare(struct set_writing *w, struct target *target, struct error *e
     if (describe(w, &plan, err) != 0 ||
         target_open(target, w->options->target, buf_text(&plan), err) != 0)
         return -1;
-    if (!target->resumed && target_check_room(target->folder, bytes_needed(w), err) != 0)
+    if (!target->resumed && check_room(w, target->folder, err) != 0)
         return -1;
     /* The plan comes first: a folder without one is refused unless it is empty. */
     if (target_commit(target, err) != 0)

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -57,6 +58,39 @@ int target_check_usable(const char *folder, struct error *err) {
     if (stat(folder, &status) != 0 && errno == ENOENT)
         return 0;
     return stat(path, &status) == 0 ? 0 : check_empty(folder, err);
+}
+
+/* Resolves the path of FOLDER, or of the nearest folder above it that exists. */
+static bool resolve(const char *folder, char ret[PATH_MAX]) {
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof(path), "%s", folder) >= (int)sizeof(path))
+        return false;
+    while (realpath(path, ret) == NULL) {
+        char *slash = strrchr(path, '/');
+        if (errno != ENOENT)
+            return false;
+        if (slash == NULL)
+            return realpath(".", ret) != NULL;
+        slash[slash == path] = '\0';
+    }
+    return true;
+}
+
+int target_check_outside(const char *folder, const char *source, struct error *err) {
+    char target_path[PATH_MAX], source_path[PATH_MAX];
+    struct stat status;
+    if (realpath(source, source_path) == NULL || stat(source_path, &status) != 0 ||
+        !S_ISDIR(status.st_mode) || !resolve(folder, target_path))
+        return 0; /* not a folder, or one that opening tells of */
+    const size_t size = strlen(source_path);
+    if (strncmp(target_path, source_path, size) != 0 ||
+        (target_path[size] != '/' && target_path[size] != '\0' && source_path[size - 1] != '/'))
+        return 0;
+    return error_set(
+        err, EXIT_CODE_USAGE,
+        "%s: lies in the source %s, of which it would become a part; expected a folder "
+        "outside it",
+        folder, source);
 }
 
 /* Compares the plan in the folder, which has SIZE bytes, with this one. */

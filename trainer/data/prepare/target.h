@@ -27,6 +27,9 @@ struct target {
 int target_open(struct target *ret, const char *folder, const char *plan, struct error *err);
 /* Fails as target_open would, before anything is made, if FOLDER holds something else. */
 int target_check_usable(const char *folder, struct error *err);
+/* Fails with EXIT_CODE_USAGE if FOLDER, which may not exist yet, is the folder SOURCE or lies in
+ * it: what is written would become a part of the source. */
+int target_check_outside(const char *folder, const char *source, struct error *err);
 /* Fails with EXIT_CODE_CONFIG if the folder's file system has less than BYTES left. */
 int target_check_room(const char *folder, int64_t bytes, struct error *err);
 /* Keeps the plan. */

@@ -2,6 +2,7 @@
 
 #include "common/text/wrap.h"
 #include "trainer/app/command/prepare/prepare_sets.h"
+#include "trainer/data/prepare/target.h"
 
 int command_prepare_folder(int argc, char *const *argv, struct error *err) {
     struct prepare_flags f;
@@ -12,6 +13,8 @@ int command_prepare_folder(int argc, char *const *argv, struct error *err) {
         return error_set(err, EXIT_CODE_USAGE,
                          "%d folders to read; expected one, then the folder to write to",
                          f.source_count);
+    if (target_check_outside(f.target, f.sources[0], err) != 0)
+        return -1;
     if (prepare_sets_open_source(&sets, f.sources[0], &f.reading, err) != 0)
         return -1;
     return prepare_sets_write(&sets, &f, err);

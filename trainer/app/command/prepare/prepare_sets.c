@@ -9,6 +9,7 @@
 #include "trainer/app/task/sample_health.h"
 #include "trainer/data/dataset/splits.h"
 #include "trainer/data/format/formats.h"
+#include "trainer/data/prepare/alike_names.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -90,6 +91,34 @@ static int place_classes(struct prepare_sets *s, struct error *err) {
     return dataset_place_classes(second, all.names, all.count, map, err);
 }
 
+/* Warns of names that differ in case alone: of classes always, and of pictures where they become
+ * files. */
+static int warn_of_alike_names(const struct prepare_sets *sets, bool folders, struct error *err) {
+    struct alike_names alike;
+    for (size_t i = 0; i < sets->count; i++) {
+        const struct dataset *set = &sets->sets[i];
+        if (alike_names_of_classes(set, &alike, err) != 0)
+            return -1;
+        if (alike.count > 0)
+            log_warning(
+                "%s: the classes '%.200s' and '%.200s' differ in upper and lower case alone "
+                "(%zu such pair%s): they stay two classes; if they are one, move the "
+                "pictures together first",
+                sets->parts[i].name, alike.first, alike.second, alike.count,
+                STR_PLURAL(alike.count));
+        if (folders && alike_names_of_pictures(set, &alike, err) != 0)
+            return -1;
+        if (folders && alike.count > 0)
+            log_warning(
+                "%s: the pictures '%.200s' and '%.200s' of a class differ in upper and lower "
+                "case alone (%zu such pair%s): a file system that ignores case keeps one of "
+                "them; shards (--format tar) keep both",
+                sets->parts[i].name, alike.first, alike.second, alike.count,
+                STR_PLURAL(alike.count));
+    }
+    return 0;
+}
+
 static void sum_up(const struct prepare_flags *f, const struct shard_set_result *result) {
     char form[128] = "folders of classes";
     if (result->shards > 0)
@@ -110,7 +139,7 @@ int prepare_sets_write(struct prepare_sets *sets, const struct prepare_flags *f,
     struct shard_set_result result;
     int64_t pictures = 0;
     const bool folders = strcmp(f->format, "folder") == 0;
-    if (place_classes(sets, err) != 0)
+    if (place_classes(sets, err) != 0 || warn_of_alike_names(sets, folders, err) != 0)
         return -1;
     for (size_t i = 0; i < sets->count; i++)
         pictures += (int64_t)sets->sets[i].count;

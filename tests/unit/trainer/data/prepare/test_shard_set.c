@@ -229,6 +229,31 @@ static void a_folder_belongs_to_one_process(void) {
     target_done(&second);
 }
 
+/* Also by another path, and before it exists. */
+static void a_target_within_its_source_is_refused(void) {
+    static const struct {
+        const char *target, *source;
+        bool refused;
+    } cases[] = {
+        {"source", "source", true},         {"source/out", "source", true},
+        {"source/a/b/out", "source", true}, {"other/link/out", "source", true},
+        {"source-2", "source", false},      {"other", "source", false},
+        {"other/out", "other/link", false}, {"source", "source/a", false},
+        {"source/out", "missing", false},   {"source/file/out", "source/file", false},
+    };
+    CU_ASSERT_EQUAL_FATAL(file_make_dirs(shards_path("source/a"), NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(file_make_dirs(shards_path("other"), NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(symlink("../source", shards_path("other/link")), 0);
+    shards_put(shards_path("source/file"), "x", 1);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct error err = {0};
+        const int result =
+            target_check_outside(shards_path(cases[i].target), shards_path(cases[i].source), &err);
+        CU_ASSERT_EQUAL(result, cases[i].refused ? -1 : 0);
+        CU_ASSERT_EQUAL(err.code, cases[i].refused ? EXIT_CODE_USAGE : 0);
+    }
+}
+
 static void a_picture_that_is_gone_is_named(void) {
     cleanup_dataset struct dataset set = {0};
     struct shard_set_result result;
@@ -246,4 +271,4 @@ UNIT_SUITE("data.prepare.shard_set", UNIT(the_same_set_gives_the_same_bytes),
            UNIT(an_interrupted_run_goes_on), UNIT(folders_hold_the_same_set),
            UNIT(names_that_leave_the_folder_are_refused), UNIT(what_a_killed_run_left_is_removed),
            UNIT(a_folder_of_something_else_is_refused), UNIT(a_folder_belongs_to_one_process),
-           UNIT(a_picture_that_is_gone_is_named))
+           UNIT(a_target_within_its_source_is_refused), UNIT(a_picture_that_is_gone_is_named))
