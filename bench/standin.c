@@ -63,7 +63,7 @@ static void note(int number) {
 
 /* Waits are cut short by it, and by the end of a child, which is heard of there alone (await_any).
  */
-static void listen_to_signals(void) {
+static void set_signal_handlers(void) {
     const struct sigaction stops = {.sa_handler = stop};
     const struct sigaction ends = {.sa_handler = note};
     sigset_t child;
@@ -361,7 +361,7 @@ static int run_mpirun(char **argv) {
 int main(int argc, char **argv) {
     const char *slash = strrchr(argv[0], '/');
     const char *name = slash != NULL ? slash + 1 : argv[0];
-    listen_to_signals();
+    set_signal_handlers();
     if (argc == 2 && strcmp(argv[1], "--version") == 0)
         return puts("mpirun (Open MPI) 4.1.4") < 0;
     return strcmp(name, "orted") == 0 ? run_daemon(argc, argv) : run_mpirun(argv);

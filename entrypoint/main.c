@@ -4,6 +4,7 @@
 #include "common/file/file.h"
 #include "common/log/log.h"
 #include "common/str.h"
+#include "common/system/process_guard.h"
 #include "common/system/standard_streams.h"
 #include "common/system/terminal.h"
 #include "common/table.h"
@@ -41,7 +42,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -222,12 +222,6 @@ static void leave_failure(const struct job *job, bool begun, const struct error 
     failure_writer_run(base, !begun, &verdict);
 }
 
-/* Keeps other processes of this user from inspecting this one, which holds the key, and disables
- * core files. */
-static void close_the_curtains(void) {
-    (void)prctl(PR_SET_DUMPABLE, 0);
-}
-
 /* The kernel drops a signal that PID 1 neither handles nor blocks; in any other process a user
  * signal would end the program. Signals are therefore blocked from the start, and the loop handles
  * early ones when it begins. A command without a loop is ended by them. */
@@ -288,7 +282,7 @@ static void begin_words(const struct job *job) {
             "this host is a job of its own: neither RINGMASTER_HOSTS nor a platform names others");
 }
 
-static int run_lives(struct supervisor_options *options, struct error *err) {
+static int run_roles(struct supervisor_options *options, struct error *err) {
     int code = -1;
     begin_words(options->job);
     return role_loop_run(options, &code, err) == 0 ? code : -1;
@@ -302,7 +296,7 @@ static int run_job(const char *const *words, const struct check_request *check, 
     bool begun = false;
     (void)signal(SIGPIPE, SIG_IGN);
     (void)log_set_sink((struct log_sink){.put = put_words});
-    close_the_curtains();
+    process_guard_forbid_inspection(); /* this process holds the key */
     if (redact_add_environment(environ, err) != 0)
         return -1;
     const bool table = check != NULL && check->comm == NULL;
@@ -319,7 +313,7 @@ static int run_job(const char *const *words, const struct check_request *check, 
                                          .begun = &begun};
     /* Usage errors are the same on all hosts, so none has to wait to learn of them. */
     if (complete || (has_others(&job) && fault.code != EXIT_CODE_USAGE))
-        code = run_lives(&options, err);
+        code = run_roles(&options, err);
     else
         *err = fault;
     if (code < 0)

@@ -71,13 +71,9 @@ static void on_signal(void *context, int number) {
     supervisor_signal(context, number);
 }
 
-static int listen_to_signals(struct supervisor *s, struct error *err) {
-    static const int numbers[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP};
+static int handle_signals(struct supervisor *s, struct error *err) {
     sigset_t set;
-    (void)sigemptyset(&set);
-    user_signals_add(&set);
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-        (void)sigaddset(&set, numbers[i]);
+    user_signals_handled(&set);
     (void)signal(SIGPIPE, SIG_IGN);
     return loop_signals(&s->loop, &set, on_signal, s, err);
 }
@@ -319,7 +315,7 @@ int supervisor_open(struct supervisor *s, const struct supervisor_options *optio
     s->meet = (struct timer){.fire = meet, .context = s};
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
         return error_set_errno(err, EXIT_CODE_INTERNAL, "becoming a subreaper");
-    if (loop_init(&s->loop, err) != 0 || listen_to_signals(s, err) != 0)
+    if (loop_init(&s->loop, err) != 0 || handle_signals(s, err) != 0)
         return -1;
     failure_writer_open(&s->failure, &s->reaper, s->job->settings.base_dir);
     s->failure.check = s->check;

@@ -6,6 +6,7 @@
 #include "common/json/json.h"
 #include "common/run_id.h"
 #include "common/str.h"
+#include "common/system/process_guard.h"
 #include "entrypoint/mpi/daemon_command.h"
 #include "entrypoint/mpi/shell_words.h"
 #include "entrypoint/os/user_signals.h"
@@ -71,7 +72,7 @@ int agent_run(const char *const *words, char *const *environment, int *ret_code,
     const char *attempt = env_get(environment, ATTEMPT_VARIABLE);
     if (words[0] == NULL || words[1] == NULL)
         return error_set(err, EXIT_CODE_USAGE, "agent: expected HOST and a command");
-    (void)prctl(PR_SET_DUMPABLE, 0);        /* as for the shims (rank.c) */
+    process_guard_forbid_inspection();
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* an agent without its mpirun has no purpose */
     (void)signal(SIGPIPE, SIG_IGN);
     hold_user_signals();

@@ -10,6 +10,14 @@ void user_signals_add(sigset_t *set) {
         (void)sigaddset(set, numbers[i]);
 }
 
+void user_signals_handled(sigset_t *ret) {
+    static const int own[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP};
+    (void)sigemptyset(ret);
+    user_signals_add(ret);
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+        (void)sigaddset(ret, own[i]);
+}
+
 bool user_signals_has(int number) {
     for (size_t i = 0; i < COUNT; i++)
         if (numbers[i] == number)

@@ -12,6 +12,9 @@
 
 /* Adds them to SET. */
 void user_signals_add(sigset_t *set);
+/* Sets *RET to all signals that a supervisor and a shim handle: these, the requests to stop
+ * (SIGTERM, SIGINT, SIGHUP) and SIGCHLD. */
+void user_signals_handled(sigset_t *ret);
 bool user_signals_has(int number);
 
 #endif

@@ -5,6 +5,7 @@
 #include "common/file/file.h"
 #include "common/json/json.h"
 #include "common/str.h"
+#include "common/system/process_guard.h"
 #include "common/system/sealed_memfd.h"
 #include "common/system/standard_streams.h"
 #include "common/text/redact.h"
@@ -20,7 +21,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -125,7 +125,7 @@ int transfer_main(int argc, char **argv) {
     const struct rlimit none = {0};
     (void)standard_streams_fill();
     (void)signal(SIGXFSZ, SIG_IGN); /* exceeding the file size limit is an error like a full disk */
-    (void)prctl(PR_SET_DUMPABLE, 0);
+    process_guard_forbid_inspection();
     (void)setrlimit(RLIMIT_CORE, &none);
     (void)umask(022);
     (void)setlocale(LC_ALL, "C");

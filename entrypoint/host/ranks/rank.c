@@ -5,6 +5,7 @@
 #include "common/clock.h"
 #include "common/json/json.h"
 #include "common/run_id.h"
+#include "common/system/process_guard.h"
 #include "common/system/progress.h"
 #include "entrypoint/host/ranks/environment.h"
 #include "entrypoint/host/ranks/jax_environment.h"
@@ -316,13 +317,9 @@ static void on_signal(void *context, int number) {
     }
 }
 
-static int listen_to_signals(struct shim *s, struct error *err) {
-    static const int numbers[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP};
+static int handle_signals(struct shim *s, struct error *err) {
     sigset_t set;
-    (void)sigemptyset(&set);
-    user_signals_add(&set);
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-        (void)sigaddset(&set, numbers[i]);
+    user_signals_handled(&set);
     return loop_signals(&s->loop, &set, on_signal, s, err);
 }
 
@@ -359,25 +356,19 @@ static void shim_done(struct shim *s) {
     close_fd(&s->progress);
 }
 
-/* Keeps programs of this user from inspecting the process that reports how a rank ended, and
- * disables core files. */
-static void close_the_curtains(void) {
-    (void)prctl(PR_SET_DUMPABLE, 0);
-}
-
 int rank_run(char *const *environment, int *ret_code, struct error *err) {
     struct shim s = {
         .environment = environment, .out = {-1, -1}, .error_out = {-1, -1}, .progress = -1};
     s.program = (struct child){.ended = program_ended, .context = &s};
     s.leave = (struct timer){.fire = leave_now, .context = &s};
-    close_the_curtains();
+    process_guard_forbid_inspection(); /* this process reports how the program ended */
     (void)signal(SIGPIPE, SIG_IGN);
     /* Processes that leave the program's group or lose their parents stay below this process, so
      * that a stop finds them. */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     int result = -1;
     if (rank_environment_read(environment, &s.place, err) == 0 && loop_init(&s.loop, err) == 0 &&
-        listen_to_signals(&s, err) == 0 && say_hello(&s, err) == 0)
+        handle_signals(&s, err) == 0 && say_hello(&s, err) == 0)
         result = loop_run(&s.loop, err);
     *ret_code = s.code;
     shim_done(&s);

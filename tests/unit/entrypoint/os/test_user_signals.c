@@ -22,5 +22,18 @@ static void the_set_has_what_is_passed_on(void) {
     CU_ASSERT(user_signals_has(SIGUSR1) && user_signals_has(SIGUSR2) && user_signals_has(SIGQUIT));
 }
 
+static void a_supervisor_also_handles_stops_and_ends_of_children(void) {
+    static const int own[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP};
+    sigset_t set;
+    user_signals_handled(&set);
+    for (int number = 1; number < 32; number++) {
+        bool expected = user_signals_has(number);
+        for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+            expected |= own[i] == number;
+        CU_ASSERT_EQUAL(sigismember(&set, number), expected);
+    }
+}
+
 UNIT_SUITE("os.user_signals", UNIT(what_ends_or_stops_this_program_is_none),
-           UNIT(the_set_has_what_is_passed_on))
+           UNIT(the_set_has_what_is_passed_on),
+           UNIT(a_supervisor_also_handles_stops_and_ends_of_children))

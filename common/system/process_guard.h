@@ -1,0 +1,10 @@
+/* Protection of a process against other processes of its user. */
+#ifndef COMMON_SYSTEM_PROCESS_GUARD_H
+#define COMMON_SYSTEM_PROCESS_GUARD_H
+
+/* Forbids ptrace, access to memory through /proc, and core files: this process holds the key of the
+ * job, or reports how a program of the user ended. Children that exec another program are not
+ * covered. */
+void process_guard_forbid_inspection(void);
+
+#endif
