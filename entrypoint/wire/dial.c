@@ -22,7 +22,7 @@ static void opened(void *context) {
 static void closed(void *context, const struct error *why) {
     struct dial *d = context;
     d->why = *why;
-    d->absent = d->absent && why->os_errno == ECONNREFUSED;
+    d->unreachable = d->unreachable && why->os_errno == ECONNREFUSED;
     link_free(d->link);
     d->link = NULL;
     if (why->code == EXIT_CODE_KEY_REFUSED) {
@@ -30,7 +30,7 @@ static void closed(void *context, const struct error *why) {
         d->refused = true;
         d->refusal = *why;
         if (first)
-            d->events->told(d->context, &d->addresses[d->next - 1], why);
+            d->events->refused_once(d->context, &d->addresses[d->next - 1], why);
     }
     try_next(d);
 }
@@ -46,10 +46,10 @@ static const struct link_events events = {.opened = opened, .message = too_early
 
 static void end_round(struct dial *d) {
     int64_t now = clock_now();
-    if (!d->absent)
-        d->absent_since = 0;
-    else if (d->absent_since == 0)
-        d->absent_since = now;
+    if (!d->unreachable)
+        d->unreachable_since = 0;
+    else if (d->unreachable_since == 0)
+        d->unreachable_since = now;
     if (!d->refused)
         d->refused_since = 0;
     else if (d->refused_since == 0)
@@ -60,8 +60,8 @@ static void end_round(struct dial *d) {
     }
     loop_after(d->loop, &d->again, d->pause);
     d->pause = d->pause * 2 < longest_pause ? d->pause * 2 : longest_pause;
-    if (d->events->missed != NULL)
-        d->events->missed(d->context);
+    if (d->events->round_failed != NULL)
+        d->events->round_failed(d->context);
 }
 
 struct link *dial_address(struct loop *loop, const struct net_address *address, uint16_t port,
@@ -84,7 +84,7 @@ static void try_next(struct dial *d) {
             dial_address(d->loop, &d->addresses[d->next++], d->port, d->tls, &events, d, &d->why);
         if (d->link != NULL)
             return;
-        d->absent = d->absent && d->why.os_errno == ECONNREFUSED;
+        d->unreachable = d->unreachable && d->why.os_errno == ECONNREFUSED;
     }
     end_round(d);
 }
@@ -93,7 +93,7 @@ static void found(void *context, const struct net_address *addresses, size_t cou
     struct dial *d = context;
     memcpy(d->addresses, addresses, count * sizeof(*addresses));
     d->count = count;
-    d->absent = count > 0;
+    d->unreachable = count > 0;
     if (count == 0)
         (void)error_set(&d->why, EXIT_CODE_NOT_READY,
                         "its name does not resolve: neither DNS nor /etc/hosts has it yet");
@@ -104,7 +104,7 @@ static void look_up(void *context) {
     struct dial *d = context;
     d->count = 0;
     d->next = 0;
-    d->refused = d->absent = false;
+    d->refused = d->unreachable = false;
     if (resolve_start(&d->resolve, d->loop, d->reaper, d->name, found, d, &d->why) != 0)
         end_round(d);
 }
@@ -126,8 +126,8 @@ void dial_start(struct dial *d, struct loop *loop, struct reaper *reaper, SSL_CT
     look_up(d);
 }
 
-int64_t dial_absent(const struct dial *d) {
-    return d->absent_since != 0 ? clock_now() - d->absent_since : 0;
+int64_t dial_unreachable(const struct dial *d) {
+    return d->unreachable_since != 0 ? clock_now() - d->unreachable_since : 0;
 }
 
 const struct error *dial_why(const struct dial *d) {

@@ -21,11 +21,11 @@ struct dial_events {
      * proved the key. */
     void (*opened)(void *context, struct link *link, const struct net_address *peer);
     /* A peer has another key, for the first time: dialling continues. */
-    void (*told)(void *context, const struct net_address *peer, const struct error *why);
+    void (*refused_once)(void *context, const struct net_address *peer, const struct error *why);
     /* Gives up: no peer there has this job's key. */
     void (*refused)(void *context, const struct error *why);
     /* All addresses were tried and will be tried again. May be NULL. */
-    void (*missed)(void *context);
+    void (*round_failed)(void *context);
 };
 
 struct dial {
@@ -42,14 +42,14 @@ struct dial {
     size_t count;
     size_t next;
     struct link *link;
-    int64_t pause;         /* before the next round */
-    int64_t refused_since; /* all rounds since then met another key; 0: the last one did not */
-    int64_t patience;      /* DIAL_REFUSED_SECONDS */
-    bool refused;          /* in this round */
-    int64_t absent_since;  /* no peer listened in any round since; 0: one did in the last */
-    bool absent;           /* so far in this round */
-    struct error refusal;  /* the last one */
-    struct error why;      /* why the last try failed; "" at first */
+    int64_t pause;             /* before the next round */
+    int64_t refused_since;     /* all rounds since then met another key; 0: the last one did not */
+    int64_t patience;          /* DIAL_REFUSED_SECONDS */
+    bool refused;              /* in this round */
+    int64_t unreachable_since; /* no peer listened in any round since; 0: one did in the last */
+    bool unreachable;          /* so far in this round */
+    struct error refusal;      /* the last one */
+    struct error why;          /* why the last try failed; "" at first */
 };
 
 /* Starts a single connection to ADDRESS. Returns NULL if that is impossible. */
@@ -64,7 +64,7 @@ void dial_stop(struct dial *d);
 
 /* Returns for how long every try was refused because nothing listens there, in ns; 0 if the last
  * one was not. */
-int64_t dial_absent(const struct dial *d);
+int64_t dial_unreachable(const struct dial *d);
 /* Returns why there is no link yet: another key if one was ever met, else the last reason. */
 const struct error *dial_why(const struct dial *d);
 

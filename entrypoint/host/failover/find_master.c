@@ -23,9 +23,9 @@ static void opened(void *context, struct link *link, const struct net_address *p
     k->events->opened(k->context, link, peer);
 }
 
-static void told(void *context, const struct net_address *peer, const struct error *why) {
+static void refused_once(void *context, const struct net_address *peer, const struct error *why) {
     struct find_master *k = context;
-    k->events->told(k->context, peer, why);
+    k->events->refused_once(k->context, peer, why);
 }
 
 static void refused(void *context, const struct error *why) {
@@ -36,22 +36,23 @@ static void refused(void *context, const struct error *why) {
 static bool is_vain(const struct find_master *k) {
     const struct role_state *s = k->services->role_state;
     return role_state_is_back(s) && !role_state_others_lead(s, &k->services->job->cluster) &&
-           s->closed && dial_absent(&k->dial) >= FIND_MASTER_ABSENT_SECONDS * CLOCK_SECOND;
+           s->closed &&
+           dial_unreachable(&k->dial) >= FIND_MASTER_UNREACHABLE_SECONDS * CLOCK_SECOND;
 }
 
 /* The host did not answer. The next one follows soon, unless this one has another key, which is
  * then reported. */
-static void missed(void *context) {
+static void round_failed(void *context) {
     struct find_master *k = context;
     if (seeks(k) && dial_why(&k->dial)->code != EXIT_CODE_KEY_REFUSED &&
         (!k->turn.active || k->turn.deadline > clock_now() + look))
         loop_after(k->services->loop, &k->turn, look);
     k->vain = is_vain(k);
-    if (k->vain && k->events->missed != NULL)
-        k->events->missed(k->context);
+    if (k->vain && k->events->round_failed != NULL)
+        k->events->round_failed(k->context);
 }
 
-static const struct dial_events events = {opened, told, refused, missed};
+static const struct dial_events events = {opened, refused_once, refused, round_failed};
 
 /* The first master is found by its name, or at the address that the platform gives. */
 static const char *master_place(struct find_master *k) {

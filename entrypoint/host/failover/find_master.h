@@ -13,7 +13,7 @@
 struct services;
 
 /* A first host that is restarted in less belongs to another run. */
-enum { FIND_MASTER_ABSENT_SECONDS = 2 };
+enum { FIND_MASTER_UNREACHABLE_SECONDS = 2 };
 
 struct find_master {
     const struct services *services; /* NULL: never started */
@@ -22,15 +22,15 @@ struct find_master {
     void *context;
     struct dial dial;
     struct timer turn; /* then the next host is dialled */
-    bool vain;         /* `missed` was called */
+    bool vain;         /* `round_failed` was called */
     char address[NET_ADDRESS_TEXT];
 };
 
 /* Starts, with SERVICES' loop, reaper, job and role state. EVENTS are those of a dial, except
- * `missed`: it means that no host is the master any more. That is so if this host was not cut off,
- * only the first host can be the master, and nothing has listened there for
- * FIND_MASTER_ABSENT_SECONDS. When an event comes, the first host of the job's cluster is the one
- * that it concerns. */
+ * `round_failed`: it means that no host is the master any more. That is so if this host was not cut
+ * off, only the first host can be the master, and nothing has listened there for
+ * FIND_MASTER_UNREACHABLE_SECONDS. When an event comes, the first host of the job's cluster is the
+ * one that it concerns. */
 void find_master_start(struct find_master *k, const struct services *services, SSL_CTX *tls,
                        const struct dial_events *events, void *context);
 void find_master_stop(struct find_master *k);

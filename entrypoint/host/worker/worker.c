@@ -218,7 +218,7 @@ static void hear(void *context, const json_t *message) {
     }
 }
 
-static void told(void *context, const struct net_address *peer, const struct error *why) {
+static void refused_once(void *context, const struct net_address *peer, const struct error *why) {
     const struct worker *w = context;
     char address[NET_ADDRESS_TEXT];
     net_address_text(peer, address);
@@ -228,8 +228,8 @@ static void told(void *context, const struct net_address *peer, const struct err
 
 static void opened(void *context, struct link *link, const struct net_address *peer);
 static void refused(void *context, const struct error *why);
-static void missed(void *context);
-static const struct dial_events dial_events = {opened, told, refused, missed};
+static void round_failed(void *context);
+static const struct dial_events dial_events = {opened, refused_once, refused, round_failed};
 
 /* Connects to the master, which is looked up by name, or at the address that the platform gives. */
 static void connect_master(struct worker *w) {
@@ -258,7 +258,7 @@ static void closed(void *context, const struct error *why) {
 }
 
 /* Handles a failed search for the master. After a stop, this host tries until its deadline. */
-static void missed(void *context) {
+static void round_failed(void *context) {
     struct worker *w = context;
     if (w->stopping)
         return;

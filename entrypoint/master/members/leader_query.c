@@ -74,7 +74,7 @@ static void opened(void *context, struct link *link, const struct net_address *p
 
 /* A host with another key belongs to another job. The listener reports hosts that are missing
  * because of that. */
-static void told(void *context, const struct net_address *peer, const struct error *why) {
+static void refused_once(void *context, const struct net_address *peer, const struct error *why) {
     (void)context;
     (void)peer;
     (void)why;
@@ -85,11 +85,11 @@ static void refused(void *context, const struct error *why) {
     ask_another(context);
 }
 
-static void missed(void *context) {
+static void round_failed(void *context) {
     ask_another(context);
 }
 
-static const struct dial_events dial_events = {opened, told, refused, missed};
+static const struct dial_events dial_events = {opened, refused_once, refused, round_failed};
 
 /* Returns the next host that has not connected to this one; 0 if all have. */
 static size_t next_host(const struct master *m) {

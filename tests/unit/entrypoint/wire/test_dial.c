@@ -25,9 +25,9 @@ static struct link *link_at_acceptor;
 static struct link *link_at_dial;
 static int opened_count;
 static int refused_count;
-static int told_count;
-static int missed_count;
-static struct lag *told_lag; /* for the report that has to come soon */
+static int refused_once_count;
+static int round_failed_count;
+static struct lag *refused_once_lag; /* for the report that has to come soon */
 static uint16_t port;
 static SSL_CTX *server;
 static SSL_CTX *client;
@@ -53,14 +53,14 @@ static void opened(void *context, struct link *link, const struct net_address *p
     link_send(link, frame_new("join"));
 }
 
-static void told(void *context, const struct net_address *peer, const struct error *why) {
+static void refused_once(void *context, const struct net_address *peer, const struct error *why) {
     (void)context;
     ASSERT_ADDRESS(peer, "127.0.0.1");
     CU_ASSERT_EQUAL(why->code, EXIT_CODE_KEY_REFUSED);
-    told_count++;
-    if (told_lag != NULL)
-        ASSERT_WITHIN(told_lag, 2 * CLOCK_SECOND);
-    told_lag = NULL;
+    refused_once_count++;
+    if (refused_once_lag != NULL)
+        ASSERT_WITHIN(refused_once_lag, 2 * CLOCK_SECOND);
+    refused_once_lag = NULL;
 }
 
 static void refused(void *context, const struct error *why) {
@@ -70,12 +70,12 @@ static void refused(void *context, const struct error *why) {
     loop_end(&loop);
 }
 
-static void missed(void *context) {
+static void round_failed(void *context) {
     (void)context;
-    missed_count++;
+    round_failed_count++;
 }
 
-static const struct dial_events dial_events = {opened, told, refused, missed};
+static const struct dial_events dial_events = {opened, refused_once, refused, round_failed};
 
 static void open_acceptor(void *context) {
     struct error err;
@@ -91,7 +91,7 @@ static void set_up(unsigned char client_key) {
     struct error err;
     unsigned char key[TLS_KEY_SIZE];
     (void)signal(SIGPIPE, SIG_IGN);
-    opened_count = refused_count = told_count = missed_count = 0;
+    opened_count = refused_count = refused_once_count = round_failed_count = 0;
     link_at_acceptor = link_at_dial = NULL;
     memset(key, 1, sizeof(key));
     server = tls_context_new(key, 1, &err);
@@ -113,13 +113,13 @@ static void tear_down(void) {
     tls_context_free(client);
 }
 
-static void open_when_missed(void *context) {
-    if (missed_count++ == 0)
+static void open_when_round_failed(void *context) {
+    if (round_failed_count++ == 0)
         open_acceptor(context);
 }
 
 static void a_master_that_comes_late_is_found(void) {
-    static const struct dial_events late = {opened, told, refused, open_when_missed};
+    static const struct dial_events late = {opened, refused_once, refused, open_when_round_failed};
     struct error err;
     set_up(1);
     dial_start(&dial, &loop, &reaper, client, "localhost", port, &late, NULL);
@@ -128,7 +128,7 @@ static void a_master_that_comes_late_is_found(void) {
     CU_ASSERT_EQUAL(opened_count, 1);
     CU_ASSERT_PTR_NOT_NULL(link_at_acceptor);
     ASSERT_CONTAINS(dial.why.text, "refused"); /* the connection, at first */
-    CU_ASSERT_EQUAL(missed_count, 1);
+    CU_ASSERT_EQUAL(round_failed_count, 1);
     tear_down();
 }
 
@@ -141,13 +141,13 @@ static void another_key_is_reported_at_once_and_given_up_in_the_end(void) {
     int64_t start = clock_now();
     lag_begin(&lag);
     lag_begin(&soon);
-    told_lag = &soon;
+    refused_once_lag = &soon;
     dial_start(&dial, &loop, &reaper, client, "127.0.0.1", port, &dial_events, NULL);
     CU_ASSERT_EQUAL(dial.patience, 30 * CLOCK_SECOND);
     dial.patience = 4 * CLOCK_SECOND;
     CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
     ASSERT_WITHIN(&lag, 5 * CLOCK_SECOND); /* the last try is a second later at most */
-    CU_ASSERT_EQUAL(told_count, 1);
+    CU_ASSERT_EQUAL(refused_once_count, 1);
     CU_ASSERT_EQUAL(refused_count, 1);
     CU_ASSERT_EQUAL(opened_count, 0);
     CU_ASSERT_EQUAL(dial_why(&dial)->code, EXIT_CODE_KEY_REFUSED);
@@ -163,7 +163,7 @@ static void change_key(void *context) {
         loop_after(&loop, context, 10 * CLOCK_MILLISECOND);
         return;
     }
-    CU_ASSERT_EQUAL(told_count, 1);
+    CU_ASSERT_EQUAL(refused_once_count, 1);
     listener_close(&acceptor);
     tls_context_free(server);
     memset(key, 2, sizeof(key));
@@ -185,18 +185,18 @@ static void another_key_is_no_end_when_the_right_one_comes(void) {
     tear_down();
 }
 
-static void look_at_absence(void *context) {
+static void look_at_unreachable(void *context) {
     (void)context;
-    missed_count++;
-    if (missed_count == 3)
+    round_failed_count++;
+    if (round_failed_count == 3)
         loop_end(&loop);
 }
 
 static void run_to_third_miss(const char *name) {
-    static const struct dial_events looks = {opened, told, refused, look_at_absence};
-    missed_count = 0;
+    static const struct dial_events looks = {opened, refused_once, refused, look_at_unreachable};
+    round_failed_count = 0;
     dial_start(&dial, &loop, &reaper, client, name, port, &looks, NULL);
-    CU_ASSERT_EQUAL(dial_absent(&dial), 0);
+    CU_ASSERT_EQUAL(dial_unreachable(&dial), 0);
     CU_ASSERT_EQUAL(loop_run(&loop, NULL), 0);
 }
 
@@ -205,17 +205,17 @@ static void run_to_third_miss(const char *name) {
 static void that_nobody_listens_is_known(void) {
     set_up(1);
     run_to_third_miss("127.0.0.1");
-    CU_ASSERT(dial_absent(&dial) >= 200 * CLOCK_MILLISECOND); /* two pauses */
+    CU_ASSERT(dial_unreachable(&dial) >= 200 * CLOCK_MILLISECOND); /* two pauses */
     dial_stop(&dial);
     run_to_third_miss("no-such-host.invalid");
-    CU_ASSERT_EQUAL(dial_absent(&dial), 0);
+    CU_ASSERT_EQUAL(dial_unreachable(&dial), 0);
     dial_stop(&dial);
     open_acceptor(NULL); /* somebody, with another key */
     tls_context_free(client);
     unsigned char key[TLS_KEY_SIZE] = {2};
     client = tls_context_new(key, 0, NULL);
     run_to_third_miss("127.0.0.1");
-    CU_ASSERT_EQUAL(dial_absent(&dial), 0);
+    CU_ASSERT_EQUAL(dial_unreachable(&dial), 0);
     tear_down();
 }
 

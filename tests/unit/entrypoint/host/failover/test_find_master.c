@@ -38,7 +38,7 @@ static struct listener door;
 static struct link *link_at_door;
 static struct link *link_at_worker;
 static SSL_CTX *server;
-static int told_count;
+static int refused_once_count;
 static bool again; /* the master takes nobody yet, the first time */
 
 static void arrived(void *context, struct link *link, const struct net_address *peer,
@@ -67,11 +67,11 @@ static void opened(void *context, struct link *link, const struct net_address *p
     link_send(link, frame_new("join"));
 }
 
-static void told(void *context, const struct net_address *peer, const struct error *why) {
+static void refused_once(void *context, const struct net_address *peer, const struct error *why) {
     (void)context;
     (void)peer;
     CU_ASSERT_EQUAL(why->code, EXIT_CODE_KEY_REFUSED);
-    told_count++;
+    refused_once_count++;
     loop_end(&loop);
 }
 
@@ -81,25 +81,25 @@ static void refused(void *context, const struct error *why) {
     loop_end(&loop);
 }
 
-static int missed_count;
-static int64_t missed_at;
+static int round_failed_count;
+static int64_t round_failed_at;
 
-static void missed(void *context) {
+static void round_failed(void *context) {
     (void)context;
-    missed_count++;
-    missed_at = clock_now();
+    round_failed_count++;
+    round_failed_at = clock_now();
     find_master_stop(&search);
     loop_end(&loop);
 }
 
-static const struct dial_events events = {opened, told, refused, missed};
+static const struct dial_events events = {opened, refused_once, refused, round_failed};
 
 /* Host 2 of four; a master listens at the third. */
 static void set_up(bool failover, unsigned char master_key) {
     unsigned char key[TLS_KEY_SIZE];
     struct net_address at = address_of("127.0.0.3");
     (void)signal(SIGPIPE, SIG_IGN);
-    told_count = missed_count = 0;
+    refused_once_count = round_failed_count = 0;
     link_at_door = link_at_worker = NULL;
     for (size_t i = 0; i < HOSTS; i++) {
         hosts[i] = (struct cluster_host){.slots = 1};
@@ -202,7 +202,7 @@ static void a_host_with_another_key_is_reported(void) {
     set_up(true, 2);
     role_state_return(&role_state, &job);
     run_for(60);
-    CU_ASSERT_EQUAL(told_count, 1);
+    CU_ASSERT_EQUAL(refused_once_count, 1);
     CU_ASSERT_EQUAL(find_master_why(&search)->code, EXIT_CODE_KEY_REFUSED);
     CU_ASSERT_STRING_EQUAL(hosts[0].name.text, "127.0.0.3");
     tear_down();
@@ -220,8 +220,8 @@ static void assert_is_vain(size_t count, bool failover) {
     lag_begin(&lag);
     run_for(60);
     ASSERT_WITHIN(&lag, 3 * CLOCK_SECOND);
-    CU_ASSERT_EQUAL(missed_count, 1);
-    CU_ASSERT(missed_at - begun >= FIND_MASTER_ABSENT_SECONDS * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(round_failed_count, 1);
+    CU_ASSERT(round_failed_at - begun >= FIND_MASTER_UNREACHABLE_SECONDS * CLOCK_SECOND);
     CU_ASSERT(search.vain);
     tear_down();
 }
@@ -239,7 +239,7 @@ static void where_nobody_can_be_the_master_it_hears_so(void) {
             role_state_note_end(&role_state, ETIMEDOUT); /* it was silent */
         role_state_return(&role_state, &job);
         run_for(4);
-        CU_ASSERT_EQUAL(missed_count, 0);
+        CU_ASSERT_EQUAL(round_failed_count, 0);
         CU_ASSERT_FALSE(search.vain);
         tear_down();
     }
