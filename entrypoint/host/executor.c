@@ -206,7 +206,7 @@ static void cleared(void *context, size_t left) {
 }
 
 void executor_end_attempt(struct executor *h, unsigned next) {
-    if (h->rank_set.seats != NULL && h->services->role_state != NULL)
+    if (h->rank_set.slots != NULL && h->services->role_state != NULL)
         role_state_note_step(h->services->role_state, rank_set_step(&h->rank_set));
     rank_set_clear(&h->rank_set, next);
 }

@@ -1,10 +1,11 @@
 /* This container as the master's subordinate: its ranks (ranks/rank_set.h), Open MPI's daemon and
  * its log. The master's own container is one too and is given orders through the same function.
+ * Messages have the names of their MESSAGE_ kinds (wire/messages.def).
  *
- *   orders from the master                    words to the master
+ *   orders from the master                    messages to the master
  *   launch command   start the daemon         daemon code text   it ended, or was refused
  *   ranks first size start shims directly     unstarted text     they were not, or one ended early
- *   stop             stop signal to programs  seated rank
+ *   stop             stop signal to programs  rank_started rank
  *   end              SIGTERM, as the job has failed
  *   kill             SIGKILL to them          report ...
  *   release rank     let its shim leave       stalled rank seconds, quiet rank, busy rank
@@ -14,12 +15,12 @@
  *   clear            end all of the attempt   cleared fault      all is ended; without fault ready
  *   attempt gone     begin the next one       daemon code text   where that is not possible
  *   upload seconds   end all, upload it       uploaded code text   all is there, or what is not
- *   hurry seconds    within so many at most
- *   prove step       look at the folder       proved step word fault    with RINGMASTER_FAILOVER
- *   attempt          ... accept its view      begun                     likewise
- *   sure addresses   all have accepted                                  likewise
+ *   upload_deadline seconds   within so many at most
+ *   probe_dir step   look at the folder       dir_probed step word fault   with RINGMASTER_FAILOVER
+ *   attempt          ... accept its view      view_accepted                likewise
+ *   view_committed addresses   all have accepted                           likewise
  *
- * Orders and words carry the number of the attempt that they are about. Each `clear` brings the
+ * Orders and answers carry the number of the attempt that they are about. Each `clear` brings the
  * next number; orders about another one are left alone. */
 #ifndef ENTRYPOINT_HOST_EXECUTOR_H
 #define ENTRYPOINT_HOST_EXECUTOR_H

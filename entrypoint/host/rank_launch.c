@@ -56,7 +56,7 @@ static int check_order(const struct rank_launch *l, const json_t *order, unsigne
                          "the master's order begins with rank %" PRId64 " of %" PRId64
                          ", this host's ranks with %zu of %zu",
                          first, size, own, cluster_ranks(c));
-    if (l->shims.items != NULL || l->rank_set->seats != NULL)
+    if (l->shims.items != NULL || l->rank_set->slots != NULL)
         return error_set(err, EXIT_CODE_INTERNAL, "the ranks of this host have been started");
     *ret_first = (unsigned)own;
     return 0;

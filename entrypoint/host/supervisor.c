@@ -84,7 +84,7 @@ static void link_arrived(void *context, struct link *link, const struct net_addr
     (void)peer;
     switch (message_kind(message)) {
     case MESSAGE_HELLO:
-        rank_set_seat(&s->host.rank_set, link, message);
+        rank_set_register(&s->host.rank_set, link, message);
         break;
     case MESSAGE_AGENT:
         s->role->agent(s->state, link, message);

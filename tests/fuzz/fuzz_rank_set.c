@@ -50,7 +50,7 @@ static bool arrived;
 static void hear(void *context, const json_t *message) {
     (void)context;
     arrived = true;
-    rank_set_seat(&rank_set, guest, message);
+    rank_set_register(&rank_set, guest, message);
 }
 static void leave(void *context, const struct error *why) {
     (void)context;
@@ -123,15 +123,15 @@ static void try_shim(json_t *const *messages, size_t count) {
     (void)frames_heard("supervisor", messages[0]);
     if (link_send_fds(ends[1], messages[0], pipes, 2, NULL) == 0)
         turn();
-    size_t taken = rank_set.seats != NULL;
+    size_t taken = rank_set.slots != NULL;
     for (size_t i = 1; taken && i < count; i++) {
         (void)frames_heard("supervisor", messages[i]);
         say(ends[1], messages[i]);
     }
     turn();
-    CHECK(rank_set.seats == NULL ||
-          (rank_set.seats->next == NULL && rank_set.seats->rank >= SLOTS &&
-           rank_set.seats->rank < HOSTS * SLOTS));
+    CHECK(rank_set.slots == NULL ||
+          (rank_set.slots->next == NULL && rank_set.slots->rank >= SLOTS &&
+           rank_set.slots->rank < HOSTS * SLOTS));
     CHECK(!rank_set.started && seated == 0 && reports <= taken * count);
     (void)close(ends[1]);
     turn(); /* and a guest that has said nothing has vanished */

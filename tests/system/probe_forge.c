@@ -1,7 +1,7 @@
 /* A program of the job's that turns against it: it speaks to its container's ringmaster as if it
  * were one of ringmaster's own processes. For test_forgery.sh.
  *
- *     probe_forge SOCKET report RANK         takes the seat of RANK and says that it ended with 0
+ *     probe_forge SOCKET report RANK         registers as RANK and says that it ended with 0
  *     probe_forge SOCKET frame MEMBERS       sends a message with these members after its version
  *     probe_forge SOCKET flood COUNT         opens connections and says nothing
  *

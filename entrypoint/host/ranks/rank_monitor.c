@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 /* Interval of looks; other hosts than a single one look with each heartbeat. */
-static const int64_t watch_pause = 4 * CLOCK_SECOND;
+static const int64_t look_pause = 4 * CLOCK_SECOND;
 
 static int64_t cpu_of(void *context) {
     const struct rank_slot *s = context;
@@ -135,14 +135,14 @@ struct looked {
  * no event. Once a rank opens the memory for its progress, looks begin and become rarer as ranks
  * show their pace. Before that, a silence is looked at twice: after it begins and when its limit
  * ends. */
-static void watch_again(struct rank_monitor *w, const struct looked *l) {
+static void schedule_look(struct rank_monitor *w, const struct looked *l) {
     bool often = w->shown || w->services->job->settings.idle_seconds > 0;
     if (!is_alone(w))
-        w->pause = watch_pause;
+        w->pause = look_pause;
     else if (often)
         w->pause = stall_pause(l->taught ? w->pause : 0, l->limit);
     else if (l->rest >= 0)
-        w->pause = l->rest > watch_pause ? l->rest : watch_pause;
+        w->pause = l->rest > look_pause ? l->rest : look_pause;
     else
         return;
     loop_within(w->services->loop, &w->look, w->pause);
@@ -161,7 +161,7 @@ static int64_t sooner(int64_t a, int64_t b, int64_t none) {
 
 static void look_at_all(struct rank_monitor *w, bool stood_still, int64_t now, struct looked *ret) {
     *ret = (struct looked){.rest = -1, .taught = true};
-    for (struct rank_slot *s = *w->seats; s != NULL; s = s->next) {
+    for (struct rank_slot *s = *w->slots; s != NULL; s = s->next) {
         if (stood_still) {
             stall_skip(&s->stall, now);
             idle_skip(&s->idle, now);
@@ -175,12 +175,12 @@ static void look_at_all(struct rank_monitor *w, bool stood_still, int64_t now, s
 
 /* Looks at all ranks. If this process itself was paused (with its container), silence says nothing
  * about ranks. */
-static void watch(void *context) {
+static void look_at_ranks(void *context) {
     struct rank_monitor *w = context;
     struct looked looked;
     int64_t now = clock_now();
-    look_at_all(w, now - w->look.deadline > watch_pause, now, &looked);
-    watch_again(w, &looked);
+    look_at_all(w, now - w->look.deadline > look_pause, now, &looked);
+    schedule_look(w, &looked);
 }
 
 /* --- first sign of progress ------------------------------------------------------------------ */
@@ -211,7 +211,7 @@ static void opened(void *context, uint32_t events) {
     loop_unwatch(w->services->loop, &w->opens);
     w->shown = true;
     if (w->begun)
-        watch_again(w, &none);
+        schedule_look(w, &none);
 }
 
 /* Watches the memory with inotify, which works because it is a file to the kernel. */
@@ -226,26 +226,26 @@ static bool watch_memory(struct rank_monitor *w, struct rank_slot *s, int fd) {
            (w->opens.active || loop_watch(w->services->loop, &w->opens, EPOLLIN, &ignored) == 0);
 }
 
-void rank_monitor_seat(struct rank_monitor *w, struct rank_slot *seat, int fd) {
-    seat->opens = -1;
+void rank_monitor_add(struct rank_monitor *w, struct rank_slot *slot, int fd) {
+    slot->opens = -1;
     if (is_alone(w) && is_asked_for(&w->services->job->settings) && fd >= 0 && !w->shown)
-        w->shown = !watch_memory(w, seat, fd);
+        w->shown = !watch_memory(w, slot, fd);
 }
 
-void rank_monitor_leave(const struct rank_monitor *w, struct rank_slot *seat) {
-    if (seat->opens >= 0)
-        (void)inotify_rm_watch(w->opens.fd, seat->opens);
-    seat->opens = -1;
+void rank_monitor_remove(const struct rank_monitor *w, struct rank_slot *slot) {
+    if (slot->opens >= 0)
+        (void)inotify_rm_watch(w->opens.fd, slot->opens);
+    slot->opens = -1;
 }
 
 /* --- its life -------------------------------------------------------------------------------- */
 
 void rank_monitor_init(struct rank_monitor *w, const struct services *services,
-                       const struct rank_sinks *sinks, struct rank_slot *const *seats) {
+                       const struct rank_sinks *sinks, struct rank_slot *const *slots) {
     *w = (struct rank_monitor){.services = services,
                                .sinks = sinks,
-                               .seats = seats,
-                               .look = {.fire = watch, .context = w},
+                               .slots = slots,
+                               .look = {.fire = look_at_ranks, .context = w},
                                .opens = {.fd = -1, .ready = opened, .context = w}};
 }
 
@@ -256,11 +256,11 @@ void rank_monitor_begin(struct rank_monitor *w) {
     if (!is_asked_for(&w->services->job->settings))
         return;
     w->begun = true;
-    for (struct rank_slot *s = *w->seats; s != NULL; s = s->next) {
+    for (struct rank_slot *s = *w->slots; s != NULL; s = s->next) {
         idle_skip(&s->idle, now);
         looked.rest = sooner(looked.rest, rest_of(w, s, now), -1);
     }
-    watch_again(w, &looked);
+    schedule_look(w, &looked);
 }
 
 void rank_monitor_close(struct rank_monitor *w) {

@@ -16,7 +16,7 @@ struct rank_slot;
 struct rank_monitor {
     const struct services *services; /* borrowed, like everything below; NULL: not open */
     const struct rank_sinks *sinks;
-    struct rank_slot *const *seats; /* the first slot */
+    struct rank_slot *const *slots; /* the first slot */
     struct timer look;
     struct watch opens; /* of a single host: reports when a program opens its progress memory */
     int64_t pause;      /* between two looks */
@@ -25,13 +25,13 @@ struct rank_monitor {
 };
 
 void rank_monitor_init(struct rank_monitor *w, const struct services *services,
-                       const struct rank_sinks *sinks, struct rank_slot *const *seats);
-/* FD holds the progress memory of SEAT's rank and stays the caller's; -1: none. */
-void rank_monitor_seat(struct rank_monitor *w, struct rank_slot *seat, int fd);
+                       const struct rank_sinks *sinks, struct rank_slot *const *slots);
+/* FD holds the progress memory of SLOT's rank and stays the caller's; -1: none. */
+void rank_monitor_add(struct rank_monitor *w, struct rank_slot *slot, int fd);
 /* All of this host's ranks have started. */
 void rank_monitor_begin(struct rank_monitor *w);
-/* SEAT's rank has ended. */
-void rank_monitor_leave(const struct rank_monitor *w, struct rank_slot *seat);
+/* SLOT's rank has ended. */
+void rank_monitor_remove(const struct rank_monitor *w, struct rank_slot *slot);
 /* All ranks have ended, or will; others may start later. */
 void rank_monitor_close(struct rank_monitor *w);
 

@@ -9,14 +9,14 @@
 
 static size_t count_slots(const struct rank_set *c) {
     size_t count = 0;
-    for (const struct rank_slot *s = c->seats; s != NULL; s = s->next)
+    for (const struct rank_slot *s = c->slots; s != NULL; s = s->next)
         count++;
     return count;
 }
 
 static size_t list_ranks(const struct rank_set *c, struct process_owner_rank *ret) {
     size_t count = 0;
-    for (const struct rank_slot *s = c->seats; s != NULL; s = s->next)
+    for (const struct rank_slot *s = c->slots; s != NULL; s = s->next)
         if (s->link != NULL && !s->reported)
             ret[count++] = (struct process_owner_rank){.rank = s->rank, .shim = s->shim};
     return count;

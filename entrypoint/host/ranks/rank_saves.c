@@ -12,7 +12,7 @@ int64_t rank_saves_last(const struct rank_set *c, int64_t *ret_pause) {
     const int64_t now = clock_boot();
     int64_t last = 0;
     *ret_pause = 0;
-    for (const struct rank_slot *s = c->seats; s != NULL; s = s->next) {
+    for (const struct rank_slot *s = c->slots; s != NULL; s = s->next) {
         const struct progress_state state = progress_read(&s->progress);
         const int64_t pause = bounded(state.pause_ns);
         const int64_t saved = bounded(state.saved_ns);

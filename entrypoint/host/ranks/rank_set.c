@@ -22,15 +22,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct rank_slot *find_seat(const struct rank_set *c, int64_t rank) {
-    for (struct rank_slot *s = c->seats; s != NULL; s = s->next)
+static struct rank_slot *find_slot(const struct rank_set *c, int64_t rank) {
+    for (struct rank_slot *s = c->slots; s != NULL; s = s->next)
         if (s->rank == rank)
             return s;
     return NULL;
 }
 
 bool rank_set_has(const struct rank_set *c, unsigned rank) {
-    return find_seat(c, rank) != NULL;
+    return find_slot(c, rank) != NULL;
 }
 
 static void order(struct rank_slot *s, enum message kind) {
@@ -44,7 +44,7 @@ static void order_signal(struct rank_slot *s, enum message kind, int number, boo
                                                         (int)stops)));
 }
 
-static void close_taps(struct rank_slot *s) {
+static void close_pipes(struct rank_slot *s) {
     pipe_reader_close(&s->out);
     pipe_reader_close(&s->error_out);
 }
@@ -82,7 +82,7 @@ static void report(struct rank_slot *s, struct rank_report *r) {
     pipe_reader_drain(&s->out);
     pipe_reader_drain(&s->error_out);
     s->reported = true;
-    rank_monitor_leave(&s->rank_set->watch, s);
+    rank_monitor_remove(&s->rank_set->monitor, s);
     r->rank = s->rank;
     r->host = (unsigned)s->rank_set->services->job->cluster.self;
     r->memory = rank_set_memory(s->rank_set);
@@ -120,14 +120,14 @@ static void enter_barrier(struct rank_slot *s) {
     struct rank_set *c = s->rank_set;
     unsigned count = 0;
     s->in_barrier = true;
-    for (const struct rank_slot *o = c->seats; o != NULL; o = o->next)
+    for (const struct rank_slot *o = c->slots; o != NULL; o = o->next)
         count += o->in_barrier;
     if (count == c->services->job->cluster.hosts[c->services->job->cluster.self].slots)
         rank_sinks_send(&c->sinks, MESSAGE_BARRIER, NULL);
 }
 
 void rank_set_exchange(struct rank_set *c, enum message kind, json_t *pairs) {
-    for (struct rank_slot *s = c->seats; s != NULL; s = s->next) {
+    for (struct rank_slot *s = c->slots; s != NULL; s = s->next) {
         if (pairs == NULL)
             s->in_barrier = false;
         json_t *message = message_new(kind);
@@ -209,33 +209,33 @@ int rank_set_open(struct rank_set *c, const struct services *services,
                   const struct rank_sinks *sinks, struct error *err) {
     *c = (struct rank_set){
         .services = services, .sinks = *sinks, .spec = -1, .attempt = 1, .kernel = {.fd = -1}};
-    rank_monitor_init(&c->watch, services, &c->sinks, &c->seats);
+    rank_monitor_init(&c->monitor, services, &c->sinks, &c->slots);
     c->oom_kills = oom_kills("");
     kmsg_open(&c->kernel, "/dev/kmsg");
     xid_watch_start(&c->xids, services, &c->kernel);
     return make_spec(c, err);
 }
 
-static void free_seat(struct rank_slot *s) {
-    close_taps(s);
+static void free_slot(struct rank_slot *s) {
+    close_pipes(s);
     link_free(s->link);
     progress_done(&s->progress);
     free(s);
 }
 
-static void free_seats(struct rank_set *c) {
-    while (c->seats != NULL) {
-        struct rank_slot *s = c->seats;
-        c->seats = s->next;
-        free_seat(s);
+static void free_slots(struct rank_set *c) {
+    while (c->slots != NULL) {
+        struct rank_slot *s = c->slots;
+        c->slots = s->next;
+        free_slot(s);
     }
 }
 
 void rank_set_done(struct rank_set *c) {
     if (c->services == NULL)
         return;
-    rank_monitor_close(&c->watch);
-    free_seats(c);
+    rank_monitor_close(&c->monitor);
+    free_slots(c);
     xid_watch_close(&c->xids);
     kmsg_close(&c->kernel);
     if (c->spec >= 0)
@@ -244,8 +244,8 @@ void rank_set_done(struct rank_set *c) {
 }
 
 void rank_set_clear(struct rank_set *c, unsigned attempt) {
-    rank_monitor_close(&c->watch);
-    free_seats(c);
+    rank_monitor_close(&c->monitor);
+    free_slots(c);
     c->attempt = attempt;
 }
 
@@ -278,7 +278,7 @@ static void take_error_out(void *context, const char *line, size_t size) {
     take_line(context, true, line, size);
 }
 
-static int open_taps(struct rank_slot *s, struct link *link, struct error *err) {
+static int open_pipes(struct rank_slot *s, struct link *link, struct error *err) {
     struct rank_set *c = s->rank_set;
     const struct cluster *cluster = &c->services->job->cluster;
     if (c->services->job->bare_output)
@@ -309,7 +309,7 @@ static void adopt_progress(struct rank_slot *s, struct link *link) {
     cleanup_fd int fd = link_take_fd(link);
     if (fd >= 0)
         (void)progress_adopt(&s->progress, fd, &ignored);
-    rank_monitor_seat(&s->rank_set->watch, s, fd);
+    rank_monitor_add(&s->rank_set->monitor, s, fd);
 }
 
 static void start(struct rank_slot *s) {
@@ -351,7 +351,7 @@ static void log_threads(const struct rank_set *c) {
 static void start_all(struct rank_set *c) {
     c->started = true;
     log_threads(c);
-    for (struct rank_slot *s = c->seats; s != NULL; s = s->next) {
+    for (struct rank_slot *s = c->slots; s != NULL; s = s->next) {
         start(s);
         cleanup_json json_t *members = json_pack("{s:I}", "rank", (json_int_t)s->rank);
         rank_sinks_send(&c->sinks, MESSAGE_RANK_STARTED, members);
@@ -362,12 +362,12 @@ static void start_all(struct rank_set *c) {
         if (c->killed)
             order(s, MESSAGE_KILL);
     }
-    rank_monitor_begin(&c->watch);
+    rank_monitor_begin(&c->monitor);
 }
 
-static unsigned count_seats(const struct rank_set *c) {
+static unsigned count_slots(const struct rank_set *c) {
     unsigned count = 0;
-    for (const struct rank_slot *s = c->seats; s != NULL; s = s->next)
+    for (const struct rank_slot *s = c->slots; s != NULL; s = s->next)
         count++;
     return count;
 }
@@ -382,7 +382,7 @@ static const char *refusal(const struct rank_set *c, int64_t rank, const json_t 
     if (rank < 0 || (uint64_t)rank >= cluster_ranks(cluster) ||
         cluster_host_of_rank(cluster, (size_t)rank) != cluster->self)
         return "that is no rank of this host";
-    return find_seat(c, rank) != NULL ? "that rank has registered already" : NULL;
+    return find_slot(c, rank) != NULL ? "that rank has registered already" : NULL;
 }
 
 static void send_away(struct rank_set *c, struct link *link, int64_t rank, const char *why) {
@@ -393,7 +393,7 @@ static void send_away(struct rank_set *c, struct link *link, int64_t rank, const
     c->warned = true;
 }
 
-void rank_set_seat(struct rank_set *c, struct link *link, const json_t *hello) {
+void rank_set_register(struct rank_set *c, struct link *link, const json_t *hello) {
     const struct cluster *cluster = &c->services->job->cluster;
     struct error err;
     int64_t rank = -1;
@@ -410,20 +410,20 @@ void rank_set_seat(struct rank_set *c, struct link *link, const json_t *hello) {
     s->rank = (unsigned)rank;
     s->shim = (pid_t)json_integer_value(json_object_get(hello, "pid"));
     link_own(link, &events, s);
-    if (open_taps(s, link, &err) != 0) {
-        free_seat(s);
+    if (open_pipes(s, link, &err) != 0) {
+        free_slot(s);
         return;
     }
     adopt_progress(s, link);
-    s->next = c->seats;
-    c->seats = s;
-    if (count_seats(c) == cluster->hosts[cluster->self].slots)
+    s->next = c->slots;
+    c->slots = s;
+    if (count_slots(c) == cluster->hosts[cluster->self].slots)
         start_all(c);
 }
 
 unsigned rank_set_signal(struct rank_set *c, int number) {
     unsigned count = 0;
-    for (struct rank_slot *s = c->seats; c->started && s != NULL; s = s->next)
+    for (struct rank_slot *s = c->slots; c->started && s != NULL; s = s->next)
         if (s->link != NULL && !s->reported) {
             link_send(s->link, message_with(MESSAGE_SIGNAL, json_pack("{s:i}", "number", number)));
             count++;
@@ -434,19 +434,19 @@ unsigned rank_set_signal(struct rank_set *c, int number) {
 void rank_set_stop(struct rank_set *c, int number) {
     c->stopping = true;
     c->stop_signal = number;
-    for (struct rank_slot *s = c->seats; c->started && s != NULL; s = s->next)
+    for (struct rank_slot *s = c->slots; c->started && s != NULL; s = s->next)
         order_signal(s, MESSAGE_STOP, number, true);
 }
 
 void rank_set_warn(struct rank_set *c, int number, bool stops) {
     c->stopping |= stops;
     c->warning = number;
-    for (struct rank_slot *s = c->seats; c->started && s != NULL; s = s->next)
+    for (struct rank_slot *s = c->slots; c->started && s != NULL; s = s->next)
         order_signal(s, MESSAGE_WARN, number, stops);
 }
 
 void rank_set_end(struct rank_set *c) {
-    for (struct rank_slot *s = c->seats; s != NULL; s = s->next) {
+    for (struct rank_slot *s = c->slots; s != NULL; s = s->next) {
         s->cause = RANK_CAUSE_TEARDOWN; /* also if its shim ends without a report */
         order(s, MESSAGE_END);
     }
@@ -454,13 +454,13 @@ void rank_set_end(struct rank_set *c) {
 
 void rank_set_kill(struct rank_set *c) {
     c->killed = true;
-    for (struct rank_slot *s = c->seats; s != NULL; s = s->next)
+    for (struct rank_slot *s = c->slots; s != NULL; s = s->next)
         order(s, MESSAGE_KILL);
 }
 
 int64_t rank_set_exception(const struct rank_set *c, unsigned rank, int64_t now,
                            char ret[TRACEBACK_TEXT_SIZE]) {
-    const struct rank_slot *s = c->seats;
+    const struct rank_slot *s = c->slots;
     ret[0] = '\0';
     while (s != NULL && s->rank != rank)
         s = s->next;
@@ -468,7 +468,7 @@ int64_t rank_set_exception(const struct rank_set *c, unsigned rank, int64_t now,
 }
 
 void rank_set_release(struct rank_set *c, unsigned rank) {
-    struct rank_slot *s = find_seat(c, rank);
+    struct rank_slot *s = find_slot(c, rank);
     if (s != NULL && s->reported)
         order(s, MESSAGE_LEAVE);
 }

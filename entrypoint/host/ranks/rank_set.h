@@ -4,13 +4,13 @@
  * starts until every local rank has registered, and no registration is accepted afterwards. Output
  * lines go to the line sink; these messages go to the master:
  *
- *   seated  rank            its program was told to start, as all of this host's have registered
- *   report  (rank_report)   it ended, or its shim vanished
- *   stalled rank seconds    it had reported progress and fell silent
- *   quiet   rank seconds    it reports none, prints nothing and does nothing (monitor/idle.h)
- *   busy    rank            it does something again
- *   pairs   pairs           what a rank has put, by PMI (rank_pmi.h)
- *   barrier                 all of them wait in a barrier of PMI
+ *   rank_started rank            its program is to start, as all of this host's have registered
+ *   report       (rank_report)   it ended, or its shim vanished
+ *   stalled      rank seconds    it had reported progress and fell silent
+ *   quiet        rank seconds    it reports none, prints nothing and does nothing (monitor/idle.h)
+ *   busy         rank            it does something again
+ *   pairs        pairs           what a rank has put, by PMI (rank_pmi.h)
+ *   barrier                      all of them wait in a barrier of PMI
  *
  * The master's orders are: stop, end, kill, release. */
 #ifndef ENTRYPOINT_HOST_RANKS_RANK_SET_H
@@ -45,8 +45,8 @@ struct rank_set {
     struct traceback_folders folders;    /* of the programs' own code */
     char master_addr[NET_ADDRESS_TEXT];  /* set it before the first shim registers */
     char interface[INTERFACE_NAME_SIZE]; /* the job's; "": a single host */
-    struct rank_slot *seats;
-    struct rank_monitor watch;
+    struct rank_slot *slots;
+    struct rank_monitor monitor;
     struct {
         int64_t at; /* when it was read; 0: not in this silence */
         int64_t time;
@@ -78,7 +78,7 @@ int rank_set_begin(struct rank_set *c, struct error *err);
 
 /* Registers a shim; takes over the link. It is refused if it is of another attempt, for another
  * host's rank, for a rank that has registered, or after the start. */
-void rank_set_seat(struct rank_set *c, struct link *link, const json_t *hello);
+void rank_set_register(struct rank_set *c, struct link *link, const json_t *hello);
 
 /* Returns whether the shim of RANK has registered. */
 bool rank_set_has(const struct rank_set *c, unsigned rank);

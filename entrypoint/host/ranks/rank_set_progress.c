@@ -6,7 +6,7 @@
 
 int rank_set_measure(const struct rank_set *c, struct buf *ret, struct error *err) {
     bool first = true;
-    for (const struct rank_slot *s = c->seats; s != NULL; s = s->next) {
+    for (const struct rank_slot *s = c->slots; s != NULL; s = s->next) {
         char labels[32];
         struct progress_state state = progress_read(&s->progress);
         if (state.marks == 0)
@@ -22,7 +22,7 @@ int rank_set_measure(const struct rank_set *c, struct buf *ret, struct error *er
 
 uint64_t rank_set_step(const struct rank_set *c) {
     uint64_t furthest = 0;
-    for (const struct rank_slot *s = c->seats; s != NULL; s = s->next) {
+    for (const struct rank_slot *s = c->slots; s != NULL; s = s->next) {
         struct progress_state state = progress_read(&s->progress);
         if (state.step > furthest)
             furthest = state.step;
@@ -32,7 +32,7 @@ uint64_t rank_set_step(const struct rank_set *c) {
 
 static struct progress_state find_furthest(const struct rank_set *c, bool ended_too) {
     struct progress_state furthest = {0};
-    for (const struct rank_slot *s = c->seats; s != NULL; s = s->next) {
+    for (const struct rank_slot *s = c->slots; s != NULL; s = s->next) {
         struct progress_state state = progress_read(&s->progress);
         if ((ended_too || !s->reported) && state.marks > 0 &&
             (furthest.marks == 0 || state.step > furthest.step))
@@ -57,7 +57,7 @@ static json_int_t bounded(uint64_t number) {
 json_t *rank_set_pace(const struct rank_set *c) {
     enum { NANOSECONDS = 1000 };
     json_t *ranks = NULL;
-    for (const struct rank_slot *s = c->seats; s != NULL; s = s->next) {
+    for (const struct rank_slot *s = c->slots; s != NULL; s = s->next) {
         struct progress_state state = progress_read(&s->progress);
         if (state.marks == 0 || s->reported)
             continue;

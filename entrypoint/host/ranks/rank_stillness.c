@@ -50,7 +50,7 @@ static bool is_busy(struct rank_set *c, unsigned ranks, int64_t now) {
 struct rank_stillness rank_stillness_look(struct rank_set *c, int64_t now) {
     struct rank_stillness ret = {.still = -1, .busy = true};
     unsigned ranks = 0;
-    for (struct rank_slot *s = c->seats; c->started && s != NULL; s = s->next) {
+    for (struct rank_slot *s = c->slots; c->started && s != NULL; s = s->next) {
         if (!runs(s))
             continue;
         int64_t still = now - look_at(c, s, now);
@@ -78,7 +78,7 @@ void rank_stillness_put(struct rank_set *c, json_t *message) {
 
 size_t rank_stillness_list(const struct rank_set *c, struct gather_rank *ret, size_t max) {
     size_t count = 0;
-    for (const struct rank_slot *s = c->seats; s != NULL && count < max; s = s->next)
+    for (const struct rank_slot *s = c->slots; s != NULL && count < max; s = s->next)
         if (runs(s)) {
             struct tail last;
             tail_join(&s->tail, &s->error_tail, &last);

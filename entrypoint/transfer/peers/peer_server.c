@@ -214,7 +214,7 @@ static int start(pthread_t *ret, void *(*run)(void *context), void *context) {
 
 /* Gives the connection FD, which it takes over, to a free client. The caller has made sure
  * that there is one. */
-static int seat(struct peer_server *h, int fd) {
+static int admit(struct peer_server *h, int fd) {
     struct peer_server_client *g = h->clients;
     (void)pthread_mutex_lock(&h->lock);
     while (g->fd >= 0)
@@ -257,7 +257,7 @@ static bool has_place(const struct peer_server *h) {
     return false;
 }
 
-/* No other thread seats clients, so the place stays free. */
+/* No other thread admits clients, so the place stays free. */
 static void wait_for_place(struct peer_server *h) {
     (void)pthread_mutex_lock(&h->lock);
     while (!has_place(h)) {
@@ -288,7 +288,7 @@ static void *listen_on(void *context) {
         int fd = accept4(h->listener, NULL, NULL, SOCK_CLOEXEC);
         if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
             (void)poll(NULL, 0, REST_MS); /* the connection stays in the queue */
-        if (fd < 0 || seat(h, fd) != 0)
+        if (fd < 0 || admit(h, fd) != 0)
             continue;
         wait_for_place(h);
     }

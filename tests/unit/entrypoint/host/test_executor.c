@@ -157,7 +157,7 @@ static size_t shims;
 
 static void said(void *context, const json_t *message) {
     (void)context;
-    rank_set_seat(&host.rank_set, shim, message);
+    rank_set_register(&host.rank_set, shim, message);
     loop_end(&loop);
 }
 
@@ -190,12 +190,12 @@ static void hello(int attempt) {
 }
 
 /* This host has ranks 1 and 2 of the three; rank 0 belongs to the other host. */
-static void programs_start_when_all_seats_are_taken_and_no_seat_is_given_later(void) {
+static void programs_start_when_all_ranks_have_registered_and_none_registers_later(void) {
     open_host("host");
     job.cluster.hosts[1].slots = 2;
     hello_of(1, 0);
     hello_of(1, 3);
-    CU_ASSERT_PTR_NULL(host.rank_set.seats);
+    CU_ASSERT_PTR_NULL(host.rank_set.slots);
     hello_of(1, 1);
     hello_of(1, 1);
     CU_ASSERT_FALSE(host.rank_set.started);
@@ -203,10 +203,10 @@ static void programs_start_when_all_seats_are_taken_and_no_seat_is_given_later(v
     hello_of(1, 2);
     CU_ASSERT(host.rank_set.started);
     CU_ASSERT_EQUAL(json_array_size(told), 2);
-    const struct rank_slot *last = host.rank_set.seats;
+    const struct rank_slot *last = host.rank_set.slots;
     hello_of(1, 2);
     hello_of(1, 0);
-    CU_ASSERT_PTR_EQUAL(host.rank_set.seats, last);
+    CU_ASSERT_PTR_EQUAL(host.rank_set.slots, last);
     close_shims();
     close_host();
 }
@@ -221,12 +221,12 @@ static void orders_and_shims_of_another_attempt_count_for_nothing(void) {
     CU_ASSERT_EQUAL(host.rank_set.attempt, 1);
     CU_ASSERT_FALSE(sweep.running);
     hello(2);
-    CU_ASSERT_PTR_NULL(host.rank_set.seats);
+    CU_ASSERT_PTR_NULL(host.rank_set.slots);
     order("clear", 2);
     CU_ASSERT_EQUAL(host.rank_set.attempt, 2);
     CU_ASSERT(sweep.running);
     hello(1);
-    CU_ASSERT_PTR_NULL(host.rank_set.seats);
+    CU_ASSERT_PTR_NULL(host.rank_set.slots);
     order("launch", 1);
     CU_ASSERT_EQUAL(json_array_size(told), 0);
     loop_cancel(&loop, &sweep.timer);
@@ -272,8 +272,8 @@ static void with_a_part_in_an_attempt_it_knows_of_the_job(void) {
 static void show_step(uint64_t step) {
     struct error err;
     cleanup_fd int fd = progress_create(&err);
-    CU_ASSERT_EQUAL_FATAL(progress_adopt(&host.rank_set.seats->progress, fd, &err), 0);
-    progress_mark(&host.rank_set.seats->progress, step, 0);
+    CU_ASSERT_EQUAL_FATAL(progress_adopt(&host.rank_set.slots->progress, fd, &err), 0);
+    progress_mark(&host.rank_set.slots->progress, step, 0);
 }
 
 /* It is known from the master's last order and, if the master is lost before the next one, from
@@ -288,7 +288,7 @@ static void how_far_attempts_have_come_is_known_to_whom_may_lead_the_next(void) 
     json_decref(message);
     CU_ASSERT_EQUAL(role_state.progress.best_step, 50);
     CU_ASSERT_EQUAL(role_state.progress.fruitless, 2);
-    executor_end_attempt(&host, 1); /* no rank had a seat in it */
+    executor_end_attempt(&host, 1); /* no rank had registered in it */
     CU_ASSERT_EQUAL(role_state.progress.fruitless, 2);
     hello(1);
     show_step(60);
@@ -300,7 +300,7 @@ static void how_far_attempts_have_come_is_known_to_whom_may_lead_the_next(void) 
     hello(2);
     show_step(60);
     executor_end_attempt(&host, 0);
-    CU_ASSERT_PTR_NULL(host.rank_set.seats);
+    CU_ASSERT_PTR_NULL(host.rank_set.slots);
     CU_ASSERT_EQUAL(role_state.progress.fruitless, 1);
     services.role_state = NULL;
     close_shims();
@@ -355,7 +355,7 @@ static void lines_go_to_the_master_too_where_it_wants_them(void) {
 }
 
 UNIT_SUITE("host.executor",
-           UNIT(programs_start_when_all_seats_are_taken_and_no_seat_is_given_later),
+           UNIT(programs_start_when_all_ranks_have_registered_and_none_registers_later),
            UNIT(orders_and_shims_of_another_attempt_count_for_nothing),
            UNIT(the_next_attempt_knows_who_is_gone),
            UNIT(with_a_part_in_an_attempt_it_knows_of_the_job),

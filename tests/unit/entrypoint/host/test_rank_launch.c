@@ -89,13 +89,13 @@ static void a_shim_that_had_registered_is_not(void) {
     set_up();
     order(2, 6);
     slots[0].next = &slots[1];
-    rank_set.seats = slots;
+    rank_set.slots = slots;
     while (launch.shims.items[0].task.running || launch.shims.items[1].task.running) {
         loop_after(&loop, &patience, CLOCK_SECOND / 50);
         CU_ASSERT_EQUAL(loop_run(&loop, NULL), 0);
     }
     CU_ASSERT_EQUAL(told, 0);
-    rank_set.seats = NULL;
+    rank_set.slots = NULL;
     take_down();
 }
 
@@ -132,9 +132,9 @@ static void a_host_that_expects_mpirun_says_so(void) {
 static void ranks_are_started_once(void) {
     struct rank_slot slot = {.rank = 2};
     set_up();
-    rank_set.seats = &slot;
+    rank_set.slots = &slot;
     expect_refusal(2, 6, "have been started");
-    rank_set.seats = NULL;
+    rank_set.slots = NULL;
     take_down();
 }
 

@@ -62,7 +62,7 @@ static void a_life_ends_with_all_that_ran_and_without_a_verdict(void) {
     CU_ASSERT(kill(program, 0) != 0);
     CU_ASSERT(role_state.over);
     CU_ASSERT_EQUAL(s.verdict.code, 0);
-    CU_ASSERT_PTR_NULL(s.host.rank_set.seats);
+    CU_ASSERT_PTR_NULL(s.host.rank_set.slots);
     loop_done(&s.loop);
 }
 

@@ -132,7 +132,7 @@ static void hear_nothing(struct master *m, const struct raised *raised) {
     (void)raised;
 }
 
-/* A rank of the first attempt takes its seat when the second runs. */
+/* A rank of the first attempt reports its start when the second runs. */
 static void late_words_count_for_nothing(void) {
     struct cluster_host hosts[2] = {{.slots = 1}, {.slots = 1}};
     struct job job = {.cluster = {.hosts = hosts, .count = 2}};

@@ -54,7 +54,7 @@ static void an_exception_after_which_nothing_came_is_the_last(void) {
 
 static void a_rank_that_does_not_end_after_it_is_known(void) {
     struct rank_slot slots[2] = {{.rank = 4, .next = &slots[1]}, {.rank = 5}};
-    struct rank_set ranks = {.seats = slots};
+    struct rank_set ranks = {.slots = slots};
     char text[TRACEBACK_TEXT_SIZE];
     held_clock_begin();
     rank_exception_init(&slots[0].exception, &folders);

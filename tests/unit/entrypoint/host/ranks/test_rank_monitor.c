@@ -62,12 +62,12 @@ static void begin(size_t hosts, int64_t stall, int64_t idle) {
     CU_ASSERT_EQUAL_FATAL(progress_adopt(&slot.progress, memory, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(loop_init(&loop, NULL), 0);
     rank_monitor_init(&monitor, &services, &sinks, &slots);
-    rank_monitor_seat(&monitor, &slot, memory);
+    rank_monitor_add(&monitor, &slot, memory);
     rank_monitor_begin(&monitor);
 }
 
 static void end(void) {
-    rank_monitor_leave(&monitor, &slot);
+    rank_monitor_remove(&monitor, &slot);
     rank_monitor_close(&monitor);
     loop_done(&loop);
     progress_done(&slot.progress);

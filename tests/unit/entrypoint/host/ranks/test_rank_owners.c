@@ -16,7 +16,7 @@ static void processes_of_ranks_that_run_are_told(void) {
     struct rank_slot slots[2] = {{.rank = 4, .shim = getpid(), .link = (struct link *)&set},
                                  {.rank = 5, .shim = 999999998, .link = (struct link *)&set}};
     slots[0].next = &slots[1];
-    set.seats = slots;
+    set.slots = slots;
     const pid_t child = fork();
     if (child == 0) {
         (void)pause();

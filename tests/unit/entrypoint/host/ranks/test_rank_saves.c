@@ -19,7 +19,7 @@ static void begin(void) {
         CU_ASSERT_EQUAL_FATAL(progress_adopt(&slots[i].progress, fd, &err), 0);
         (void)close(fd);
     }
-    ranks = (struct rank_set){.seats = slots};
+    ranks = (struct rank_set){.slots = slots};
 }
 
 static void end(void) {

@@ -32,7 +32,7 @@ static struct {
     char evidence[RANK_REPORT_EVIDENCE_SIZE]; /* of the last report */
 } lone;
 
-/* A rank that has its seat ends at once: its shim reports that, or vanishes. */
+/* A rank that is started ends at once: its shim reports that, or vanishes. */
 static void hear_ranks(void *context, json_t *message) {
     (void)context;
     if (strcmp(frame_type(message), "seated") == 0) {
@@ -63,7 +63,7 @@ static struct link *caller;
 
 static void hear_hello(void *context, const json_t *message) {
     (void)context;
-    rank_set_seat(&lone.rank_set, caller, message);
+    rank_set_register(&lone.rank_set, caller, message);
 }
 
 static void run_out(void *context) {
@@ -72,7 +72,7 @@ static void run_out(void *context) {
     loop_end(&lone.loop);
 }
 
-/* What the kernel is told to have said where rank 0 of ATTEMPT takes its seat and vanishes. */
+/* What the kernel is told to have said where rank 0 of ATTEMPT registers and vanishes. */
 static const char *evidence_of(unsigned attempt) {
     static const struct link_events events = {.message = hear_hello};
     struct timer patience = {.fire = run_out};

@@ -8,7 +8,7 @@ static struct rank_set set;
 static struct rank_slot slots[2];
 
 static void begin(void) {
-    set = (struct rank_set){.seats = slots};
+    set = (struct rank_set){.slots = slots};
     for (unsigned i = 0; i < 2; i++) {
         slots[i] = (struct rank_slot){.rank = i, .next = i == 0 ? &slots[1] : NULL};
         int fd = progress_create(NULL);

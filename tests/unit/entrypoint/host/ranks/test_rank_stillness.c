@@ -21,7 +21,7 @@ static void begin(void) {
     slots[0].next = &slots[1];
     slots[1].next = NULL;
     job = (struct job){.settings = {.evidence = true}};
-    set = (struct rank_set){.services = &services, .seats = slots, .started = true, .attempt = 3};
+    set = (struct rank_set){.services = &services, .slots = slots, .started = true, .attempt = 3};
 }
 
 static int64_t still(void) {
