@@ -1,9 +1,9 @@
 /* Connections to the master, and the answers to its own queries: a list of pairs
  *
- *   ["guest", message]    first message of a new connection that has the key, in any version
- *   [host, message]       a later message of the host that has that link
- *   ["asked", message]    the answer of a host that was asked whether it leads the job
- *   ["twin", message]     the answer of another host that has the first host's name
+ *   ["pending", message]    first message of a new connection that has the key, in any version
+ *   [host, message]         a later message of the host that has that link
+ *   ["asked", message]      the answer of a host that was asked whether it leads the job
+ *   ["duplicate", message]  the answer of another host that has the first host's name
  *
  * The first byte is the state of the job: 'j' hosts join, 'f' they join while this one fetches, 'x'
  * a check, 'r' ranks run, 'c' hosts are cleared, 'u' they upload, 'g' a lost master is succeeded.
@@ -192,11 +192,11 @@ static void tell(const json_t *from, const json_t *message) {
     json_int_t host = json_is_integer(from) ? json_integer_value(from) : -1;
     if (!frames_heard("master", message))
         return;
-    if (who != NULL && strcmp(who, "guest") == 0)
+    if (who != NULL && strcmp(who, "pending") == 0)
         knock(message);
     else if (who != NULL && strcmp(who, "asked") == 0)
         answer_inquiry(message);
-    else if (who != NULL && strcmp(who, "twin") == 0)
+    else if (who != NULL && strcmp(who, "duplicate") == 0)
         answer_name(message);
     else if (host > 0 && host < HOSTS && members[host].link != NULL)
         master_member_events.message(&members[host], message);

@@ -13,18 +13,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { HOSTS = 5 };
 
-static void check_roll(const struct view *r) {
-    CHECK(r->number >= 1 && r->number <= INT32_MAX && r->master < HOSTS);
-    CHECK(host_set_has(&r->hosts, r->master));
+static void check_view(const struct view *v) {
+    CHECK(v->number >= 1 && v->number <= INT32_MAX && v->master < HOSTS);
+    CHECK(host_set_has(&v->hosts, v->master));
     for (size_t i = HOSTS; i < CLUSTER_HOSTS_MAX; i++)
-        CHECK(!host_set_has(&r->hosts, i));
+        CHECK(!host_set_has(&v->hosts, i));
 }
 
-static void check_ledger(const struct quorum *l) {
+static void check_quorum(const struct quorum *l) {
     CHECK(l->accepted_count <= QUORUM_ACCEPTED_MAX);
-    check_roll(&l->committed);
+    check_view(&l->committed);
     for (size_t i = 0; i < l->accepted_count; i++) {
-        check_roll(&l->accepted[i]);
+        check_view(&l->accepted[i]);
         CHECK(l->accepted[i].number > l->committed.number);
     }
     CHECK(quorum_last(l)->number >= l->committed.number);
@@ -57,7 +57,7 @@ static void try_order(struct role_state *s, const json_t *object) {
     bool settled = number >= 0 && number <= INT32_MAX &&
                    role_state_settle(s, (unsigned)number, json_object_get(object, "order"));
     CHECK(!settled || (s->begun && s->quorum.committed.number == (unsigned)number));
-    check_ledger(&s->quorum);
+    check_quorum(&s->quorum);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -65,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct job job = {.settings = {.failover = true, .restarts = 3},
                       .cluster = {.hosts = hosts, .count = HOSTS, .self = 1}};
     struct role_state s;
-    struct quorum told;
+    struct quorum sent;
     struct error err = {0};
     char run[ATTEMPT_RUN_SIZE];
     int64_t quiet = 0;
@@ -73,13 +73,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (json_parse((const char *)data, size, "words", &object, NULL) != 0)
         return 0;
     CHECK(role_state_open(&s, &job, NULL) == 0);
-    if (role_state_parse(json_object_get(object, "join"), HOSTS, run, &told, &quiet, &err) == 0) {
+    if (role_state_parse(json_object_get(object, "join"), HOSTS, run, &sent, &quiet, &err) == 0) {
         CHECK(quiet >= 0 && memchr(run, '\0', sizeof(run)) != NULL);
-        check_ledger(&told);
-        check_rights(&told);
-        try_again(&told);
-        quorum_learn(&s.quorum, &told);
-        check_ledger(&s.quorum);
+        check_quorum(&sent);
+        check_rights(&sent);
+        try_again(&sent);
+        quorum_learn(&s.quorum, &sent);
+        check_quorum(&s.quorum);
     } else
         CHECK(err.text[0] != '\0');
     try_order(&s, object);

@@ -45,20 +45,20 @@ static void drop_line(void *context, const char *line, size_t size) {
 }
 
 /* As the door does it. */
-static struct link *guest;
+static struct link *shim_link;
 static bool arrived;
 static void hear(void *context, const json_t *message) {
     (void)context;
     arrived = true;
-    rank_set_register(&rank_set, guest, message);
+    rank_set_register(&rank_set, shim_link, message);
 }
 static void leave(void *context, const struct error *why) {
     (void)context;
     (void)why;
-    link_free(guest);
+    link_free(shim_link);
     arrived = true;
 }
-static const struct link_events guest_events = {.message = hear, .closed = leave};
+static const struct link_events shim_events = {.message = hear, .closed = leave};
 
 static void end_loop(void *context) {
     loop_end(context);
@@ -117,8 +117,8 @@ static void try_shim(json_t *const *messages, size_t count) {
     int out[2];
     open_rank_set(&job);
     CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0 && pipe(out) == 0);
-    guest = link_new(&loop, ends[0], NULL, true, &guest_events, NULL, NULL);
-    CHECK(guest != NULL);
+    shim_link = link_new(&loop, ends[0], NULL, true, &shim_events, NULL, NULL);
+    CHECK(shim_link != NULL);
     const int pipes[] = {out[0], out[0]};
     (void)frames_heard("supervisor", messages[0]);
     if (link_send_fds(ends[1], messages[0], pipes, 2, NULL) == 0)
@@ -134,10 +134,10 @@ static void try_shim(json_t *const *messages, size_t count) {
            rank_set.slots->rank < HOSTS * SLOTS));
     CHECK(!rank_set.started && seated == 0 && reports <= taken * count);
     (void)close(ends[1]);
-    turn(); /* and a guest that has said nothing has vanished */
+    turn(); /* and a shim that has sent nothing has vanished */
     CHECK(!taken || reports > 0);
     if (!arrived)
-        link_free(guest);
+        link_free(shim_link);
     rank_set_done(&rank_set);
     loop_done(&loop);
     job_done(&job);

@@ -197,8 +197,8 @@ a_host_that_waits_counts_while_hosts_gather() {
     check "one attempt at a time" never_two
 }
 
-# Two of four hosts are lost and come back: the roll grows from two hosts to four at once.
-a_roll_grows_by_more_than_it_had() {
+# Two of four hosts are lost and come back: the view grows from two hosts to four at once.
+a_view_grows_by_more_than_it_had() {
     begin_work 4 || return
     hosts kill 4
     check "three go on" wait_for "$PATIENCE" \
@@ -246,6 +246,6 @@ CASES=${CASES:-a_paused_host_has_a_part_in_the_next_attempt
     a_stop_between_being_taken_in_and_the_first_order the_first_host_is_paused
     the_first_host_comes_back_and_leads_again a_paused_worker_waits_for_the_end
     a_worker_that_was_cut_off_comes_back a_new_container_finds_a_master_that_is_not_the_first_host
-    a_host_that_waits_counts_while_hosts_gather a_roll_grows_by_more_than_it_had $more}
+    a_host_that_waits_counts_while_hosts_gather a_view_grows_by_more_than_it_had $more}
 run_cases
 finish
