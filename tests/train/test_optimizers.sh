@@ -103,6 +103,15 @@ status=0
 [ "$status" = 64 ] && grep -q 'needs --recipe NAME' "$work/err" || fail "$(cat "$work/err")"
 checks=$((checks + 4))
 
+echo "a recipe at another batch than its source's"
+train small --recipe cifar-he --dtype f32 --steps 1 || fail "cifar-he"
+grep -q 'warning .*cifar-he: its --lr 0.1 is for 128 images a step .* this job takes 8: give' \
+    "$work/small.err" || fail "no warning: $(cat "$work/small.err")"
+train rule --recipe mlperf-resnet --dtype f32 --steps 1 || fail "mlperf-resnet"
+grep -q 'info .*mlperf-resnet for 8 images a step: --lr 10 --warmup-epochs 5' \
+    "$work/rule.err" || fail "the rate is not told: $(cat "$work/rule.err")"
+checks=$((checks + 2))
+
 echo "one cycle: the rate rises and falls"
 train cycle --schedule one-cycle --steps 20 --lr 0.2 --lr-batch 0 || fail "one-cycle"
 sed -n 's/^train .* lr=\([0-9.e-]*\).*/\1/p' "$work/cycle.out" | awk '

@@ -67,6 +67,8 @@ enum setting_kind {
 };
 
 /* Values of all flags. Text is borrowed from the command line. */
+struct recipe_rate;
+
 struct options {
     const char *model;
     const char *recipe;
@@ -116,6 +118,11 @@ struct options {
     int64_t frozen_stages;
     double norm_epsilon;
     int64_t seed;
+
+    /* Of the recipe, not flags: set where the command line leaves that to it (recipe.h). */
+    const struct recipe_rate *lr_by_batch;     /* NULL: lr counts */
+    const struct recipe_rate *warmup_by_batch; /* NULL: warmup_epochs and warmup_steps count */
+    int64_t lr_images; /* a step that lr, which is not scaled, is meant for; 0: not known */
 
     double lr;
     int64_t lr_batch;

@@ -156,6 +156,19 @@ static void lift_overruled(struct options *o, unsigned command, int argc, char *
         o->steps = 0;
 }
 
+/* Leaves the rate to the rule that RECIPE has for the images a step, if it has one. */
+static void follow_recipe(struct options *o, unsigned command, const struct recipe *recipe,
+                          int argc, char *const *argv) {
+    const bool rate = given(command, "lr", argc, argv) == NULL &&
+                      given(command, "lr-batch", argc, argv) == NULL &&
+                      given(command, "optimizer", argc, argv) == NULL;
+    const bool warmup = given(command, "warmup-epochs", argc, argv) == NULL &&
+                        given(command, "warmup-steps", argc, argv) == NULL && o->warmup_epochs > 0;
+    o->lr_by_batch = rate ? recipe->rates : NULL;
+    o->warmup_by_batch = warmup ? recipe->rates : NULL;
+    o->lr_images = rate && o->lr_batch == 0 && recipe->rates == NULL ? recipe->images : 0;
+}
+
 int options_fit(unsigned command, const struct model *model, int argc, char *const *argv,
                 struct error *err) {
     size_t count = 0;
@@ -183,6 +196,8 @@ int options_parse(struct options *o, unsigned command, int argc, char *const *ar
         flags_take(flags, count, command, argc, argv, o, err) != 0)
         return -1;
     lift_overruled(o, command, argc, argv);
+    if (recipe != NULL)
+        follow_recipe(o, command, recipe, argc, argv);
     if (model == NULL)
         return 0;
     if (recipe != NULL && (recipe->tasks & model->task) == 0)

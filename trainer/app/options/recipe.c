@@ -3,6 +3,7 @@
 #include "common/text/nearest.h"
 #include "trainer/app/options/recipe_file.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #define MASKRCNN                                                                                   \
@@ -125,33 +126,36 @@ static const struct model_setting SHAPES[] = {
 
 static const struct recipe RECIPES[] = {
     {"imagenet-90", MODEL_CLASSIFY, "Goyal et al. 2017: 90 epochs in large batches",
-     "Goyal et al., arXiv 1706.02677", "top-1 76.3 % with 8192 images a step", recipe_imagenet_90,
-     recipe_goyal_sources},
+     "Goyal et al., arXiv 1706.02677", "top-1 76.3 % with 8192 images a step", 8192,
+     recipe_imagenet_90, recipe_goyal_sources, NULL, NULL},
     {"goyal", MODEL_CLASSIFY, "the same with batch and type for 32 GPUs",
-     "Goyal et al., arXiv 1706.02677", "top-1 76.3 % with 8192 images a step", recipe_goyal,
-     recipe_goyal_sources},
+     "Goyal et al., arXiv 1706.02677", "top-1 76.3 % with 8192 images a step", 8192, recipe_goyal,
+     recipe_goyal_sources, NULL, NULL},
     {"aws-2018", MODEL_CLASSIFY, "90 epochs as in AWS's samples of 2018, up to 64 GPUs",
-     AWS " in MXNet", "top-1 75.5 to 75.75 % on 64 GPUs", recipe_aws_2018, recipe_aws_2018_sources},
+     AWS " in MXNet", "top-1 75.5 to 75.75 % on 64 GPUs", 16384, recipe_aws_2018,
+     recipe_aws_2018_sources, recipe_aws_2018_departures, NULL},
     {"aws-dlami-256", MODEL_CLASSIFY, "90 epochs with LARC, as on 256 GPUs by AWS",
-     "AWS Deep Learning AMI, ResNet-50 in TensorFlow on 256 GPUs", "top-1 75.4 %",
-     recipe_aws_dlami_256, recipe_aws_dlami_256_sources},
+     "AWS Deep Learning AMI, ResNet-50 in TensorFlow on 256 GPUs", "top-1 75.4 %", 65536,
+     recipe_aws_dlami_256, recipe_aws_dlami_256_sources, recipe_aws_dlami_256_departures, NULL},
     {"mlperf-resnet", MODEL_CLASSIFY, "LARS, as in MLPerf's reference",
-     "mlcommons/training, image_classification/tensorflow2", "top-1 75.9 %, the target",
-     recipe_mlperf_resnet, recipe_mlperf_resnet_sources},
+     "mlcommons/training, image_classification/tensorflow2", "top-1 75.9 %, the target", 0,
+     recipe_mlperf_resnet, recipe_mlperf_resnet_sources, recipe_mlperf_resnet_departures,
+     recipe_mlperf_resnet_rates},
     {"cifar-he", MODEL_CLASSIFY, "He et al. 2015: CIFAR-10 in 164 epochs",
-     "He et al., arXiv 1512.03385, section 4.2", "top-1 91.25 % of ResNet-20", recipe_cifar_he,
-     recipe_cifar_he_sources},
+     "He et al., arXiv 1512.03385, section 4.2", "top-1 91.25 % of ResNet-20", 128, recipe_cifar_he,
+     recipe_cifar_he_sources, NULL, NULL},
     {"flowers", MODEL_CLASSIFY, "a small set of flowers in 12 epochs",
-     "the comparison with PyTorch of docs/trainer/classification.md", "top-1 66.7 to 67.6 %",
-     recipe_flowers, recipe_flowers_sources},
+     "the comparison with PyTorch of docs/trainer/classification.md", "top-1 66.7 to 67.6 %", 96,
+     recipe_flowers, recipe_flowers_sources, NULL, NULL},
     {"coco-1x", MODEL_DETECT, "12 epochs of COCO, 16 images a step",
-     "mmdetection's schedule_1x.py; detectron2's 1x", NULL, COCO_1X, NULL},
+     "mmdetection's schedule_1x.py; detectron2's 1x", NULL, 16, COCO_1X, NULL, NULL, NULL},
     {"aws-24", MODEL_DETECT, "24 epochs, as in SageMaker's own example",
-     "aws-samples/mask-rcnn-tensorflow", NULL, AWS_24, NULL},
+     "aws-samples/mask-rcnn-tensorflow", NULL, 8, AWS_24, NULL, NULL, NULL},
     {"mlperf", MODEL_DETECT, "18 epochs of 96 images a step, as NVIDIA's in MLPerf",
-     "NVIDIA's submission to MLPerf training v3.1, config_DGXH100.sh", NULL, MLPERF, NULL},
+     "NVIDIA's submission to MLPerf training v3.1, config_DGXH100.sh", NULL, 96, MLPERF, NULL, NULL,
+     NULL},
     {"shapes", MODEL_DETECT, "a small network on drawn shapes, in minutes", "examples/maskrcnn.sh",
-     NULL, SHAPES, NULL},
+     NULL, 12, SHAPES, NULL, NULL, NULL},
 };
 enum { SOURCE_COLUMN = 32 };
 enum { RECIPE_COUNT = sizeof(RECIPES) / sizeof(RECIPES[0]) };
@@ -195,6 +199,14 @@ const char *recipe_value(const struct recipe *recipe, const char *flag) {
     return NULL;
 }
 
+const struct recipe_rate *recipe_rate_for(const struct recipe_rate *rates, int64_t images) {
+    const struct recipe_rate *found = rates;
+    for (const struct recipe_rate *r = rates; r != NULL && r->lr > 0; r++)
+        if (r->images <= images)
+            found = r;
+    return found;
+}
+
 void recipe_print(FILE *out, unsigned tasks) {
     for (size_t i = 0; i < RECIPE_COUNT; i++)
         if ((RECIPES[i].tasks & tasks) != 0)
@@ -213,6 +225,10 @@ void recipe_print_flags(FILE *out, const struct recipe *recipe) {
     fprintf(out, "# %s: %s\n# source: %s\n", recipe->name, recipe->help, recipe->source);
     if (recipe->accuracy != NULL)
         fprintf(out, "# the source reports: %s\n", recipe->accuracy);
+    if (recipe->images > 0)
+        fprintf(out, "# images a step in the source: %" PRId64 "\n", recipe->images);
+    for (const char *const *d = recipe->departures; d != NULL && *d != NULL; d++)
+        fprintf(out, "# differs from the source: %s\n", *d);
     for (const struct model_setting *s = recipe->settings; s->flag != NULL; s++) {
         int width = fprintf(out, "--%s %s", s->flag, s->value);
         fprintf(out, "%*s# %s\n", width < SOURCE_COLUMN ? SOURCE_COLUMN - width : 1, "",

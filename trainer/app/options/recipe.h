@@ -15,8 +15,11 @@ struct recipe {
     const char *help;                     /* for --help */
     const char *source;                   /* of all numbers that have none of their own */
     const char *accuracy;                 /* that the source reports; NULL: none */
+    int64_t images;                       /* a step, in the source's job; 0: not said */
     const struct model_setting *settings; /* ends with flag NULL */
     const struct recipe_source *sources;  /* NULL: none */
+    const char *const *departures;        /* from the source; NULL: none */
+    const struct recipe_rate *rates;      /* in place of lr and warmup-epochs; NULL: those count */
 };
 
 /* Returns the recipe NAME, or that in a file (recipe_file.h); NULL with an error (EXIT_CODE_USAGE)
@@ -24,6 +27,9 @@ struct recipe {
 const struct recipe *recipe_need(const char *name, struct error *err);
 /* Returns the recipe's value for FLAG, or NULL. */
 const char *recipe_value(const struct recipe *recipe, const char *flag);
+
+/* Returns the row of RATES for IMAGES a step; NULL if RATES is NULL. */
+const struct recipe_rate *recipe_rate_for(const struct recipe_rate *rates, int64_t images);
 
 /* Returns the flags that a preset of Mask R-CNN sets (models/detect_preset.h), below those of a
  * recipe: weight decay by kind of weight. NULL if it sets none. */

@@ -63,6 +63,10 @@ const struct recipe_source recipe_aws_2018_sources[] = {
     {"std", "train_imagenet.py: std_rgb"},
     {NULL, NULL},
 };
+const char *const recipe_aws_2018_departures[] = {
+    "AWS's article names a change of hue; the script changes contrast, and so does --color mxnet",
+    NULL,
+};
 
 /* ResNet-50 on 256 GPUs by the AWS Deep Learning AMI (train_more_aug.sh,
  * train_imagenet_resnet_hvd.py): LARC on every tensor. */
@@ -101,9 +105,16 @@ const struct recipe_source recipe_aws_dlami_256_sources[] = {
     {"std", "train_imagenet_resnet_hvd.py: imagenet_std"},
     {NULL, NULL},
 };
+const char *const recipe_aws_dlami_256_departures[] = {
+    "its change of brightness is left out: it adds at most 0.3 to pixels of 0 to 255",
+    "it evaluates on the middle 0.8 of width and height, resized to a square; here the shorter "
+    "side is scaled to 256 and a square of 224 is cut out",
+    NULL,
+};
 
 /* MLPerf's reference (mlcommons/training, image_classification/tensorflow2). Its peak and warm-up
- * go by the images a step; these are those of up to 16,383. */
+ * go by the images a step (recipe_mlperf_resnet_rates); the settings have those of the first row.
+ */
 const struct model_setting recipe_mlperf_resnet[] = {
     {"model", "resnet50"},  {"epochs", "90"},
     {"batch-size", "256"},  {"dtype", "bf16"},
@@ -117,13 +128,24 @@ const struct model_setting recipe_mlperf_resnet[] = {
 };
 const struct recipe_source recipe_mlperf_resnet_sources[] = {
     {"epochs", "the reference leaves them to the run, which ends at 75.9 %"},
-    {"batch-size", "64 GPUs make 16384 of it; from there on the next two rows' values change"},
-    {"lr", "lars_util.py: 10 below 16384 images a step, 25 below 32768, else 31.2"},
-    {"warmup-epochs", "lars_util.py: 5 below 32768 images a step, else 25"},
+    {"batch-size", "64 GPUs make 16384 of it, where --lr changes by itself"},
+    {"lr", "lars_util.py: 10 below 16384 images a step, 25 below 32768, else 31.2, by itself"},
+    {"warmup-epochs", "lars_util.py: 5 below 32768 images a step, else 25, by itself"},
     {"lr-end", "lars_util.py: end_learning_rate"},
     {"trust", "lars_optimizer.py: eeta"},
     {"decay-all", "lars_optimizer.py: norms and biases neither decay nor adapt"},
     {NULL, NULL},
+};
+const char *const recipe_mlperf_resnet_departures[] = {
+    "its decay after the warm-up is one step longer",
+    NULL,
+};
+/* lars_util.py */
+const struct recipe_rate recipe_mlperf_resnet_rates[] = {
+    {0, 10, 5},
+    {16384, 25, 5},
+    {32768, 31.2, 25},
+    {0, 0, 0},
 };
 
 /* He et al., Deep Residual Learning (arXiv 1512.03385), section 4.2. */

@@ -4,10 +4,20 @@
 
 #include "trainer/models/model_types.h"
 
+#include <stdint.h>
+
 /* Where one number of a recipe comes from. */
 struct recipe_source {
     const char *flag; /* NULL ends a list */
     const char *text;
+};
+
+/* The peak and the warm-up from so many images a step on, for a recipe whose source has them as a
+ * function of that number. Rows rise; the first is for any number. */
+struct recipe_rate {
+    int64_t images;
+    double lr; /* 0 ends a list */
+    double warmup_epochs;
 };
 
 extern const struct model_setting recipe_imagenet_90[], recipe_goyal[], recipe_aws_2018[],
@@ -15,5 +25,9 @@ extern const struct model_setting recipe_imagenet_90[], recipe_goyal[], recipe_a
 extern const struct recipe_source recipe_goyal_sources[], recipe_aws_2018_sources[],
     recipe_aws_dlami_256_sources[], recipe_mlperf_resnet_sources[], recipe_cifar_he_sources[],
     recipe_flowers_sources[];
+/* Where a recipe departs from its source, a line each; NULL ends a list. */
+extern const char *const recipe_aws_2018_departures[], *const recipe_aws_dlami_256_departures[],
+                                                           *const recipe_mlperf_resnet_departures[];
+extern const struct recipe_rate recipe_mlperf_resnet_rates[];
 
 #endif

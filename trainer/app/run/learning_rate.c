@@ -1,6 +1,7 @@
 #include "trainer/app/run/learning_rate.h"
 
 #include "common/str.h"
+#include "trainer/app/options/recipe.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -74,12 +75,15 @@ static int check_rates(const struct schedule *s, const struct options *o, struct
 
 int learning_rate_settle(struct schedule *ret, const struct options *o, int64_t steps_per_epoch,
                          int64_t global_batch, struct error *err) {
+    const struct recipe_rate *by = recipe_rate_for(o->lr_by_batch, global_batch);
+    const struct recipe_rate *warm = recipe_rate_for(o->warmup_by_batch, global_batch);
+    const double warmup_epochs = warm != NULL ? warm->warmup_epochs : o->warmup_epochs;
     int64_t total = o->steps > 0 ? o->steps : o->epochs * steps_per_epoch;
     int64_t warmup =
-        o->warmup_steps > 0 ? o->warmup_steps : llround(o->warmup_epochs * (double)steps_per_epoch);
+        o->warmup_steps > 0 ? o->warmup_steps : llround(warmup_epochs * (double)steps_per_epoch);
     *ret = (struct schedule){
         .kind = (enum schedule_kind)o->schedule,
-        .peak = schedule_scale(o->lr, o->lr_batch, global_batch),
+        .peak = schedule_scale(by != NULL ? by->lr : o->lr, o->lr_batch, global_batch),
         .warmup_steps = warmup,
         .total_steps = total,
         .warmup_from = o->warmup_from,
@@ -101,12 +105,44 @@ int learning_rate_settle(struct schedule *ret, const struct options *o, int64_t 
     return read_milestones(ret, o->milestones, steps_per_epoch, err);
 }
 
+/* "--recipe mlperf-resnet for 16384 images a step: --lr 25 --warmup-epochs 5" */
+static int rule_text(struct buf *out, const struct options *o, int64_t global_batch,
+                     struct error *err) {
+    const struct recipe_rate *by = recipe_rate_for(o->lr_by_batch, global_batch);
+    const struct recipe_rate *warm = recipe_rate_for(o->warmup_by_batch, global_batch);
+    if (buf_printf(out, err, "--recipe %s for %" PRId64 " images a step:", o->recipe,
+                   global_batch) != 0 ||
+        (by != NULL && buf_printf(out, err, " --lr %g", by->lr) != 0) ||
+        (warm != NULL && buf_printf(out, err, " --warmup-epochs %g", warm->warmup_epochs) != 0))
+        return -1;
+    return buf_printf(out, err, "\n");
+}
+
 int learning_rate_scale_text(struct buf *out, const struct options *o, const struct schedule *s,
                              int64_t global_batch, struct error *err) {
+    if (o->lr_by_batch != NULL || o->warmup_by_batch != NULL)
+        return rule_text(out, o, global_batch, err);
     if (o->lr_batch == 0 || o->lr_batch == global_batch)
         return 0;
     return buf_printf(out, err, "lr %g for %" PRId64 " images a step: %g for %" PRId64 "\n", o->lr,
                       o->lr_batch, s->peak, global_batch);
+}
+
+int learning_rate_images_text(struct buf *out, const struct options *o, int64_t global_batch,
+                              struct error *err) {
+    const int64_t shares = global_batch / o->batch_size; /* ranks and --accumulate */
+    if (o->lr_images == 0 || o->lr_images == global_batch)
+        return 0;
+    if (buf_printf(out, err,
+                   "--recipe %s: its --lr %g is for %" PRId64 " images a step and does not follow "
+                   "them; this job takes %" PRId64 ": give ",
+                   o->recipe, o->lr, o->lr_images, global_batch) != 0)
+        return -1;
+    if (o->lr_images < global_batch && o->lr_images % shares == 0 &&
+        buf_printf(out, err, "--batch-size %" PRId64 ", ", o->lr_images / shares) != 0)
+        return -1;
+    return buf_printf(out, err, "a --lr of your own, or --lr-batch %" PRId64 " to scale it\n",
+                      o->lr_images);
 }
 
 static int warm_up_text(struct buf *out, const struct options *o, const struct schedule *s,

@@ -154,7 +154,8 @@ static int announce(const struct run_setup *setup, int64_t global_batch, struct 
     if (learning_rate_scale_text(&text, setup->options, &setup->schedule, global_batch, err) != 0)
         return -1;
     log_text(&text);
-    if (learning_rate_unreached_text(&text, setup->options, &setup->schedule, err) != 0)
+    if (learning_rate_images_text(&text, setup->options, global_batch, err) != 0 ||
+        learning_rate_unreached_text(&text, setup->options, &setup->schedule, err) != 0)
         return -1;
     report_notes(&text);
     return 0;

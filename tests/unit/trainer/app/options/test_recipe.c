@@ -31,6 +31,37 @@ static void the_samples_of_aws_bring_their_normalization(void) {
     }
 }
 
+/* What --print shows is what is trained at the recipe's own batch. */
+static void a_rule_begins_with_the_settings(void) {
+    const struct recipe *recipe = recipe_need("mlperf-resnet", NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(recipe);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(recipe->rates);
+    const struct recipe_rate *first = recipe_rate_for(recipe->rates, 1);
+    CU_ASSERT_EQUAL(first->lr, strtod(recipe_value(recipe, "lr"), NULL));
+    CU_ASSERT_EQUAL(first->warmup_epochs, strtod(recipe_value(recipe, "warmup-epochs"), NULL));
+    CU_ASSERT_PTR_NULL(recipe_rate_for(NULL, 1));
+}
+
+/* Compares with a line of --print. */
+static void shows(const char *name, const char *line) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+    recipe_print_flags(out, recipe_need(name, NULL));
+    CU_ASSERT_EQUAL(fclose(out), 0);
+    ASSERT_CONTAINS(text, line);
+    free(text);
+}
+
+static void where_a_recipe_departs_from_its_source_is_printed(void) {
+    shows("aws-dlami-256", "\n# images a step in the source: 65536\n");
+    shows("aws-dlami-256", "\n# differs from the source: its change of brightness is left out");
+    shows("aws-dlami-256", "\n# differs from the source: it evaluates on the middle 0.8 of");
+    shows("aws-2018", "\n# differs from the source: AWS's article names a change of hue;");
+    shows("mlperf-resnet", "\n# differs from the source: its decay after the warm-up is one step");
+}
+
 /* Every recipe is parsed like a command line: each flag exists and accepts its value. */
 static void every_recipe_can_be_run(void) {
     char *text = NULL;
@@ -54,4 +85,6 @@ static void every_recipe_can_be_run(void) {
 }
 
 UNIT_SUITE("app.recipe", UNIT(a_recipe_says_what_it_sets),
-           UNIT(the_samples_of_aws_bring_their_normalization), UNIT(every_recipe_can_be_run))
+           UNIT(the_samples_of_aws_bring_their_normalization), UNIT(every_recipe_can_be_run),
+           UNIT(a_rule_begins_with_the_settings),
+           UNIT(where_a_recipe_departs_from_its_source_is_printed))

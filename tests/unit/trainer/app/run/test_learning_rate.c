@@ -100,8 +100,9 @@ static const char *told(int what, const char *const *words) {
     CU_ASSERT_EQUAL_FATAL(
         options_parse(&o, COMMAND_TRAIN, argc, (char *const *)(uintptr_t)words, &err), 0);
     CU_ASSERT_EQUAL_FATAL(learning_rate_settle(&s, &o, STEPS, 32, &err), 0);
-    CU_ASSERT_EQUAL(what == 0 ? learning_rate_scale_text(&out, &o, &s, 32, &err)
-                              : learning_rate_unreached_text(&out, &o, &s, &err),
+    CU_ASSERT_EQUAL(what == 0   ? learning_rate_scale_text(&out, &o, &s, 32, &err)
+                    : what == 1 ? learning_rate_unreached_text(&out, &o, &s, &err)
+                                : learning_rate_images_text(&out, &o, 32, &err),
                     0);
     return buf_text(&out);
 }
@@ -110,6 +111,102 @@ static void what_becomes_of_the_rate_is_reported(void) {
     CU_ASSERT_STRING_EQUAL(TOLD(0, "--lr", "0.1"), "lr 0.1 for 256 images a step: 0.0125 for 32\n");
     CU_ASSERT_STRING_EQUAL(TOLD(0, "--lr", "0.1", "--lr-batch", "32"), "");
     CU_ASSERT_STRING_EQUAL(TOLD(0, "--lr", "0.1", "--lr-batch", "0"), "");
+}
+
+/* The job takes 32 images a step. */
+static void a_rate_for_other_images_a_step_is_reported(void) {
+    CU_ASSERT_STRING_EQUAL(
+        TOLD(2, "--recipe", "aws-dlami-256", "--batch-size", "32"),
+        "--recipe aws-dlami-256: its --lr 3.7 is for 65536 images a step and does not follow "
+        "them; this job takes 32: give a --lr of your own, or --lr-batch 65536 to scale it\n");
+    ASSERT_CONTAINS(TOLD(2, "--recipe", "cifar-he", "--batch-size", "32"),
+                    "for 128 images a step and does not follow them; this job takes 32");
+    CU_ASSERT_STRING_EQUAL(
+        TOLD(2, "--recipe", "aws-dlami-256", "--batch-size", "32", "--lr", "0.1"), "");
+    CU_ASSERT_STRING_EQUAL(
+        TOLD(2, "--recipe", "aws-dlami-256", "--batch-size", "32", "--lr-batch", "65536"), "");
+    CU_ASSERT_STRING_EQUAL(TOLD(2, "--recipe", "goyal", "--batch-size", "32"), "");
+    CU_ASSERT_STRING_EQUAL(TOLD(2, "--recipe", "mlperf-resnet", "--batch-size", "32"), "");
+    CU_ASSERT_STRING_EQUAL(TOLD(2, "--lr-batch", "0", "--batch-size", "32"), "");
+}
+
+static const char *told_of(int64_t global_batch, const char *recipe) {
+    static struct buf out;
+    const char *const words[] = {"--recipe", recipe};
+    struct options o;
+    struct error err = {0};
+    buf_done(&out);
+    buf_init(&out, 4096);
+    CU_ASSERT_EQUAL_FATAL(
+        options_parse(&o, COMMAND_TRAIN, 2, (char *const *)(uintptr_t)words, &err), 0);
+    CU_ASSERT_EQUAL(learning_rate_images_text(&out, &o, global_batch, &err), 0);
+    return buf_text(&out);
+}
+
+/* Three ranks with the recipe's batch each take three times its images. */
+static void the_share_of_each_rank_is_suggested(void) {
+    ASSERT_CONTAINS(told_of(288, "flowers"),
+                    "its --lr 0.05 is for 96 images a step and does not follow them; this job "
+                    "takes 288: give --batch-size 32, a --lr of your own, or --lr-batch 96");
+    ASSERT_CONTAINS(told_of(480, "flowers"), "this job takes 480: give a --lr of your own");
+    CU_ASSERT_STRING_EQUAL(told_of(96, "flowers"), "");
+    CU_ASSERT_STRING_EQUAL(told_of(65536, "aws-dlami-256"), "");
+}
+
+static struct schedule mlperf(int64_t global_batch, struct buf *said, const char *flag,
+                              const char *value) {
+    const char *const words[] = {"--recipe", "mlperf-resnet", flag, value};
+    struct options o;
+    struct schedule s = {0};
+    struct error err = {0};
+    CU_ASSERT_EQUAL_FATAL(options_parse(&o, COMMAND_TRAIN, flag != NULL ? 4 : 2,
+                                        (char *const *)(uintptr_t)words, &err),
+                          0);
+    CU_ASSERT_EQUAL(learning_rate_settle(&s, &o, STEPS, global_batch, &err), 0);
+    buf_consume(said, said->size);
+    CU_ASSERT_EQUAL(learning_rate_scale_text(said, &o, &s, global_batch, &err), 0);
+    return s;
+}
+
+/* lars_util.py: its peak and warm-up are a function of the images a step. */
+static void mlperfs_rate_follows_the_images_a_step(void) {
+    static const struct {
+        int64_t images;
+        double peak;
+        int64_t warmup;
+        const char *said;
+    } rows[] = {
+        {256, 10, 5, "--recipe mlperf-resnet for 256 images a step: --lr 10 --warmup-epochs 5\n"},
+        {16383, 10, 5, "16383 images a step: --lr 10 --warmup-epochs 5"},
+        {16384, 25, 5, "16384 images a step: --lr 25 --warmup-epochs 5"},
+        {32767, 25, 5, "32767 images a step: --lr 25 --warmup-epochs 5"},
+        {32768, 31.2, 25, "32768 images a step: --lr 31.2 --warmup-epochs 25"},
+        {65536, 31.2, 25, "65536 images a step: --lr 31.2 --warmup-epochs 25"},
+    };
+    cleanup_buf struct buf said = {0};
+    buf_init(&said, 4096);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct schedule s = mlperf(rows[i].images, &said, NULL, NULL);
+        CU_ASSERT_EQUAL(s.peak, rows[i].peak);
+        CU_ASSERT_EQUAL(s.warmup_steps, rows[i].warmup * STEPS);
+        ASSERT_CONTAINS(buf_text(&said), rows[i].said);
+    }
+}
+
+static void flags_win_over_the_rule_of_a_recipe(void) {
+    cleanup_buf struct buf said = {0};
+    buf_init(&said, 4096);
+    struct schedule s = mlperf(32768, &said, "--lr", "10");
+    CU_ASSERT(s.peak == 10 && s.warmup_steps == 25 * STEPS);
+    ASSERT_CONTAINS(buf_text(&said), "images a step: --warmup-epochs 25\n");
+    s = mlperf(32768, &said, "--warmup-epochs", "5");
+    CU_ASSERT(s.peak == 31.2 && s.warmup_steps == 5 * STEPS);
+    s = mlperf(32768, &said, "--warmup-steps", "7");
+    CU_ASSERT(s.peak == 31.2 && s.warmup_steps == 7);
+    s = mlperf(32768, &said, "--lr-batch", "16384");
+    CU_ASSERT_EQUAL(s.peak, 20);
+    s = mlperf(32768, &said, "--schedule", "one-cycle");
+    CU_ASSERT(s.peak == 31.2 && s.warmup_steps == 0);
 }
 
 static void what_a_run_has_no_steps_for_is_reported(void) {
@@ -196,6 +293,8 @@ UNIT_SUITE("app.learning_rate", UNIT(epochs_become_steps), UNIT(a_warm_up_begins
            UNIT(a_decay_ends_at_a_rate), UNIT(rates_that_cannot_be_are_refused),
            UNIT(a_short_run_keeps_the_slope_of_its_warm_up),
            UNIT(what_becomes_of_the_rate_is_reported),
-           UNIT(what_a_run_has_no_steps_for_is_reported),
+           UNIT(a_rate_for_other_images_a_step_is_reported),
+           UNIT(the_share_of_each_rank_is_suggested), UNIT(mlperfs_rate_follows_the_images_a_step),
+           UNIT(flags_win_over_the_rule_of_a_recipe), UNIT(what_a_run_has_no_steps_for_is_reported),
            UNIT(flags_lift_what_a_recipe_has_in_their_place), UNIT(the_rate_falls_at_milestones),
            UNIT(milestones_that_cannot_be_are_refused))
