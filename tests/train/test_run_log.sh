@@ -69,6 +69,27 @@ grep -qE '^ +[0-9.]+ %  .*\.jpg  .* taken for ' "$work/out" ||
     fail "no mistake is named: $(cat "$work/out")"
 tail -n 1 "$work/out" | grep -q '^eval ' || fail "the metric line is not the last"
 
+# once WORDS: the log has one line with them.
+once() {
+    checks=$((checks + 1))
+    [ "$(grep -c "$1" "$work/err")" = 1 ] || fail "not once: $1: $(cat "$work/err")"
+}
+echo "a job of several ranks says once what to run next, and so does one under a launcher"
+if has_mpirun; then
+    # shellcheck disable=SC2086  # a list
+    code 0 ranks 2 "$ringtrain" train $common --data "$data" --epochs 1 --log-dir "$work/l2" \
+        --model-dir "$work/m5" --checkpoint-dir "$work/c5"
+    once "next: ringtrain eval --model-dir $work/"
+    once "next: ringtrain predict --model-dir $work/"
+else
+    skip_part "$why"
+fi
+# shellcheck disable=SC2086
+code 0 env OMPI_COMM_WORLD_SIZE=1 $train --epochs 1 --log-dir "$work/l3" --model-dir "$work/m6" \
+    --checkpoint-dir "$work/c6"
+once "next: ringtrain eval --model-dir $work/"
+once "next: ringtrain predict --model-dir $work/"
+
 echo "TensorBoard gets the flags as a text, of each run at its first step"
 # shellcheck disable=SC2086
 code 0 env -u SM_OUTPUT_DATA_DIR $train --epochs 1 --lr 0.03 --model-dir "$work/mt" \

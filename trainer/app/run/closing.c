@@ -1,7 +1,6 @@
 #include "trainer/app/run/closing.h"
 
 #include "common/log/log.h"
-#include "trainer/app/device/ranks.h"
 #include "trainer/app/run/best.h"
 
 #include <inttypes.h>
@@ -30,15 +29,13 @@ void closing_log_stop(const struct training_run *job) {
     best_log(job);
 }
 
-/* Suggests the next commands; only printed on a terminal. */
+/* Suggests the next commands. */
 static void log_next(const struct training_run *job) {
     const struct inputs *in = &job->setup.inputs;
     const bool best = job->saves.best.known && job->saves.best.score.step != job->state.step &&
                       job->setup.options->publish != OPTION_PUBLISH_BEST;
     const char *model = best ? job->saves.best.folder : in->model;
     const char *data = job->setup.options->data;
-    if (!ranks_alone(job->setup.comm))
-        return;
     if (in->out[0] != '\0' && job->setup.data.task->score_show != NULL && in->scored)
         log_info("detections of the evaluations are in %s, pictures in %s/pictures", in->out,
                  in->out);
