@@ -43,6 +43,23 @@ echo "flags, places and devices are looked at before the data"
 refused 64 "--dtype f16 needs --backend cuda" --data "$work/none" --backend ref --dtype f16
 refused 64 "--image-size 7: " --data "$data" --image-size 7
 ! grep -q 'looking for pictures' "$work/err" || fail "--image-size 7: after the data"
+# misspelt WORDS FLAGS...: refused with these words before either set is opened.
+misspelt() {
+    words=$1
+    shift
+    refused 64 "$words" --data "$data" "$@"
+    ! grep -q 'looking for pictures' "$work/err" || fail "$*: after the data"
+}
+misspelt "--color: 'torchvison:0.4,0.4,0.4,0.1'" --color torchvison:0.4,0.4,0.4,0.1
+misspelt "--blur: '5:2'" --blur 5:2
+misspelt "--progressive: " --progressive 16x2
+misspelt "--mean: '1,2'" --mean 1,2 --std 1,1,1
+misspelt "--mean data with --std 1,1,1" --mean data --std 1,1,1
+misspelt "--cache-side: there is no cache" --cache-side 64
+misspelt "--milestones: 'two' is not an epoch" --schedule milestones --milestones 1,two
+misspelt "--milestones needs --schedule milestones" --milestones 1
+misspelt "--lr-end 9 is above the peak" --lr-end 9 --schedule cosine
+misspelt "--warmup-lr 0.1 both say where" --warmup-lr 0.1 --warmup-from 0.1 --warmup-steps 1
 refused 66 "--init" --data "$data" --init "$work/none.safetensors"
 ! grep -q 'looking for pictures' "$work/err" || fail "--init: after the data"
 mkdir -p "$work/thing" && : >"$work/thing/file"

@@ -53,6 +53,10 @@ refused 'no "images"' "{$CATEGORIES,\"annotations\":[{$OBJECT}]}"
 refused '"images" is empty' "{\"images\":[],$CATEGORIES,\"annotations\":[{$OBJECT}]}"
 refused '"categories" is empty' "{$IMAGES,\"categories\":[],\"annotations\":[{$OBJECT}]}"
 
+echo "flags are looked at before the data"
+train 64 "{$IMAGES,$CATEGORIES}" --canvases 96x
+says "--canvases: "
+
 echo "no objects at all"
 refused 'none of its images has annotations' "{$IMAGES,$CATEGORIES,\"annotations\":[]}"
 refused 'none of its 1 images has an object to train on' \

@@ -97,8 +97,6 @@ static int of_data(const struct options *o, struct comm *comm, const struct data
         .parts = 1, .count = set->count, .ranks = comm_size(comm), .rank = comm_rank(comm)};
     struct looking l = {.set = set, .part = part->parts > 0 ? *part : all};
     double values[PIXEL_STATISTICS_VALUES];
-    if (set->kind == DATASET_SYNTHETIC)
-        return error_set(err, EXIT_CODE_USAGE, "--mean data: the synthetic set has no pictures");
     const size_t wanted_pictures = NORMALIZATION_PICTURES / (size_t)l.part.parts + 1;
     l.count = l.part.count < wanted_pictures ? l.part.count : wanted_pictures;
     if (part->parts == 0 && l.count > NORMALIZATION_PICTURES)
@@ -143,10 +141,24 @@ static int of_numbers(const struct options *o, struct normalization *ret, struct
     return 0;
 }
 
+/* --mean with a word, which --std goes with. */
+static bool in_words(const struct options *o) {
+    return is_word(o->mean) && strcmp(o->std, "auto") == 0;
+}
+
+int normalization_check(const struct options *o, bool synthetic, struct error *err) {
+    struct normalization unused;
+    if (!in_words(o))
+        return of_numbers(o, &unused, err);
+    if (synthetic && strcmp(o->mean, "data") == 0)
+        return error_set(err, EXIT_CODE_USAGE, "--mean data: the synthetic set has no pictures");
+    return 0;
+}
+
 int normalization_find(const struct options *o, struct comm *comm, const struct dataset *set,
                        const struct dataset_part *part, struct normalization *ret,
                        struct error *err) {
-    const bool words = is_word(o->mean) && strcmp(o->std, "auto") == 0;
+    const bool words = in_words(o);
     memcpy(ret->mean, MODEL_MEAN, sizeof(ret->mean));
     memcpy(ret->std, MODEL_STD, sizeof(ret->std));
     if (words && strcmp(o->mean, "imagenet") == 0)

@@ -11,6 +11,9 @@
 
 enum { EPOCHS_MAX = 1000000, WORD_SIZE = 32 };
 
+/* Steps of an epoch that is long enough for every part of it. */
+enum { LONG_EPOCH = 1000000 };
+
 /* Parses "8,11": epochs, fractions allowed, in increasing order. */
 static int read_milestones(struct schedule *s, const char *text, int64_t steps_per_epoch,
                            struct error *err) {
@@ -103,6 +106,11 @@ int learning_rate_settle(struct schedule *ret, const struct options *o, int64_t 
             err, EXIT_CODE_USAGE,
             "--schedule milestones needs --milestones, the epochs at which the rate falls");
     return read_milestones(ret, o->milestones, steps_per_epoch, err);
+}
+
+int learning_rate_check(const struct options *o, int64_t global_batch, struct error *err) {
+    struct schedule unused;
+    return learning_rate_settle(&unused, o, LONG_EPOCH, global_batch, err);
 }
 
 /* "--recipe mlperf-resnet for 16384 images a step: --lr 25 --warmup-epochs 5" */

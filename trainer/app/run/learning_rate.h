@@ -9,7 +9,9 @@
 
 #include <stdint.h>
 
-/* Errors have EXIT_CODE_USAGE and name the flag. */
+/* Checks before the data is opened what does not depend on the steps of an epoch. */
+int learning_rate_check(const struct options *o, int64_t global_batch, struct error *err);
+/* Errors of both have EXIT_CODE_USAGE and name the flag. */
 int learning_rate_settle(struct schedule *ret, const struct options *o, int64_t steps_per_epoch,
                          int64_t global_batch, struct error *err);
 

@@ -30,6 +30,10 @@ static void set_part(struct sampler *s, const struct dataset_part *part) {
     s->part.first = part->first;
 }
 
+static int64_t images_a_step(const struct run_setup *setup) {
+    return comm_size(setup->comm) * setup->options->batch_size * setup->options->accumulate;
+}
+
 /* Derives the sampler, the number of steps and the learning rate from data and ranks. */
 static int settle_steps(struct run_setup *setup, int64_t *ret_global_batch, struct error *err) {
     const struct options *o = setup->options;
@@ -45,7 +49,7 @@ static int settle_steps(struct run_setup *setup, int64_t *ret_global_batch, stru
         .lanes = setup->data.training.lanes,
     };
     const struct dataset_part *part = &setup->data.training.part;
-    const int64_t global_batch = comm_size(setup->comm) * o->batch_size * o->accumulate;
+    const int64_t global_batch = images_a_step(setup);
     if (part->parts > 0)
         set_part(&setup->sampler, part);
     if (sampler_check(&setup->sampler, err) != 0)
@@ -350,6 +354,8 @@ static int check_flags(const struct run_setup *setup, struct error *err) {
     if (request->model->task == MODEL_CLASSIFY &&
         (network_check_side(request->model, request->image_size, err) != 0 ||
          check_sizes(request, err) != 0))
+        return -1;
+    if (learning_rate_check(o, images_a_step(setup), err) != 0)
         return -1;
     if (!setup->first)
         return 0;

@@ -102,14 +102,27 @@ static int settle_cache(struct task_data *data, const struct task_request *reque
     struct classify *c = data->own;
     const struct options *o = request->options;
     if (strcmp(o->cache, "none") == 0)
-        return o->cache_side == 0 ? 0
-                                  : error_set(err, EXIT_CODE_USAGE,
-                                              "--cache-side: there is no cache; give --cache ram "
-                                              "or --cache FILE");
-    if (c->training.kind == DATASET_SYNTHETIC)
-        return error_set(err, EXIT_CODE_USAGE, "--cache: the synthetic set has no pictures");
+        return 0;
     return training_cache_open(&c->train.kept, o->cache, (int)o->cache_side, &c->training,
                                &data->training.part, request->comm, err);
+}
+
+/* What the flags say that needs no data, before it is opened, which may take long. */
+static int read_flags(struct task_data *data, const struct task_request *request,
+                      struct error *err) {
+    struct labelled *train = &((struct classify *)data->own)->train;
+    const struct options *o = request->options;
+    const bool cache = strcmp(o->cache, "none") != 0;
+    if (o->cache_side != 0 && !cache)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "--cache-side: there is no cache; give --cache ram or --cache FILE");
+    if (cache && request->inputs->synthetic)
+        return error_set(err, EXIT_CODE_USAGE, "--cache: the synthetic set has no pictures");
+    if (color_parse(o->color, &train->color, err) != 0 ||
+        blur_parse(o->blur, &train->blur, err) != 0 ||
+        picture_sizes_parse(&train->sizes, o->progressive, request->image_size, err) != 0)
+        return -1;
+    return normalization_check(o, request->inputs->synthetic, err);
 }
 
 static int settle_training(struct task_data *data, const struct task_request *request,
@@ -136,12 +149,8 @@ static int settle_training(struct task_data *data, const struct task_request *re
     }
     if (o->min_area > 0)
         a->area_min = o->min_area;
-    if (color_parse(o->color, &c->train.color, err) != 0 ||
-        blur_parse(o->blur, &c->train.blur, err) != 0)
-        return -1;
     a->flip = o->flip && o->augment != OPTION_AUGMENT_CENTER;
-    if (picture_sizes_parse(&c->train.sizes, o->progressive, request->image_size, err) != 0 ||
-        settle_order(data, request, err) != 0 || settle_cache(data, request, err) != 0)
+    if (settle_order(data, request, err) != 0 || settle_cache(data, request, err) != 0)
         return -1;
     data->training.canvases[0] = (struct canvas){request->image_size, request->image_size};
     data->training.canvas_count = 1 + c->train.sizes.count;
@@ -289,6 +298,8 @@ static int open_training(struct task_data *data, const struct task_request *requ
                          struct error *err) {
     struct classify *c = data->own;
     const struct inputs *in = request->inputs;
+    if (read_flags(data, request, err) != 0)
+        return -1;
     if (open_set(&c->training, in->synthetic ? NULL : in->training, data, request, 1, err) != 0)
         return error_wrap(err, "training data");
     warn_of_small(request, &c->training);

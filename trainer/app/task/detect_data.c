@@ -424,6 +424,9 @@ static int settle_sizes(struct detect_data *d, const struct task_request *reques
 static int check_start(const struct detect_data *d, const struct task_request *request,
                        struct error *err) {
     const struct options *o = request->options;
+    struct bucket_plan unused;
+    if (strcmp(o->canvases, "auto") != 0 && bucket_plan_parse(&unused, o->canvases, err) != 0)
+        return error_wrap(err, "--canvases");
     if (o->frozen_stages > 0 && o->init == NULL && request->trained == NULL)
         return error_set(
             err, EXIT_CODE_USAGE,

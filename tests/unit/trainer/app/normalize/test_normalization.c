@@ -34,6 +34,11 @@ static int find(const char *mean, const char *std, const struct dataset *set,
     return result;
 }
 
+static int check(const char *mean, const char *std, bool synthetic, struct error *err) {
+    const struct options o = {.mean = mean, .std = std};
+    return normalization_check(&o, synthetic, err);
+}
+
 static void is_near(const double values[3], double r, double g, double b) {
     CU_ASSERT_DOUBLE_EQUAL(values[0], r, 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(values[1], g, 1e-12);
@@ -120,15 +125,27 @@ static void a_picture_that_cannot_be_used_is_left_out(void) {
 }
 
 static void a_synthetic_set_has_no_pictures(void) {
-    struct normalization n;
     struct error err = {0};
-    cleanup_dataset struct dataset set = {0};
-    CU_ASSERT_EQUAL_FATAL(dataset_open_synthetic(&set, 10, 2, NULL), 0);
-    CU_ASSERT_EQUAL(find("data", "auto", &set, &n, &err), -1);
+    CU_ASSERT_EQUAL(check("data", "auto", true, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
+    ASSERT_CONTAINS(err.text, "the synthetic set has no pictures");
+    CU_ASSERT_EQUAL(check("data", "auto", false, NULL), 0);
+    CU_ASSERT_EQUAL(check("imagenet", "auto", true, NULL), 0);
+}
+
+static void flags_are_checked_without_the_set(void) {
+    struct error err = {0};
+    CU_ASSERT_EQUAL(check("121,115,100", "70,68,71", false, NULL), 0);
+    CU_ASSERT_EQUAL(check("data", "1,1,1", false, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
+    CU_ASSERT_EQUAL(check("0.5,0.5", "1,1,1", false, &err), -1);
+    ASSERT_CONTAINS(err.text, "--mean: '0.5,0.5'");
+    CU_ASSERT_EQUAL(check("0.5,0.5,0.5", "1,0,1", false, &err), -1);
+    ASSERT_CONTAINS(err.text, "--std: 0");
 }
 
 UNIT_SUITE("app.normalization", UNIT(numbers_count_pixels_to_1_or_to_255),
            UNIT(other_texts_are_refused), UNIT(the_default_is_imagenets),
            UNIT(given_numbers_need_both), UNIT(the_datas_own_are_those_of_its_pixels),
-           UNIT(a_picture_that_cannot_be_used_is_left_out), UNIT(a_synthetic_set_has_no_pictures))
+           UNIT(a_picture_that_cannot_be_used_is_left_out), UNIT(a_synthetic_set_has_no_pictures),
+           UNIT(flags_are_checked_without_the_set))

@@ -15,6 +15,18 @@ static int settle(struct schedule *s, struct error *err, const char *const *word
         options_parse(&o, COMMAND_TRAIN, argc, (char *const *)(uintptr_t)words, err), 0);
     return learning_rate_settle(s, &o, STEPS, 512, err);
 }
+/* The same without the data. */
+static int check(struct error *err, const char *const *words) {
+    struct options o;
+    int argc = 0;
+    while (words[argc] != NULL)
+        argc++;
+    *err = (struct error){0};
+    CU_ASSERT_EQUAL_FATAL(
+        options_parse(&o, COMMAND_TRAIN, argc, (char *const *)(uintptr_t)words, err), 0);
+    return learning_rate_check(&o, 512, err);
+}
+#define CHECK(...) check(&err, (const char *const[]){__VA_ARGS__, NULL})
 #define SETTLE(...) settle(&s, &err, (const char *const[]){__VA_ARGS__, NULL})
 
 static void epochs_become_steps(void) {
@@ -141,6 +153,15 @@ static const char *told_of(int64_t global_batch, const char *recipe) {
         options_parse(&o, COMMAND_TRAIN, 2, (char *const *)(uintptr_t)words, &err), 0);
     CU_ASSERT_EQUAL(learning_rate_images_text(&out, &o, global_batch, &err), 0);
     return buf_text(&out);
+}
+
+/* What only the steps of an epoch decide is left to them. */
+static void a_check_without_data_refuses_nothing_that_may_be(void) {
+    struct error err;
+    CU_ASSERT_EQUAL(CHECK("--schedule", "milestones", "--milestones", "0.001,0.002"), 0);
+    CU_ASSERT_EQUAL(CHECK("--schedule", "one-cycle", "--epochs", "1"), 0);
+    CU_ASSERT_EQUAL(CHECK("--schedule", "poly2", "--lr", "0.1", "--lr-end", "0.2"), 0);
+    CU_ASSERT_EQUAL(CHECK("--recipe", "mlperf-resnet"), 0);
 }
 
 /* Three ranks with the recipe's batch each take three times its images. */
@@ -286,6 +307,9 @@ static void rates_that_cannot_be_are_refused(void) {
         CU_ASSERT_EQUAL(settle(&s, &err, wrong[i].words), -1);
         CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
         ASSERT_CONTAINS(err.text, wrong[i].text);
+        CU_ASSERT_EQUAL(check(&err, wrong[i].words), -1);
+        CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
+        ASSERT_CONTAINS(err.text, wrong[i].text);
     }
 }
 
@@ -294,6 +318,7 @@ UNIT_SUITE("app.learning_rate", UNIT(epochs_become_steps), UNIT(a_warm_up_begins
            UNIT(a_short_run_keeps_the_slope_of_its_warm_up),
            UNIT(what_becomes_of_the_rate_is_reported),
            UNIT(a_rate_for_other_images_a_step_is_reported),
+           UNIT(a_check_without_data_refuses_nothing_that_may_be),
            UNIT(the_share_of_each_rank_is_suggested), UNIT(mlperfs_rate_follows_the_images_a_step),
            UNIT(flags_win_over_the_rule_of_a_recipe), UNIT(what_a_run_has_no_steps_for_is_reported),
            UNIT(flags_lift_what_a_recipe_has_in_their_place), UNIT(the_rate_falls_at_milestones),
