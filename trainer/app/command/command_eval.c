@@ -131,10 +131,11 @@ int command_eval(int argc, char *const *argv, struct error *err) {
 }
 
 void command_eval_help(FILE *out, int argc, char *const *argv) {
-    wrap_printf(out, "usage: ringtrain eval --model-dir DIR --data DIR [--FLAG VALUE]...\n       "
-                     "ringtrain eval --watch CHECKPOINTS --data DIR [--FLAG VALUE]...\n\nScores a "
-                     "trained model, or a training's checkpoints as they come, on a folder of "
-                     "class folders or a COCO data set, and prints the same line as training.\n\n");
+    wrap_printf(
+        out, "usage: ringtrain eval --model-dir DIR --data DATA [--FLAG VALUE]...\n       "
+             "ringtrain eval --watch CHECKPOINTS --data DATA [--FLAG VALUE]...\n\nScores a "
+             "trained model, or a training's checkpoints as they come, on a folder of "
+             "class folders, shards or a COCO data set, and prints the same line as training.\n\n");
     options_print(out, COMMAND_EVAL, argc, argv, device_has_cuda());
     command_eval_coco_help(out);
 }

@@ -310,15 +310,16 @@ int command_inspect_data(int argc, char *const *argv, struct error *err) {
 }
 
 void command_inspect_data_help(FILE *out) {
-    wrap_printf(out,
-                "\nusage: ringtrain inspect data DIR [--FLAG VALUE]...\n\nReads and decodes every "
-                "picture of DIR's class folders once (or of its train/, val/ and test/), and lists "
-                "what cannot be used, what is damaged, what is left out (taken are %s, in the "
-                "class folders and below) and files with the same bytes; counts classes and sizes, "
-                "and takes the mean and the "
-                "deviation of the pixels. "
-                "Leaves with %d when something is bad, damaged or a picture is left out, or the "
-                "same bytes lie in two classes or in train/ and val/.\n",
-                PICTURE_SUFFIXES, EXIT_CODE_DATA);
+    wrap_printf(
+        out,
+        "\nusage: ringtrain inspect data DIR|SHARD|PREFIX* [--FLAG VALUE]...\n\n"
+        "Reads and decodes every picture once, of DIR's class folders (or of its train/, "
+        "val/ and test/) or of shards: one, a folder of them, or FOLDER/PREFIX*. Lists what "
+        "cannot be used, what is damaged, what is left out (taken are %s, in the class "
+        "folders and below) and files with the same bytes; counts classes and sizes, and "
+        "takes the mean and the deviation of the pixels. Leaves with %d when something is "
+        "bad, damaged or a picture is left out, or the same bytes lie in two classes or in "
+        "train/ and val/.\n",
+        PICTURE_SUFFIXES, EXIT_CODE_DATA);
     flags_print(out, FLAGS, sizeof(FLAGS) / sizeof(FLAGS[0]), 1, 0, NULL);
 }

@@ -71,26 +71,32 @@ enum { C = MODEL_CLASSIFY, D = MODEL_DETECT };
     }
 #define CHOICE(...) CHOICE_OF(0, __VA_ARGS__)
 
+#define DATA_SOURCES "DIR|SHARD|PREFIX*"
+#define SHARDS                                                                                     \
+    "shards (tar, TFRecord, RecordIO, CIFAR's and MNIST's binaries): one, a folder of them, or "   \
+    "FOLDER/PREFIX*"
+
 static const struct flag FLAGS[] = {
     TEXT("model", model, OPTIONS_MODEL, T | P, "NAME", "network, see below"),
     TEXT("recipe", recipe, NULL, T, "NAME|FILE",
          "a named set of flags, see below, or a file with a flag a line; flags on the command line "
          "override it"),
-    TEXT_OF(
-        C, "data", data, NULL, E, "DIR",
-        "folder of class folders, or a folder that holds val/; without it SageMaker's channels"),
-    TEXT_OF(C, "data", data, NULL, T, "DIR",
-            "folder of class folders, or a folder that holds train/ and val/; \"synthetic\" needs "
-            "no files; without it SageMaker's channels. Pictures are " PICTURE_SUFFIXES
+    TEXT_OF(C, "data", data, NULL, E, DATA_SOURCES,
+            "folder of class folders, or a folder that holds val/; or " SHARDS
+            "; without it SageMaker's channels"),
+    TEXT_OF(C, "data", data, NULL, T, DATA_SOURCES,
+            "folder of class folders, or a folder that holds train/ and val/; or " SHARDS
+            "; \"synthetic\" needs no files; without it SageMaker's channels. Pictures "
+            "are " PICTURE_SUFFIXES
             ", in the class folders and below; EXIF orientation is ignored, as by torchvision"),
     TEXT_OF(D, "data", data, NULL, T | E, "DIR",
             "detection: a COCO folder, annotations/instances_NAME.json with the pictures of each "
             "set in NAME/ or images/, or a JSON file with pictures in images/ beside it; without "
             "it SageMaker's channels"),
-    TEXT_OF(C, "validation", validation, NULL, T, "DIR",
-            "folder of class folders to evaluate on; none: no evaluation"),
-    TEXT_OF(C, "validation", validation, NULL, E, "DIR",
-            "folder of class folders to evaluate on, when it is not under --data"),
+    TEXT_OF(C, "validation", validation, NULL, T, DATA_SOURCES,
+            "folder of class folders or shards to evaluate on; none: no evaluation"),
+    TEXT_OF(C, "validation", validation, NULL, E, DATA_SOURCES,
+            "folder of class folders or shards to evaluate on, when it is not under --data"),
     REAL_OF(C, "val-split", val_split, "0", 0, 0.9, T, "SHARE",
             "share of each class's pictures that is held out of the training and evaluated on, for "
             "data without a part for that; drawn by --seed and the files' names (0: none)"),

@@ -25,6 +25,7 @@ void command_prepare_folder_help(FILE *out) {
                 "\nusage: ringtrain prepare folder SOURCE TARGET [--FLAG VALUE]...\n\n"
                 "Writes a data set as shards: large files that each hold many pictures; or as "
                 "folders. SOURCE is a folder of class folders, one that holds train/ and val/, or "
-                "shards. An interrupted run goes on where it was.\n\n");
+                "shards: one, a folder of them, or FOLDER/PREFIX*. An interrupted run goes on "
+                "where it was.\n\n");
     prepare_flags_print(out, PREPARE_FOLDER);
 }

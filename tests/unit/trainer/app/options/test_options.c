@@ -211,23 +211,24 @@ static void help_names_every_flag_and_its_value(void) {
 static void help_for_a_network_shows_its_flags_alone(void) {
     static const struct {
         const char *model;
-        const char *shown[8], *hidden[7];
+        const char *shown[10], *hidden[8];
     } rows[] = {{"maskrcnn_resnet50_fpn",
                  {"--preset tv|d2|mlperf", "--canvases", "--short-low", "--frozen-stages", "--lr X",
-                  "  mlperf  ", "a COCO folder", "--validation DIR"},
+                  "  mlperf  ", "a COCO folder", "--data DIR", "--validation DIR", "--train-set"},
                  {"--image-size", "--augment", "--label-smoothing", "--zero-gamma", "imagenet-90",
-                  "class folders", "synthetic"}},
+                  "class folders", "synthetic", "TFRecord"}},
                 {"resnet50",
                  {"--image-size", "--augment", "--label-smoothing", "--zero-gamma", "--lr X",
-                  "  imagenet-90  ", "class folders", "\"synthetic\""},
+                  "  imagenet-90  ", "class folders", "\"synthetic\"", "--data DIR|SHARD|PREFIX*",
+                  "TFRecord"},
                  {"--preset", "--canvases", "--short-low", "--frozen-stages", "  mlperf  ", "COCO",
-                  "--train-set"}}};
+                  "--train-set", "--gt-slots"}}};
     for (int i = 0; i < 2; i++) {
         const char *const words[] = {"--help", "--model", rows[i].model};
         char *text = help_for(words, 3);
-        for (int k = 0; k < 8; k++)
+        for (int k = 0; k < 10; k++)
             ASSERT_CONTAINS(text, rows[i].shown[k]);
-        for (int k = 0; k < 7; k++)
+        for (int k = 0; k < 8; k++)
             CU_ASSERT_PTR_NULL(strstr(text, rows[i].hidden[k]));
         free(text);
     }
