@@ -250,6 +250,21 @@ scores() {
     evaluations "$1" | tail -n 1 | sed 's/epoch=[^ ]* //'
 }
 
+# For a part of a test that kills programs at a system call.
+can_kill_at() {
+    strace -qq -o /dev/null true 2>/dev/null && return
+    skip_part "kills at a system call: no strace here"
+    return 1
+}
+# killed_at CALL N COMMAND...: the command is killed with SIGKILL as one of its threads begins the
+# system call for the Nth time. It fails if the command ends before that.
+killed_at() {
+    call=$1 turn=$2
+    shift 2
+    code 137 strace -f -qq -o /dev/null -e trace="$call" \
+        -e inject="$call:signal=KILL:when=$turn" "$@"
+}
+
 # prints PATTERN: a line of the last program's output matches.
 prints() {
     checks=$((checks + 1))
