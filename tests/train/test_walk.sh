@@ -1,6 +1,6 @@
 #!/bin/sh
-# Tests that the commands of docs/trainer/walk.md run as they stand, from an archive to a report: all
-# that need no container, server or package, in the order of the page, with a small archive.
+# Tests that the commands of docs/trainer/walk.md run as they stand, from an archive to a report:
+# all that need no container, server or package, in the order of the page, with a small archive.
 # shellcheck disable=SC2154  # variables of lib.sh
 set -eu
 . "$(dirname "$0")/lib.sh"
