@@ -38,7 +38,7 @@ const struct model_setting *recipe_of_preset(const char *name);
 /* Returns the defaults that an optimizer brings, or NULL: its authors' or torch's. */
 const struct model_setting *recipe_of_optimizer(const char *name);
 
-/* Prints RECIPE as flags, one on a line, each with the source of its value behind a '#'. */
+/* Prints RECIPE as flags, one on a line, each with the source of its value after a '#'. */
 void recipe_print_flags(FILE *out, const struct recipe *recipe);
 
 /* Prints one line for each recipe that applies to one of TASKS. */

@@ -72,7 +72,7 @@ static int take_lost(void *context, const struct shard_loss *loss, const struct 
     struct scanning *s = context;
     const int64_t allowed = s->reading->bad_allowed;
     uint64_t records = loss->records;
-    /* Where the shard ends early, what is lost lies behind its end. */
+    /* Where the shard ends early, the lost part lies after its end. */
     const uint64_t end = loss->end < s->size ? loss->end : UINT64_MAX;
     const bool known =
         records > 0 || (s->files->format->indexed && !s->reading->unindexed &&

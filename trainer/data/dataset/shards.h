@@ -45,7 +45,7 @@ struct shards_listing {
     int64_t bytes;   /* of all pictures */
     uint64_t bad;    /* records that cannot be used, and were left out; at least so many if `unread`
                       * is not 0 */
-    uint64_t unread; /* bytes behind damage that hold an unknown number of records */
+    uint64_t unread; /* bytes after damage that hold an unknown number of records */
     char note[SHARDS_NOTE_MAX]; /* how labels were understood, for the log; empty: as they are */
     char first_bad[SHARDS_NOTE_MAX];
     enum shards_source source;

@@ -18,7 +18,7 @@ struct format {
      * of this format. The bytes are fewer than FORMAT_HEAD_SIZE only if the file is shorter. */
     bool (*is)(const char *name, const uint8_t *bytes, size_t size);
 
-    /* Reports each sample of a shard, in the shard's order. Damage behind which the rest cannot be
+    /* Reports each sample of a shard, in the shard's order. Damage after which the rest cannot be
      * found is reported as a loss; only errors of the system and of the sink end the scan. */
     int (*scan)(const struct shard_file *file, const struct shard_sink *sink, struct error *err);
 

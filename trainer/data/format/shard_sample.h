@@ -39,7 +39,7 @@ struct shard_record {
 /* Bytes of a shard in which damage hides where the samples are. */
 struct shard_loss {
     uint64_t begin;   /* offset of the first byte that was not read */
-    uint64_t end;     /* offset behind the last one */
+    uint64_t end;     /* offset after the last one */
     uint64_t records; /* that lie there; 0: not known */
 };
 

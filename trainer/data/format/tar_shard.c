@@ -234,7 +234,7 @@ static int add_member(struct gathering *g, struct tar_member *m, struct error *e
     return -1;
 }
 
-/* The files of the sample that are missing may lie behind the damage. */
+/* The files of the sample that are missing may lie after the damage. */
 static bool is_cut_off(const struct gathering *g) {
     return g->open && g->why.code == 0 && !g->folders && g->sample.label == SHARD_NO_LABEL &&
            g->class_name[0] == '\0';
