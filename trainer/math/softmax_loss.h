@@ -20,6 +20,17 @@ KERNEL double softmax_log_sum(const double *logits, int classes) {
     return most + log(sum);
 }
 
+/* The same of logits in single precision, also computed in double. */
+KERNEL double softmax_log_sum_f32(const float *logits, int classes) {
+    double most = (double)logits[0];
+    for (int k = 1; k < classes; k++)
+        most = fmax(most, (double)logits[k]);
+    double sum = 0;
+    for (int k = 0; k < classes; k++)
+        sum += exp((double)logits[k] - most);
+    return most + log(sum);
+}
+
 KERNEL double softmax_loss(const double *logits, int classes, int label, double smoothing) {
     double sum = 0;
     for (int k = 0; k < classes; k++)

@@ -28,16 +28,6 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
     return 0;
 }
 
-/* log(sum of exp(logit)), without overflow. */
-static double log_sum_exp(const float *logits, size_t classes) {
-    double most = (double)logits[0], sum = 0;
-    for (size_t k = 1; k < classes; k++)
-        most = fmax(most, (double)logits[k]);
-    for (size_t k = 0; k < classes; k++)
-        sum += exp((double)logits[k] - most);
-    return most + log(sum);
-}
-
 /* Returns how many classes rank before LABEL. */
 static int rank_of(const float *logits, int classes, int label) {
     int before = 0;
@@ -53,7 +43,7 @@ static void score_sample(const struct loss_op *op, size_t sample) {
     if (weight == 0)
         return;
     size_t label = (size_t)op->labels[sample];
-    double total = log_sum_exp(logits, op->classes), sum = 0;
+    double total = softmax_log_sum_f32(logits, (int)op->classes), sum = 0;
     for (size_t k = 0; k < op->classes; k++)
         sum += total - (double)logits[k];
     int classes = (int)op->classes, before = rank_of(logits, classes, (int)label);
@@ -96,7 +86,7 @@ static void put(const struct loss_op *op, size_t at, double value) {
 static void grade_sample(const struct loss_op *op, size_t sample) {
     const float *logits = op->logits + sample * op->classes;
     double weight = (double)op->weights[sample];
-    double total = weight == 0 ? 0 : log_sum_exp(logits, op->classes);
+    double total = weight == 0 ? 0 : softmax_log_sum_f32(logits, (int)op->classes);
     for (size_t k = 0; k < op->classes; k++) {
         double value = 0;
         if (weight != 0) {

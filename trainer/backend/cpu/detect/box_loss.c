@@ -21,15 +21,6 @@ struct box_op {
     double share; /* weight of a row in the mean, times that */
 };
 
-static double log_sum_exp(const float *logits, size_t classes) {
-    double most = (double)logits[0], sum = 0;
-    for (size_t k = 1; k < classes; k++)
-        most = fmax(most, (double)logits[k]);
-    for (size_t k = 0; k < classes; k++)
-        sum += exp((double)logits[k] - most);
-    return most + log(sum);
-}
-
 static bool is_right(const float *logits, int classes, int label) {
     for (int k = 0; k < classes; k++)
         if (softmax_before((double)logits[k], (double)logits[label], k, label))
@@ -52,7 +43,8 @@ static void score_row(const struct box_op *op, size_t row) {
     size_t label = (size_t)op->label[row];
     part[BOX_LOSS_SAMPLED] = 1;
     part[BOX_LOSS_POSITIVES] = label > 0;
-    part[BOX_LOSS_CLASSIFIER] = log_sum_exp(logits, op->classes) - (double)logits[label];
+    part[BOX_LOSS_CLASSIFIER] =
+        softmax_log_sum_f32(logits, (int)op->classes) - (double)logits[label];
     part[BOX_LOSS_ACCURACY] = is_right(logits, (int)op->classes, (int)label);
     for (size_t i = 0; i < 4 && label > 0; i++)
         part[BOX_LOSS_BOX_REG] += smooth_l1(apart(op, row, label, i), op->beta);
@@ -91,7 +83,7 @@ static void put(const struct box_op *op, void *to, size_t at, double value) {
 static void grade_row(const struct box_op *op, size_t row) {
     const float *logits = op->logits + row * op->classes;
     int32_t label = op->label[row];
-    double total = label < 0 ? 0 : log_sum_exp(logits, op->classes);
+    double total = label < 0 ? 0 : softmax_log_sum_f32(logits, (int)op->classes);
     for (size_t k = 0; k < op->classes; k++) {
         double value =
             label < 0 ? 0 : exp((double)logits[k] - total) - (k == (size_t)label ? 1 : 0);

@@ -24,8 +24,9 @@ template <bool MAX> static __device__ __forceinline__ float over_block(float v) 
     return values[0];
 }
 
-/* Returns log(sum(exp(logits))) of one sample, in a form that cannot overflow. */
-static __device__ __forceinline__ float log_sum_exp(const float *logits, int classes) {
+/* Returns log(sum(exp(logits))) of one sample, which the threads of a block share; as
+ * softmax_log_sum_f32, but in single precision. */
+static __device__ __forceinline__ float block_log_sum(const float *logits, int classes) {
     float greatest = -INFINITY;
     for (int k = static_cast<int>(threadIdx.x); k < classes; k += THREADS)
         greatest = fmaxf(greatest, logits[k]);
@@ -48,7 +49,7 @@ static __global__ void loss_kernel(const __grid_constant__ struct loss_args args
         return;
     }
     int label = args.labels[sample];
-    float normaliser = log_sum_exp(logits, args.classes);
+    float normaliser = block_log_sum(logits, args.classes);
     float own = logits[label];
     float all = 0, ahead = 0;
     for (int k = static_cast<int>(threadIdx.x); k < args.classes; k += THREADS) {
@@ -98,7 +99,7 @@ static __global__ void loss_grad_kernel(const __grid_constant__ struct loss_args
     float weight = args.weights[sample];
     int label = weight > 0 ? args.labels[sample] : -1;
     float scale = gradient_scale * weight * (loss_scale != nullptr ? *loss_scale : 1.0f);
-    float normaliser = log_sum_exp(logits, args.classes);
+    float normaliser = block_log_sum(logits, args.classes);
     float smooth = args.smoothing / static_cast<float>(args.classes);
     for (int k = static_cast<int>(threadIdx.x); k < args.classes; k += THREADS) {
         float target = smooth + (k == label ? 1 - args.smoothing : 0);

@@ -8,15 +8,6 @@
 #include "trainer/math/image_size.h"
 #include "trainer/math/softmax_loss.h"
 
-static __device__ double log_sum_exp(const float *logits, int classes) {
-    double most = logits[0], sum = 0;
-    for (int k = 1; k < classes; k++)
-        most = fmax(most, static_cast<double>(logits[k]));
-    for (int k = 0; k < classes; k++)
-        sum += exp(logits[k] - most);
-    return most + log(sum);
-}
-
 /* The difference of delta I of class K and its target. */
 static __device__ double apart(const struct box_loss_args &args, size_t row, int k, int i) {
     return static_cast<double>(args.deltas[4 * (row * args.classes + k) + i]) -
@@ -42,7 +33,7 @@ static __global__ void box_rows_kernel(const __grid_constant__ struct box_loss_a
             continue;
         part[BOX_LOSS_SAMPLED] = 1;
         part[BOX_LOSS_POSITIVES] = label > 0;
-        part[BOX_LOSS_CLASSIFIER] = log_sum_exp(logits, args.classes) - logits[label];
+        part[BOX_LOSS_CLASSIFIER] = softmax_log_sum_f32(logits, args.classes) - logits[label];
         part[BOX_LOSS_ACCURACY] = is_right(logits, args.classes, label);
         for (int i = 0; i < 4 && label > 0; i++)
             part[BOX_LOSS_BOX_REG] += smooth_l1(apart(args, row, label, i), args.beta);
@@ -78,8 +69,9 @@ cudaError_t launch_box_loss(cudaStream_t stream, const struct box_loss_args *arg
  * 8 per row written. */
 static __global__ void log_sums_kernel(const __grid_constant__ struct box_loss_args args) {
     FOR_EACH_ITEM(row, static_cast<size_t>(args.rows))
-    args.parts[row] =
-        args.label[row] < 0 ? 0 : log_sum_exp(args.logits + row * args.classes, args.classes);
+    args.parts[row] = args.label[row] < 0
+                          ? 0
+                          : softmax_log_sum_f32(args.logits + row * args.classes, args.classes);
 }
 
 /* Bytes moved: 4 per row. */
