@@ -31,10 +31,7 @@ for seed in "$@"; do
     fi
     started=$(date +%s)
     mpirun --allow-run-as-root --oversubscribe --bind-to none -np 3 \
-        "$ringtrain" train --data "$data" \
-        --model resnet18 --image-size 112 --dtype bf16 --epochs 12 --batch-size 32 --lr 0.05 \
-        --lr-batch 96 --warmup-epochs 1 --schedule cosine --momentum 0.9 --nesterov true \
-        --weight-decay 5e-4 --label-smoothing 0.1 --min-area 0.25 --seed "$seed" \
+        "$ringtrain" train --data "$data" --recipe flowers --batch-size 32 --seed "$seed" \
         --init "$out/init-$seed.safetensors" --resume none --report-every 20 \
         --model-dir "$out/model-$seed" --checkpoint-dir "$work/checkpoints-$seed" \
         </dev/null >"$out/ringtrain-$seed.out" 2>"$out/ringtrain-$seed.log"

@@ -103,6 +103,23 @@ status=0
 [ "$status" = 64 ] && grep -q 'needs --recipe NAME' "$work/err" || fail "$(cat "$work/err")"
 checks=$((checks + 4))
 
+echo "bench/flowers.sh takes the recipe, and flowers_torch.py its numbers"
+bench=$(dirname "$0")/../../bench
+grep -q -- '-np 3 ' "$bench/flowers.sh" &&
+    grep -q -- '--recipe flowers --batch-size 32 ' "$bench/flowers.sh" || fail "not the recipe"
+"$ringtrain" train --recipe flowers --print >"$work/recipe" || fail "no recipe"
+# shellcheck disable=SC2046  # words
+set -- $(sed -n 's/^CLASSES, SIDE, BATCH, EPOCHS, PEAK = //p' "$bench/flowers_torch.py" | tr -d ,) \
+    $(sed -n 's/.*momentum=\([0-9.]*\), nesterov=True.*/\1/p' "$bench/flowers_torch.py") \
+    $(sed -n 's/.*label_smoothing=\([0-9.]*\)).*/\1/p' "$bench/flowers_torch.py") \
+    $(sed -n 's/.*scale=(\([0-9.]*\), 1)).*/\1/p' "$bench/flowers_torch.py")
+[ $# = 8 ] || fail "flowers_torch.py has other lines: $*"
+for flag in "image-size $2" "batch-size $3" "epochs $4" "lr $5" "momentum $6" "nesterov true" \
+    "label-smoothing $7" "min-area $8"; do
+    grep -q -- "^--$flag  *#" "$work/recipe" || fail "--$flag: $(cat "$work/recipe")"
+done
+checks=$((checks + 9))
+
 echo "a recipe at another batch than its source's"
 train small --recipe cifar-he --dtype f32 --steps 1 || fail "cifar-he"
 grep -q 'warning .*cifar-he: its --lr 0.1 is for 128 images a step .* this job takes 8: give' \

@@ -31,6 +31,60 @@ static void the_samples_of_aws_bring_their_normalization(void) {
     }
 }
 
+static struct options parse(const char *const *words, struct buf *learned) {
+    struct options o;
+    struct error err = {0};
+    int argc = 0;
+    while (words[argc] != NULL)
+        argc++;
+    buf_init(learned, 64 * 1024);
+    CU_ASSERT_EQUAL_FATAL(
+        options_parse(&o, COMMAND_TRAIN, argc, (char *const *)(uintptr_t)words, &err), 0);
+    CU_ASSERT_EQUAL(options_learning(learned, &o, &err), 0);
+    return o;
+}
+
+/* The flags with which bench/flowers.sh was measured beside PyTorch, on three ranks. */
+static void the_flowers_are_trained_as_beside_pytorch(void) {
+    static const char *const recipe[] = {"--recipe", "flowers", "--batch-size", "32", "--lr-batch",
+                                         "96",       NULL};
+    static const char *const measured[] = {"--model",
+                                           "resnet18",
+                                           "--image-size",
+                                           "112",
+                                           "--dtype",
+                                           "bf16",
+                                           "--epochs",
+                                           "12",
+                                           "--batch-size",
+                                           "32",
+                                           "--lr",
+                                           "0.05",
+                                           "--lr-batch",
+                                           "96",
+                                           "--warmup-epochs",
+                                           "1",
+                                           "--schedule",
+                                           "cosine",
+                                           "--momentum",
+                                           "0.9",
+                                           "--nesterov",
+                                           "true",
+                                           "--weight-decay",
+                                           "5e-4",
+                                           "--label-smoothing",
+                                           "0.1",
+                                           "--min-area",
+                                           "0.25",
+                                           NULL};
+    cleanup_buf struct buf ours = {0}, theirs = {0};
+    const struct options o = parse(recipe, &ours), m = parse(measured, &theirs);
+    CU_ASSERT_STRING_EQUAL(buf_text(&ours), buf_text(&theirs));
+    CU_ASSERT_STRING_EQUAL(o.model, m.model);
+    CU_ASSERT_EQUAL(o.resize, 112 * 8 / 7); /* as flowers_torch.py; the default of this size */
+    CU_ASSERT_EQUAL(recipe_need("flowers", NULL)->images, 3 * m.batch_size);
+}
+
 /* What --print shows is what is trained at the recipe's own batch. */
 static void a_rule_begins_with_the_settings(void) {
     const struct recipe *recipe = recipe_need("mlperf-resnet", NULL);
@@ -86,5 +140,5 @@ static void every_recipe_can_be_run(void) {
 
 UNIT_SUITE("app.recipe", UNIT(a_recipe_says_what_it_sets),
            UNIT(the_samples_of_aws_bring_their_normalization), UNIT(every_recipe_can_be_run),
-           UNIT(a_rule_begins_with_the_settings),
+           UNIT(the_flowers_are_trained_as_beside_pytorch), UNIT(a_rule_begins_with_the_settings),
            UNIT(where_a_recipe_departs_from_its_source_is_printed))
