@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { COLUMN = 36, VARIABLE_COLUMN = 28, MEANING_MOST = 1024 };
+enum { COLUMN = 36, VARIABLE_COLUMN = 30, MEANING_MOST = 1024 };
 
 static const char title[] = "turns a set of identical containers into one MPI training job";
 static const char names[] =

@@ -111,8 +111,10 @@ int python_code_pip(const char *python, const char *folder, const struct python_
 static int add_secret(const char *text, size_t size, struct error *err) {
     char secret[SECRET_MAX];
     if (size >= sizeof(secret))
-        return error_set(err, EXIT_CODE_CONFIG, "an address of packages has a secret of %zu bytes",
-                         size);
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "the user or password in the URL of a package index has %zu bytes; "
+                         "expected at most %d",
+                         size, SECRET_MAX - 1);
     memcpy(secret, text, size);
     secret[size] = '\0';
     int result = redact_add(secret, err);

@@ -225,10 +225,11 @@ static int parse_form(const char *value, enum log_form *ret, struct error *err) 
 }
 
 static int parse_platform(const char *value, const char **ret, struct error *err) {
+    char words[NEAREST_WORDS_MAX];
     if (strcmp(value, "none") != 0 && !platform_table_has(value))
-        return error_set(err, EXIT_CODE_CONFIG,
-                         "\"%.64s\" is neither none nor a platform; ringmaster --help lists them",
-                         value);
+        return error_set(err, EXIT_CODE_CONFIG, "\"%.64s\" is neither none nor a platform%s%s",
+                         value, "; ringmaster --help lists them",
+                         platform_table_near(value, words));
     *ret = value;
     return 0;
 }
@@ -240,7 +241,7 @@ static const char *const launchers[] = {[SETTINGS_LAUNCHER_AUTO] = "auto",
 static int parse_launcher(const char *value, enum settings_launcher *ret, struct error *err) {
     const size_t launcher = TABLE_INDEX(launchers, value);
     if (launcher == TABLE_COUNT(launchers))
-        return error_set(err, EXIT_CODE_CONFIG, "\"%.64s\" is none of auto, mpirun and direct",
+        return error_set(err, EXIT_CODE_CONFIG, "\"%.64s\" is neither auto, mpirun nor direct",
                          value);
     *ret = (enum settings_launcher)launcher;
     return 0;

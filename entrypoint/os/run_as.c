@@ -27,7 +27,8 @@ static int take_numbers(const char *text, struct error *err) {
     int64_t uid = 0;
     size_t size = strcspn(text, ":");
     if (size >= sizeof(first))
-        return error_set(err, EXIT_CODE_CONFIG, "\"%.64s\" is no user", text);
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "\"%.64s\" is not a user; expected a name, UID or UID:GID", text);
     memcpy(first, text, size);
     first[size] = '\0';
     if (str_parse_int(first, 0, INT32_MAX, &uid, err) != 0)

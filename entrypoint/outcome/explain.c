@@ -192,34 +192,44 @@ static int print_kind(int kind, struct buf *ret, struct error *err) {
     return 0;
 }
 
-/* Returns true if ROW mentions TEXT. */
-static bool speaks_of(const struct explain_row *row, const char *text) {
-    const char *const parts[] = {row->name, explain_means(row), row->see, row->why};
+/* Where a row mentions a word: as what it is about, or only among its possible causes. */
+enum mention { MENTION_NONE, MENTION_SUBJECT, MENTION_CAUSE };
+
+static enum mention mentions(const struct explain_row *row, const char *text) {
+    const char *const parts[] = {row->name, explain_means(row), row->see};
     for (size_t i = 0; i < EXPLAIN_SIGNS_MAX && row->signs[i] != NULL; i++)
         if (strcasestr(row->signs[i], text) != NULL)
-            return true;
+            return MENTION_SUBJECT;
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
         if (strcasestr(parts[i], text) != NULL)
-            return true;
-    return false;
+            return MENTION_SUBJECT;
+    return strcasestr(row->why, text) != NULL ? MENTION_CAUSE : MENTION_NONE;
 }
 
-/* Prints all rows that mention TEXT; "oom", as it is often called, has several. Returns false if
- * there are none. */
+/* The same for "oom", which is short for "out of memory". */
+static enum mention mentions_word(const struct explain_row *row, const char *text) {
+    enum mention word = mentions(row, text);
+    if (strcasecmp(text, "oom") != 0 || word == MENTION_SUBJECT)
+        return word;
+    enum mention words = mentions(row, "out of memory");
+    return words != MENTION_NONE ? words : word;
+}
+
+/* Prints all rows that mention TEXT, first those that are about it, because many an error may have
+ * it as one of its causes. Returns false if there are none. */
 static bool print_about(const char *text, struct buf *ret, struct error *err) {
-    static const char memory[] = "out of memory";
     size_t count = 0;
     bool found = false;
     bool word = strlen(text) >= 3 && text[strspn(text, "-+0123456789")] != '\0';
-    bool short_form = strcasecmp(text, "oom") == 0;
     const struct explain_row *table = explain_table(&count);
-    for (size_t i = 0; word && i < count; i++) {
-        if (!speaks_of(&table[i], text) && !(short_form && speaks_of(&table[i], memory)))
-            continue;
-        if ((found && buf_add_text(ret, "\n", err) != 0) || print_row(&table[i], ret, err) != 0)
-            return true;
-        found = true;
-    }
+    for (int wanted = MENTION_SUBJECT; word && wanted <= MENTION_CAUSE; wanted++)
+        for (size_t i = 0; i < count; i++) {
+            if ((int)mentions_word(&table[i], text) != wanted)
+                continue;
+            if ((found && buf_add_text(ret, "\n", err) != 0) || print_row(&table[i], ret, err) != 0)
+                return true;
+            found = true;
+        }
     return found;
 }
 

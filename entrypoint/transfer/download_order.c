@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,9 +86,13 @@ static int parse(struct download_order *w, struct error *err) {
         json_member_object(w->root, where, "web", &web, err) != 0 ||
         json_member_int(w->root, where, "seconds", &w->seconds, err) != 0)
         return -1;
-    if (json_array_size(tasks) > DOWNLOAD_ORDER_TASKS_MAX || w->seconds < 1 ||
-        w->seconds > DOWNLOAD_ORDER_SECONDS_MAX)
-        return error_set(err, EXIT_CODE_INTERNAL, "%s has too many tasks, or no time", where);
+    if (json_array_size(tasks) > DOWNLOAD_ORDER_TASKS_MAX)
+        return error_set(err, EXIT_CODE_INTERNAL, "%s has %zu tasks; expected at most %d", where,
+                         json_array_size(tasks), DOWNLOAD_ORDER_TASKS_MAX);
+    if (w->seconds < 1 || w->seconds > DOWNLOAD_ORDER_SECONDS_MAX)
+        return error_set(err, EXIT_CODE_INTERNAL,
+                         "%s gives its tasks %" PRId64 " s; expected 1 to %d", where, w->seconds,
+                         DOWNLOAD_ORDER_SECONDS_MAX);
     w->uploads = uploads;
     w->door = door;
     w->status = status;

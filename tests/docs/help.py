@@ -47,6 +47,14 @@ if len(commands) < 8:
     found.append(f"ringtrain --help lists {commands}")
 for name in commands:
     check("ringtrain", name)
+table = subprocess.run([binaries / "ringmaster", "docs", "variables"], capture_output=True, text=True,
+                       check=False).stdout
+variables = re.findall(r"^\| `(RINGMASTER_\w+)`", table, re.M)
+if len(variables) < 30:
+    found.append(f"ringmaster docs variables lists {variables}")
+for name in variables:
+    if not re.search(rf"^  {name} +\S", help_of("ringmaster", "help"), re.M):
+        found.append(f"ringmaster help: no blank between {name} and its meaning")
 own = re.findall(r"^  ringmaster ([a-z]+)", help_of("ringmaster", "help"), re.M)
 if len(set(own)) < 9:
     found.append(f"ringmaster help lists {own}")

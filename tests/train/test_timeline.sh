@@ -64,7 +64,7 @@ END
 echo "one rank"
 code 0 "$ringtrain" train $common --data "$data" --epochs 2 --model-dir "$work/m" \
     --checkpoint-dir "$work/c" --timeline "$work/one.json"
-says "timeline of 1 rank(s) in $work/one.json"
+says "timeline of 1 rank in $work/one.json"
 trace "$work/one.json" 1 20
 echo "a trace of ours is replaced, another file is not"
 code 0 "$ringtrain" train $common --data "$data" --steps 2 --model-dir "$work/m2" \

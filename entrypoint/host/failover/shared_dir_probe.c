@@ -19,7 +19,8 @@
 int shared_dir_probe_word(char ret[SHARED_DIR_PROBE_WORD_SIZE], struct error *err) {
     uint64_t numbers[2];
     if (getrandom(numbers, sizeof(numbers), 0) != (ssize_t)sizeof(numbers))
-        return error_set_errno(err, EXIT_CODE_INTERNAL, "a word for the checkpoint folder");
+        return error_set_errno(err, EXIT_CODE_INTERNAL,
+                               "drawing a random word for the probe of the checkpoint folder");
     (void)snprintf(ret, SHARED_DIR_PROBE_WORD_SIZE, "%016" PRIx64 "%016" PRIx64, numbers[0],
                    numbers[1]);
     return 0;

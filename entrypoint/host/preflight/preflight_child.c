@@ -43,7 +43,9 @@ static int take_word(const json_t *order, const char *key, char ret[NETWORK_CHEC
                      struct error *err) {
     const char *text = json_string_value(json_object_get(order, key));
     if (text == NULL || strlen(text) != NETWORK_CHECK_WORD_SIZE - 1)
-        return error_set(err, EXIT_CODE_INTERNAL, "the order's %s is none", key);
+        return error_set(err, EXIT_CODE_INTERNAL,
+                         "the order's member \"%s\" is not a text of %d characters", key,
+                         NETWORK_CHECK_WORD_SIZE - 1);
     memcpy(ret, text, NETWORK_CHECK_WORD_SIZE);
     return 0;
 }

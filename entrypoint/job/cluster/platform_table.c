@@ -169,6 +169,14 @@ bool platform_table_has(const char *name) {
     return TABLE_FIND(rows, name, name) != NULL;
 }
 
+const char *platform_table_near(const char *name, char text[NEAREST_WORDS_MAX]) {
+    struct nearest nearest = nearest_begin(name, strlen(name));
+    nearest_try(&nearest, "none");
+    for (size_t i = 0; i < ROWS; i++)
+        nearest_try(&nearest, rows[i].name);
+    return nearest_words(&nearest, text);
+}
+
 const char *platform_table_name(size_t number) {
     return number < ROWS ? rows[number].name : NULL;
 }

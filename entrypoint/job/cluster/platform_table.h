@@ -9,6 +9,7 @@
 
 #include "common/buf.h"
 #include "common/error.h"
+#include "common/text/nearest.h"
 #include "entrypoint/job/cluster/local_names.h"
 #include "entrypoint/job/cluster/platform_description.h"
 
@@ -26,6 +27,9 @@ int platform_table_read(char *const *environment, const char *only, const struct
 
 /* Returns true if there is a row of that name, for RINGMASTER_PLATFORM. */
 bool platform_table_has(const char *name);
+
+/* Writes "; did you mean ROW?" to TEXT where a row's name, or "none", is near NAME; else "". */
+const char *platform_table_near(const char *name, char text[NEAREST_WORDS_MAX]);
 
 /* The name of the row with this number, from 0; NULL after the last. */
 const char *platform_table_name(size_t number);

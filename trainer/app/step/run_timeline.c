@@ -112,7 +112,7 @@ int run_timeline_write(struct run_timeline *t, struct comm *comm, struct error *
     if (write_file(t, &all, places, count, &why) != 0)
         log_warning("--timeline: %s", why.text);
     else
-        log_info("timeline of %zu rank(s) in %s; Perfetto and chrome://tracing open it", count,
-                 t->path);
+        log_info("timeline of %zu %s in %s; Perfetto and chrome://tracing open it", count,
+                 count == 1 ? "rank" : "ranks", t->path);
     return 0;
 }

@@ -78,8 +78,12 @@ static int narrow(struct tcp_comm *c, const unsigned char *gone, struct error *e
         return error_no_memory(err, "groups of ranks");
     for (int i = 0; i < c->mesh.size; i++)
         groups[i] = gone[i] != 0 ? 1 : 0;
-    if (!c->mesh.borrows || groups[c->mesh.rank] != 0)
-        return error_set(err, EXIT_CODE_INTERNAL, "ranks that cannot be left out");
+    if (!c->mesh.borrows)
+        return error_set(err, EXIT_CODE_INTERNAL,
+                         "ranks can be left out only of a communicator that comm_split made");
+    if (groups[c->mesh.rank] != 0)
+        return error_set(err, EXIT_CODE_INTERNAL,
+                         "rank %d leaves itself out; expected only other ranks", c->mesh.rank);
     if (mesh_part(&left, &c->mesh, groups, err) != 0)
         return -1;
     release(c);

@@ -26,7 +26,7 @@ static void help_fits_a_terminal_and_names_every_command(void) {
         (void)snprintf(line, sizeof(line), "\n  ringmaster %s %s", row->command, row->words);
         ASSERT_CONTAINS(buf_text(&text), line);
     }
-    ASSERT_CONTAINS(buf_text(&text), "\n  RINGMASTER_PORT           first TCP port: ");
+    ASSERT_CONTAINS(buf_text(&text), "\n  RINGMASTER_PORT             first TCP port: ");
     ASSERT_CONTAINS(buf_text(&text), "(default 7070)\n");
     for (const char *at = buf_text(&text); *at != '\0'; at += strcspn(at, "\n") + 1)
         CU_ASSERT(strcspn(at, "\n") < 80);

@@ -130,6 +130,19 @@ static void secrets_of_addresses_are_blotted_out(void) {
     redact_done();
 }
 
+static void a_secret_that_is_too_long_is_an_error(void) {
+    char index[1200] = "PIP_INDEX_URL=https://user:";
+    char *environment[] = {index, NULL};
+    struct error err = {0};
+    memset(index + strlen(index), 's', 1100);
+    strcat(index, "@h/simple");
+    CU_ASSERT_EQUAL(python_code_redact(unit_temp_dir(), environment, &err), -1);
+    CU_ASSERT_STRING_EQUAL(err.text, "the user or password in the URL of a package index has 1100 "
+                                     "bytes; expected at most 1023");
+    redact_done();
+}
+
 UNIT_SUITE("job.python_code", UNIT(a_folder_tells_what_it_asks_for),
            UNIT(what_cannot_be_read_is_not_missing), UNIT(a_name_is_a_module_or_none),
-           UNIT(pip_is_told_of_both), UNIT(secrets_of_addresses_are_blotted_out))
+           UNIT(pip_is_told_of_both), UNIT(secrets_of_addresses_are_blotted_out),
+           UNIT(a_secret_that_is_too_long_is_an_error))

@@ -111,6 +111,23 @@ static void a_name_that_is_near_is_offered(void) {
     CU_ASSERT_PTR_NULL(strstr(err.text, "did you mean"));
 }
 
+static void a_wrong_value_is_answered_with_those_that_are_right(void) {
+    static char bad[][40] = {"RINGMASTER_PLATFORM=Slrum", "RINGMASTER_PLATFORM=nnone",
+                             "RINGMASTER_PLATFORM=zzzzzz", "RINGMASTER_LAUNCHER=srun"};
+    static const char *const said[] = {"\"Slrum\" is neither none nor a platform; ringmaster "
+                                       "--help lists them; did you mean slurm?",
+                                       "did you mean none?",
+                                       "\"zzzzzz\" is neither none nor a platform",
+                                       "\"srun\" is neither auto, mpirun nor direct"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct settings s;
+        struct error err = {0};
+        CU_ASSERT_EQUAL(parse(bad[i], &s, &err), -1);
+        ASSERT_CONTAINS(err.text, said[i]);
+        CU_ASSERT_EQUAL(strstr(err.text, "did you mean") != NULL, i < 2);
+    }
+}
+
 /* --help lists the platforms that may be chosen. */
 static void every_platform_can_be_chosen_and_is_in_the_help(void) {
     const char *help = NULL, *name = "";
@@ -280,6 +297,7 @@ UNIT_SUITE("job.settings", UNIT(nothing_set_gives_the_defaults), UNIT(an_empty_v
            UNIT(values_are_read),
            UNIT(wrong_values_and_unknown_names_are_errors_that_name_the_variable),
            UNIT(a_name_that_is_near_is_offered),
+           UNIT(a_wrong_value_is_answered_with_those_that_are_right),
            UNIT(every_platform_can_be_chosen_and_is_in_the_help), UNIT(numbers_have_bounds),
            UNIT(heartbeats_are_as_frequent_as_the_master_can_bear),
            UNIT(variables_made_of_a_service_are_ignored_with_a_warning),

@@ -30,6 +30,9 @@ static void who_is_none_is_refused(void) {
         ASSERT_CONTAINS(err.text, "RINGMASTER_USER");
     }
     CU_ASSERT_EQUAL(run_as_choose(NULL, NULL), 0);
+    struct error err = {0};
+    CU_ASSERT_EQUAL(run_as_choose("12345678901234567890:1", &err), -1);
+    ASSERT_CONTAINS(err.text, " is not a user; expected a name, UID or UID:GID");
 }
 
 static int be_another(void) {

@@ -189,6 +189,14 @@ static void a_word_finds_all_that_speak_of_it(void) {
         ASSERT_CONTAINS(buf_text(&got), "cudaErrorMemoryAllocation");
         CU_ASSERT_PTR_NULL(strstr(buf_text(&got), "ncclSystemError"));
     }
+    /* What has it as one of several causes comes after what is about it. */
+    cleanup_buf struct buf oom;
+    buf_init(&oom, 1024 * 1024);
+    CU_ASSERT_EQUAL(explain_print("oom", &oom, NULL), 0);
+    CU_ASSERT_EQUAL(strncmp(buf_text(&oom), "SIGKILL: signal 9", 17), 0);
+    const char *lost = strstr(buf_text(&oom), "73: host-lost");
+    const char *gpu = strstr(buf_text(&oom), "cuda:2: cudaErrorMemoryAllocation");
+    CU_ASSERT(lost != NULL && gpu != NULL && gpu < lost);
     cleanup_buf struct buf none;
     buf_init(&none, 1024);
     CU_ASSERT_EQUAL(explain_print("nothing of the kind", &none, NULL), -1);

@@ -108,6 +108,10 @@ static void an_order_is_read(void) {
 }
 
 static void what_is_no_order_is_refused(void) {
+    struct error err = {0};
+    struct download_order late;
+    CU_ASSERT_EQUAL(parse("{\"seconds\": 0}", &late, &err), -1);
+    CU_ASSERT_STRING_EQUAL(err.text, "the order gives its tasks 0 s; expected 1 to 604800");
     static const char *const bad[] = {
         "",
         "{}",
