@@ -84,7 +84,8 @@ class Workshop:
 
     def shell(self, text, folder, short=False, shell="sh"):
         environment = self.environment | {
-            "SHORT": "1" if short else "", "HOME": str(folder), "SAGEMAKER_BASE_DIR": str(folder / "opt-ml")}
+            "SHORT": "1" if short else "", "HOME": str(folder),
+            "SAGEMAKER_BASE_DIR": str(folder / "opt-ml")}
         try:
             return subprocess.run([shell, "-e", "-c", text], cwd=folder, env=environment,
                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

@@ -47,8 +47,8 @@ if len(commands) < 8:
     found.append(f"ringtrain --help lists {commands}")
 for name in commands:
     check("ringtrain", name)
-table = subprocess.run([binaries / "ringmaster", "docs", "variables"], capture_output=True, text=True,
-                       check=False).stdout
+table = subprocess.run([binaries / "ringmaster", "docs", "variables"], capture_output=True,
+                       text=True, check=False).stdout
 variables = re.findall(r"^\| `(RINGMASTER_\w+)`", table, re.M)
 if len(variables) < 30:
     found.append(f"ringmaster docs variables lists {variables}")

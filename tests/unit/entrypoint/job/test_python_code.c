@@ -134,8 +134,9 @@ static void a_secret_that_is_too_long_is_an_error(void) {
     char index[1200] = "PIP_INDEX_URL=https://user:";
     char *environment[] = {index, NULL};
     struct error err = {0};
-    memset(index + strlen(index), 's', 1100);
-    strcat(index, "@h/simple");
+    const size_t begin = strlen(index);
+    memset(index + begin, 's', 1100);
+    (void)snprintf(index + begin + 1100, sizeof(index) - begin - 1100, "@h/simple");
     CU_ASSERT_EQUAL(python_code_redact(unit_temp_dir(), environment, &err), -1);
     CU_ASSERT_STRING_EQUAL(err.text, "the user or password in the URL of a package index has 1100 "
                                      "bytes; expected at most 1023");
