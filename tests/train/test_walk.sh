@@ -15,7 +15,7 @@ if unshare --net sh -c "$alone" - true 2>/dev/null; then
     set -- unshare --net sh -c "$alone" -
 fi
 without_leaks
-unset RINGMASTER_BIN # a setting that a job would refuse
+unset RINGMASTER_BIN RINGMASTER_DATA # settings that a job would refuse
 export RINGMASTER_PORT="$port" SAGEMAKER_BASE_DIR="$work/opt"
 mkdir "$work/opt" "$work/here" "$work/blocks" "$work/flower_photos"
 
