@@ -108,7 +108,7 @@ code 66 "$ringtrain" train $common --data "$work/damaged" --steps 2 --checkpoint
 prints 'no index says how many records they hold'
 code 0 "$ringtrain" train $common --data "$work/damaged" --steps 2 --checkpoint-dir "$work/d.c" \
     --model-dir "$work/d" --bad-samples skip
-prints 'no index: scanning 3 shards, 0.000 GB; the index that this makes spares it later starts'
+prints 'no index: scanning 3 shards, 0.000 GB; the next start reads the index'
 prints 'warning.*at least 1 record cannot be used and [0-9]* bytes are not readable, the first:'
 cp -r "$work/in-tfrecord" "$work/flipped"
 printf 'x' |

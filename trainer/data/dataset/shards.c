@@ -72,7 +72,7 @@ static int take_lost(void *context, const struct shard_loss *loss, const struct 
     struct scanning *s = context;
     const int64_t allowed = s->reading->bad_allowed;
     uint64_t records = loss->records;
-    /* Where the shard ends early, the lost part lies after its end. */
+    /* Where the shard ends early, the lost records lie after its end. */
     const uint64_t end = loss->end < s->size ? loss->end : UINT64_MAX;
     const bool known =
         records > 0 || (s->files->format->indexed && !s->reading->unindexed &&
@@ -87,7 +87,7 @@ static int take_lost(void *context, const struct shard_loss *loss, const struct 
     return count_bad(s, records > 0 ? records : 1, why, err);
 }
 
-/* Tells of the scan that follows, and how later starts are spared it. */
+/* Logs how much is scanned, and how later starts can avoid it. */
 static void announce(const struct scanning *s, const struct shard_list *files) {
     const struct shards_reading *reading = s->reading;
     double bytes = 0;
@@ -95,14 +95,14 @@ static void announce(const struct scanning *s, const struct shard_list *files) {
     struct stat status;
     for (size_t i = 0; i < files->count; i++)
         bytes += stat(files->paths[i], &status) == 0 ? (double)status.st_size : 0;
-    const char *remedy = "--index auto keeps an index for later starts";
+    const char *remedy = "with --index auto the next start reads an index in place of them";
     if (reading->keep_index) {
         (void)snprintf(path, sizeof(path), "%s", files->paths[0]);
         const char *folder = strrchr(path, '/') != NULL ? dirname(path) : ".";
         remedy = access(folder, W_OK) == 0
-                     ? "the index that this makes spares it later starts"
-                     : "no index can be written there; one by `ringtrain prepare folder` spares "
-                       "starts the scan";
+                     ? "the next start reads the index that is written now in place of them"
+                     : "an index cannot be written there; `ringtrain prepare folder` writes shards "
+                       "with one";
     }
     log_info("%s: scanning %zu %s, %.3f GB; %s",
              s->list->index_fault[0] != '\0' ? "the index cannot be used"

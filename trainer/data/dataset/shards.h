@@ -27,7 +27,7 @@ struct shards_reading {
                                           * and their folders have them */
     bool unindexed;  /* an index beside the shards (shard_index.h) is not read */
     bool keep_index; /* one is written where it is missing, or does not belong to them */
-    bool aloud;      /* a scan is told of before it begins, as it can take long */
+    bool aloud;      /* a scan, which can take long, is logged before it begins */
 };
 
 /* Where a listing comes from. */

@@ -67,7 +67,7 @@ static void what_is_left_out_is_reported_when_a_set_is_opened(void) {
     ASSERT_CONTAINS(heard, "1 beside the class folders (loose.jpg)");
 }
 
-static void a_scan_of_shards_is_told_of_before_it_begins(void) {
+static void a_scan_of_shards_is_logged_before_it_begins(void) {
     struct shards_reading reading = {.keep_index = true};
     cleanup_buf struct buf out = {.max = 1 << 20};
     struct shard_record record = {
@@ -79,10 +79,10 @@ static void a_scan_of_shards_is_told_of_before_it_begins(void) {
     cleanup_dataset struct dataset set = {0};
     for (int i = 0; i < 4; i++) {
         static const char *const expected[] = {
-            "no index: scanning 1 shard, 0.000 GB; the index that this makes spares it later",
+            "no index: scanning 1 shard, 0.000 GB; the next start reads the index that",
             NULL, /* there it is */
             "the index is not read: scanning 1 shard",
-            "the index cannot be used: scanning 1 shard, 0.000 GB; --index auto keeps"};
+            "the index cannot be used: scanning 1 shard, 0.000 GB; with --index auto"};
         reading.unindexed = i == 2;
         reading.keep_index = i < 2;
         if (i == 3) { /* a second sample: another shard */
@@ -316,7 +316,7 @@ int main(void) {
     static const struct unit_case cases[] = {
         UNIT(a_limit_is_a_word_or_a_number),
         UNIT(what_is_left_out_is_reported_when_a_set_is_opened),
-        UNIT(a_scan_of_shards_is_told_of_before_it_begins),
+        UNIT(a_scan_of_shards_is_logged_before_it_begins),
         UNIT(each_file_is_named_once_and_counted_at_the_end),
         UNIT(objects_without_room_are_counted_from_round_to_round),
         UNIT(masks_without_room_are_reported),

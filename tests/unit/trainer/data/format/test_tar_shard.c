@@ -166,7 +166,7 @@ static void damage_is_named_with_its_place(void) {
     ASSERT_CONTAINS(seen.why, "unpack it with gunzip");
 }
 
-/* The class of the last picture lies behind the damage: it is lost with the rest. */
+/* The class of the last picture lies after the damage: it is lost with the rest. */
 static void a_sample_that_damage_cuts_off_is_lost(void) {
     cleanup_buf struct buf out = {.max = 1 << 20};
     struct shards_seen seen;
