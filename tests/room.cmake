@@ -215,7 +215,7 @@ room_tests(trainer/app/task
     ALONE detect detect_batches detect_data detect_predictions sample_health task
     USES trainer_data_shapes)
 room_tests(trainer/app/weights USES trainer_backend_ref)
-foreach(app_room device normalize step board run command command/output command/coco
+foreach(app_room device hosts normalize step board run command command/output command/coco
     command/trained serve serve/request serve/http comm_check comm_check/measure scaling trials)
     room_tests(trainer/app/${app_room} ALONE report)
 endforeach()

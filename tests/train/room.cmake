@@ -25,6 +25,7 @@ if(RINGMASTER_HAVE_MPI)
         ringmaster_flags)
     add_executable(index_ranks ${CMAKE_CURRENT_LIST_DIR}/index_ranks.c)
     set_target_properties(index_ranks PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-    target_link_libraries(index_ranks PRIVATE trainer_app_task trainer_data_coco trainer_comm
+    target_link_libraries(index_ranks PRIVATE trainer_app_task trainer_app_hosts
+        trainer_data_dataset trainer_data_coco trainer_comm
         trainer_comm_mpi common_log ringmaster_flags)
 endif()

@@ -55,14 +55,13 @@ static void close_data(struct task_data *data) {
 static int open_folder(struct dataset *set, const char *folder, const struct task_data *data,
                        const struct task_request *request, struct error *err) {
     const struct options *o = request->options;
-    const bool first = comm_rank(request->comm) == 0;
     const struct shards_reading reading = {
         .bad_allowed = data->bad_allowed,
         .base = (enum shards_base)o->label_base,
         .unindexed = o->index == OPTION_INDEX_NONE,
-        .keep_index = first && o->index == OPTION_INDEX_AUTO,
+        .keep_index = comm_rank(request->comm) == 0 && o->index == OPTION_INDEX_AUTO,
     };
-    return sample_health_open(set, folder, &reading, first, err);
+    return sample_health_open_shared(set, folder, &reading, request->comm, err);
 }
 
 /* FOLDER NULL: a synthetic set, PART of its pictures. */

@@ -3,6 +3,7 @@
 #include "common/cleanup.h"
 #include "common/log/log.h"
 #include "common/str.h"
+#include "trainer/app/hosts/host_set.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -13,24 +14,42 @@
 /* Faults that a rank sends in one round, and that the summary at the end names. */
 enum { SHARED_AT_ONCE = 64, SUMMED_UP = 8 };
 
-int sample_health_open(struct dataset *set, const char *path, const struct shards_reading *reading,
-                       bool aloud, struct error *err) {
+static void log_found(const struct dataset *set, const char *path) {
     char left[2048];
+    skipped_files_text(&set->left_out, left, sizeof(left));
+    if (set->note != NULL)
+        log_line(set->bad > 0 ? LOG_WARNING : LOG_INFO, "%s: %s", path, set->note);
+    if (set->warning != NULL)
+        log_warning("%s", set->warning);
+    if (left[0] != '\0')
+        log_line(set->left_out.pictures > 0 ? LOG_WARNING : LOG_INFO, "%s: %zu picture%s; %s", path,
+                 set->count, STR_PLURAL(set->count), left);
+}
+
+/* COMM NULL: for this process alone. */
+static int open_set(struct dataset *set, const char *path, const struct shards_reading *reading,
+                    struct comm *comm, bool aloud, struct error *err) {
     struct shards_reading how = *reading;
     how.aloud = aloud;
     if (aloud)
         log_info("looking for pictures in %s", path);
-    if (dataset_open_as(set, path, &how, err) != 0)
+    if ((comm != NULL ? host_set_open(set, path, &how, comm, err)
+                      : dataset_open_as(set, path, &how, err)) != 0)
         return -1;
-    skipped_files_text(&set->left_out, left, sizeof(left));
-    if (aloud && set->note != NULL)
-        log_line(set->bad > 0 ? LOG_WARNING : LOG_INFO, "%s: %s", path, set->note);
-    if (aloud && set->warning != NULL)
-        log_warning("%s", set->warning);
-    if (aloud && left[0] != '\0')
-        log_line(set->left_out.pictures > 0 ? LOG_WARNING : LOG_INFO, "%s: %zu picture%s; %s", path,
-                 set->count, STR_PLURAL(set->count), left);
+    if (aloud)
+        log_found(set, path);
     return 0;
+}
+
+int sample_health_open(struct dataset *set, const char *path, const struct shards_reading *reading,
+                       bool aloud, struct error *err) {
+    return open_set(set, path, reading, NULL, aloud, err);
+}
+
+int sample_health_open_shared(struct dataset *set, const char *path,
+                              const struct shards_reading *reading, struct comm *comm,
+                              struct error *err) {
+    return open_set(set, path, reading, comm, comm_rank(comm) == 0, err);
 }
 
 int sample_health_parse_allowed(const char *text, int64_t *ret, struct error *err) {

@@ -42,6 +42,12 @@ struct sample_counts {
 int sample_health_open(struct dataset *set, const char *path, const struct shards_reading *reading,
                        bool aloud, struct error *err);
 
+/* Collective. The same for all ranks of COMM, which share the set on each host (hosts/host_set.h).
+ * Rank 0 logs the result. */
+int sample_health_open_shared(struct dataset *set, const char *path,
+                              const struct shards_reading *reading, struct comm *comm,
+                              struct error *err);
+
 /* Parses --bad-samples, the number of files of a set that may be unusable: fail is 0, skip is
  * all. */
 int sample_health_parse_allowed(const char *text, int64_t *ret, struct error *err);

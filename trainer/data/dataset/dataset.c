@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* What a record of a shard holds beside its picture. */
 enum { RECORD_REST_MAX = 64 * 1024 };
@@ -23,15 +24,25 @@ static void free_names(char **names, size_t count) {
     free(names);
 }
 
+/* Frees ITEMS, unless they lie in the set's mapping. */
+static void free_items(const struct dataset *set, void *items) {
+    const uintptr_t begin = (uintptr_t)set->memory;
+    const uintptr_t at = (uintptr_t)items;
+    if (set->memory == NULL || at < begin || at - begin >= set->memory_size)
+        free(items);
+}
+
 void dataset_done(struct dataset *set) {
     free_names(set->class_names, set->classes);
-    free(set->labels);
+    free_items(set, set->labels);
     free(set->root);
-    free(set->names);
-    free(set->name_at);
+    free_items(set, set->names);
+    free_items(set, set->name_at);
     skipped_files_done(&set->left_out);
     shard_store_drop(set->shards);
-    free(set->places);
+    free_items(set, set->places);
+    if (set->memory != NULL)
+        (void)munmap(set->memory, set->memory_size);
     free(set->note);
     free(set->warning);
     *set = (struct dataset){0};
@@ -147,23 +158,25 @@ int dataset_place_classes(struct dataset *set, char *const *names, size_t count,
         }
     if (copies == NULL)
         return error_no_memory(err, "names of classes");
+    /* Only changes are written: they copy pages that processes share. */
     for (size_t i = 0; i < set->count; i++)
-        set->labels[i] = map[set->labels[i]];
+        if (map[set->labels[i]] != set->labels[i])
+            set->labels[i] = map[set->labels[i]];
     free_names(set->class_names, set->classes);
     set->class_names = copies;
     set->classes = count;
     return 0;
 }
 
-/* Moves COUNT items of SIZE bytes to place FIRST of TOTAL, which are zero else. */
-static int embed(void *items, size_t size, size_t count, size_t first, size_t total,
+/* Moves the set's items of SIZE bytes to place FIRST of TOTAL, which are zero else. */
+static int embed(const struct dataset *set, void *items, size_t size, size_t first, size_t total,
                  struct error *err) {
     void *old = *(void **)items;
     char *all = calloc(total + 1, size);
     if (all == NULL)
         return error_no_memory(err, "the samples of all parts");
-    memcpy(all + first * size, old, count * size);
-    free(old);
+    memcpy(all + first * size, old, set->count * size);
+    free_items(set, old);
     *(void **)items = all;
     return 0;
 }
@@ -185,12 +198,12 @@ int dataset_embed(struct dataset *set, size_t first, size_t total, struct error 
         return error_no_memory(err, "the samples of all parts");
     memcpy(names, other, sizeof(other));
     memcpy(names + sizeof(other), set->names, size);
-    free(set->names);
+    free_items(set, set->names);
     set->names = names;
-    if (embed(&set->labels, sizeof(*set->labels), set->count, first, total, err) != 0 ||
-        embed(&set->name_at, sizeof(*set->name_at), set->count, first, total, err) != 0 ||
+    if (embed(set, &set->labels, sizeof(*set->labels), first, total, err) != 0 ||
+        embed(set, &set->name_at, sizeof(*set->name_at), first, total, err) != 0 ||
         (set->places != NULL &&
-         embed(&set->places, sizeof(*set->places), set->count, first, total, err) != 0))
+         embed(set, &set->places, sizeof(*set->places), first, total, err) != 0))
         return -1;
     set->count = total;
     return 0;

@@ -38,6 +38,10 @@ struct dataset {
     uint64_t hash;      /* of classes, names and sizes; the same on every host for the same files */
     int64_t bytes;      /* of all files together; 0 without files */
 
+    void *memory; /* owned; a private mapping in which labels, names, name_at and places may lie
+                   * (app/hosts/shared_set.h). NULL: none, each has its own memory */
+    size_t memory_size;
+
     char *root;      /* owned; the folder, NULL without one */
     char *names;     /* owned; paths below the class folder, each with its NUL */
     size_t *name_at; /* owned; [count], offsets into names */

@@ -17,6 +17,13 @@ const struct format *format_of(const char *name, const uint8_t *bytes, size_t si
     return NULL;
 }
 
+const struct format *format_named(const char *name) {
+    for (size_t i = 0; i < FORMAT_COUNT; i++)
+        if (strcmp(FORMATS[i]->name, name) == 0)
+            return FORMATS[i];
+    return NULL;
+}
+
 const char *format_names(void) {
     return "tar, tar of tars, tfrecord, recordio, cifar10, cifar100, idx";
 }

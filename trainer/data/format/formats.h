@@ -24,6 +24,8 @@ extern const struct format FORMAT_IDX;
 
 /* Returns the format of the file NAME, without its folder, by its first bytes; NULL: none. */
 const struct format *format_of(const char *name, const uint8_t *bytes, size_t size);
+/* Returns the format NAME; NULL: none. */
+const struct format *format_named(const char *name);
 /* Returns the format NAME if it can be written, or NULL with EXIT_CODE_USAGE. */
 const struct format *format_need(const char *name, struct error *err);
 /* The names of all formats, for messages. */
