@@ -1,5 +1,6 @@
 #include "trainer/eval/coco_curve.h"
 
+#include "common/grow.h"
 #include "trainer/eval/coco_rules.h"
 
 #include <float.h>
@@ -11,18 +12,14 @@ void coco_curve_scratch_done(struct coco_curve_scratch *room) {
     *room = (struct coco_curve_scratch){0};
 }
 
+/* If only one of the arrays grows, it is longer than the capacity says, which is harmless. */
 static int make_room(struct coco_curve_scratch *room, size_t count, struct error *err) {
-    if (count <= room->capacity)
-        return 0;
-    double *precision = realloc(room->precision, count * sizeof(*precision));
-    if (precision != NULL)
-        room->precision = precision;
-    double *score = realloc(room->score, count * sizeof(*score));
-    if (score != NULL)
-        room->score = score;
-    if (precision == NULL || score == NULL)
-        return error_no_memory(err, "a curve of precision");
-    room->capacity = count;
+    static const char what[] = "a curve of precision";
+    size_t capacity = room->capacity, same = room->capacity;
+    if (grow_array(&room->precision, &capacity, count, sizeof(*room->precision), what, err) != 0 ||
+        grow_array(&room->score, &same, count, sizeof(*room->score), what, err) != 0)
+        return -1;
+    room->capacity = capacity;
     return 0;
 }
 

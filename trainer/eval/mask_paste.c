@@ -1,5 +1,6 @@
 #include "trainer/eval/mask_paste.h"
 
+#include "common/grow.h"
 #include "trainer/math/bilinear.h"
 
 #include <math.h>
@@ -133,13 +134,9 @@ static void pad(const struct mask_paste *paste, float ret[PADDED_MAX][PADDED_MAX
 static int find_rows(struct rows *rows, struct mask_paster *paster, const struct axis *axis,
                      struct error *err) {
     size_t count = (size_t)(axis->end - axis->first);
-    if (count > paster->capacity) {
-        float *grown = realloc(paster->weights, count * sizeof(*grown));
-        if (grown == NULL)
-            return error_no_memory(err, "a mask's rows");
-        paster->weights = grown;
-        paster->capacity = count;
-    }
+    if (grow_array(&paster->weights, &paster->capacity, count, sizeof(*paster->weights),
+                   "a mask's rows", err) != 0)
+        return -1;
     rows->weights = paster->weights;
     rows->count = 0;
     for (int64_t y = axis->first; y < axis->end; y++) {

@@ -1,5 +1,6 @@
 #include "trainer/report/run_history.h"
 
+#include "common/grow.h"
 #include "common/json/json.h"
 #include "common/table.h"
 
@@ -77,14 +78,9 @@ static void thin(struct history_curve *c) {
 }
 
 static int add_point(struct history_curve *c, struct history_point point, struct error *err) {
-    if (c->count == c->room) {
-        const size_t room = c->room > 0 ? 2 * c->room : 64;
-        struct history_point *more = realloc(c->points, room * sizeof(*more));
-        if (more == NULL)
-            return error_no_memory(err, "the points of a curve");
-        c->points = more;
-        c->room = room;
-    }
+    if (grow_array(&c->points, &c->capacity, c->count + 1, sizeof(*c->points),
+                   "the points of a curve", err) != 0)
+        return -1;
     c->last = point;
     if (c->passed == 0)
         c->points[c->count++] = point;

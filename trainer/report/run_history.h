@@ -32,7 +32,7 @@ struct history_curve {
     char name[HISTORY_NAME_SIZE];
     bool evaluated;               /* of evaluations, not of steps */
     struct history_point *points; /* owned */
-    size_t count, room;
+    size_t count, capacity;
     size_t stride, passed;     /* every STRIDE-th point is kept; PASSED since the last one */
     struct history_point last; /* the newest point, kept or not */
 };

@@ -1,5 +1,7 @@
 #include "entrypoint/job/cluster/platform_description.h"
 
+#include "common/grow.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,10 +15,9 @@ int platform_description_add(struct platform_description *d, const struct host_n
                              unsigned slots, struct error *err) {
     if (d->count == CLUSTER_HOSTS_MAX)
         return error_set(err, EXIT_CODE_CONFIG, "more than %d hosts", CLUSTER_HOSTS_MAX);
-    struct platform_host *hosts = realloc(d->hosts, (d->count + 1) * sizeof(*hosts));
-    if (hosts == NULL)
-        return error_no_memory(err, "the list of hosts");
-    d->hosts = hosts;
+    if (grow_array(&d->hosts, &d->capacity, d->count + 1, sizeof(*d->hosts), "the list of hosts",
+                   err) != 0)
+        return -1;
     d->hosts[d->count++] = (struct platform_host){.name = *name, .slots = slots};
     return 0;
 }

@@ -32,7 +32,7 @@ struct platform_host {
 struct platform_description {
     enum cluster_source source;
     struct platform_host *hosts; /* owned; as listed */
-    size_t count;
+    size_t count, capacity;
     struct host_name self;
     unsigned alone_slots;    /* of a host that is the only one of its platform; 0: not given */
     struct host_name master; /* "": the first in natural order */
