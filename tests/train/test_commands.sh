@@ -233,7 +233,23 @@ else
     says "no backend cuda"
 fi
 
-echo "places that take nothing are told by the name that was given, and are no internal error"
+echo "what this command has no flag for is not answered with advice for trainings"
+code 64 "$ringtrain" prepare shapes "$work/unheard" --images 16
+says "unknown flag --images"
+! grep -q -e '--data' "$work/err" || fail "advice for trainings: $(cat "$work/err")"
+code 64 "$ringtrain" train --images "$work"
+says "beside the annotations; see --data"
+
+echo "places that take nothing are found before the data is read"
+for place in --model-dir --checkpoint-dir; do
+    code 65 "$ringtrain" train --model resnet20 --data synthetic --steps 1 \
+        --model-dir "$work/taken.m" --checkpoint-dir "$work/taken.c" "$place" /proc/new
+    says "$place /proc/new: nothing can be written in /proc; give a folder that this user can write"
+    ! grep -q 'training images' "$work/err" || fail "$place: found after the data"
+    [ ! -e "$work/taken.m" ] && [ ! -e "$work/taken.c" ] || fail "$place: something was made"
+done
+
+echo "places that take nothing are named as they were given, and are no internal error"
 code 65 "$ringtrain" eval --coco "$truth" --results "$work/results.json" \
     --json "$work/nowhere/x.json"
 says "$work/nowhere"

@@ -66,13 +66,14 @@ static int unknown(const struct flag *flags, size_t count, unsigned command, con
 }
 
 /* Looks first among the flag names of other trainers: the nearest spelling alone would suggest an
- * unrelated flag. */
+ * unrelated flag. Hints without a flag are about networks: only commands that compute with one
+ * print them, and those have --backend. */
 static int refuse(const struct flag *flags, size_t count, unsigned command, const char *text,
                   size_t size, struct error *err) {
     const struct flag_word *w = flag_word_find(text, size);
-    if (w != NULL && w->flag == NULL)
+    if (w != NULL && w->flag == NULL && flags_known(flags, count, command, "backend"))
         return error_set(err, EXIT_CODE_USAGE, "unknown flag --%s: %s", w->word, w->hint);
-    if (w != NULL && flags_known(flags, count, command, w->flag))
+    if (w != NULL && w->flag != NULL && flags_known(flags, count, command, w->flag))
         return error_set(err, EXIT_CODE_USAGE, "unknown flag --%s; did you mean --%s?", w->word,
                          w->flag);
     return unknown(flags, count, command, text, size, err);
@@ -354,14 +355,33 @@ static void print_meaning(FILE *out, const char *help, const char *standard) {
         fprintf(out, "%s\n", buf_text(&lines));
 }
 
+static bool applies(const struct flag *f, unsigned command, unsigned tasks) {
+    return (f->commands & command) != 0 && (tasks == 0 || f->tasks == 0 || (f->tasks & tasks) != 0);
+}
+
+/* Appends the helps of all rows named as the first of the COUNT in FLAGS. */
+static int add_helps(struct buf *ret, const struct flag *flags, size_t count, unsigned command,
+                     unsigned tasks) {
+    for (size_t i = 0; i < count; i++)
+        if (applies(&flags[i], command, tasks) && strcmp(flags[i].name, flags->name) == 0 &&
+            buf_printf(ret, NULL, "%s%s", i > 0 ? "; " : "", flags[i].help) != 0)
+            return -1;
+    return 0;
+}
+
 void flags_print(FILE *out, const struct flag *flags, size_t count, unsigned command,
                  unsigned tasks, const void *from) {
     for (size_t i = 0; i < count; i++) {
         const struct flag *f = &flags[i];
         char value[VALUE_MAX];
-        if ((f->commands & command) == 0 ||
-            (tasks != 0 && f->tasks != 0 && (f->tasks & tasks) == 0))
+        bool before = false;
+        for (size_t k = 0; k < i; k++)
+            before = before ||
+                     (applies(&flags[k], command, tasks) && strcmp(flags[k].name, f->name) == 0);
+        if (before || !applies(f, command, tasks))
             continue;
+        cleanup_buf struct buf helps;
+        buf_init(&helps, MEANING_MAX);
         value_text(f, value);
         int width = fprintf(out, "  --%s %s", f->name, value);
         if (width >= HELP_COLUMN)
@@ -370,7 +390,8 @@ void flags_print(FILE *out, const struct flag *flags, size_t count, unsigned com
         value[0] = '\0';
         if (f->standard != NULL)
             default_text(f, from, value);
-        print_meaning(out, f->help, value);
+        if (add_helps(&helps, f, count - i, command, tasks) == 0)
+            print_meaning(out, buf_text(&helps), value);
     }
 }
 

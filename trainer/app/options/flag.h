@@ -81,7 +81,8 @@ int flags_table(struct buf *out, const struct flag *flags, size_t count, unsigne
                 const void *from, struct error *err);
 
 /* Prints one paragraph for each flag of COMMAND that applies to one of TASKS (0: to any): name,
- * value, help, bounds or choices, default. FROM is a filled struct with the defaults to print;
+ * value, help, bounds or choices, default. Of several rows of one flag, the helps stand one after
+ * the other in the paragraph of the first. FROM is a filled struct with the defaults to print;
  * NULL: the table's own. */
 void flags_print(FILE *out, const struct flag *flags, size_t count, unsigned command,
                  unsigned tasks, const void *from);

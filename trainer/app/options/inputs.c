@@ -300,6 +300,19 @@ int inputs_find(struct inputs *in, const struct options *o, unsigned command, en
                        err);
 }
 
+/* Makes a folder in PATH and removes it: permissions alone do not tell whether a file system takes
+ * new files, root least of all. */
+static int try_place(const char *flag, const char *folder, const char *path, struct error *err) {
+    char made[INPUT_PATH_MAX + 32];
+    (void)snprintf(made, sizeof(made), "%s/.ringtrain-XXXXXX", path);
+    if (mkdtemp(made) != NULL && rmdir(made) == 0)
+        return 0;
+    return error_set_errno(err, EXIT_CODE_CONFIG,
+                           "%s %s: nothing can be written in %s; give a folder that this user can "
+                           "write to",
+                           flag, folder, path);
+}
+
 /* Checks FOLDER, or its nearest ancestor that exists. */
 static int check_place(const char *flag, const char *folder, struct error *err) {
     char path[INPUT_PATH_MAX];
@@ -316,9 +329,7 @@ static int check_place(const char *flag, const char *folder, struct error *err) 
     }
     if (!S_ISDIR(status.st_mode))
         return error_set(err, EXIT_CODE_CONFIG, "%s: %s is not a folder", flag, path);
-    return access(path, W_OK | X_OK) == 0
-               ? 0
-               : error_set_errno(err, EXIT_CODE_CONFIG, "%s: %s", flag, path);
+    return try_place(flag, folder, path, err);
 }
 
 int inputs_check_places(const struct inputs *in, struct error *err) {

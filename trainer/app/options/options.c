@@ -77,7 +77,7 @@ enum { C = MODEL_CLASSIFY, D = MODEL_DETECT };
     "FOLDER/PREFIX*"
 
 static const struct flag FLAGS[] = {
-    TEXT("model", model, OPTIONS_MODEL, T | P, "NAME", "network, see below"),
+    TEXT("model", model, OPTIONS_MODEL, T | P, "NAME", "network, from the list of models"),
     TEXT("recipe", recipe, NULL, T, "NAME|FILE",
          "a named set of flags, see below, or a file with a flag a line; flags on the command line "
          "override it"),
@@ -359,17 +359,19 @@ static const struct flag FLAGS[] = {
         "checkpoints that stay in --checkpoint-dir, the newest ones"),
     TEXT("tensorboard-dir", tensorboard_dir, NULL, T, "DIR",
          "folder for event files; default /opt/ml/output/tensorboard if that exists"),
-    TEXT_OF(D, "out", out, NULL, T, "DIR",
-            "folder for an evaluation's detections.json and pictures; default $SM_OUTPUT_DATA_DIR, "
-            "else /opt/ml/output/data if that exists"),
     TEXT_OF(C, "out", out, NULL, T, "DIR",
             "folder for pictures of an evaluation's worst mistakes; default $SM_OUTPUT_DATA_DIR, "
+            "else /opt/ml/output/data if that exists"),
+    TEXT_OF(D, "out", out, NULL, T, "DIR",
+            "detection: folder for an evaluation's detections.json and pictures; default "
+            "$SM_OUTPUT_DATA_DIR, "
             "else /opt/ml/output/data if that exists"),
     TEXT_OF(C, "out", out, NULL, E, "DIR",
             "folder for confusion.csv, the pictures of each class by answer, and for pictures of "
             "the worst mistakes"),
     TEXT_OF(D, "out", out, NULL, E, "DIR",
-            "folder for detections.json and pictures of predictions beside the ground truth"),
+            "detection: folder for detections.json and pictures of predictions beside the ground "
+            "truth"),
     INT("pictures", pictures, "4", 0, 64, T | E, "N",
         "pictures of an evaluation that go to --out and TensorBoard; of a classification the worst "
         "mistakes, at most 10"),

@@ -257,9 +257,9 @@ int options_fit(unsigned command, const struct model *model, int argc, char *con
  * that ARGV gives. ARGV has been parsed to O. */
 int options_suit(struct options *o, unsigned command, const struct model *model, int argc,
                  char *const *argv, struct error *err);
-/* Prints the flags of COMMAND, then the networks and recipes. If ARGV has --model or --recipe,
- * prints only those of its task, with the defaults that it sets. ARGV may have errors elsewhere.
- * Without CUDA flags for it are left out, which the text says. */
+/* Prints the networks, the flags of COMMAND in groups (help_group.h), and the recipes. If ARGV has
+ * --model or --recipe, prints only those of its task, with the defaults that it sets. ARGV may have
+ * errors elsewhere. Without CUDA flags for it are left out, which the text says. */
 void options_print(FILE *out, unsigned command, int argc, char *const *argv, bool cuda);
 
 #endif

@@ -2,6 +2,7 @@
 #include "common/str.h"
 #include "common/text/wrap.h"
 #include "trainer/app/options/flag.h"
+#include "trainer/app/options/help_group.h"
 #include "trainer/app/options/options.h"
 #include "trainer/app/options/recipe.h"
 #include "trainer/optim/schedule.h"
@@ -9,7 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { ROWS_MAX = 256 };
+enum { ROWS_MAX = 64 }; /* of a group, with one a task */
 
 /* Returns the last value that ARGV gives for the flag NAME, or NULL. */
 static const char *given(unsigned command, const char *name, int argc, char *const *argv) {
@@ -221,15 +222,42 @@ static bool is_for_cuda(const struct flag *f) {
     return str_starts_with(f->help, "cuda");
 }
 
-/* Prints the flags; without CUDA those for it are left out, which the last line says. */
-static void print_flags(FILE *out, unsigned command, unsigned tasks, const void *from, bool cuda) {
-    struct flag shown[ROWS_MAX];
-    size_t all = 0, count = 0;
+/* Copies the rows named NAME that are to be shown to SHOWN, which has COUNT of them; returns how
+ * many there are then. */
+static size_t add_rows(struct flag shown[ROWS_MAX], size_t count, const char *name, bool cuda) {
+    size_t all = 0;
     const struct flag *flags = options_flags(&all);
     for (size_t i = 0; i < all && count < ROWS_MAX; i++)
-        if (cuda || !is_for_cuda(&flags[i]))
+        if (strcmp(flags[i].name, name) == 0 && (cuda || !is_for_cuda(&flags[i])))
             shown[count++] = flags[i];
-    flags_print(out, shown, count, command, tasks, from);
+    return count;
+}
+
+static bool is_shown(const struct flag *flags, size_t count, unsigned command, unsigned tasks) {
+    for (size_t i = 0; i < count; i++)
+        if ((flags[i].commands & command) != 0 &&
+            (flags[i].tasks == 0 || (flags[i].tasks & tasks) != 0))
+            return true;
+    return false;
+}
+
+/* Prints the flags, each group under its title; without CUDA those for it are left out, which the
+ * last line says. */
+static void print_flags(FILE *out, unsigned command, unsigned tasks, const void *from, bool cuda) {
+    size_t count = 0;
+    const char *blank = "";
+    const struct help_group *groups = help_groups(&count);
+    for (size_t i = 0; i < count; i++) {
+        struct flag shown[ROWS_MAX];
+        size_t rows = 0;
+        for (size_t k = 0; groups[i].flags[k] != NULL; k++)
+            rows = add_rows(shown, rows, groups[i].flags[k], cuda);
+        if (!is_shown(shown, rows, command, tasks))
+            continue;
+        fprintf(out, "%s%s:\n", blank, groups[i].title);
+        flags_print(out, shown, rows, command, tasks, from);
+        blank = "\n";
+    }
     if (!cuda)
         wrap_printf(out, "\nFlags for GPUs are not listed: this build is without CUDA.\n");
 }
@@ -242,13 +270,13 @@ void options_print(FILE *out, unsigned command, int argc, char *const *argv, boo
     const struct model *model = layers.model;
     bool told = recipe != NULL || given(command, "model", argc, argv) != NULL;
     unsigned tasks = told && model != NULL ? model->task : 0;
+    if ((command & (COMMAND_TRAIN | COMMAND_PLAN)) != 0)
+        wrap_printf(out, "models: %s\n\n",
+                    model_names(tasks != 0 ? tasks : (MODEL_CLASSIFY | MODEL_DETECT)));
     if (tasks != 0 && lay_defaults(&o, command, &layers, NULL) == 0)
         print_flags(out, command, tasks, &o, cuda);
     else
         print_flags(out, command, tasks_here(), NULL, cuda);
-    if ((command & (COMMAND_TRAIN | COMMAND_PLAN)) != 0)
-        wrap_printf(out, "\nmodels: %s\n",
-                    model_names(tasks != 0 ? tasks : (MODEL_CLASSIFY | MODEL_DETECT)));
     if (command != COMMAND_TRAIN)
         return;
     fprintf(out, "\nrecipes:\n");

@@ -101,6 +101,14 @@ static void an_unknown_flag_offers_the_nearest_name(void) {
     CU_ASSERT_PTR_NULL(strstr(err.text, "did you mean"));
 }
 
+/* Advice on the data of a training helps no other command. */
+static void hints_for_networks_are_printed_where_there_is_one(void) {
+    struct wishes w;
+    struct error err;
+    CU_ASSERT_EQUAL(PARSE("--images", "1"), -1);
+    CU_ASSERT_STRING_EQUAL(err.text, "unknown flag --images");
+}
+
 static void bad_values_name_flag_and_reason(void) {
     struct wishes w;
     struct error err;
@@ -279,5 +287,6 @@ UNIT_SUITE("app.flag", UNIT(a_table_has_a_row_for_each_value),
            UNIT(what_is_given_is_the_last_of_its_name), UNIT(help_shows_defaults_of_a_layer),
            UNIT(defaults_come_first), UNIT(every_type_takes_its_value_either_way),
            UNIT(an_unknown_flag_offers_the_nearest_name), UNIT(bad_values_name_flag_and_reason),
+           UNIT(hints_for_networks_are_printed_where_there_is_one),
            UNIT(a_command_knows_its_own_flags_alone), UNIT(help_is_laid_out_in_two_columns),
            UNIT(help_shows_value_choices_and_default))

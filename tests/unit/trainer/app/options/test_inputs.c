@@ -273,6 +273,28 @@ static void what_cannot_be_looked_at_is_not_missing(void) {
     }
 }
 
+/* /proc has the permissions, for root, but takes no folders. */
+static void a_place_that_takes_nothing_is_found_before_the_work(void) {
+    static const char *const flags[] = {"--model-dir", "--checkpoint-dir", "--log-dir",
+                                        "--tensorboard-dir", "--out"};
+    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+        struct inputs in = {.synthetic = true};
+        char *const folders[] = {in.model, in.checkpoints, in.log, in.events, in.out};
+        struct error err = {0};
+        char wanted[128];
+        for (size_t k = 0; k < sizeof(folders) / sizeof(folders[0]); k++)
+            (void)snprintf(folders[k], INPUT_PATH_MAX, "%s/new/place", unit_temp_dir());
+        CU_ASSERT_EQUAL(inputs_check_places(&in, &err), 0);
+        (void)snprintf(folders[i], INPUT_PATH_MAX, "/proc/new/place");
+        (void)snprintf(wanted, sizeof(wanted),
+                       "%s /proc/new/place: nothing can be written in /proc; give a folder that",
+                       flags[i]);
+        CU_ASSERT_EQUAL(inputs_check_places(&in, &err), -1);
+        CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+        ASSERT_CONTAINS(err.text, wanted);
+    }
+}
+
 UNIT_SUITE("app.inputs", UNIT(a_network_that_finds_objects_takes_the_whole_folder),
            UNIT(a_folder_with_train_and_val_is_both), UNIT(a_part_that_is_missing_is_named),
            UNIT(the_parts_of_a_channel_are_used),
@@ -282,4 +304,5 @@ UNIT_SUITE("app.inputs", UNIT(a_network_that_finds_objects_takes_the_whole_folde
            UNIT(missing_data_is_a_data_error_that_says_what_to_give),
            UNIT(an_evaluation_leaves_files_where_it_is_asked_to),
            UNIT(sagemakers_folders_are_not_created_elsewhere), UNIT(synthetic_needs_no_folder),
-           UNIT(what_cannot_be_looked_at_is_not_missing))
+           UNIT(what_cannot_be_looked_at_is_not_missing),
+           UNIT(a_place_that_takes_nothing_is_found_before_the_work))

@@ -1,4 +1,6 @@
 #include "tests/support/unit.h"
+#include "trainer/app/options/flag.h"
+#include "trainer/app/options/help_group.h"
 #include "trainer/app/options/options.h"
 #include "trainer/app/run/run_state.h"
 #include "trainer/optim/schedule.h"
@@ -184,6 +186,42 @@ static void help_shows_what_a_network_and_a_recipe_bring(void) {
     free(text);
 }
 
+/* A flag that is in no group is missing in the help, one that is in two stands there twice. */
+static void every_flag_is_in_one_group_of_the_help(void) {
+    size_t rows = 0, groups = 0;
+    const struct flag *flags = options_flags(&rows);
+    const struct help_group *group = help_groups(&groups);
+    for (size_t i = 0; i < rows; i++) {
+        int found = 0;
+        for (size_t g = 0; g < groups; g++)
+            for (size_t k = 0; group[g].flags[k] != NULL; k++)
+                found += strcmp(group[g].flags[k], flags[i].name) == 0;
+        CU_ASSERT_EQUAL(found, 1);
+        if (found != 1)
+            printf("--%s is in %d groups\n", flags[i].name, found);
+    }
+}
+
+/* What to choose from and what people need every day comes first; no flag stands there twice, each
+ * has the words of both tasks. */
+static void help_begins_with_everyday_flags(void) {
+    char *text = help_for(NULL, 0);
+    CU_ASSERT_EQUAL(strncmp(text, "models: resnet18, ", 18), 0);
+    ASSERT_CONTAINS(text, "\n\neveryday flags:\n  --model NAME  ");
+    ASSERT_CONTAINS(text, "\n\noptimizer:\n  --optimizer ");
+    CU_ASSERT_PTR_NULL(strstr(text, "\nserver:\n")); /* a group without flags of the command */
+    static const char *const twice[] = {"\n  --data ", "\n  --validation ", "\n  --out "};
+    for (size_t i = 0; i < sizeof(twice) / sizeof(twice[0]); i++) {
+        const char *first = strstr(text, twice[i]);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(first);
+        CU_ASSERT_PTR_NULL(strstr(first + 1, twice[i]));
+        const char *end = strstr(first + 1, "\n  --");
+        const char *both = strstr(first, "detection:");
+        CU_ASSERT(both != NULL && end != NULL && both < end);
+    }
+    free(text);
+}
+
 /* For every command: a flag is lower-case words with dashes, and its value follows it. */
 static void help_names_every_flag_and_its_value(void) {
     static const unsigned commands[] = {COMMAND_TRAIN, COMMAND_EVAL, COMMAND_PLAN, COMMAND_PREDICT};
@@ -239,6 +277,7 @@ UNIT_SUITE("app.options", UNIT(a_recipe_lies_between_the_defaults_and_the_comman
            UNIT(what_a_network_brings_counts_for_other_commands),
            UNIT(help_shows_what_a_network_and_a_recipe_bring),
            UNIT(help_for_a_network_shows_its_flags_alone),
+           UNIT(every_flag_is_in_one_group_of_the_help), UNIT(help_begins_with_everyday_flags),
            UNIT(help_names_every_flag_and_its_value), UNIT(nothing_given_is_a_run_that_makes_sense),
            UNIT(hyperparameters_come_as_flags_with_underscores),
            UNIT(evaluation_refuses_flags_of_training), UNIT(numbers_have_bounds),
