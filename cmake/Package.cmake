@@ -30,7 +30,7 @@ set(CPACK_PACKAGE_VENDOR Ringmaster)
 set(CPACK_PACKAGE_CONTACT Ringmaster)
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "turns a set of identical containers into one MPI job")
 set(CPACK_PACKAGE_DESCRIPTION
-    "ringmaster is the first process of every container: it finds the others, starts one mpirun, watches and ends it. What it starts is said behind `train --`.")
+    "ringmaster is the first process of every container: it finds the others, starts one mpirun, watches and ends it. The program that it starts follows `train --`.")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)

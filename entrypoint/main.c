@@ -242,7 +242,7 @@ static void put_words(void *context, const char *line, size_t size) {
     nonblocking_writer_put(STDERR_FILENO, line, size, patience);
 }
 
-/* Returns true once cluster and ports are known, so that the other hosts can be told what is wrong
+/* Returns true once cluster and ports are known, so that the other hosts can learn what is wrong
  * with this one. */
 static bool has_others(const struct job *job) {
     return job->cluster.count > 1 && job->ports.control != 0;

@@ -71,7 +71,7 @@ draws() {
     grep -q 'pictures: ASCII only' "$work/version" && [ "$spelled" = 1 ] && return
     grep -q 'pictures: FreeType' "$work/version" && [ "$spelled" = 0 ] && return
     cat "$work/log"
-    fail "a label with an umlaut is said to be written otherwise $spelled times"
+    fail "a label with an umlaut is reported as badly spelled $spelled times"
     return 1
 }
 

@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-/* The colours of runs and of parts of the time are told apart by people who do not see red and
+/* The colours of runs and of parts of the time are distinct for people who do not see red and
  * green alike, on both backgrounds. */
 const char *const PAGE_STYLE[] = {
     ":root{color-scheme:light dark;--back:#f6f7f9;--card:#fff;--ink:#1c2430;--soft:#5b6675;",

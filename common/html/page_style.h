@@ -7,7 +7,7 @@
 /* Pieces of the style sheet in their order, NULL-terminated. */
 extern const char *const PAGE_STYLE[];
 
-/* Begins a page up to its title, which the caller appends. PROGRAM is told in a comment of the
+/* Begins a page up to its title, which the caller appends. PROGRAM is named in a comment of the
  * first lines. Nothing is loaded from elsewhere; IMAGES: pictures may be within the page. */
 void page_head_open(struct html *h, const char *program, bool images);
 /* Ends the title and appends the style sheet, to which the caller may add before "</style>". */

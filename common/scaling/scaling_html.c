@@ -112,7 +112,7 @@ static void put_prices(struct html *h, const struct scaling_study *s,
     html_put(h, "</section>");
 }
 
-/* What is told of a variant by itself. */
+/* The figures of a variant by itself. */
 static void put_study(struct html *h, const struct scaling_study *s) {
     struct scaling_row rows[SCALING_ROWS_MAX];
     const size_t count = scaling_rows(s, rows);

@@ -194,7 +194,7 @@ int scaling_model_words(const struct scaling_study *s, struct buf *out, struct e
                : add_caution(s, out, err);
 }
 
-/* What is told of a variant by itself. */
+/* The figures of a variant by itself. */
 static int add_study(const struct scaling_study *s, struct buf *out, struct error *err) {
     struct scaling_row rows[SCALING_ROWS_MAX];
     const size_t count = scaling_rows(s, rows);

@@ -14,7 +14,7 @@
  *         slots_round(&s, err);
  *     slots_leave(&s, err);
  *
- * A process that crashes or hangs is told by its slot's report, and nothing else is touched. */
+ * A process that crashes or hangs is reported by its slot, and nothing else is touched. */
 #ifndef COMMON_SLOTS_SLOTS_H
 #define COMMON_SLOTS_SLOTS_H
 

@@ -104,7 +104,7 @@ build_expat() {
     source_of expat
     cd "$work/expat/expat/lib"
     quietly expat sh -e -c '
-        : >expat_config.h # all of it is said below
+        : >expat_config.h # all definitions follow below
         for file in xmlparse xmlrole xmltok; do
             cc $CFLAGS -fno-strict-aliasing -DXML_DTD=1 -DXML_NS=1 -DXML_CONTEXT_BYTES=1024 \
                 -DBYTEORDER=1234 -DHAVE_GETRANDOM -DHAVE_SYSCALL_GETRANDOM -DXML_STATIC \

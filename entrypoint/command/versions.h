@@ -1,5 +1,5 @@
 /* The versions of all that a job depends on in this container, for reports of what went wrong:
- * `ringmaster version --all`. What is not there is told as missing, and
+ * `ringmaster version --all`. What is not there is listed as missing, and
  * what fetches and uploads, a program of its own, is asked for its libraries. */
 #ifndef ENTRYPOINT_COMMAND_VERSIONS_H
 #define ENTRYPOINT_COMMAND_VERSIONS_H

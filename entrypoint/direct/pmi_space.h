@@ -1,7 +1,7 @@
 /* Key-value space of PMI-1: pairs of texts that the ranks of an attempt share.
  *
  * Keys and values are printable ASCII without blanks in keys, within the limits that PMI's clients
- * are told (get_maxes). */
+ * get from get_maxes. */
 #ifndef ENTRYPOINT_DIRECT_PMI_SPACE_H
 #define ENTRYPOINT_DIRECT_PMI_SPACE_H
 

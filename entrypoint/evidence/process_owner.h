@@ -17,7 +17,7 @@ struct process_owner_rank {
     pid_t shim;
 };
 
-/* Writes the rank of each of COUNT processes: -1 if it is of none, or cannot be told from a process
+/* Writes the rank of each of COUNT processes: -1 if it is of none, or may as well be a process
  * of another rank with the same number. At most one walk through /proc. */
 void process_owner_find(const struct process_owner_rank *ranks, size_t rank_count,
                         const int64_t *pids, size_t count, int64_t *ret);

@@ -31,7 +31,7 @@ struct ras_lag {
     uint64_t ahead;                   /* operations of the ranks that have come */
     uint64_t least;                   /* and the fewest of those that have not */
     size_t count;                     /* ranks that have not come */
-    struct ras_process behind[RAS_PROCESSES_MAX]; /* the first of them, as far as they are told */
+    struct ras_process behind[RAS_PROCESSES_MAX]; /* the first of them that the answer lists */
     size_t behind_count;
 };
 

@@ -13,7 +13,7 @@
 /* Runs the command until standard output is closed or it is ended. WORDS are its arguments. */
 int ras_run(const char *const *words, struct error *err);
 
-/* Asks once, and prints what follows from the answer. *TOLD: an operation was said to be stuck. */
+/* Asks once, and prints what follows from the answer. *TOLD: an operation was reported as stuck. */
 int ras_run_once(struct ras_watch *w, const char *address, bool *told, FILE *out,
                  struct error *err);
 

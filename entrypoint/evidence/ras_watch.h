@@ -27,7 +27,7 @@ struct ras_seen {
 struct ras_watch {
     struct ras_seen seen[RAS_LAGS_MAX];
     size_t count;
-    int64_t longest; /* longest lag that was told and ended by itself: four times that is normal */
+    int64_t longest; /* longest reported lag that ended by itself: four times that is normal */
 };
 
 /* Takes an answer. */

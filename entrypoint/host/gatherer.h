@@ -22,7 +22,7 @@ struct gatherer {
     void *context;
     struct subprocess task;
     int64_t number;  /* of the master's order */
-    size_t expected; /* ranks that are read; 0: all is told at the end */
+    size_t expected; /* ranks that are read; 0: the whole is reported at the end */
     int64_t told;    /* number of the order that the ranks have answered */
     json_t *ranks;   /* owned; findings so far */
     json_t *total;
@@ -31,7 +31,7 @@ struct gatherer {
 /* Carries out `gather`, or answers `processes` at once. While a child runs, its findings answer a
  * later order, too. */
 void gatherer_start(struct gatherer *g, const json_t *order);
-/* Ends the child, if there is one; nothing is told. */
+/* Ends the child, if there is one; nothing is reported. */
 void gatherer_end(struct gatherer *g);
 
 #endif

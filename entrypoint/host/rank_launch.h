@@ -1,7 +1,7 @@
 /* Start of this host's ranks without mpirun, on the master's order `ranks`.
  *
  * The order names the first rank of this host and the number of all; what this host itself derives
- * from the list of hosts must agree. What goes wrong is told with `unstarted`: a shim that has
+ * from the list of hosts must agree. What goes wrong is reported with `unstarted`: a shim that has
  * registered reports by itself (ranks/rank_set.h). */
 #ifndef ENTRYPOINT_HOST_RANK_LAUNCH_H
 #define ENTRYPOINT_HOST_RANK_LAUNCH_H
@@ -24,7 +24,7 @@ struct rank_launch {
 };
 
 void rank_launch_start(struct rank_launch *l, const json_t *order);
-/* The attempt is over: shims end with it, and nothing is told any more. L may be zeroed. */
+/* The attempt is over: shims end with it, and nothing is reported any more. L may be zeroed. */
 void rank_launch_end(struct rank_launch *l);
 
 #endif

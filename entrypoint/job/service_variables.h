@@ -1,6 +1,6 @@
 /* Variables that a platform makes for a service named ringmaster or ringmaster-...: Kubernetes sets
- * them in every pod next to it, docker in a container with a link of that name. They are told from
- * settings by their form. */
+ * them in every pod next to it, docker in a container with a link of that name. Their form
+ * distinguishes them from settings. */
 #ifndef ENTRYPOINT_JOB_SERVICE_VARIABLES_H
 #define ENTRYPOINT_JOB_SERVICE_VARIABLES_H
 

@@ -133,7 +133,7 @@ static void arrived(void *context, struct link *link, const struct net_address *
     master_refuse(link, FRAME_VERSION, &why);
 }
 
-/* Handles a peer with our key but another build: both it and the log are told. */
+/* Handles a peer with our key but another build: both it and the log get the reason. */
 static void foreign(void *context, struct link *link, const struct net_address *peer,
                     const json_t *message) {
     struct master *m = context;

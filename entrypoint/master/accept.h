@@ -16,7 +16,7 @@ extern const struct listener_events accept_events;
  * context is the member. */
 int accept_open(struct master *m, const struct link_events *events, struct error *err);
 
-/* Closes the listener and all links of members. Nobody is told why: each finds out for itself that
+/* Closes the listener and all links of members. They get no reason: each finds out for itself that
  * this host is gone. */
 void accept_disconnect_all(struct master *m);
 

@@ -1,6 +1,6 @@
 /* A way to start an attempt's ranks: the interface between launch.h and the launchers.
  *
- * Both start the same shims, which register and report alike; how an attempt ends is told from
+ * Both start the same shims, which register and report alike; how an attempt ends follows from
  * their reports. */
 #ifndef ENTRYPOINT_MASTER_LAUNCH_WAY_H
 #define ENTRYPOINT_MASTER_LAUNCH_WAY_H

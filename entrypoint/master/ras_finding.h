@@ -2,7 +2,7 @@
  * addresses and process numbers.
  *
  * Hosts are asked which ranks own the processes that RAS names (`processes`, `owners`); what they
- * do not tell within a second is told as RAS has it. */
+ * do not answer within a second is reported as RAS names it. */
 #ifndef ENTRYPOINT_MASTER_RAS_FINDING_H
 #define ENTRYPOINT_MASTER_RAS_FINDING_H
 

@@ -20,7 +20,7 @@ void relaunch_decide_on_loss(struct member *b, const char *why);
  * link. */
 void relaunch_disconnect(struct member *b);
 /* Starts the next attempt and tells the hosts that are ready which hosts are lost. Hosts that wait
- * for a later attempt are told nothing. */
+ * for a later attempt get no message. */
 int relaunch_next(struct master *m, struct error *err);
 /* With failover: a host has accepted the attempt's view. Raises VIEW_ACCEPTED when all have. */
 void relaunch_begun(struct member *b);

@@ -4,8 +4,8 @@
  * room there is dropped and counted.
  *
  * The child is started with the first line and inherits no descriptor except its socket. Before all
- * children are killed it is told to rest: it then writes what it was given and ends. The next line
- * starts a new child. */
+ * children are killed it is ordered to finish: it then writes what it was given and ends. The next
+ * line starts a new child. */
 #ifndef ENTRYPOINT_OS_FILE_WRITER_H
 #define ENTRYPOINT_OS_FILE_WRITER_H
 
@@ -42,8 +42,8 @@ struct file_writer {
 
 void file_writer_open(struct file_writer *s, struct loop *loop, struct reaper *reaper,
                       const struct file_writer_options *options);
-/* Ends the child, at once if it was told to rest, else within a second; returns false if it had
- * anything still to write. */
+/* Ends the child, at once if it was ordered to finish, else within a second; returns false if it
+ * had anything still to write. */
 bool file_writer_close(struct file_writer *s);
 
 /* LINE ends with '\n'; the rest as in log_file.h. False when it was dropped. */

@@ -60,7 +60,7 @@ static void name_job(const struct star_place *p, char job[GREETING_JOB_SIZE]) {
     (void)snprintf(job, GREETING_JOB_SIZE, "study %s", p->run);
 }
 
-/* Takes a connection of another rank of the job; others are told why not, and closed. Returns
+/* Takes a connection of another rank of the job; others get the reason and are closed. Returns
  * whether it did. */
 static bool greet(struct star *s, int fd) {
     unsigned char bytes[GREETING_SIZE], byte = GREETING_RANK_TAKEN;

@@ -2,7 +2,7 @@
  * MASTER_PORT. For a few small messages a second, as slots exchange them (common/slots).
  *
  * A rank introduces itself by the job's run ID, 16 random digits that only programs of the job are
- * given. What is said then is neither encrypted nor signed, as between MPI's own processes. Every
+ * given. These messages are neither encrypted nor signed, as between MPI's own processes. Every
  * wait has a deadline. */
 #ifndef ENTRYPOINT_STUDY_STAR_H
 #define ENTRYPOINT_STUDY_STAR_H

@@ -124,7 +124,7 @@ ranks skipped
 cifar skipped
 sanitizer skipped'
 check 'nothing that checks correctness failed' same "$status" 0
-check 'the table is the last that is said' same \
+check 'the table is printed last' same \
     "$(tail -n "$(wc -l <"$work/all/summary.txt")" "$work/all.txt")" \
     "$(cat "$work/all/summary.txt")"
 check 'the device stands over the table' \
@@ -221,7 +221,7 @@ check 'without a device every part says so' same \
     "$(echo "$table" | sed 's/.* //' | sort -u), $(echo "$table" | wc -l)" 'skipped, 17'
 check 'and nothing was run' same "$status $(calls '^bench_\|^gpu_\|^ringtrain')" '77 0'
 sh bench/gpu_all.sh quick >"$work/usage" 2>&1
-check 'a part that there is not is told' same "$?" 64
+check 'an unknown part is an error' same "$?" 64
 
 # --- our own programs, with a driver that shows a device that they cannot use --------------------
 if [ -x "${RINGMASTER_BIN:-/nowhere}/../tests/gpu_cuda_parity" ] && ! [ -e /dev/nvidiactl ]; then

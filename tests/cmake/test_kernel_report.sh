@@ -108,7 +108,7 @@ check 'and not where the last number is none of that kind' is "$(line ', 512>')"
 check 'behind it stands what a kernel must move' says "$work/table" \
     'add_kernel                       a and b once, and the sum once'
 check 'of a template, too' says "$work/table" 'multiply_kernel                  p twice'
-check 'nothing is said of a good table' silent "$work/err"
+check 'a good table gets no message' silent "$work/err"
 
 # --- what fails ----------------------------------------------------------------------------------
 # refused SAID WORDS: a table from the assembler's output SAID fails with the message WORDS.
@@ -145,7 +145,7 @@ check 'a name is text' is "$status $(line '$(touch x)`id`;kernel')" '0 sm_90 37 
 cp "$work/add.cu" "$work/first.cu"
 sed 's/Bytes moved: p/Moved: p/' "$work/first.cu" >"$work/add.cu"
 table
-check 'a kernel of which nothing is said fails the build' is "$status" 1
+check 'a kernel that is not listed fails the build' is "$status" 1
 check 'and it is named, alone' says "$work/err" '"Bytes moved: ... ."): multiply_kernel'
 cp "$work/first.cu" "$work/add.cu"
 echo '/* Bytes moved: p once. */

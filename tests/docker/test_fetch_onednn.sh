@@ -49,5 +49,5 @@ check "others than the lock's are refused" fails again
 check "by name" grep -q 'onednn_cpu_gomp.* is not what docker/onednn.lock says' "$work/said"
 check "a download that breaks is tried again" bring 1
 check "once" fails bring 2
-check "and then it is said" grep -q 'the download failed' "$work/said"
+check "and the failure is printed" grep -q 'the download failed' "$work/said"
 exit $failed

@@ -80,6 +80,6 @@ done
     say "only $(wc -l <"$work/listed") kinds of messages were found in the list"
 [ "$(wc -l <"$work/told_apart")" -ge 46 ] ||
     say "only $(wc -l <"$work/told_apart") places that tell them apart were found"
-echo "$(wc -l <"$work/sent") kinds are sent, $(wc -l <"$work/told_apart") are told apart, $(
+echo "$(wc -l <"$work/sent") kinds are sent, $(wc -l <"$work/told_apart") are distinguished, $(
     wc -l <"$work/heard") heard by targets"
 exit $failed

@@ -373,7 +373,7 @@ def main(arguments):
         print(f"{argument:24} {options['seed']:5} {len(mutants):8} {count['killed']:7}"
               f" {count['survived']:9} {count['equivalent']:11} {score:>6}   ({broken}, {same})")
         if count["equivalent"] * 10 > len(mutants):
-            print(f"  more than one in ten of {argument} is said to be equivalent")
+            print(f"  more than one in ten of {argument} is marked as equivalent")
     return any(one.verdict == "survived" for _, mutants, _, _ in table for one in mutants)
 
 

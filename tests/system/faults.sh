@@ -239,9 +239,9 @@ hosts_are_lost_after_5_s() {
     usual=$SILENCE_MS
     SILENCE_MS=$((5000 + LEAVE_MS))
     a_worker_is_frozen
-    check "it was told so" holds "$(hosts log 1)" 'no heartbeat for 5 s'
+    check "it logged that" holds "$(hosts log 1)" 'no heartbeat for 5 s'
     a_worker_is_cut_off
-    check "the other side was told so" holds "$(hosts log "$last")" 'no heartbeat from it for 5 s'
+    check "the other side logged that" holds "$(hosts log "$last")" 'no heartbeat from it for 5 s'
     SILENCE_MS=$usual
     dead=
 }

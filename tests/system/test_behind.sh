@@ -23,13 +23,13 @@ a_rank_that_is_late_is_told_of() {
     start_all -e LD_PRELOAD="$(dirname "$RINGMASTER_BIN")/tests/haste.so" \
         -e RINGMASTER_STALL_SECONDS=7200 \
         -e TEST_PAUSE=0.1 -e "TEST_REST=$share/enough" -- train -- python3 "$system/steps.py"
-    check "it is told of" wait_for "$PATIENCE" says 1 \
+    check "it is logged" wait_for "$PATIENCE" says 1 \
         'rank 0 has reported no progress for [0-9]* s, ten times as long as ever before; its threads: pid [0-9]* python3: '
     sleep 1
     : >"$share/enough"
     all_end "$PATIENCE" 0 1
     hosts log 1 | grep 'no progress' | cut -c 1-120 | sed 's/^/  /'
-    check "it is told of once" equal "$(hosts log 1 | grep -c 'ten times as long')" 1
+    check "it is logged once" equal "$(hosts log 1 | grep -c 'ten times as long')" 1
 }
 
 CASES=${CASES:-a_rank_that_falls_behind_is_named

@@ -61,7 +61,7 @@ all_pairs_are_good() {
     all_end "$PATIENCE" 0 $everyone || return
     log=$(hosts log 1)
     echo "$log" | grep -v ' info ' | sed 's/^/  /'
-    check "what sums is told" prints "$log" \
+    check "what sums is printed" prints "$log" \
         '^all-reduce of f32 by Open MPI v.*: 3 hosts, 6 ranks; time of one and its bus bandwidth$'
     for host in $everyone; do
         check "within host $host" prints "$log" "^within algo-$host, 2 ranks .* us .* GB/s$"
@@ -169,7 +169,7 @@ wrong_words_are_refused() {
     done
     hosts start 1 -- ringmaster check --mpi
     all_end "$PATIENCE" 65 1
-    check "a single rank is told" prints "$(hosts log 1)" \
+    check "a single rank is printed" prints "$(hosts log 1)" \
         'check-comm sums among several ranks, and this is the only one'
 }
 

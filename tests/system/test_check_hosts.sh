@@ -35,7 +35,7 @@ a_silent_host_holds_no_check_up() {
     in_time "the first host is out" $(($(last_ended 1) - fault_at)) 6000
     check "it is named" holds "$(hosts log 1)" \
         'bad      host       algo-2: it did not report its findings in time'
-    check "the others are told of" holds "$(hosts log 1)" \
+    check "the others are listed" holds "$(hosts log 1)" \
         'ok       reach      all 16 hosts: 210 connections'
     hosts thaw 2
     all_end "$PATIENCE" 69 2

@@ -278,7 +278,7 @@ gpus_are_in_the_evidence_of_a_hang() {
     fault_begins
     said_within 20000 1 \
         'warning algo-1: the job stands still: 2 of 3 ranks are alike, .*; rank 0 on algo-1 is elsewhere'
-    check "what came too late is said" says 2 'evidence: .*; not in time: gpus'
+    check "what came too late is listed" says 2 'evidence: .*; not in time: gpus'
     gpus_are_told_of
     sed 's/^/  /' "$(gpu_evidence 1)"
     kill -s TERM "$(hosts pid 1)"

@@ -65,7 +65,7 @@ sys.exit(3)'
     all_end "$PATIENCE" 3 $everyone || return
     all_name 'program: algo-3 rank 2: exited with 3' $everyone
     for host in $everyone; do
-        check "no exception is told" lacks "$(failure_of "$host")" 'exception' || return
+        check "no exception is reported" lacks "$(failure_of "$host")" 'exception' || return
     done
 }
 

@@ -91,7 +91,7 @@ what_stands_against_it() {
     # shellcheck disable=SC2086  # words
     start_all $settings -- train -- true
     all_end 120 0 $everyone || return
-    check "links are told" holds "$(hosts log 1)" \
+    check "links are logged" holds "$(hosts log 1)" \
         'train: 1 links or devices are not passed on, "link" among them'
 }
 
@@ -102,7 +102,7 @@ a_check_tells_what_is_there() {
     all_end 60 0 $everyone || return
     check "the first host has it" holds "$(hosts log 1)" 'train: 11 files, 28 MiB'
     check "the others fetch it" holds "$(hosts log 1)" 'train: fetched from first:///opt/ml/set'
-    check "the speed is told" holds "$(hosts log 1)" 'data comes at '
+    check "the speed is logged" holds "$(hosts log 1)" 'data comes at '
     hosts log 1 | grep -E ' (data|reading) ' | sed 's/^/  /'
 }
 

@@ -129,7 +129,7 @@ a_signal_to_all_of_a_hosts_processes_is_made_good() {
     for rank in 0 1; do
         in_the_first_attempt 1 "[ \$RANK != $rank ] || { trap '' TERM; kill -TERM -1; }"
         all_well 1 2 || return
-        check "it is told" holds "$(hosts log 1)" 'though no'
+        check "it is logged" holds "$(hosts log 1)" 'though no'
     done
 }
 

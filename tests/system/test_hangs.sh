@@ -231,7 +231,7 @@ without_evidence_nothing_is_gathered() {
     start_all -e RINGMASTER_LAUNCHER=direct -e RINGMASTER_EVIDENCE=0 -- train -- \
         sh -c 'echo begun; exec sleep 16'
     all_end "$PATIENCE" 0 $everyone || return
-    check "nothing is said" lacks "$(hosts log 1)" 'evidence'
+    check "nothing is logged" lacks "$(hosts log 1)" 'evidence'
     check "nothing lies there" [ ! -e "$(evidence 1)" ]
 }
 

@@ -31,7 +31,7 @@ a_host_that_is_started_again_has_said_nothing_yet() {
     ring 1
     for time in $(seq 1 30); do
         hosts start 1 -- echo "word $time"
-        check "nothing of time $((time - 1)) is told in time $time" says_no \
+        check "nothing of time $((time - 1)) is printed in time $time" says_no \
             "word $((time - 1))" || return
         check "it ends" hosts wait "$PATIENCE" 1 || return
     done

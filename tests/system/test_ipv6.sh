@@ -27,7 +27,7 @@ names_lead_to_ipv6() {
     start_all -- train -- "$share/probe_mpi" "$share" 0
     all_well || return
     check "all six ranks meet" holds "$(hosts log 3)" '[algo-3 rank 5] rank 5 of 6 has joined'
-    check "the network is told" holds "$(hosts log 2)" "the job's network is fd00:77::/64 on eth0"
+    check "the network is logged" holds "$(hosts log 2)" "the job's network is fd00:77::/64 on eth0"
 }
 
 programs_hear_of_the_master() {

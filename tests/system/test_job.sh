@@ -53,7 +53,7 @@ translated_addresses_are_reported() {
     all_well || return
     check "the master says so" holds "$(hosts log 1)" \
         'algo-2 sends from 10.77.0.2 and arrives from 10.77.0.99'
-    check "a host of its own address is not told of" lacks "$(hosts log 1)" 'algo-1 sends from'
+    check "a host of its own address is not logged" lacks "$(hosts log 1)" 'algo-1 sends from'
 }
 
 # What host 2 sends reaches host 1 from another address, as with a bridge that masquerades: Open MPI
@@ -108,7 +108,7 @@ frameworks_find_their_ranks() {
     [ "$threads" -gt 0 ] || threads=1
     check "rank 3 knows its place" holds "$(hosts log 2)" '[algo-2 rank 3] default 3 of 6 in '
     check "and its share" holds "$(hosts log 2)" "start 0, $threads threads of "
-    check "which is told" holds "$(hosts log 2)" \
+    check "which is logged" holds "$(hosts log 2)" \
         "OMP_NUM_THREADS is not set: $threads for each of this host's 2 ranks, their share of its "
     check "once" equal "$(hosts log 2 | grep -c 'OMP_NUM_THREADS is not set')" 1
 }
@@ -285,7 +285,7 @@ one_host_alone() {
     start_all -- train -- sh -c 'echo "alone $RANK of $WORLD_SIZE"'
     all_well || return
     check "it is rank 0 of 1" holds "$(hosts log 1)" 'alone 0 of 1'
-    check "which is told" holds "$(hosts log 1)" \
+    check "which is logged" holds "$(hosts log 1)" \
         'this host is a job of its own: neither RINGMASTER_HOSTS nor a platform names others'
 }
 
@@ -429,12 +429,12 @@ ranks_talk_by_ucx_where_all_hosts_can() {
         all_end 60 0 $everyone || return
         check "rank 1 has joined" holds "$(hosts log 2)" 'rank 1 of 2 has joined'
         if [ "$last" = : ]; then
-            check "it is told" holds "$(hosts log 1)" \
+            check "it is logged" holds "$(hosts log 1)" \
                 '1 of 2 hosts have an InfiniBand or RoCE device'
             check "ranks talk by TCP" holds "$(hosts log 1)" 'ucx ob1 mlx5_0:1'
             check "the other one has no device" holds "$(hosts log 2)" 'ucx ob1 eth0'
         else
-            check "it is told" holds "$(hosts log 1)" \
+            check "it is logged" holds "$(hosts log 1)" \
                 'every host has an InfiniBand or RoCE device of a driver mlx*: Open MPI chooses UCX'
             every_log_has 'ucx ^cm mlx5_0:1'
         fi

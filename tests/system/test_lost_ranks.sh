@@ -42,7 +42,7 @@ one_is_lost_and_the_others_end_well() {
     begin 1 "$works" -e RINGMASTER_METRICS=1
     run 1 0 1 2 3 4 5 || return
     lose 1 3
-    check "the loss is told" wait_for "$PATIENCE" says 1 \
+    check "the loss is logged" wait_for "$PATIENCE" says 1 \
         'algo-2 rank 3: killed by signal 9 (SIGKILL).*; the others go on' || return
     enough
     all_end "$PATIENCE" 0 $everyone || return
@@ -60,9 +60,9 @@ two_are_lost_at_the_same_moment() {
     begin 3 "$works"
     run 1 0 1 2 3 4 5 || return
     lose 1 2 3
-    check "both are told" wait_for "$PATIENCE" says 1 'with 2 lost of 3' || return
+    check "both are logged" wait_for "$PATIENCE" says 1 'with 2 lost of 3' || return
     lose 1 0
-    check "the first is told" wait_for "$PATIENCE" says 1 \
+    check "the first is logged" wait_for "$PATIENCE" says 1 \
         'algo-1 rank 0: .*with 3 lost of 3' || return
     enough
     all_end "$PATIENCE" 0 $everyone
@@ -97,7 +97,7 @@ another_attempt_begins_with_all() {
     begin 1 "$works" -e RINGMASTER_RESTARTS=1
     run 1 0 1 2 3 4 5 || return
     lose 1 3
-    check "the loss is told" wait_for "$PATIENCE" says 1 \
+    check "the loss is logged" wait_for "$PATIENCE" says 1 \
         'algo-2 rank 3: .*with 1 lost of 1' || return
     lose 1 4
     run 2 0 1 2 3 4 5 || return
@@ -123,7 +123,7 @@ a_stop_after_a_loss_is_a_stop() {
     begin 1 "trap 'exit 143' TERM; $works"
     run 1 0 1 2 3 4 5 || return
     lose 1 3
-    check "the loss is told" wait_for "$PATIENCE" says 1 'with 1 lost of 1' || return
+    check "the loss is logged" wait_for "$PATIENCE" says 1 'with 1 lost of 1' || return
     hosts stop 2
     all_end "$PATIENCE" 143 $everyone
 }

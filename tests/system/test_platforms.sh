@@ -350,7 +350,7 @@ END
 /data/all pictures
 --model
 resnet18"
-    check "the key's place is told" holds "$(cat "$RING/variables")" \
+    check "the key's place is logged" holds "$(cat "$RING/variables")" \
         "RINGMASTER_KEY_FILE=$RING/user/ringmaster.key"
     stop=$(sed -n 's/^RINGMASTER_STOP_SECONDS=//p' "$RING/variables")
     check "a stop has less than the script's signal leaves" at_most "$((stop + 10))" \

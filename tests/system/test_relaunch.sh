@@ -85,7 +85,7 @@ what_a_rank_has_shown_limits_its_silence() {
         echo "silent"; exec sleep 600' -e RINGMASTER_STALL_LEARNED=1
     check "a rank falls silent" wait_for 90 says 2 ' silent$' || return
     fault_begins
-    check "it is told of" wait_for 60 says 2 \
+    check "it is logged" wait_for 60 says 2 \
         'rank 1 has reported no progress for 3[0-9] s, ten times as long as ever before' || return
     check "that ends nothing" equal "$(hosts code 1 2>/dev/null)" ''
     said_within $((60000 + LOOKS_MS)) 1 'algo-2 rank 1: no progress for 60 s' || return
@@ -231,7 +231,7 @@ the_master_is_lost() {
     check "all ranks have started" wait_for "$PATIENCE" says 1 'all 3 ranks have started'
     fault_begins
     hosts kill 1
-    check "the loss is told" wait_for "$PATIENCE" says 2 'the master, algo-1, is lost'
+    check "the loss is logged" wait_for "$PATIENCE" says 2 'the master, algo-1, is lost'
     if [ "$DRIVER" = docker ]; then
         all_end 80 73 2 3
         all_name 'found no master within 60 s' 2 3
@@ -247,7 +247,7 @@ the_master_is_silent() {
     check "all ranks have started" wait_for "$PATIENCE" says 1 'all 3 ranks have started'
     fault_begins
     hosts freeze 1
-    check "the loss is told" wait_for "$PATIENCE" says 2 'the master, algo-1, is lost'
+    check "the loss is logged" wait_for "$PATIENCE" says 2 'the master, algo-1, is lost'
     sleep 5
     check "nothing runs" equal \
         "$(for pid in $(hosts pids 2); do readlink "/proc/$pid/exe"; done | grep -c /sleep)" 0

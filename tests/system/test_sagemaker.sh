@@ -298,7 +298,7 @@ hyperparameters_are_many_and_long() {
     done
     start_all -- train
     all_end "$PATIENCE" 0 1 2
-    check "what is left out is told" holds "$(hosts log 1)" 'SM_HPS is left out'
+    check "what is left out is logged" holds "$(hosts log 1)" 'SM_HPS is left out'
 }
 
 # The script needs bash for its array, and lies on a file system mounted noexec.

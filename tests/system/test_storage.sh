@@ -304,7 +304,7 @@ secrets_are_nowhere_in_a_check() {
         'ringmaster plan; ringmaster check; ringmaster check --json; ringmaster version --all'
     all_end "$SOON" 0 1
     log=$(hosts log 1)
-    check "the plan was told" holds "$log" '"settings"'
+    check "the plan was printed" holds "$log" '"settings"'
     check "the check, too" holds "$log" '"rows":['
     # The log has the program's arguments, except those with names that mark them as secrets.
     for kind in canary-t canary-v canary-of; do

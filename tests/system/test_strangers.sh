@@ -62,7 +62,7 @@ ten_thousand_connections_while_hosts_join() {
         ours 2 "$limit"
         all_end 90 0 1 2
         flooded "with $limit descriptors"
-        check "strangers are told of seldom" at_most "$(hosts log 1 | grep -c 'a stranger at')" 3
+        check "strangers are logged seldom" at_most "$(hosts log 1 | grep -c 'a stranger at')" 3
     done
 }
 
@@ -106,7 +106,8 @@ another_jobs_host_answers_first() {
     check "the other job waits" wait_for "$PATIENCE" says 3 'waiting for 1 host' || return
     echo '10.77.0.1 algo-1' >>"$RING/hosts"
     hosts start 2 -e RINGMASTER_HOSTS=algo-1,algo-2 -e RINGMASTER_JOB=ours -- train -- true
-    check "the refusal is told" wait_for "$PATIENCE" says 2 'algo-1 at 10.77.0.3 refuses this host'
+    check "the refusal is logged" wait_for "$PATIENCE" \
+        says 2 'algo-1 at 10.77.0.3 refuses this host'
     sleep 6
     hosts start 1 -e RINGMASTER_HOSTS=algo-1,algo-2 -e RINGMASTER_JOB=ours -- train -- true
     all_end "$PATIENCE" 0 1 2

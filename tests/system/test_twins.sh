@@ -101,7 +101,7 @@ one_of_both_has_left() {
     [ "$(hosts code 1 2>/dev/null)" = 65 ] || [ "$(hosts code 4 2>/dev/null)" = 65 ]
 }
 
-# Host 3 should be algo-3, was told to be algo-1, and starts before the real algo-1.
+# Host 3 should be algo-3, is configured as algo-1, and starts before the real algo-1.
 a_host_with_the_first_ones_name_leaves_when_that_comes() {
     ring 4
     be 3 algo-1

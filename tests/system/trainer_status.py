@@ -130,7 +130,7 @@ log, _ = run(12, "/broken")
 print(f"ok a server that fails: {is_warned(log, 'is not reported', '500')}", flush=True)
 
 log, _ = run(12, "/apis/status", authority="other")
-assert not REPORTS, "it was told to a server that nobody vouches for"
+assert not REPORTS, "it was sent to a server that nobody vouches for"
 print(f"ok another authority: {is_warned(log, 'is not reported', 'certificate')}", flush=True)
 
 log, _ = run(1, "/apis/status", KUBEFLOW_TRAINER_SERVER_TOKEN=None)

@@ -193,7 +193,7 @@ rm -r "$work/set/train"
 run 66
 says "$json: no folder with the pictures of 'train' beside it"
 
-echo "pictures that are scaled before the network sees them are told of"
+echo "pictures that are scaled before the network sees them are reported"
 big='"images":[{"id":7,"file_name":"a.jpg","width":1300,"height":1300}]'
 train 66 "{$big,$CATEGORIES,\"annotations\":[{$OBJECT}]}"
 says "$work/set/train: 1 of 1 pictures with more than 1500000 pixels: scaled before they reach the network, with antialias"

@@ -53,7 +53,7 @@ same_weights "$work/drawn/step-000000013.safetensors" "$work/cut/step-000000013.
     exact ""
 other_weights "$work/drawn/step-000000013.safetensors" "$work/two/step-000000013.safetensors" ""
 
-echo "pictures that fill no step are told of; canvases that the trainer chooses have none"
+echo "pictures that fill no step are reported; canvases that the trainer chooses have none"
 train few --steps 1 --accumulate 5 --canvases 96x160,160x96
 says "8 pictures are never used for training: a step takes 10 of one canvas, and there are 8 on 160x96 (--canvases)"
 train joined --steps 1 --accumulate 5

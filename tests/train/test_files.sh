@@ -63,7 +63,7 @@ code 0 "$ringtrain" draw --coco "$work/named.json" --pictures "$work/named" --ou
 [ -s "$work/drawn/x/1.jpg" ] && [ -s "$work/drawn/y/1.jpg" ] || fail "one file for two pictures"
 code 65 "$ringtrain" draw --coco "$work/named.json" --pictures "$work/named" --out "$work/drawn"
 
-echo "labels have the letters of the name; what no font has is spelled, and it is said how"
+echo "labels have the letters of the name; what no font has is spelled, and the log names it"
 sed 's/"name": *"circle"/"name":"K\\u00e4se \\ud80c\\udc00"/' "$truth" >"$work/kaese.json"
 umlaut='Kase'
 ! "$ringtrain" version | grep -q 'pictures: FreeType' ||

@@ -62,7 +62,7 @@ train few --gt-slots 1
 grep -q '^train .* objects_dropped=[1-9]' "$work/few.out" || fail "no count of objects"
 grep -q '^train step=2 .* objects_dropped=0 ' "$work/plain.out" || fail "objects are missed"
 
-echo "what cannot be written to is told before the work"
+echo "what cannot be written to is reported before the work"
 : >"$work/taken"
 code 65 "$ringtrain" eval --model-dir "$work/plain.model" --data "$set_dir" --out "$work/taken"
 says "--out"

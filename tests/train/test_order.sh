@@ -34,7 +34,7 @@ prints 'resumed from'
 run whole --steps 60 --epochs 3 --schedule constant $lanes
 same_model begun whole
 
-echo "another order is told of at a resume"
+echo "another order is reported at a resume"
 run begun --steps 70 --epochs 3 --schedule constant --order lanes --lanes 2
 prints 'lanes'
 

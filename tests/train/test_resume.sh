@@ -110,7 +110,7 @@ refused --steps 46 --init "$work/whole.model/model.safetensors" \
 says "init "
 published | cmp - "$work/before" || fail "other files"
 
-echo "what differs is said; a recipe changes where its checkpoint is named"
+echo "what differs is logged; a recipe changes where its checkpoint is named"
 # shellcheck disable=SC2086  # a list
 code 65 "$ringtrain" train $flags --model-dir "$work/whole.model" --checkpoint-dir "$work/whole" \
     --steps 47 --seed 9

@@ -61,7 +61,7 @@ train --batch-size 8 --steps 4 --resume "$kept/step-000000003.safetensors"
 train --batch-size 8 --steps 6
 resumed 4
 
-echo "what differs is said"
+echo "what differs is logged"
 train --batch-size 8 --steps 8 --resume "$kept/step-000000006.safetensors" --lr 5 --schedule step \
     --momentum 0.1 --weight-decay 0.1 --label-smoothing 0.3 --augment center --flip false \
     --nesterov true --decay-all false --lr-batch 0 --warmup-epochs 1
@@ -85,7 +85,7 @@ says "data $work/other/train of $left images (was $data/train of 160 images)"
 train --batch-size 8 --steps 9 --data "$work/other"
 ! grep -q "other settings than the run" "$work/err" || fail "a difference from itself"
 
-echo "an --init that a checkpoint takes the place of is said, with both names"
+echo "an --init that a checkpoint takes the place of is logged, with both names"
 train --batch-size 8 --steps 10 --data "$work/other" --init "$work/model/model.safetensors" \
     --model-dir "$work/model2"
 newest=$kept/step-000000010.safetensors
@@ -96,7 +96,7 @@ train --batch-size 8 --steps 1 --data "$work/other" --init "$work/model2/model.s
     --resume none
 says "initial weights from $work/model2/model.safetensors"
 ! grep -q "is not read" "$work/err" ||
-    fail "an --init that was read, and it is said that it was not"
+    fail "an --init that was read is logged as unread"
 
 if can_mpirun; then
     echo "half and double the ranks, again and again"

@@ -61,7 +61,7 @@ echo "no size at all"
 code 66 "$ringtrain" scaling --ranks 1 --steps 6 --out none --  --data missing --model resnet20
 says 'no size was measured'
 
-echo "what is wrong is said before anything runs"
+echo "errors are printed before anything runs"
 code 64 "$ringtrain" scaling --ranks 1,2
 says 'the job is missing'
 # shellcheck disable=SC2086

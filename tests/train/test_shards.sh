@@ -38,7 +38,7 @@ prepare "$work/in-tfrecord" "$work/again" --format tar --shards 3
 cmp "$work/again/train-00001-of-00003.tar" "$work/in-tar/train-00001-of-00003.tar" ||
     fail "shards of shards differ"
 
-echo "a run goes on from the folder's checkpoint with shards, and is not told of other data"
+echo "a run goes on from the folder's checkpoint with shards, and no other data is reported"
 train "$data" begun --steps 15 --epochs 2
 train "$work/in-tar" begun --steps 30 --epochs 2
 prints 'resumed from'
@@ -61,7 +61,7 @@ if can_mpirun; then
     same_model "two-$(basename "$data")" two-in-tar
 fi
 
-echo "the index is read in place of the shards, and one that does not belong to them is told of"
+echo "the index is read in place of the shards, and one that does not belong to them is reported"
 [ -f "$work/in-tar/train.rtix" ] && [ -f "$work/in-tar/validation-00000-of-00001.tar.rtix" ] ||
     fail "prepare wrote no index"
 code 0 "$ringtrain" train $common --data "$work/in-tar" --steps 2 --checkpoint-dir "$work/i.c" \

@@ -104,7 +104,7 @@ code 0 "$ringtrain" train --recipe half/best.recipe --steps 2 --log metrics --mo
     --checkpoint-dir again.steps
 prints '^train step=2 '
 
-echo "what is wrong is said before the first trial"
+echo "errors are printed before the first trial"
 echo '{"flags": {"modle": "resnet20"}, "grid": {"lr": [1]}, "metric": "top1"}' >bad.json
 code 65 "$ringtrain" trials bad.json --out bad
 says 'did you mean --model'

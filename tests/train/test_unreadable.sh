@@ -30,7 +30,7 @@ refused() {
     [ ! -e "$kept/.ringtrain.lock" ] || fail "the lock stays"
 }
 
-echo "a beginning is said"
+echo "the beginning is logged"
 code 0 train --epochs 2
 says "starting at step 0: $kept holds no checkpoint"
 
@@ -101,7 +101,7 @@ code 0 train --epochs 1 --resume none
 says "starting at step 0: --resume none"
 
 echo \
-    "a model's description that was changed: 66; without its checksum it is taken, and that is said"
+    "a model's description that was changed: 66; without its checksum it is taken, with a warning"
 config=$work/model/config.json
 score() {
     code "$1" "$ringtrain" eval --model-dir "$work/model" --data "$data" --threads 1

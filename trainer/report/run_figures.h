@@ -14,7 +14,7 @@ struct run_figures {
     double images; /* of the training set */
     double epochs; /* --epochs */
     double sums, sum_bytes;
-    double step;       /* the last that was told */
+    double step;       /* the last that was reported */
     double rate;       /* images a second of all ranks: the median of the lines after the first */
     double exposed;    /* share of the time of these lines that rank 0 waited for others */
     double first_step; /* when the first step was complete, seconds since 1970 */

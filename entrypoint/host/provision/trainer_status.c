@@ -74,7 +74,7 @@ static void ended(void *context, int code) {
             t->task.late ? "no answer in time" : transfer_process_last_word(&t->task),
             TRAINER_STATUS_PAUSE_MAX);
     t->fails = true;
-    t->marks = 0; /* what was to be told is still to be told */
+    t->marks = 0; /* what was to be reported still is */
     t->seconds = t->seconds < TRAINER_STATUS_PAUSE_MAX ? 2 * t->seconds : t->seconds;
 }
 

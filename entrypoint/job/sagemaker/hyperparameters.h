@@ -3,7 +3,7 @@
  * ("\"abc\"", Estimator with source_dir). The rule for texts and numbers: a value arrives as it was
  * sent, but for the quotes of a JSON string, which are taken off. true, false, lists and objects
  * arrive as SageMaker's toolkit hands them on: flags in Python's spelling (python_repr.h),
- * variables as compact JSON. null, which both SDKs make of None, is nothing that was said: an empty
+ * variables as compact JSON. null, which both SDKs make of None, counts as not given: an empty
  * text for programs, as in the toolkit; no flag for ringtrain, so that its own value stays; and as
  * if it were not there where it speaks to us. Integers may have any size: in `root` those beyond 64
  * bits are as big_integers.h has them.

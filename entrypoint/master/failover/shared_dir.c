@@ -40,7 +40,7 @@ void shared_dir_begin(struct master *m) {
         order(m, i, SHARED_DIR_PROBE_WRITE, i, "");
 }
 
-/* This host is told at once: a queued message would come after the end of the job. */
+/* This host gets the message at once: a queued message would come after the end of the job. */
 void shared_dir_end(struct master *m) {
     cleanup_json json_t *own = order_of(SHARED_DIR_PROBE_REMOVE, 0, "");
     (void)json_object_set_new(own, "attempt", json_integer(m->attempt.number));

@@ -54,7 +54,7 @@ static void end_look(struct master *m) {
         join_go_on(m);
 }
 
-/* Exits because of WHY. No host has been admitted, so none is told. */
+/* Exits because of WHY. No host has been admitted, so none gets a message. */
 static void leave(struct master *m, const struct error *why) {
     m->fault = *why;
     m->fault_host = 0;

@@ -291,7 +291,7 @@ void master_raise(struct master *m, enum phase_event event);
 void master_raise_about(struct member *b, enum phase_event event, const char *why);
 void master_raise_word(struct member *b, enum phase_event event, const json_t *word);
 
-/* Returns what a host is told that this master admits or lets wait; KIND says which. */
+/* Returns the message to a host that this master admits or lets wait; KIND says which. */
 json_t *master_greeting(const struct master *m, enum message kind);
 
 /* Records that the member was heard. */

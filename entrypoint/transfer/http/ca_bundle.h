@@ -7,7 +7,7 @@
  * one, so that an error names it. Static. */
 const char *ca_bundle_find(const char *root);
 
-/* What libcurl has to be told: NULL where it was built with a place of its own. */
+/* The path for libcurl: NULL where it was built with a place of its own. */
 const char *ca_bundle_default(void);
 
 #endif

@@ -186,7 +186,7 @@ void command_predict_help(FILE *out, int argc, char *const *argv) {
         "classes apart writes the most probable ones to DIR/predictions.json; one that finds "
         "objects a list for pycocotools' loadRes, the pictures as COCO's JSON to "
         "DIR/pictures.json, and every picture with its objects painted over it; nothing that is "
-        "there already is written over but an earlier list. A picture that cannot be used is told "
+        "there already is written over but an earlier list. A picture that cannot be used is named "
         "by name; the exit code is %d then, when more are bad than --bad-samples allows.\n\n",
         EXIT_CODE_DATA);
     options_print(out, COMMAND_PREDICT, argc, argv, device_has_cuda());

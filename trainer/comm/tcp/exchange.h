@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* First in a collective's first exchange: ranks that make different calls are told so instead of
+/* First in a collective's first exchange: ranks that make different calls get an error instead of
  * getting each other's bytes. */
 struct exchange_head {
     uint64_t number; /* of the collective, from 1 */

@@ -172,7 +172,7 @@ int fetch_kept(struct fetcher *fetcher, const struct dataset *set, size_t sample
         return error_wrap(err, "%s", name);
     }
     fetcher->whole = true;
-    /* Damage is told of each time it is met. */
+    /* Damage is reported each time it is met. */
     if (kept->cache != NULL && fetcher->damage == NULL)
         picture_cache_put(kept->cache, sample, &fetcher->picture);
     return 0;

@@ -356,7 +356,7 @@ static int find_rows(struct scanning *s, const struct shard_list *files, struct 
         announce(s, files);
     if (scan_all(s, files, err) != 0)
         return -1;
-    /* Bad records are to be told of at each start: they keep a set without an index. */
+    /* Bad records have to be reported at each start, so a set that has some gets no index. */
     if (!s->reading->keep_index || !files->format->indexed || s->list->bad > 0)
         return 0;
     if (shard_index_pack(index, s->rows, files, &why) != 0)

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Records are written in pieces of this size, and progress is told that often. */
+/* Records are written in pieces of this size, and progress is reported that often. */
 enum { PIECE = 1 << 20, TELL_EVERY = 64 };
 
 int shard_maker_init(struct shard_maker *maker, struct error *err) {

@@ -91,7 +91,7 @@ static void one_rank_needs_no_port(void) {
     close_world(&w);
 }
 
-/* Nobody is told of a wait that was given up, nor twice of one that began anew. */
+/* Nothing is reported of a wait that was given up, nor twice of one that began anew. */
 static void a_wait_can_be_given_up(void) {
     struct cluster_host hosts[2] = {0};
     struct world w;

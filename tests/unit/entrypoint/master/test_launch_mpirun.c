@@ -75,7 +75,7 @@ static struct job job;
 static struct master m;
 static struct member members[2];
 static struct link *agent;
-static int64_t left; /* the code that the agent was told, -1 while it was told none */
+static int64_t left; /* the code that the agent got, -1 while it has none */
 static bool parted;
 
 static void told(void *context, const json_t *message) {

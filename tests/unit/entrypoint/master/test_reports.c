@@ -286,7 +286,7 @@ static void where_all_rest_the_rank_that_waits_elsewhere_is_named(void) {
     gathered();
 }
 
-/* A server may rest for days: nothing ends, and nothing is said twice. */
+/* A server may rest for days: nothing ends, and nothing is logged twice. */
 static void without_a_limit_the_odd_one_is_named_once(void) {
     gather();
     for (int rank = 0; rank < 4; rank++)

@@ -383,7 +383,7 @@ static void the_oldest_lines_go_and_words_stay(void) {
     (void)close(ends[1]);
 }
 
-/* A file that may not grow for a while, as on a disk without room: what was said then comes out
+/* A file that may not grow for a while, as on a disk without room: what was printed then comes out
  * when it may, and what there was no room for in the queue is counted. */
 static void a_file_without_room_is_written_when_there_is_some_again(void) {
     char path[256];

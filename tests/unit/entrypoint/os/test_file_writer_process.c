@@ -119,7 +119,7 @@ static void what_is_no_frame_ends_it(void) {
     CU_ASSERT_STRING_EQUAL(end(), "");
 }
 
-/* Nothing is made beside a base that is not there, and why is said once. */
+/* Nothing is made beside a base that is not there, and the reason is logged once. */
 static void what_cannot_be_written_is_reported_once(void) {
     start("nowhere");
     put_line("a", "one\n");

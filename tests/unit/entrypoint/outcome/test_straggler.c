@@ -31,7 +31,7 @@ static void set_all(struct rhythm all) {
         rhythm[i] = all;
 }
 
-/* So many seconds of heartbeats; what was said last stays in FOUND. */
+/* So many seconds of heartbeats; the last finding stays in FOUND. */
 static void run(int seconds) {
     for (int at = 0; at < seconds; at += BEAT) {
         for (size_t i = 0; i < straggler.count; i++) {
@@ -201,7 +201,7 @@ static void where_most_are_slow_nobody_is(void) {
     straggler_done(&straggler);
 }
 
-/* Two slow ranks of a slow host are said one after the other, the worse one first. */
+/* Two slow ranks of a slow host are reported one after the other, the worse one first. */
 static void each_is_reported_for_itself(void) {
     begin(RANKS);
     set_all((struct rhythm){.rate = 2, .work = 0.1});

@@ -72,7 +72,7 @@ static void run_out(void *context) {
     loop_end(&lone.loop);
 }
 
-/* What the kernel is told to have said where rank 0 of ATTEMPT registers and vanishes. */
+/* What the kernel seems to have logged where rank 0 of ATTEMPT registers and vanishes. */
 static const char *evidence_of(unsigned attempt) {
     static const struct link_events events = {.message = hear_hello};
     struct timer patience = {.fire = run_out};

@@ -97,7 +97,7 @@ static void come(size_t host, const json_t *message) {
     rejoin_meet(&members[host], link, &(struct net_address){0}, message);
 }
 
-/* The types of what HOST was told, one after the other. */
+/* The types of the messages that HOST got, one after the other. */
 static void told(size_t host, char ret[256]) {
     cleanup_buf struct buf in;
     char bytes[4096];
@@ -336,7 +336,7 @@ static void a_roll_that_is_offered_takes_no_right(void) {
 /* --- a first host that is started anew --------------------------------------------------------
  */
 
-/* What HOST was told when its link ended: TEXT, to ask later, or elsewhere. */
+/* What HOST got as its link ended: TEXT, to ask later, or elsewhere. */
 static void assert_sent_on(size_t host, const char *text) {
     cleanup_buf struct buf in;
     char bytes[4096];

@@ -95,7 +95,7 @@ static void a_stop_is_taken_as_its_phase_allows(void) {
     CU_ASSERT_EQUAL(row_of(PHASE_JUDGED, EVENT_STOP_AGAIN, GUARD_STOP)->actions[0], DO_NOTHING);
 }
 
-/* Hosts that upload have not been told the verdict yet, and are told it once. */
+/* Hosts that upload have not got the verdict yet, and get it once. */
 static void what_a_job_leaves_is_uploaded_before_its_verdict(void) {
     static const enum phase from[] = {PHASE_RUNNING, PHASE_CLEARING};
     for (size_t i = 0; i < 2; i++)
@@ -201,7 +201,7 @@ static void who_is_out_ends(void) {
     CU_ASSERT_EQUAL(row_of(PHASE_JUDGED, EVENT_QUORUM_LOST, GUARD_NONE)->actions[0], DO_NOTHING);
 }
 
-/* Between two attempts alone, before anybody is told of the next one. */
+/* Between two attempts alone, before any host knows of the next one. */
 static void a_running_attempt_takes_nobody_in(void) {
     for (unsigned phase = 0; phase < PHASE_COUNT; phase++)
         for (unsigned event = 0; event < EVENT_COUNT; event++)

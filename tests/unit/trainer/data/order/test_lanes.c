@@ -148,7 +148,7 @@ static void take_piece(void *context, struct lanes_piece piece) {
         r->read[samples[at]]++;
 }
 
-/* From any step on, what a step takes was told before, and nothing twice. */
+/* From any step on, what a step takes was announced before, and nothing twice. */
 static void windows_are_told_ahead_of_their_steps(void) {
     enum { LANES = 4 };
     static const int64_t froms[] = {0, 1, 17, 60};
