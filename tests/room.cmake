@@ -57,6 +57,10 @@ if(NOT RINGMASTER_SANITIZE)
         add_test(NAME docs_help
             COMMAND python3 ${CMAKE_SOURCE_DIR}/tests/docs/help.py ${CMAKE_BINARY_DIR}/bin)
         set_tests_properties(docs_help PROPERTIES LABELS unit)
+        add_test(NAME docs_blocks COMMAND ${computing}
+            python3 ${CMAKE_SOURCE_DIR}/tests/docs/blocks.py ${CMAKE_BINARY_DIR}/bin)
+        computes(docs_blocks)
+        set_tests_properties(docs_blocks PROPERTIES LABELS unit TIMEOUT 600 SKIP_RETURN_CODE 77)
         set_tests_properties(docs_generated docs_names PROPERTIES LABELS unit SKIP_RETURN_CODE 77)
     endif()
     add_test(NAME lint_circles COMMAND sh ${CMAKE_SOURCE_DIR}/tests/lint/circles.sh

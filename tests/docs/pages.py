@@ -91,6 +91,11 @@ class Page:
                 text = re.sub(r"\]\([^)]*\)", "]", re.sub(r"\s+", " ", text))
                 yield block.line, re.sub(r"[\[\]*]", "", re.sub(r"`[^`]*`", "`x`", text))
 
+    def mark(self, block):
+        """Returns the words of the comment on the line before BLOCK, or an empty string."""
+        comment = re.fullmatch(r"\s*<!-- (.*) -->", self.lines[block.line - 2])
+        return comment.group(1) if comment and block.line > 1 else ""
+
     def headings(self):
         return [block.text for block in self.blocks if block.kind == "heading"]
 
