@@ -119,7 +119,8 @@ done
 recorded_ranks 2 "$ringtrain" train $common --data "$work/damaged" --steps 2 --index none \
     --model-dir "$work/d" --checkpoint-dir "$work/d.c"
 codes 66 2
-[ "$(grep -c 'train-00001-of-00003.tfrecord: ' "$work/err")" -ge 2 ] || fail "not named by both ranks"
+[ "$(grep -c 'train-00001-of-00003.tfrecord: ' "$work/err")" -ge 2 ] ||
+    fail "not named by both ranks"
 
 echo "a rank that is killed while it scans does not leave the others waiting"
 if strace -qq -e trace=openat -e inject=openat:signal=USR1:when=999 true 2>/dev/null; then

@@ -1,7 +1,7 @@
 /* A data set that the ranks of a host open together: the first of them scans it or reads its index,
  * and the others map what it found (shared_set.h). Ranks share a set if they see each other's
- * processes and open the same place of the same file system, in the same way; so ranks whose data
- * differs have their own. A rank that cannot map the first one's memory opens the set itself. */
+ * processes and open the same place of the same file system, in the same way; ranks with different
+ * data open their own. A rank that cannot map the first one's memory opens the set itself. */
 #ifndef TRAINER_APP_HOSTS_HOST_SET_H
 #define TRAINER_APP_HOSTS_HOST_SET_H
 

@@ -1,4 +1,4 @@
-/* A data set whose samples lie in sealed memory, so that the ranks of a host have them once:
+/* A data set with its samples in sealed memory, so that the ranks of a host have them once:
  * labels, names and, of shards, the places of the samples.
  *
  * Each process maps this memory privately. A change, as that of a split, copies the pages that it

@@ -49,8 +49,9 @@ int inputs_model(struct inputs *in, const struct options *o, const char *root, s
 int inputs_find(struct inputs *in, const struct options *o, unsigned command, enum model_task task,
                 const char *root, struct error *err);
 
-/* Checks that each output folder of a training is writable or can be created, by a folder that is
- * made in it, or in its nearest ancestor that exists, and removed. Fails with EXIT_CODE_CONFIG and the flag's name. */
+/* Checks that each output folder of a training is writable or can be created: a folder is made in
+ * it, or in its nearest ancestor that exists, and removed. Fails with EXIT_CODE_CONFIG and the
+ * flag's name. */
 int inputs_check_places(const struct inputs *in, struct error *err);
 
 #endif

@@ -12,8 +12,8 @@ struct recipe_source {
     const char *text;
 };
 
-/* The peak and the warm-up from so many images a step on, for a recipe whose source has them as a
- * function of that number. Rows rise; the first is for any number. */
+/* The peak and the warm-up from so many images a step on, where the source of a recipe has them as
+ * a function of that number. Rows rise; the first is for any number. */
 struct recipe_rate {
     int64_t images;
     double lr; /* 0 ends a list */

@@ -4,7 +4,6 @@
 #include "common/grow.h"
 #include "trainer/data/order/sampler_epoch.h"
 
-#include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -265,9 +264,7 @@ static int check_options(const struct loader_options *o, struct error *err) {
             o->sampler.count, o->sampler.batch, o->source->count, o->source->batch);
     if (o->bad_allowed > 0 && (o->faults == NULL || o->faults->samples != o->source->count))
         return error_set(err, EXIT_CODE_INTERNAL,
-                         "bad_allowed is %" PRId64 ", but no list of faults for %zu samples is "
-                         "given to count them in",
-                         o->bad_allowed, o->source->count);
+                         "bad samples are allowed, but no list counts them");
     if (o->step < 0 || o->step > sampler_steps(&o->sampler) || o->epoch > o->epochs)
         return error_set(err, EXIT_CODE_DATA, "no step %lld in an epoch of %lld, or epoch %u of %u",
                          (long long)o->step, (long long)sampler_steps(&o->sampler), o->epoch,
