@@ -42,9 +42,16 @@ def read(source, shards):
                       for label, _, _, picture in pictures(f"{source}/train"))
     kinds = {"image/encoded": tf.io.FixedLenFeature([], tf.string),
              "image/class/label": tf.io.FixedLenFeature([], tf.int64)}
+    kinds |= {f"image/{key}": tf.io.FixedLenFeature([], tf.int64)
+              for key in ("height", "width", "channels")}
+    kinds |= {f"image/{key}": tf.io.FixedLenFeature([], tf.string)
+              for key in ("colorspace", "format", "filename")}
     found = []
     for raw in tf.data.TFRecordDataset(sorted(glob.glob(f"{shards}/train-*-of-*"))):
         example = tf.io.parse_single_example(raw, kinds)
+        shape = tuple(int(example[f"image/{key}"]) for key in ("height", "width", "channels"))
+        assert tf.io.decode_jpeg(example["image/encoded"], 3).shape == shape, "another size"
+        assert example["image/colorspace"] == b"RGB" and example["image/format"] == b"JPEG"
         found.append((int(example["image/class/label"]),
                       hashlib.sha256(example["image/encoded"].numpy()).hexdigest()))
     assert sorted(found) == expected, "TensorFlow reads other pictures"
