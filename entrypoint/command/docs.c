@@ -6,6 +6,7 @@
 #include "common/text/nearest.h"
 #include "entrypoint/command/manual.h"
 #include "entrypoint/job/cluster/platform_table.h"
+#include "entrypoint/job/ports.h"
 #include "entrypoint/job/settings.h"
 #include "entrypoint/master/state/phase.h"
 #include "entrypoint/mpi/custom_options.h"
@@ -63,8 +64,26 @@ static int picture_of_phases(struct buf *ret, struct error *err) {
     return buf_add_text(ret, "```\n", err);
 }
 
+static int ports(struct buf *ret, struct error *err) {
+    struct ports p;
+    if (ports_plan(PORTS_DEFAULT, 1, &p, err) != 0)
+        return -1;
+    return buf_printf(
+        ret, err,
+        "| port | use |\n| --- | --- |\n"
+        "| %u | control link, to the master |\n"
+        "| %u, %u | Open MPI's daemons, IPv4 and IPv6 |\n"
+        "| %u | `MASTER_PORT`, for the program |\n"
+        "| %u | what hosts pass on to each other with `RINGMASTER_FETCH_ONCE=1` or `first:///` |\n"
+        "| %u | `JAX_COORDINATOR_ADDRESS`, for the program |\n"
+        "| %u and up | MPI messages: %u ports, or %d per slot if that is more |\n",
+        p.control, p.daemons_v4, p.daemons_v6, p.master, p.passing, p.coordinator, p.data,
+        p.data_count, PORTS_DATA_PER_SLOT);
+}
+
 static const struct docs_table tables[] = {
     {"commands", "docs/reference/ringmaster.md", commands},
+    {"ports", "docs/reference/ports.md", ports},
     {"variables", "docs/reference/variables.md", settings_page},
     {"exit-codes", "docs/reference/exit-codes.md", exit_codes},
     {"failures", "docs/reference/failures.md", explain_page},

@@ -13,6 +13,7 @@
  * (TIME_WAIT), so there are as many as several launches use in that time. */
 enum {
     PORTS_LOWEST = 1024,
+    PORTS_DEFAULT = 7070,
     PORTS_DATA_OFFSET = 16,
     PORTS_DATA_PER_SLOT = 8,
     PORTS_DATA_LEAST = 64,

@@ -8,6 +8,7 @@
 #include "common/table.h"
 #include "common/text/nearest.h"
 #include "entrypoint/job/cluster/platform_table.h"
+#include "entrypoint/job/ports.h"
 #include "entrypoint/job/service_variables.h"
 #include "entrypoint/job/stop_signals.h"
 
@@ -60,7 +61,7 @@ static const struct row table[] = {
      "ranks of each host, whatever else says how many; 0: what else says so"},
     {"RINGMASTER_JOB", TEXT, FIELD(job), 0, 0, 0, NULL,
      "name of the job, the same on all hosts (default: the platform's, else ringmaster)"},
-    {"RINGMASTER_PORT", NUMBER, FIELD(port), 1024, 65535, 7070, NULL,
+    {"RINGMASTER_PORT", NUMBER, FIELD(port), 1024, 65535, PORTS_DEFAULT, NULL,
      "first TCP port: control link +0, Open MPI +1 and +2, MASTER_PORT +3, files passed between "
      "hosts +4, JAX +5, MPI data from +16"},
     {"RINGMASTER_INTERFACE", TEXT, FIELD(interface), 0, 0, 0, NULL,
