@@ -9,7 +9,8 @@ import subprocess
 import sys
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-ROOTS = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
+ROOTS = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md",
+         ".github/CODE_OF_CONDUCT.md", ".github/SUPPORT.md")
 
 
 class Block:
