@@ -87,7 +87,7 @@ static const char *kept(const char *name) {
     return path;
 }
 
-static const char *pictures, *shards, *none;
+static const char *pictures, *shards, *shard, *none;
 
 static void prepare(void) {
     if (pictures != NULL)
@@ -95,6 +95,7 @@ static void prepare(void) {
     make_sets();
     pictures = kept("pictures");
     shards = kept("shards");
+    shard = kept("shards/0.tar");
     none = kept("none");
 }
 
@@ -122,7 +123,7 @@ static void the_first_rank_opens_the_set_and_the_others_map_it(void) {
 
 static void ranks_with_other_data_have_their_own(void) {
     const char *const paths[RANKS] = {shards, pictures, shards};
-    const char *const three[RANKS] = {shards, pictures, kept("shards/0.tar")};
+    const char *const three[RANKS] = {shards, pictures, shard};
     struct rank ranks[RANKS];
     open_on_all(ranks, paths, -1);
     for (int i = 0; i < RANKS; i++) {

@@ -257,7 +257,7 @@ static void options_that_cannot_work_are_refused(void) {
     bad = options(1);
     bad.bad_allowed = 1; /* without a counter */
     CU_ASSERT_EQUAL(loader_start(&bad, &loader, &err), -1);
-    ASSERT_CONTAINS(err.text, "bad_allowed is 1, but no list of faults for ");
+    ASSERT_CONTAINS(err.text, "bad samples are allowed, but no list counts them");
     bad = options(1);
     bad.sampler.batch = BATCH + 1; /* the source has another batch size */
     CU_ASSERT_EQUAL(loader_start(&bad, &loader, &err), -1);
