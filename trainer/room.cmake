@@ -202,7 +202,8 @@ room(trainer/app/command/prepare
     USES common/* trainer/math trainer/comm trainer/data/codec trainer/data/color
     trainer/data/format trainer/data/archive trainer/data/dataset trainer/data/order
     trainer/data/download trainer/data/prepare
-    trainer/app/options trainer/app/task trainer/app/command/output)
+    trainer/comm/tcp trainer/app/options trainer/app/device trainer/app/task
+    trainer/app/command/output)
 room(trainer/app/command/trained
     USES common/* trainer/comm trainer/data/dataset trainer/data/order trainer/checkpoint
     trainer/app/options

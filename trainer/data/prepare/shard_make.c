@@ -90,8 +90,8 @@ static int fill(struct shard_maker *m, const struct shard_order *order, int fd, 
     return 0;
 }
 
-static int name(const struct shard_order *order, const char *suffix, char path[PATH_MAX],
-                struct error *err) {
+int shard_make_name(const struct shard_order *order, const char *suffix, char path[PATH_MAX],
+                    struct error *err) {
     const int length =
         snprintf(path, PATH_MAX, "%s/%s-%05" PRId64 "-of-%05" PRId64 "%s", order->options->target,
                  order->part, order->shard, order->shards, suffix);
@@ -106,7 +106,7 @@ static int commit(struct shard_maker *m, const struct shard_order *order, int fd
     const struct format *format = order->options->format;
     char index[PATH_MAX];
     if (format->index_suffix != NULL &&
-        (name(order, format->index_suffix, index, err) != 0 ||
+        (shard_make_name(order, format->index_suffix, index, err) != 0 ||
          file_publish(index, buf_text(&m->index), m->index.size, 0644, err) != 0)) {
         file_publish_abort(fd, temp);
         return -1;
@@ -135,7 +135,7 @@ int shard_make(struct shard_maker *maker, const struct shard_order *order, bool 
     *ret_kept = false;
     buf_consume(&maker->records, maker->records.size);
     buf_consume(&maker->index, maker->index.size);
-    if (name(order, format->suffix, path, err) != 0)
+    if (shard_make_name(order, format->suffix, path, err) != 0)
         return -1;
     if (stat(path, &status) == 0) {
         *ret_kept = true;

@@ -8,6 +8,7 @@
 #include "trainer/data/prepare/picture_make.h"
 #include "trainer/data/prepare/shard_set_options.h"
 
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,6 +34,10 @@ struct shard_order {
     void (*progress)(void *context, int64_t pictures, int64_t bad); /* that have been added */
     void *context;
 };
+
+/* Sets PATH to that of a shard of the order; SUFFIX ends its name. */
+int shard_make_name(const struct shard_order *order, const char *suffix, char path[PATH_MAX],
+                    struct error *err);
 
 /* Publishes the shard, unless it is there already (*RET_KEPT). *RET_BYTES is its size. */
 int shard_make(struct shard_maker *maker, const struct shard_order *order, bool *ret_kept,

@@ -4,10 +4,10 @@
 #include "common/cleanup.h"
 #include "common/file/file.h"
 #include "trainer/data/prepare/folder_make.h"
+#include "trainer/data/prepare/rank_lock.h"
 #include "trainer/data/prepare/set_room.h"
 #include "trainer/data/prepare/shard_make.h"
 #include "trainer/data/prepare/staging.h"
-#include "trainer/data/prepare/target.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -18,33 +18,26 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PARTS_MAX = 2 };
+/* How long another rank waits to see what rank 0 has made: network file systems may take a while.
+ */
+enum { SHARED_SECONDS = 20 };
 
 static const int64_t shard_bytes = (int64_t)128 << 20;
-
-/* The work of all threads. */
-struct set_writing {
-    const struct shard_set_options *options;
-    const struct shard_set_part *parts;
-    int64_t shards[PARTS_MAX]; /* of each part */
-    size_t count;              /* parts */
-    atomic_llong next;         /* shard, counted over all parts */
-    atomic_bool failed;
-    pthread_mutex_t lock; /* for the rest */
-    struct shard_set_result result;
-    struct error why;
-};
 
 static bool is_folders(const struct shard_set_options *o) {
     return o->format == NULL;
 }
 
-static int64_t done(struct set_writing *w) {
+static int ranks_of(const struct shard_set_options *o) {
+    return o->ranks > 1 ? o->ranks : 1;
+}
+
+static int64_t done(struct shard_set *w) {
     return w->result.pictures + w->result.bad;
 }
 
 static void show_progress(void *context, int64_t pictures, int64_t bad) {
-    struct set_writing *w = context;
+    struct shard_set *w = context;
     (void)pthread_mutex_lock(&w->lock);
     w->result.pictures += pictures;
     w->result.bad += bad;
@@ -53,7 +46,7 @@ static void show_progress(void *context, int64_t pictures, int64_t bad) {
     (void)pthread_mutex_unlock(&w->lock);
 }
 
-static void fail(struct set_writing *w, const struct error *why) {
+static void fail(struct shard_set *w, const struct error *why) {
     (void)pthread_mutex_lock(&w->lock);
     if (!atomic_exchange(&w->failed, true))
         w->why = *why;
@@ -62,14 +55,14 @@ static void fail(struct set_writing *w, const struct error *why) {
 
 /* Returns the part of shard NUMBER and subtracts the shards of the parts before it; COUNT: there is
  * no such shard. */
-static size_t part_of(const struct set_writing *w, int64_t *number) {
+static size_t part_of(const struct shard_set *w, int64_t *number) {
     size_t part = 0;
     while (part < w->count && *number >= w->shards[part])
         *number -= w->shards[part++];
     return part;
 }
 
-static int make(struct set_writing *w, struct shard_maker *maker, size_t part, int64_t shard,
+static int make(struct shard_set *w, struct shard_maker *maker, size_t part, int64_t shard,
                 struct error *err) {
     const struct shard_order order = {
         .options = w->options,
@@ -100,12 +93,12 @@ static int make(struct set_writing *w, struct shard_maker *maker, size_t part, i
 }
 
 static void *run(void *context) {
-    struct set_writing *w = context;
+    struct shard_set *w = context;
     struct error why = {0};
     struct shard_maker maker;
     int result = shard_maker_init(&maker, &why);
     while (result == 0 && !atomic_load(&w->failed)) {
-        int64_t number = atomic_fetch_add(&w->next, 1);
+        int64_t number = atomic_fetch_add(&w->next, 1) * ranks_of(w->options) + w->options->rank;
         const size_t part = part_of(w, &number);
         if (part == w->count)
             break;
@@ -117,7 +110,18 @@ static void *run(void *context) {
     return NULL;
 }
 
-static int run_threads(struct set_writing *w, struct error *err) {
+void shard_set_stop(struct shard_set *w) {
+    atomic_store(&w->failed, true);
+}
+
+int64_t shard_set_pictures(struct shard_set *w) {
+    (void)pthread_mutex_lock(&w->lock);
+    const int64_t pictures = done(w);
+    (void)pthread_mutex_unlock(&w->lock);
+    return pictures;
+}
+
+int shard_set_make(struct shard_set *w, struct error *err) {
     pthread_t threads[SHARD_SET_THREADS_MAX];
     int started = 0;
     while (started < w->options->threads && pthread_create(&threads[started], NULL, run, w) == 0)
@@ -128,7 +132,10 @@ static int run_threads(struct set_writing *w, struct error *err) {
         (void)pthread_join(threads[i], NULL);
     if (!atomic_load(&w->failed))
         return 0;
-    *err = w->why;
+    if (w->why.code == EXIT_CODE_OK)
+        return error_set(err, EXIT_CODE_STOPPED, "another rank has failed");
+    if (err != NULL)
+        *err = w->why;
     return -1;
 }
 
@@ -150,7 +157,7 @@ static int64_t expected_bytes(const struct shard_set_options *o, const struct da
                          : set->bytes * COMPRESSION;
 }
 
-static void plan_shards(struct set_writing *w) {
+static void plan_shards(struct shard_set *w) {
     const struct dataset *first = w->parts[0].set;
     for (size_t i = 0; i < w->count; i++) {
         const struct dataset *set = w->parts[i].set;
@@ -164,7 +171,7 @@ static void plan_shards(struct set_writing *w) {
     }
 }
 
-static int describe(const struct set_writing *w, struct buf *out, struct error *err) {
+static int describe(const struct shard_set *w, struct buf *out, struct error *err) {
     const struct shard_set_options *o = w->options;
     if (buf_printf(out, err, "format %s\nresize %d\nquality %d\n%s",
                    is_folders(o) ? "folder" : o->format->name, o->resize,
@@ -179,7 +186,7 @@ static int describe(const struct set_writing *w, struct buf *out, struct error *
     return 0;
 }
 
-static int write_classes(const struct set_writing *w, struct error *err) {
+static int write_classes(const struct shard_set *w, struct error *err) {
     const struct dataset *set = w->parts[0].set;
     cleanup_buf struct buf text = {.max = 64 << 20};
     char path[4096];
@@ -190,7 +197,7 @@ static int write_classes(const struct set_writing *w, struct error *err) {
     return file_publish(path, text.data, text.size, 0644, err);
 }
 
-static int check_room(const struct set_writing *w, const char *folder, struct error *err) {
+static int check_room(const struct shard_set *w, struct error *err) {
     int64_t bytes = 0;
     for (size_t i = 0; i < w->count; i++) {
         int64_t part = 0;
@@ -198,65 +205,115 @@ static int check_room(const struct set_writing *w, const char *folder, struct er
             return -1;
         bytes += part;
     }
-    return target_check_room(folder, bytes, err);
+    return target_check_room(w->target.folder, bytes, err);
 }
 
-static int prepare(struct set_writing *w, struct target *target, struct error *err) {
-    cleanup_buf struct buf plan = {.max = 4096};
-    if (describe(w, &plan, err) != 0 ||
-        target_open(target, w->options->target, buf_text(&plan), err) != 0)
-        return -1;
-    if (!target->resumed && check_room(w, target->folder, err) != 0)
+int shard_set_plan(struct shard_set *ret, const struct shard_set_options *options,
+                   const struct shard_set_part *parts, size_t count, struct error *err) {
+    ret->options = options;
+    ret->parts = parts;
+    ret->count = count;
+    ret->plan.max = 4096;
+    if (count == 0 || count > SHARD_SET_PARTS_MAX)
+        return error_set(err, EXIT_CODE_INTERNAL, "%zu parts of a data set", count);
+    ret->has_lock = pthread_mutex_init(&ret->lock, NULL) == 0;
+    if (!ret->has_lock)
+        return error_set(err, EXIT_CODE_INTERNAL, "no lock");
+    plan_shards(ret);
+    for (size_t i = 0; i < count; i++)
+        if (!is_folders(options) && ret->shards[i] > SHARD_SET_SHARDS_MAX)
+            return error_set(err, EXIT_CODE_USAGE, "%lld shards; at most %d are allowed",
+                             (long long)ret->shards[i], SHARD_SET_SHARDS_MAX);
+    return describe(ret, &ret->plan, err);
+}
+
+int shard_set_begin(struct shard_set *w, uint64_t job, struct error *err) {
+    struct target *target = &w->target;
+    if (target_open(target, w->options->target, buf_text(&w->plan), err) != 0 ||
+        rank_lock_clear(w->options->target, err) != 0 ||
+        (!target->resumed && check_room(w, err) != 0))
         return -1;
     /* The plan comes first: a folder without one is refused unless it is empty. */
-    if (target_commit(target, err) != 0)
+    if (target_commit(target, err) != 0 ||
+        (is_folders(w->options) ? staging_begin(target->folder, err) : write_classes(w, err)) != 0)
         return -1;
-    return is_folders(w->options) ? staging_begin(target->folder, err) : write_classes(w, err);
+    return ranks_of(w->options) > 1 ? rank_lock_mark(target->folder, job, err) : 0;
 }
 
-/* Writes the index of each part, from a scan of what was made: the shards are read back by it. */
-static int write_indexes(const struct set_writing *w, struct error *err) {
-    static const struct shards_reading reading = {.keep_index = true};
-    for (size_t i = 0; i < w->count; i++) {
-        cleanup_dataset struct dataset set = {0};
-        char path[PATH_MAX];
-        bool found = false;
-        if (snprintf(path, sizeof(path), "%s/%s-*", w->options->target, w->parts[i].name) >=
-            (int)sizeof(path))
-            return error_set(err, EXIT_CODE_USAGE, "%.64s...: path too long", w->options->target);
-        if (dataset_open_shards_as(&set, path, &reading, &found, err) != 0)
+int shard_set_join(struct shard_set *w, uint64_t job, struct error *err) {
+    w->rank_lock = rank_lock_take(w->options->target, job, w->options->rank, SHARED_SECONDS, err);
+    return w->rank_lock >= 0 ? 0 : -1;
+}
+
+/* --- after it -------------------------------------------------------------------------------- */
+
+/* Looks for each shard of a part: other ranks may have made it. */
+static int verify_shards(const struct shard_set *w, size_t part, struct error *err) {
+    struct shard_order order = {
+        .options = w->options, .part = w->parts[part].name, .shards = w->shards[part]};
+    char path[PATH_MAX];
+    for (; order.shard < order.shards; order.shard++) {
+        if (shard_make_name(&order, w->options->format->suffix, path, err) != 0)
             return -1;
-        if (set.warning != NULL)
-            return error_set(err, EXIT_CODE_CONFIG, "%s", set.warning);
+        if (access(path, F_OK) != 0)
+            return error_set_errno(err, EXIT_CODE_CONFIG, "%s: was made and cannot be found", path);
     }
     return 0;
 }
 
+/* Writes the index of a part, from a scan of what was made: the shards are read back by it. */
+static int write_index(const struct shard_set *w, size_t part, struct error *err) {
+    static const struct shards_reading reading = {.keep_index = true};
+    cleanup_dataset struct dataset set = {0};
+    const size_t count = w->parts[part].set->count;
+    char path[PATH_MAX];
+    bool found = false;
+    if (snprintf(path, sizeof(path), "%s/%s-*", w->options->target, w->parts[part].name) >=
+        (int)sizeof(path))
+        return error_set(err, EXIT_CODE_USAGE, "%.64s...: path too long", w->options->target);
+    if (dataset_open_shards_as(&set, path, &reading, &found, err) != 0)
+        return -1;
+    if (set.warning != NULL)
+        return error_set(err, EXIT_CODE_CONFIG, "%s", set.warning);
+    if (set.count > count || (set.count < count && w->options->bad_allowed == 0))
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "%s: %zu pictures in the shards and %zu in the set; remove the folder and "
+                         "prepare the set again",
+                         path, set.count, count);
+    return 0;
+}
+
+int shard_set_finish(struct shard_set *w, struct error *err) {
+    if (is_folders(w->options)) {
+        staging_end(w->options->target);
+        return 0;
+    }
+    /* The folder changes by it, so that no listing of a network file system is out of date. */
+    if (ranks_of(w->options) > 1)
+        rank_lock_remove(w->options->target);
+    for (size_t i = 0; i < w->count; i++)
+        if (verify_shards(w, i, err) != 0 || write_index(w, i, err) != 0)
+            return -1;
+    return 0;
+}
+
+void shard_set_done(struct shard_set *w) {
+    target_done(&w->target);
+    if (w->rank_lock >= 0)
+        (void)close(w->rank_lock);
+    if (w->has_lock)
+        (void)pthread_mutex_destroy(&w->lock);
+    buf_done(&w->plan);
+    *w = (struct shard_set)SHARD_SET_CLOSED;
+}
+
 int shard_set_write(const struct shard_set_options *options, const struct shard_set_part *parts,
                     size_t count, struct shard_set_result *ret, struct error *err) {
-    struct set_writing w = {.options = options, .parts = parts, .count = count};
-    cleanup_target struct target target = TARGET_CLOSED;
+    cleanup_shard_set struct shard_set w = SHARD_SET_CLOSED;
     *ret = (struct shard_set_result){0};
-    if (count == 0 || count > PARTS_MAX)
-        return error_set(err, EXIT_CODE_INTERNAL, "%zu parts of a data set", count);
-    plan_shards(&w);
-    for (size_t i = 0; i < count; i++)
-        if (!is_folders(options) && w.shards[i] > SHARD_SET_SHARDS_MAX)
-            return error_set(err, EXIT_CODE_USAGE, "%lld shards; at most %d are allowed",
-                             (long long)w.shards[i], SHARD_SET_SHARDS_MAX);
-    if (prepare(&w, &target, err) != 0)
+    if (shard_set_plan(&w, options, parts, count, err) != 0 || shard_set_begin(&w, 0, err) != 0)
         return -1;
-    if (pthread_mutex_init(&w.lock, NULL) != 0)
-        return error_set(err, EXIT_CODE_INTERNAL, "no lock");
-    struct error why = {0};
-    int result = run_threads(&w, &why);
-    (void)pthread_mutex_destroy(&w.lock);
-    if (result != 0 && err != NULL)
-        *err = why;
-    if (result == 0 && is_folders(options))
-        staging_end(options->target);
-    else if (result == 0)
-        result = write_indexes(&w, err);
+    const int result = shard_set_make(&w, err) != 0 ? -1 : shard_set_finish(&w, err);
     *ret = w.result;
     return result;
 }

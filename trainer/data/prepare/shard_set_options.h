@@ -18,6 +18,8 @@ struct shard_set_options {
     bool raw;       /* pictures are decoded and stored as PNM */
     int label_base; /* number of the first class in the records */
     int threads;
+    int ranks; /* that write the set together: shard s of all is of rank s mod RANKS. 0 is as 1 */
+    int rank;
     int64_t bad_allowed; /* pictures that may be left out, where they are resized */
     /* Called after some pictures with the number of those that are done, from any thread, one at a
      * time; NULL: not at all. */

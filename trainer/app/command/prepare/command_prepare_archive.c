@@ -5,7 +5,9 @@
 #include "common/str.h"
 #include "common/text/wrap.h"
 #include "trainer/app/command/prepare/prepare_archives.h"
+#include "trainer/app/command/prepare/prepare_ranks.h"
 #include "trainer/app/command/prepare/prepare_sets.h"
+#include "trainer/app/command/prepare/prepare_write.h"
 #include "trainer/app/command/prepare/prepare_zips.h"
 #include "trainer/data/archive/tar_extract.h"
 #include "trainer/data/dataset/holdout.h"
@@ -53,7 +55,7 @@ static int make_set(const struct archived_set *set, int argc, char *const *argv,
 /* Writes the sets; what was unpacked for them is not needed any more afterwards. */
 static int write_sets(struct prepare_sets *sets, const struct prepare_flags *f,
                       struct source_room *room, struct error *err) {
-    if (prepare_sets_write(sets, f, err) != 0)
+    if (prepare_write_alone(sets, f, err) != 0)
         return -1;
     source_room_remove(room);
     return 0;
@@ -197,29 +199,44 @@ static int open_validation(struct prepare_sets *sets, const char *path,
                : 0;
 }
 
-static int make_imagenet(const struct prepare_flags *f, struct error *err) {
+static int open_imagenet(struct prepare_sets *sets, const struct prepare_flags *f,
+                         struct error *err) {
     struct imagenet archives;
-    cleanup_prepare_sets struct prepare_sets sets = {0};
     if (sort_archives(f, &archives, err) != 0)
         return -1;
     if (archives.training == NULL)
         return error_set(err, EXIT_CODE_USAGE,
                          "no training archive given; expected ILSVRC2012_img_train.tar, a tar of "
                          "tars");
-    if (prepare_sets_open(&sets, "train", archives.training, &f->reading, err) != 0 ||
-        (archives.validation != NULL && open_validation(&sets, archives.validation, f, err) != 0))
+    if (prepare_sets_open(sets, "train", archives.training, &f->reading, err) != 0 ||
+        (archives.validation != NULL && open_validation(sets, archives.validation, f, err) != 0))
         return -1;
     if (archives.validation == NULL)
         log_info("no validation archive given: the training part alone is written");
-    return prepare_sets_write(&sets, f, err);
+    return 0;
+}
+
+static int make_imagenet(const struct prepare_flags *f, struct error *err) {
+    return prepare_write_together(f, open_imagenet, err);
 }
 
 /* Before hours are spent on fetching. */
 static int check_imagenet(const struct prepare_flags *f, struct error *err) {
-    for (int i = 0; f->source_count > 1 && i < f->source_count; i++)
-        if (download_is_address(f->sources[i]) && f->val_labels == NULL)
-            return fail_labels("two archives", err);
-    return 0;
+    int addresses = 0;
+    int ranks = 1;
+    for (int i = 0; i < f->source_count; i++)
+        addresses += download_is_address(f->sources[i]);
+    if (addresses == 0)
+        return 0;
+    if (f->source_count > 1 && f->val_labels == NULL)
+        return fail_labels("two archives", err);
+    if (prepare_ranks_count(&ranks, err) != 0)
+        return -1;
+    return ranks == 1 ? 0
+                      : error_set(err, EXIT_CODE_USAGE,
+                                  "addresses on %d ranks: only files are read by several ranks; "
+                                  "fetch the archives once, without mpirun and WORLD_SIZE",
+                                  ranks);
 }
 
 int command_prepare_imagenet(int argc, char *const *argv, struct error *err) {

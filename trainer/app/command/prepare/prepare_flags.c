@@ -32,7 +32,7 @@ static const struct flag FLAGS[] = {
     {ROW("raw", FLAG_BOOL, raw, "false", "true|false", PREPARE_SHARDS,
          "store pixels (PNM), which need no decoding: about ten times the size of JPEGs")},
     INT("threads", threads, "0", 0, SHARD_SET_THREADS_MAX, PREPARE_SHARDS | PREPARE_COCO,
-        "threads (0: one for each CPU)"),
+        "threads of a process (0: one for each CPU, shared among the ranks of a host)"),
     {ROW("bad-samples", FLAG_TEXT, bad_samples, "fail", "fail|skip|N", PREPARE_SHARDS,
          "a picture that cannot be read, or decoded to be scaled: end, leave it out, or leave out "
          "at most N")},

@@ -1,4 +1,5 @@
-/* The data sets that a command writes, in up to two parts: for training and for evaluation. */
+/* The data sets that a command writes (prepare_write.h), in up to two parts: for training and for
+ * evaluation. */
 #ifndef TRAINER_APP_COMMAND_PREPARE_PREPARE_SETS_H
 #define TRAINER_APP_COMMAND_PREPARE_PREPARE_SETS_H
 
@@ -28,10 +29,6 @@ int prepare_sets_open(struct prepare_sets *sets, const char *name, const char *p
 /* Opens the parts of SOURCE, a folder of class folders, one that holds parts, or shards. */
 int prepare_sets_open_source(struct prepare_sets *sets, const char *source,
                              const struct shards_reading *reading, struct error *err);
-
-/* Writes all parts as FLAGS say, with a line of progress, and prints what was made. */
-int prepare_sets_write(struct prepare_sets *sets, const struct prepare_flags *flags,
-                       struct error *err);
 
 #define cleanup_prepare_sets __attribute__((cleanup(prepare_sets_done)))
 

@@ -64,6 +64,52 @@ static void the_same_set_gives_the_same_bytes(void) {
         CU_ASSERT_EQUAL(again.labels[i], set.labels[i]);
 }
 
+/* Rank 1 of 3 writes each third shard, counted over all parts. */
+static void ranks_share_the_shards_of_all_parts(void) {
+    cleanup_dataset struct dataset set = {0};
+    cleanup_shard_set struct shard_set first = SHARD_SET_CLOSED, other = SHARD_SET_CLOSED;
+    char target[700], path[1200];
+    make_set(&set, "of-ranks");
+    (void)snprintf(target, sizeof(target), "%s", shards_path("by-ranks"));
+    struct shard_set_options o = {
+        .target = target, .format = &FORMAT_TAR, .shards = 4, .threads = 2, .ranks = 3};
+    const struct shard_set_part parts[] = {{"train", &set}, {"validation", &set}};
+    struct shard_set_options of_other = o;
+    of_other.rank = 1;
+    CU_ASSERT_EQUAL_FATAL(shard_set_plan(&first, &o, parts, 2, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(shard_set_plan(&other, &of_other, parts, 2, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(buf_text(&first.plan), buf_text(&other.plan));
+    CU_ASSERT_EQUAL_FATAL(shard_set_begin(&first, 5, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(shard_set_join(&other, 5, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(shard_set_make(&other, NULL), 0);
+    CU_ASSERT_EQUAL(shard_set_pictures(&other), 30);
+    for (int i = 0; i < 8; i++) {
+        (void)snprintf(path, sizeof(path), "%s/%s-%05d-of-00004.tar", target, parts[i / 4].name,
+                       i % 4);
+        CU_ASSERT_EQUAL(access(path, F_OK), i % 3 == 1 ? 0 : -1);
+    }
+    struct error err = {0};
+    CU_ASSERT_EQUAL(shard_set_finish(&first, &err), -1);
+    ASSERT_CONTAINS(err.text, "train-00000-of-00004.tar");
+}
+
+static void a_stop_ends_a_rank_without_a_fault_of_its_own(void) {
+    cleanup_dataset struct dataset set = {0};
+    cleanup_shard_set struct shard_set stopped = SHARD_SET_CLOSED;
+    struct error err = {0};
+    char target[700];
+    make_set(&set, "of-stopped");
+    (void)snprintf(target, sizeof(target), "%s", shards_path("stopped-rank"));
+    const struct shard_set_options o = {.target = target, .format = &FORMAT_TAR, .threads = 1};
+    const struct shard_set_part part = {"train", &set};
+    CU_ASSERT_EQUAL_FATAL(shard_set_plan(&stopped, &o, &part, 1, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(shard_set_begin(&stopped, 0, NULL), 0);
+    shard_set_stop(&stopped);
+    CU_ASSERT_EQUAL(shard_set_make(&stopped, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_STOPPED);
+    CU_ASSERT_EQUAL(shard_set_pictures(&stopped), 0);
+}
+
 /* A line "NUMBER<tab>OFFSET" for each record, at which it begins. */
 static void the_index_names_each_record(void) {
     cleanup_dataset struct dataset set = {0};
@@ -270,5 +316,7 @@ UNIT_SUITE("data.prepare.shard_set", UNIT(the_same_set_gives_the_same_bytes),
            UNIT(the_index_names_each_record), UNIT(labels_may_count_from_1),
            UNIT(an_interrupted_run_goes_on), UNIT(folders_hold_the_same_set),
            UNIT(names_that_leave_the_folder_are_refused), UNIT(what_a_killed_run_left_is_removed),
-           UNIT(a_folder_of_something_else_is_refused), UNIT(a_folder_belongs_to_one_process),
-           UNIT(a_target_within_its_source_is_refused), UNIT(a_picture_that_is_gone_is_named))
+           UNIT(a_folder_of_something_else_is_refused), UNIT(ranks_share_the_shards_of_all_parts),
+           UNIT(a_stop_ends_a_rank_without_a_fault_of_its_own),
+           UNIT(a_folder_belongs_to_one_process), UNIT(a_target_within_its_source_is_refused),
+           UNIT(a_picture_that_is_gone_is_named))
