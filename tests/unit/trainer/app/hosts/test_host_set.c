@@ -21,7 +21,7 @@ struct rank {
     const char *path;
     int fails; /* number of the call that fails, counted from 0; -1: none does */
     int calls;
-    int least_patience; /* of the calls behind the first, in seconds */
+    int least_patience; /* of the calls after the first, in seconds */
     struct dataset set;
     struct error err;
     int result;
