@@ -10,6 +10,7 @@
 #include "entrypoint/evidence/stack_reading.h"
 #include "entrypoint/evidence/thread_states.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -213,6 +214,17 @@ static int run_all(struct gathering *g, FILE *out, struct error *err) {
     return print_ranks(g, out, err);
 }
 
+/* A machine without the job's folder gets none, but what is printed stays the same. */
+static int open_folder(struct gathering *g, struct error *err) {
+    const struct gather_order *order = g->order;
+    if (order->base[0] != '\0' && access(order->base, F_OK) != 0 && errno == ENOENT)
+        return 0;
+    if (file_make_dirs(order->folder, err) != 0)
+        return -1;
+    g->folder = open(order->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return g->folder >= 0 ? 0 : error_set_errno(err, EXIT_CODE_CONFIG, "%s", order->folder);
+}
+
 int gather_all(const struct gather_order *order, FILE *out, struct error *err) {
     const int64_t begun = clock_now();
     struct gathering g = {.order = order,
@@ -220,11 +232,7 @@ int gather_all(const struct gather_order *order, FILE *out, struct error *err) {
                           .room = GATHER_ORDER_BYTES,
                           .deadline = begun + order->milliseconds * CLOCK_MILLISECOND};
     int result = -1;
-    if (file_make_dirs(order->folder, err) == 0)
-        g.folder = open(order->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (g.folder < 0 && err != NULL && err->code == 0)
-        (void)error_set_errno(err, EXIT_CODE_CONFIG, "%s", order->folder);
-    if (g.folder >= 0 && list_tasks(&g, err) == 0 && run_all(&g, out, err) == 0)
+    if (open_folder(&g, err) == 0 && list_tasks(&g, err) == 0 && run_all(&g, out, err) == 0)
         result = print_total(&g, begun, out, err);
     gathering_done(&g);
     return result;

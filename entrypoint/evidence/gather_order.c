@@ -19,12 +19,12 @@ int gather_order_make(const struct gather_order *o, struct error *err) {
         (void)json_array_append_new(ranks, json_pack("[I, I, o]", (json_int_t)o->ranks[i].rank,
                                                      (json_int_t)o->ranks[i].shim,
                                                      json_string_any(o->ranks[i].lines)));
-    cleanup_json json_t *order =
-        json_pack("{s:o, s:o, s:o, s:o, s:o, s:I, s:i, s:b, s:b, s:O}", "folder",
-                  json_string_any(o->folder), "host", json_string_any(o->host), "recorder",
-                  json_string_any(o->recorder), "fifo", json_string_any(o->fifo), "ras",
-                  json_string_any(o->ras), "milliseconds", (json_int_t)o->milliseconds, "signal",
-                  o->signal, "quick", (int)o->quick, "gpus", (int)o->gpus, "ranks", ranks);
+    cleanup_json json_t *order = json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:i, s:b, s:b, s:O}", "base", json_string_any(o->base),
+        "folder", json_string_any(o->folder), "host", json_string_any(o->host), "recorder",
+        json_string_any(o->recorder), "fifo", json_string_any(o->fifo), "ras",
+        json_string_any(o->ras), "milliseconds", (json_int_t)o->milliseconds, "signal", o->signal,
+        "quick", (int)o->quick, "gpus", (int)o->gpus, "ranks", ranks);
     cleanup_free char *text = order != NULL ? json_dumps(order, JSON_COMPACT) : NULL;
     if (text == NULL)
         return error_no_memory(err, "an order for evidence");
@@ -63,7 +63,8 @@ static int take_ranks(const json_t *list, struct gather_order *ret, struct error
 static int parse(const json_t *order, struct gather_order *ret, struct error *err) {
     json_t *ranks = NULL;
     int64_t number = 0;
-    if (take_text(order, "folder", ret->folder, sizeof(ret->folder), err) != 0 ||
+    if (take_text(order, "base", ret->base, sizeof(ret->base), err) != 0 ||
+        take_text(order, "folder", ret->folder, sizeof(ret->folder), err) != 0 ||
         take_text(order, "host", ret->host, sizeof(ret->host), err) != 0 ||
         take_text(order, "recorder", ret->recorder, sizeof(ret->recorder), err) != 0 ||
         take_text(order, "fifo", ret->fifo, sizeof(ret->fifo), err) != 0 ||

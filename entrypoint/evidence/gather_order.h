@@ -28,8 +28,9 @@ struct gather_rank {
 };
 
 struct gather_order {
-    char folder[GATHER_ORDER_PATH_SIZE];   /* for the files */
-    char host[GATHER_ORDER_NAME_SIZE];     /* name of this host, part of file names */
+    char base[GATHER_ORDER_PATH_SIZE];   /* without this folder no file is written; "": needless */
+    char folder[GATHER_ORDER_PATH_SIZE]; /* for the files */
+    char host[GATHER_ORDER_NAME_SIZE];   /* name of this host, part of file names */
     char recorder[GATHER_ORDER_PATH_SIZE]; /* names of Flight Recorder's files; "": none */
     char fifo[GATHER_ORDER_PATH_SIZE];     /* and of its FIFOs (flight_recorder.h) */
     char ras[GATHER_ORDER_NAME_SIZE];      /* address of NCCL RAS; "": not asked by this host */

@@ -106,9 +106,13 @@ static void say(const struct gatherer *g) {
     json_int_t milliseconds = json_integer_value(json_object_get(g->total, "milliseconds"));
     folder_of(g, folder, sizeof(folder));
     list_late(g, late);
-    log_info("evidence: %lld file%s, %lld KiB in %s after %lld.%lld s%s", (long long)files,
-             STR_PLURAL(files), (long long)((bytes + 1023) / 1024), folder,
-             (long long)(milliseconds / 1000), (long long)(milliseconds % 1000 / 100), late);
+    if (files == 0)
+        log_info("evidence: no file was written to %s after %lld.%lld s%s", folder,
+                 (long long)(milliseconds / 1000), (long long)(milliseconds % 1000 / 100), late);
+    else
+        log_info("evidence: %lld file%s, %lld KiB in %s after %lld.%lld s%s", (long long)files,
+                 STR_PLURAL(files), (long long)((bytes + 1023) / 1024), folder,
+                 (long long)(milliseconds / 1000), (long long)(milliseconds % 1000 / 100), late);
 }
 
 /* Handlers of the signal print for a while after it was sent, which is within PERIOD. */
@@ -140,6 +144,7 @@ static int make_order(struct gatherer *g, const json_t *order, struct error *err
                               .signal = job->settings.evidence_signal ? SIGUSR2 : 0,
                               .quick = json_is_true(json_object_get(order, "quick"))};
     folder_of(g, o.folder, sizeof(o.folder));
+    (void)snprintf(o.base, sizeof(o.base), "%s", job->settings.base_dir);
     (void)snprintf(o.host, sizeof(o.host), "%s", job->cluster.hosts[job->cluster.self].name.text);
     int64_t milliseconds = json_integer_value(json_object_get(order, "milliseconds"));
     if (milliseconds > 0 && milliseconds < o.milliseconds)

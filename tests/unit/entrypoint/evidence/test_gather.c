@@ -80,6 +80,21 @@ static void a_quick_order_leaves_slow_rows_out(void) {
     CU_ASSERT_EQUAL(json_integer_value(json_object_get(json_array_get(found, 0), "files")), 1);
 }
 
+/* No job creates /opt/ml on a machine without it. */
+static void without_the_jobs_folder_no_file_is_written(void) {
+    struct gather_order o = {
+        .host = "algo-1", .milliseconds = 10000, .ranks = {{3, getpid()}}, .rank_count = 1};
+    (void)snprintf(o.base, sizeof(o.base), "%s/none", unit_temp_dir());
+    (void)snprintf(o.folder, sizeof(o.folder), "%s/none/data/evidence-1", unit_temp_dir());
+    pid_t child = start();
+    cleanup_json json_t *found = gather(&o);
+    end(child);
+    CU_ASSERT_NOT_EQUAL(access(o.base, F_OK), 0);
+    CU_ASSERT_EQUAL_FATAL(json_array_size(found), 2);
+    CU_ASSERT_EQUAL(json_integer_value(json_object_get(json_array_get(found, 0), "rank")), 3);
+    CU_ASSERT_EQUAL(json_integer_value(json_object_get(json_array_get(found, 1), "files")), 0);
+}
+
 static void a_folder_that_cannot_be_made_is_an_error(void) {
     struct gather_order o = {.host = "algo-1", .milliseconds = 10, .folder = "/proc/none/here"};
     struct error err = {0};
@@ -98,5 +113,6 @@ static void without_an_order_it_does_not_run(void) {
 }
 
 UNIT_SUITE("evidence.gather", UNIT(ranks_are_found_and_files_written),
+           UNIT(without_the_jobs_folder_no_file_is_written),
            UNIT(a_quick_order_leaves_slow_rows_out), UNIT(a_folder_that_cannot_be_made_is_an_error),
            UNIT(without_an_order_it_does_not_run))

@@ -9,7 +9,8 @@
 #include <string.h>
 
 static void what_is_made_is_read(void) {
-    struct gather_order o = {.folder = "/opt/ml/output/data/evidence-1",
+    struct gather_order o = {.base = "/opt/ml",
+                             .folder = "/opt/ml/output/data/evidence-1",
                              .host = "algo-1",
                              .recorder = "/run/x/nccl_trace_rank_",
                              .fifo = "/run/x/nccl_dump_",
@@ -25,6 +26,7 @@ static void what_is_made_is_read(void) {
     cleanup_fd int fd = gather_order_make(&o, &err);
     CU_ASSERT_FATAL(fd >= 0);
     CU_ASSERT_EQUAL(gather_order_read(fd, &back, &err), 0);
+    CU_ASSERT_STRING_EQUAL(back.base, o.base);
     CU_ASSERT_STRING_EQUAL(back.folder, o.folder);
     CU_ASSERT_STRING_EQUAL(back.host, o.host);
     CU_ASSERT_STRING_EQUAL(back.recorder, o.recorder);
@@ -44,16 +46,16 @@ static void orders_that_are_none_are_refused(void) {
         "{}",
         "[]",
         "not json",
-        "{\"folder\":\"relative\",\"host\":\"a\",\"milliseconds\":1}",
-        "{\"folder\":\"/a\",\"host\":\"\",\"milliseconds\":1}",
-        "{\"folder\":\"/a\",\"host\":\"a/b\",\"milliseconds\":1}",
-        "{\"folder\":\"/a\",\"host\":\"a\",\"milliseconds\":0}",
-        "{\"folder\":\"/a\",\"host\":\"a\",\"milliseconds\":10001}",
-        "{\"folder\":\"/a\",\"host\":\"a\",\"milliseconds\":1,\"signal\":-1}",
-        "{\"folder\":\"/a\",\"host\":\"a\",\"milliseconds\":1,\"signal\":1000}",
-        "{\"folder\":\"/a\",\"host\":\"a\",\"milliseconds\":1,\"ranks\":[[0,1]]}",
-        "{\"folder\":\"/a\",\"host\":\"a\",\"milliseconds\":1,\"ranks\":[[-1,7]]}",
-        "{\"folder\":\"/a\",\"host\":\"a\",\"milliseconds\":1,\"ranks\":7}",
+        "{\"base\":\"\",\"folder\":\"relative\",\"host\":\"a\",\"milliseconds\":1}",
+        "{\"base\":\"\",\"folder\":\"/a\",\"host\":\"\",\"milliseconds\":1}",
+        "{\"base\":\"\",\"folder\":\"/a\",\"host\":\"a/b\",\"milliseconds\":1}",
+        "{\"base\":\"\",\"folder\":\"/a\",\"host\":\"a\",\"milliseconds\":0}",
+        "{\"base\":\"\",\"folder\":\"/a\",\"host\":\"a\",\"milliseconds\":10001}",
+        "{\"base\":\"\",\"folder\":\"/a\",\"host\":\"a\",\"milliseconds\":1,\"signal\":-1}",
+        "{\"base\":\"\",\"folder\":\"/a\",\"host\":\"a\",\"milliseconds\":1,\"signal\":1000}",
+        "{\"base\":\"\",\"folder\":\"/a\",\"host\":\"a\",\"milliseconds\":1,\"ranks\":[[0,1]]}",
+        "{\"base\":\"\",\"folder\":\"/a\",\"host\":\"a\",\"milliseconds\":1,\"ranks\":[[-1,7]]}",
+        "{\"base\":\"\",\"folder\":\"/a\",\"host\":\"a\",\"milliseconds\":1,\"ranks\":7}",
     };
     struct gather_order back;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
