@@ -249,27 +249,6 @@ static void ranks_go_on_without_one_that_is_lost(void) {
     CU_ASSERT_EQUAL(rank_threads_all(4, go_on_without_one, NULL), 4);
 }
 
-/* Each rank leaves itself out of a group, or, with a CONTEXT, some out of the whole job. The error
- * is the communicator's last word. */
-static bool leave_out_what_has_to_stay(struct comm *c, void *context) {
-    static const unsigned char all[] = {1, 1};
-    struct comm *group = NULL;
-    struct error err = {0};
-    char wanted[64];
-    (void)snprintf(wanted, sizeof(wanted), "rank %d leaves itself out", comm_rank(c));
-    bool ok = comm_split(c, 0, &group, NULL) == 0 &&
-              comm_narrow(context != NULL ? c : group, all, &err) != 0 &&
-              strstr(err.text, context != NULL ? "that comm_split made" : wanted) != NULL;
-    comm_close(group);
-    return ok;
-}
-
-static void ranks_that_have_to_stay_are_not_left_out(void) {
-    bool whole = true;
-    CU_ASSERT_EQUAL(rank_threads_all(2, leave_out_what_has_to_stay, NULL), 2);
-    CU_ASSERT_EQUAL(rank_threads_all(2, leave_out_what_has_to_stay, &whole), 2);
-}
-
 /* Each rank sends bytes to the next one, in a ring. */
 static bool move_round(struct comm *c, void *context) {
     const int size = comm_size(c), rank = comm_rank(c);
@@ -298,5 +277,4 @@ UNIT_SUITE("comm.tcp.comm_tcp", UNIT(sums_have_the_bits_of_a_sum_in_order),
            UNIT(sums_travel_while_others_are_started), UNIT(broadcasts_and_gathers_reach_all),
            UNIT(groups_of_ranks_talk_over_the_same_connections), UNIT(a_rank_that_leaves_is_named),
            UNIT(ranks_that_make_different_calls_are_reported), UNIT(parts_move_between_some_ranks),
-           UNIT(ranks_go_on_without_one_that_is_lost),
-           UNIT(ranks_that_have_to_stay_are_not_left_out))
+           UNIT(ranks_go_on_without_one_that_is_lost), )
