@@ -103,7 +103,7 @@ lateness() {
 # (docs/internals/failover.md).
 was_reset() {
     for lost_by in $everyone; do
-        ! says "$lost_by" 'is lost: the link broke: Connection reset by peer' 2>/dev/null || return 0
+        ! says "$lost_by" 'is lost: the link broke: Connection reset' 2>/dev/null || return 0
     done
     return 1
 }

@@ -74,7 +74,7 @@ static void what_a_child_gathers_is_reported(void) {
 }
 
 static void a_child_that_fails_is_reported(void) {
-    set_up("/proc/none");
+    set_up("/proc"); /* where no folder can be made */
     order(9);
     CU_ASSERT_EQUAL(loop_run(&loop, NULL), 0);
     CU_ASSERT_EQUAL(number("number"), 9);
