@@ -5,25 +5,23 @@
 
 enum { STEPS = 100 }; /* of an epoch */
 
-static int settle(struct schedule *s, struct error *err, const char *const *words) {
-    struct options o;
+static void parse(struct options *ret, struct error *err, const char *const *words) {
     int argc = 0;
     while (words[argc] != NULL)
         argc++;
     *err = (struct error){0};
     CU_ASSERT_EQUAL_FATAL(
-        options_parse(&o, COMMAND_TRAIN, argc, (char *const *)(uintptr_t)words, err), 0);
+        options_parse(ret, COMMAND_TRAIN, argc, (char *const *)(uintptr_t)words, err), 0);
+}
+static int settle(struct schedule *s, struct error *err, const char *const *words) {
+    struct options o;
+    parse(&o, err, words);
     return learning_rate_settle(s, &o, STEPS, 512, err);
 }
 /* The same without the data. */
 static int check(struct error *err, const char *const *words) {
     struct options o;
-    int argc = 0;
-    while (words[argc] != NULL)
-        argc++;
-    *err = (struct error){0};
-    CU_ASSERT_EQUAL_FATAL(
-        options_parse(&o, COMMAND_TRAIN, argc, (char *const *)(uintptr_t)words, err), 0);
+    parse(&o, err, words);
     return learning_rate_check(&o, 512, err);
 }
 #define CHECK(...) check(&err, (const char *const[]){__VA_ARGS__, NULL})
