@@ -357,7 +357,7 @@ if(RINGMASTER_HAVE_CPU)
     without_memory(unit_backend_cpu_no_memory)
 endif()
 # Programs that the system tests start on the hosts or outside of them.
-foreach(program await probe_forge lag filtered)
+foreach(program await host probe_forge lag filtered)
     add_executable(${program} tests/system/${program}.c)
     target_include_directories(${program} PRIVATE ${TEST_INCLUDES})
     target_link_libraries(${program} PRIVATE ringmaster_flags)

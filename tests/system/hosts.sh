@@ -164,7 +164,8 @@ ring_start() {
     done
     [ "${1:-}" != -- ] || shift
     [ $# -gt 0 ] || fail "start: no command"
-    rm -f "$RING/host-$host/code" "$RING/host-$host/ended" "$RING/host-$host/killed"
+    # The records of an earlier run are removed now, as the new one starts in the background.
+    rm -f "$RING/host-$host/code" "$RING/host-$host/ended" "$RING/host-$host/pid"
     now_ms >"$RING/host-$host/started"
     driver_start "$host" "$@"
 }

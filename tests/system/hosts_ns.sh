@@ -1,5 +1,6 @@
 # The driver of hosts made of namespaces: net, pid, mount, uts and ipc. Their bridge has a network
-# namespace of its own; the machine's network is not changed. Sourced by hosts.sh.
+# namespace of its own; the machine's network is not changed. Sourced by hosts.sh. A host is made by
+# the program of host.c, which the build leaves beside the product's.
 # shellcheck shell=sh disable=SC2154
 
 default_path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
@@ -40,6 +41,7 @@ host_network() {
 
 driver_up() {
     command -v ip >/dev/null 2>&1 || fail "no ip (package iproute2)"
+    host_program >/dev/null
     length=24
     [ "$1" -le 250 ] || length=16
     {
@@ -60,6 +62,14 @@ driver_up() {
     : >"$RING/resolv.conf"
 }
 
+# Prints the path of the program that makes a host. Folders with other programs of ours lack it.
+host_program() {
+    for bin in "${RINGMASTER_BIN:-}" "$top/build/release/bin"; do
+        [ ! -x "$bin/host" ] || { echo "$bin/host"; return; }
+    done
+    fail "no program $bin/host (sh tests/run.sh build)"
+}
+
 # group HOST: prints its folder in the control groups of version 2, or nothing without these.
 group() {
     mounted=${mounted-$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)}
@@ -74,19 +84,14 @@ driver_start() {
     { echo "$name"; cat "$folder/aliases"; } | while read -r known; do
         grep -qx "$place $known" "$RING/hosts" || echo "$place $known" >>"$RING/hosts"
     done
-    group=$(group "$1") && mkdir -p "$group" 2>/dev/null || group=
-    network=/run/netns/$nets-$1
+    each=$1
     read -r key <"$RING/key" || : # the file has no newline
     shift
     echo "PATH=${RINGMASTER_BIN:-$top/build/release/bin}:$default_path
 HOME=/root
 RINGMASTER_KEY=$key" >>"$folder/environment"
-    # The options of the sanitizers and of OpenMP are for the hosts' programs, too.
-    env | grep -E '^((A|L|UB|T)SAN_OPTIONS|OMP_WAIT_POLICY)=' >>"$folder/environment" || :
-    # The records of an earlier run are removed now, as the new one starts in the background.
-    rm -f "$folder/parent"
     : >"$folder/log"
-    setsid sh "$system/host_run.sh" "$folder" "$network" "$group" "$name" "$@" \
+    setsid "$(host_program)" run "$folder" "/run/netns/$nets-$each" "$nets-$each" "$name" "$@" \
         </dev/null >"$folder/log" 2>&1 &
     echo $! >"$folder/keeper"
 }
@@ -117,9 +122,7 @@ driver_follow() {
 # A host that has ended has no pid; another process may have its numbers by now.
 driver_pid() {
     ! driver_has_ended "$1" || return 0
-    parent=$(cat "$RING/host-$1/parent" 2>/dev/null) || return 1
-    # unshare's one child is the host's first process.
-    ps -o pid= --ppid "$parent" | tr -d ' '
+    cat "$RING/host-$1/pid" 2>/dev/null
 }
 
 driver_pids() {
@@ -137,10 +140,7 @@ signal_first() {
     kill -s "$1" "$first"
 }
 driver_stop() { signal_first TERM "$1"; }
-driver_kill() {
-    : >"$RING/host-$1/killed"
-    signal_first KILL "$1"
-}
+driver_kill() { signal_first KILL "$1"; }
 
 # Without a control group, each process gets a SIGSTOP.
 driver_freeze() {

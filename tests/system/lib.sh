@@ -61,7 +61,7 @@ hosts() {
         set -- start "$started" -e "RINGMASTER_LAUNCHER=$LAUNCHER" "$@"
     fi
     case $1 in
-    log | code | ended | opt | name | wait) (. "$system/hosts.sh") ;;
+    start | log | code | ended | opt | name | wait) (. "$system/hosts.sh") ;;
     *) top=$top sh "$system/hosts.sh" "$@" ;;
     esac
 }

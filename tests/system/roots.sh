@@ -83,7 +83,7 @@ musl_root() { unpacked musl ./lib ./etc; }
 given="hosts resolv.conf"
 
 # Prints a script by which a host's first process moves into the root, with the host's own folders
-# in it (host_init.sh).
+# in it (host.c).
 entering() {
     echo "root=$root"
     echo "given='$given'"
@@ -91,7 +91,7 @@ entering() {
             mount --rbind "/$own" "$root/$own" || exit 99
         done
         for own in $given; do mount --bind "/etc/$own" "$root/etc/$own" || exit 99; done
-        unset folder name given
+        unset script host given
         exec chroot "$root" /usr/bin/env -i "$@"'
 }
 

@@ -8,7 +8,7 @@
 left_behind() {
     for host in $everyone; do
         root=$RING/host-$host/root
-        # A repository below a folder that hosts have of their own is mounted there (host_init.sh).
+        # A repository below a folder that hosts have of their own is mounted there (host.c).
         [ "$DRIVER" = docker ] || find "$root/tmp" "$root/run" "$root/var/tmp" -mindepth 1 |
             while IFS= read -r entry; do
                 case $root$top/ in
