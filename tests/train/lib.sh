@@ -119,12 +119,20 @@ without_launcher() {
 # ports are below the kernel's ephemeral ones.
 host=127.$((64 + $$ / 65536 % 64)).$(($$ / 256 % 256)).$(($$ % 256))
 port=$((20000 + $$ % 12000))
-# rank_of RANK SIZE COMMAND...: runs the command as this rank of SIZE ranks on this machine.
+# rank_of RANK SIZE COMMAND...: runs the command as this rank of SIZE ranks on this machine. In the
+# background, $! would be a shell in between, and a signal would not reach the rank: see begin_rank.
 rank_of() {
     rank=$1 size=$2
     shift 2
     env RANK="$rank" WORLD_SIZE="$size" LOCAL_RANK="$rank" LOCAL_WORLD_SIZE="$size" \
         MASTER_ADDR="$host" MASTER_PORT="$port" timeout 300 "$@"
+}
+# begin_rank LOG RANK SIZE COMMAND...: begins it in the background; $! then takes its signals.
+begin_rank() {
+    log=$1 rank=$2 size=$3
+    shift 3
+    env RANK="$rank" WORLD_SIZE="$size" LOCAL_RANK="$rank" LOCAL_WORLD_SIZE="$size" \
+        MASTER_ADDR="$host" MASTER_PORT="$port" timeout 300 "$@" >"$log" 2>&1 &
 }
 # together SIZE NAME COMMAND...: runs all ranks at once; each has to exit with 0.
 together() {
@@ -135,7 +143,7 @@ together() {
     rank=1
     pids=
     while [ "$rank" -lt "$size" ]; do
-        rank_of "$rank" "$size" "$@" >"$work/$name.$rank" 2>&1 &
+        begin_rank "$work/$name.$rank" "$rank" "$size" "$@"
         pids="$pids $!"
         rank=$((rank + 1))
     done

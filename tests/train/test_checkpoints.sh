@@ -52,8 +52,8 @@ without_launcher
 pids=
 for rank in 1 0; do
     # shellcheck disable=SC2046
-    rank_of "$rank" 2 "$ringtrain" train $(flags timed) --data synthetic \
-        --synthetic-images 1000000 --steps 100000 --checkpoint-every 1s >"$work/timed.$rank" 2>&1 &
+    begin_rank "$work/timed.$rank" "$rank" 2 "$ringtrain" train $(flags timed) --data synthetic \
+        --synthetic-images 1000000 --steps 100000 --checkpoint-every 1s
     pids="$pids $!"
 done
 heard "$work/timed.0" ' checkpoint ' || { cat "$work"/timed.?; fail "none before the end"; }
@@ -62,6 +62,7 @@ kill -TERM $pids
 for pid in $pids; do
     code 143 wait "$pid"
 done
+grep -q 'stopped on request' "$work/timed.0" || { cat "$work/timed.0"; fail "not stopped by it"; }
 
 echo "as many are kept as asked for"
 # shellcheck disable=SC2046
