@@ -10,7 +10,9 @@ set -u
 cd "$(dirname "$0")/../.." || exit 70
 case ${1:-} in -h | --help) sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 64 ;; esac
 seconds=${1:-30}
-case $seconds in '' | *[!0-9]*) echo "run.sh: SECONDS is a number, not '$seconds'" >&2; exit 64 ;; esac
+case $seconds in
+'' | *[!0-9]*) echo "run.sh: SECONDS is a number, not '$seconds'" >&2 && exit 64 ;;
+esac
 [ $# -eq 0 ] || shift
 command -v clang >/dev/null || { echo "run.sh: no clang (package clang)" >&2; exit 69; }
 if [ $# -eq 0 ]; then
@@ -32,8 +34,8 @@ failed=0
 for target in "$@"; do
     found=$PWD/build/fuzz/found/$target
     mkdir -p "$found"
-    if (cd "$found" && "$OLDPWD/build/fuzz/tests/fuzz_$target" -max_total_time="$seconds" -timeout=25 \
-        -artifact_prefix="$found/" -print_final_stats=1 "$found" "$OLDPWD/tests/fuzz/corpus/$target") \
+    if "build/fuzz/tests/fuzz_$target" -max_total_time="$seconds" -timeout=25 \
+        -artifact_prefix="$found/" -print_final_stats=1 "$found" "tests/fuzz/corpus/$target" \
         >"$found.log" 2>&1; then
         echo "$target: $(sed -n 's/^stat::number_of_executed_units: *//p' "$found.log") inputs"
     else
