@@ -17,7 +17,4 @@ struct slot_group {
     int (*broadcast)(void *context, void *bytes, size_t size, struct error *err);
 };
 
-/* A single rank. */
-struct slot_group slot_group_alone(void);
-
 #endif

@@ -2,6 +2,7 @@
 #include "tests/unit/common/scaling/study.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char folder[32];
@@ -51,5 +52,26 @@ static void no_size_at_all_is_an_error(void) {
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "rank 3 ended with 66"));
 }
 
-UNIT_SUITE("common.scaling.scaling_report", UNIT(what_was_measured_is_written),
-           UNIT(a_stop_is_told_and_keeps_the_report), UNIT(no_size_at_all_is_an_error))
+static void three_files_are_written(void) {
+    static const char *const names[] = {SCALING_TEXT_NAME, SCALING_CSV_NAME, SCALING_HTML_NAME};
+    char out[] = "/tmp/scaling-XXXXXX", path[64];
+    struct scaling_study s;
+    struct error err = {0};
+    struct stat about;
+    fill(&s);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(out));
+    CU_ASSERT_EQUAL(scaling_write(&s, out, &err), 0);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        (void)snprintf(path, sizeof(path), "%s/%s", out, names[i]);
+        CU_ASSERT_EQUAL(stat(path, &about), 0);
+        CU_ASSERT(about.st_size > 100);
+        (void)unlink(path);
+    }
+    (void)rmdir(out);
+    CU_ASSERT_EQUAL(scaling_write(&s, out, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+}
+
+UNIT_SUITE("common.scaling.scaling_report", UNIT(three_files_are_written),
+           UNIT(what_was_measured_is_written), UNIT(a_stop_is_told_and_keeps_the_report),
+           UNIT(no_size_at_all_is_an_error))

@@ -1,12 +1,13 @@
 #include "common/slots/slot_orders.h"
 
 #include "common/slots/slots.h"
+#include "tests/support/alone_group.h"
 #include "tests/support/unit.h"
 
 #include <string.h>
 
 static void orders_say_what_starts_and_ends(void) {
-    const struct slot_group group = slot_group_alone();
+    const struct slot_group group = alone_group();
     struct error err = {0};
     cleanup_slots struct slots s = {0};
     const char *const argv[] = {"true", NULL}, *const bad[] = {"\xff", NULL};

@@ -2,6 +2,7 @@
  */
 #include "common/slots/slot_run.h"
 
+#include "tests/support/alone_group.h"
 #include "tests/support/unit.h"
 
 #include <stdio.h>
@@ -13,7 +14,7 @@ static char failure[SLOT_FAILURE_SIZE];
 static const char *const *variables;
 
 static void run(int ranks, double limit, bool foreign, const char *folder, const char *script) {
-    const struct slot_group group = slot_group_alone();
+    const struct slot_group group = alone_group();
     struct error err = {0};
     cleanup_slots struct slots s = {0};
     cleanup_argv struct argv argv = {0};

@@ -3,6 +3,7 @@
 
 #include "common/clock.h"
 #include "common/slots/slot_log.h"
+#include "tests/support/alone_group.h"
 #include "tests/support/unit.h"
 
 #include <stdio.h>
@@ -39,7 +40,7 @@ static void read_figure(void *context, const char *path, int code, double figure
 }
 
 static void a_slice_has_ranks_and_an_end(void) {
-    const struct slot_group group = slot_group_alone();
+    const struct slot_group group = alone_group();
     struct error err = {0};
     cleanup_slots struct slots s = {0};
     char words[64];
@@ -72,7 +73,7 @@ static void a_slice_has_ranks_and_an_end(void) {
 }
 
 static void one_that_hangs_is_ended(void) {
-    const struct slot_group group = slot_group_alone();
+    const struct slot_group group = alone_group();
     struct error err = {0};
     cleanup_slots struct slots s = {0};
     int rank = -1;
@@ -88,7 +89,7 @@ static void one_that_hangs_is_ended(void) {
 }
 
 static void a_program_that_is_not_there_has_ended(void) {
-    const struct slot_group group = slot_group_alone();
+    const struct slot_group group = alone_group();
     struct error err = {0};
     cleanup_slots struct slots s = {0};
     int rank = -1;

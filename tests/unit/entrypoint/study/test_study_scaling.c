@@ -1,12 +1,13 @@
 #include "entrypoint/study/study_scaling.h"
 
+#include "tests/support/alone_group.h"
 #include "tests/unit/entrypoint/study/folder.h"
 
 static struct error err;
 static char out[FOLDER_PATH];
 
 static int run(const char *option, const char *value, const char *script) {
-    const struct slot_group group = slot_group_alone();
+    const struct slot_group group = alone_group();
     struct study_words w;
     const char *const words[] = {"--out", out,  "--metric", "rate", "--samples", "3600", option,
                                  value,   "--", "sh",       "-c",   script,      NULL};
@@ -24,7 +25,7 @@ static void a_program_is_measured_by_what_it_prints(void) {
 }
 
 static void variants_are_compared(void) {
-    const struct slot_group group = slot_group_alone();
+    const struct slot_group group = alone_group();
     struct study_words w;
     const char *const words[] = {"--out",
                                  out,

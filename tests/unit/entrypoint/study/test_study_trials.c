@@ -1,5 +1,6 @@
 #include "entrypoint/study/study_trials.h"
 
+#include "tests/support/alone_group.h"
 #include "tests/unit/entrypoint/study/folder.h"
 
 static struct error err;
@@ -10,7 +11,7 @@ static int run(const char *plan) {
     static const char script[] = "echo $* rank $RANK of $WORLD_SIZE >{dir}/words; "
                                  "[ $1 != --do=no ] && echo a: ${1#--do=}";
     char path[2 * FOLDER_PATH];
-    const struct slot_group group = slot_group_alone();
+    const struct slot_group group = alone_group();
     struct study_words w;
     folder_put(out, "plan.json", plan, path);
     const char *const words[] = {path, "--out", out,    "--then-best", "--",
