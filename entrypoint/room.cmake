@@ -99,9 +99,10 @@ room(entrypoint/master USES common/* entrypoint/os entrypoint/wire entrypoint/jo
 room(entrypoint/study USES common/* LINKS m)
 room(entrypoint/command
     USES common/* entrypoint/os entrypoint/wire entrypoint/job/machine entrypoint/job
-    entrypoint/outcome entrypoint/mpi entrypoint/host/observe entrypoint/host/preflight
-    entrypoint/host/ranks entrypoint/host/provision entrypoint/host entrypoint/master)
-room(entrypoint USES entrypoint/command entrypoint/study EXCLUDE main.c)
+    entrypoint/outcome entrypoint/mpi entrypoint/evidence entrypoint/host/observe
+    entrypoint/host/preflight entrypoint/host/ranks entrypoint/host/provision entrypoint/host
+    entrypoint/master entrypoint/study)
+room(entrypoint USES entrypoint/command EXCLUDE main.c)
 
 if(EXISTS ${CMAKE_CURRENT_LIST_DIR}/main.c)
     add_executable(ringmaster ${CMAKE_CURRENT_LIST_DIR}/main.c)

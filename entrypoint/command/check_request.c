@@ -16,10 +16,8 @@ static int take_comm(const char *comm, struct check_request *ret, struct error *
 /* Refuses what follows the options of a check that takes no more, or looks like one of them. */
 static int check_rest(const struct check_request *r, struct error *err) {
     const char *word = r->words[0];
-    const char *nearest = word != NULL ? manual_nearest_option("check", word) : NULL;
-    if (nearest != NULL)
-        return error_set(err, EXIT_CODE_USAGE, "unknown option %.64s; did you mean %s?", word,
-                         nearest);
+    if (manual_refuse_option("check", word, err) != 0)
+        return -1;
     if (word == NULL || r->comm == NULL)
         return 0;
     return error_set(err, EXIT_CODE_USAGE,

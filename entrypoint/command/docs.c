@@ -1,10 +1,12 @@
 #include "entrypoint/command/docs.h"
-#include "entrypoint/evidence/gather_table.h"
 
 #include "common/exit_code.h"
+#include "common/json/json.h"
 #include "common/text/metric_line.h"
 #include "common/text/nearest.h"
+#include "entrypoint/command/command_output.h"
 #include "entrypoint/command/manual.h"
+#include "entrypoint/evidence/gather_table.h"
 #include "entrypoint/job/cluster/platform_table.h"
 #include "entrypoint/job/ports.h"
 #include "entrypoint/job/settings.h"
@@ -117,4 +119,32 @@ int docs_print(const char *name, struct buf *ret, struct error *err) {
                         : error_set(err, EXIT_CODE_USAGE,
                                     "docs: unknown table \"%.64s\"; `ringmaster docs` lists them%s",
                                     name, nearest_words(&nearest, words));
+}
+
+int docs_metrics(struct buf *ret, struct error *err) {
+    size_t count = 0;
+    const struct metric_definition *metrics = metric_line_definitions(&count);
+    cleanup_json json_t *list = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(
+            list, json_pack("{s:s, s:s}", "Name", metrics[i].name, "Regex", metrics[i].regex));
+    if (json_array_size(list) != count)
+        return error_no_memory(err, "the metric definitions");
+    return json_add_text(list, ret, err);
+}
+
+int docs_run(const char *const *words, struct error *err) {
+    cleanup_buf struct buf text;
+    buf_init(&text, COMMAND_OUTPUT_MAX);
+    if (words[0] != NULL && manual_refuse_words(words + 1, err) != 0)
+        return -1;
+    return docs_print(words[0], &text, err) == 0 ? command_output_print(&text) : -1;
+}
+
+int docs_run_metrics(const char *const *words, struct error *err) {
+    cleanup_buf struct buf text;
+    buf_init(&text, COMMAND_OUTPUT_MAX);
+    if (manual_refuse_words(words, err) != 0)
+        return -1;
+    return docs_metrics(&text, err) == 0 ? command_output_print(&text) : -1;
 }

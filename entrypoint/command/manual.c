@@ -115,6 +115,31 @@ const char *manual_nearest_option(const char *command, const char *word) {
     return nearest.name;
 }
 
+int manual_refuse_words(const char *const *words, struct error *err) {
+    if (words[0] == NULL)
+        return 0;
+    return error_set(err, EXIT_CODE_USAGE, "unexpected %.128s; see `ringmaster help`", words[0]);
+}
+
+int manual_refuse_option(const char *command, const char *word, struct error *err) {
+    const char *nearest = word != NULL ? manual_nearest_option(command, word) : NULL;
+    if (nearest == NULL)
+        return 0;
+    return error_set(err, EXIT_CODE_USAGE, "unknown option %.64s; did you mean %s?", word, nearest);
+}
+
+int manual_refuse_command(const char *word, struct error *err) {
+    const char *nearest = manual_nearest(word);
+    if (nearest == NULL)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "unknown command %.128s; see `ringmaster help`, and start a program of "
+                         "your own by `ringmaster train -- PROGRAM ARGS`",
+                         word);
+    return error_set(err, EXIT_CODE_USAGE,
+                     "unknown command %.128s; did you mean %s? See `ringmaster help`", word,
+                     nearest);
+}
+
 /* Appends TEXT wrapped at WRAP_WIDTH, starting at the column AT; continuation lines begin at
  * INDENT. */
 static int add_wrapped(struct buf *ret, const char *text, size_t at, size_t indent,

@@ -26,6 +26,14 @@ bool manual_takes(const char *command, const char *word);
 const char *manual_nearest(const char *word);
 const char *manual_nearest_option(const char *command, const char *word);
 
+/* Refuses what follows the last argument of a command: an error (EXIT_CODE_USAGE) if WORDS has a
+ * word. */
+int manual_refuse_words(const char *const *words, struct error *err);
+/* Refuses WORD, which looks like an option of COMMAND but is not; it may be NULL. */
+int manual_refuse_option(const char *command, const char *word, struct error *err);
+/* Refuses WORD, which is no command, and names the nearest one. Always returns -1. */
+int manual_refuse_command(const char *word, struct error *err);
+
 /* Appends the help of one command; returns false if there is none of that name. */
 bool manual_help_of(const char *command, struct buf *ret);
 

@@ -5,6 +5,10 @@
 #include "common/str.h"
 #include "common/system/cpus.h"
 #include "common/text/redact.h"
+#include "entrypoint/command/command_output.h"
+#include "entrypoint/command/manual.h"
+#include "entrypoint/command/probe.h"
+#include "entrypoint/command/trainer_flags.h"
 #include "entrypoint/host/ranks/environment.h"
 #include "entrypoint/job/machine/accelerators.h"
 #include "entrypoint/job/machine/nic_environment.h"
@@ -12,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *const sources[] = {"alone", "sagemaker", "environment", "platform"};
 
@@ -216,4 +221,26 @@ int plan_print(const struct job *job, const struct openmpi_request *request,
         json_object_set_new(plan, "environment", names) != 0)
         return error_no_memory(err, "the plan");
     return json_add_text(plan, ret, err);
+}
+
+int plan_run(const char *const *words, struct error *err) {
+    cleanup_buf struct buf text;
+    cleanup_buf struct buf clean; /* the words may include secret hyperparameters */
+    struct job job = {0};
+    struct probe probe;
+    buf_init(&text, COMMAND_OUTPUT_MAX);
+    buf_init(&clean, COMMAND_OUTPUT_MAX);
+    int code = -1;
+    if (manual_takes("plan", words[0]))
+        words++; /* the full command line that is planned */
+    if (job_read(words, environ, &job, err) == 0 && trainer_flags_check(&job, err) == 0 &&
+        probe_settings(&job, environ, err) == 0) {
+        probe_run(&job, environ, &probe);
+        if (plan_print(&job, probe.complete ? &probe.request : NULL, environ, &text, err) == 0 &&
+            redact_text(&clean, buf_text(&text), err) == 0)
+            code = command_output_print(&clean);
+        probe_done(&probe);
+    }
+    job_done(&job);
+    return code;
 }

@@ -13,4 +13,7 @@
 int plan_print(const struct job *job, const struct openmpi_request *request,
                char *const *environment, struct buf *ret, struct error *err);
 
+/* The command. WORDS are those after its name. Returns the exit code, or -1. */
+int plan_run(const char *const *words, struct error *err);
+
 #endif

@@ -2,27 +2,132 @@
 
 #include "common/cleanup.h"
 #include "common/file/file.h"
-#include "entrypoint/command/libraries.h"
+#include "common/str.h"
+#include "entrypoint/command/command_output.h"
+#include "entrypoint/command/manual.h"
 #include "entrypoint/command/probe.h"
 #include "entrypoint/command/program_answer.h"
 #include "entrypoint/host/provision/transfer_process.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/job/key.h"
+#include "entrypoint/job/machine/library_folders.h"
+#include "entrypoint/job/machine/multiarch.h"
 #include "entrypoint/os/build_id.h"
 #include "entrypoint/outcome/record.h"
 #include "entrypoint/wire/frame.h"
 #include "entrypoint/wire/tls.h"
 
+#include <dirent.h>
 #include <jansson.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #ifdef __GLIBC__
 #include <gnu/libc-version.h>
 #endif
 
-enum { FILE_MAX = 64 * 1024, LINE_MAX_SIZE = 256 };
+enum { FILE_MAX = 64 * 1024, LINE_MAX_SIZE = 256, PACKAGES_MAX = 32 * 1024 * 1024 };
+
+static const struct library {
+    const char *name;
+    const char *file; /* name of its file, up to the version */
+    const char
+        *package;  /* package of Debian's or NVIDIA's; NULL: the file's name has the version */
+    bool numbered; /* the name has the library's version, not just that of its interface */
+} known[] = {{"CUDA runtime", "libcudart.so.", NULL, true},
+             {"NCCL", "libnccl.so.", "libnccl2", true},
+             {"UCX", "libucp.so.", "libucx0", false}};
+enum { KNOWN = sizeof(known) / sizeof(known[0]) };
+
+const char *versions_library(size_t index) {
+    return index < KNOWN ? known[index].name : NULL;
+}
+
+/* The version in the name of the file that a link leads to, the longest found: "2.21.5" for
+ * libnccl.so.2. Text that is not a number is no version. */
+static void number_of(const char *folder, const char *name, const char *start,
+                      char ret[VERSIONS_LIBRARY_SIZE]) {
+    char path[PATH_MAX];
+    int size = snprintf(path, sizeof(path), "%s/%s", folder, name);
+    bool fits = size > 0 && (size_t)size < sizeof(path);
+    cleanup_free char *real = fits ? realpath(path, NULL) : NULL;
+    const char *slash = real != NULL ? strrchr(real, '/') : NULL;
+    if (slash != NULL && str_starts_with(slash + 1, start))
+        name = slash + 1;
+    const char *number = name + strlen(start);
+    size_t length = strlen(number);
+    if (strspn(number, "0123456789.") == length && length > strlen(ret) &&
+        length < VERSIONS_LIBRARY_SIZE)
+        memcpy(ret, number, length + 1);
+}
+
+static bool find_in(const char *folder, const struct library *l, char ret[VERSIONS_LIBRARY_SIZE]) {
+    DIR *open = opendir(folder);
+    if (open == NULL)
+        return false;
+    for (const struct dirent *entry = readdir(open); entry != NULL; entry = readdir(open))
+        if (str_starts_with(entry->d_name, l->file))
+            number_of(folder, entry->d_name, l->file, ret);
+    closedir(open);
+    return ret[0] != '\0';
+}
+
+/* Searches the folders in the order in which programs do. */
+static bool find_file(const char *root, char *const *environment, const struct library *l,
+                      char ret[VERSIONS_LIBRARY_SIZE]) {
+    static const char *const usual[] = {"/usr/local/lib",      "/usr/lib/" MULTIARCH,
+                                        "/usr/lib64",          "/usr/local/cuda/lib64",
+                                        "/usr/local/cuda/lib", NULL};
+    struct library_folders folders;
+    library_folders_begin(&folders, root, environment, usual);
+    for (const char *at; (at = library_folders_next(&folders)) != NULL;)
+        if (find_in(at, l, ret))
+            return true;
+    return false;
+}
+
+/* Finds the version of an installed package. */
+static bool find_package(const char *root, const char *package, char ret[VERSIONS_LIBRARY_SIZE]) {
+    char path[PATH_MAX];
+    char head[64];
+    cleanup_buf struct buf text;
+    buf_init(&text, PACKAGES_MAX);
+    int size = snprintf(path, sizeof(path), "%s/var/lib/dpkg/status", root);
+    if (size < 0 || (size_t)size >= sizeof(path) || file_read(path, &text, NULL) != 0)
+        return false;
+    (void)snprintf(head, sizeof(head), "Package: %.48s\n", package);
+    const char *at = strstr(buf_text(&text), head);
+    if (at == NULL || (at != buf_text(&text) && at[-1] != '\n'))
+        return false;
+    const char *end = strstr(at, "\n\n");
+    const char *version = strstr(at, "\nVersion: ");
+    const char *status = strstr(at, "\nStatus: install ok installed\n");
+    if (version == NULL || status == NULL || (end != NULL && (version > end || status > end)))
+        return false;
+    version += strlen("\nVersion: ");
+    (void)snprintf(ret, VERSIONS_LIBRARY_SIZE, "%.*s", (int)strcspn(version, "\n"), version);
+    return true;
+}
+
+void versions_of_library(size_t index, const char *root, char *const *environment,
+                         char ret[VERSIONS_LIBRARY_SIZE]) {
+    const struct library *l = &known[index];
+    char package[VERSIONS_LIBRARY_SIZE] = "";
+    ret[0] = '\0';
+    if (!find_file(root, environment, l, ret))
+        return;
+    bool listed = l->package != NULL && find_package(root, l->package, package);
+    if (!l->numbered)
+        (void)snprintf(ret, VERSIONS_LIBRARY_SIZE, "%s",
+                       listed ? package : "here, of a version that nothing tells");
+    else if (listed && strchr(ret, '.') == NULL)
+        memcpy(ret, package, sizeof(package));
+}
 
 static int add(struct buf *ret, const char *name, const char *value, struct error *err) {
     return buf_printf(ret, err, "%-18s %s\n", name, value[0] != '\0' ? value : "not here");
@@ -117,10 +222,10 @@ static int add_seed(struct buf *ret, struct error *err) {
 
 /* Adds the libraries that programs may load, whatever this build itself uses. */
 static int add_libraries(char *const *environment, struct buf *ret, struct error *err) {
-    char version[LIBRARIES_VERSION_SIZE];
-    for (size_t i = 0; libraries_name(i) != NULL; i++) {
-        libraries_version(i, "", environment, version);
-        if (add(ret, libraries_name(i), version, err) != 0)
+    char version[VERSIONS_LIBRARY_SIZE];
+    for (size_t i = 0; versions_library(i) != NULL; i++) {
+        versions_of_library(i, "", environment, version);
+        if (add(ret, versions_library(i), version, err) != 0)
             return -1;
     }
     return 0;
@@ -138,4 +243,23 @@ int versions_print(char *const *environment, struct buf *ret, struct error *err)
         add_openmpi(environment, ret, err) != 0 || add_libraries(environment, ret, err) != 0)
         return -1;
     return add_system(ret, err);
+}
+
+static int run_all(const char *const *words, struct error *err) {
+    cleanup_buf struct buf text;
+    buf_init(&text, COMMAND_OUTPUT_MAX);
+    if (manual_refuse_words(words, err) != 0)
+        return -1;
+    return versions_print(environ, &text, err) == 0 ? command_output_print(&text) : -1;
+}
+
+int versions_run(const char *const *words, struct error *err) {
+    if (manual_takes("version", words[0]))
+        return run_all(words + 1, err);
+    if (manual_refuse_option("version", words[0], err) != 0)
+        return -1;
+    if (manual_refuse_words(words, err) != 0)
+        return -1;
+    (void)printf("ringmaster %s\n", RINGMASTER_VERSION);
+    return command_output_end();
 }

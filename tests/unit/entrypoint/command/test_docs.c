@@ -1,6 +1,7 @@
 #include "entrypoint/command/docs.h"
 
 #include "common/exit_code.h"
+#include "common/json/json.h"
 #include "tests/support/paper.h"
 #include "tests/support/unit.h"
 
@@ -29,5 +30,18 @@ static void one_table_or_their_names_are_printed(void) {
     ASSERT_CONTAINS(err.text, "; did you mean commands?");
 }
 
-UNIT_SUITE("entrypoint.docs", UNIT(every_page_has_its_table),
-           UNIT(one_table_or_their_names_are_printed))
+static void metric_definitions_have_names_and_expressions(void) {
+    cleanup_buf struct buf text;
+    cleanup_json json_t *list = NULL;
+    buf_init(&text, 65536);
+    CU_ASSERT_EQUAL(docs_metrics(&text, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(json_parse(buf_text(&text), text.size, "metrics", &list, NULL), 0);
+    CU_ASSERT(json_array_size(list) > 0);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        CU_ASSERT(json_is_string(json_object_get(json_array_get(list, i), "Name")));
+        CU_ASSERT(json_is_string(json_object_get(json_array_get(list, i), "Regex")));
+    }
+}
+
+UNIT_SUITE("entrypoint.docs", UNIT(metric_definitions_have_names_and_expressions),
+           UNIT(every_page_has_its_table), UNIT(one_table_or_their_names_are_printed))

@@ -131,6 +131,21 @@ static void what_a_row_shows_is_taken(void) {
         CU_ASSERT_EQUAL(manual_takes(cases[i].command, cases[i].word), cases[i].is);
 }
 
-UNIT_SUITE("entrypoint.manual", UNIT(help_fits_a_terminal_and_names_every_command),
+static void wrong_words_are_refused(void) {
+    const char *const none[] = {NULL}, *const more[] = {"now", NULL};
+    struct error err = {0};
+    CU_ASSERT_EQUAL(manual_refuse_words(none, &err), 0);
+    CU_ASSERT_EQUAL(manual_refuse_words(more, &err), -1);
+    ASSERT_CONTAINS(err.text, "unexpected now");
+    CU_ASSERT_EQUAL(manual_refuse_option("check", NULL, &err), 0);
+    CU_ASSERT_EQUAL(manual_refuse_option("check", "--jsn", &err), -1);
+    ASSERT_CONTAINS(err.text, "did you mean --json?");
+    CU_ASSERT_EQUAL(manual_refuse_command("fly", &err), -1);
+    ASSERT_CONTAINS(err.text, "start a program of your own");
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
+}
+
+UNIT_SUITE("entrypoint.manual", UNIT(wrong_words_are_refused),
+           UNIT(help_fits_a_terminal_and_names_every_command),
            UNIT(the_page_has_commands_variables_and_codes), UNIT(bash_completes_commands_and_keys),
            UNIT(what_a_row_shows_is_taken))
