@@ -4,8 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The smallest capacity, so that short lists are allocated once. */
 enum { LEAST = 16 };
 
+/* Half of the old capacity comes on top of what is wanted, so that N single additions move each
+ * item a constant number of times on average. The sum may wrap around, and the product overflow:
+ * both count as no memory. realloc() leaves the old array as it was when it fails. The pointer is
+ * copied by memcpy, because a pointer of another type may not be read through void **. */
 int grow_array_now(void *items, size_t *capacity, size_t wanted, size_t size, const char *what,
                    struct error *err) {
     void *old;

@@ -7,11 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The parsers check the form of a text before the C library converts it. strtoll() and strtod()
+ * accept more than a setting should: leading blanks, '+', "0x10", "inf" and, in some locales, a
+ * comma. A text is either read whole or refused, and the error quotes at most 64 bytes of it. */
+
 static int refuse_range(const char *text, int64_t min, int64_t max, struct error *err) {
     return error_set(err, EXIT_CODE_CONFIG, "%.64s is not between %" PRId64 " and %" PRId64, text,
                      min, max);
 }
 
+/* errno tells values beyond long long from its limits themselves; MIN and MAX are compared after
+ * that. */
 int str_parse_int(const char *text, int64_t min, int64_t max, int64_t *ret, struct error *err) {
     char *end = NULL;
     errno = 0;
@@ -53,6 +59,9 @@ static bool is_decimal(const char *text) {
 /* The value of a whole decimal number (see is_decimal), computed digit by digit, as a double would
  * lose the last ones. Returns false if it is not whole. *RET_BEYOND: it does not fit into int64_t.
  */
+/* The value is built up as a negative number, which reaches one further than a positive one:
+ * INT64_MIN has no counterpart. The exponent is cut at 32 bits, as strtoll() is at 64: a mantissa
+ * of zeros is 0 with any exponent, and any other one is beyond int64_t or no whole number. */
 static bool whole_value(const char *text, int64_t *ret, bool *ret_beyond) {
     const bool negative = *text == '-';
     const char *digits = text + negative, *end = digits + strcspn(digits, "eE");
@@ -80,6 +89,8 @@ static bool whole_value(const char *text, int64_t *ret, bool *ret_beyond) {
     return true;
 }
 
+/* The message is the same for 32.5 and for words: the form and the value both fail as no whole
+ * number. */
 int str_parse_whole(const char *text, int64_t min, int64_t max, int64_t *ret, struct error *err) {
     int64_t value = 0;
     bool beyond = false;
@@ -91,6 +102,7 @@ int str_parse_whole(const char *text, int64_t min, int64_t max, int64_t *ret, st
     return 0;
 }
 
+/* A value that strtod() rounds to infinity is out of range; one that it rounds to 0 is accepted. */
 int str_parse_double(const char *text, double min, double max, double *ret, struct error *err) {
     if (!is_decimal(text))
         return error_set(err, EXIT_CODE_CONFIG, "\"%.64s\" is not a number", text);
@@ -101,6 +113,8 @@ int str_parse_double(const char *text, double min, double max, double *ret, stru
     return 0;
 }
 
+/* These are the spellings of JSON, of Python, and of shells. Others, such as "yes", are refused, so
+ * that a typing mistake never means false. */
 int str_parse_bool(const char *text, bool *ret, struct error *err) {
     static const char *const yes[] = {"true", "True", "1"};
     static const char *const no[] = {"false", "False", "0"};
@@ -113,6 +127,7 @@ int str_parse_bool(const char *text, bool *ret, struct error *err) {
     return error_set(err, EXIT_CODE_CONFIG, "\"%.64s\" is neither true nor false", text);
 }
 
+/* isdigit() in the C locale is true for 0 to 9 alone; bytes above 127 need the cast. */
 static size_t digit_run(const char *text) {
     size_t length = 0;
     while (isdigit((unsigned char)text[length]))
@@ -121,6 +136,7 @@ static size_t digit_run(const char *text) {
 }
 
 /* Compares two runs of digits by value: without leading zeros, the longer run is greater. */
+/* Zeros at the start do not count, but one digit stays, so that "0" and "00" are equal here. */
 static int compare_runs(const char *a, size_t a_length, const char *b, size_t b_length) {
     while (a_length > 1 && *a == '0') {
         a++;
@@ -135,6 +151,8 @@ static int compare_runs(const char *a, size_t a_length, const char *b, size_t b_
     return memcmp(a, b, a_length);
 }
 
+/* Names that are equal by value, such as host-1 and host-01, are ordered by their bytes at the end:
+ * hosts sort their list by themselves, and all have to come to the same order. */
 int str_compare_natural(const char *a, const char *b) {
     const char *p = a;
     const char *q = b;
@@ -159,10 +177,12 @@ int str_compare_natural(const char *a, const char *b) {
     return strcmp(a, b);
 }
 
+/* An empty PREFIX is the start of every text. */
 bool str_starts_with(const char *text, const char *prefix) {
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+/* An empty END is the end of every text. */
 bool str_ends_with(const char *text, const char *end) {
     size_t size = strlen(text);
     size_t wanted = strlen(end);
@@ -171,6 +191,9 @@ bool str_ends_with(const char *text, const char *end) {
 
 /* The length of the well-formed UTF-8 sequence at BYTES (Unicode 15, table 3-7), 0 if there is
  * none. */
+/* The second byte has a narrower range after four of the lead bytes. This excludes overlong forms
+ * (after E0 and F0), surrogates (after ED) and values above U+10FFFF (after F4); C0 and C1 only
+ * begin overlong forms. */
 static size_t utf8_sequence(const unsigned char *bytes, size_t size) {
     unsigned char lead = bytes[0];
     if (lead < 0x80)
@@ -188,6 +211,10 @@ static size_t utf8_sequence(const unsigned char *bytes, size_t size) {
     return length;
 }
 
+/* Each byte of a broken sequence is replaced by itself, so that a character cut off at the end of a
+ * text does not take the next one with it. Control characters could move the cursor of a terminal
+ * or begin an escape sequence. */
+/* What a program prints may be in any encoding, or none. */
 int str_add_utf8(struct buf *out, const char *bytes, size_t size, struct error *err) {
     const unsigned char *p = (const unsigned char *)bytes;
     for (size_t at = 0; at < size;) {
@@ -206,6 +233,7 @@ int str_add_utf8(struct buf *out, const char *bytes, size_t size, struct error *
     return 0;
 }
 
+/* Goes back from the cut to the start of a character: continuation bytes are 10xxxxxx. */
 size_t str_utf8_prefix(const char *text, size_t size, size_t max) {
     if (size <= max)
         return size;
@@ -215,6 +243,8 @@ size_t str_utf8_prefix(const char *text, size_t size, size_t max) {
     return end;
 }
 
+/* The 64-bit prime of FNV-1a (Fowler, Noll and Vo). A chain of calls over parts gives the hash of
+ * their concatenation. It resists no attacker. */
 uint64_t str_hash(uint64_t hash, const void *bytes, size_t size) {
     const unsigned char *p = bytes;
     for (size_t i = 0; i < size; i++)

@@ -12,6 +12,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* A file is published in four steps: open_partial() makes a temporary file beside it, the caller
+ * writes, fsync puts the bytes on the disk, and rename() gives them the name. The folder is synced
+ * last, because the new name is data of the folder. Renaming before the first fsync would be
+ * faster, but a crash could then leave an empty file under the final name.
+ *
+ * A killed process leaves its temporary file. The lock that open_partial() takes ends with the
+ * process, so file_tidy() can remove such a file at any later time without a list of its own. */
+
+/* The listed numbers are faults of the place that the user has chosen. The class of the exit code
+ * tells a reader whether to look at settings and disks (EXIT_CODE_CONFIG) or at this program. */
 enum exit_code file_write_code(int number) {
     switch (number) {
     case ENOSPC:
@@ -33,6 +43,8 @@ enum exit_code file_write_code(int number) {
     }
 }
 
+/* Bytes that were written before a failure stay: the caller removes the file. The descriptor has to
+ * be a blocking one, as EAGAIN is an error here. */
 int file_write_all(int fd, const void *bytes, size_t size, struct error *err) {
     const char *p = bytes;
     while (size > 0) {
@@ -47,6 +59,8 @@ int file_write_all(int fd, const void *bytes, size_t size, struct error *err) {
     return 0;
 }
 
+/* For binary formats whose length is known: an end before SIZE bytes means a file that was cut off,
+ * which is a fault of the data. */
 int file_read_exact(int fd, void *bytes, size_t size, struct error *err) {
     char *p = bytes;
     while (size > 0) {
@@ -63,6 +77,8 @@ int file_read_exact(int fd, void *bytes, size_t size, struct error *err) {
     return 0;
 }
 
+/* Reads to the end of the file instead of the size that fstat tells: files in /proc say 0, and a
+ * growing file may be longer by now. OUT stays NUL-terminated after each step. */
 static int read_open_file(int fd, struct buf *out, struct error *err) {
     enum { CHUNK = 65536 };
     for (;;) {
@@ -85,6 +101,7 @@ static int read_open_file(int fd, struct buf *out, struct error *err) {
     }
 }
 
+/* fstat looks at the open descriptor, so that the check and the read are about the same file. */
 int file_read(const char *path, struct buf *out, struct error *err) {
     /* O_NONBLOCK: opening a FIFO must not wait for a writer. */
     cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -100,6 +117,7 @@ int file_read(const char *path, struct buf *out, struct error *err) {
     return 0;
 }
 
+/* Makes the name PATH in its folder durable. A path without a slash is in the working directory. */
 static int sync_folder_of(const char *path, struct error *err) {
     char folder[PATH_MAX];
     const char *slash = strrchr(path, '/');
@@ -117,7 +135,9 @@ static int sync_folder_of(const char *path, struct error *err) {
     return error_set_errno(err, file_write_code(errno), "%s: fsync", folder);
 }
 
-/* Appended to the name of a file that is being written, followed by six random characters. */
+/* Appended to the name of a file that is being written, followed by six random characters. A try
+ * is lost only if file_tidy() of another process hits the moment between making the file and
+ * locking it, so a few are enough. */
 #define PARTIAL ".partial-"
 enum { PARTIAL_RANDOM = 6, PARTIAL_TRIES = 16 };
 
@@ -142,6 +162,8 @@ static int open_partial(const char *path, char temp[4096], struct error *err) {
                      path);
 }
 
+/* mkostemp() makes files with mode 0600; MODE is set here, exactly and without the umask. */
+/* TEMP is in the folder of PATH, since a rename cannot move a file to another file system. */
 int file_publish_open(const char *path, char temp[4096], mode_t mode, struct error *err) {
     int fd = open_partial(path, temp, err);
     if (fd < 0)
@@ -154,6 +176,8 @@ int file_publish_open(const char *path, char temp[4096], mode_t mode, struct err
     return fd;
 }
 
+/* The file may have its new name already when this fails, as the folder is synced after the
+ * rename. */
 int file_publish_commit(int fd, const char *temp, const char *path, struct error *err) {
     if (fsync(fd) != 0 || rename(temp, path) != 0) {
         (void)error_set_errno(err, file_write_code(errno), "%s: publish", path);
@@ -164,11 +188,14 @@ int file_publish_commit(int fd, const char *temp, const char *path, struct error
     return sync_folder_of(path, err);
 }
 
+/* Errors of the removal are dropped: the caller reports why it gave up, and file_tidy() removes
+ * what is left. */
 void file_publish_abort(int fd, const char *temp) {
     (void)unlink(temp);
     (void)close(fd);
 }
 
+/* PATH is untouched on every failure before the rename. */
 int file_publish(const char *path, const void *bytes, size_t size, mode_t mode, struct error *err) {
     char temp[4096];
     int fd = file_publish_open(path, temp, mode, err);
@@ -181,6 +208,8 @@ int file_publish(const char *path, const void *bytes, size_t size, mode_t mode, 
     return file_publish_commit(fd, temp, path, err);
 }
 
+/* O_EXCL and O_NOFOLLOW refuse a name that another process makes between the two calls. A reader
+ * may see the file while it is being written. */
 int file_put(const char *path, const void *bytes, size_t size, mode_t mode, struct error *err) {
     (void)unlink(path);
     cleanup_fd int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
@@ -201,12 +230,16 @@ static size_t partial_stem(const char *name) {
     return length - tail;
 }
 
+/* The lock stays held until after the removal, so that open_partial() in another process sees
+ * either the lock or a link count of 0, and then makes another file. */
 static void remove_unlocked(int folder, const char *name) {
     cleanup_fd int fd = openat(folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
         (void)unlinkat(folder, name, 0);
 }
 
+/* A folder that cannot be opened has nothing to tidy. IS_OURS gets the published name, without the
+ * random end, so that one folder can hold temporary files of several programs. */
 void file_tidy(const char *folder, bool (*is_ours)(const char *name)) {
     DIR *dir = opendir(folder);
     if (dir == NULL)
@@ -221,6 +254,9 @@ void file_tidy(const char *folder, bool (*is_ours)(const char *name)) {
     (void)closedir(dir);
 }
 
+/* Each part that did not exist is synced by itself: a folder in a folder that is lost in a crash is
+ * lost, too. Another process may make the same folders at the same time, so EEXIST is success. What
+ * has the name in the end is checked once, at the last part. */
 int file_make_dirs(const char *path, struct error *err) {
     char part[PATH_MAX];
     int length = snprintf(part, sizeof(part), "%s", path);
@@ -249,6 +285,7 @@ int file_make_dirs(const char *path, struct error *err) {
     return 0;
 }
 
+/* readlink() adds no NUL and cuts silently; a result as long as the room for it counts as cut. */
 int file_self(char *path, size_t size, struct error *err) {
     ssize_t length = readlink("/proc/self/exe", path, size);
     if (length < 0)

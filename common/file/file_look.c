@@ -6,6 +6,7 @@ bool file_is_absence(int number) {
     return number == ENOENT || number == ENOTDIR;
 }
 
+/* stat() follows links, so a dangling one counts as absent. RET is written only if PATH exists. */
 int file_look(const char *path, struct stat *ret, bool *ret_there, struct error *err) {
     struct stat st;
     *ret_there = stat(path, &st) == 0;
@@ -16,6 +17,8 @@ int file_look(const char *path, struct stat *ret, bool *ret_there, struct error 
     return error_set_errno(err, EXIT_CODE_CONFIG, "%s: cannot be examined", path);
 }
 
+/* Something that exists and is no folder, such as a file of that name, is not an error here. The
+ * caller tells it from absence by file_look(), if it has to. */
 int file_look_folder(const char *path, bool *ret_folder, struct error *err) {
     struct stat st;
     bool there = false;

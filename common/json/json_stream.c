@@ -10,6 +10,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* The file is seen through a window: `at` moves over it, and refill() moves the rest to its start
+ * and reads on. All functions that take a value leave `at` after it, so that the reader needs no
+ * tree and no stack of its own except two bits of state.
+ *
+ * The state of an open object or array is its depth, and for each depth a bit in `opened` that says
+ * whether a comma has to come before the next item. This is what limits the depth to 64. Whether it
+ * is an object or an array is known to the caller, which calls json_stream_key() or
+ * json_stream_item().
+ *
+ * A string, a number or a word is only looked at when all of it lies in the window. Strings are
+ * handed out as written, with their escapes, so nothing is copied or allocated for a value. */
+
 uint64_t json_stream_tell(const struct json_stream *s) {
     return s->offset - (uint64_t)(s->end - s->at);
 }
@@ -18,6 +30,9 @@ int json_stream_error(const struct json_stream *s, struct error *err, const char
     return error_set(err, EXIT_CODE_DATA, "byte %" PRIu64 ": %s", json_stream_tell(s), expected);
 }
 
+/* O_NONBLOCK keeps open() from waiting for the writer of a FIFO, which is refused afterwards. One
+ * byte more than the capacity is allocated for the NUL after the window: json_number_read() stops
+ * there. */
 int json_stream_open(struct json_stream *s, const char *path, struct error *err) {
     *s = (struct json_stream){.capacity = JSON_STREAM_WINDOW};
     s->window = malloc(s->capacity + 1);
@@ -34,10 +49,13 @@ int json_stream_open(struct json_stream *s, const char *path, struct error *err)
     return 0;
 }
 
+/* Without a window, refill() finds the end of the text at once. */
 void json_stream_memory(struct json_stream *s, const char *bytes, size_t size) {
     *s = (struct json_stream){.at = bytes, .end = bytes + size, .offset = size};
 }
 
+/* Safe after a failed json_stream_open(), and on a zeroed stream, where fd 0 is not its own: only a
+ * stream with a window has a descriptor. */
 void json_stream_done(struct json_stream *s) {
     if (s->window != NULL && s->fd >= 0)
         close(s->fd);
@@ -47,6 +65,9 @@ void json_stream_done(struct json_stream *s) {
 
 /* Reads more of the file and keeps the bytes from s->at on. Returns 1 if there are more now, 0 at
  * the end of the file, -1 on failure. */
+/* The window doubles while more than half of it is kept, which only a long string causes. The limit
+ * on strings bounds its growth against a file that never closes one. Pointers into the window are
+ * invalid afterwards. */
 static int refill(struct json_stream *s, struct error *err) {
     if (s->window == NULL)
         return 0;
@@ -75,6 +96,7 @@ static int refill(struct json_stream *s, struct error *err) {
 }
 
 /* Skips blanks. Returns the next byte, -1 at the end of the file, or -2 after an error. */
+/* These four bytes are all that JSON allows between tokens (RFC 8259, section 2). */
 static int next_byte(struct json_stream *s, struct error *err) {
     for (;;) {
         while (s->at < s->end &&
@@ -89,6 +111,7 @@ static int next_byte(struct json_stream *s, struct error *err) {
 }
 
 /* Refuses NEXT, a byte or -1 for the end. */
+/* The end has a message of its own, because a file that was cut off is the most usual fault. */
 static int unexpected(const struct json_stream *s, int next, const char *expected,
                       struct error *err) {
     return next != -1 ? json_stream_error(s, err, expected)
@@ -97,6 +120,7 @@ static int unexpected(const struct json_stream *s, int next, const char *expecte
 }
 
 /* Consumes the byte C; if another byte is there, the error names what was EXPECTED. */
+/* Every structural byte goes through here, so blanks are allowed before each of them. */
 static int take(struct json_stream *s, char c, const char *expected, struct error *err) {
     int next = next_byte(s, err);
     if (next == -2)
@@ -107,6 +131,8 @@ static int take(struct json_stream *s, char c, const char *expected, struct erro
     return 0;
 }
 
+/* Anything that begins no other value is called a number, so that the error arises where the value
+ * is read and names what the reader expected. */
 int json_stream_kind(struct json_stream *s, enum json_kind *ret, struct error *err) {
     int next = next_byte(s, err);
     if (next == -2)
@@ -121,6 +147,7 @@ int json_stream_kind(struct json_stream *s, enum json_kind *ret, struct error *e
     return 0;
 }
 
+/* The bit of the new depth may still be set by an earlier list of the same depth. */
 static int enter(struct json_stream *s, struct error *err) {
     if (s->depth == JSON_STREAM_DEPTH_MAX - 1)
         return json_stream_error(s, err, "nested too deeply");
@@ -139,6 +166,8 @@ int json_stream_array(struct json_stream *s, struct error *err) {
 
 /* Moves between the items of the open array or object. Returns 1 before another item, 0 after
  * CLOSER, -1 on failure. */
+/* A comma before the closer passes here and fails in the caller: neither a key nor a value begins
+ * with the closer. */
 static int next_item(struct json_stream *s, char closer, struct error *err) {
     uint64_t bit = UINT64_C(1) << s->depth;
     int next = next_byte(s, err);
@@ -162,6 +191,9 @@ int json_stream_item(struct json_stream *s, struct error *err) {
     return next_item(s, ']', err);
 }
 
+/* The key lies in the window, which the search for the colon may move. In nearly all files the
+ * colon follows at once; otherwise the key is kept in the stream, cut at JSON_STREAM_KEY_MAX
+ * bytes. */
 int json_stream_key(struct json_stream *s, struct json_text *ret, struct error *err) {
     int more = next_item(s, '}', err);
     if (more != 1)
@@ -179,6 +211,8 @@ int json_stream_key(struct json_stream *s, struct json_text *ret, struct error *
 }
 
 /* Ensures that a number or word lies in the window as a whole. */
+/* Numbers have no closing mark, so that one at the end of the window may continue in the file. Up
+ * to JSON_STREAM_NUMBER_MAX bytes are read ahead, or all that is left. */
 static int whole_word(struct json_stream *s, struct error *err) {
     if (next_byte(s, err) == -2)
         return -1;
@@ -190,6 +224,8 @@ static int whole_word(struct json_stream *s, struct error *err) {
     return 0;
 }
 
+/* A number longer than the limit could lie in the window only in part, and its value would then be
+ * wrong without notice. */
 static int read_number(struct json_stream *s, struct json_number *ret, struct error *err) {
     if (whole_word(s, err) != 0)
         return -1;
@@ -200,6 +236,7 @@ static int read_number(struct json_stream *s, struct json_number *ret, struct er
     return 0;
 }
 
+/* A number that no double holds is refused by json_number_read(). */
 int json_stream_number(struct json_stream *s, double *ret, struct error *err) {
     struct json_number number;
     if (read_number(s, &number, err) != 0)
@@ -208,6 +245,7 @@ int json_stream_number(struct json_stream *s, double *ret, struct error *err) {
     return 0;
 }
 
+/* The message says "before this", because the number is consumed by then. */
 int json_stream_integer(struct json_stream *s, int64_t *ret, struct error *err) {
     struct json_number number;
     if (read_number(s, &number, err) != 0)
@@ -218,6 +256,8 @@ int json_stream_integer(struct json_stream *s, int64_t *ret, struct error *err) 
     return 0;
 }
 
+/* Does not look at the byte after WORD: "truex" fails at the next item, which wants a comma or a
+ * closer. */
 static bool take_word(struct json_stream *s, const char *word) {
     size_t size = strlen(word);
     if ((size_t)(s->end - s->at) < size || memcmp(s->at, word, size) != 0)
@@ -236,6 +276,9 @@ int json_stream_bool(struct json_stream *s, bool *ret, struct error *err) {
     return 0;
 }
 
+/* SIZE counts from s->at, and not from the window's start, because refill() moves what is kept. A
+ * backslash and the byte after it are stepped over as a pair, so an escaped quote does not end the
+ * string. Escapes are not checked here (json_text.h). */
 int json_stream_text(struct json_stream *s, struct json_text *ret, struct error *err) {
     if (take(s, '"', "expected a string", err) != 0)
         return -1;
@@ -268,6 +311,7 @@ int json_stream_text(struct json_stream *s, struct json_text *ret, struct error 
 }
 
 /* Skips one scalar, or the opening bracket of an array or object. */
+/* The texts and numbers are read as if they were wanted, so that a skipped part is checked, too. */
 static int skip_value(struct json_stream *s, enum json_kind kind, struct error *err) {
     struct json_text text;
     double number;
@@ -293,6 +337,9 @@ static int skip_value(struct json_stream *s, enum json_kind kind, struct error *
     return -1;
 }
 
+/* Uses no recursion, so that hostile nesting costs no stack. OUTSIDE is the depth to return to; the
+ * loop body takes one item or closer each time. The stack of kinds is the bits of `objects`, as
+ * deep as JSON_STREAM_DEPTH_MAX. */
 int json_stream_skip(struct json_stream *s, struct error *err) {
     int outside = s->depth;
     uint64_t objects = 0; /* bit d: the container at depth d is an object */
@@ -317,6 +364,7 @@ int json_stream_skip(struct json_stream *s, struct error *err) {
     return 0;
 }
 
+/* Two documents in one file, or the rest of an older and longer one, are noticed here. */
 int json_stream_finish(struct json_stream *s, struct error *err) {
     int next = next_byte(s, err);
     if (next == -2)

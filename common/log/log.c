@@ -17,6 +17,15 @@
 #include <time.h>
 #include <unistd.h>
 
+/* A line takes four steps: the text is formatted into a buffer of fixed size, secrets in it are
+ * replaced, the form adds its head, and the sink gets the whole line in one call. Secrets go first,
+ * so that neither a sink nor a listener ever sees one. If there is no memory for a step, the line
+ * is lost: a log must not fail its program.
+ *
+ * The settings are those of the process and are set as it begins. They are not guarded: threads may
+ * log at the same time, but nobody may change settings then. */
+
+/* The settings of this process; see the setters in log.h. */
 static char who_name[80];
 static enum log_level lowest = LOG_INFO;
 static struct log_sink lines_go;
@@ -33,18 +42,22 @@ void log_set_level(enum log_level level) {
     lowest = level;
 }
 
+/* The previous sink is returned so that a caller with a sink of its own can put it back: see
+ * common/log/status_line.c. */
 struct log_sink log_set_sink(struct log_sink sink) {
     struct log_sink before = lines_go;
     lines_go = sink;
     return before;
 }
 
+/* One listener at a time: the event log in ringmaster, and the log of a run in ringtrain. */
 struct log_listener log_set_listener(struct log_listener listener) {
     struct log_listener before = listens;
     listens = listener;
     return before;
 }
 
+/* A form that is asked for by name has no terminal, so no colours and no width. */
 void log_set_form(enum log_form wanted) {
     form = wanted;
     terminal = -1;
@@ -57,6 +70,8 @@ void log_set_terminal(int fd) {
     coloured = terminal_has_colour(fd);
 }
 
+/* One write for a line: the kernel keeps writes of up to PIPE_BUF bytes to a pipe whole, so that
+ * lines of other processes on the same pipe do not cut into this one. */
 static void put(const struct buf *line) {
     if (lines_go.put != NULL)
         lines_go.put(lines_go.context, buf_text(line), line->size);
@@ -64,6 +79,7 @@ static void put(const struct buf *line) {
         (void)file_write_all(STDERR_FILENO, line->data, line->size, NULL);
 }
 
+/* WHO is empty before the host's name is known; the colon is then left out. */
 static int add_text_line(struct buf *line, const char *stamp, const char *level,
                          const struct buf *text) {
     if (buf_printf(line, NULL, "%s %-7s %s%s", stamp, level, who_name,
@@ -92,6 +108,8 @@ static int add_terminal_head(struct buf *line, const char *level, size_t *ret_at
                              level, terminal_colour(coloured, TERMINAL_PLAIN));
 }
 
+/* The stamp with date and zone would fill a third of a narrow line; the local clock of
+ * add_terminal_head() stands in its place. Without a terminal the width is endless, as in tests. */
 static int add_terminal_line(struct buf *line, const char *stamp, const char *level,
                              const struct buf *text) {
     enum { INDENT = 9 }; /* columns of the clock, so that continuation lines align with the text */
@@ -110,6 +128,8 @@ static int add_terminal_line(struct buf *line, const char *stamp, const char *le
     return buf_add(line, "\n", 1, NULL);
 }
 
+/* json_text_quote() replaces what is not UTF-8, so that each line can be parsed whatever a program
+ * printed. */
 static int add_json_line(struct buf *line, const char *stamp, const char *level,
                          const struct buf *text) {
     if (buf_printf(line, NULL, "{\"time\":\"%s\",\"level\":\"%s\",\"who\":", stamp, level) != 0 ||
@@ -120,6 +140,9 @@ static int add_json_line(struct buf *line, const char *stamp, const char *level,
     return buf_add_text(line, "}\n", NULL);
 }
 
+/* A buffer may grow beyond LOG_LINE_MAX: a secret may be shorter than its replacement, and a byte
+ * may become three or an escape of six. errno is kept for callers that log between a failed call
+ * and the report of it. The listener hears a line even if it could not be printed. */
 void log_line(enum log_level level, const char *format, ...) {
     static const char *const names[] = {"debug", "info", "warning", "error"};
     static int (*const add_line[])(struct buf *, const char *, const char *, const struct buf *) = {
@@ -148,6 +171,8 @@ void log_line(enum log_level level, const char *format, ...) {
     errno = saved;
 }
 
+/* Each line passes through log_line() by itself and so has its own stamp and its own limit of
+ * length. An empty line would be a head without text and is left out. */
 void log_lines(enum log_level level, const char *text) {
     while (*text != '\0') {
         const int size = (int)strcspn(text, "\n");

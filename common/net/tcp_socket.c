@@ -11,8 +11,17 @@
 #include <string.h>
 #include <sys/socket.h>
 
+/* All sockets are nonblocking, and every wait is a poll() with the time that is left. A blocking
+ * connect() or recv() could wait for minutes on a host that is gone, and SO_RCVTIMEO would begin
+ * anew with each part of a message. The callers are ranks that know when they give up: star.c of
+ * entrypoint/study, and the mesh of trainer/comm/tcp. */
+
+/* All ranks of a job dial rank 0 at about the same time. The kernel lowers this to
+ * net.core.somaxconn. */
 enum { BACKLOG = 512 };
 
+/* An address needs no resolver. A name that is not found may be one whose host is still starting,
+ * so its code is EXIT_CODE_NOT_READY, on which callers try again. */
 int tcp_socket_resolve(const char *name, struct net_address *ret, struct error *err) {
     struct addrinfo *found = NULL;
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG};
@@ -28,16 +37,21 @@ int tcp_socket_resolve(const char *name, struct net_address *ret, struct error *
     return 0;
 }
 
+/* Close-on-exec from the start: a child that another thread forks between two calls would keep the
+ * connection open. */
 static int open_socket(int family) {
     return socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
+/* Small messages must not wait for the answer to the last one (Nagle), and a peer whose machine is
+ * gone has to be noticed in the end. Neither is needed for correctness, so failures are ignored. */
 static void tune(int fd) {
     const int on = 1;
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 }
 
+/* The port that the kernel chose for port 0. Both families keep it in network byte order. */
 static int port_of(int fd, uint16_t *ret) {
     struct sockaddr_storage own = {0};
     socklen_t size = sizeof(own);
@@ -48,6 +62,8 @@ static int port_of(int fd, uint16_t *ret) {
     return 0;
 }
 
+/* SO_REUSEADDR allows a port on which connections of an earlier process are still in TIME_WAIT,
+ * such as after a restart. */
 int tcp_socket_listen(const struct net_address *address, uint16_t port, uint16_t *ret_port,
                       struct error *err) {
     const int on = 1;
@@ -66,6 +82,8 @@ int tcp_socket_listen(const struct net_address *address, uint16_t port, uint16_t
 }
 
 /* Waits until FD is ready for EVENTS; false once the deadline has passed. */
+/* A wait that is too long for one poll() returns 0 with time left, and a signal interrupts it; both
+ * begin the wait anew. */
 static bool ready(int fd, short events, int64_t deadline) {
     struct pollfd one = {.fd = fd, .events = events};
     for (;;) {
@@ -78,6 +96,8 @@ static bool ready(int fd, short events, int64_t deadline) {
     }
 }
 
+/* The result of a nonblocking connect() is in SO_ERROR once the socket is writable. All failures
+ * are EXIT_CODE_NOT_READY: the peer may not listen yet. */
 int tcp_socket_dial(const struct net_address *address, uint16_t port, int64_t deadline,
                     struct error *err) {
     char text[NET_ADDRESS_TEXT];
@@ -102,6 +122,9 @@ int tcp_socket_dial(const struct net_address *address, uint16_t port, int64_t de
     return take_fd(&fd);
 }
 
+/* On Linux a new connection does not inherit the listener's flags, so they are given again. */
+/* The peer's address tells a caller which host has come; an address of another family leaves *RET
+ * as it was. */
 int tcp_socket_accept(int listener, struct net_address *ret) {
     struct sockaddr_storage from = {0};
     socklen_t size = sizeof(from);
@@ -113,6 +136,7 @@ int tcp_socket_accept(int listener, struct net_address *ret) {
     return fd;
 }
 
+/* On a host with several networks this is the address of the one that leads to the peer. */
 int tcp_socket_own(int fd, struct net_address *ret, struct error *err) {
     struct sockaddr_storage own = {0};
     socklen_t size = sizeof(own);
@@ -123,6 +147,7 @@ int tcp_socket_own(int fd, struct net_address *ret, struct error *err) {
 }
 
 /* After a transfer of COUNT bytes: waits where it has to. */
+/* COUNT is what recv() or send() returned. 0 from here means: try again, or go on with the rest. */
 static int go_on(int fd, ssize_t count, short events, int64_t deadline, struct error *err) {
     if (count > 0 || (count < 0 && errno == EINTR))
         return 0;
@@ -133,6 +158,8 @@ static int go_on(int fd, ssize_t count, short events, int64_t deadline, struct e
     return 0;
 }
 
+/* Each call sees the same deadline, however many parts the message comes in. MSG_NOSIGNAL is needed
+ * below only: a read from a closed connection raises no SIGPIPE. */
 int tcp_socket_read(int fd, void *bytes, size_t size, int64_t deadline, struct error *err) {
     for (size_t got = 0; got < size;) {
         ssize_t count = recv(fd, (char *)bytes + got, size - got, 0);
@@ -145,6 +172,7 @@ int tcp_socket_read(int fd, void *bytes, size_t size, int64_t deadline, struct e
     return 0;
 }
 
+/* A peer that is gone must not kill the process by SIGPIPE: the error is EPIPE instead. */
 int tcp_socket_write(int fd, const void *bytes, size_t size, int64_t deadline, struct error *err) {
     for (size_t put = 0; put < size;) {
         ssize_t count = send(fd, (const char *)bytes + put, size - put, MSG_NOSIGNAL);

@@ -6,6 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A study is filled in three steps: the sizes and projections are parsed, each measured size is
+ * added by scaling_add(), and scaling_conclude() fits the model once. Everything else only reads
+ * it, so that text, CSV and page (scaling_page.h) show the same figures.
+ *
+ * Unknown figures are NaN rather than a flag beside each number: sums and quotients stay unknown by
+ * themselves, and the reports print "-" for them. */
+
+/* Characters of a number of ranks in a list, with the NUL. */
 enum { NUMBER_SIZE = 16 };
 
 /* Sizes are alike if their threads a core differ by less than that. */
@@ -13,12 +21,15 @@ static const double ALIKE = 1.05;
 /* An error, as a share, with which a model is not worth its name. */
 static const double USELESS = 0.5;
 
+/* MOST is the limit that the caller has: the ranks of the job, or SCALING_RANKS_MAX. */
 static int refuse(const char *text, int most, struct error *err) {
     return error_set(err, EXIT_CODE_USAGE,
                      "'%.64s': expected ascending numbers of ranks from 1 to %d, as in 1,2,4", text,
                      most);
 }
 
+/* The whole text is quoted in each error, not just the word, as the order of the numbers may be
+ * what is wrong. RET may be filled in part on failure. */
 int scaling_parse_sizes(const char *text, int most, int *ret, size_t room, struct error *err) {
     size_t count = 0;
     for (const char *at = text;; at++) {
@@ -42,6 +53,7 @@ int scaling_parse_sizes(const char *text, int most, int *ret, size_t room, struc
     }
 }
 
+/* "n > 0" ends the loop where doubling would overflow. MOST itself need not be a power of two. */
 size_t scaling_default_sizes(int most, int ret[SCALING_POINTS_MAX]) {
     size_t count = 0;
     for (int n = 1; n < most && n > 0; n *= 2)
@@ -63,6 +75,7 @@ int scaling_sizes(const char *text, int most, int ret[SCALING_POINTS_MAX], size_
     return 0;
 }
 
+/* "none" leaves the list empty, with which the reports say nothing of projections. */
 int scaling_project(struct scaling_study *s, const char *text, struct error *err) {
     if (strcmp(text, "none") == 0)
         return 0;
@@ -74,6 +87,7 @@ int scaling_project(struct scaling_study *s, const char *text, struct error *err
     return 0;
 }
 
+/* The new point has no figures and no failure yet, so it is not measured; the caller fills it. */
 struct scaling_point *scaling_add(struct scaling_study *s, int ranks, int hosts) {
     if (s->count == SCALING_POINTS_MAX)
         return NULL;
@@ -86,10 +100,12 @@ struct scaling_point *scaling_add(struct scaling_study *s, int ranks, int hosts)
     return p;
 }
 
+/* A size without a failure may still have no rate: its program ended well and printed no figure. */
 bool scaling_is_measured(const struct scaling_point *p) {
     return p->failure[0] == '\0' && p->rate > 0 && isfinite(p->rate);
 }
 
+/* The point to which efficiency relates; NULL: none was measured. */
 static const struct scaling_point *first_measured(const struct scaling_study *s) {
     for (size_t i = 0; i < s->count; i++)
         if (scaling_is_measured(&s->points[i]))
@@ -97,6 +113,8 @@ static const struct scaling_point *first_measured(const struct scaling_study *s)
     return NULL;
 }
 
+/* The smallest size is 1 by definition. It need not be one rank, and one that failed is passed
+ * over. */
 double scaling_efficiency(const struct scaling_study *s, double rate, int ranks) {
     const struct scaling_point *first = first_measured(s);
     return first == NULL ? (double)NAN : rate / ranks / (first->rate / first->ranks);
@@ -106,6 +124,7 @@ double scaling_seconds(const struct scaling_study *s, double rate, double start)
     return s->total / rate + (isfinite(start) ? start : 0);
 }
 
+/* fmax() prefers a number to NaN, so unknown times do not hide the known ones. */
 double scaling_start(const struct scaling_study *s) {
     double longest = (double)NAN;
     for (size_t i = 0; i < s->count; i++)
@@ -114,6 +133,7 @@ double scaling_start(const struct scaling_study *s) {
     return longest;
 }
 
+/* 1 where cores or ranks are unknown: the model then takes nothing for shared. */
 double scaling_crowd(const struct scaling_study *s, const struct scaling_point *p) {
     if (s->cores < 1 || p->on_one < 1)
         return 1;
@@ -129,6 +149,8 @@ static int alike(const struct scaling_study *s) {
     return count;
 }
 
+/* The reasons are ordered: without a model nothing else can be judged, and a model that was fitted
+ * to crowded sizes cannot be tested by them. */
 const char *scaling_refusal(const struct scaling_study *s) {
     if (s->model.form == SCALING_NO_MODEL)
         return "a model takes two measured sizes or more";
@@ -140,12 +162,15 @@ const char *scaling_refusal(const struct scaling_study *s) {
     return NULL;
 }
 
+/* RANKS samples are done in the time of one sample a rank. */
 double scaling_projected_rate(const struct scaling_study *s, int ranks) {
     return scaling_refusal(s) != NULL
                ? (double)NAN
                : ranks / scaling_model_seconds(&s->model, &s->comm, ranks, s->model.base.crowd);
 }
 
+/* The check is done first and into a structure of its own: it fits models to a part of the sizes,
+ * and the one that stays is fitted to all of them. */
 void scaling_conclude(struct scaling_study *s) {
     struct scaling_sample samples[SCALING_POINTS_MAX];
     size_t count = 0;

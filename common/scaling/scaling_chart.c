@@ -4,24 +4,38 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* In units of the drawing. */
+/* A chart is one inline SVG, without script: a frame fits the data, axes and ticks come first, then
+ * a line and dots for each variant, so that dots lie on top. Colors are classes s0, s1 and so on,
+ * which common/html/page_style.c defines for light and dark pages.
+ *
+ * Ranks are on a logarithmic axis, because sizes are mostly powers of two and would crowd at the
+ * left of a linear one. Throughput is logarithmic as well, so that perfect scaling is a straight
+ * line. Efficiency is a share, from 0 on, so that its loss has its true size. */
+
+/* In units of the drawing. LEFT is wide enough for the labels of the y axis, and BOTTOM for those
+ * of the x axis and its name. */
 enum { WIDTH = 560, HEIGHT = 280, LEFT = 62, RIGHT = 14, TOP = 12, BOTTOM = 40 };
 
+/* More labels than these would touch each other at this width. */
 enum { TICKS_MAX = 12 };
 
+/* The part of the data that a chart shows. Both axes map it linearly to the drawing. */
 struct frame {
     double x_low, x_high, y_low, y_high; /* logarithms of base 2 and 10, or a share */
 };
 
+/* Logarithms need a rate above 0. A size that failed has none and leaves a gap in its line. */
 static bool is_drawn(const struct scaling_row *r) {
     return isfinite(r->rate) && r->rate > 0;
 }
 
+/* fit_x() makes the range at least one doubling wide, so this never divides by 0. */
 static double x_of(const struct frame *f, int ranks) {
     const double share = (log2(ranks) - f->x_low) / (f->x_high - f->x_low);
     return LEFT + share * (WIDTH - LEFT - RIGHT);
 }
 
+/* SVG's y grows downwards. */
 static double y_of(const struct frame *f, double value) {
     const double share = (value - f->y_low) / (f->y_high - f->y_low);
     return HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM);
@@ -35,6 +49,7 @@ struct series {
     int measured, projected; /* colors */
 };
 
+/* Each variant has the color of its place in the chain, which has at most SCALING_STUDIES_MAX. */
 static size_t list_series(const struct scaling_study *s, struct series ret[SCALING_STUDIES_MAX]) {
     size_t count = 0;
     for (; s != NULL && count < SCALING_STUDIES_MAX; s = s->next, count++) {
@@ -66,6 +81,8 @@ static bool fit_x(struct frame *f, const struct series *list, size_t count) {
     return any;
 }
 
+/* Ticks are at powers of two only, and at every second or third one where there are too many for
+ * the width. HTML allows the attributes without quotes where a value has no blank. */
 static void put_x_axis(struct html *h, const struct frame *f) {
     const int first = (int)ceil(f->x_low), last = (int)floor(f->x_high);
     const int every = (last - first) / TICKS_MAX + 1;
@@ -78,6 +95,7 @@ static void put_x_axis(struct html *h, const struct frame *f) {
              LEFT, HEIGHT - BOTTOM, WIDTH - RIGHT, LEFT + (WIDTH - LEFT - RIGHT) / 2, HEIGHT - 6);
 }
 
+/* 3.5 units down center a digit on its line. */
 static void put_y_tick(struct html *h, const struct frame *f, double at, const char *label) {
     const double y = y_of(f, at);
     html_put(h, "<path class=grid d=\"M%d %.1fH%d\"/><text x=%d y=%.1f class=e>%s</text>", LEFT, y,
@@ -85,7 +103,8 @@ static void put_y_tick(struct html *h, const struct frame *f, double at, const c
 }
 
 /* VALUE_OF a row that is drawn. Measured sizes are joined by a line and have filled dots; projected
- * ones continue it, dashed and with hollow dots. */
+ * ones continue it, dashed and with hollow dots. All lines come before all dots, so that no line
+ * covers a dot. UNIT follows the number in the tooltip; with PERCENT the value is a share. */
 static void put_series(struct html *h, const struct frame *f, const struct series *s,
                        double (*value_of)(const struct scaling_row *r), const char *unit,
                        bool percent) {
@@ -116,6 +135,7 @@ static void put_series(struct html *h, const struct frame *f, const struct serie
     }
 }
 
+/* The label is what a screen reader says in place of the drawing. */
 static void open_chart(struct html *h, const char *title) {
     html_put(h,
              "<figure class=card><figcaption><b>%s</b></figcaption><svg viewBox=\"0 0 %d %d\" "
@@ -123,14 +143,17 @@ static void open_chart(struct html *h, const char *title) {
              title, WIDTH, HEIGHT, title);
 }
 
+/* What the charts draw of a row: its place on the y axis, and not the text beside it. */
 static double log_rate(const struct scaling_row *r) {
     return log10(r->rate);
 }
 
+/* 1 is a rank as fast as in the smallest size. */
 static double efficiency(const struct scaling_row *r) {
     return r->efficiency;
 }
 
+/* The first drawn row of a series, or with LAST its last one; NULL: none is drawn. */
 static const struct scaling_row *edge(const struct series *s, bool last) {
     const struct scaling_row *found = NULL;
     for (size_t i = 0; i < s->count; i++)
@@ -139,7 +162,8 @@ static const struct scaling_row *edge(const struct series *s, bool last) {
     return found;
 }
 
-/* Which color is which variant. */
+/* The color of each variant with its name, below the chart. The name comes from a user's option, so
+ * html_text() escapes it. */
 static void put_legend(struct html *h, const struct series *list, size_t count) {
     if (count < 2)
         return;
@@ -168,6 +192,8 @@ static void fit_rates(struct frame *f, const struct series *list, size_t count, 
     f->y_low -= 0.1, f->y_high += 0.1;
 }
 
+/* Ticks are at 1, 2 and 5 of each decade, which are nearly equally far apart on a logarithmic
+ * axis. */
 static void put_rate_ticks(struct html *h, const struct frame *f) {
     for (int power = (int)floor(f->y_low); power <= (int)ceil(f->y_high); power++)
         for (int digit = 1; digit <= 5; digit += digit == 1 ? 1 : 3) {
@@ -179,6 +205,8 @@ static void put_rate_ticks(struct html *h, const struct frame *f) {
         }
 }
 
+/* The grey line begins at the first row of the first variant that has one. It ends at the most
+ * ranks that are drawn, projected ones included. */
 void scaling_chart_rate(struct html *h, const struct scaling_study *s) {
     struct frame f;
     struct series list[SCALING_STUDIES_MAX];
@@ -207,6 +235,8 @@ void scaling_chart_rate(struct html *h, const struct scaling_study *s) {
                 "projected.</p></figure>");
 }
 
+/* The axis reaches above 100 % where larger sizes are faster a rank, such as by more memory for
+ * caches. */
 void scaling_chart_efficiency(struct html *h, const struct scaling_study *s) {
     struct frame f;
     struct series list[SCALING_STUDIES_MAX];

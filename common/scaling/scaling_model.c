@@ -2,13 +2,23 @@
 
 #include <math.h>
 
+/* Everything here is least squares of relative errors: an error of 5 % counts the same at a step of
+ * a millisecond and at one of a second. All models share one rule, that a fitted cost is never
+ * below zero, because a negative one would promise that more ranks make a step faster.
+ *
+ * The order of a fit is: what was measured apart (scaling_comm_fit), what computation hides
+ * (fit_hidden), and last the slope of what is left (fit_slope). Nothing here allocates, and the
+ * same input gives the same model. */
+
 /* Sizes below which nothing is held out. */
 enum { CHECKED_LEAST = 3 };
 
+/* Steps of a tree over RANKS: the term for latency. */
 static double doublings(int ranks) {
     return log2(ranks);
 }
 
+/* How many times each rank sends all bytes in a ring: 0 for one rank, and nearly 2 for many. */
 static double ring(int ranks) {
     return 2.0 * (ranks - 1) / ranks;
 }
@@ -40,11 +50,13 @@ int scaling_comm_fit(struct scaling_comm *comm, const struct scaling_reduce *lis
     return 0;
 }
 
+/* Latency counts once for each bucket, bytes once for all. 0 for one rank, in both terms. */
 double scaling_comm_seconds(const struct scaling_comm *comm, int ranks) {
     return comm->buckets * comm->latency * doublings(ranks) +
            comm->byte * ring(ranks) * comm->bytes;
 }
 
+/* The base's own all-reduces are part of its measured time already, so only what is more counts. */
 /* What computation does not hide, for one sample a rank. */
 static double visible(const struct scaling_model *m, const struct scaling_comm *comm, int ranks) {
     const double all =
@@ -57,6 +69,8 @@ static double computing(const struct scaling_model *m, double crowd) {
     return m->base.seconds * fmax(1, crowd) / fmax(1, m->base.crowd);
 }
 
+/* Each form is the base's own time and what more ranks add to it, so the base is always met
+ * exactly. */
 double scaling_model_seconds(const struct scaling_model *m, const struct scaling_comm *comm,
                              int ranks, double crowd) {
     const double own = computing(m, crowd);
@@ -75,6 +89,7 @@ double scaling_model_seconds(const struct scaling_model *m, const struct scaling
 }
 
 /* The sum of squared relative errors. */
+/* Compares two models of the same samples; its absolute value means nothing. */
 static double misfit(const struct scaling_model *m, const struct scaling_comm *comm,
                      const struct scaling_sample *list, size_t count) {
     double sum = 0;
@@ -101,6 +116,8 @@ static void fit_slope(struct scaling_model *m, const struct scaling_comm *comm,
 }
 
 /* The misfit has kinks in h and may have several minima: all of its range is tried. */
+/* A search over the only unknown that enters through max(), while the slope has a closed form for
+ * each value. The tolerance keeps the smallest of equally good values. */
 static void fit_hidden(struct scaling_model *m, const struct scaling_comm *comm,
                        const struct scaling_sample *list, size_t count) {
     enum { TRIALS = 1000 };
@@ -117,6 +134,7 @@ static void fit_hidden(struct scaling_model *m, const struct scaling_comm *comm,
     *m = best;
 }
 
+/* One size tells nothing about growth. The factor 0.999 decides near ties for the logarithm. */
 void scaling_model_fit(struct scaling_model *m, const struct scaling_sample *list, size_t count,
                        const struct scaling_comm *comm) {
     *m = (struct scaling_model){.form = SCALING_NO_MODEL};
@@ -138,6 +156,8 @@ void scaling_model_fit(struct scaling_model *m, const struct scaling_sample *lis
         *m = other;
 }
 
+/* Large sizes are held out, not random ones, because a projection goes to larger sizes, too. The
+ * error is one of throughput, so the quotient of times is the other way round. */
 void scaling_check_held_out(struct scaling_check *c, const struct scaling_sample *list,
                             size_t count, const struct scaling_comm *comm) {
     struct scaling_model m;

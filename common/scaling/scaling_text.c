@@ -5,9 +5,20 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* A share; a model that is further off helps nobody. */
+/* The text has up to three parts: variants side by side, and for each its own table, the model in
+ * words, and a table for each price. scaling_rows() and scaling_model_words() are shared with the
+ * CSV and the page, so the three never differ.
+ *
+ * Columns have fixed widths, for reading in a terminal and in logs. What is unknown is "-", and a
+ * size that failed has its reason in place of its figures. */
+
+/* A share: a model that is further off on held-out sizes comes with a warning. One that is off by
+ * more than USELESS in common/scaling/scaling.c projects nothing. */
 static const double UNRELIABLE = 0.2;
 
+/* Measured sizes first, then projected ones, even if a projection is smaller than a measured size.
+ * Where the model refuses (scaling_refusal), there are no projected rows at all. A row is plain
+ * data: each of the three reports formats it in its own way. */
 size_t scaling_rows(const struct scaling_study *s, struct scaling_row ret[SCALING_ROWS_MAX]) {
     size_t count = 0;
     for (size_t i = 0; i < s->count; i++) {
@@ -33,6 +44,8 @@ size_t scaling_rows(const struct scaling_study *s, struct scaling_row ret[SCALIN
     return count;
 }
 
+/* Two units at most: nobody reads seconds of a training that takes hours. Beyond 1,000 hours it is
+ * days. The cap keeps a nonsensical time within the buffer. */
 void scaling_duration(char ret[SCALING_DURATION_SIZE], double seconds) {
     if (!isfinite(seconds) || seconds < 0)
         (void)snprintf(ret, SCALING_DURATION_SIZE, "-");
@@ -48,7 +61,7 @@ void scaling_duration(char ret[SCALING_DURATION_SIZE], double seconds) {
         (void)snprintf(ret, SCALING_DURATION_SIZE, "%.0f days", fmin(seconds / 86400, 1e15));
 }
 
-/* A share as "98.5 %"; "-" for NaN. */
+/* A share as "98.5 %"; "-" for NaN. Returns RET, so that it fits into an argument list. */
 static const char *percent(char ret[SCALING_DURATION_SIZE], double share) {
     if (isfinite(share))
         (void)snprintf(ret, SCALING_DURATION_SIZE, "%.1f %%", 100 * share);
@@ -57,10 +70,14 @@ static const char *percent(char ret[SCALING_DURATION_SIZE], double share) {
     return ret;
 }
 
+/* Projected rows have no hosts, since nobody knows how they would be spread. Of measured ones the
+ * number is unknown in some jobs. */
 static int add_hosts(struct buf *out, int hosts, struct error *err) {
     return hosts > 0 ? buf_printf(out, err, " %6d", hosts) : buf_printf(out, err, " %6s", "-");
 }
 
+/* A failed size ends after its reason, which may be longer than the table is wide. Projected rows
+ * have neither an exposed share nor a start, which are measured only. */
 static int add_row(struct buf *out, const struct scaling_row *r, struct error *err) {
     char efficiency[SCALING_DURATION_SIZE], exposed[SCALING_DURATION_SIZE];
     char start[SCALING_DURATION_SIZE], whole[SCALING_DURATION_SIZE];
@@ -76,6 +93,9 @@ static int add_row(struct buf *out, const struct scaling_row *r, struct error *e
                       r->point == NULL ? "  projected" : "");
 }
 
+/* Prices need the length of a whole training, so a study without a total has none. Each price is
+ * for a machine of so many ranks, and a machine counts as a whole (price_table.h). Rows of unknown
+ * length, such as failed sizes, are left out. */
 static int add_prices(const struct scaling_study *s, const struct scaling_row *rows, size_t count,
                       struct buf *out, struct error *err) {
     const struct price_table *t = s->prices;
@@ -101,6 +121,8 @@ static int add_prices(const struct scaling_study *s, const struct scaling_row *r
     return 0;
 }
 
+/* Every figure of the model is named in the words, so that a reader can compute a projection by
+ * hand. The hidden time is that of a step: the model keeps it for one sample a rank. */
 static int add_form(const struct scaling_study *s, struct buf *out, struct error *err) {
     const struct scaling_comm *c = &s->comm;
     char hidden[SCALING_DURATION_SIZE];
@@ -131,7 +153,8 @@ static int add_form(const struct scaling_study *s, struct buf *out, struct error
     return 0;
 }
 
-/* What is known of cores that ranks share. */
+/* What is known of cores that ranks share: the most crowded size, if any has more threads than
+ * cores. Without it a reader would take the slower steps for the cost of communication. */
 static int add_crowd(const struct scaling_study *s, struct buf *out, struct error *err) {
     double most = 1;
     int ranks = 0;
@@ -149,13 +172,17 @@ static int add_crowd(const struct scaling_study *s, struct buf *out, struct erro
                                    ranks, most, s->cores);
 }
 
+/* Only where projections were asked for. With "none" nothing is missing that would need a
+ * reason. */
 static int add_refusal(const struct scaling_study *s, struct buf *out, struct error *err) {
     const char *why = s->projected_count > 0 ? scaling_refusal(s) : NULL;
     return why != NULL ? buf_printf(out, err, "Not projected: %s.\n", why) : 0;
 }
 
-/* What the reader of a projection has to know. */
+/* What the reader of a projection has to know: a large error of the model, and a network that was
+ * never used. One host shows nothing of what a second one costs, however well the model fits. */
 static int add_caution(const struct scaling_study *s, struct buf *out, struct error *err) {
+    /* A size that never started has hosts 0, which is not one host. */
     bool one_host = true;
     for (size_t i = 0; i < s->count; i++)
         one_host = one_host && s->points[i].hosts == 1;
@@ -172,6 +199,8 @@ static int add_caution(const struct scaling_study *s, struct buf *out, struct er
                : 0;
 }
 
+/* The error is that of the worst held-out size, not a mean, which would hide it. Above 0 the
+ * measured throughput is lower than the model's. */
 static int add_check(const struct scaling_study *s, struct buf *out, struct error *err) {
     if (s->check.fitted == 0)
         return buf_add_text(out,
@@ -185,6 +214,8 @@ static int add_check(const struct scaling_study *s, struct buf *out, struct erro
                       s->check.worst, s->check.held_out, STR_PLURAL(s->check.held_out));
 }
 
+/* The order is that of a reader's questions: what it is, what it assumes, how far it was off, and
+ * what that means for its projections. Without a model there is only the reason for it. */
 int scaling_model_words(const struct scaling_study *s, struct buf *out, struct error *err) {
     if (s->model.form == SCALING_NO_MODEL)
         return add_refusal(s, out, err);
@@ -195,6 +226,8 @@ int scaling_model_words(const struct scaling_study *s, struct buf *out, struct e
 }
 
 /* The figures of a variant by itself. */
+/* A blank line parts the table from the words, where there are any. */
+/* The model or its refusal follows the table after a blank line. */
 static int add_study(const struct scaling_study *s, struct buf *out, struct error *err) {
     struct scaling_row rows[SCALING_ROWS_MAX];
     const size_t count = scaling_rows(s, rows);
@@ -211,13 +244,16 @@ static int add_study(const struct scaling_study *s, struct buf *out, struct erro
     return scaling_model_words(s, out, err) != 0 ? -1 : add_prices(s, rows, count, out, err);
 }
 
+/* NaN for a size that a variant did not measure; the table then says "failed". POINT may lie beyond
+ * the sizes of a variant that a stop ended early. */
 static double rate_at(const struct scaling_study *s, size_t point) {
     return point < s->count && scaling_is_measured(&s->points[point]) ? s->points[point].rate
                                                                       : (double)NAN;
 }
 
 /* Variants side by side: throughput, and in relation to the first one's. All studies of a chain
- * have the same sizes. */
+ * have the same sizes, so a row is one index in each of them. A share of a size at which the first
+ * one failed is unknown. */
 static int add_comparison(const struct scaling_study *s, struct buf *out, struct error *err) {
     if (buf_printf(out, err, "\n%6s", "ranks") != 0)
         return -1;
@@ -239,6 +275,8 @@ static int add_comparison(const struct scaling_study *s, struct buf *out, struct
     return buf_printf(out, err, "\n(%s, in relation to %s)\n", s->unit, s->variant);
 }
 
+/* The first study of the chain has the job and the place of all. Nothing is appended for a variant
+ * that measured nothing but the rows with its failures. */
 int scaling_text(const struct scaling_study *s, struct buf *out, struct error *err) {
     if (buf_printf(out, err, "%s\n%s\n", s->job, s->place) != 0 ||
         (s->next != NULL && add_comparison(s, out, err) != 0))

@@ -12,14 +12,25 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Rank 0 appends to lists in s->orders, and slots.c broadcasts them once a round. All ranks get all
+ * orders, and each picks the slots that are its own by own_of(). The order of a slice carries
+ * everything that its ranks must agree on: port, folder, words. What differs from rank to rank is
+ * computed by each rank from the addresses that all of them know (place_of).
+ *
+ * Orders come from rank 0 of the same job, so their members are not checked for their types. Words
+ * of a user are checked where they enter, by array_of() and add_environment(). */
+
+/* The longest name of a variable, with its NUL; values have no limit. */
 enum { SLOT_VARIABLE_SIZE = 256 };
 
 static const int64_t GRACE = SLOTS_GRACE_SECONDS * CLOCK_SECOND;
 
+/* The orders of a round without any: all ranks only report. */
 json_t *slot_orders_new(void) {
     return json_pack("{s:[], s:[], s:b}", "start", "end", "leave", 0);
 }
 
+/* Takes ORDER over, also on failure. NULL stands for a pack that found no memory. */
 static int add(struct slots *s, const char *list, json_t *order, struct error *err) {
     return order == NULL || json_array_append_new(json_object_get(s->orders, list), order) != 0
                ? error_no_memory(err, "orders")
@@ -38,6 +49,8 @@ static json_t *array_of(const char *const *words, struct error *err) {
     return array;
 }
 
+/* The port is the one that the slice's first slot offered in the last round (struct slot_report).
+ * json_pack() takes both arrays over, even if it fails. */
 int slot_orders_start(struct slots *s, const struct slot_job *job, struct error *err) {
     json_t *argv = array_of(job->argv, err);
     json_t *environment = argv != NULL ? array_of(job->environment, err) : NULL;
@@ -52,10 +65,12 @@ int slot_orders_start(struct slots *s, const struct slot_job *job, struct error 
                err);
 }
 
+/* An end for slots that run nothing is harmless: slot_child_end() asks only a running process. */
 int slot_orders_end(struct slots *s, int first, int size, struct error *err) {
     return add(s, "end", json_pack("[i, i]", first, size), err);
 }
 
+/* Only a flag: whatever else is ordered in the same round is carried out before the ranks leave. */
 int slot_orders_leave(struct slots *s, struct error *err) {
     return json_object_set_new(s->orders, "leave", json_true()) != 0
                ? error_no_memory(err, "orders")
@@ -66,15 +81,20 @@ bool slot_orders_wait(const json_t *orders) {
     return !json_is_true(json_object_get(orders, "leave"));
 }
 
+/* 0 for a member that is missing, which slot_orders_start() never leaves out. */
 static int number_of(const json_t *order, const char *key) {
     return (int)json_integer_value(json_object_get(order, key));
 }
 
+/* Each rank has own_count slots in a row, and one address. */
 static const char *address_of(const struct slots *s, int slot) {
     return s->addresses[slot / s->own_count];
 }
 
 /* The place of SLOT in the slice of ORDER; DEVICES backs its text. */
+/* Slots of a host are beside each other in a slice, but a host may hold the end of one slice and
+ * the start of another. Local ranks count from the first slot of this slice here, and devices from
+ * the first slot of the host. */
 static struct slot_place place_of(const struct slots *s, const json_t *order, int slot,
                                   char devices[SLOT_DEVICES_SIZE]) {
     const int first = number_of(order, "first"), size = number_of(order, "size");
@@ -109,6 +129,7 @@ static struct slot_place place_of(const struct slots *s, const json_t *order, in
 }
 
 /* Sets each NAME=VALUE of LIST. */
+/* NAME=VALUE is split, because argv_set_env() replaces an earlier setting of the same name. */
 static int add_environment(struct argv *environment, const json_t *list, struct error *err) {
     for (size_t i = 0; i < json_array_size(list); i++) {
         char name[SLOT_VARIABLE_SIZE];
@@ -123,6 +144,8 @@ static int add_environment(struct argv *environment, const json_t *list, struct 
     return 0;
 }
 
+/* Each rank makes the folder by itself, since hosts need not share a file system. The folder is
+ * kept in `folders`, from which the results are read after the end. */
 static int start(struct slots *s, const json_t *order, int slot, int own, struct error *err) {
     char devices[SLOT_DEVICES_SIZE], output[PATH_MAX];
     cleanup_argv struct argv argv = {0}, environment = {0};
@@ -144,13 +167,17 @@ static int start(struct slots *s, const json_t *order, int slot, int own, struct
     return slot_child_start(&s->own[own], argv.items, environment.items, output, s->foreign, err);
 }
 
-/* Writes the slots of this rank that lie in a slice to RET_FROM .. RET_TO - 1, as own ones. */
+/* Writes the slots of this rank that lie in a slice to RET_FROM .. RET_TO - 1, counted from its own
+ * first slot. RET_FROM >= RET_TO: the slice lies on other ranks. Both ends are cut to the own
+ * slots, because a slice may reach over the borders of ranks. */
 static void own_of(const struct slots *s, int first, int size, int *ret_from, int *ret_to) {
     const int mine = s->group->rank * s->own_count;
     *ret_from = first > mine ? first - mine : 0;
     *ret_to = first + size - mine < s->own_count ? first + size - mine : s->own_count;
 }
 
+/* A process that cannot be started is reported like one that ended at once. The other ranks of its
+ * slice then fail or are ended by rank 0, and the job goes on. */
 static void start_all(struct slots *s, const json_t *order) {
     const int mine = s->group->rank * s->own_count;
     int from = 0, to = 0;
@@ -167,6 +194,7 @@ static void start_all(struct slots *s, const json_t *order) {
     }
 }
 
+/* Ends come first, so that a slice can be ended and used again by orders of one round. */
 void slot_orders_follow(struct slots *s, const json_t *orders) {
     size_t i = 0;
     const json_t *order = NULL;

@@ -14,11 +14,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* All ranks run the same round in the same order: rank 0 broadcasts its orders, each rank carries
+ * out those for its own slots, waits a moment, and gathers the reports of all. Both steps are
+ * collective, so a rank that left early would block the others: this is why a rank leaves by an
+ * order, too.
+ *
+ * Only rank 0 decides, and it decides from reports that are one round old. slots_start() therefore
+ * marks its slots as running before any rank has started something. Another design, in which rank 0
+ * has a connection to each rank, would need a second network beside that of the job's program.
+ *
+ * A round takes at most about SLOTS_ROUND_MS, and less once a process here ends. A rank where
+ * nothing ends waits out its time, so the job's round is as long as the longest of them. */
+
+/* Orders hold a command line and variables for each job that starts; this bounds what a rank
+ * allocates on the word of another. */
 enum { ORDERS_MAX = 16 * 1024 * 1024 };
 
 static const int64_t ROUND = SLOTS_ROUND_MS * CLOCK_MILLISECOND;
 
 /* The GPUs of this host, by their device files. */
+/* Neither a driver nor a library is asked, as both may hang. Files such as /dev/nvidiactl and
+ * /dev/nvidia-uvm do not match, since a digit has to follow. */
 static int count_gpus(void) {
     glob_t found;
     int count = 0;
@@ -28,6 +44,7 @@ static int count_gpus(void) {
     return count;
 }
 
+/* calloc() leaves every slot idle. On failure slots_done() frees what was allocated. */
 static int allocate(struct slots *s, struct error *err) {
     const size_t own = (size_t)s->own_count, count = (size_t)s->count;
     s->own = calloc(own, sizeof(*s->own));
@@ -45,7 +62,8 @@ static int allocate(struct slots *s, struct error *err) {
                : 0;
 }
 
-/* All ranks say where they are. Alone, this machine is enough. */
+/* All ranks say where they are, in fixed-size texts, as gather() wants. A job of one rank needs no
+ * address that other hosts could reach. */
 static int exchange_addresses(struct slots *s, struct error *err) {
     char own[SLOTS_ADDRESS_SIZE] = "127.0.0.1";
     const char *master = getenv("MASTER_ADDR");
@@ -54,6 +72,9 @@ static int exchange_addresses(struct slots *s, struct error *err) {
     return s->group->gather(s->group->context, own, sizeof(own), s->addresses, err);
 }
 
+/* Several slots on one rank are for a job of one rank only, because a report's place in `reports`
+ * is then rank * own_count + slot for all. GPUs are divided only where each slot of the host can
+ * have one. */
 int slots_open(struct slots *s, const struct slot_group *group, int own, struct error *err) {
     *s = (struct slots){.group = group, .own_count = own, .count = own * group->size};
     if (own < 1 || (own > 1 && group->size > 1) || s->count > SLOTS_MAX)
@@ -67,6 +88,7 @@ int slots_open(struct slots *s, const struct slot_group *group, int own, struct 
     return slots_round(s, err);
 }
 
+/* Also for a set that slots_open() left half made: allocate() may have failed at any array. */
 void slots_done(struct slots *s) {
     for (int i = 0; s->own != NULL && i < s->own_count; i++)
         slot_child_done(&s->own[i]);
@@ -99,6 +121,8 @@ bool slots_running(const struct slots *s, int first, int size) {
     return false;
 }
 
+/* Ranks get the launcher's signal one by one; the first report of it counts for all, so that they
+ * agree in the same round. */
 bool slots_stopping(const struct slots *s) {
     for (int i = 0; i < s->count; i++)
         if (s->reports[i].stop != 0)
@@ -107,6 +131,9 @@ bool slots_stopping(const struct slots *s) {
 }
 
 /* The lower, the more likely it is the cause. */
+/* A crash by a signal (above 128) comes before an error code of the program. The codes of the
+ * second group are mostly consequences: a rank that lost its peer, stalled, or was stopped or
+ * killed from outside, 128 + 9 being SIGKILL. A rank that ended well comes last. */
 static int rank_of_code(int code) {
     switch (code) {
     case EXIT_CODE_OK:
@@ -122,6 +149,7 @@ static int rank_of_code(int code) {
     }
 }
 
+/* All of the slice's slots have ended. Among equal codes the lowest rank counts. */
 int slots_code(const struct slots *s, int first, int size, int *ret_rank) {
     int cause = first;
     for (int i = first + 1; i < first + size; i++)
@@ -173,10 +201,14 @@ static void wait_for_own(struct slots *s) {
         ; /* a signal: the descriptor tells of it */
 }
 
+/* Seconds as a report holds them. */
 static double since(int64_t then, int64_t now) {
     return (double)(now - then) / (double)CLOCK_SECOND;
 }
 
+/* SILENT and SECONDS keep their last values after the end. The state changes once: figures are read
+ * in the round that sees the end, and only where the slice's first rank ran. A port is offered only
+ * by an idle slot, as it would be the first of the next slice. */
 static void report_own(struct slots *s, int i) {
     struct slot_report *r = &s->mine[i];
     struct slot_child *c = &s->own[i];
@@ -197,6 +229,8 @@ static void report_own(struct slots *s, int i) {
     r->port = slot_child_runs(c) ? 0 : slot_address_port(NULL);
 }
 
+/* The size goes first, since the other ranks have to allocate. Rank 0 parses its own text, too, so
+ * that all ranks follow the same orders. */
 static int share_orders(struct slots *s, json_t **ret, struct error *err) {
     const bool first = s->group->rank == 0;
     cleanup_free char *text = first ? json_dumps(s->orders, JSON_COMPACT) : NULL;
@@ -215,6 +249,9 @@ static int share_orders(struct slots *s, json_t **ret, struct error *err) {
     return *ret != NULL ? 0 : error_no_memory(err, "orders");
 }
 
+/* The list of orders is renewed before they are carried out: what is ordered from now on is for the
+ * next round. The round in which the ranks leave does not wait, but gathers, so that rank 0 gets
+ * the last reports. */
 int slots_round(struct slots *s, struct error *err) {
     cleanup_json json_t *orders = NULL;
     if (share_orders(s, &orders, err) != 0)

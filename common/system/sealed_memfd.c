@@ -6,8 +6,13 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
+/* Nothing can be written, grown or cut off afterwards, and F_SEAL_SEAL fixes the seals themselves.
+ * A reader that has checked them can map or parse the bytes without fearing that they change
+ * meanwhile. */
 enum { SEALS = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL };
 
+/* Seals are added last, since sealed memory accepts no write. The descriptor is closed on every
+ * failure. */
 int sealed_memfd_make(const char *name, const void *bytes, size_t size, struct error *err) {
     cleanup_fd int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0)
@@ -19,6 +24,7 @@ int sealed_memfd_make(const char *name, const void *bytes, size_t size, struct e
     return take_fd(&fd);
 }
 
+/* A pipe or an ordinary file answers F_GET_SEALS with an error, which is no such memory either. */
 bool sealed_memfd_is(int fd) {
     return fd >= 0 && fcntl(fd, F_GET_SEALS) == SEALS;
 }

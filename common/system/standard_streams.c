@@ -3,6 +3,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+/* A process may be started with closed standard streams, by a container runtime or by `>&-` in a
+ * shell. Its next open(), such as of a socket or a checkpoint, would then get number 1, and every
+ * printed line would go there. The loop opens until it gets a number above 2, which it closes
+ * again. If open() fails altogether, what is closed stays closed. */
 unsigned standard_streams_fill(void) {
     unsigned filled = 0;
     int fd;

@@ -15,6 +15,9 @@ static size_t line_size(const char *text, size_t room) {
     return size;
 }
 
+/* A line is broken by bytes and not by columns, as these texts are ASCII tables of the program. The
+ * indent makes the next line a part of the same list item; in a paragraph Markdown ignores it. A
+ * newline in TEXT would be counted as a letter: callers pass one paragraph or item. */
 int markdown_wrap(const char *text, struct buf *ret, struct error *err) {
     for (const char *indent = "";; indent = "  ") {
         size_t size = line_size(text, MARKDOWN_COLUMNS - strlen(indent));

@@ -7,16 +7,36 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The plan is read from top to bottom by one function for each member, and each checks its own
+ * part. check_names() comes last, because a flag may be set in four places: "flags", the axes,
+ * "seeds" and "halving". Set twice, the winner would depend on the order of words in a command
+ * line.
+ *
+ * The parser is strict about unknown members. A misspelt "stal" would otherwise leave the default,
+ * and a plan runs for hours before anybody notices. All errors have the code of a wrong
+ * configuration and name the file, through trials_member_error().
+ *
+ * Values become texts here (trials_member_value), since they are words of a command line in the
+ * end. Numbers keep their shortest form, and so the page and the state file show what the user
+ * wrote. */
+
+/* Seconds: a day for a trial, a quarter of an hour between two lines of its output, and a year for
+ * the most that a plan may ask for. */
 static const double LIMIT = 86400, STALL = 900, SECONDS_MOST = 31536000;
 
+/* The factor that is taken where the plan names none: a third of a rung goes on to the next. */
 enum { FACTOR = 3, FACTOR_MAX = 64 };
 
+/* Only choices own memory; ranges have no values. Safe on a plan that was read in part, and on one
+ * that was never read but zeroed. */
 void trials_plan_done(struct trials_plan *p) {
     for (size_t i = 0; i < p->axis_count; i++)
         free(p->axes[i].values);
     *p = (struct trials_plan){.count = 0};
 }
 
+/* FLAGS may be NULL, which is an empty object to the loop. A setting counts only once its name and
+ * value are both good. */
 static int read_flags(struct trials_plan *p, json_t *flags, const char *where, struct error *err) {
     const char *key = NULL;
     json_t *value = NULL;
@@ -32,6 +52,8 @@ static int read_flags(struct trials_plan *p, json_t *flags, const char *where, s
     return 0;
 }
 
+/* COUNT grows with each value that was read, so that it is right at any failure. A list of one
+ * value is allowed: the flag then appears in tables, unlike one in "flags". */
 static int read_choice(struct trials_axis *a, const json_t *list, const char *where,
                        struct error *err) {
     const size_t count = json_array_size(list);
@@ -48,6 +70,8 @@ static int read_choice(struct trials_axis *a, const json_t *list, const char *wh
     return 0;
 }
 
+/* An object with one member, whose name is the kind. Two members would be two distributions for one
+ * flag. The check for numbers comes after the values are taken: what is no number reads as 0. */
 static int read_range(struct trials_axis *a, json_t *range, const char *where, struct error *err) {
     static const struct {
         const char *name;
@@ -95,6 +119,8 @@ static int read_axes(struct trials_plan *p, json_t *space, bool ranges, const ch
     return 0;
 }
 
+/* The product is checked after each factor, so it cannot overflow: both factors are small. The
+ * limit bounds the array of results that trials_state_open() allocates. */
 static int read_grid(struct trials_plan *p, json_t *grid, const char *where, struct error *err) {
     if (read_axes(p, grid, false, where, err) != 0)
         return -1;
@@ -107,6 +133,9 @@ static int read_grid(struct trials_plan *p, json_t *grid, const char *where, str
     return 0;
 }
 
+/* Without a seed it is 0: the same plan always draws the same configurations. That is needed after
+ * a restart, when results on disk are matched by their numbers. The space is read last, by the
+ * function that reads a grid's axes, too. */
 static int read_random(struct trials_plan *p, json_t *random, const char *where,
                        struct error *err) {
     static const char *const members[] = {"count", "seed", "space", NULL};
@@ -121,6 +150,8 @@ static int read_random(struct trials_plan *p, json_t *random, const char *where,
     return read_axes(p, json_object_get(random, "space"), true, where, err);
 }
 
+/* Both would be two sets of configurations, and neither would be none. A member that is null counts
+ * as given, and fails as a wrong type. */
 static int read_space(struct trials_plan *p, const json_t *root, const char *where,
                       struct error *err) {
     json_t *grid = json_object_get(root, "grid"), *random = json_object_get(root, "random");
@@ -129,6 +160,9 @@ static int read_space(struct trials_plan *p, const json_t *root, const char *whe
     return grid != NULL ? read_grid(p, grid, where, err) : read_random(p, random, where, err);
 }
 
+/* Without halving there is one rung, and its flag has no name, so all later code sees rungs. The
+ * numbers of a rung are values of the flag, most often epochs; they need not be powers of the
+ * factor. */
 static int read_halving(struct trials_plan *p, json_t *halving, const char *where,
                         struct error *err) {
     static const char *const members[] = {"flag", "rungs", "factor", NULL};
@@ -157,6 +191,7 @@ static int read_halving(struct trials_plan *p, json_t *halving, const char *wher
     return 0;
 }
 
+/* A number that appears twice would count one result twice in the mean. */
 static int read_seeds(struct trials_plan *p, const json_t *seeds, const char *where,
                       struct error *err) {
     p->seed_count = json_array_size(seeds);
@@ -174,6 +209,8 @@ static int read_seeds(struct trials_plan *p, const json_t *seeds, const char *wh
     return 0;
 }
 
+/* The metric has no default: no name fits all programs. It is checked like a flag's name, because
+ * it is searched in output and shown on pages. */
 static int read_goal(struct trials_plan *p, const json_t *root, const char *where,
                      struct error *err) {
     const char *goal = "max";
@@ -188,6 +225,8 @@ static int read_goal(struct trials_plan *p, const json_t *root, const char *wher
                : trials_member_error(where, "goal", "\"max\" or \"min\" is expected", err);
 }
 
+/* RANKS is what each trial takes; trials_lead() compares it with the ranks of the job. Limits are
+ * seconds, and may have a fraction. */
 static int read_limits(struct trials_plan *p, const json_t *root, const char *where,
                        struct error *err) {
     int64_t ranks = 1;
@@ -200,6 +239,7 @@ static int read_limits(struct trials_plan *p, const json_t *root, const char *wh
     return 0;
 }
 
+/* Looks at the first AXES axes and all flags. */
 static bool is_set(const struct trials_plan *p, const char *name, size_t axes) {
     for (size_t i = 0; i < axes; i++)
         if (strcmp(p->axes[i].name, name) == 0)
@@ -220,6 +260,8 @@ static int check_names(const struct trials_plan *p, const char *where, struct er
     return 0;
 }
 
+/* On failure RET owns nothing. The code is set here for all readers, some of which call functions
+ * with codes of their own. */
 int trials_plan_parse(struct trials_plan *ret, const json_t *root, const char *where,
                       struct error *err) {
     static const char *const members[] = {"flags", "grid",    "random", "metric", "goal", "seeds",
@@ -242,6 +284,8 @@ int trials_plan_parse(struct trials_plan *ret, const json_t *root, const char *w
     return 0;
 }
 
+/* The hash is that of the bytes: a plan with another comment of blanks counts as another plan. That
+ * is strict, but no comparison of contents could miss a change. */
 int trials_plan_read(struct trials_plan *ret, const char *path, struct error *err) {
     cleanup_buf struct buf text;
     cleanup_json json_t *root = NULL;

@@ -12,8 +12,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Rank 0 drives this loop; the other ranks serve (slots_serve). Each turn gives trials to free
+ * slices, meets all ranks in a round, and looks at every slice once: one that still runs is
+ * watched, and one that has ended is collected and written down at once. So a killed job loses only
+ * what was running.
+ *
+ * Halving decides during the run: trials_state_promote() opens a rung as soon as the one before is
+ * complete. Until then slices may be idle. Starting likely winners early would use them, but
+ * results would then depend on timing.
+ *
+ * A trial fails by itself only. What ends the loop is a stop, an error of this process, or the loss
+ * of a rank of the job. */
+
+/* Bytes of a log's last line that a reason quotes. */
 enum { LAST_WORDS = 140 };
 
+/* The folder is a function of the number, so that a run that goes on finds the same one. */
 static int folder_of(const struct trials_run *r, const struct trials_number *n, char ret[PATH_MAX],
                      struct error *err) {
     return snprintf(ret, PATH_MAX, "%s/trial-%zu/rung-%zu-seed-%zu", r->folder, n->config, n->rung,
@@ -22,10 +36,14 @@ static int folder_of(const struct trials_run *r, const struct trials_number *n, 
                : error_set(err, EXIT_CODE_CONFIG, "%.64s...: path too long", r->folder);
 }
 
+/* Slices are of equal size and follow each other from slot 0 on; slots beyond the last one stay
+ * idle. */
 static int first_of(const struct trials_run *r, int slice) {
     return slice * r->state->plan->ranks;
 }
 
+/* The name has the time in it: a trial that is repeated in the same folder must not be taken for
+ * the old one by programs that meet under it. */
 static int start(struct trials_run *r, int slice, const struct trials_number *n,
                  struct error *err) {
     char folder[PATH_MAX], name[80];
@@ -42,6 +60,8 @@ static int start(struct trials_run *r, int slice, const struct trials_number *n,
     return slots_start(r->slots, &job, err);
 }
 
+/* A trial that runs has no result yet and is therefore in the list of missing ones, which is made
+ * anew in each turn. */
 static bool is_running(const struct trials_run *r, const struct trials_number *n) {
     for (int i = 0; i < r->slice_count; i++) {
         const struct trials_slice *s = &r->slices[i];
@@ -52,7 +72,8 @@ static bool is_running(const struct trials_run *r, const struct trials_number *n
     return false;
 }
 
-/* Gives the next trials to free slices. *RET_LEFT: whether any runs now. */
+/* Gives the next trials to free slices. *RET_LEFT: at least one runs now. If none runs and none is
+ * missing, the plan is done. */
 static int start_some(struct trials_run *r, bool *ret_left, struct error *err) {
     /* Beyond those that run, as many as there are slices are enough. */
     const size_t room = 2 * (size_t)r->slice_count;
@@ -74,7 +95,9 @@ static int start_some(struct trials_run *r, bool *ret_left, struct error *err) {
     return 0;
 }
 
-/* Ends a trial that is late, still, or has lost a rank. */
+/* Ends a trial that is late, still, or has lost a rank. Its time and its output are those of the
+ * slice's first rank. A reason that is set here stays the trial's, whatever its exit code says. The
+ * order to end is given once, and takes effect in the next round. */
 static int watch(struct trials_run *r, int slice, struct error *err) {
     struct trials_slice *t = &r->slices[slice];
     const struct trials_plan *plan = r->state->plan;
@@ -94,6 +117,9 @@ static int watch(struct trials_run *r, int slice, struct error *err) {
     return slots_end(r->slots, first, plan->ranks, err);
 }
 
+/* Three ways to fail, the most certain first: ended by the watch, a code, or a metric that is no
+ * number. WHY stays empty for a trial that is done. The last line of the log is quoted only with a
+ * code, since it often has the program's own message. */
 static void explain(const struct trials_run *r, int slice, struct trials_result *result) {
     const struct trials_slice *t = &r->slices[slice];
     const struct trials_plan *plan = r->state->plan;
@@ -113,6 +139,8 @@ static void explain(const struct trials_run *r, int slice, struct trials_result 
     }
 }
 
+/* Values of the rung and the seed are named only where the plan has several. A failure is a
+ * warning, because the plan goes on without it. */
 static void report(const struct trials_run *r, const struct trials_number *n,
                    const struct trials_result *result) {
     const struct trials_plan *plan = r->state->plan;
@@ -131,6 +159,8 @@ static void report(const struct trials_run *r, const struct trials_number *n,
         log_warning("trial %zu%s failed: %s", n->config, of, result->why);
 }
 
+/* Results are on disk before the slice is used again. The next rung is opened first, so that what
+ * trials_write() shows is up to date. */
 static int collect(struct trials_run *r, int slice, struct error *err) {
     struct trials_slice *t = &r->slices[slice];
     const struct slot_report *first = &r->slots->reports[first_of(r, slice)];
@@ -148,7 +178,8 @@ static int collect(struct trials_run *r, int slice, struct error *err) {
                : trials_write(r->state, r->program->name, r->folder, err);
 }
 
-/* Trials that are under way get no result, and run again when the plan goes on. */
+/* Trials that are under way get no result, and run again when the plan goes on. All of them are
+ * waited for, at most the grace of slots_end(), so that no process outlives the job. */
 static int stop(struct trials_run *r, struct error *err) {
     const int all = r->slice_count * r->state->plan->ranks;
     if (slots_end(r->slots, 0, all, err) != 0)
@@ -160,6 +191,8 @@ static int stop(struct trials_run *r, struct error *err) {
                      "stopped on request; run the same command again for the remaining trials");
 }
 
+/* The stop is checked twice: before anything starts, and after the round, in which trials may have
+ * ended because the launcher's signal reached them, too. */
 int trials_run_all(struct trials_run *r, struct error *err) {
     bool left = true;
     while (true) {
@@ -184,6 +217,8 @@ int trials_run_all(struct trials_run *r, struct error *err) {
     }
 }
 
+/* One rank that fails ends all others, since they would wait for it. There is no limit of time
+ * here: a whole training may take days. */
 static int await_best(struct trials_run *r, struct error *err) {
     struct slots *s = r->slots;
     bool ending = false;
@@ -200,6 +235,8 @@ static int await_best(struct trials_run *r, struct error *err) {
     return 0;
 }
 
+/* The code of the program becomes that of the job. The last line of the log is shown in either
+ * case: mostly it has the final figures. */
 int trials_run_best(struct trials_run *r, size_t config, struct error *err) {
     struct slots *s = r->slots;
     char folder[PATH_MAX], words[LAST_WORDS] = "";

@@ -13,8 +13,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Results live in one array, indexed by rung, configuration and seed, and are the only facts. Which
+ * configurations are alive on a rung is derived from them by trials_state_promote(), and so it is
+ * not in the file: reading the results and promoting gives the state in which the killed run was.
+ *
+ * The file is written whole and replaced by a rename (file_publish), at most once for each trial.
+ * With the largest plans it has some megabytes, which is little beside the time of a trial.
+ * Appending would leave half a line after a crash.
+ *
+ * A file belongs to one plan, by the hash of the plan's bytes. Numbers of trials mean nothing under
+ * another plan. */
+
+/* STATE_MAX bounds what is read into memory. HASH_SIZE is 16 hexadecimal digits and the NUL. */
 enum { VERSION = 1, STATE_MAX = 64 * 1024 * 1024, HASH_SIZE = 17 };
 
+/* On rung 0 all configurations are alive, in the order of the plan. Later rungs are NULL until they
+ * open. */
 int trials_state_open(struct trials_state *s, const struct trials_plan *plan, struct error *err) {
     *s = (struct trials_state){.plan = plan, .seeds = plan->seed_count > 0 ? plan->seed_count : 1};
     s->results = calloc(plan->rung_count * plan->count * s->seeds, sizeof(*s->results));
@@ -36,11 +50,13 @@ void trials_state_done(struct trials_state *s) {
     *s = (struct trials_state){.seeds = 0};
 }
 
+/* The seeds of a configuration lie beside each other, and the rungs one after another. */
 struct trials_result *trials_state_at(const struct trials_state *s, size_t rung, size_t config,
                                       size_t seed) {
     return &s->results[(rung * s->plan->count + config) * s->seeds + seed];
 }
 
+/* Lower rungs come first, as they hold up the others; within a rung, the best configurations do. */
 size_t trials_state_missing(const struct trials_state *s, struct trials_number *ret, size_t room) {
     size_t count = 0;
     for (size_t rung = 0; rung < s->plan->rung_count && s->alive[rung] != NULL; rung++)
@@ -53,6 +69,7 @@ size_t trials_state_missing(const struct trials_state *s, struct trials_number *
     return count;
 }
 
+/* A failed trial counts as one that has a result: it is not repeated. */
 static bool has_all(const struct trials_state *s, size_t rung, size_t config) {
     for (size_t seed = 0; seed < s->seeds; seed++)
         if (trials_state_at(s, rung, config, seed)->outcome == TRIALS_MISSING)
@@ -60,6 +77,7 @@ static bool has_all(const struct trials_state *s, size_t rung, size_t config) {
     return true;
 }
 
+/* Every configuration that is alive on the rung has all its results. */
 static bool is_complete(const struct trials_state *s, size_t rung) {
     for (size_t i = 0; i < s->alive_count[rung]; i++)
         if (!has_all(s, rung, s->alive[rung][i]))
@@ -67,6 +85,8 @@ static bool is_complete(const struct trials_state *s, size_t rung) {
     return true;
 }
 
+/* An array of count + 1 is never empty, so that NULL from calloc() always means no memory. A rung
+ * on which all failed opens the next one with nobody on it. */
 static int promote(struct trials_state *s, size_t rung, struct error *err) {
     const size_t count = s->alive_count[rung];
     cleanup_free double *scores = calloc(count + 1, sizeof(*scores));
@@ -85,6 +105,7 @@ static int promote(struct trials_state *s, size_t rung, struct error *err) {
     return 0;
 }
 
+/* May open several rungs at once, such as after results were read from the file. */
 int trials_state_promote(struct trials_state *s, struct error *err) {
     for (size_t rung = 0; rung + 1 < s->plan->rung_count && s->alive[rung] != NULL; rung++)
         if (s->alive[rung + 1] == NULL && is_complete(s, rung) && promote(s, rung, err) != 0)
@@ -92,6 +113,9 @@ int trials_state_promote(struct trials_state *s, struct error *err) {
     return 0;
 }
 
+/* One failed seed makes the sum NaN: a mean over fewer seeds would favour configurations that crash
+ * with some of them. A missing result counts the same, so the score of an incomplete rung is
+ * NaN. */
 double trials_state_score(const struct trials_state *s, size_t rung, size_t config) {
     double sum = 0;
     for (size_t seed = 0; seed < s->seeds; seed++) {
@@ -101,6 +125,8 @@ double trials_state_score(const struct trials_state *s, size_t rung, size_t conf
     return sum / (double)s->seeds;
 }
 
+/* Goes up while all seeds have a result, failed ones included. Rungs that were not opened have
+ * none, so the loop ends there. */
 int trials_state_rung(const struct trials_state *s, size_t config) {
     int rung = -1;
     while (rung + 1 < (int)s->plan->rung_count && has_all(s, (size_t)(rung + 1), config))
@@ -116,6 +142,9 @@ static int scored_rung(const struct trials_state *s, size_t config) {
     return rung;
 }
 
+/* A strict order over all configurations. Scores of different rungs are not compared, as they are
+ * of trainings of different lengths. The number decides ties, so that tables do not depend on
+ * timing. Configurations without any score come last, in the order of their numbers. */
 static bool is_better(const struct trials_state *s, size_t a, size_t b) {
     const int one = scored_rung(s, a), two = scored_rung(s, b);
     if (one != two)
@@ -129,6 +158,8 @@ static bool is_better(const struct trials_state *s, size_t a, size_t b) {
     return s->plan->smallest ? x < y : x > y;
 }
 
+/* Insertion sort, of at most TRIALS_MAX configurations. RET is filled from the left, and its first
+ * I elements are in order at each step. */
 void trials_state_ranking(const struct trials_state *s, size_t *ret) {
     for (size_t i = 0; i < s->plan->count; i++) {
         size_t at = i;
@@ -138,6 +169,8 @@ void trials_state_ranking(const struct trials_state *s, size_t *ret) {
     }
 }
 
+/* The first of the ranking, but only if it has a score at all. One pass is enough, without the
+ * array that a ranking needs. */
 int trials_state_best(const struct trials_state *s) {
     int best = -1;
     for (size_t i = 0; i < s->plan->count; i++)
@@ -148,6 +181,7 @@ int trials_state_best(const struct trials_state *s) {
 
 /* --- the file -------------------------------------------------------------------------------- */
 
+/* Text, since JSON readers that use doubles lose bits of a 64-bit number. */
 static void hash_text(const struct trials_state *s, char ret[HASH_SIZE]) {
     (void)snprintf(ret, HASH_SIZE, "%016" PRIx64, s->plan->hash);
 }
@@ -158,10 +192,14 @@ static int path_of(const char *folder, char ret[PATH_MAX], struct error *err) {
                : error_set(err, EXIT_CODE_CONFIG, "%.64s...: path too long", folder);
 }
 
+/* JSON has no NaN. */
 static json_t *number_or_null(double value) {
     return isfinite(value) ? json_real(value) : json_null();
 }
 
+/* The flags are only for people and other tools: trials_state_read() takes them from the plan. A
+ * missing part makes json_pack() fail as a whole. The code is that of slots_code(), and a metric
+ * that is not finite is null. */
 static json_t *result_json(const struct trials_state *s, const struct trials_number *n) {
     struct trials_setting settings[TRIALS_AXES_MAX];
     const struct trials_result *r = trials_state_at(s, n->rung, n->config, n->seed);
@@ -177,6 +215,7 @@ static json_t *result_json(const struct trials_state *s, const struct trials_num
                      json_string_any(r->why), "flags", flags);
 }
 
+/* In the order of rung, configuration and seed, so that two files of one plan can be compared. */
 static int add_results(const struct trials_state *s, json_t *list, struct error *err) {
     const struct trials_plan *p = s->plan;
     for (size_t rung = 0; rung < p->rung_count; rung++)
@@ -189,6 +228,7 @@ static int add_results(const struct trials_state *s, json_t *list, struct error 
     return 0;
 }
 
+/* Errors name the path. An old file stays if this fails. */
 int trials_state_write(const struct trials_state *s, const char *folder, struct error *err) {
     char path[PATH_MAX], hash[HASH_SIZE];
     cleanup_json json_t *results = json_array();
@@ -203,11 +243,14 @@ int trials_state_write(const struct trials_state *s, const char *folder, struct 
                : file_publish(path, buf_text(&text), text.size, 0644, err);
 }
 
+/* Reads what number_or_null() wrote, and NaN for anything that is no number. */
 static double real_of(const json_t *row, const char *name) {
     const json_t *value = json_object_get(row, name);
     return json_is_number(value) ? json_number_value(value) : (double)NAN;
 }
 
+/* The hash has matched, but the file may have been edited: every index is checked before it is
+ * used. An outcome other than "done" is a failure, and figures that are missing are NaN. */
 static int take_result(struct trials_state *s, const json_t *row, const char *path,
                        struct error *err) {
     int64_t config = -1, seed = -1, rung = -1, code = 0;
@@ -233,6 +276,9 @@ static int take_result(struct trials_state *s, const json_t *row, const char *pa
     return 0;
 }
 
+/* No file is a new run. Any other failure to read is an error, because going on without the results
+ * would run all trials again and replace the file. Jansson is called without the limits of json.h,
+ * as the file may be larger than those allow. */
 int trials_state_read(struct trials_state *s, const char *folder, struct error *err) {
     char path[PATH_MAX], hash[HASH_SIZE];
     const char *plan = "";
