@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct rank_sinks {
     void (*send)(void *context, json_t *message); /* to the master; takes the reference */
@@ -14,6 +15,12 @@ struct rank_sinks {
 };
 
 /* Sends a message to the master with MEMBERS, which stay owned by the caller; NULL: none. */
-void rank_sinks_send(const struct rank_sinks *sinks, enum message kind, const json_t *members);
+static inline void rank_sinks_send(const struct rank_sinks *sinks, enum message kind,
+                                   const json_t *members) {
+    json_t *message = message_new(kind);
+    if (message != NULL && members != NULL)
+        (void)json_object_update(message, (json_t *)(uintptr_t)members);
+    sinks->send(sinks->context, message);
+}
 
 #endif
