@@ -5,7 +5,7 @@
 #include "common/json/json.h"
 #include "common/log/log.h"
 #include "common/str.h"
-#include "entrypoint/host/agent_link.h"
+#include "entrypoint/host/mpi_setup.h"
 #include "entrypoint/host/observe/metric_matcher.h"
 #include "entrypoint/host/ranks/environment.h"
 #include "entrypoint/job/cluster/seats.h"
@@ -198,7 +198,7 @@ static void cleared(void *context, size_t left) {
     if (left > 0)
         (void)error_set(&fault, EXIT_CODE_INTERNAL, "%zu processes did not die of SIGKILL", left);
     else
-        (void)agent_link_renew(h->services->local, &fault);
+        (void)mpi_setup_renew_agent(h->services->local, &fault);
     if (fault.code != 0)
         send_cleared(h, fault.text);
     else
@@ -446,7 +446,7 @@ int executor_open(struct executor *h, const struct services *services,
     h->proof = (struct shared_dir_check){
         .services = services, .run = h->run, .send = send_message, .context = h};
     struct rank_sinks sinks = {.send = send_message, .line = log_one, .context = h};
-    if (agent_link_make(services->local, err) != 0)
+    if (mpi_setup_link_agent(services->local, err) != 0)
         return -1;
     metric_matcher_open(&h->metrics, services->job);
     if (rank_set_open(&h->rank_set, services, &sinks, err) != 0)

@@ -1,13 +1,16 @@
 #include "entrypoint/host/mpi_setup.h"
 
 #include "common/clock.h"
+#include "common/file/file.h"
 #include "entrypoint/host/ranks/environment.h"
 #include "entrypoint/job/needed_libraries.h"
 #include "entrypoint/mpi/custom_options.h"
 #include "entrypoint/mpi/rank_environment.h"
-#include "entrypoint/wire/control_socket.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 /* Variables for ranks need no mpirun: each host sets them itself. A text that is wrong is reported
  * when it is used. */
@@ -79,4 +82,26 @@ void mpi_setup_drop(struct mpi_setup *e) {
 void mpi_setup_close(struct mpi_setup *e) {
     mpi_setup_drop(e);
     argv_done(&e->environment);
+}
+
+/* --- the agent -------------------------------------------------------------------------------- */
+
+int mpi_setup_link_agent(const struct control_socket *local, struct error *err) {
+    char agent[CONTROL_SOCKET_FILE_SIZE];
+    char self[CONTROL_SOCKET_FILE_SIZE];
+    char there[CONTROL_SOCKET_FILE_SIZE];
+    control_socket_file(local, "agent", agent);
+    if (file_self(self, sizeof(self), err) != 0)
+        return -1;
+    ssize_t size = readlink(agent, there, sizeof(there));
+    if (size == (ssize_t)strlen(self) && memcmp(there, self, (size_t)size) == 0)
+        return 0;
+    (void)unlink(agent);
+    if (symlink(self, agent) != 0)
+        return error_set_errno(err, file_write_code(errno), "%s", agent);
+    return 0;
+}
+
+int mpi_setup_renew_agent(struct control_socket *local, struct error *err) {
+    return control_socket_renew(local, err) == 0 ? mpi_setup_link_agent(local, err) : -1;
 }

@@ -1,10 +1,15 @@
 #include "common/clock.h"
+#include "common/file/file.h"
 #include "entrypoint/host/mpi_setup.h"
 #include "entrypoint/wire/control_socket.h"
 #include "tests/support/held_clock.h"
 #include "tests/support/ports.h"
 #include "tests/support/reaping.h"
 #include "tests/support/unit.h"
+
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
 
 struct world {
     struct services services;
@@ -185,9 +190,42 @@ static void one_rank_needs_neither(void) {
     close_world(&w);
 }
 
+static const struct listener_events events = {0};
+
+/* Returns true if the link leads to this program. */
+static bool leads_here(const struct control_socket *local) {
+    char agent[CONTROL_SOCKET_FILE_SIZE];
+    char self[PATH_MAX];
+    char there[PATH_MAX] = "";
+    control_socket_file(local, "agent", agent);
+    return file_self(self, sizeof(self), NULL) == 0 &&
+           readlink(agent, there, sizeof(there) - 1) > 0 && strcmp(there, self) == 0;
+}
+
+static void the_link_is_made_and_made_again(void) {
+    static struct loop loop;
+    static struct control_socket local;
+    char agent[CONTROL_SOCKET_FILE_SIZE];
+    struct error err = {0};
+    CU_ASSERT_EQUAL_FATAL(loop_init(&loop, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(control_socket_open(&local, &loop, unit_temp_dir(), &events, NULL, &err),
+                          0);
+    CU_ASSERT_EQUAL(mpi_setup_link_agent(&local, &err), 0);
+    CU_ASSERT_TRUE(leads_here(&local));
+    CU_ASSERT_EQUAL(mpi_setup_link_agent(&local, &err), 0); /* it is there */
+    control_socket_file(&local, "agent", agent);
+    CU_ASSERT_EQUAL(unlink(agent), 0);
+    CU_ASSERT_EQUAL(symlink("/elsewhere", agent), 0);
+    CU_ASSERT_EQUAL(mpi_setup_renew_agent(&local, &err), 0);
+    CU_ASSERT_TRUE(leads_here(&local));
+    control_socket_close(&local);
+    loop_done(&loop);
+}
+
 UNIT_SUITE("host.mpi_setup", UNIT(a_port_is_busy_for_a_moment),
            UNIT(a_port_that_stays_busy_is_the_fault),
            UNIT(no_mpirun_is_the_fault_of_a_job_that_needs_it),
            UNIT(without_mpirun_ranks_are_started_directly),
            UNIT(variables_for_ranks_need_no_mpirun),
-           UNIT(nothing_is_found_for_who_wants_it_no_longer), UNIT(one_rank_needs_neither))
+           UNIT(nothing_is_found_for_who_wants_it_no_longer), UNIT(one_rank_needs_neither),
+           UNIT(the_link_is_made_and_made_again))
