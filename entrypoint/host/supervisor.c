@@ -5,7 +5,6 @@
 #include "common/log/log.h"
 #include "common/signal_name.h"
 #include "entrypoint/host/capacity.h"
-#include "entrypoint/host/observe/output_dirs.h"
 #include "entrypoint/job/key.h"
 #include "entrypoint/os/run_as.h"
 #include "entrypoint/os/runtime_dirs.h"
@@ -303,6 +302,13 @@ void supervisor_share(struct supervisor *s) {
                                     .role_state = s->role_state};
 }
 
+/* Gives the job's output folders to the user that programs run as. */
+static int give_output_folders(const struct supervisor *s, struct error *err) {
+    static const char *const names[] = {"model", "checkpoints", "output", "output/data"};
+    return run_as_give_folders(s->job->settings.base_dir, names, sizeof(names) / sizeof(names[0]),
+                               err);
+}
+
 int supervisor_open(struct supervisor *s, const struct supervisor_options *options,
                     const struct role *role, void *state, struct error *err) {
     *s = (struct supervisor){
@@ -333,7 +339,7 @@ int supervisor_open(struct supervisor *s, const struct supervisor_options *optio
     if (options->fault != NULL)
         s->fault = *options->fault;
     if (options->fault != NULL || run_as_choose(s->job->settings.user, &s->fault) != 0 ||
-        output_dirs_give(s->job->settings.base_dir, &s->fault) != 0 ||
+        give_output_folders(s, &s->fault) != 0 ||
         capacity_raise(&s->job->cluster, &s->fault) != 0 ||
         (!s->check && metrics_exporter_listen(&s->metrics_exporter, &s->fault) != 0))
         begin_soon(s);

@@ -8,6 +8,7 @@
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { NAME_SIZE = 64, GROUPS_MAX = 64 };
@@ -95,6 +96,22 @@ int run_as_give(const char *path, struct error *err) {
     if (!chosen.chosen || lchown(path, chosen.uid, chosen.gid) == 0)
         return 0;
     return error_set_errno(err, EXIT_CODE_CONFIG, "RINGMASTER_USER: giving %s to it", path);
+}
+
+int run_as_give_folders(const char *base, const char *const *names, size_t count,
+                        struct error *err) {
+    for (size_t i = 0; i < count; i++) {
+        char path[PATH_MAX];
+        struct stat st;
+        int size = snprintf(path, sizeof(path), "%s/%s", base, names[i]);
+        /* A link was made by the user, and its target's owner is not ours to change. */
+        if (size < 0 || (size_t)size >= sizeof(path) || lstat(path, &st) != 0 ||
+            !S_ISDIR(st.st_mode))
+            continue;
+        if (run_as_give(path, err) != 0)
+            return -1;
+    }
+    return 0;
 }
 
 int run_as_become(void) {

@@ -10,6 +10,7 @@
 #include "common/error.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 /* TEXT is a user's name, or numbers: UID or UID:GID; NULL or "" is nobody else. One that is not
@@ -22,6 +23,10 @@ bool run_as_is_ours(uid_t uid);
 /* Gives PATH, of which this process has just made a file or folder, to the chosen user; links are
  * not followed. Nothing is done where nobody was chosen. */
 int run_as_give(const char *path, struct error *err);
+/* Gives those of the COUNT folders NAMES below BASE that exist to the chosen user, but not their
+ * contents. */
+int run_as_give_folders(const char *base, const char *const *names, size_t count,
+                        struct error *err);
 
 /* In a child, before exec: 0 or an errno. */
 int run_as_become(void);

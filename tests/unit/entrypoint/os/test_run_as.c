@@ -1,3 +1,4 @@
+#include "common/file/file.h"
 #include "entrypoint/os/run_as.h"
 #include "tests/support/unit.h"
 
@@ -90,5 +91,42 @@ static void root_becomes_another_for_good(void) {
     CU_ASSERT_EQUAL(unit_in_child(not_be_root), 0);
 }
 
+static const char *at(const char *name) {
+    static char path[600];
+    (void)snprintf(path, sizeof(path), "%s/%s", unit_temp_dir(), name);
+    return path;
+}
+
+static unsigned owner(const char *name) {
+    struct stat st;
+    return lstat(at(name), &st) == 0 ? (unsigned)st.st_uid : 99999;
+}
+
+static void folders_are_given_and_what_lies_in_them_is_not(void) {
+    if (geteuid() != 0) {
+        unit_skip("only root can give a folder away");
+        return;
+    }
+    static const char *const names[] = {"model", "checkpoints", "output", "output/data"};
+    char target[600];
+    CU_ASSERT_EQUAL(file_make_dirs(at("output/data"), NULL), 0);
+    CU_ASSERT_EQUAL(file_make_dirs(at("model"), NULL), 0);
+    CU_ASSERT_EQUAL(file_make_dirs(at("elsewhere"), NULL), 0);
+    CU_ASSERT_EQUAL(file_put(at("model/old"), "x", 1, 0600, NULL), 0);
+    (void)snprintf(target, sizeof(target), "%s", at("elsewhere"));
+    CU_ASSERT_EQUAL(symlink(target, at("checkpoints")), 0);
+    CU_ASSERT_EQUAL(run_as_choose("4321", NULL), 0);
+    CU_ASSERT_EQUAL(run_as_give_folders(unit_temp_dir(), names, 4, NULL), 0);
+    CU_ASSERT_EQUAL(owner("model"), 4321);
+    CU_ASSERT_EQUAL(owner("output"), 4321);
+    CU_ASSERT_EQUAL(owner("output/data"), 4321);
+    CU_ASSERT_EQUAL(owner("model/old"), 0);
+    CU_ASSERT_EQUAL(owner("checkpoints"), 0);
+    CU_ASSERT_EQUAL(owner("elsewhere"), 0);
+    CU_ASSERT_EQUAL(run_as_choose(NULL, NULL), 0);
+    CU_ASSERT_EQUAL(run_as_give_folders("/no/such/base", names, 4, NULL), 0);
+}
+
 UNIT_SUITE("os.run_as", UNIT(nobody_is_chosen_unless_told), UNIT(who_is_none_is_refused),
-           UNIT(root_becomes_another_for_good))
+           UNIT(root_becomes_another_for_good),
+           UNIT(folders_are_given_and_what_lies_in_them_is_not))
