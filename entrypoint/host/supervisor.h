@@ -26,7 +26,6 @@
 #include "entrypoint/job/job.h"
 #include "entrypoint/mpi/mpi_install.h"
 #include "entrypoint/os/console.h"
-#include "entrypoint/os/log_console.h"
 #include "entrypoint/os/loop.h"
 #include "entrypoint/os/process_tree.h"
 #include "entrypoint/outcome/verdict.h"

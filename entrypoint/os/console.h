@@ -13,6 +13,7 @@
 #define ENTRYPOINT_OS_CONSOLE_H
 
 #include "common/buf.h"
+#include "common/log/log.h"
 #include "common/log/status_line.h"
 #include "entrypoint/os/line_splitter.h"
 #include "entrypoint/os/loop.h"
@@ -80,5 +81,20 @@ size_t console_waiting(const struct console *c);
  * words and the last CONSOLE_LAST_LINES bytes of lines; a line that was begun is cut then, with a
  * mark. */
 void console_flush(struct console *c, int64_t deadline);
+
+/* Log output through a console while the loop runs. A reader that does not read the log therefore
+ * cannot stop the loop. */
+struct log_console {
+    struct console own;
+    struct console *to;
+    struct log_sink before;
+};
+
+/* Log lines go to FD from here on; through OUT, so that the order is kept, if that leads to the
+ * same place. */
+void log_console_open(struct log_console *w, struct loop *loop, int fd, struct console *out);
+/* Writes what waits, until DEADLINE at most, and gives log lines back to where they went before.
+ * Zeroed is fine. */
+void log_console_close(struct log_console *w, int64_t deadline);
 
 #endif

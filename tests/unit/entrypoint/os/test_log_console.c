@@ -1,4 +1,4 @@
-#include "entrypoint/os/log_console.h"
+#include "entrypoint/os/console.h"
 
 #include "common/clock.h"
 #include "tests/support/lag.h"
