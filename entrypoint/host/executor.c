@@ -1,18 +1,14 @@
 #include "entrypoint/host/executor.h"
 
-#include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/json/json.h"
 #include "common/log/log.h"
 #include "common/str.h"
 #include "entrypoint/host/mpi_setup.h"
 #include "entrypoint/host/observe/metric_matcher.h"
-#include "entrypoint/host/ranks/environment.h"
 #include "entrypoint/job/cluster/seats.h"
 #include "entrypoint/job/machine/nic_environment.h"
 #include "entrypoint/mpi/addresses.h"
-#include "entrypoint/mpi/daemon_command.h"
-#include "entrypoint/os/run_as.h"
 #include "entrypoint/wire/message.h"
 
 #include <signal.h>
@@ -76,97 +72,18 @@ static void send_no_daemon(struct executor *h, const char *why) {
 
 static void daemon_ended(void *context, int code) {
     struct executor *h = context;
-    send_message(h, message_with(MESSAGE_DAEMON, json_pack("{s:i, s:i, s:i, s:I}", "code", code,
-                                                           "signal", h->daemon.signal, "memory",
-                                                           (int)rank_set_memory(&h->rank_set),
-                                                           "time", (json_int_t)clock_boot())));
-}
-
-void executor_request(const struct executor *h, char agent[CONTROL_SOCKET_FILE_SIZE],
-                      struct openmpi_request *ret) {
-    const struct job *job = h->services->job;
-    const struct mpi_install *tools = h->services->tools;
-    control_socket_file(h->services->local, "agent", agent);
-    *ret = (struct openmpi_request){.version = tools->version,
-                                    .cluster = &job->cluster,
-                                    .interface = &h->interface,
-                                    .ports = &job->ports,
-                                    .agent = agent,
-                                    .shared = h->session_dirs.shared,
-                                    .mpirun = tools->mpirun,
-                                    .dead_seconds = job->settings.dead_seconds,
-                                    .custom = job->request.mpi_options.options};
-}
-
-void executor_kill_daemon(struct executor *h) {
-    subprocess_signal(&h->daemon, SIGKILL);
-}
-
-int executor_open_scratch(struct executor *h, struct error *err) {
-    return session_dirs_open(&h->session_dirs, h->services->local, h->run, h->rank_set.attempt,
-                             err);
-}
-
-int executor_tool_environment(const struct executor *h, struct argv *ret, struct error *err) {
-    if (environment_daemon(h->services->environment, h->services->local->socket, ret, err) != 0 ||
-        environment_add_attempt(ret, h->rank_set.attempt, h->run, err) != 0)
-        return -1;
-    if (openmpi_daemon_topology(h->services->job->request.mpi_options.options, ret, err) != 0 ||
-        run_as_add(ret, err) != 0)
-        return -1;
-    return argv_set_env(ret, "TMPDIR", h->session_dirs.temporary, err);
-}
-
-static int start_daemon(struct executor *h, const char *command, struct error *err) {
-    cleanup_argv struct argv argv = {0};
-    cleanup_argv struct argv environment = {0};
-    char agent[CONTROL_SOCKET_FILE_SIZE];
-    char prefix[LINE_SPLITTER_PREFIX_SIZE];
-    struct openmpi_request request;
-    struct openmpi_options options;
-    const struct services *with = h->services;
-    const struct mpi_install *tools = with->tools;
-    const struct cluster *cluster = &with->job->cluster;
-    const struct ports *ports = &with->job->ports;
-    char node[ADDRESSES_NODE_SIZE];
-    if (h->daemon.running)
-        return error_set(err, EXIT_CODE_INTERNAL, "a daemon runs here already");
-    if (tools->daemon == NULL || h->services->job->launcher.kind != LAUNCHER_MPIRUN)
-        return error_set(err, EXIT_CODE_CONFIG, "ranks of this host are started without mpirun");
-    if (executor_open_scratch(h, err) != 0)
-        return -1;
-    executor_request(h, agent, &request);
-    if (openmpi_options(&request, &options, err) != 0)
-        return -1;
-    struct daemon_command gate = {.series = tools->version.series,
-                                  .daemon = tools->daemon,
-                                  .options = &options,
-                                  .hosts = cluster_hosts_left(cluster),
-                                  .master = h->master,
-                                  .port = net_address_is_ipv4(&h->master) ? ports->daemons_v4
-                                                                          : ports->daemons_v6};
-    addresses_node(cluster, cluster->self, node);
-    if (daemon_command_check(&gate, command, strlen(command), &argv, err) != 0 ||
-        executor_tool_environment(h, &environment, err) != 0 ||
-        openmpi_daemon_name(gate.series, node, &environment, err) != 0)
-        return -1;
-    (void)snprintf(prefix, sizeof(prefix), "[%s %s] ", cluster->hosts[cluster->self].name.text,
-                   openmpi_daemon(tools->version.series));
-    struct subprocess_options task = {.prefix = prefix,
-                                      .line = executor_tool_line,
-                                      .ended = daemon_ended,
-                                      .context = h,
-                                      .as_user = true,
-                                      .hold_user_signals = true};
-    subprocess_done(&h->daemon);
-    return subprocess_start(&h->daemon, with->loop, with->reaper, &argv, &environment, &task, err);
+    send_message(h,
+                 message_with(MESSAGE_DAEMON, json_pack("{s:i, s:i, s:i, s:I}", "code", code,
+                                                        "signal", h->daemon.task.signal, "memory",
+                                                        (int)rank_set_memory(&h->rank_set), "time",
+                                                        (json_int_t)clock_boot())));
 }
 
 static void launch(struct executor *h, const json_t *order) {
     struct error err = {0};
     const char *command = NULL;
     if (json_member_string(order, "launch", "command", &command, &err) != 0 || command == NULL ||
-        start_daemon(h, command, &err) != 0)
+        mpi_daemon_start(&h->daemon, command, &err) != 0)
         send_no_daemon(h, command == NULL ? "the launch request has no command" : err.text);
 }
 
@@ -193,7 +110,7 @@ static void vacant(void *context, const struct error *failure) {
 static void cleared(void *context, size_t left) {
     struct executor *h = context;
     struct error fault = {0};
-    session_dirs_close(&h->session_dirs);
+    mpi_daemon_close_scratch(&h->daemon);
     failure_writer_prepare(h->services->failure);
     if (left > 0)
         (void)error_set(&fault, EXIT_CODE_INTERNAL, "%zu processes did not die of SIGKILL", left);
@@ -218,8 +135,8 @@ static void clear(struct executor *h, int64_t attempt) {
     event_log_rest(with->event_log);
     process_tree_spare(with->sweep, event_log_child(with->event_log), 0);
     executor_end_attempt(h, (unsigned)attempt);
-    executor_kill_daemon(h);
-    subprocess_done(&h->daemon);
+    mpi_daemon_kill(&h->daemon);
+    mpi_daemon_drop(&h->daemon);
     rank_launch_end(&h->rank_launch);
     gatherer_end(&h->gatherer);
     process_tree_start(with->sweep, with->loop, with->reaper, clear_grace, clear_give_up, cleared,
@@ -313,7 +230,7 @@ static void programs_gone(void *context, size_t left) {
     struct executor *h = context;
     if (left > 0)
         log_warning("%zu processes did not die of SIGKILL in time", left);
-    session_dirs_close(&h->session_dirs);
+    mpi_daemon_close_scratch(&h->daemon);
     output_upload_finish(h->uploading, h->upload_seconds, uploaded, h);
 }
 
@@ -337,7 +254,7 @@ static void upload(struct executor *h, const json_t *order) {
         failure_writer_conclude_early(with->failure, &verdict);
         failure = with->failure->child.pid;
     }
-    executor_kill_daemon(h);
+    mpi_daemon_kill(&h->daemon);
     event_log_rest(with->event_log);
     process_tree_spare(with->sweep, failure, event_log_child(with->event_log));
     process_tree_start(with->sweep, with->loop, with->reaper, upload_grace, upload_give_up,
@@ -435,6 +352,14 @@ int executor_open(struct executor *h, const struct services *services,
                            .send = o->send,
                            .context = o->context,
                            .forward = {o->send, o->queued, o->context, 0}};
+    h->daemon = (struct mpi_daemon){.services = services,
+                                    .run = h->run,
+                                    .rank_set = &h->rank_set,
+                                    .interface = &h->interface,
+                                    .master = &h->master,
+                                    .line = executor_tool_line,
+                                    .ended = daemon_ended,
+                                    .context = h};
     h->rank_launch = (struct rank_launch){.services = services,
                                           .run = h->run,
                                           .rank_set = &h->rank_set,
@@ -461,10 +386,10 @@ void executor_done(struct executor *h) {
     shared_dir_check_close(&h->proof);
     rank_set_done(&h->rank_set);
     metric_counts_done(&h->metrics);
-    subprocess_done(&h->daemon);
+    mpi_daemon_drop(&h->daemon);
     rank_launch_end(&h->rank_launch);
     gatherer_end(&h->gatherer);
-    session_dirs_close(&h->session_dirs);
+    mpi_daemon_close_scratch(&h->daemon);
 }
 
 /* Logs the interface chosen for all libraries, once, with its reason. */

@@ -31,6 +31,7 @@
 #include "entrypoint/host/failover/shared_dir_check.h"
 #include "entrypoint/host/gatherer.h"
 #include "entrypoint/host/line_forward.h"
+#include "entrypoint/host/mpi_daemon.h"
 #include "entrypoint/host/observe/event_log.h"
 #include "entrypoint/host/observe/failure_writer.h"
 #include "entrypoint/host/provision/output_upload.h"
@@ -42,10 +43,8 @@
 #include "entrypoint/job/job.h"
 #include "entrypoint/job/machine/interface.h"
 #include "entrypoint/mpi/mpi_install.h"
-#include "entrypoint/mpi/session_dirs.h"
 #include "entrypoint/os/console.h"
 #include "entrypoint/os/process_tree.h"
-#include "entrypoint/os/subprocess.h"
 #include "entrypoint/outcome/metric_counts.h"
 #include "entrypoint/wire/control_socket.h"
 
@@ -60,10 +59,9 @@ struct executor {
     int64_t upload_seconds;
     struct rank_set rank_set;
     struct metric_counts metrics; /* of all attempts */
-    struct subprocess daemon;
+    struct mpi_daemon daemon;
     struct rank_launch rank_launch; /* of ranks that are started without mpirun */
     struct gatherer gatherer;
-    struct session_dirs session_dirs;
     struct resource_wait resource_wait; /* between attempts */
     struct interface interface;
     struct net_address master; /* the address that has proved to be the master */
@@ -110,18 +108,5 @@ void executor_tool_line(void *host, const char *line, size_t size);
 
 /* At the end: reports lines that were dropped since the last report. */
 void executor_send_dropped(struct executor *h);
-
-/* Kills the daemon after a failure: it would spend seconds on ranks that are gone. */
-void executor_kill_daemon(struct executor *h);
-
-/* Call it before a program of Open MPI starts: creates the session directories of this attempt. */
-int executor_open_scratch(struct executor *h, struct error *err);
-/* Returns the environment of mpirun and its daemon on this host. */
-int executor_tool_environment(const struct executor *h, struct argv *ret, struct error *err);
-
-/* Fills in the request for the command lines of mpirun and its daemon on this host. AGENT is filled
- * with the agent's path and must outlive the request. */
-void executor_request(const struct executor *h, char agent[CONTROL_SOCKET_FILE_SIZE],
-                      struct openmpi_request *ret);
 
 #endif

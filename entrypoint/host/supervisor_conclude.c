@@ -101,7 +101,7 @@ void supervisor_conclude(struct supervisor *s, const struct verdict *verdict) {
                                 !role_state_knows(s->role_state));
     event_log_conclude(&s->event_log, verdict);
     process_tree_spare(&s->sweep, s->failure.child.pid, event_log_child(&s->event_log));
-    executor_kill_daemon(&s->host);
+    mpi_daemon_kill(&s->host.daemon);
     bool proof = shared_dir_check_end(&s->host.proof); /* no program has started then */
     process_tree_start(&s->sweep, &s->loop, &s->reaper, s->at_once && !proof ? 0 : sweep_grace,
                        sweep_give_up, swept, s);

@@ -51,8 +51,8 @@ void supervisor_follow(struct supervisor *s) {
     account(s);
     mpi_setup_drop(&s->mpi_setup);
     executor_end_attempt(&s->host, 0);
-    executor_kill_daemon(&s->host);
-    subprocess_done(&s->host.daemon);
+    mpi_daemon_kill(&s->host.daemon);
+    mpi_daemon_drop(&s->host.daemon);
     rank_launch_end(&s->host.rank_launch);
     output_upload_close(&s->uploading);
     process_tree_keep(&s->sweep, 0);

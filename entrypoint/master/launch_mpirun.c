@@ -60,7 +60,7 @@ static int mpirun_command(const struct master *m, const char *self, struct argv 
     char agent[CONTROL_SOCKET_FILE_SIZE];
     char hostfile[CONTROL_SOCKET_FILE_SIZE];
     struct openmpi_request request;
-    executor_request(&m->s.host, agent, &request);
+    mpi_daemon_request(&m->s.host.daemon, agent, &request);
     if (write_hostfile(m, hostfile, err) != 0)
         return -1;
     request.hostfile = hostfile;
@@ -154,8 +154,9 @@ static int begin(struct master *m, struct error *err) {
     char self[CONTROL_SOCKET_FILE_SIZE];
     char prefix[LINE_SPLITTER_PREFIX_SIZE];
     const struct mpi_install *tools = &m->s.tools;
-    if (file_self(self, sizeof(self), err) != 0 || executor_open_scratch(&m->s.host, err) != 0 ||
-        executor_tool_environment(&m->s.host, &environment, err) != 0 ||
+    if (file_self(self, sizeof(self), err) != 0 ||
+        mpi_daemon_open_scratch(&m->s.host.daemon, err) != 0 ||
+        mpi_daemon_environment(&m->s.host.daemon, &environment, err) != 0 ||
         mpirun_command(m, self, &argv, err) != 0)
         return -1;
     (void)snprintf(prefix, sizeof(prefix), "[%s mpirun] ", supervisor_own_name(&m->s));

@@ -122,7 +122,7 @@ static void order(const json_t *message) {
     if (!frames_heard("worker", message))
         return;
     executor_order(&host, message);
-    CHECK(!host.daemon.running);
+    CHECK(!host.daemon.task.running);
     CHECK(!job.cluster.hosts[0].gone && cluster_hosts_left(&job.cluster) >= 1);
     CHECK(host.rank_set.attempt >= 1 && role_state.quorum.accepted_count <= QUORUM_ACCEPTED_MAX);
     CHECK(role_state.progress.best_step <= INT64_MAX &&

@@ -108,7 +108,7 @@ static void nothing_but_this_jobs_daemon_is_started(void) {
         CU_ASSERT_EQUAL(json_array_size(told), i + 1);
         CU_ASSERT_STRING_EQUAL(told_text(i, "type"), "daemon");
         CU_ASSERT(strlen(told_text(i, "text")) > 0);
-        CU_ASSERT_FALSE(host.daemon.running);
+        CU_ASSERT_FALSE(host.daemon.task.running);
     }
     close_host();
 }
@@ -326,7 +326,7 @@ static void the_agent_is_a_link_to_this_program(void) {
     struct openmpi_request request;
     struct error err;
     open_host("host");
-    executor_request(&host, agent, &request);
+    mpi_daemon_request(&host.daemon, agent, &request);
     CU_ASSERT_EQUAL(file_self(self, sizeof(self), &err), 0);
     CU_ASSERT(readlink(agent, target, sizeof(target) - 1) > 0);
     CU_ASSERT_STRING_EQUAL(target, self);
