@@ -323,12 +323,12 @@ int supervisor_open(struct supervisor *s, const struct supervisor_options *optio
         return error_set_errno(err, EXIT_CODE_INTERNAL, "becoming a subreaper");
     if (loop_init(&s->loop, err) != 0 || handle_signals(s, err) != 0)
         return -1;
-    failure_writer_open(&s->failure, &s->reaper, s->job->settings.base_dir);
-    s->failure.check = s->check;
-    failure_writer_prepare(&s->failure);
     console_init(&s->console, &s->loop, STDOUT_FILENO);
     log_console_open(&s->words, &s->loop, STDERR_FILENO, &s->console);
     open_journal(s);
+    failure_writer_open(&s->failure, &s->reaper, s->job->settings.base_dir);
+    s->failure.check = s->check;
+    failure_writer_prepare(&s->failure);
     begin_metrics(s);
     if (tls_contexts_open(&s->contexts, s->job, s->role_state, err) != 0) {
         if (options->fault != NULL)
@@ -363,25 +363,32 @@ int supervisor_run(struct supervisor *s, int *ret_code, struct error *err) {
     return 0;
 }
 
+/* Closes in the reverse order of opening: first what came with a check, then what equip() and
+ * open_host() opened, then what was needed before a host could be opened (installing, uploading,
+ * downloading), and at last what supervisor_open() itself opened. Every part may be one that was
+ * never opened, as a fault may have come at any time.
+ *
+ * Two parts log as they close (failure_writer.h, event_log.h), so the log's console is closed after
+ * them. What waits in both consoles is written before either is closed, programs' lines first. */
 void supervisor_close(struct supervisor *s) {
-    input_download_close(&s->input_download);
     preflight_probe_close(&s->examining);
+    mpi_install_done(&s->tools);
+    mpi_setup_close(&s->mpi_setup);
     device_probe_close(&s->plugin);
+    trainer_status_close(&s->trainer_status);
+    progress_line_close(&s->progress_line);
+    executor_done(&s->host);
+    control_socket_close(&s->local);
     pip_install_close(&s->installing);
     output_upload_close(&s->uploading);
+    input_download_close(&s->input_download);
+    tls_contexts_close(&s->contexts);
     metrics_exporter_close(&s->metrics_exporter);
-    mpi_install_done(&s->tools);
     failure_writer_close(&s->failure);
-    progress_line_close(&s->progress_line);
-    trainer_status_close(&s->trainer_status);
-    executor_done(&s->host);
     event_log_close(&s->event_log);
     int64_t deadline = clock_now() + FLUSH_SECONDS * CLOCK_SECOND;
     console_flush(&s->console, deadline);
     log_console_close(&s->words, deadline);
     console_done(&s->console);
-    control_socket_close(&s->local);
-    mpi_setup_close(&s->mpi_setup);
-    tls_contexts_close(&s->contexts);
     loop_done(&s->loop);
 }
