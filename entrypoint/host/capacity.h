@@ -1,5 +1,7 @@
-/* Number of open descriptors that this host's part of the job needs, and how many unauthenticated
- * connections its listeners may hold. */
+/* Open descriptors that this host's part of the job needs.
+ *
+ * They are counted for the worst case, from the numbers of hosts and ranks. What the limit allows
+ * beyond that is room for unauthenticated connections at the two listeners. */
 #ifndef ENTRYPOINT_HOST_CAPACITY_H
 #define ENTRYPOINT_HOST_CAPACITY_H
 

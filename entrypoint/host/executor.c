@@ -16,8 +16,25 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Every order comes in through executor_order(), for a worker from its link (worker/worker.c) and
+ * for the master's own container from the master itself (master/master.c). It compares the attempt
+ * that the order names with the one of this host's ranks, and drops what does not match. An order
+ * that was delayed until after a restart therefore cannot end, start or signal the ranks of a later
+ * attempt.
+ *
+ * One attempt gives way to the next in this order: `clear` ends the ranks and Open MPI's daemon,
+ * the process tree is swept, cleared() prepares the host, and `cleared` tells the master. The next
+ * `attempt` then begins. The number changes with `clear` already, so that what old shims still send
+ * is refused.
+ *
+ * Nothing here waits: each step that takes time is a child or a timer, and continues in a callback.
+ * A fault goes to the master as the answer to its order. */
+
+/* Room for a line in which each address has become the name of its host: a name may be several
+ * times as long as an address. A line that does not fit keeps its addresses. */
 enum { NAMED_MAX = 4 * LINE_SPLITTER_MAX };
 
+/* The master prints the lines of its own ranks itself, so only other hosts send theirs. */
 static bool is_forwarded(const struct executor *h) {
     return h->services->job->settings.logs == SETTINGS_LOGS_MASTER &&
            !cluster_is_master(&h->services->job->cluster);
@@ -28,7 +45,8 @@ void executor_send_dropped(struct executor *h) {
         line_forward_end(&h->forward);
 }
 
-/* Sends a message about this attempt; takes over the reference. */
+/* Sends a message about this attempt; takes over the reference. The attempt is that of the rank
+ * set, 0 while this host waits for one. */
 static void send_message(void *context, json_t *message) {
     struct executor *h = context;
     (void)json_object_set_new(message, "attempt", json_integer(h->rank_set.attempt));
@@ -39,6 +57,9 @@ static void send_metric(void *host, const char *name) {
     send_message(host, message_with(MESSAGE_METRIC, json_pack("{s:s}", "name", name)));
 }
 
+/* Sink of all lines of this host's ranks and of Open MPI's programs. They are printed before they
+ * are matched or forwarded: this container's own log is complete even where the link to the master
+ * is slow or lost. */
 static void log_one(void *host, const char *line, size_t size) {
     struct executor *h = host;
     console_line(h->services->console, line, size);
@@ -47,7 +68,11 @@ static void log_one(void *host, const char *line, size_t size) {
         line_forward(&h->forward, line, size);
 }
 
-/* A daemon's lines have a prefix, so the text to judge begins after it. */
+/* A daemon's lines have a prefix, so the text to judge begins after it. The judgement needs only
+ * the beginning of the line, so a copy of 255 bytes is enough.
+ *
+ * Open MPI knows hosts by addresses, people by names, so addresses are replaced before the line is
+ * printed. */
 void executor_tool_line(void *host, const char *line, size_t size) {
     const struct executor *h = host;
     char text[256];
@@ -65,11 +90,16 @@ void executor_tool_line(void *host, const char *line, size_t size) {
         log_one(host, line, size);
 }
 
+/* Answers `launch` with a refusal, or the start of an attempt with a fault. The master
+ * handles both like the end of a daemon. */
 static void send_no_daemon(struct executor *h, const char *why) {
     send_message(h, message_with(MESSAGE_DAEMON, json_pack("{s:i, s:o}", "code", EXIT_CODE_INTERNAL,
                                                            "text", json_string_any(why))));
 }
 
+/* The signal and what the kernel says of memory let the master name the cause of the end. The time
+ * is this host's clock_boot(): the master converts it to its own, and finds out whether the daemon
+ * ended before any rank did (outcome/verdict.c). */
 static void daemon_ended(void *context, int code) {
     struct executor *h = context;
     send_message(h,
@@ -94,6 +124,8 @@ static void launch(struct executor *h, const json_t *order) {
 static const int64_t clear_grace = 500 * CLOCK_MILLISECOND;
 static const int64_t clear_give_up = 10 * CLOCK_SECOND;
 
+/* A FAULT says what is left of the attempt, or which part of this host is unfit for the next one.
+ */
 static void send_cleared(struct executor *h, const char *fault) {
     json_t *message = message_new(MESSAGE_CLEARED);
     if (fault != NULL)
@@ -106,7 +138,9 @@ static void vacant(void *context, const struct error *failure) {
 }
 
 /* Prepares this host for the next attempt. A failure file that the old attempt's program wrote does
- * not count for it. */
+ * not count for it. The link to the agent and the control socket are looked at anew, because a
+ * program may have removed their folder. Ports and GPUs come last: they are released by the
+ * processes that have just ended, which takes the kernel a moment. */
 static void cleared(void *context, size_t left) {
     struct executor *h = context;
     struct error fault = {0};
@@ -122,12 +156,18 @@ static void cleared(void *context, size_t left) {
         resource_wait_await(&h->resource_wait, h->services, &h->rank_set, vacant, h);
 }
 
+/* The furthest step is noted before the slots are gone, as a new master judges by it whether
+ * attempts make any progress. */
 void executor_end_attempt(struct executor *h, unsigned next) {
     if (h->rank_set.slots != NULL && h->services->role_state != NULL)
         role_state_note_step(h->services->role_state, rank_set_step(&h->rank_set));
     rank_set_clear(&h->rank_set, next);
 }
 
+/* The child of the event log is told to finish first, so that the records of the old attempt are
+ * written while everything else is killed. It is spared for that. The attempt ends for the ranks at
+ * once: clearing the set closes the links to the shims, and a shim without a supervisor kills its
+ * program. */
 static void clear(struct executor *h, int64_t attempt) {
     const struct services *with = h->services;
     log_info("attempt %u is over", h->rank_set.attempt);
@@ -143,6 +183,7 @@ static void clear(struct executor *h, int64_t attempt) {
                        h);
 }
 
+/* Attempts count from 1: no shim registers before the next attempt is heard of. */
 void executor_await(struct executor *h) {
     rank_set_clear(&h->rank_set, 0);
 }
@@ -155,11 +196,14 @@ bool executor_awaits(const struct executor *h) {
     return h->rank_set.attempt == 0;
 }
 
+/* The number comes from a peer and is kept as an unsigned int, so a number that does not fit is no
+ * attempt. */
 static bool comes_first(const struct executor *h, int64_t attempt) {
     return executor_awaits(h) && attempt > 0 && attempt <= INT32_MAX;
 }
 
-/* Accepts the view of the new attempt. A host that cannot sends nothing and is not counted. */
+/* Accepts the view of the new attempt. A host that cannot sends nothing and is not counted. In a
+ * role without failover there is no view, and nothing is sent. */
 static void accept_view(struct executor *h) {
     struct role_state *role = h->services->role_state;
     if (role_state_is_on(role) &&
@@ -167,13 +211,17 @@ static void accept_view(struct executor *h) {
         send_message(h, message_new(MESSAGE_VIEW_ACCEPTED));
 }
 
+/* The view is committed once all hosts have accepted it. Its addresses are kept for a later role,
+ * in which another host is the master. */
 static void settle(struct executor *h, const json_t *order) {
     struct role_state *role = h->services->role_state;
     if (role_state_is_on(role) && !role_state_settle(role, h->rank_set.attempt, order))
         log_warning("attempt %u is not this host's", h->rank_set.attempt);
 }
 
-/* A spare may have taken the place of the host with rank 0. */
+/* A spare may have taken the place of the host with rank 0. The ranks meet at the address of rank
+ * 0, which is then `first` of the order. In a job without spares it is always the master's, and
+ * stays what executor_meet_master() has set. */
 static void take_seats(struct executor *h, const json_t *order) {
     struct cluster *cluster = &h->services->job->cluster;
     const char *first = json_string_value(json_object_get(order, "first"));
@@ -185,6 +233,8 @@ static void take_seats(struct executor *h, const json_t *order) {
     seats_read(cluster, order);
 }
 
+/* Seats are taken before anything is counted, because they say which hosts have ranks. A host that
+ * is a spare goes through the same steps with no rank of its own. */
 static void begin(struct executor *h, const json_t *order) {
     struct error err = {0};
     struct cluster *cluster = &h->services->job->cluster;
@@ -226,6 +276,8 @@ static void uploaded(void *context, const struct error *failure) {
     send_message(h, message);
 }
 
+/* Nothing writes into the output folders any more, except processes that even SIGKILL has not
+ * ended. */
 static void programs_gone(void *context, size_t left) {
     struct executor *h = context;
     if (left > 0)
@@ -234,7 +286,12 @@ static void programs_gone(void *context, size_t left) {
     output_upload_finish(h->uploading, h->upload_seconds, uploaded, h);
 }
 
-/* Uploads the results; a failure file is part of them. */
+/* Uploads the results; a failure file is part of them. The master sends its verdict with the order,
+ * so that the file can be written before the upload looks for it. It is the early verdict: the
+ * final one may still change, by a failure of the upload itself.
+ *
+ * `ending` keeps this host from following another master: with the programs gone there is no
+ * attempt left to take part in. */
 static void upload(struct executor *h, const json_t *order) {
     const struct services *with = h->services;
     struct verdict verdict;
@@ -261,6 +318,8 @@ static void upload(struct executor *h, const json_t *order) {
                        programs_gone, h);
 }
 
+/* Workers know the run ID from `welcome`, a new master from its role state. The role state keeps a
+ * copy for the roles that follow, and the event log stamps it on each record. */
 void executor_set_run(struct executor *h, const char *run) {
     (void)snprintf(h->run, sizeof(h->run), "%s", run);
     if (h->services == NULL) /* a fault came before it was opened */
@@ -271,6 +330,8 @@ void executor_set_run(struct executor *h, const char *run) {
     event_log_set_run(h->services->event_log, h->run);
 }
 
+/* The number comes from a peer. Only the signals that a job may be stopped with are sent on, never
+ * SIGSTOP, say. */
 static void signal_ranks(struct executor *h, enum message kind, const json_t *order) {
     json_int_t number = json_integer_value(json_object_get(order, "number"));
     if (!stop_signals_has(number))
@@ -281,7 +342,8 @@ static void signal_ranks(struct executor *h, enum message kind, const json_t *or
         rank_set_warn(&h->rank_set, (int)number, json_is_true(json_object_get(order, "stops")));
 }
 
-/* Carries out an order about the attempt that runs here. */
+/* Carries out an order about the attempt that runs here. Kinds that are no orders, and kinds of a
+ * later version of the protocol, have no effect. */
 static void obey(struct executor *h, enum message kind, const json_t *order) {
     switch (kind) {
     case MESSAGE_PROBE_DIR:
@@ -332,6 +394,9 @@ static void obey(struct executor *h, enum message kind, const json_t *order) {
     }
 }
 
+/* `clear` is the only order that names the attempt after this one, and `attempt` the only one by
+ * which a host that waits learns the number. A host that has waited has no ranks to end, so its set
+ * only takes the number. */
 void executor_order(struct executor *h, const json_t *order) {
     const enum message kind = message_kind(order);
     int64_t attempt = json_integer_value(json_object_get(order, "attempt"));
@@ -345,6 +410,9 @@ void executor_order(struct executor *h, const json_t *order) {
     }
 }
 
+/* The parts are filled in, not started: no callback comes before this returns. On failure the
+ * caller calls executor_done() all the same, and closing a part that was never used does nothing.
+ */
 int executor_open(struct executor *h, const struct services *services,
                   const struct executor_options *o, struct error *err) {
     *h = (struct executor){.services = services,
@@ -409,6 +477,9 @@ static void log_network(struct executor *h, bool configured) {
              own[0] != '\0' ? ", except what the job sets itself: " : "", own);
 }
 
+/* PEER is an address that the interface has to lead to: the master's, or for the master itself that
+ * of a worker. The addresses of this host and of the master become those in the cluster, and so
+ * those that Open MPI is given. */
 int executor_meet_master(struct executor *h, const struct net_address *master,
                          const struct net_address *peer, char warning[INTERFACE_WARNING_SIZE],
                          struct error *err) {

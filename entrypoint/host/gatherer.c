@@ -21,16 +21,36 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The child has its own deadline: this one is for a child that does not keep it. */
+/* The master asks for evidence when all hosts stand still, or when a rank has failed (`gather`). A
+ * child reads it, `ringmaster gather`, because reading may hang: with a debugger, a driver or a
+ * full disk. The child prints one JSON object per line. Each rank's is collected in `ranks`, and
+ * the last one, about files, in `total`.
+ *
+ * A full order is answered once, when the child ends. A quick order comes when a rank has failed
+ * and the others are about to be ended. It is answered twice: with the ranks, as soon as all of
+ * them are read, and with the files at the end. `told` keeps the second answer from repeating the
+ * ranks.
+ *
+ * One child runs at a time. An order that arrives meanwhile changes only the number, so that the
+ * findings of the running child answer it. gatherer_end() ends the child with the attempt, without
+ * an answer. */
+
+/* The child has its own deadline: this one is for a child that does not keep it. It gives the child
+ * time to print what it has found before it is killed. */
 static const int64_t grace = CLOCK_SECOND;
 
+/* The names of all rows that were late fit; a longer list is cut. */
 enum { LATE_SIZE = 256 };
 
+/* Each attempt has a folder of its own, so that evidence of an earlier one is not overwritten. */
 static void folder_of(const struct gatherer *g, char *ret, size_t size) {
     (void)snprintf(ret, size, "%s/output/data/evidence-%u", g->services->job->settings.base_dir,
                    g->rank_set->attempt);
 }
 
+/* FAULT says why nothing, or not everything, was gathered; NULL: the child did its work. The
+ * findings so far are sent in either case, as some are better than none. References to them stay
+ * here. */
 static void answer(struct gatherer *g, const char *fault) {
     json_t *message = message_new(MESSAGE_GATHERED);
     (void)json_object_set_new(message, "number", json_integer(g->number));
@@ -50,7 +70,8 @@ static void forget(struct gatherer *g) {
     g->ranks = g->total = NULL;
 }
 
-/* Adds the exception after which the rank of OBJECT has not ended. */
+/* Adds the exception after which the rank of OBJECT has not ended. The child cannot know it: the
+ * supervisor alone reads what ranks print. `raised` is its age in milliseconds. */
 static void add_exception(const struct gatherer *g, json_t *object) {
     char text[TRACEBACK_TEXT_SIZE];
     json_int_t rank = json_integer_value(json_object_get(object, "rank"));
@@ -63,7 +84,9 @@ static void add_exception(const struct gatherer *g, json_t *object) {
     (void)json_object_set_new(object, "raised", json_integer(ago / CLOCK_MILLISECOND));
 }
 
-/* Output that is no object is for people and stays in the tail. */
+/* Output that is no object is for people and stays in the tail. An object with a rank is about that
+ * rank, and one with files ends the report. The child runs as the programs' user, so nothing of it
+ * is relied on: other objects are left alone, and the master checks what it receives. */
 static void take_line(void *context, const char *line, size_t size) {
     struct gatherer *g = context;
     cleanup_json json_t *object = NULL;
@@ -79,6 +102,8 @@ static void take_line(void *context, const char *line, size_t size) {
         (void)json_object_update(g->total, object);
 }
 
+/* Lines of the child's standard error are not logged as they come. The last of them are kept in the
+ * task's tail and appear in the fault. */
 static void drop_line(void *context, const char *line, size_t size) {
     (void)context;
     (void)line;
@@ -98,6 +123,8 @@ static void list_late(const struct gatherer *g, char ret[LATE_SIZE]) {
     }
 }
 
+/* Logs where the files are, or that there are none. No file is written where the base directory is
+ * missing, as on a machine that is no SageMaker container. */
 static void say(const struct gatherer *g) {
     char folder[PATH_MAX];
     char late[LATE_SIZE];
@@ -115,12 +142,16 @@ static void say(const struct gatherer *g) {
                  (long long)(milliseconds / 1000), (long long)(milliseconds % 1000 / 100), late);
 }
 
-/* Handlers of the signal print for a while after it was sent, which is within PERIOD. */
+/* Handlers of the signal print for a while after it was sent, which is within PERIOD. Such lines
+ * say nothing about progress (rank_stillness.h), and counting them would end the standstill that is
+ * being examined. The grace is added as lines may be read late. */
 static void expect_echo(struct gatherer *g, int64_t period) {
     if (g->services->job->settings.evidence_signal)
         rank_stillness_echo(g->rank_set, clock_now() + period + grace);
 }
 
+/* With a code other than 0, the child's last line is its error. Findings that arrived before are
+ * sent all the same. */
 static void ended(void *context, int code) {
     struct gatherer *g = context;
     char fault[sizeof(g->task.tail.text) + 64];
@@ -137,6 +168,9 @@ static void ended(void *context, int code) {
     forget(g);
 }
 
+/* Returns a descriptor of sealed memory, which the child inherits. The master may shorten the time
+ * of the whole, but not lengthen it beyond GATHER_ORDER_SECONDS. One host of the job is asked to
+ * read NCCL's RAS, which knows all ranks, as `job` in the order says. */
 static int make_order(struct gatherer *g, const json_t *order, struct error *err) {
     const struct job *job = g->services->job;
     static struct gather_order o; /* too large for the stack */
@@ -158,11 +192,14 @@ static int make_order(struct gatherer *g, const json_t *order, struct error *err
     if (ras != NULL && json_is_true(json_object_get(order, "job")))
         (void)snprintf(o.ras, sizeof(o.ras), "%s", ras);
     o.rank_count = rank_stillness_list(g->rank_set, o.ranks, GATHER_ORDER_RANKS_MAX);
+    /* A quick answer goes out when so many ranks are read. 0 is never reached, as the count is
+     * compared after a rank was added. */
     g->expected = o.quick ? o.rank_count : 0;
     return gather_order_make(&o, err);
 }
 
-/* Programs that read stacks are looked for as the ranks' own are. */
+/* Programs that read stacks are looked for as the ranks' own are. The child gets these variables
+ * and no others of the supervisor's environment. */
 static int make_environment(const struct gatherer *g, struct argv *ret, struct error *err) {
     static const char *const names[] = {"PATH", "HOME", "LD_LIBRARY_PATH"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -173,6 +210,9 @@ static int make_environment(const struct gatherer *g, struct argv *ret, struct e
     return argv_set_env(ret, "LANG", "C.UTF-8", err);
 }
 
+/* As for a program, the user is the one that programs run as: it may inspect processes of its own,
+ * and needs no rights beyond that. Standard output carries the findings, standard error words for
+ * people. */
 static int start(struct gatherer *g, const json_t *order, struct error *err) {
     char self[PATH_MAX];
     cleanup_argv struct argv argv = {0};
@@ -194,6 +234,9 @@ static int start(struct gatherer *g, const json_t *order, struct error *err) {
                             &options, err);
 }
 
+/* `processes` needs no child: the ranks' process IDs are known here. Everything of the last order
+ * is forgotten before a child starts, even if starting fails, so that a fault is never sent with
+ * old findings. */
 void gatherer_start(struct gatherer *g, const json_t *order) {
     struct error err = {0};
     if (message_kind(order) == MESSAGE_PROCESSES) {
@@ -216,6 +259,8 @@ void gatherer_start(struct gatherer *g, const json_t *order) {
     forget(g);
 }
 
+/* What ranks print counts as a sign again, from now on: the attempt that was examined is over. The
+ * parts of a gatherer that was never used may be zeroed. */
 void gatherer_end(struct gatherer *g) {
     if (g->services == NULL)
         return;

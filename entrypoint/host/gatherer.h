@@ -1,6 +1,8 @@
-/* Evidence of this host's ranks, gathered by a child (evidence/gather.h) when the master asks for
- * it (`gather`): the answer, `gathered`, says where each rank is. A quick order is answered as soon
- * as that is known, and a second time at the end.
+/* Evidence of this host's ranks, gathered on the master's order.
+ *
+ * A child (evidence/gather.h) gathers it when the master sends `gather`. The answer, `gathered`,
+ * says where each rank is. A quick order is answered as soon as that is known, and a second time at
+ * the end.
  *
  * Files lie in BASE/output/data/evidence-ATTEMPT. Nothing here waits for them. */
 #ifndef ENTRYPOINT_HOST_GATHERER_H

@@ -1,7 +1,8 @@
-/* Lines of this container's ranks on their way to the master, with RINGMASTER_LOGS=master.
+/* Forwarding of ranks' lines to the master.
  *
- * They have the lowest priority on the link: while too much waits to be sent, lines are dropped and
- * counted, and the next message says how many. */
+ * With RINGMASTER_LOGS=master a host sends what its ranks print to the first host. Lines have the
+ * lowest priority on the link: while too much waits to be sent, lines are dropped and counted, and
+ * the next message says how many. */
 #ifndef ENTRYPOINT_HOST_LINE_FORWARD_H
 #define ENTRYPOINT_HOST_LINE_FORWARD_H
 

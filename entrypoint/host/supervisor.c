@@ -16,8 +16,22 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+/* A supervisor is opened in steps that may each take long. supervisor_open() itself makes
+ * what even a failing job needs: loop, logs, failure file and TLS contexts. Then inputs are
+ * downloaded (stage), and Python requirements installed (install). At last this host is opened
+ * (open_host), and Open MPI is looked for (equip). The role starts after that, from the loop.
+ *
+ * A fault in any step does not end this process: it becomes s->fault, the rest is skipped, and the
+ * role starts all the same. A worker then joins and tells the master, so that every host of the job
+ * exits with the same reason. Only what makes even that impossible, such as a missing key, is an
+ * error of supervisor_open().
+ *
+ * The end of the job is in supervisor_conclude.c, the end of a role in supervisor_follow.c. */
+
 /* A second stop signal within this time counts as the same request. */
 static const int64_t again_after = CLOCK_SECOND;
+/* For both consoles together, after the verdict: a log that nobody reads must not hold up the exit.
+ */
 enum { FLUSH_SECONDS = 1 };
 
 const char *supervisor_host_name(const struct supervisor *s, size_t index) {
@@ -29,7 +43,8 @@ const char *supervisor_own_name(const struct supervisor *s) {
 }
 
 /* Passes a user signal only to this host's ranks, because its sender addressed one container, or
- * one task of a job. */
+ * one task of a job. It is logged in either case, because a user who has sent one looks here for
+ * what came of it. */
 static void pass_on(struct supervisor *s, int number) {
     unsigned ranks = rank_set_signal(&s->host.rank_set, number);
     if (ranks > 0)
@@ -39,6 +54,9 @@ static void pass_on(struct supervisor *s, int number) {
         log_info("SIG%s: ignored, as no rank runs on this host", signal_name(number));
 }
 
+/* All signals of this process come here, from a signalfd of the loop, and not in a handler, so that
+ * everything may be called. SIGCHLD may stand for several children: reaper_run() reaps all that
+ * have ended. */
 void supervisor_signal(struct supervisor *s, int number) {
     if (number == SIGCHLD) {
         process_tree_reaped(&s->sweep, reaper_run(&s->reaper));
@@ -70,6 +88,8 @@ static void on_signal(void *context, int number) {
     supervisor_signal(context, number);
 }
 
+/* SIGPIPE is ignored, so that writing to a closed pipe or socket fails with EPIPE instead of ending
+ * this process. */
 static int handle_signals(struct supervisor *s, struct error *err) {
     sigset_t set;
     user_signals_handled(&set);
@@ -77,6 +97,8 @@ static int handle_signals(struct supervisor *s, struct error *err) {
     return loop_signals(&s->loop, &set, on_signal, s, err);
 }
 
+/* A process of this container has connected to the control socket. The kind of its first message
+ * says which it is: a shim or a remote-launch agent. Any other is dropped. */
 static void link_arrived(void *context, struct link *link, const struct net_address *peer,
                          const json_t *message) {
     struct supervisor *s = context;
@@ -95,6 +117,8 @@ static void link_arrived(void *context, struct link *link, const struct net_addr
 
 static const struct listener_events local_events = {.arrived = link_arrived};
 
+/* The executor knows no role. For a worker these two lead to its link, for the master to its own
+ * queue. */
 static void host_sends(void *context, json_t *message) {
     struct supervisor *s = context;
     s->role->send(s->state, message);
@@ -105,17 +129,22 @@ static size_t host_queued(void *context) {
     return s->role->queued(s->state);
 }
 
+/* Fired by the timer `begin`, as a role must not start from within supervisor_open(). */
 static void begin(void *context) {
     struct supervisor *s = context;
     s->role->start(s->state);
 }
 
+/* Removes runtime folders that killed processes of earlier jobs have left: in RINGMASTER_RUN, if it
+ * is set, and in all usual places. Folders in use are locked, and stay (os/runtime_dirs.h). */
 static void sweep_leftovers(const char *run) {
     const char *places[1 + CONTROL_SOCKET_PLACES_MAX] = {run};
     size_t first = run != NULL ? 1 : 0;
     runtime_dirs_sweep_apart(places, first + control_socket_places(NULL, places + first));
 }
 
+/* The control socket comes before the executor, which puts the agent's link beside it. A check runs
+ * no ranks, so it has no progress to show or report. */
 static int open_host(struct supervisor *s, struct error *err) {
     const struct executor_options options = {
         .uploading = &s->uploading, .send = host_sends, .queued = host_queued, .context = s};
@@ -145,6 +174,8 @@ static void equipped(void *context, const struct error *failure) {
     s->role->start(s->state);
 }
 
+/* Both run at the same time. Nothing waits for the trial of NCCL's plugin, while the role starts
+ * only when Open MPI has been found. */
 static void equip(struct supervisor *s) {
     if (!s->check)
         plugin_trial_start(&s->plugin, &s->services);
@@ -159,7 +190,9 @@ static void find_rest(struct supervisor *s) {
         equip(s);
 }
 
-/* A child's warnings are logged as our own and so become events, too. */
+/* A child's warnings are logged as our own and so become events, too. They are recognised by the
+ * mark in the lines of the log, which the child prints in the same form. Everything else goes to
+ * the console as it is. */
 static void child_line(void *context, const char *line, size_t size) {
     static const char mark[] = "] warning: ";
     struct supervisor *s = context;
@@ -172,11 +205,15 @@ static void child_line(void *context, const char *line, size_t size) {
     console_line(&s->console, line, size);
 }
 
+/* Checkpoints are uploaded while the job runs, so the child starts before the ranks. The result is
+ * in s->fault, which the caller looks at. */
 static void open_uploading(struct supervisor *s) {
     if (upload_targets_upload(&s->job->settings))
         (void)output_upload_open(&s->uploading, &s->services, child_line, s, &s->fault);
 }
 
+/* Tells the role that something is under way, before any progress is reported: hosts may then
+ * connect and wait for each other. */
 static void meet_soon(struct supervisor *s) {
     loop_at(&s->loop, &s->meet, clock_now());
 }
@@ -187,12 +224,15 @@ static void meet(void *context) {
         s->role->fetching(s->state);
 }
 
+/* Progress of a download or installation keeps this host from being given up by the master, which
+ * has a deadline for hosts that say nothing. */
 static void marked(void *context, const char *line, size_t size) {
     struct supervisor *s = context;
     fetch_progress_step(&s->mark, line, size);
     meet(s);
 }
 
+/* After a verdict there is nothing to continue with. The same holds for staged() below. */
 static void installed(void *context, const struct error *failure) {
     struct supervisor *s = context;
     if (s->judged)
@@ -205,7 +245,8 @@ static void installed(void *context, const struct error *failure) {
     begin_soon(s);
 }
 
-/* The prefix, "[algo-1 pip] ", is for the log only. */
+/* The prefix, "[algo-1 pip] ", is for the log only. The role sees the line without it, as a mark of
+ * progress. */
 static void pip_line(void *context, const char *line, size_t size) {
     const char *prefix = memchr(line, ']', size);
     size_t front = prefix != NULL ? (size_t)(prefix + 2 - line) : 0;
@@ -213,6 +254,8 @@ static void pip_line(void *context, const char *line, size_t size) {
     marked(context, line + front, size - front);
 }
 
+/* pip may print nothing for minutes while it builds a package; the count alone shows that it lives.
+ */
 static void pip_runs(void *context) {
     struct supervisor *s = context;
     s->mark.count++;
@@ -238,6 +281,7 @@ static void go_on(struct supervisor *s) {
         find_rest(s);
 }
 
+/* The program is resolved only now, because it may be part of the code that was downloaded. */
 static void staged(void *context, const struct error *failure) {
     struct supervisor *s = context;
     if (s->judged)
@@ -251,6 +295,8 @@ static void staged(void *context, const struct error *failure) {
     go_on(s);
 }
 
+/* The key for sharing downloads is copied by input_download_start(). It is wiped here in any case,
+ * as nothing else needs it. */
 static void stage(struct supervisor *s) {
     const struct input_download_options options = {
         .key = input_download_passes_on(s->job) ? s->contexts.pass_key : NULL,
@@ -266,12 +312,14 @@ static void stage(struct supervisor *s) {
         meet_soon(s);
 }
 
-/* The inputs have been here since the first life. */
+/* The inputs have been here since the first life. They are neither downloaded nor installed again
+ * in a later role. */
 static void begin_again(struct supervisor *s) {
     open_uploading(s);
     find_rest(s);
 }
 
+/* Opened early, so that every warning from here on becomes an event. */
 static void open_journal(struct supervisor *s) {
     const struct cluster *cluster = &s->job->cluster;
     event_log_open(&s->event_log, &s->loop, &s->reaper, s->job);
@@ -288,6 +336,8 @@ static void begin_metrics(struct supervisor *s) {
     metrics_exporter_begin(&s->metrics_exporter, &s->services, &options);
 }
 
+/* Pointers to members, so S must not move. A test that uses a part alone calls this for a
+ * supervisor that was never opened. */
 void supervisor_share(struct supervisor *s) {
     s->services = (struct services){.loop = &s->loop,
                                     .reaper = &s->reaper,
@@ -302,13 +352,21 @@ void supervisor_share(struct supervisor *s) {
                                     .role_state = s->role_state};
 }
 
-/* Gives the job's output folders to the user that programs run as. */
+/* Gives the job's output folders to the user that programs run as. A program that runs as another
+ * user could not write into folders that root has made. */
 static int give_output_folders(const struct supervisor *s, struct error *err) {
     static const char *const names[] = {"model", "checkpoints", "output", "output/data"};
     return run_as_give_folders(s->job->settings.base_dir, names, sizeof(names) / sizeof(names[0]),
                                err);
 }
 
+/* The order matters. This process becomes a subreaper before it has any child, so that none is lost
+ * to another parent. The loop comes before all parts that watch something. Consoles come before the
+ * parts that log. The key is hidden in the environment once the TLS contexts are made from it, and
+ * before any program is started.
+ *
+ * An error in `options` is the first fault and stays the one that is reported, whatever fails after
+ * it. On failure the caller calls supervisor_close(), as after success. */
 int supervisor_open(struct supervisor *s, const struct supervisor_options *options,
                     const struct role *role, void *state, struct error *err) {
     *s = (struct supervisor){
@@ -338,6 +396,8 @@ int supervisor_open(struct supervisor *s, const struct supervisor_options *optio
     key_hide(s->environment);
     if (options->fault != NULL)
         s->fault = *options->fault;
+    /* Each step needs the one before it: folders are given to a user that has been chosen, and
+     * downloads may need more descriptors than the limit allowed at first. */
     if (options->fault != NULL || run_as_choose(s->job->settings.user, &s->fault) != 0 ||
         give_output_folders(s, &s->fault) != 0 ||
         capacity_raise(&s->job->cluster, &s->fault) != 0 ||
@@ -356,6 +416,8 @@ int supervisor_open(struct supervisor *s, const struct supervisor_options *optio
     return 0;
 }
 
+/* Returns the code of the verdict. It is 0 after supervisor_follow(), when there is none: the
+ * caller then begins the next role (master/role_loop.c). */
 int supervisor_run(struct supervisor *s, int *ret_code, struct error *err) {
     if (loop_run(&s->loop, err) != 0)
         return -1;

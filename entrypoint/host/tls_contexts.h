@@ -1,5 +1,7 @@
-/* TLS contexts of a host's links, one for each role that this process may have, now or later, as
- * the key itself is not kept. */
+/* TLS contexts of a host's links.
+ *
+ * There is one for each role that this process may have, now or later, as the key itself is not
+ * kept. */
 #ifndef ENTRYPOINT_HOST_TLS_CONTEXTS_H
 #define ENTRYPOINT_HOST_TLS_CONTEXTS_H
 
