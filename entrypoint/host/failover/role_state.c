@@ -9,6 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A host is known here by its place: its index in the list that all hosts had at the start. The
+ * cluster's list changes with each role, because the master is always its first element, and places
+ * do not. Sets, addresses and messages therefore use places, and only role_state_follow(),
+ * role_state_seek() and role_state_lead() reorder the list.
+ *
+ * master/role_loop.c runs one role after the other. It calls role_state_return(), role_state_lead()
+ * or role_state_follow() between two of them, as the flags `back` and `anew` say. All times are
+ * clock_boot(), which also counts while the machine is suspended: a lease that ran out during a
+ * suspend has run out. */
+
+/* Failover and readmission are separate settings: with readmission alone there is no quorum to
+ * keep, but addresses are. A job of one host has neither. View 1 is committed from the start: it is
+ * the list that all hosts were started with. */
 int role_state_open(struct role_state *s, struct job *job, struct error *err) {
     struct cluster *c = &job->cluster;
     *s = (struct role_state){.on = job->settings.failover && c->count > 1,
@@ -33,6 +46,7 @@ void role_state_close(struct role_state *s) {
     *s = (struct role_state){0};
 }
 
+/* Lost hosts are left out, and spares are in: a spare counts in the quorum like any other host. */
 bool role_state_take(struct role_state *s, const struct cluster *c, unsigned number) {
     struct view view = {.number = number, .master = (unsigned)c->hosts[0].place};
     for (size_t i = 0; i < c->count; i++)
@@ -41,6 +55,8 @@ bool role_state_take(struct role_state *s, const struct cluster *c, unsigned num
     return quorum_take(&s->quorum, &view);
 }
 
+/* Pairs of place and address. Addresses are those on the job's network, as the master has seen
+ * them. */
 json_t *role_state_addresses(const struct cluster *c) {
     json_t *list = json_array();
     for (size_t i = 0; i < c->count; i++) {
@@ -53,6 +69,10 @@ json_t *role_state_addresses(const struct cluster *c) {
     return list;
 }
 
+/* The list comes from the master and is checked all the same: only places of the committed view
+ * have an element in `addresses`. An address that cannot be parsed leaves the old one. `begun` is
+ * what role_state_may_follow() asks for: a host that has heard of no committed view cannot know by
+ * which one others continue. */
 bool role_state_settle(struct role_state *s, unsigned number, const json_t *order) {
     const json_t *list = json_object_get(order, "addresses");
     if (!quorum_commit(&s->quorum, number))
@@ -76,6 +96,7 @@ json_t *role_state_progress(const struct restart_progress *c) {
     return json_pack("[I, I]", (json_int_t)(c->best_step & INT64_MAX), (json_int_t)c->fruitless);
 }
 
+/* Numbers out of range count as no progress at all. */
 void role_state_take_course(struct role_state *s, const json_t *order) {
     const json_t *progress = json_object_get(order, "course");
     json_int_t best = json_integer_value(json_array_get(progress, 0));
@@ -86,6 +107,8 @@ void role_state_take_course(struct role_state *s, const json_t *order) {
     (void)goodput_parse(json_object_get(order, "goodput"), clock_boot(), &s->goodput);
 }
 
+/* Without a step nothing is known of the attempt, as other hosts' ranks may have made progress. The
+ * count of fruitless attempts then starts again. */
 void role_state_note_step(struct role_state *s, uint64_t step) {
     if (step > 0)
         restart_progress_add(&s->progress, step);
@@ -95,11 +118,13 @@ void role_state_note_step(struct role_state *s, uint64_t step) {
 
 /* --- part of a join --------------------------------------------------------------------------- */
 
+/* `quiet` is an age and not a time, because clocks of two hosts have nothing in common. */
 json_t *role_state_json(const struct role_state *s) {
     return json_pack("{s:s, s:o, s:I}", "run", s->run, "ledger", quorum_json(&s->quorum), "quiet",
                      (json_int_t)(clock_boot() - s->heard));
 }
 
+/* On failure *RET_QUIET is -1 or what was sent, and RUN is unchanged. */
 int role_state_parse(const json_t *object, size_t places, char run[ATTEMPT_RUN_SIZE],
                      struct quorum *ret, int64_t *ret_quiet, struct error *err) {
     const char *text = NULL;
@@ -119,6 +144,8 @@ json_t *role_state_exit_json(const struct role_state *s) {
                      (json_int_t)(clock_boot() - s->saw_exit.at));
 }
 
+/* A member that is missing or out of range means that the host has seen nothing. An age beyond this
+ * host's own uptime is refused, too: the subtraction would lead before the time of its start. */
 void role_state_parse_exit(const json_t *join, struct seen_exit *ret) {
     const json_t *pair = json_object_get(join, "master_exit");
     const json_t *place = json_array_get(pair, 0);
@@ -141,6 +168,9 @@ void role_state_note_exit(struct role_state *s, bool exited) {
 
 /* --- following another host ------------------------------------------------------------------- */
 
+/* The next master begins another attempt, so a restart must be left. The last check is for a host
+ * that others may have passed over: quorum_behind() holds the next master and the hosts after it,
+ * and this host must be one of them to be admitted there. */
 bool role_state_may_follow(const struct role_state *s, const struct job *job, const char **why) {
     size_t self = job->cluster.hosts[job->cluster.self].place;
     struct host_set behind;
@@ -168,7 +198,8 @@ static int by_place(const void *a, const void *b) {
 }
 
 /* Makes the host at PLACE the first. Hosts that agree on the first have the same order of all
- * others, lost ones included, so an index means the same to all of them. */
+ * others, lost ones included, so an index means the same to all of them. SELF is found again by its
+ * place, as its index has changed. */
 static void lead(struct cluster *c, size_t place) {
     size_t self = c->hosts[c->self].place;
     qsort(c->hosts, c->count, sizeof(*c->hosts), by_place);
@@ -180,6 +211,8 @@ static void lead(struct cluster *c, size_t place) {
             c->self = i;
 }
 
+/* The caller has asked role_state_may_follow(), so there is a next master. Addresses are those of
+ * the committed view: a worker dials its next master there (find_master.c). */
 void role_state_follow(struct role_state *s, struct job *job) {
     struct cluster *c = &job->cluster;
     struct host_set behind;
@@ -196,6 +229,8 @@ void role_state_follow(struct role_state *s, struct job *job) {
 
 /* --- return of a lost host -------------------------------------------------------------------- */
 
+/* Any readmission is another attempt, so one must be left after the last that this host has heard
+ * of. A view that it has accepted may be later than the attempt in which it took part. */
 bool role_state_may_return(const struct role_state *s, const struct job *job) {
     if (s == NULL || !s->returns || s->ending || s->stopping)
         return false;
@@ -205,6 +240,8 @@ bool role_state_may_return(const struct role_state *s, const struct job *job) {
     return (int64_t)last <= job->settings.restarts;
 }
 
+/* Three cases: a host that seeks readmission searches all others in turn, one that follows knows
+ * which host to call, and in the first role hosts may start minutes apart. */
 int64_t role_state_reach_seconds(const struct role_state *s, const struct settings *settings) {
     if (role_state_is_back(s))
         return role_state_seek_seconds(settings);
@@ -212,12 +249,16 @@ int64_t role_state_reach_seconds(const struct role_state *s, const struct settin
                                   : settings->ready_seconds;
 }
 
-/* A silence that TCP has noticed counts as silence, too, because this host may be cut off. */
+/* A silence that TCP has noticed counts as silence, too, because this host may be cut off.
+ * ECONNRESET and EPIPE mean that the other machine has answered, and that no process there holds
+ * the connection any more. */
 void role_state_note_end(struct role_state *s, int number) {
     if (s != NULL)
         s->closed = number == 0 || number == ECONNRESET || number == EPIPE;
 }
 
+/* All hosts count as present until a master says otherwise: this host was away and cannot know. A
+ * restarted first host keeps its turn, which points at the host that leads the job. */
 void role_state_return(struct role_state *s, struct job *job) {
     struct cluster *c = &job->cluster;
     for (size_t i = 0; i < c->count; i++)
@@ -236,7 +277,9 @@ void role_state_lead(struct role_state *s, struct job *job) {
 }
 
 /* The place to ask next. If the first host may be the lost one, all others are asked in turn. In a
- * life in which the first host must be there, it is asked again between any two of them. */
+ * life in which the first host must be there, it is asked again between any two of them. With
+ * `back`, place i is asked at turn i. In a first role even turns ask the first host, and odd ones
+ * each of the others. */
 static size_t place_to_ask(const struct role_state *s, const struct cluster *c) {
     size_t turn = s->turn / 2;
     if (!s->on || (!s->back && s->turn % 2 == 0))
@@ -250,6 +293,9 @@ static bool is_known(const struct role_state *s, const struct cluster *c, size_t
     return !c->counted || place == 0 || (s->again && net_address_is_set(&s->addresses[place]));
 }
 
+/* Two rounds are enough to come by every place, as half of the turns may be the first host's. This
+ * host itself and hosts without an address are skipped. Without failover only the first host can
+ * lead, so the list keeps its order. */
 void role_state_seek(struct role_state *s, struct job *job) {
     struct cluster *c = &job->cluster;
     size_t self = c->hosts[c->self].place;

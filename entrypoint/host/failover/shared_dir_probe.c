@@ -16,6 +16,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* Before a job with failover begins, the master lets all hosts take three steps one after the other
+ * (master/failover/shared_dir.c): write, read what the host before has written, remove. Only a
+ * directory that all hosts share passes, so that a new master finds the checkpoints of the old one.
+ *
+ * The disk may be a network file system that hangs. A forked child therefore does each step, and
+ * one character string comes back: empty for success, else the text of an errno. */
+
 int shared_dir_probe_word(char ret[SHARED_DIR_PROBE_WORD_SIZE], struct error *err) {
     uint64_t numbers[2];
     if (getrandom(numbers, sizeof(numbers), 0) != (ssize_t)sizeof(numbers))
@@ -28,6 +35,9 @@ int shared_dir_probe_word(char ret[SHARED_DIR_PROBE_WORD_SIZE], struct error *er
 
 /* --- the child -------------------------------------------------------------------------------- */
 
+/* O_EXCL refuses a file that is there already, so a file of another run cannot pass for this one's.
+ * The word is on the disk or server before success is reported. errno says why it failed, and then
+ * no file is left. */
 static int put(const char *path, const char *word) {
     cleanup_fd int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (fd < 0)
@@ -41,6 +51,9 @@ static int put(const char *path, const char *word) {
     return -1;
 }
 
+/* Returns 0 if the file holds WORD and nothing else. O_NONBLOCK keeps a FIFO of that name from
+ * blocking the child. ESTALE stands for wrong content, as a client with an old cache would see it.
+ */
 static int compare(const char *path, const char *word) {
     char text[SHARED_DIR_PROBE_WORD_SIZE];
     cleanup_fd int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -56,7 +69,8 @@ static int compare(const char *path, const char *word) {
 }
 
 /* Removes a file. One that could not be written does not exist, and of two hosts that remove the
- * same file the second finds nothing. */
+ * same file the second finds nothing. Both files are tried even if the first fails; errno is the
+ * first reason. */
 static int take_away(const char *path, const char *other) {
     int why = unlink(path) == 0 || errno == ENOENT ? 0 : errno;
     if (unlink(other) != 0 && errno != ENOENT && why == 0)
@@ -65,7 +79,9 @@ static int take_away(const char *path, const char *other) {
     return why == 0 ? 0 : -1;
 }
 
-/* The answer is smaller than PIPE_BUF, so it is written at once or not at all. */
+/* The answer is smaller than PIPE_BUF, so it is written at once or not at all. Descriptor 3 becomes
+ * the pipe and all others are closed, links to other hosts among them: a child that hangs on a disk
+ * must not keep them open. */
 static _Noreturn void work(const char *path, const char *other, enum shared_dir_probe_step step,
                            const char *word, int to) {
     (void)dup2(to, 3);
@@ -80,12 +96,16 @@ static _Noreturn void work(const char *path, const char *other, enum shared_dir_
 
 /* --- parent ----------------------------------------------------------------------------------- */
 
+/* Also for a child that still runs: nobody reads its answer then. */
 static void forget(struct shared_dir_probe *p) {
     loop_cancel(p->services->loop, &p->deadline);
     (void)close(p->answer);
     p->child.pid = 0;
 }
 
+/* Called by the reaper, so the child is gone and its answer, if any, is in the pipe. An empty
+ * answer is success; a child that was killed has answered nothing either, so its status is looked
+ * at first. */
 static void ended(void *context, int status) {
     struct shared_dir_probe *p = context;
     struct error fault = {0};
@@ -109,7 +129,8 @@ void shared_dir_probe_close(struct shared_dir_probe *p) {
     forget(p);
 }
 
-/* Does not wait for the child's end: while a disk blocks it, even SIGKILL has no effect. */
+/* Does not wait for the child's end: while a disk blocks it, even SIGKILL has no effect. The reaper
+ * takes it later, as a child that nobody waits for. */
 static void late(void *context) {
     struct shared_dir_probe *p = context;
     struct error fault = {0};
@@ -119,6 +140,8 @@ static void late(void *context) {
     p->done(p->context, &fault);
 }
 
+/* The run ID keeps two jobs that share a folder apart, and the number hosts of one job. The leading
+ * dot hides the file from programs that list checkpoints. */
 static int path_of(const char *base, const char *run, size_t host, char ret[PATH_MAX],
                    struct error *err) {
     int size = snprintf(ret, PATH_MAX, "%s/checkpoints/.ringmaster-%s-%zu", base, run, host);
@@ -127,6 +150,9 @@ static int path_of(const char *base, const char *run, size_t host, char ret[PATH
     return error_set(err, EXIT_CODE_CONFIG, "SAGEMAKER_BASE_DIR is too long");
 }
 
+/* OTHER is the file that this host has read: the one of the host before it, for the step that
+ * removes. The folder's path is kept for messages alone. The pipe does not block, so that reading
+ * it never holds up the loop. */
 int shared_dir_probe_start(struct shared_dir_probe *p, const struct services *services,
                            const struct shared_dir_probe_options *o, struct error *err) {
     const struct job *job = services->job;

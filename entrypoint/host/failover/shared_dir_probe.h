@@ -1,5 +1,6 @@
-/* Probe of a checkpoint directory shared by all hosts, by a child with a deadline, so that its
- * supervisor waits for no disk.
+/* Probe of a checkpoint directory that all hosts share.
+ *
+ * A child with a deadline does it, so that its supervisor waits for no disk.
  *
  * Each host writes a random word into a file of its own there, the next host reads it, and then
  * each removes its own file and the one that it has read, as the host that wrote it may be lost. */
