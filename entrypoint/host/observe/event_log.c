@@ -11,9 +11,19 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Records, ranks' lines and metrics go through one child to files in one folder (os/file_writer.h).
+ * A log that stays closed, because no setting asks for a file or the path is too long, drops what
+ * it is given; only the newest metric values are kept, for the HTTP port.
+ *
+ * Nothing is written here and nothing waits: a line goes into a queue in memory, or is dropped and
+ * counted if the disk is so slow that the queue is full. */
+
+/* The queue holds what the disk has not taken yet. With ranks' lines it must hold at least one of
+ * the longest, and has room for two. */
 enum { EVENTS_QUEUE_MAX = 512 * 1024, MIB = 1024 * 1024 };
 
-/* Logs a warning as an event, except warnings about events themselves. */
+/* Makes an event of a warning or an error. One about the events themselves is queued like others.
+ */
 static void heard(void *context, enum log_level level, const char *text) {
     static const char *const names[] = {"debug", "info", "warning", "error"};
     if (level >= LOG_WARNING)
@@ -21,6 +31,8 @@ static void heard(void *context, enum log_level level, const char *text) {
                       json_pack("{s:s, s:o}", "level", names[level], "text", record_text(text)));
 }
 
+/* Called when the child cannot write, at most once for each child. A missing base directory is no
+ * fault: a machine that is no container has none. */
 static void said(void *context, const char *text) {
     const struct event_log *j = context;
     if (str_ends_with(text, FILE_WRITER_NO_BASE)) /* as on a machine that is no container */
@@ -50,6 +62,7 @@ void event_log_open(struct event_log *j, struct loop *loop, struct reaper *reape
         (void)log_set_listener((struct log_listener){.hear = heard, .context = j});
 }
 
+/* May take up to a second, if the child was not told to finish before (file_writer_close). */
 void event_log_close(struct event_log *j) {
     if (!j->open)
         return;
@@ -71,6 +84,8 @@ void event_log_set_attempt(struct event_log *j, unsigned attempt) {
 
 /* --- records --------------------------------------------------------------------------------- */
 
+/* Appends one line to the events of this host, stamped now. Returns false if it was dropped,
+ * because it is longer than a record may be or finds no room. */
 static bool put(struct event_log *j, enum record_kind kind, const json_t *members) {
     const struct cluster *cluster = &j->job->cluster;
     const char *host = cluster->hosts[cluster->self].name.text;
@@ -88,7 +103,8 @@ static bool put(struct event_log *j, enum record_kind kind, const json_t *member
            file_writer_put(&j->writer, name, EVENT_LOG_EVENTS_MAX, line.data, line.size);
 }
 
-/* Reports lost events as soon as there is room again. */
+/* Reports lost events as soon as there is room again. `told` follows only when the report itself
+ * has found room. If not, the writer has counted it as one more, and that is taken back. */
 static void record_dropped(struct event_log *j) {
     uint64_t dropped = j->writer.dropped;
     if (dropped == j->told)
@@ -100,6 +116,7 @@ static void record_dropped(struct event_log *j) {
         j->writer.dropped = dropped; /* a lost report does not count */
 }
 
+/* Nothing follows a verdict: readers take it for the last record of a job. */
 void event_log_put(struct event_log *j, enum record_kind kind, json_t *members) {
     if (j != NULL && j->open && j->job->settings.events && !j->concluded) {
         record_dropped(j);
@@ -108,6 +125,8 @@ void event_log_put(struct event_log *j, enum record_kind kind, json_t *members) 
     json_decref(members);
 }
 
+/* The host and the rank are null where the verdict names none. The child is told to finish, so that
+ * all is written before this process exits. */
 void event_log_conclude(struct event_log *j, const struct verdict *v) {
     bool known = j->open && v->host >= 0 && (size_t)v->host < j->job->cluster.count;
     json_t *members = json_pack(
@@ -119,6 +138,8 @@ void event_log_conclude(struct event_log *j, const struct verdict *v) {
     event_log_rest(j);
 }
 
+/* LIMIT is in bytes, from a setting in MiB. Each rank has its file, whose older half is dropped as
+ * it fills up (os/log_file.h). */
 void event_log_rank_line(struct event_log *j, unsigned rank, const char *line, size_t size) {
     char name[LOG_FILE_NAME_SIZE];
     int64_t limit = j != NULL && j->open ? j->job->settings.rank_logs * MIB : 0;
@@ -128,12 +149,15 @@ void event_log_rank_line(struct event_log *j, unsigned rank, const char *line, s
     (void)file_writer_put(&j->writer, name, limit, line, size);
 }
 
+/* Called for every line of a rank, most of which are no metric lines. Values are kept even if the
+ * log is closed, as the HTTP port needs no file. */
 void event_log_metric_line(struct event_log *j, const char *line, size_t size) {
     const struct settings *s = j != NULL && j->job != NULL ? &j->job->settings : NULL;
     if (s != NULL && (s->metrics > 0 || s->metrics_port > 0))
         openmetrics_line(&j->gauges, line, size);
 }
 
+/* The whole file is replaced with each call, so a reader never sees half of it. */
 void event_log_put_metrics(struct event_log *j, const struct buf *text) {
     char name[LOG_FILE_NAME_SIZE];
     const struct cluster *cluster = &j->job->cluster;
@@ -143,6 +167,7 @@ void event_log_put_metrics(struct event_log *j, const struct buf *text) {
     (void)file_writer_put_whole(&j->writer, name, text->data, text->size);
 }
 
+/* The child ends once it has written everything; a later line starts another one. */
 void event_log_rest(struct event_log *j) {
     if (j != NULL && j->open)
         file_writer_rest(&j->writer);

@@ -16,6 +16,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* One child at a time works in the output folder, first to clear it and to reserve room, later to
+ * write the file for the verdict. It is forked and executes nothing, because the order is a struct
+ * with pointers and the child needs only the disk. A later task kills the child of an earlier one:
+ * it has waited for the disk all this time.
+ *
+ * The answer is one packet on a socket: the state of the lock, its descriptor if it is new, and a
+ * text, "" for success (output_lock.h). Texts that this file itself made are compared with strcmp()
+ * to choose how to log them.
+ *
+ * A child whose start failed, because a container has too many processes, is remembered in `owed`.
+ * supervisor_conclude.c tries again when all other processes are gone. */
+
 static const char kept[] = "the failure file that the program wrote is kept";
 static const char too_late[] = "the disk did not answer in time";
 static const char not_written[] = "the failure file was not written";
@@ -38,7 +50,9 @@ struct order {
     bool last;    /* no further task follows */
 };
 
-/* Writes the file. Returns the answer, "" if there is nothing to report. */
+/* Writes the file. Returns the answer, "" if there is nothing to report. A verdict of success
+ * leaves `success` in its place. After an early verdict the file is there already, and is not
+ * written twice. */
 static const char *conclude(const struct order *o, struct error *err) {
     bool is_kept = false;
     if (o->told)
@@ -76,7 +90,8 @@ static const char *work_in_folder(const struct order *o, struct error *err) {
     return "";
 }
 
-/* The answer is small, so it is written at once or not at all. */
+/* The answer is small, so it is written at once or not at all. _exit() runs no handlers and flushes
+ * no buffers, which belong to the parent. */
 static _Noreturn void work(const struct order *o, int to) {
     struct error err = {0};
     output_lock_close_others(to);
@@ -87,7 +102,8 @@ static _Noreturn void work(const struct order *o, int to) {
     _exit(0);
 }
 
-/* Returns the pid, and in *RET_ANSWER the descriptor of the answer; -1 on failure. */
+/* Returns the pid, and in *RET_ANSWER the descriptor of the answer; -1 on failure. errno is kept,
+ * as the caller records it. The socket keeps packets whole, so the text needs no length. */
 static pid_t start(const struct order *o, int *ret_answer) {
     int ends[2];
     *ret_answer = -1;
@@ -129,6 +145,8 @@ static void forget(struct failure_writer *f) {
     f->child.pid = 0;
 }
 
+/* The reaper calls it with the child's status. A child that exited has cleared the folder, so that
+ * need not be done again. One that was killed may not have. */
 static void ended(void *context, int status) {
     struct failure_writer *f = context;
     if (WIFEXITED(status))
@@ -138,6 +156,9 @@ static void ended(void *context, int status) {
     forget(f);
 }
 
+/* Ends a child that still runs, and takes what it has sent so far: with the lock's descriptor this
+ * process keeps the folder. A child that a disk holds cannot be killed yet and may hold the lock
+ * for a while, as the lock is told. */
 static void drop(struct failure_writer *f) {
     char ignored[OUTPUT_LOCK_TEXT_SIZE];
     if (f->child.pid <= 0)
@@ -154,6 +175,7 @@ void failure_writer_open(struct failure_writer *f, struct reaper *reaper, const 
     output_lock_begin(base_dir);
 }
 
+/* Two reasons for a missing file: the disk has not answered, or no child could be started. */
 void failure_writer_close(struct failure_writer *f) {
     if (f->reaper == NULL)
         return;
@@ -165,6 +187,8 @@ void failure_writer_close(struct failure_writer *f) {
     f->reaper = NULL;
 }
 
+/* A check writes no file unless it has failed: it may look at a container in which a job has left
+ * its result. */
 static void run(struct failure_writer *f, const struct verdict *verdict, bool last) {
     if (f->check && (verdict == NULL || verdict->code == EXIT_CODE_OK))
         return;
@@ -197,6 +221,7 @@ void failure_writer_conclude(struct failure_writer *f, const struct verdict *ver
     run(f, verdict, true);
 }
 
+/* Nothing is owed if the child was started, however it ended. */
 bool failure_writer_again(struct failure_writer *f, const struct verdict *verdict) {
     if (f->owed == 0)
         return false;
@@ -204,6 +229,8 @@ bool failure_writer_again(struct failure_writer *f, const struct verdict *verdic
     return true;
 }
 
+/* For a process that failed before it had a loop. poll() takes the place of the reaper: the answer,
+ * or the end of the child, makes the socket readable. */
 void failure_writer_run(const char *base_dir, bool clear, const struct verdict *verdict) {
     int answer = -1;
     const struct order order = {.base_dir = base_dir,

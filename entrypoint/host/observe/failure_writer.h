@@ -1,7 +1,7 @@
-/* Writer of the failure file, in a child process with a deadline, so that a stalled disk blocks
- * nothing else.
+/* Writer of the failure file.
  *
- * The child holds no descriptor of this process: a child that cannot die keeps no link to another
+ * It works in a child process with a deadline, so that a stalled disk blocks nothing else. The
+ * child holds no descriptor of this process: a child that cannot die keeps no link to another
  * host open.
  *
  * If another process has the output directory (output_lock.h) nothing is removed or written there.

@@ -16,9 +16,24 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+/* The locks are open file description locks (F_OFD_SETLK, see fcntl(2)). They belong to the
+ * descriptor, not to a process. A child can therefore take one and hand the descriptor to its
+ * parent, and closing another descriptor of the file does not release it, which would release a
+ * POSIX record lock.
+ *
+ * Two bytes of the file are locked. The owner of the folder has an exclusive lock on OWNER until
+ * its end. Every process that uses the folder, the owner included, has a shared lock on THERE. A
+ * process that leaves tries to lock THERE exclusively: if that works, no other process uses the
+ * folder, and the file can go.
+ *
+ * The state is static, because the process has one output folder. A child inherits a copy at the
+ * fork, works with it and sends back what has changed. */
+
+/* Descriptors of the child, above the standard streams. */
 enum { SOCKET = 3, FILE_PLACE = 4 };
 /* Locked bytes of the file. Every process that uses the folder has a shared lock on THERE. */
 enum { OWNER = 0, THERE = 1 };
+/* Microseconds until the wait for a killed child's lock is given up, and between later signals. */
 enum { WAIT_US = 500000 };
 
 static const char name[] = "/.failure-owner";
@@ -43,6 +58,7 @@ void output_lock_child_killed(void) {
     own.waits = true;
 }
 
+/* With the same folder the lock is kept: a later role of this process still owns it. */
 void output_lock_begin(const char *base_dir) {
     if (strcmp(own.base, base_dir) == 0)
         return;
@@ -68,10 +84,13 @@ static bool lock_by(int how, short type, off_t byte) {
     return fcntl(own.fd, how, &one) == 0;
 }
 
+/* Returns false with EAGAIN or EACCES if another process has it, and with another errno where the
+ * file system has no locks. */
 static bool lock(short type, off_t byte) {
     return lock_by(F_OFD_SETLK, type, byte);
 }
 
+/* SIGALRM needs a handler, as it would end the process otherwise. It interrupts the wait. */
 static void wake(int signal) {
     (void)signal;
 }
@@ -104,6 +123,9 @@ static bool find(const char *behind, char ret[PATH_MAX]) {
     return snprintf(ret, PATH_MAX, "%s/output%s", own.base, behind) < PATH_MAX;
 }
 
+/* Leaves the descriptor -1 if there is no base directory or anything is in the way. The folder may
+ * belong to the programs' user, so a link in place of the file is not followed, and O_NONBLOCK
+ * keeps a FIFO there from blocking. */
 static void open_file(void) {
     char folder[PATH_MAX];
     char path[PATH_MAX];
@@ -127,6 +149,8 @@ static bool is_going(void) {
     return fstat(own.fd, &st) == 0 && st.st_nlink == 0;
 }
 
+/* Opens the file and takes the shared lock. A file that is just being removed is opened again;
+ * after three turns the last state counts. */
 static void come(void) {
     open_file();
     for (int turn = 0; turn < 3 && own.fd >= 0 && is_going(); turn++) {
@@ -136,6 +160,9 @@ static void come(void) {
     }
 }
 
+/* Taking the lock after another owner held it means that this one is gone: its files are still
+ * there, so the folder is inherited. A lock that fails though nobody holds it is one that the file
+ * system does not have. */
 enum output_lock output_lock_take(bool anew) {
     bool has = own.state == OUTPUT_LOCK_OURS || own.state == OUTPUT_LOCK_INHERITED;
     if (own.fd < 0)
@@ -151,6 +178,8 @@ enum output_lock output_lock_take(bool anew) {
     return own.state;
 }
 
+/* Not for a folder of others, who still need the file. Without locks the file means nothing and is
+ * removed in any case. */
 void output_lock_leave(void) {
     char path[PATH_MAX];
     if (own.fd < 0 || own.state == OUTPUT_LOCK_ANOTHERS || !find(name, path))
@@ -165,11 +194,14 @@ bool output_lock_is_shared(void) {
 
 /* --- from the child to its parent ------------------------------------------------------------- */
 
+/* Room for one descriptor, with the alignment that CMSG_FIRSTHDR() needs. */
 union rights {
     char room[CMSG_SPACE(sizeof(int))];
     struct cmsghdr align;
 };
 
+/* The descriptor is sent once, when this child has opened the file; a parent that has one already
+ * keeps it. */
 void output_lock_send(const char *text) {
     char state = (char)own.state;
     union rights control = {.room = {0}};
@@ -188,6 +220,8 @@ void output_lock_send(const char *text) {
     (void)!sendmsg(SOCKET, &header, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
+/* A child that was killed has sent nothing, and the state stays. The packet also shows that the
+ * child no longer needs to be waited for. */
 void output_lock_receive(int from, char ret[OUTPUT_LOCK_TEXT_SIZE]) {
     char state = 0;
     union rights control = {.room = {0}};
