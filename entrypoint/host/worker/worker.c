@@ -3,37 +3,11 @@
 #include "common/clock.h"
 #include "common/json/json.h"
 #include "common/log/log.h"
-#include "entrypoint/host/failover/master_loss.h"
+#include "entrypoint/host/worker/master_lease.h"
 #include "entrypoint/host/worker/worker_messages.h"
 #include "entrypoint/host/worker/worker_state.h"
 #include "entrypoint/wire/frame.h"
 #include "entrypoint/wire/message.h"
-
-#include <errno.h>
-#include <stdio.h>
-
-/* Silence after which the master is considered dead. */
-static int64_t lease_of(const struct worker *w) {
-    return settings_dead(&w->s.job->settings);
-}
-
-static const char *master_name(const struct worker *w) {
-    return supervisor_host_name(&w->s, 0);
-}
-
-static void drop_link(struct worker *w) {
-    redial_stop(&w->redial);
-    link_free(w->link);
-    w->link = NULL;
-}
-
-/* Notes a heartbeat of the master, once it has admitted this host. */
-static void note_beat(struct worker *w) {
-    if (w->s.role_state == NULL || !w->joined)
-        return;
-    w->s.role_state->heard = clock_boot();
-    boot_timer_set(&w->late, w->s.role_state->heard + lease_of(w) + 1);
-}
 
 static void take_verdict(struct worker *w, const json_t *message) {
     struct verdict verdict;
@@ -52,8 +26,8 @@ static void count_down(struct worker *w, int64_t left) {
 
 /* The master was reached, but has not admitted this host: tries again in the time that is left. */
 static void reach_again(struct worker *w) {
-    loop_cancel(&w->s.loop, &w->lease);
-    drop_link(w);
+    master_lease_stop(w);
+    master_lease_drop_link(w);
     count_down(w, w->stopping ? WORKER_STOP_SECONDS * CLOCK_SECOND : w->left);
 }
 
@@ -64,39 +38,13 @@ static void take_refusal(struct worker *w, const json_t *message) {
         if (w->waits)
             executor_await_none(&w->s.host);
         w->joined = w->waits = false;
-        log_info("%s cannot admit this host yet: %s", master_name(w), why.text);
+        log_info("%s cannot admit this host yet: %s", worker_master_name(w), why.text);
         reach_again(w);
         find_master_later(&w->search);
         return;
     }
-    (void)error_wrap(&why, "%s refused this host", master_name(w));
+    (void)error_wrap(&why, "%s refused this host", worker_master_name(w));
     supervisor_conclude_refused(&w->s, &why);
-}
-
-/* The other hosts may go on without this one from here on, so none of its processes may go on. */
-static void lose_master(struct worker *w, const char *why) {
-    struct error err = {0};
-    const char *alone = "";
-    const struct master_loss loss = {.begun = w->begun,
-                                     .joined = w->joined,
-                                     .ordered = w->ordered,
-                                     .waits = w->waits,
-                                     .stopping = w->s.host.rank_set.stopping,
-                                     .stop_requested = w->stopping,
-                                     .absent = w->search.vain,
-                                     .unfit = resource_wait_unfit(&w->s.host.resource_wait)};
-    if (master_loss_lives_on(&loss, w->s.role_state, w->s.job, &alone)) {
-        log_error("the master, %s, is lost: %s%s", master_name(w), why, alone);
-        event_log_put(&w->s.event_log, RECORD_HOST_LOST,
-                      json_pack("{s:s, s:o}", "which", master_name(w), "why", record_text(why)));
-        loop_cancel(&w->s.loop, &w->lease);
-        boot_timer_set(&w->late, 0);
-        supervisor_follow(&w->s);
-        return;
-    }
-    master_loss_error(&loss, w->s.role_state, w->s.job, why, alone, &err);
-    w->s.at_once = role_state_is_on(w->s.role_state);
-    supervisor_conclude_error(&w->s, &err, loss.unfit ? (int)w->s.job->cluster.self : 0);
 }
 
 static void take_run(struct worker *w, const json_t *welcome) {
@@ -111,7 +59,7 @@ static void stop_waiting(struct worker *w) {
     struct error err = {0};
     (void)error_set(&err, EXIT_CODE_STOPPED, "stopped while waiting for the job's next attempt");
     supervisor_conclude_error(&w->s, &err, (int)w->s.job->cluster.self);
-    drop_link(w);
+    master_lease_drop_link(w);
 }
 
 /* Waits for the job's next attempt, of which this host will be a part. */
@@ -121,49 +69,29 @@ static void begin_to_wait(struct worker *w, const json_t *message) {
         return;
     }
     w->joined = w->waits = true;
-    note_beat(w);
+    master_lease_beat(w);
     take_run(w, message);
     loop_cancel(&w->s.loop, &w->announce);
     executor_await(&w->s.host);
-    log_info("%s leads the job: this host waits for its next attempt", master_name(w));
-    event_log_put(&w->s.event_log, RECORD_BACK, json_pack("{s:s}", "which", master_name(w)));
+    log_info("%s leads the job: this host waits for its next attempt", worker_master_name(w));
+    event_log_put(&w->s.event_log, RECORD_BACK, json_pack("{s:s}", "which", worker_master_name(w)));
 }
 
 /* The first message of the master, or the promise that the next attempt will include this host. */
 static void take_welcome(struct worker *w, const json_t *message) {
     if (w->waits) {
         w->counted = true;
-        log_info("%s counts on this host in the next attempt", master_name(w));
+        log_info("%s counts on this host in the next attempt", worker_master_name(w));
         return;
     }
     w->joined = true;
-    note_beat(w);
+    master_lease_beat(w);
     take_run(w, message);
     loop_cancel(&w->s.loop, &w->announce);
-    log_info("joined %s", master_name(w));
+    log_info("joined %s", worker_master_name(w));
     event_log_put(&w->s.event_log, RECORD_JOINED,
-                  json_pack("{s:s, s:I}", "which", master_name(w), "count",
+                  json_pack("{s:s, s:I}", "which", worker_master_name(w), "count",
                             (json_int_t)w->s.job->cluster.count));
-}
-
-static void master_silent(struct worker *w) {
-    char why[64];
-    (void)snprintf(why, sizeof(why), "no heartbeat from it for %lld s",
-                   (long long)w->s.job->settings.dead_seconds);
-    drop_link(w);
-    if (w->s.judged) {
-        supervisor_may_leave(&w->s);
-        return;
-    }
-    role_state_note_end(w->s.role_state, ETIMEDOUT);
-    lose_master(w, why);
-}
-
-/* After a lease without a master, others may follow another one: messages now come too late. */
-static bool is_too_late(const struct worker *w) {
-    const struct role_state *s = w->s.role_state;
-    return role_state_is_on(s) && w->joined && !w->s.judged && s->heard != 0 &&
-           clock_boot() - s->heard > lease_of(w);
 }
 
 /* Handles checks and orders, which only a member of an undecided job obeys. */
@@ -174,7 +102,7 @@ static void hear_joined(struct worker *w, enum message kind, const json_t *messa
         supervisor_examine(&w->s, message);
         return;
     }
-    note_beat(w); /* the master restarts its own lease with such an order, too */
+    master_lease_beat(w); /* the master restarts its own lease with such an order, too */
     input_download_rest(&w->s.input_download); /* the first order comes when all hosts have met */
     w->ordered |= kind != MESSAGE_PROBE_DIR;
     executor_order(&w->s.host, message);
@@ -184,16 +112,16 @@ static void hear_joined(struct worker *w, enum message kind, const json_t *messa
 static void hear(void *context, const json_t *message) {
     struct worker *w = context;
     const enum message kind = message_kind(message);
-    if (is_too_late(w)) {
-        master_silent(w);
+    if (master_lease_is_over(w)) {
+        master_lease_end(w);
         return;
     }
-    loop_after(&w->s.loop, &w->lease, lease_of(w));
+    master_lease_begin(w);
     redial_heard(&w->redial);
     switch (kind) {
     case MESSAGE_BEAT:
         worker_answer_beat(&w->s, w->link, message);
-        note_beat(w);
+        master_lease_beat(w);
         break;
     case MESSAGE_WELCOME:
         take_welcome(w, message);
@@ -223,7 +151,7 @@ static void refused_once(void *context, const struct net_address *peer, const st
     char address[NET_ADDRESS_TEXT];
     net_address_text(peer, address);
     log_warning("%s at %s refuses this host: %s; still trying, it may be of another job",
-                master_name(w), address, why->text);
+                worker_master_name(w), address, why->text);
 }
 
 static void opened(void *context, struct link *link, const struct net_address *peer);
@@ -244,13 +172,13 @@ static void connect_master(struct worker *w) {
 static void closed(void *context, const struct error *why) {
     struct worker *w = context;
     role_state_note_exit(w->s.role_state, w->master_is_pid1 && link_peer_exited(w->link));
-    loop_cancel(&w->s.loop, &w->lease);
-    drop_link(w);
+    master_lease_stop(w);
+    master_lease_drop_link(w);
     if (w->s.judged)
         supervisor_may_leave(&w->s);
     else if (w->joined) {
         role_state_note_end(w->s.role_state, why->os_errno);
-        lose_master(w, why->text);
+        master_lease_lose(w, why->text);
     } else {
         reach_again(w);
         find_master_start(&w->search, &w->s.services, w->s.contexts.tls, &dial_events, w);
@@ -263,33 +191,33 @@ static void round_failed(void *context) {
     if (w->stopping)
         return;
     find_master_stop(&w->search);
-    lose_master(w, find_master_why(&w->search)->text);
+    master_lease_lose(w, find_master_why(&w->search)->text);
 }
 
 /* The link continues over another connection. */
 static void resumed(void *context) {
     struct worker *w = context;
-    if (is_too_late(w)) {
-        master_silent(w);
+    if (master_lease_is_over(w)) {
+        master_lease_end(w);
         return;
     }
-    loop_after(&w->s.loop, &w->lease, lease_of(w));
-    log_warning("the connection to %s was interrupted and is restored", master_name(w));
+    master_lease_begin(w);
+    log_warning("the connection to %s was interrupted and is restored", worker_master_name(w));
 }
 
 const struct redial_events worker_redial_events = {resumed, closed};
 
 static void conclude_version(struct worker *w, int64_t version) {
     struct error err = {0};
-    (void)frame_error_version(&err, master_name(w), version);
+    (void)frame_error_version(&err, worker_master_name(w), version);
     supervisor_conclude_refused(&w->s, &err);
 }
 
 /* From a master of another version only a refusal can be understood. */
 static void foreign(void *context, const json_t *message) {
     struct worker *w = context;
-    drop_link(w);
-    loop_cancel(&w->s.loop, &w->lease);
+    master_lease_drop_link(w);
+    master_lease_stop(w);
     if (message_kind(message) == MESSAGE_REFUSE)
         take_refusal(w, message);
     else
@@ -314,7 +242,7 @@ static void opened(void *context, struct link *link, const struct net_address *p
     loop_cancel(&w->s.loop, &w->deadline);
     link_own(link, &worker_link_events, w);
     link_set_silence(link, w->s.job->settings.dead_seconds);
-    loop_after(&w->s.loop, &w->lease, lease_of(w));
+    master_lease_begin(w);
     redial_start(&w->redial, &w->s, link, peer, &worker_redial_events, w);
     if (w->begun)
         worker_join(&w->s, w->link, &w->peer);
@@ -337,27 +265,8 @@ static void refused(void *context, const struct error *why) {
     struct error err = *why;
     if (conclude_own_fault(w))
         return;
-    (void)error_wrap(&err, "%s refused this host", master_name(w));
+    (void)error_wrap(&err, "%s refused this host", worker_master_name(w));
     supervisor_conclude_refused(&w->s, &err);
-}
-
-/* If this container itself was paused, the master gets another lease: its messages are unread. That
- * does not hold if another host may have followed it. */
-static void lease_ended(void *context) {
-    struct worker *w = context;
-    const struct role_state *s = w->s.role_state;
-    bool stood_still = clock_now() - w->lease.deadline > CLOCK_SECOND;
-    if (stood_still && (!role_state_is_on(s) || !s->begun))
-        loop_after(&w->s.loop, &w->lease, lease_of(w));
-    else
-        master_silent(w);
-}
-
-/* Checks the lease in boot time, which also passes while the machine sleeps. */
-static void look_at_lease(void *context) {
-    struct worker *w = context;
-    if (is_too_late(w))
-        master_silent(w);
 }
 
 static void deadline_passed(void *context) {
@@ -368,7 +277,7 @@ static void deadline_passed(void *context) {
         if (w->s.role_state->anew)
             supervisor_lead_anew(&w->s);
         else
-            lose_master(w, find_master_why(&w->search)->text);
+            master_lease_lose(w, find_master_why(&w->search)->text);
         return;
     }
     if (w->stopping) {
@@ -385,7 +294,7 @@ static void deadline_passed(void *context) {
     }
     (void)error_set(
         &err, why->code == EXIT_CODE_KEY_REFUSED ? EXIT_CODE_KEY_REFUSED : EXIT_CODE_NOT_READY,
-        "%s was not there within %lld s: %s", master_name(w),
+        "%s was not there within %lld s: %s", worker_master_name(w),
         (long long)w->s.job->settings.ready_seconds, why->text);
     supervisor_conclude_error(&w->s, &err, 0);
 }
@@ -393,9 +302,9 @@ static void deadline_passed(void *context) {
 static void announce(void *context) {
     struct worker *w = context;
     if (w->link == NULL)
-        log_info("waiting for %s: %s", master_name(w), find_master_why(&w->search)->text);
+        log_info("waiting for %s: %s", worker_master_name(w), find_master_why(&w->search)->text);
     else if (w->begun)
-        log_info("waiting for %s, which is here and not ready yet", master_name(w));
+        log_info("waiting for %s, which is here and not ready yet", worker_master_name(w));
     loop_after(&w->s.loop, &w->announce, WORKER_ANNOUNCE_SECONDS * CLOCK_SECOND);
 }
 
@@ -474,21 +383,15 @@ static const struct role role = {.fetching = fetching,
                                  .stop = stop,
                                  .may_leave = may_leave};
 
-static int open_late(struct worker *w, struct error *err) {
-    if (!role_state_is_on(w->s.role_state))
-        return 0;
-    return boot_timer_open(&w->late, &w->s.loop, look_at_lease, w, err);
-}
-
 int worker_run(const struct supervisor_options *options, int *ret_code, struct error *err) {
     struct worker w = {0};
     int result = -1;
     w.deadline = (struct timer){.fire = deadline_passed, .context = &w};
     w.announce = (struct timer){.fire = announce, .context = &w};
-    w.lease = (struct timer){.fire = lease_ended, .context = &w};
-    if (supervisor_open(&w.s, options, &role, &w, err) == 0 && open_late(&w, err) == 0)
+    master_lease_init(&w);
+    if (supervisor_open(&w.s, options, &role, &w, err) == 0 && master_lease_open(&w, err) == 0)
         result = supervisor_run(&w.s, ret_code, err);
-    boot_timer_close(&w.late);
+    master_lease_close(&w);
     find_master_stop(&w.search);
     redial_stop(&w.redial);
     link_free(w.link);

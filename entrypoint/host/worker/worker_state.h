@@ -36,6 +36,10 @@ struct worker {
     char run[ATTEMPT_RUN_SIZE];
 };
 
+static inline const char *worker_master_name(const struct worker *w) {
+    return supervisor_host_name(&w->s, 0);
+}
+
 extern const struct link_events worker_link_events;
 extern const struct redial_events worker_redial_events;
 

@@ -1,12 +1,9 @@
 #include "entrypoint/host/worker/worker.h"
 
 #include "common/json/json.h"
-#include "entrypoint/host/worker/worker_state.h"
 #include "entrypoint/wire/frame.h"
 #include "entrypoint/wire/listener.h"
-#include "tests/support/held_clock.h"
 #include "tests/support/lag.h"
-#include "tests/support/quiet_link.h"
 #include "tests/unit/entrypoint/stage.h"
 
 static struct stage_host master;
@@ -282,62 +279,7 @@ static void a_master_that_dies_is_a_lost_host(void) {
     CU_ASSERT_EQUAL(stage_end(&master), 137);
 }
 
-/* --- heartbeats, on a held clock ---------------------------------------------------------------
- */
-
-static int64_t lease_over, late_at;
-
-static void note_lease(void *context) {
-    (void)context;
-    lease_over = clock_now();
-}
-
-static void note_late(void *context) {
-    struct worker *w = context;
-    late_at = clock_boot();
-    loop_end(&w->s.loop);
-}
-
-/* The loop's timer ends the lease; the one that counts sleep of the machine, too, does so a moment
- * after it, when another master may act. */
-static void a_heartbeat_begins_a_lease_anew(void) {
-    static struct cluster_host three[3] = {{.slots = 1}, {.slots = 1}, {.slots = 1}};
-    for (int64_t dead = 5; dead <= 60; dead += 55) {
-        struct job job = {.settings = {.failover = true, .dead_seconds = dead},
-                          .cluster = {.hosts = three, .count = 3, .self = 1}};
-        struct role_state role_state;
-        struct worker w = {.s = {.job = &job, .role_state = &role_state}, .joined = true};
-        cleanup_json json_t *beat = frame_with("beat", json_pack("{s:i}", "time", 7));
-        int ends[2];
-        held_clock_begin();
-        w.lease = (struct timer){.fire = note_lease, .context = &w};
-        CU_ASSERT_EQUAL_FATAL(role_state_open(&role_state, &job, NULL), 0);
-        CU_ASSERT_EQUAL_FATAL(loop_init(&w.s.loop, NULL), 0);
-        CU_ASSERT_EQUAL_FATAL(boot_timer_open(&w.late, &w.s.loop, note_late, &w, NULL), 0);
-        CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-        w.link = link_new(&w.s.loop, ends[0], NULL, false, &quiet_link, NULL, NULL);
-        worker_link_events.message(&w, beat);
-        held_clock_pass(dead * CLOCK_SECOND); /* the last moment that is in time */
-        worker_link_events.message(&w, beat);
-        CU_ASSERT_PTR_NOT_NULL(w.link);
-        const int64_t heard = clock_now();
-        const int64_t heard_boot = clock_boot();
-        CU_ASSERT_EQUAL(role_state.heard, heard_boot);
-        CU_ASSERT_EQUAL(loop_run(&w.s.loop, NULL), 0);
-        CU_ASSERT_EQUAL(lease_over, heard + dead * CLOCK_SECOND);
-        CU_ASSERT_EQUAL(late_at, heard_boot + dead * CLOCK_SECOND + 1);
-        loop_cancel(&w.s.loop, &w.lease);
-        boot_timer_close(&w.late);
-        link_free(w.link);
-        (void)close(ends[1]);
-        loop_done(&w.s.loop);
-        role_state_close(&role_state);
-        held_clock_end();
-    }
-}
-
-STAGE_SUITE("host.worker", UNIT(a_heartbeat_begins_a_lease_anew),
-            UNIT(without_a_master_it_leaves_at_the_deadline),
+STAGE_SUITE("host.worker", UNIT(without_a_master_it_leaves_at_the_deadline),
             UNIT(it_is_the_first_host_that_was_not_there),
             UNIT(stopped_while_it_waits_it_leaves_with_143),
             UNIT(stopped_between_two_lives_it_leaves_after_five_seconds),
