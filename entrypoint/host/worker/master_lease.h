@@ -1,4 +1,4 @@
-/* A worker's lease on its master, and what follows when it runs out.
+/* Lease of a worker on its master, and the loss of that master.
  *
  * Each message of the master begins the lease anew. After settings_dead() of silence the master
  * counts as lost: this host ends what runs on it, and takes another role if it may

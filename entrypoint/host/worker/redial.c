@@ -5,7 +5,19 @@
 #include "entrypoint/wire/dial.h"
 #include "entrypoint/wire/message.h"
 
-/* Interval between two dials, shorter than TCP's pause before it repeats the first packet. */
+/* Three connections may exist at once: the link itself, which is silent; `fresh`, the one being
+ * made; and `late`, an earlier one that was open but not answered in time. The timer `again` drives
+ * all of it. It fires after two heartbeats of silence, and then every 200 ms until the link is
+ * resumed, refused or stopped.
+ *
+ * A new connection proves by the link's name that it belongs to it, and says how many messages have
+ * arrived here. The peer answers with its own count, so each side sends again only what was lost.
+ *
+ * Nothing here decides that the master is lost. Its owner does, when the lease ends, and calls
+ * redial_stop(). */
+
+/* Interval between two dials, shorter than TCP's pause before it repeats the first packet. Each
+ * dial sends a first packet of its own, so one is sent at most 200 ms after an outage is over. */
 static const int64_t interval = CLOCK_SECOND / 5;
 /* Time in which a peer must answer once it was reached. */
 static const int64_t patience = LINK_HANDSHAKE_SECONDS * CLOCK_SECOND;
@@ -21,6 +33,8 @@ static void drop_fresh(struct redial *r) {
     r->asked = 0;
 }
 
+/* Closing it also ends the link if the peer has moved that to it (set_aside), so it stays until the
+ * link is resumed or given up. */
 static void drop_late(struct redial *r) {
     link_free(r->late);
     r->late = NULL;
@@ -47,6 +61,7 @@ static void set_aside(struct redial *r) {
     link_own(r->late, &late_events, r);
 }
 
+/* The redial is stopped first, as the owner may free the link in its callback. */
 static void give_up(struct redial *r, const struct error *why) {
     const struct redial_events *events = r->events;
     void *context = r->context;
@@ -63,6 +78,8 @@ static void opened(void *context) {
     link_send(r->fresh, message_with(MESSAGE_RESUME, words));
 }
 
+/* The owner is told before the link changes, and may stop the redial: its lease may be over. A
+ * number that does not fit what was sent is a fault that no later try mends. */
 static void take_resumed(struct redial *r, const json_t *message) {
     struct error why;
     struct link *fresh = r->fresh;
@@ -81,6 +98,7 @@ static void take_resumed(struct redial *r, const json_t *message) {
     give_up(r, &why);
 }
 
+/* The only other answer is a refusal: the peer does not know the link, as after a restart. */
 static void heard(void *context, const json_t *message) {
     struct redial *r = context;
     struct error why;
@@ -112,6 +130,8 @@ static bool is_on_its_way(const struct redial *r) {
     return r->late != NULL || clock_now() - r->asked < patience;
 }
 
+/* One step of the timer. A connection that has asked and got no answer in time is set aside, once:
+ * the next one that asks is kept until it is answered or closed. */
 static void dial(void *context) {
     struct redial *r = context;
     struct error ignored;
@@ -135,6 +155,8 @@ void redial_start(struct redial *r, struct supervisor *s, struct link *link,
     loop_after(&r->s->loop, &r->again, quiet_time(r));
 }
 
+/* A message on the link means that it works, so what was begun is dropped. If the new connection
+ * has asked already, the peer may have moved the link, and only its answer counts. */
 void redial_heard(struct redial *r) {
     if (r->link == NULL || r->asked != 0)
         return;

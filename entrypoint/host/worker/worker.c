@@ -9,6 +9,23 @@
 #include "entrypoint/wire/frame.h"
 #include "entrypoint/wire/message.h"
 
+/* A worker passes through these states, each a flag of struct worker:
+ *
+ * dialling: find_master.c looks for the master, while inputs are still downloaded (fetching) or
+ * once all is here (start). `begun` and a link lead to worker_join(), in either order.
+ *
+ * joined: the master has sent `welcome`, or `wait` to a host that comes while the job runs. From
+ * then on every message begins the lease anew (master_lease.c), and orders go to the executor.
+ *
+ * judged: the verdict has come, or this host has made its own. The supervisor then ends what runs
+ * and exits.
+ *
+ * The link may be closed in any state. Before the host has joined, the search begins again with the
+ * time that is left. Afterwards the master counts as lost. A connection that is merely interrupted
+ * is replaced without the link being closed (redial.c). */
+
+/* A verdict that cannot be parsed ends the job here as well, with that error. `heard` lets the
+ * master leave: it waits until each host has its verdict. */
 static void take_verdict(struct worker *w, const json_t *message) {
     struct verdict verdict;
     struct error err = {0};
@@ -18,19 +35,24 @@ static void take_verdict(struct worker *w, const json_t *message) {
     link_send(w->link, message_new(MESSAGE_HEARD));
 }
 
-/* Limits the total time without a link to the master, until this host has joined. */
+/* Limits the total time without a link to the master, until this host has joined. LEFT is in
+ * nanoseconds. */
 static void count_down(struct worker *w, int64_t left) {
     loop_after(&w->s.loop, &w->deadline, left);
     loop_after(&w->s.loop, &w->announce, WORKER_ANNOUNCE_SECONDS * CLOCK_SECOND);
 }
 
-/* The master was reached, but has not admitted this host: tries again in the time that is left. */
+/* The master was reached, but has not admitted this host: tries again in the time that is left. The
+ * time with a link does not count: then the master decides how long to wait. */
 static void reach_again(struct worker *w) {
     master_lease_stop(w);
     master_lease_drop_link(w);
     count_down(w, w->stopping ? WORKER_STOP_SECONDS * CLOCK_SECOND : w->left);
 }
 
+/* A refusal may be for now or for good. NOT_READY means later or elsewhere, and is no error as long
+ * as no order has come from this master. Every other code ends the job here, with the reason that
+ * the master gives. */
 static void take_refusal(struct worker *w, const json_t *message) {
     struct error why;
     worker_read_refusal(message, &why);
@@ -47,6 +69,8 @@ static void take_refusal(struct worker *w, const json_t *message) {
     supervisor_conclude_refused(&w->s, &why);
 }
 
+/* From `welcome` or `wait`. The run ID is taken only if it is safe in a path (worker_messages.c).
+ */
 static void take_run(struct worker *w, const json_t *welcome) {
     w->master_is_pid1 = json_is_true(json_object_get(welcome, "pid1"));
     role_state_note_exit(w->s.role_state, false);
@@ -62,7 +86,9 @@ static void stop_waiting(struct worker *w) {
     master_lease_drop_link(w);
 }
 
-/* Waits for the job's next attempt, of which this host will be a part. */
+/* Waits for the job's next attempt, of which this host will be a part. A host that was asked to
+ * stop does not wait. The executor then admits no shim and obeys no order but the one that begins
+ * an attempt. */
 static void begin_to_wait(struct worker *w, const json_t *message) {
     if (w->stopping) {
         stop_waiting(w);
@@ -77,7 +103,8 @@ static void begin_to_wait(struct worker *w, const json_t *message) {
     event_log_put(&w->s.event_log, RECORD_BACK, json_pack("{s:s}", "which", worker_master_name(w)));
 }
 
-/* The first message of the master, or the promise that the next attempt will include this host. */
+/* The first message of the master, or the promise that the next attempt will include this host.
+ * `waits` stays set until the order that begins the attempt has come. */
 static void take_welcome(struct worker *w, const json_t *message) {
     if (w->waits) {
         w->counted = true;
@@ -94,7 +121,8 @@ static void take_welcome(struct worker *w, const json_t *message) {
                             (json_int_t)w->s.job->cluster.count));
 }
 
-/* Handles checks and orders, which only a member of an undecided job obeys. */
+/* Handles checks and orders, which only a member of an undecided job obeys. A master that has not
+ * admitted this host, or one after the verdict, has no say here. */
 static void hear_joined(struct worker *w, enum message kind, const json_t *message) {
     if (!w->joined || w->s.judged)
         return;
@@ -109,6 +137,9 @@ static void hear_joined(struct worker *w, enum message kind, const json_t *messa
     w->waits = w->waits && executor_awaits(&w->s.host);
 }
 
+/* Messages of the link come in the order in which they were sent, each once, even if the connection
+ * was replaced in between (wire/link.h). The lease is looked at before anything else: messages that
+ * waited in the socket while this container was paused may be of a master that others have left. */
 static void hear(void *context, const json_t *message) {
     struct worker *w = context;
     const enum message kind = message_kind(message);
@@ -146,6 +177,8 @@ static void hear(void *context, const json_t *message) {
     }
 }
 
+/* Only a warning: the host at that address may be of another job, and the search goes on until its
+ * deadline. */
 static void refused_once(void *context, const struct net_address *peer, const struct error *why) {
     const struct worker *w = context;
     char address[NET_ADDRESS_TEXT];
@@ -159,7 +192,9 @@ static void refused(void *context, const struct error *why);
 static void round_failed(void *context);
 static const struct dial_events dial_events = {opened, refused_once, refused, round_failed};
 
-/* Connects to the master, which is looked up by name, or at the address that the platform gives. */
+/* Connects to the master, which is looked up by name, or at the address that the platform gives.
+ * The time allowed depends on the role (role_state_reach_seconds). A stop that came between two
+ * roles leaves only a few seconds, to tell the next master of it. */
 static void connect_master(struct worker *w) {
     int64_t seconds = role_state_reach_seconds(w->s.role_state, &w->s.job->settings);
     w->dialling = true;
@@ -168,7 +203,9 @@ static void connect_master(struct worker *w) {
     find_master_start(&w->search, &w->s.services, w->s.contexts.tls, &dial_events, w);
 }
 
-/* If the master closed the link before admitting this host, it may have been restarted. */
+/* If the master closed the link before admitting this host, it may have been restarted. The way in
+ * which the connection ended may show that the process there has exited. If that was PID 1 of its
+ * container, all of its processes are gone, and another master need not wait for a lease. */
 static void closed(void *context, const struct error *why) {
     struct worker *w = context;
     role_state_note_exit(w->s.role_state, w->master_is_pid1 && link_peer_exited(w->link));
@@ -207,6 +244,7 @@ static void resumed(void *context) {
 
 const struct redial_events worker_redial_events = {resumed, closed};
 
+/* The error names both versions: hosts of one job must run the same build. */
 static void conclude_version(struct worker *w, int64_t version) {
     struct error err = {0};
     (void)frame_error_version(&err, worker_master_name(w), version);
@@ -227,7 +265,12 @@ static void foreign(void *context, const json_t *message) {
 const struct link_events worker_link_events = {
     .message = hear, .foreign = foreign, .closed = closed};
 
-/* From now on the master decides how long to wait for which host. */
+/* From now on the master decides how long to wait for which host. A master of an older version gets
+ * a farewell in its own form, with this host's name and reason, so that it fails with them instead
+ * of a timeout.
+ *
+ * A host that is not ready only says that it is here. A stop that came before there was a link is
+ * sent now. */
 static void opened(void *context, struct link *link, const struct net_address *peer) {
     struct worker *w = context;
     if (link_peer_version(link) != FRAME_VERSION) {
@@ -269,6 +312,9 @@ static void refused(void *context, const struct error *why) {
     supervisor_conclude_refused(&w->s, &err);
 }
 
+/* No master within the time allowed. In a later role the next step is that of a lost master, or a
+ * new job for a restarted first host. In the first role the error names the first host, which
+ * should have been there, even if others were asked last. */
 static void deadline_passed(void *context) {
     struct worker *w = context;
     struct error err = {0};
@@ -299,6 +345,8 @@ static void deadline_passed(void *context) {
     supervisor_conclude_error(&w->s, &err, 0);
 }
 
+/* Every few seconds, because a person who looks at a log that stands still wants to know what it
+ * waits for. */
 static void announce(void *context) {
     struct worker *w = context;
     if (w->link == NULL)
@@ -308,6 +356,8 @@ static void announce(void *context) {
     loop_after(&w->s.loop, &w->announce, WORKER_ANNOUNCE_SECONDS * CLOCK_SECOND);
 }
 
+/* The connection is made while inputs are downloaded, so that the master knows of this host
+ * meanwhile. */
 static void fetching(void *state) {
     struct worker *w = state;
     if (!w->dialling)
@@ -316,6 +366,8 @@ static void fetching(void *state) {
         worker_send_fetching(&w->s, w->link);
 }
 
+/* The connection may be there already, or still be looked for: whichever comes second, opened() or
+ * this, joins. */
 static void start(void *state) {
     struct worker *w = state;
     if (w->s.judged)
@@ -331,6 +383,7 @@ static void start(void *state) {
         worker_join(&w->s, w->link, &w->peer);
 }
 
+/* Without a link a message is dropped: the master has lost this host, or has not admitted it. */
 static void send_message(void *state, json_t *message) {
     struct worker *w = state;
     if (w->link != NULL)
@@ -350,6 +403,9 @@ static void agent(void *state, struct link *link, const json_t *message) {
     link_free(link); /* only the master runs mpirun */
 }
 
+/* The master decides about the stop of a job, so it is told, and this host goes on until the
+ * verdict. Without a link there are a few seconds to reach it. A second request ends that wait at
+ * once. */
 static void stop(void *state, bool again) {
     struct worker *w = state;
     w->stopping = true;
@@ -367,6 +423,8 @@ static void stop(void *state, bool again) {
     loop_after(&w->s.loop, &w->deadline, again ? 0 : WORKER_STOP_SECONDS * CLOCK_SECOND);
 }
 
+/* The answer to the verdict must have left the process. link_flush() may find the link closed, and
+ * closed() then sets it to NULL. */
 static bool may_leave(void *state) {
     struct worker *w = state;
     if (w->link == NULL)
@@ -383,6 +441,8 @@ static const struct role role = {.fetching = fetching,
                                  .stop = stop,
                                  .may_leave = may_leave};
 
+/* W is on this stack, and all parts hold pointers into it. The link goes before the supervisor,
+ * which owns the loop and the TLS contexts. */
 int worker_run(const struct supervisor_options *options, int *ret_code, struct error *err) {
     struct worker w = {0};
     int result = -1;

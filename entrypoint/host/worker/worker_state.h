@@ -1,5 +1,6 @@
-/* State of a worker (worker.h) and the events of its link to the master, with the worker as their
- * context. */
+/* State of a worker (worker.h).
+ *
+ * Here, too, are the events of its link to the master, with the worker as their context. */
 #ifndef ENTRYPOINT_HOST_WORKER_WORKER_STATE_H
 #define ENTRYPOINT_HOST_WORKER_WORKER_STATE_H
 
