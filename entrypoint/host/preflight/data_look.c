@@ -13,19 +13,32 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* A second is enough to say whether the data is there and roughly how much it is, which is what a
+ * check is for; a data set of millions of files would take much longer to count. Both times limit
+ * this host's own work. The limit of the whole child (preflight_probe.h) is for a file system that
+ * hangs.
+ *
+ * Speed is read from the largest files of all channels, because small ones would measure the
+ * opening of files. */
+
+/* Folders below DEPTH_MAX are not counted, so a link that leads back to a folder above it ends.
+ * Sizes are in bytes. */
 enum { DEPTH_MAX = 8, BLOCK = 1 << 20, MIB = 1 << 20, ADDRESS_SHOWN = 96, SAMPLES = 8 };
 /* For counting all channels, and for reading. */
 static const int64_t count_time = CLOCK_SECOND, read_time = CLOCK_SECOND / 2;
 static const int64_t least_read = 8 * (int64_t)MIB; /* less says nothing of a disk */
 static const char index_magic[] = "RTIX";           /* trainer/data/dataset/shard_index.h */
 
+/* Used for one channel, and once more for the samples of all. */
 struct found {
-    int64_t files, bytes, deadline;
-    bool more, prepared;
+    int64_t files, bytes, deadline;  /* deadline: when counting stops, by clock_now() */
+    bool more, prepared;             /* more: the deadline came before the end */
     char samples[SAMPLES][PATH_MAX]; /* large files, to be read */
     int64_t sizes[SAMPLES];
 };
 
+/* Such a file was written by `ringtrain prepare`. A link is not followed, and a FIFO of that name
+ * does not block. */
 static bool is_index(int folder, const char *name) {
     char start[sizeof(index_magic) - 1];
     if (strcmp(name, "index") != 0)
@@ -35,7 +48,7 @@ static bool is_index(int folder, const char *name) {
            memcmp(start, index_magic, sizeof(start)) == 0;
 }
 
-/* Keeps the largest files. */
+/* Keeps the largest files. A path that does not fit is no sample. */
 static void take_sample(struct found *f, const char *path, const char *name, int64_t size) {
     int least = 0;
     for (int i = 1; i < SAMPLES; i++)
@@ -48,6 +61,8 @@ static void take_sample(struct found *f, const char *path, const char *name, int
 
 static void count(struct found *f, const char *path, int depth);
 
+/* Hidden files are left out. Links are followed, so a file counts once for each name that leads to
+ * it. */
 static void count_entry(struct found *f, DIR *folder, const char *path, const char *name,
                         int depth) {
     char below[PATH_MAX];
@@ -65,6 +80,7 @@ static void count_entry(struct found *f, DIR *folder, const char *path, const ch
     take_sample(f, path, name, st.st_size);
 }
 
+/* Stops at the deadline, and sets `more` then. A folder that cannot be opened counts as empty. */
 static void count(struct found *f, const char *path, int depth) {
     DIR *folder = opendir(path);
     const struct dirent *entry = NULL;
@@ -77,7 +93,7 @@ static void count(struct found *f, const char *path, int depth) {
 }
 
 /* Reads PATH until DEADLINE; returns the bytes. What the page cache has of it is dropped first, as
- * far as the kernel does so. */
+ * far as the kernel does so. One read() may pass the deadline by the time of a block. */
 static int64_t read_file(const char *path, char *block, int64_t deadline) {
     cleanup_fd int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     int64_t bytes = 0;
@@ -91,6 +107,7 @@ static int64_t read_file(const char *path, char *block, int64_t deadline) {
     return bytes;
 }
 
+/* Returns MiB a second, or -1 if too little was read to say anything. */
 static int64_t read_speed(const struct found *f) {
     cleanup_free char *block = malloc(BLOCK);
     const int64_t begun = clock_now(), deadline = begun + read_time;
@@ -113,6 +130,8 @@ static const char *own_folder(const char *address) {
     return NULL;
 }
 
+/* `found` is too large for the stack. Of the address only what comes before a question mark is
+ * shown: what follows may be a signature that grants access. */
 static json_t *look_at(const char *base, const char *name, const char *address, int64_t deadline,
                        struct found *all) {
     char path[PATH_MAX];
@@ -123,10 +142,13 @@ static json_t *look_at(const char *base, const char *name, const char *address, 
         return NULL;
     (void)snprintf(path, sizeof(path), "%.3800s/input/data/%.200s", base, name);
     bool here = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+    /* The channel itself comes first: the platform may have brought it, or an earlier attempt. */
     if (!here && own != NULL) {
         (void)snprintf(path, sizeof(path), "%.4000s", own);
         here = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
     }
+    /* A channel after the deadline is still looked at: its first entry is counted, and `more` is
+     * set. */
     f->deadline = deadline;
     if (here)
         count(f, path, 0);
@@ -142,6 +164,7 @@ static json_t *look_at(const char *base, const char *name, const char *address, 
     return object;
 }
 
+/* Returns "" for a channel that no source names. */
 static const char *address_of(const json_t *sources, const char *name) {
     for (size_t i = 0; i < json_array_size(sources); i++) {
         const json_t *pair = json_array_get(sources, i);
@@ -153,7 +176,8 @@ static const char *address_of(const json_t *sources, const char *name) {
     return "";
 }
 
-/* Names of all channels, sorted, as keys of an object. */
+/* Names of all channels, sorted, as keys of an object. A channel that is both a folder and a source
+ * is one key. */
 static json_t *names_of(const char *base, const json_t *sources) {
     char path[PATH_MAX];
     json_t *names = json_object();
@@ -172,10 +196,13 @@ static json_t *names_of(const char *base, const json_t *sources) {
     return names;
 }
 
+/* Compares elements of a list of strings, for qsort(). */
 static int by_name(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* At most CHANNELS are looked at, sorted by name. The deadline is one for all channels: a large one
+ * leaves less for those after it. */
 json_t *data_look(const char *base, const json_t *sources) {
     enum { CHANNELS = 20 };
     const char *list[CHANNELS];

@@ -1,8 +1,7 @@
-/* What a host has of a job's data, for `ringmaster check`: its channels, and how fast they are
- * read.
+/* Look at a job's data on one host, for `ringmaster check`.
  *
- * Read by a child, as a disk or a mounted folder may hang. Counting stops after a while, and
- * reading too: the whole takes a second or so. */
+ * It is taken by a child, as a disk or a mounted folder may hang. Counting stops after a
+ * while, and reading too: the whole takes a second or so. */
 #ifndef ENTRYPOINT_HOST_PREFLIGHT_DATA_LOOK_H
 #define ENTRYPOINT_HOST_PREFLIGHT_DATA_LOOK_H
 

@@ -1,5 +1,7 @@
-/* A part of the examination that may hang or crash with a device's driver or library: `ringmaster
- * examine PART`, a child with a limit of its own, so that no other part is lost with it. */
+/* Examination of a device, by a child of its own.
+ *
+ * A driver or library may hang or crash. `ringmaster examine PART` therefore runs apart, with its
+ * own limit, so that no other part is lost with it. */
 #ifndef ENTRYPOINT_HOST_PREFLIGHT_DEVICE_PROBE_H
 #define ENTRYPOINT_HOST_PREFLIGHT_DEVICE_PROBE_H
 

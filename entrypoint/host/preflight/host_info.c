@@ -21,8 +21,19 @@
 #include <sys/statvfs.h>
 #include <sys/sysinfo.h>
 
+/* Every worker sends this with its join, and the master compares it with its own. Differences that
+ * would make ranks fail later, for reasons that are hard to see, are refused here by name: the
+ * image, the launcher, the list of hosts, the program and two settings.
+ *
+ * Texts are required, except those that older builds lack: the build ID is then compared with
+ * nothing. A number or flag that is missing has its default, mostly 0. */
+
+/* LIMIT_TEXT_MAX is in bytes; limits of control groups are shorter. */
 enum { MIB = 1024 * 1024, LIMIT_TEXT_MAX = 64 };
 
+/* All hosts must agree on these: names in their order, slots and ports decide which rank is where,
+ * and which port is for what. Terminating NULs are hashed, too, so that "ab", "c" and "a", "bc"
+ * differ. Numbers are hashed as they lie in memory. */
 static uint64_t hash_job(const struct job *job) {
     const struct cluster *c = &job->cluster;
     uint64_t hash = str_hash(STR_HASH_START, c->job, strlen(c->job) + 1);
@@ -34,7 +45,7 @@ static uint64_t hash_job(const struct job *job) {
 }
 
 /* Hash of the arguments, which must be the same on all hosts, because each host starts its own
- * ranks. The program's path may differ. */
+ * ranks. The program's path may differ. Only the last part of its path counts. */
 static uint64_t hash_program(const struct argv *words) {
     uint64_t hash = STR_HASH_START;
     for (size_t i = 0; i < words->count; i++) {
@@ -45,7 +56,8 @@ static uint64_t hash_program(const struct argv *words) {
     return hash;
 }
 
-/* Memory limit of cgroup v2, else v1; "max" and missing files mean no limit. */
+/* Memory limit of cgroup v2, else v1; "max" and missing files mean no limit. Cgroup v1 writes a
+ * huge number if there is no limit. The machine's own memory is less, and then counts. */
 static int64_t memory_limit_mib(void) {
     static const char *const paths[] = {"/sys/fs/cgroup/memory.max",
                                         "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
@@ -64,12 +76,16 @@ static int64_t memory_limit_mib(void) {
     return least;
 }
 
+/* Reads files and asks the kernel, in the supervisor's loop. A call that fails leaves 0. TOOLS
+ * without a daemon means that this job needs no Open MPI, or has not found it: then no version of
+ * it is sent. */
 void host_info_gather(const struct job *job, const struct mpi_install *tools,
                       struct host_info *ret) {
     struct statvfs shm = {0};
     struct rlimit files = {0};
     (void)statvfs("/dev/shm", &shm);
     (void)getrlimit(RLIMIT_NOFILE, &files);
+    /* The supervisor has raised its own limit, and programs get the one from before. */
     if (fd_limits_before() != 0)
         files.rlim_cur = fd_limits_before(); /* limit that programs get */
     *ret = (struct host_info){.version = RINGMASTER_VERSION,
@@ -93,6 +109,7 @@ void host_info_gather(const struct job *job, const struct mpi_install *tools,
                        tools->version.minor, tools->version.release);
 }
 
+/* Hashes are texts of 16 hexadecimal digits, because JSON's integers are signed. */
 json_t *host_info_json(const struct host_info *f) {
     char hash[24];
     char program[24];
@@ -110,6 +127,8 @@ json_t *host_info_json(const struct host_info *f) {
         (json_int_t)f->clock);
 }
 
+/* Copies a required text of at most SIZE - 1 bytes. An error names the member, so that a person can
+ * tell what another build sends. */
 static int text_member(const json_t *object, const char *key, char *ret, size_t size,
                        struct error *err) {
     const char *text = NULL;
@@ -121,7 +140,8 @@ static int text_member(const json_t *object, const char *key, char *ret, size_t 
     return 0;
 }
 
-/* A message without the build ID comes from a version that had none. */
+/* A message without the build ID comes from a version that had none. One that is sent is shown to
+ * people, so it must be digits. */
 static int build_member(const json_t *object, char ret[BUILD_ID_SIZE], struct error *err) {
     const char *text = NULL;
     if (json_member_string(object, "join", "build", &text, err) != 0)
@@ -135,7 +155,8 @@ static int build_member(const json_t *object, char ret[BUILD_ID_SIZE], struct er
     return 0;
 }
 
-/* A message without it comes from a version that had no choice. */
+/* A message without it comes from a version that had no choice. Then it is "", which fits only a
+ * host that sends none either. */
 static int launcher_member(const json_t *object, char ret[HOST_INFO_VERSION_SIZE],
                            struct error *err) {
     if (json_object_get(object, "launcher") == NULL)
@@ -143,10 +164,14 @@ static int launcher_member(const json_t *object, char ret[HOST_INFO_VERSION_SIZE
     return text_member(object, "launcher", ret, HOST_INFO_VERSION_SIZE, err);
 }
 
+/* On failure RET is filled in part. The clocks are checked because the master computes with them:
+ * the difference to its own must not overflow. An address that holds on one link alone is of no use
+ * to hosts on other interfaces. */
 int host_info_parse(const json_t *object, struct host_info *ret, struct error *err) {
     char hash[24];
     char program[24];
     char address[NET_ADDRESS_TEXT];
+    /* A build that does not send it has this one. */
     *ret = (struct host_info){.dead_seconds = SETTINGS_DEAD_SECONDS};
     if (text_member(object, "version", ret->version, sizeof(ret->version), err) != 0 ||
         build_member(object, ret->build, err) != 0 ||
@@ -168,6 +193,7 @@ int host_info_parse(const json_t *object, struct host_info *ret, struct error *e
         return -1;
     if (ret->boot < 0 || ret->boot > RANK_REPORT_TIME_MAX || ret->clock < 0)
         return error_set(err, EXIT_CODE_CONFIG, "join: a clock is out of range");
+    /* A text that is no number becomes a hash that fits no other. */
     ret->job = strtoull(hash, NULL, 16);
     ret->program = strtoull(program, NULL, 16);
     if (!net_address_parse(address, &ret->address) || net_address_is_link_local(&ret->address))
@@ -175,6 +201,8 @@ int host_info_parse(const json_t *object, struct host_info *ret, struct error *e
     return 0;
 }
 
+/* The order is that of causes: another image explains most differences that follow. Builds are
+ * compared only if both are known. */
 int host_info_compare(const struct host_info *ours, const struct host_info *theirs,
                       struct error *err) {
     if (strcmp(ours->version, theirs->version) != 0)
@@ -186,14 +214,17 @@ int host_info_compare(const struct host_info *ours, const struct host_info *thei
         return error_set(err, EXIT_CODE_CONFIG,
                          "it runs build %.*s of ringmaster, the master build %.*s: another image",
                          BUILD_ID_SHORT, theirs->build, BUILD_ID_SHORT, ours->build);
+    /* Each host chooses its launcher by its own image, so they may differ without any setting. */
     if (strcmp(ours->launcher, theirs->launcher) != 0)
         return error_set(err, EXIT_CODE_CONFIG,
                          "it starts ranks by %s, the master by %s: set RINGMASTER_LAUNCHER equally "
                          "on all hosts, and use the same image",
                          theirs->launcher, ours->launcher);
+    /* One side may have none, and the other mpirun: that is another image, too. */
     if (strcmp(ours->openmpi, theirs->openmpi) != 0)
         return error_set(err, EXIT_CODE_CONFIG, "it has Open MPI %s, the master %s: another image",
                          theirs->openmpi, ours->openmpi);
+    /* A hash does not tell which of the three differs. */
     if (ours->job != theirs->job)
         return error_set(err, EXIT_CODE_CONFIG,
                          "its hosts, slots or ports differ from the master's");
@@ -205,6 +236,8 @@ int host_info_compare(const struct host_info *ours, const struct host_info *thei
                          "RINGMASTER_FAILOVER is set %s, and not %s: set it equally on all hosts",
                          theirs->failover ? "there" : "on the master",
                          theirs->failover ? "on the master" : "there");
+    /* The rule that keeps two parts of a job apart counts on one lease for all hosts
+     * (failover/role_state.h). */
     if (ours->dead_seconds != theirs->dead_seconds)
         return error_set(err, EXIT_CODE_CONFIG,
                          "RINGMASTER_DEAD_SECONDS is %lld there, and %lld on the master: set it "

@@ -16,8 +16,20 @@
 #include <string.h>
 #include <unistd.h>
 
+/* For each name that NCCL would try, `true` runs twice with it in LD_PRELOAD. The first run sets
+ * LD_TRACE_LOADED_OBJECTS, so that the loader prints what it would load, and where, and ends;
+ * nothing of the plugin runs. Only a plugin that was found and lacks nothing is loaded for real,
+ * with LD_BIND_NOW, which also shows symbols that no library has. The loader's words are parsed in
+ * the form of glibc, in the C locale.
+ *
+ * Then the file itself is read for two names: the version of aws-ofi-nccl, and the newest table of
+ * functions that it offers to NCCL. NCCL would look for these with dlsym(), which a static program
+ * does not have. */
+
 static const char usual_name[] = "libnccl-net.so";
 
+/* Bytes. A name or file above its limit is cut or not read; the words of a loader above it are
+ * lost. */
 enum { NAME_MAX_SIZE = 256, FAULT_SIZE = 512, WORDS_MAX = 64 * 1024, FILE_MAX = 64 * 1024 * 1024 };
 
 /* Tables that NCCL 2.30.7 looks for, the newest first. */
@@ -34,6 +46,8 @@ bool net_plugin_is_needed(const char *root, char *const *environment) {
     return named || (accelerators_efa(root) && (provider == NULL || strcmp(provider, "efa") == 0));
 }
 
+/* An item that is no path stands for two files: the name itself and libnccl-net-NAME.so. Empty
+ * items and "none" are left out, as NCCL leaves them out. */
 int net_plugin_names(const char *value, struct argv *ret, struct error *err) {
     if (value == NULL || value[0] == '\0')
         return argv_add(ret, usual_name, err);
@@ -60,7 +74,8 @@ struct plugin_load {
     char fault[FAULT_SIZE]; /* "": it is loaded */
 };
 
-/* `true` of the image, which is linked as its other programs are; NULL: it has none. */
+/* `true` of the image, which is linked as its other programs are; NULL: it has none. A program of
+ * this image loads what its libraries would load; ringmaster itself may be static. */
 static const char *find_true(void) {
     static const char *const places[] = {"/bin/true", "/usr/bin/true"};
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
@@ -69,7 +84,9 @@ static const char *find_true(void) {
     return NULL;
 }
 
-/* Runs `true` with the library NAME. With LISTS the loader only prints what it would load. */
+/* Runs `true` with the library NAME. With LISTS the loader only prints what it would load. The rest
+ * of ENVIRONMENT is the ranks', LD_LIBRARY_PATH with it, but an LD_PRELOAD of theirs is left out.
+ * LIMIT is in ns. */
 static int load(const char *name, char *const *environment, bool lists, int64_t limit,
                 struct program_reply *ret, struct error *err) {
     cleanup_argv struct argv own = {0};
@@ -88,7 +105,7 @@ static int load(const char *name, char *const *environment, bool lists, int64_t 
 }
 
 /* Reads a line "\tNAME => PATH (0x...)", or "\tPATH (0x...)" of a library that is named by a path.
- */
+ * Missing libraries are collected in the fault, one after the other. */
 static void read_line(struct plugin_load *a, const char *line, size_t size) {
     char text[PATH_MAX + NAME_MAX_SIZE];
     (void)snprintf(text, sizeof(text), "%.*s", (int)size, line);
@@ -108,6 +125,8 @@ static void read_line(struct plugin_load *a, const char *line, size_t size) {
     }
 }
 
+/* The list is that of `true` with the plugin. If it has no path of the plugin, the plugin is not
+ * there, and nothing is known against it. */
 static void read_list(struct plugin_load *a, const char *words) {
     for (const char *at = words; *at != '\0'; at += strcspn(at, "\n"), at += *at == '\n')
         read_line(a, at, strcspn(at, "\n"));
@@ -115,7 +134,9 @@ static void read_list(struct plugin_load *a, const char *words) {
         a->fault[0] = '\0'; /* what `true` itself needs is not of interest */
 }
 
-/* Keeps the loader's last line without the program's name in front. */
+/* Keeps the loader's last line without the program's name in front. There are two forms, for a
+ * library that cannot be loaded and for a symbol that is missing. Without either, the fault stays
+ * as it is. */
 static void take_reason(struct plugin_load *a, const char *words) {
     const char *at = strstr(words, "error while loading shared libraries: ");
     const char *colon = at != NULL ? strchr(at, ':') : strstr(words, "symbol lookup error: ");
@@ -126,6 +147,8 @@ static void take_reason(struct plugin_load *a, const char *words) {
                        colon + 2);
 }
 
+/* A plugin that crashes while it is loaded would crash each rank, so a signal is a fault like a
+ * failure to load. */
 static void judge(struct plugin_load *a, const struct program_reply *heard) {
     if (heard->late)
         (void)snprintf(a->fault, sizeof(a->fault), "it was not loaded within %.1f s",
@@ -140,13 +163,17 @@ static void judge(struct plugin_load *a, const struct program_reply *heard) {
     }
 }
 
+/* Time for one run in ns: what is left of all, at most NET_PLUGIN_LOAD_MS and at least a
+ * millisecond, as 0 might mean no limit. */
 static int64_t left_of(int64_t deadline) {
     const int64_t most = NET_PLUGIN_LOAD_MS * CLOCK_MILLISECOND;
     int64_t left = deadline - clock_now();
     return left < CLOCK_MILLISECOND ? CLOCK_MILLISECOND : left < most ? left : most;
 }
 
-/* Loads it without running it, which tells where it is and all that it lacks, and then for real. */
+/* Loads it without running it, which tells where it is and all that it lacks, and then for real.
+ * The first run may be late, too: the loader then hangs on a file. An error means that `true` could
+ * not be started, and says nothing of the plugin. */
 static void try_one(struct plugin_load *a, char *const *environment, int64_t deadline) {
     struct error err = {0};
     struct program_reply listed = {.code = -1};
@@ -168,6 +195,8 @@ static void try_one(struct plugin_load *a, char *const *environment, int64_t dea
 
 /* --- what is in the file --------------------------------------------------------------------- */
 
+/* Finds the text "aws-ofi-nccl " with a number after it, as the library prints it in NCCL's log.
+ * The same words occur without a number, so the search goes on until one fits. */
 static void set_version(json_t *object, const struct buf *file) {
     static const char sign[] = "aws-ofi-nccl ";
     const char *end = file->data + file->size;
@@ -198,6 +227,8 @@ static bool set_table(json_t *object, const struct buf *file) {
     return false;
 }
 
+/* A file that cannot be read leaves version and table unknown, and is no fault: the loader has
+ * found it. */
 static void read_file(json_t *object, struct plugin_load *a) {
     cleanup_buf struct buf file;
     buf_init(&file, FILE_MAX);
@@ -212,7 +243,8 @@ static void read_file(json_t *object, struct plugin_load *a) {
 
 /* --- all of them ----------------------------------------------------------------------------- */
 
-/* Writes a plugin that is there under a name or in a folder where NCCL does not look. */
+/* Writes a plugin that is there under a name or in a folder where NCCL does not look. RET continues
+ * a clause and begins with a semicolon; "": there is none. The first one found counts. */
 static void find_elsewhere(const char *root, char *const *environment, char *ret, size_t size) {
     static const char *const usual[] = {
         "/opt/amazon/ofi-nccl/lib", "/opt/amazon/ofi-nccl/lib/" MULTIARCH,
@@ -236,6 +268,7 @@ static void find_elsewhere(const char *root, char *const *environment, char *ret
         }
 }
 
+/* The fault names the first file that NCCL would open, and one that is elsewhere, if any. */
 static void set_none(json_t *object, const char *root, char *const *environment,
                      const struct argv *names) {
     char fault[FAULT_SIZE];
@@ -246,6 +279,7 @@ static void set_none(json_t *object, const char *root, char *const *environment,
     (void)json_object_set_new(object, "fault", json_string_any(fault));
 }
 
+/* Replaces what an earlier name has left in the object. */
 static void set_attempt(json_t *object, struct plugin_load *a) {
     (void)json_object_clear(object);
     if (a->path[0] != '\0')
@@ -257,6 +291,8 @@ static void set_attempt(json_t *object, struct plugin_load *a) {
         (void)json_object_set_new(object, "fault", json_string_any(a->fault));
 }
 
+/* The first plugin that works is the result, as NCCL also stops there. If none works, it is the
+ * first that is there, with its fault. */
 json_t *net_plugin_try(const char *root, char *const *environment) {
     cleanup_argv struct argv names = {0};
     json_t *object = json_object();
@@ -280,6 +316,7 @@ json_t *net_plugin_try(const char *root, char *const *environment) {
     return object;
 }
 
+/* A name that was not loaded from a path stands for itself. */
 void net_plugin_text(const json_t *found, char *ret, size_t size) {
     const char *name = json_string_value(json_object_get(found, "name"));
     const char *path = json_string_value(json_object_get(found, "path"));

@@ -11,6 +11,18 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* One thread, one poll() and a table of connections. Each has a state: one that this host dialled
+ * goes CONNECTING, ASKING, ANSWERED and, to the next host only, SENDING; one that it accepted goes
+ * LISTENING, SINKING. `serve` calls the step of the state whenever the socket is ready, and
+ * give_up() ends what takes too long.
+ *
+ * The measurement of speed begins when all dials have ended or the deadline has passed, about the
+ * same time on all hosts. Every host then sends to one other host and receives from one, as in a
+ * ring of ranks.
+ *
+ * A stranger may connect as well. It gets no answer without the word, counts for nothing, and is
+ * closed after a moment when lines become scarce. */
+
 enum {
     WORD = NETWORK_CHECK_WORD_SIZE - 1,
     PIECE = 128 * 1024,
@@ -47,6 +59,8 @@ struct network_check {
     int64_t send_end; /* 0: nothing has been sent yet */
 };
 
+/* The distance is counted forwards around the circle of hosts, so each host dials the
+ * NETWORK_CHECK_NEIGHBOURS hosts after it and is dialled by as many before it. */
 bool network_check_dials(size_t from, size_t to, size_t count) {
     if (from == to)
         return false;
@@ -59,6 +73,7 @@ static void shut(struct line *l) {
     l->state = CLOSED;
 }
 
+/* Ends a connection for the reason WHY, which is kept only for a host that has not answered yet. */
 static void fail(struct line *l, const char *why) {
     if (l->way != NULL && l->way->trip == 0)
         (void)snprintf(l->way->why, sizeof(l->way->why), "%s", why);
@@ -83,7 +98,8 @@ static struct network_check_way *add_way(struct network_check *r, size_t peer) {
     return way;
 }
 
-/* Dials a host. Returns false if that failed immediately. */
+/* Dials a host. Returns false if that failed immediately. The way is added first, so that a failure
+ * has a place for its reason. */
 static bool dial(struct network_check *r, size_t peer) {
     struct sockaddr_storage to;
     const struct network_check_peer *p = &r->o->peers[peer];
@@ -99,6 +115,8 @@ static bool dial(struct network_check *r, size_t peer) {
     return l->state == CONNECTING;
 }
 
+/* The socket has become writable: the connection stands, or SO_ERROR says why not. The time of the
+ * trip begins here, without that of the connection. */
 static void ask(struct network_check *r, struct line *l) {
     int number = 0;
     socklen_t size = sizeof(number);
@@ -129,6 +147,8 @@ static int read_word(struct line *l) {
     return l->got == WORD;
 }
 
+/* The connection to the next host stays open for the measurement of speed. All others are closed,
+ * which tells the peer that it has served this host. */
 static void hear_answer(struct network_check *r, struct line *l) {
     int read = read_word(l);
     if (read < 0)
@@ -145,6 +165,8 @@ static void hear_answer(struct network_check *r, struct line *l) {
 
 /* --- sending ---------------------------------------------------------------------------------- */
 
+/* Counts what the peer's kernel has acknowledged, not what was written here: the send buffer may
+ * hold megabytes. TCP_INFO of an older kernel may lack the last members, which then stay 0. */
 static void measure(struct network_check *r, struct line *l) {
     struct tcp_info info = {0};
     socklen_t size = sizeof(info);
@@ -160,6 +182,7 @@ static void measure(struct network_check *r, struct line *l) {
     shut(l);
 }
 
+/* Sends until the end of the measurement. A full buffer is no error. */
 static void send_more(struct network_check *r, struct line *l) {
     ssize_t size = send(l->fd, r->piece, PIECE, MSG_NOSIGNAL);
     if (clock_now() >= r->send_end || (size < 0 && errno != EAGAIN && errno != EINTR))
@@ -170,7 +193,8 @@ static bool is_asked(const struct line *l) {
     return l->state == CONNECTING || l->state == ASKING;
 }
 
-/* Dials the next hosts, nearest first. */
+/* Dials the next hosts, nearest first. At most DIALS_MAX wait for an answer at a time, so that a
+ * large job needs few descriptors. Hosts that no time is left for are listed as not tried. */
 static void dial_more(struct network_check *r, int64_t now) {
     size_t asked = 0;
     for (size_t i = 0; i < r->count; i++)
@@ -206,7 +230,7 @@ static void begin_to_send(struct network_check *r) {
 /* --- incoming connections --------------------------------------------------------------------- */
 
 /* Returns true while no connection is accepted; new ones then wait in the kernel, with their word.
- */
+ * The room beyond the expected hosts is for strangers and for hosts that dial again. */
 static bool is_full(const struct network_check *r) {
     size_t guests = 0;
     for (size_t i = 0; i < r->count; i++)
@@ -214,6 +238,7 @@ static bool is_full(const struct network_check *r) {
     return guests >= r->expected + REJECTED_PEERS_MAX;
 }
 
+/* An accept that fails, because the peer has gone, is no event. */
 static void welcome(struct network_check *r, int listener) {
     int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0)
@@ -221,6 +246,7 @@ static void welcome(struct network_check *r, int listener) {
     *take_line(r) = (struct line){.fd = fd, .state = LISTENING, .began = clock_now()};
 }
 
+/* In ns of clock_now(). Only a connection that has not sent its word may be closed for silence. */
 static int64_t silence_end(const struct line *l) {
     return l->state == LISTENING ? l->began + SILENT_MS * CLOCK_MILLISECOND : INT64_MAX;
 }
@@ -240,6 +266,7 @@ static int64_t make_room(struct network_check *r, int64_t now) {
     return next;
 }
 
+/* A wrong word is a stranger, or a host of another check: it is closed without an answer. */
 static void answer(struct network_check *r, struct line *l) {
     int read = read_word(l);
     if (read == 0)
@@ -251,6 +278,8 @@ static void answer(struct network_check *r, struct line *l) {
         shut(l);
 }
 
+/* Discards what the host before this one sends. The end of the stream means that the peer is done,
+ * and has been served. */
 static void sink(struct network_check *r, struct line *l) {
     ssize_t size = recv(l->fd, r->piece, PIECE, MSG_TRUNC); /* the bytes are discarded */
     if (size > 0 || (size < 0 && (errno == EAGAIN || errno == EINTR)))
@@ -270,6 +299,8 @@ static void serve(struct network_check *r, struct line *l) {
         steps[l->state](r, l);
 }
 
+/* Element 0 is the listener, and element i + 1 the line i. poll() passes over descriptors below 0.
+ */
 static void fill(const struct network_check *r) {
     r->polls[0] = (struct pollfd){.fd = is_full(r) ? -1 : r->o->listener, .events = POLLIN};
     for (size_t i = 0; i < r->count; i++) {
@@ -282,6 +313,8 @@ static void fill(const struct network_check *r) {
     }
 }
 
+/* Own dials are over and so are those of all hosts that dial this one. A host that never does keeps
+ * this one until the end of its time. */
 static bool is_done(const struct network_check *r) {
     for (size_t i = 0; i < r->count; i++)
         if (is_asked(&r->lines[i]) || r->lines[i].state == ANSWERED || r->lines[i].state == SENDING)
@@ -301,6 +334,8 @@ static void give_up(struct network_check *r, int64_t now) {
     }
 }
 
+/* END is the time at which the whole is given up. COUNT is kept from before poll(), because lines
+ * are added while its results are read. */
 static void run(struct network_check *r, int64_t end) {
     for (;;) {
         int64_t now = clock_now();
@@ -332,6 +367,8 @@ static size_t count_callers(const struct network_check_options *o) {
     return callers;
 }
 
+/* ROOM is the most that can be in use at once: dials under way, the open line to the next host,
+ * expected hosts and strangers. */
 int network_check_run(const struct network_check_options *o, struct network_check_result *ret,
                       struct error *err) {
     int64_t now = clock_now();

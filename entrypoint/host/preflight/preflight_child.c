@@ -17,14 +17,26 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* Each finding is printed as one line of JSON as soon as it is there, so a part that hangs loses
+ * only itself and what comes after it. The order is therefore that of what is most likely to end:
+ * the network, which has a deadline, the kernel's files, and the data, which may lie on a mounted
+ * folder.
+ *
+ * Parts that a driver may stall are commands of their own (`parts`), and run beside this one. */
+
 static const char usage[] = "`ringmaster examine` is started by `ringmaster check`, with an order";
+/* No descriptor of a process is as high, by the default of the kernel (fs.nr_open). */
 enum { DESCRIPTOR_MAX = 1 << 20 };
 
+/* Returns a descriptor above the standard streams, which this process has inherited; -1 if WORD
+ * names none. */
 static int take_descriptor(const char *word) {
     int64_t fd = -1;
     return word != NULL && str_parse_int(word, 3, DESCRIPTOR_MAX, &fd, NULL) == 0 ? (int)fd : -1;
 }
 
+/* Only sealed memory is read: its content cannot change after it was checked. pread() leaves the
+ * offset alone, which this process shares with its parent. */
 static json_t *read_order(int fd, struct error *err) {
     struct stat st;
     json_t *order = NULL;
@@ -39,6 +51,7 @@ static json_t *read_order(int fd, struct error *err) {
     return json_parse(text.data, (size_t)st.st_size, "the order", &order, err) == 0 ? order : NULL;
 }
 
+/* The word is a secret of the check, of a fixed length, and is compared whole. */
 static int take_word(const json_t *order, const char *key, char ret[NETWORK_CHECK_WORD_SIZE],
                      struct error *err) {
     const char *text = json_string_value(json_object_get(order, key));
@@ -50,7 +63,7 @@ static int take_word(const json_t *order, const char *key, char ret[NETWORK_CHEC
     return 0;
 }
 
-/* A missing host has no address. */
+/* A missing host has no address. Its port stays 0, and the host is not dialled. */
 static void take_peers(const json_t *list, struct network_check_peer *ret) {
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *pair = json_array_get(list, i);
@@ -62,6 +75,7 @@ static void take_peers(const json_t *list, struct network_check_peer *ret) {
     }
 }
 
+/* Triples of peer, time in ns and reason. A time of 0 goes with a reason. */
 static json_t *ways_json(const struct network_check_result *r) {
     json_t *list = json_array();
     for (size_t i = 0; i < r->count; i++)
@@ -70,6 +84,8 @@ static json_t *ways_json(const struct network_check_result *r) {
     return list;
 }
 
+/* `sent` is absent if nothing was sent: in a job of one host, or where the next host did not
+ * answer. */
 static json_t *reach_json(const struct network_check_result *r) {
     const struct network_check_sent *s = &r->sent;
     json_t *object = json_pack("{s:o}", "ways", ways_json(r));
@@ -82,7 +98,8 @@ static json_t *reach_json(const struct network_check_result *r) {
     return object;
 }
 
-/* Takes ownership of VALUE. */
+/* Takes ownership of VALUE. One write() of a whole line: the parent reads lines, and ignores half a
+ * line of a child that was killed. */
 static int print(const char *name, json_t *value, struct error *err) {
     cleanup_json json_t *object = json_pack("{s:o}", name, value);
     cleanup_free char *text = object != NULL ? json_dumps(object, JSON_COMPACT) : NULL;
@@ -93,6 +110,8 @@ static int print(const char *name, json_t *value, struct error *err) {
     return file_write_all(STDOUT_FILENO, text, size + 1, err);
 }
 
+/* The number of hosts is limited before memory is taken for them. Every error is one of usage, as
+ * only a supervisor starts this. */
 int preflight_child_read(const json_t *order, struct network_check_options *ret,
                          struct network_check_peer **ret_peers, struct error *err) {
     const json_t *list = json_object_get(order, "peers");
@@ -112,6 +131,7 @@ int preflight_child_read(const json_t *order, struct network_check_options *ret,
     return 0;
 }
 
+/* Blocks, for NETWORK_CHECK_MS at most. */
 static int preflight_child_network(const json_t *order, int listener, struct error *err) {
     struct network_check_result result;
     struct network_check_options options;
@@ -128,15 +148,19 @@ static int preflight_child_network(const json_t *order, int listener, struct err
 
 /* --- parts that a driver or library may stall ------------------------------------------------ */
 
+/* The plugin is looked for in this container, without a prefix. */
 static json_t *find_plugin(char *const *environment) {
     return net_plugin_try("", environment);
 }
 
+/* Names are those of the command, and of the members in what is printed. Each blocks for as long as
+ * it takes: the parent has the deadline. */
 static const struct part {
     const char *name;
     json_t *(*find)(char *const *environment);
 } parts[] = {{"plugin", find_plugin}, {"gpus", gpu_child_gpus}, {"memory", gpu_child_memory}};
 
+/* Returns NULL for any other word, NULL among them. */
 static const struct part *find_part(const char *word) {
     for (size_t i = 0; word != NULL && i < sizeof(parts) / sizeof(parts[0]); i++)
         if (strcmp(parts[i].name, word) == 0)
@@ -144,6 +168,8 @@ static const struct part *find_part(const char *word) {
     return NULL;
 }
 
+/* Without a base directory there is nothing to look at for data. `xids` prints lines of its own
+ * until it is killed, so it is no row of the table. */
 int preflight_child_run(const char *const *words, char *const *environment, struct error *err) {
     const struct part *part = find_part(words[0]);
     if (part != NULL)
@@ -159,9 +185,11 @@ int preflight_child_run(const char *const *words, char *const *environment, stru
         return -1;
     const char *base = json_string_value(json_object_get(order, "base"));
     const char *interface = json_string_value(json_object_get(order, "interface"));
+    /* A job of one host has no network to measure. */
     if (listener >= 0 && json_array_size(json_object_get(order, "peers")) > 1 &&
         preflight_child_network(order, listener, err) != 0)
         return -1;
+    /* Resources come before the data, which may lie on a disk that hangs. */
     if (print("means",
               resources_gather("", base != NULL ? base : "/", interface != NULL ? interface : ""),
               err) != 0)

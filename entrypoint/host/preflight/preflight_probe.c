@@ -13,6 +13,15 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Three children may run at once: the examination itself, and one for each part that a driver or
+ * library may stall (`parts`). `running` counts those that have not ended, and the last one to end
+ * calls `done`. What each has printed until then counts, even if it is killed at its limit.
+ *
+ * The children run as the user of programs, so that they see what programs will see. */
+
+/* Ports for MPI data are free during a check, as no rank runs, and firewalls that let a job pass
+ * let them pass. On failure the error is that of the last port, and the host takes part without
+ * being reachable. */
 int preflight_probe_listen(struct preflight_probe *e, const struct net_address *address,
                            const struct ports *ports, uint16_t *ret_port, struct error *err) {
     for (unsigned i = 0; i < ports->data_count; i++) {
@@ -28,7 +37,8 @@ int preflight_probe_listen(struct preflight_probe *e, const struct net_address *
 }
 
 /* Parses a line of the child's output. Results are objects; other output, and half a line of a
- * child that was killed, are ignored. */
+ * child that was killed, are ignored. Each object has members of its own, so later ones replace
+ * nothing. */
 static void take_line(void *context, const char *line, size_t size) {
     struct preflight_probe *e = context;
     json_t *object = NULL;
@@ -43,7 +53,7 @@ static void end_one(struct preflight_probe *e) {
 }
 
 /* Adds the child's failure, whatever it reported before, because its last check is incomplete. Its
- * last line may be a result rather than a message for people. */
+ * last line may be a result rather than a message for people. `fault` is for people. */
 static void add_fault(struct preflight_probe *e, int code) {
     char text[sizeof(e->task.tail.text) + 64];
     const char *end = strrchr(e->task.tail.text, '\n');
@@ -56,6 +66,7 @@ static void add_fault(struct preflight_probe *e, int code) {
     (void)json_object_set_new(e->found, "fault", json_string_any(text));
 }
 
+/* Without `means` the child ended before its resources were printed, whatever its code. */
 static void ended(void *context, int code) {
     struct preflight_probe *e = context;
     if (code != 0 || json_object_get(e->found, "means") == NULL)
@@ -63,6 +74,8 @@ static void ended(void *context, int code) {
     end_one(e);
 }
 
+/* FOUND belongs to one of the parts, which is found by comparing pointers. Its whole object is
+ * merged, as its member has the name of the part. */
 static void part_done(void *context, const json_t *found) {
     struct preflight_probe *e = context;
     for (size_t i = 0; i < PREFLIGHT_PROBE_PARTS; i++)
@@ -71,6 +84,7 @@ static void part_done(void *context, const json_t *found) {
     end_one(e);
 }
 
+/* A part that cannot be started has its fault among the findings, and the others go on. */
 static void start_part(struct preflight_probe *e, struct device_probe *part, const char *name,
                        const struct argv *environment) {
     const struct device_probe_options options = {.part = name,
@@ -86,6 +100,8 @@ static void start_part(struct preflight_probe *e, struct device_probe *part, con
                                   json_pack("{s:o}", "fault", json_string_any(err.text)));
 }
 
+/* Both parts need the environment of ranks: LD_LIBRARY_PATH decides which library is loaded. A part
+ * that this machine does not need is left out, and its member is missing. */
 static void start_parts(struct preflight_probe *e, const struct argv *environment) {
     if (environment != NULL && net_plugin_is_needed("", environment->items))
         start_part(e, &e->parts[0], "plugin", environment);
@@ -93,6 +109,7 @@ static void start_parts(struct preflight_probe *e, const struct argv *environmen
         start_part(e, &e->parts[1], "gpus", environment);
 }
 
+/* Pairs of name and address, in the form that data_look.h takes. */
 static json_t *sources_json(const struct download_sources *s) {
     json_t *list = json_array();
     for (size_t i = 0; i < s->count; i++)
@@ -101,6 +118,7 @@ static json_t *sources_json(const struct download_sources *s) {
     return list;
 }
 
+/* Returns a descriptor of sealed memory: the master's order, with what this host alone knows. */
 static int make_order(const struct job *job, const struct preflight_probe_options *o,
                       struct error *err) {
     cleanup_json json_t *order = json_deep_copy(o->order);
@@ -114,6 +132,8 @@ static int make_order(const struct job *job, const struct preflight_probe_option
     return sealed_memfd_make("what is to be looked at", text, strlen(text), err);
 }
 
+/* On failure nothing runs and DONE is not called; the caller reports the error. E counts as used in
+ * any case, so that a second order starts no other examination. */
 int preflight_probe_start(struct preflight_probe *e, const struct services *services,
                           const struct preflight_probe_options *o, struct error *err) {
     char self[PATH_MAX];
@@ -123,12 +143,14 @@ int preflight_probe_start(struct preflight_probe *e, const struct services *serv
     e->services = services;
     e->done = o->done;
     e->context = o->context;
+    /* All findings are merged into one object, which becomes one message. */
     e->found = json_object();
     if (order < 0 || file_self(self, sizeof(self), err) != 0 || argv_add(&argv, self, err) != 0 ||
         argv_add(&argv, "examine", err) != 0 || argv_printf(&argv, err, "%d", order) != 0 ||
         argv_printf(&argv, err, "%d", e->listener) != 0 ||
         argv_set_env(&environment, "LANG", "C.UTF-8", err) != 0)
         return -1;
+    /* Two descriptors are kept open in the child, under the numbers that its arguments name. */
     const struct subprocess_options options = {.prefix = "",
                                                .line = take_line,
                                                .ended = ended,
@@ -139,11 +161,14 @@ int preflight_probe_start(struct preflight_probe *e, const struct services *serv
     if (subprocess_start(&e->task, services->loop, services->reaper, &argv, &environment, &options,
                          err) != 0)
         return -1;
+    /* The main child; start_part() adds the others. */
     e->running = 1;
     start_parts(e, o->environment);
     return 0;
 }
 
+/* Children that still run are forgotten. The listener may be open without them, if the host has
+ * joined and was never examined. */
 void preflight_probe_close(struct preflight_probe *e) {
     if (e->listener > 0)
         (void)close(e->listener);

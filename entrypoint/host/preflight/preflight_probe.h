@@ -1,5 +1,6 @@
-/* Examination of this host for `ringmaster check` by a child (preflight_child.h), so that its
- * supervisor waits for no disk and no other host.
+/* Examination of this host for `ringmaster check`.
+ *
+ * A child does it (preflight_child.h), so that its supervisor waits for no disk and no other host.
  *
  * The listener is opened before the host joins, so that it is there when other hosts connect. */
 #ifndef ENTRYPOINT_HOST_PREFLIGHT_PREFLIGHT_PROBE_H

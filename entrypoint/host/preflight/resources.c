@@ -22,6 +22,14 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+/* Values are read from /proc and /sys rather than by libraries, which an image may lack. A file
+ * that is missing is no error: its value is the empty text or -1.
+ *
+ * ROOT is "" except in tests, which put a folder with files of their own there. Calls of the kernel
+ * (limits, MTU, kernel name) have no such prefix. */
+
+/* Bytes of a kernel file that are read at most, of one value, and GPUs that are looked at.
+ * /proc/cpuinfo has about a kilobyte for each processor. */
 enum {
     FILE_TEXT_MAX = 4 * 1024 * 1024,
     VALUE_SIZE = 128,
@@ -30,11 +38,13 @@ enum {
     KIB = 1024
 };
 
+/* A path that does not fit is cut, and then leads to nothing. */
 static void path_of(const char *root, const char *path, char ret[PATH_MAX]) {
     (void)snprintf(ret, PATH_MAX, "%s%s", root, path);
 }
 
-/* The value after KEY and a colon in the first line that begins with KEY; "" if there is none. */
+/* The value after KEY and a colon in the first line that begins with KEY; "" if there is none.
+ * Blanks and tabs around the colon are skipped. Longer values are cut. */
 static void read_value(const char *path, const char *key, char ret[VALUE_SIZE]) {
     cleanup_buf struct buf text;
     buf_init(&text, FILE_TEXT_MAX);
@@ -50,6 +60,8 @@ static void read_value(const char *path, const char *key, char ret[VALUE_SIZE]) 
         }
 }
 
+/* Returns the number in the first line, -1 if there is none: "max" in a control group means no
+ * limit. */
 static int64_t read_number(const char *root, const char *path) {
     char file[PATH_MAX];
     cleanup_buf struct buf text;
@@ -64,10 +76,13 @@ static int64_t read_number(const char *root, const char *path) {
     return str_parse_int(buf_text(&text), 0, INT64_MAX, &value, NULL) == 0 ? value : -1;
 }
 
+/* A current value that is unknown (-1) counts as none used. Returns 0 if the limit is reached, or
+ * has been lowered below the current value. */
 static int64_t limit_left(int64_t most, int64_t now) {
     return most > now ? most - (now > 0 ? now : 0) : 0;
 }
 
+/* Returns 0 for a folder that cannot be read, as that of a process that has just ended. */
 static int64_t count_names(const char *folder) {
     int64_t count = 0;
     DIR *names = opendir(folder);
@@ -79,7 +94,8 @@ static int64_t count_names(const char *folder) {
     return count;
 }
 
-/* The number of threads of USER that are visible here; those in other containers are not. */
+/* The number of threads of USER that are visible here; those in other containers are not. The limit
+ * of processes counts threads. The owner of a task folder is the effective user of its process. */
 static int64_t count_threads(const char *root, uid_t user) {
     char folder[PATH_MAX];
     char path[PATH_MAX];
@@ -91,6 +107,7 @@ static int64_t count_threads(const char *root, uid_t user) {
         struct stat st;
         int size = snprintf(path, sizeof(path), "%s/%s/task", folder, e->d_name);
         bool fits = size > 0 && (size_t)size < sizeof(path);
+        /* Names that begin with a digit are processes. */
         if (e->d_name[0] >= '1' && e->d_name[0] <= '9' && fits && stat(path, &st) == 0 &&
             st.st_uid == user)
             count += count_names(path);
@@ -101,7 +118,8 @@ static int64_t count_threads(const char *root, uid_t user) {
 }
 
 /* How many more processes may be started: the minimum over control groups (v2, v1) and the user's
- * limit, from which root is exempt. */
+ * limit, from which root is exempt. -1: no limit is known. Of both kinds of control group only the
+ * one that is mounted has files. */
 static int64_t pids_left(const char *root) {
     static const char *const groups[][2] = {
         {"/sys/fs/cgroup/pids.max", "/sys/fs/cgroup/pids.current"},
@@ -120,6 +138,8 @@ static int64_t pids_left(const char *root) {
     return least;
 }
 
+/* In KiB; -1: no limit. Programs inherit the limit that the supervisor has raised
+ * (host/capacity.c). */
 static int64_t memlock(void) {
     struct rlimit locked;
     if (getrlimit(RLIMIT_MEMLOCK, &locked) != 0 || locked.rlim_cur == RLIM_INFINITY)
@@ -127,12 +147,14 @@ static int64_t memlock(void) {
     return (int64_t)(locked.rlim_cur / KIB);
 }
 
+/* In MiB, -1 if FOLDER is not there. A file system without a limit has a very large number. */
 static int64_t free_mib(const char *folder) {
     int64_t room = shm_transport_room(folder);
     return room < 0 ? -1 : room / MIB;
 }
 
-/* Asks the kernel, because /sys may show another network namespace. */
+/* Asks the kernel, because /sys may show another network namespace. -1 without an interface, or
+ * where the kernel does not know it. Any socket will do for the question. */
 static int64_t read_mtu(const char *interface) {
     struct ifreq request = {0};
     cleanup_fd int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -140,6 +162,8 @@ static int64_t read_mtu(const char *interface) {
     return fd >= 0 && ioctl(fd, SIOCGIFMTU, &request) == 0 ? request.ifr_mtu : -1;
 }
 
+/* The version is the first word after two blanks: the text before it differs between kinds of the
+ * module. */
 static void read_driver(const char *root, char ret[VALUE_SIZE]) {
     char file[PATH_MAX];
     char line[VALUE_SIZE];
@@ -153,7 +177,7 @@ static void read_driver(const char *root, char ret[VALUE_SIZE]) {
 }
 
 /* Returns true if the GPU has a device file here. The driver also lists GPUs of other containers.
- */
+ * Without a minor number in the file, the GPU counts as one of this container. */
 static bool is_ours(const char *root, const char *information) {
     char path[PATH_MAX];
     char minor[VALUE_SIZE];
@@ -162,11 +186,13 @@ static bool is_ours(const char *root, const char *information) {
     return minor[0] == '\0' || (size > 0 && (size_t)size < sizeof(path) && access(path, F_OK) == 0);
 }
 
+/* Compares two models, for qsort(). */
 static int by_name(const void *a, const void *b) {
     return strcmp(a, b);
 }
 
-/* Joins the models, each once, in the same order on every host: "NVIDIA A10G, NVIDIA L4". */
+/* Joins the models, each once, in the same order on every host: "NVIDIA A10G, NVIDIA L4". MODELS is
+ * sorted in place. */
 static void join_models(char (*models)[VALUE_SIZE], size_t count, char *ret, size_t size) {
     ret[0] = '\0';
     qsort(models, count, sizeof(*models), by_name);
@@ -178,7 +204,8 @@ static void join_models(char (*models)[VALUE_SIZE], size_t count, char *ret, siz
     }
 }
 
-/* Reads the models from the driver's files, because its library may be missing. */
+/* Reads the models from the driver's files, because its library may be missing. "" if there is no
+ * driver; GPUs beyond GPUS_MAX are left out. */
 static void read_models(const char *root, char *ret, size_t size) {
     char folder[PATH_MAX];
     char file[PATH_MAX];
@@ -187,6 +214,7 @@ static void read_models(const char *root, char *ret, size_t size) {
     ret[0] = '\0';
     path_of(root, "/proc/driver/nvidia/gpus", folder);
     DIR *gpus = opendir(folder);
+    /* No driver, or one that this container does not see. */
     if (gpus == NULL)
         return;
     for (const struct dirent *e = readdir(gpus); e != NULL && count < GPUS_MAX; e = readdir(gpus)) {
@@ -207,10 +235,12 @@ static void set_text(json_t *object, const char *key, const char *text) {
     (void)json_object_set_new(object, key, value != NULL ? value : json_string(""));
 }
 
+/* JSON has 64-bit integers here, so no value is rounded. */
 static void set_number(json_t *object, const char *key, int64_t value) {
     (void)json_object_set_new(object, key, json_integer(value));
 }
 
+/* `gpus` counts device files; `gpu` names the models, if the driver's files are visible here. */
 static void add_devices(json_t *object, const char *root) {
     char path[PATH_MAX];
     char models[2 * VALUE_SIZE];
@@ -225,6 +255,8 @@ static void add_devices(json_t *object, const char *root) {
     (void)json_object_set_new(object, "efa", json_boolean(accelerators_efa(root)));
 }
 
+/* `read_memory` says why ranks cannot read each other's memory, "" if they can: this process runs
+ * as their user, so it may try. */
 static void add_limits(json_t *object, const char *root, const char *base, const char *interface) {
     char path[PATH_MAX];
     int reads = shm_transport_may_read();
@@ -233,11 +265,14 @@ static void add_limits(json_t *object, const char *root, const char *base, const
     set_number(object, "pids", pids_left(root));
     path_of(root, "/dev/shm", path);
     set_number(object, "shm_free_mib", free_mib(path));
+    /* The job's folder may not be there yet. */
     set_number(object, "disk_free_mib", free_mib(base));
     set_number(object, "mtu", read_mtu(interface));
 }
 
+/* Blocks while a file is read; the caller has a deadline. */
 json_t *resources_gather(const char *root, const char *base, const char *interface) {
+    /* A failure of uname() leaves both names empty. */
     struct utsname kernel = {0};
     char path[PATH_MAX];
     char processor[VALUE_SIZE];
@@ -246,6 +281,8 @@ json_t *resources_gather(const char *root, const char *base, const char *interfa
     path_of(root, "/proc/cpuinfo", path);
     read_value(path, "model name", processor);
     set_text(object, "kernel", kernel.release);
+    /* Open MPI takes a host with the name of the master's kernel for the master (mpi/addresses.h).
+     */
     set_text(object, "kernel_name", kernel.nodename);
     set_text(object, "processor", processor);
     set_text(object, "interface", interface);

@@ -1,6 +1,7 @@
-/* Resources of a host for `ringmaster check`, beyond those in its join (host_info.h).
+/* Resources of a host, for `ringmaster check`.
  *
- * Read from files and calls of the kernel, by a child, as some may hang on a disk. */
+ * These are the ones that its join (host_info.h) lacks. They are read from files and calls of the
+ * kernel, by a child, as some may hang on a disk. */
 #ifndef ENTRYPOINT_HOST_PREFLIGHT_RESOURCES_H
 #define ENTRYPOINT_HOST_PREFLIGHT_RESOURCES_H
 
