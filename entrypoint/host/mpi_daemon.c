@@ -4,6 +4,7 @@
 #include "entrypoint/host/ranks/environment.h"
 #include "entrypoint/mpi/addresses.h"
 #include "entrypoint/mpi/daemon_command.h"
+#include "entrypoint/mpi/mpi_install.h"
 #include "entrypoint/os/run_as.h"
 
 #include <signal.h>

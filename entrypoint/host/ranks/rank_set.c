@@ -7,7 +7,6 @@
 #include "common/log/log.h"
 #include "common/system/cpus.h"
 #include "entrypoint/direct/pmi.h"
-#include "entrypoint/evidence/thread_states.h"
 #include "entrypoint/host/monitor/oom_kills.h"
 #include "entrypoint/host/ranks/environment.h"
 #include "entrypoint/host/ranks/launch_spec.h"
@@ -17,31 +16,12 @@
 #include "entrypoint/wire/message.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static struct rank_slot *find_slot(const struct rank_set *c, int64_t rank) {
-    for (struct rank_slot *s = c->slots; s != NULL; s = s->next)
-        if (s->rank == rank)
-            return s;
-    return NULL;
-}
-
 bool rank_set_has(const struct rank_set *c, unsigned rank) {
-    return find_slot(c, rank) != NULL;
-}
-
-static void order(struct rank_slot *s, enum message kind) {
-    if (s->link != NULL)
-        link_send(s->link, message_new(kind));
-}
-
-static void order_signal(struct rank_slot *s, enum message kind, int number, bool stops) {
-    if (s->link != NULL)
-        link_send(s->link, message_with(kind, json_pack("{s:i, s:b}", "number", number, "stops",
-                                                        (int)stops)));
+    return rank_slot_find(c->slots, rank) != NULL;
 }
 
 static void close_pipes(struct rank_slot *s) {
@@ -124,20 +104,6 @@ static void enter_barrier(struct rank_slot *s) {
         count += o->in_barrier;
     if (count == c->services->job->cluster.hosts[c->services->job->cluster.self].slots)
         rank_sinks_send(&c->sinks, MESSAGE_BARRIER, NULL);
-}
-
-void rank_set_exchange(struct rank_set *c, enum message kind, json_t *pairs) {
-    for (struct rank_slot *s = c->slots; s != NULL; s = s->next) {
-        if (pairs == NULL)
-            s->in_barrier = false;
-        json_t *message = message_new(kind);
-        if (pairs != NULL)
-            (void)json_object_set(message, "pairs", pairs);
-        if (s->link != NULL)
-            link_send(s->link, message);
-        else
-            json_decref(message);
-    }
 }
 
 static void send_pairs(const struct rank_set *c, const json_t *message) {
@@ -356,11 +322,11 @@ static void start_all(struct rank_set *c) {
         cleanup_json json_t *members = json_pack("{s:I}", "rank", (json_int_t)s->rank);
         rank_sinks_send(&c->sinks, MESSAGE_RANK_STARTED, members);
         if (c->warning != 0)
-            order_signal(s, MESSAGE_WARN, c->warning, c->stopping);
+            rank_slot_order_signal(s, MESSAGE_WARN, c->warning, c->stopping);
         if (c->stop_signal != 0)
-            order_signal(s, MESSAGE_STOP, c->stop_signal, true);
+            rank_slot_order_signal(s, MESSAGE_STOP, c->stop_signal, true);
         if (c->killed)
-            order(s, MESSAGE_KILL);
+            rank_slot_order(s, MESSAGE_KILL);
     }
     rank_monitor_begin(&c->monitor);
 }
@@ -382,7 +348,7 @@ static const char *refusal(const struct rank_set *c, int64_t rank, const json_t 
     if (rank < 0 || (uint64_t)rank >= cluster_ranks(cluster) ||
         cluster_host_of_rank(cluster, (size_t)rank) != cluster->self)
         return "that is no rank of this host";
-    return find_slot(c, rank) != NULL ? "that rank has registered already" : NULL;
+    return rank_slot_find(c->slots, rank) != NULL ? "that rank has registered already" : NULL;
 }
 
 static void send_away(struct rank_set *c, struct link *link, int64_t rank, const char *why) {
@@ -421,54 +387,9 @@ void rank_set_register(struct rank_set *c, struct link *link, const json_t *hell
         start_all(c);
 }
 
-unsigned rank_set_signal(struct rank_set *c, int number) {
-    unsigned count = 0;
-    for (struct rank_slot *s = c->slots; c->started && s != NULL; s = s->next)
-        if (s->link != NULL && !s->reported) {
-            link_send(s->link, message_with(MESSAGE_SIGNAL, json_pack("{s:i}", "number", number)));
-            count++;
-        }
-    return count;
-}
-
-void rank_set_stop(struct rank_set *c, int number) {
-    c->stopping = true;
-    c->stop_signal = number;
-    for (struct rank_slot *s = c->slots; c->started && s != NULL; s = s->next)
-        order_signal(s, MESSAGE_STOP, number, true);
-}
-
-void rank_set_warn(struct rank_set *c, int number, bool stops) {
-    c->stopping |= stops;
-    c->warning = number;
-    for (struct rank_slot *s = c->slots; c->started && s != NULL; s = s->next)
-        order_signal(s, MESSAGE_WARN, number, stops);
-}
-
-void rank_set_end(struct rank_set *c) {
-    for (struct rank_slot *s = c->slots; s != NULL; s = s->next) {
-        s->cause = RANK_CAUSE_TEARDOWN; /* also if its shim ends without a report */
-        order(s, MESSAGE_END);
-    }
-}
-
-void rank_set_kill(struct rank_set *c) {
-    c->killed = true;
-    for (struct rank_slot *s = c->slots; s != NULL; s = s->next)
-        order(s, MESSAGE_KILL);
-}
-
 int64_t rank_set_exception(const struct rank_set *c, unsigned rank, int64_t now,
                            char ret[TRACEBACK_TEXT_SIZE]) {
-    const struct rank_slot *s = c->slots;
+    const struct rank_slot *s = rank_slot_find(c->slots, rank);
     ret[0] = '\0';
-    while (s != NULL && s->rank != rank)
-        s = s->next;
     return s != NULL && !s->reported ? rank_exception_lasts(&s->exception, now, ret) : 0;
-}
-
-void rank_set_release(struct rank_set *c, unsigned rank) {
-    struct rank_slot *s = find_slot(c, rank);
-    if (s != NULL && s->reported)
-        order(s, MESSAGE_LEAVE);
 }

@@ -9,8 +9,11 @@
 #include "entrypoint/os/pipe_reader.h"
 #include "entrypoint/outcome/rank_report.h"
 #include "entrypoint/wire/link.h"
+#include "entrypoint/wire/message.h"
 
+#include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct rank_set;
@@ -43,5 +46,26 @@ struct rank_slot {
     bool in_barrier; /* of PMI */
     struct rank_slot *next;
 };
+
+/* Returns the slot of RANK in the list that begins with FIRST; NULL: there is none. */
+static inline struct rank_slot *rank_slot_find(struct rank_slot *first, int64_t rank) {
+    while (first != NULL && first->rank != rank)
+        first = first->next;
+    return first;
+}
+
+/* Sends an order without members to the shim, if it is there. */
+static inline void rank_slot_order(struct rank_slot *s, enum message kind) {
+    if (s->link != NULL)
+        link_send(s->link, message_new(kind));
+}
+
+/* Likewise, an order to pass a signal on; STOPS: the job is being stopped. */
+static inline void rank_slot_order_signal(struct rank_slot *s, enum message kind, int number,
+                                          bool stops) {
+    if (s->link != NULL)
+        link_send(s->link, message_with(kind, json_pack("{s:i, s:b}", "number", number, "stops",
+                                                        (int)stops)));
+}
 
 #endif

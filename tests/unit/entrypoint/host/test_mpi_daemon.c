@@ -1,5 +1,6 @@
 #include "common/cleanup.h"
 #include "entrypoint/host/mpi_daemon.h"
+#include "entrypoint/mpi/mpi_install.h"
 #include "tests/support/addresses.h"
 #include "tests/support/unit.h"
 
