@@ -20,15 +20,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A slot exists from the registration of its shim until the attempt is cleared, so the report of a
+ * rank that has ended is not mistaken for a rank that never came. The last registration of a host
+ * starts all its programs (start_all), and from then on no process may register: programs run under
+ * the shims' user and could pass for one.
+ *
+ * Each slot has three pipes to its rank, handed over with the registration: standard output,
+ * standard error, and the memory in which the program may report its progress. Lines go to the log
+ * and, where asked for, to files, to the metrics and to the parser of tracebacks.
+ *
+ * A rank ends by its shim's report. The end of the link to the shim counts as the end of the rank
+ * only if no report came before. The master's orders are in rank_set_orders.c, and what is read
+ * from the ranks' progress in rank_set_progress.c. */
+
 bool rank_set_has(const struct rank_set *c, unsigned rank) {
     return rank_slot_find(c->slots, rank) != NULL;
 }
 
+/* Lines that were not read are lost. */
 static void close_pipes(struct rank_slot *s) {
     pipe_reader_close(&s->out);
     pipe_reader_close(&s->error_out);
 }
 
+/* The kernel counts processes that it has killed for lack of memory in this container
+ * (monitor/oom_kills.h). More than at the start of the attempt means that one was killed since,
+ * though not which. */
 enum rank_memory rank_set_memory(const struct rank_set *c) {
     int64_t kills = oom_kills("");
     if (kills < 0 || c->oom_kills < 0)
@@ -36,6 +53,7 @@ enum rank_memory rank_set_memory(const struct rank_set *c) {
     return kills > c->oom_kills ? RANK_MEMORY_KILLED : RANK_MEMORY_ENOUGH;
 }
 
+/* Names are by the values of the enums, and part of the format of the event log. */
 static void record_end(const struct rank_set *c, const struct rank_report *r) {
     static const char *const ends[] = {"exited", "signalled", "vanished"};
     static const char *const causes[] = {"none", "stop", "teardown"};
@@ -46,7 +64,8 @@ static void record_end(const struct rank_set *c, const struct rank_report *r) {
                             memory[r->memory]));
 }
 
-/* A program in a pipe ends with the code of the last one in it. */
+/* A program in a pipe ends with the code of the last one in it. A warning is all that can be said:
+ * the rank has succeeded by its code. */
 static void doubt(const struct rank_slot *s) {
     char text[TRACEBACK_TEXT_SIZE];
     if (rank_exception_is_last(&s->exception, text))
@@ -57,7 +76,9 @@ static void doubt(const struct rank_slot *s) {
 }
 
 /* All output of the program is in its pipes by now, so lines are complete. Processes that it has
- * left may still print. */
+ * left may still print. The report is completed in place, with what only the supervisor knows: the
+ * memory, the step, the last lines and the evidence. Evidence is gathered only for an end that
+ * needs an explanation. */
 static void report(struct rank_slot *s, struct rank_report *r) {
     pipe_reader_drain(&s->out);
     pipe_reader_drain(&s->error_out);
@@ -67,11 +88,13 @@ static void report(struct rank_slot *s, struct rank_report *r) {
     r->host = (unsigned)s->rank_set->services->job->cluster.self;
     r->memory = rank_set_memory(s->rank_set);
     r->step = progress_read(&s->progress).step;
+    /* The failure file has room for one text, so the ends of both streams are joined. */
     struct tail last;
     _Static_assert(sizeof(last.text) <= sizeof(r->lines), "a report takes all that is kept");
     tail_join(&s->tail, &s->error_tail, &last);
     (void)snprintf(r->lines, sizeof(r->lines), "%s", last.text);
     if (r->end != RANK_EXITED || r->value != 0) {
+        /* What the child has printed of GPUs by now may still be in its pipe. */
         xid_watch_drain(&s->rank_set->xids);
         rank_evidence_printed(&s->exception, r);
         rank_evidence_add(&s->rank_set->kernel, r);
@@ -84,7 +107,8 @@ static void report(struct rank_slot *s, struct rank_report *r) {
     record_end(s->rank_set, r);
 }
 
-/* The text was made by the shim, from facts of the kernel and paths. */
+/* The text was made by the shim, from facts of the kernel and paths. Its length is limited all the
+ * same, as it goes into one line of the log. */
 static void say_memory(const json_t *message) {
     const char *text = json_string_value(json_object_get(message, "text"));
     if (text == NULL)
@@ -95,7 +119,8 @@ static void say_memory(const json_t *message) {
         log_info("%.512s", text);
 }
 
-/* A shim in a barrier stays there until the master says that all have come. */
+/* A shim in a barrier stays there until the master says that all have come. The master hears of a
+ * host once all of its ranks wait, so that a job of many ranks costs one message for each host. */
 static void enter_barrier(struct rank_slot *s) {
     struct rank_set *c = s->rank_set;
     unsigned count = 0;
@@ -106,12 +131,16 @@ static void enter_barrier(struct rank_slot *s) {
         rank_sinks_send(&c->sinks, MESSAGE_BARRIER, NULL);
 }
 
+/* The pairs are passed on unread: the master gathers those of all hosts. */
 static void send_pairs(const struct rank_set *c, const json_t *message) {
     cleanup_json json_t *members = json_object();
     (void)json_object_set(members, "pairs", json_object_get(message, "pairs"));
     rank_sinks_send(&c->sinks, MESSAGE_PAIRS, members);
 }
 
+/* PMI is for ranks that were started without mpirun, and ignored from others: mpirun has its own. A
+ * report that does not parse is dropped, and the end of the link then counts as the end of the
+ * rank. */
 static void shim_said(void *context, const json_t *message) {
     struct rank_slot *s = context;
     struct rank_report r;
@@ -142,6 +171,8 @@ static void shim_said(void *context, const json_t *message) {
     }
 }
 
+/* A shim that ends without a report, as when somebody kills it, takes its program with it
+ * (death_signal in rank.c). The rank has then vanished. */
 static void shim_gone(void *context, const struct error *why) {
     struct rank_slot *s = context;
     (void)why;
@@ -155,6 +186,8 @@ static void shim_gone(void *context, const struct error *why) {
 
 static const struct link_events events = {.message = shim_said, .closed = shim_gone};
 
+/* The specification is the same for all ranks of this host, and made anew for each attempt, because
+ * it names the hosts that are left. What differs between ranks is added by the shim. */
 static int make_spec(struct rank_set *c, struct error *err) {
     const struct job *job = c->services->job;
     cleanup_argv struct argv environment = {0};
@@ -171,6 +204,7 @@ static int make_spec(struct rank_set *c, struct error *err) {
     return c->spec >= 0 ? 0 : -1;
 }
 
+/* Files that cannot be read, such as the kernel's log, are no error: evidence is then missing. */
 int rank_set_open(struct rank_set *c, const struct services *services,
                   const struct rank_sinks *sinks, struct error *err) {
     *c = (struct rank_set){
@@ -182,6 +216,7 @@ int rank_set_open(struct rank_set *c, const struct services *services,
     return make_spec(c, err);
 }
 
+/* Closing the link is what ends a shim that still runs, and with it the program. */
 static void free_slot(struct rank_slot *s) {
     close_pipes(s);
     link_free(s->link);
@@ -209,12 +244,16 @@ void rank_set_done(struct rank_set *c) {
     c->spec = -1;
 }
 
+/* Shims of the old attempt end, as their links close, and those that come late name an attempt that
+ * is no longer admitted. */
 void rank_set_clear(struct rank_set *c, unsigned attempt) {
     rank_monitor_close(&c->monitor);
     free_slots(c);
     c->attempt = attempt;
 }
 
+/* Forgets what was true of the last attempt. Orders to stop are forgotten, too: an attempt begins
+ * only if the job is not being stopped. */
 int rank_set_begin(struct rank_set *c, struct error *err) {
     c->started = false;
     c->warned = false;
@@ -227,6 +266,8 @@ int rank_set_begin(struct rank_set *c, struct error *err) {
     return make_spec(c, err);
 }
 
+/* LINE begins with the prefix of host and rank. The log shows it; files and parsers get the
+ * program's own words. */
 static void take_line(struct rank_slot *s, bool error_out, const char *line, size_t size) {
     const struct rank_set *c = s->rank_set;
     size_t prefix = strlen(s->prefix);
@@ -236,6 +277,7 @@ static void take_line(struct rank_slot *s, bool error_out, const char *line, siz
     rank_exception_take(&s->exception, error_out, line + prefix, size - prefix);
 }
 
+/* The two streams share everything but the tail, of which each has its own. */
 static void take_out(void *context, const char *line, size_t size) {
     take_line(context, false, line, size);
 }
@@ -244,6 +286,8 @@ static void take_error_out(void *context, const char *line, size_t size) {
     take_line(context, true, line, size);
 }
 
+/* Takes two descriptors from the link, in the order in which the shim has sent them. On failure
+ * both are closed, or belong to a reader that free_slot() closes. */
 static int open_pipes(struct rank_slot *s, struct link *link, struct error *err) {
     struct rank_set *c = s->rank_set;
     const struct cluster *cluster = &c->services->job->cluster;
@@ -269,7 +313,8 @@ static int open_pipes(struct rank_slot *s, struct link *link, struct error *err)
                             take_error_out, s, err);
 }
 
-/* Without it a stall cannot be detected, which is no reason to fail a rank. */
+/* Without it a stall cannot be detected, which is no reason to fail a rank. The descriptor is
+ * closed here, and the memory stays mapped. */
 static void adopt_progress(struct rank_slot *s, struct link *link) {
     struct error ignored;
     cleanup_fd int fd = link_take_fd(link);
@@ -278,6 +323,9 @@ static void adopt_progress(struct rank_slot *s, struct link *link) {
     rank_monitor_add(&s->rank_set->monitor, s, fd);
 }
 
+/* Sends what the shim needs beyond its own environment, with the specification as a descriptor.
+ * `open_files` is the limit from before the supervisor raised its own: programs are to run as they
+ * would without a launcher. */
 static void start(struct rank_slot *s) {
     struct rank_set *c = s->rank_set;
     json_t *message = message_new(MESSAGE_START);
@@ -292,6 +340,8 @@ static void start(struct rank_slot *s) {
     (void)json_object_set_new(message, "open_files", json_integer((json_int_t)fd_limits_before()));
     if (c->direct)
         (void)json_object_set_new(message, "direct", json_true());
+    /* Ranks that were started without mpirun find each other by PMI. A single one has nobody to
+     * find. */
     if (c->direct && cluster_ranks(&c->services->job->cluster) > 1) {
         char mapping[PMI_MAPPING_SIZE];
         pmi_mapping(&c->services->job->cluster, mapping);
@@ -305,6 +355,7 @@ static void start(struct rank_slot *s) {
     link_send_fd(s->link, message, c->spec);
 }
 
+/* Once in a job, as the number is the same in each attempt with the same ranks. */
 static void log_threads(const struct rank_set *c) {
     const struct cluster *cluster = &c->services->job->cluster;
     unsigned ranks = cluster->hosts[cluster->self].slots;
@@ -314,6 +365,8 @@ static void log_threads(const struct rank_set *c) {
                  c->threads, ranks, cpus_usable(""));
 }
 
+/* Orders that came before the start are sent right after it: a stop may be faster than the last
+ * shim. */
 static void start_all(struct rank_set *c) {
     c->started = true;
     log_threads(c);
@@ -331,6 +384,7 @@ static void start_all(struct rank_set *c) {
     rank_monitor_begin(&c->monitor);
 }
 
+/* Counts the shims that have registered in this attempt. */
 static unsigned count_slots(const struct rank_set *c) {
     unsigned count = 0;
     for (const struct rank_slot *s = c->slots; s != NULL; s = s->next)
@@ -338,7 +392,8 @@ static unsigned count_slots(const struct rank_set *c) {
     return count;
 }
 
-/* Returns NULL if RANK may connect, else the reason why not. */
+/* Returns NULL if RANK may connect, else the reason why not. RANK comes from the message and may be
+ * any number. */
 static const char *refusal(const struct rank_set *c, int64_t rank, const json_t *hello) {
     const struct cluster *cluster = &c->services->job->cluster;
     if (json_integer_value(json_object_get(hello, "attempt")) != c->attempt)
@@ -351,6 +406,7 @@ static const char *refusal(const struct rank_set *c, int64_t rank, const json_t 
     return rank_slot_find(c->slots, rank) != NULL ? "that rank has registered already" : NULL;
 }
 
+/* Logged once for each attempt: a program that tries for ever must not fill the log. */
 static void send_away(struct rank_set *c, struct link *link, int64_t rank, const char *why) {
     link_free(link);
     if (!c->warned)
@@ -359,9 +415,12 @@ static void send_away(struct rank_set *c, struct link *link, int64_t rank, const
     c->warned = true;
 }
 
+/* The process ID is the shim's own word and serves for evidence alone. A slot whose pipes cannot be
+ * read is dropped, and its shim ends with the link. */
 void rank_set_register(struct rank_set *c, struct link *link, const json_t *hello) {
     const struct cluster *cluster = &c->services->job->cluster;
     struct error err;
+    /* A message without a rank is refused like one with a wrong rank. */
     int64_t rank = -1;
     (void)json_member_int(hello, "hello", "rank", &rank, &err);
     const char *why = refusal(c, rank, hello);
@@ -387,6 +446,7 @@ void rank_set_register(struct rank_set *c, struct link *link, const json_t *hell
         start_all(c);
 }
 
+/* Of a rank that still runs: for one that has ended, the exception is in its report. */
 int64_t rank_set_exception(const struct rank_set *c, unsigned rank, int64_t now,
                            char ret[TRACEBACK_TEXT_SIZE]) {
     const struct rank_slot *s = rank_slot_find(c->slots, rank);
