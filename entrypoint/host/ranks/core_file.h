@@ -1,5 +1,6 @@
-/* Where the kernel puts the core file of a rank that a signal ends, in words for the failure file.
- */
+/* Place of a rank's core file, in words for the failure file.
+ *
+ * The kernel writes such a file for a process that certain signals end. */
 #ifndef ENTRYPOINT_HOST_RANKS_CORE_FILE_H
 #define ENTRYPOINT_HOST_RANKS_CORE_FILE_H
 

@@ -14,6 +14,13 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Three environments are built here, each from the one before. Daemons get a few variables by name.
+ * Programs of a host get the container's, without what must not reach them. Each rank adds its
+ * place, in the shim.
+ *
+ * A variable that the user has set wins over a default, and over what mpirun sets for its ranks. It
+ * does not win over a rank's place: RANK and WORLD_SIZE must be true. */
+
 /* --- daemons --------------------------------------------------------------------------------- */
 
 struct passed {
@@ -40,6 +47,7 @@ int environment_daemon(char *const *own, const char *socket, struct argv *ret, s
     return argv_set_env(ret, "RINGMASTER_SOCKET", socket, err);
 }
 
+/* Numbers of ports and ranks fit into TEXT. */
 static int set_number(struct argv *environment, const char *name, unsigned value,
                       struct error *err) {
     char text[16];
@@ -77,6 +85,7 @@ static int add_custom(const char *options, struct argv *ret, struct error *err) 
     return result;
 }
 
+/* Adds a variable unless the environment has it already, even if it is empty there. */
 static int add_default(struct argv *ret, const char *name, const char *value, struct error *err) {
     return argv_get_env(ret, name) != NULL ? 0 : argv_set_env(ret, name, value, err);
 }
@@ -97,6 +106,9 @@ static int add_group(const struct job *job, struct argv *ret, struct error *err)
     return add_default(ret, "TORCH_NCCL_ASYNC_ERROR_HANDLING", "1", err);
 }
 
+/* The order decides which value stays: later ones replace earlier ones. The user's options for
+ * mpirun come last, as they are the most explicit. An entry without a `=` is no variable and is
+ * left out. */
 int environment_host(const struct job *job, char *const *own, struct argv *ret, struct error *err) {
     for (; *own != NULL; own++)
         if (strchr(*own, '=') != NULL && is_kept(*own) && argv_add(ret, *own, err) != 0)
@@ -117,6 +129,7 @@ int environment_host(const struct job *job, char *const *own, struct argv *ret, 
                : 0;
 }
 
+/* Asked again for each gathering of evidence, so that both sides name the same files. */
 void environment_recorder(const struct services *services, struct flight_recorder *ret) {
     *ret = (struct flight_recorder){0};
     if (services->job->settings.evidence && services->local != NULL)
@@ -130,6 +143,7 @@ int environment_add_recorder(const struct services *services, struct argv *ret, 
     return flight_recorder_add(&recorder, ret, err);
 }
 
+/* Options that do not parse were reported before, and bind nothing. */
 static bool are_bound(const struct job *job) {
     struct custom_options custom = {0};
     bool bound = job->request.mpi_options.options != NULL &&
@@ -139,8 +153,10 @@ static bool are_bound(const struct job *job) {
     return bound;
 }
 
+/* Read by OpenMP, and by libraries for linear algebra. */
 static const char threads_name[] = "OMP_NUM_THREADS";
 
+/* At least 1, even if there are more ranks than processors. */
 int environment_threads(const struct job *job, const struct argv *environment, int cpus) {
     int ranks = (int)job->cluster.hosts[job->cluster.self].slots;
     if (ranks < 2 || argv_get_env(environment, threads_name) != NULL || are_bound(job))
@@ -163,6 +179,8 @@ static bool is_set(const struct argv *environment, const char *variable) {
     return false;
 }
 
+/* LAUNCHED belongs to this process and is only read. The restart count begins with 0 and attempts
+ * with 1. */
 int environment_add_rank(struct argv *environment, char *const *launched, const char *master_addr,
                          unsigned master_port, struct error *err) {
     struct rank_place place = {0};

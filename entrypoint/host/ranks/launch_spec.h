@@ -1,5 +1,6 @@
-/* Environment and arguments of a program in a sealed memfd, which is sent to the shim over its
- * socket.
+/* Environment and arguments of a program, in sealed memory.
+ *
+ * The supervisor sends the descriptor to the shim over its socket.
  *
  * No disk and no other process's command line sees them, as both may hold secrets (hyperparameters
  * become arguments and variables).

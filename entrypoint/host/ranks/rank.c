@@ -29,6 +29,18 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+/* A shim is started by mpirun, or by its supervisor, in the place of the program. It registers, and
+ * waits for `start`, which comes when all ranks of the host have registered. Then it is the
+ * program's parent: it alone sees how the program ends, and reports that.
+ *
+ * It outlives the program by up to a second (LEAVE_SECONDS), because its own end makes mpirun end
+ * all other ranks. The master learns first why, and decides; it then lets the shim go (`leave`). In
+ * a stop there is no such limit.
+ *
+ * The shim runs as the programs' user. Inspection of it is forbidden, so that no program reads or
+ * changes the process that reports its end. */
+
+/* Time for the master to learn why the program ended, and to let this process go. */
 enum { LEAVE_SECONDS = 1 };
 
 static void close_fd(int *fd) {
@@ -51,6 +63,9 @@ static void pass_on(const struct shim *s, int64_t number) {
         (void)kill(s->program.pid, (int)number);
 }
 
+/* Sends the report, once the program has ended or could not be started. The last exception is read
+ * from the error file only after a failure: a program that ends well may have left one that it has
+ * caught. */
 static void report(struct shim *s, enum rank_end end, int value) {
     struct rank_report r = {
         .rank = s->place.rank, .end = end, .value = value, .cause = s->cause, .time = clock_boot()};
@@ -70,6 +85,8 @@ static void report(struct shim *s, enum rank_end end, int value) {
         loop_after(&s->loop, &s->leave, LEAVE_SECONDS * CLOCK_SECOND);
 }
 
+/* STATUS is that of waitpid(). The shim's own exit code becomes the program's: mpirun passes it on.
+ */
 static void program_ended(void *context, int status) {
     struct shim *s = context;
     s->running = false;
@@ -86,7 +103,8 @@ static void leave_now(void *context) {
 }
 
 /* Gives the program an error file beside the control socket, where files are removed with the job,
- * unless the job has set one. */
+ * unless the job has set one. A file of that name is removed first: nothing of an earlier process
+ * may pass for this one's. Without room for the path there is no file, which is no error. */
 static int add_error_file(struct shim *s, struct argv *environment, struct error *err) {
     const char *socket = getenv(CONTROL_SOCKET_VARIABLE);
     const char *slash = socket != NULL ? strrchr(socket, '/') : NULL;
@@ -102,7 +120,9 @@ static int add_error_file(struct shim *s, struct argv *environment, struct error
     return argv_set_env(environment, ERROR_FILE_VARIABLE, s->error_file, err);
 }
 
-/* Completes the program's environment. */
+/* Completes the program's environment. The base is that of the host's programs (launch_spec.h).
+ * START has what only the supervisor knows, such as the master's address, and the shim's own
+ * environment what mpirun has given this rank. */
 static int build_environment(struct shim *s, const json_t *start, struct argv *ret,
                              struct error *err) {
     const char *master = NULL;
@@ -137,7 +157,9 @@ static int build_environment(struct shim *s, const json_t *start, struct argv *r
     return s->progress >= 0 ? argv_set_env(ret, PROGRESS_VARIABLE, path, err) : 0;
 }
 
-/* Chooses how ranks share memory. The host's first rank reports the choice, once. */
+/* Chooses how ranks share memory. The host's first rank reports the choice, once. Only mpirun's
+ * ranks on a host with several need it. The choice is made in each shim alike, from facts of the
+ * host. */
 static int add_memory(struct shim *s, struct argv *environment, struct error *err) {
     struct shm_transport_facts facts;
     struct shm_transport_choice choice;
@@ -156,6 +178,11 @@ static int add_memory(struct shim *s, struct argv *environment, struct error *er
     return 0;
 }
 
+/* The specification comes as a descriptor with the message. On failure ERR says why, in words for
+ * the user, and no process is left.
+ *
+ * The program gets a process group of its own, the writing ends of both pipes, and SIGKILL when
+ * this process ends (death_signal). */
 static int start_program(struct shim *s, const json_t *start, struct error *err) {
     cleanup_argv struct argv environment = {0};
     cleanup_argv struct argv program = {0};
@@ -190,7 +217,9 @@ static int start_program(struct shim *s, const json_t *start, struct error *err)
     return 0;
 }
 
-/* Starts the program. If that fails, the reason goes where the program's output would have gone. */
+/* Starts the program. If that fails, the reason goes where the program's output would have gone.
+ * The writing ends are closed here in any case: the supervisor sees the end of a stream only if no
+ * process holds it. */
 static void start(struct shim *s, const json_t *message) {
     struct error err = {0};
     if (start_program(s, message, &err) != 0) {
@@ -203,7 +232,9 @@ static void start(struct shim *s, const json_t *message) {
     close_fd(&s->error_out[1]);
 }
 
-/* The cause of any later end of the program is the teardown. */
+/* The cause of any later end of the program is the teardown. The supervisor is told at once,
+ * because mpirun may kill this process before it can report. Without a program there is nothing to
+ * wait for. */
 static void tear_down(struct shim *s) {
     if (s->cause == RANK_CAUSE_NONE && !s->ended) {
         s->cause = RANK_CAUSE_TEARDOWN;
@@ -215,13 +246,17 @@ static void tear_down(struct shim *s) {
         loop_end(&s->loop);
 }
 
+/* From a stop on, this process stays until the supervisor lets it go: the other ranks may need
+ * longer. An end that is a teardown already stays one. */
 static void be_stopped(struct shim *s) {
     loop_cancel(&s->loop, &s->leave);
     if (s->running && s->cause == RANK_CAUSE_NONE)
         s->cause = RANK_CAUSE_STOP;
 }
 
-/* Sends the program a signal of the user's choice. */
+/* Sends the program a signal of the user's choice. A signal that ends processes also goes to
+ * children that have left the program's group. One for checkpoints goes to the program alone, as a
+ * process without a handler would die of it. */
 static void deliver(const struct shim *s, int number) {
     if (!stop_signals_reach_children(number)) {
         if (s->running)
@@ -232,22 +267,27 @@ static void deliver(const struct shim *s, int number) {
     (void)process_tree_signal_outside(number, s->program.pid);
 }
 
+/* The signal in a message; SIGTERM if it is none that a job may be stopped with. */
 static int number_of(const json_t *message) {
     json_int_t number = json_integer_value(json_object_get(message, "number"));
     return stop_signals_has(number) ? (int)number : SIGTERM;
 }
 
+/* `stop` is the master's order for the whole job, so the order of steps matters: the cause is set
+ * before the program can end of the signal. */
 static void stop(struct shim *s, const json_t *message) {
     be_stopped(s);
     deliver(s, number_of(message));
 }
 
+/* Without `stops` the job goes on, and this process leaves as usual. */
 static void warn(struct shim *s, const json_t *message) {
     if (json_is_true(json_object_get(message, "stops")))
         be_stopped(s);
     deliver(s, number_of(message));
 }
 
+/* Orders may come in any state, as the program may have ended while they were under way. */
 static void hear(void *context, const json_t *message) {
     struct shim *s = context;
     switch (message_kind(message)) {
@@ -323,6 +363,8 @@ static int handle_signals(struct shim *s, struct error *err) {
     return loop_signals(&s->loop, &set, on_signal, s, err);
 }
 
+/* The reading ends of the pipes go to the supervisor with the message and are closed here. The link
+ * takes over the socket; until then it blocks, so that the message is sent whole. */
 static int say_hello(struct shim *s, struct error *err) {
     struct error
         ignored; /* without it a stall cannot be detected, which is no reason to fail a rank */
@@ -345,6 +387,7 @@ static int say_hello(struct shim *s, struct error *err) {
     return s->link != NULL ? 0 : -1;
 }
 
+/* The link goes before the loop that watches it. */
 static void shim_done(struct shim *s) {
     rank_pmi_close(&s->pmi);
     link_free(s->link);

@@ -1,4 +1,4 @@
-/* What the kernel and a shim say about the end of a rank, as evidence of its report. */
+/* Evidence of a rank's end, from kernel, shim and output. */
 #ifndef ENTRYPOINT_HOST_RANKS_RANK_EVIDENCE_H
 #define ENTRYPOINT_HOST_RANKS_RANK_EVIDENCE_H
 

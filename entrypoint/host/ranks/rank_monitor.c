@@ -16,9 +16,19 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
+/* Two kinds of silence are watched. A rank that reports its progress is judged by its marks
+ * (monitor/stall.h). One that does not is judged by its output and its processor time
+ * (monitor/idle.h), which proves less: it may be waiting for another rank.
+ *
+ * Hosts of a job look at their ranks every look_pause. A single host has no heartbeats that would
+ * wake it, so it looks no more often than it must (schedule_look). The first sign of progress is
+ * found without any look: the kernel tells when a program opens the memory for it. */
+
 /* Interval of looks; other hosts than a single one look with each heartbeat. */
 static const int64_t look_pause = 4 * CLOCK_SECOND;
 
+/* In ns, of the program and all its descendants. It is asked only when it matters, as it reads many
+ * files of /proc. */
 static int64_t cpu_of(void *context) {
     const struct rank_slot *s = context;
     return cpu_time_below(s->shim);
@@ -73,6 +83,8 @@ static void look_at_silent(const struct rank_monitor *w, struct rank_slot *s, in
     }
 }
 
+/* LIMIT is in ns, and in seconds in the message. The states of the threads are read now, as the
+ * rank may be ended next. */
 static void report_stalled(const struct rank_monitor *w, const struct rank_slot *s, int64_t limit) {
     char states[RANK_REPORT_EVIDENCE_SIZE];
     thread_states(s->shim, states, sizeof(states));
@@ -82,6 +94,7 @@ static void report_stalled(const struct rank_monitor *w, const struct rank_slot 
     rank_sinks_send(w->sinks, MESSAGE_STALLED, members);
 }
 
+/* Only a warning: no limit of the user has passed, but the rank has never paused so long. */
 static void say_late(const struct rank_slot *s, int64_t now) {
     char states[RANK_REPORT_EVIDENCE_SIZE];
     thread_states(s->shim, states, sizeof(states));
@@ -90,7 +103,8 @@ static void say_late(const struct rank_slot *s, int64_t now) {
                 s->rank, (now - s->stall.marked_at) / CLOCK_SECOND, states);
 }
 
-/* Looks at one rank. Returns the limit of its silence; 0: none. */
+/* Looks at one rank. Returns the limit of its silence; 0: none. A rank that has ended is not looked
+ * at. */
 static int64_t look_at(const struct rank_monitor *w, struct rank_slot *s, int64_t now) {
     const struct settings *settings = &w->services->job->settings;
     const struct stall_rule rule = {.most = settings->stall_seconds * CLOCK_SECOND,
@@ -120,11 +134,12 @@ static bool is_alone(const struct rank_monitor *w) {
     return w->services->job->cluster.count == 1;
 }
 
+/* Without any of these settings no timer runs at all. */
 static bool is_asked_for(const struct settings *s) {
     return s->stall_seconds > 0 || s->idle_seconds > 0 || s->stall_learned;
 }
 
-/* Result of a look. */
+/* Result of a look. Of all ranks together. */
 struct looked {
     int64_t limit; /* the smallest limit of a silence; 0: none */
     int64_t rest;  /* time until a rank without marks may have to be reported; -1: never */
@@ -155,10 +170,12 @@ static int64_t rest_of(const struct rank_monitor *w, const struct rank_slot *s, 
     return silence > 0 && !s->reported ? idle_pause(&s->idle, silence, exact, now) : -1;
 }
 
+/* Returns the smaller of A and B, of which NONE stands for no time at all. */
 static int64_t sooner(int64_t a, int64_t b, int64_t none) {
     return a == none || (b != none && b < a) ? b : a;
 }
 
+/* STOOD_STILL: silences begin anew, because this process could not see what happened meanwhile. */
 static void look_at_all(struct rank_monitor *w, bool stood_still, int64_t now, struct looked *ret) {
     *ret = (struct looked){.rest = -1, .taught = true};
     for (struct rank_slot *s = *w->slots; s != NULL; s = s->next) {
@@ -226,6 +243,8 @@ static bool watch_memory(struct rank_monitor *w, struct rank_slot *s, int fd) {
            (w->opens.active || loop_watch(w->services->loop, &w->opens, EPOLLIN, &ignored) == 0);
 }
 
+/* Where the memory cannot be watched, the monitor acts as if it had been opened, and looks often.
+ */
 void rank_monitor_add(struct rank_monitor *w, struct rank_slot *slot, int fd) {
     slot->opens = -1;
     if (is_alone(w) && is_asked_for(&w->services->job->settings) && fd >= 0 && !w->shown)
@@ -249,6 +268,8 @@ void rank_monitor_init(struct rank_monitor *w, const struct services *services,
                                .opens = {.fd = -1, .ready = opened, .context = w}};
 }
 
+/* A rank's silence begins now and not with its registration, since when it has waited for others.
+ */
 void rank_monitor_begin(struct rank_monitor *w) {
     struct looked looked = {.rest = -1, .taught = true};
     int64_t now = clock_now();

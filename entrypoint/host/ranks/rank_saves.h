@@ -1,5 +1,6 @@
-/* What the ranks of this host say of their checkpoints (common/system/progress.h). They may be
- * wrong. */
+/* Checkpoints of this host's ranks, by their own word.
+ *
+ * Programs report them with their progress (common/system/progress.h), and may be wrong. */
 #ifndef ENTRYPOINT_HOST_RANKS_RANK_SAVES_H
 #define ENTRYPOINT_HOST_RANKS_RANK_SAVES_H
 

@@ -33,6 +33,7 @@
  * only if no report came before. The master's orders are in rank_set_orders.c, and what is read
  * from the ranks' progress in rank_set_progress.c. */
 
+/* Also true of a rank that has ended, until the attempt is cleared. */
 bool rank_set_has(const struct rank_set *c, unsigned rank) {
     return rank_slot_find(c->slots, rank) != NULL;
 }
@@ -83,6 +84,7 @@ static void report(struct rank_slot *s, struct rank_report *r) {
     pipe_reader_drain(&s->out);
     pipe_reader_drain(&s->error_out);
     s->reported = true;
+    /* No silence of this rank counts any more. */
     rank_monitor_remove(&s->rank_set->monitor, s);
     r->rank = s->rank;
     r->host = (unsigned)s->rank_set->services->job->cluster.self;
@@ -333,6 +335,7 @@ static void start(struct rank_slot *s) {
         json_decref(message);
         return;
     }
+    /* Where rank 0 listens for the others, by the names of torchrun. */
     (void)json_object_set_new(message, "master_addr", json_string(c->master_addr));
     const struct ports *ports = &c->services->job->ports;
     (void)json_object_set_new(message, "master_port", json_integer(ports->master));

@@ -1,6 +1,6 @@
-/* State of a shim (rank.h) and the events of its link to the supervisor, with the shim as their
- * context.
- */
+/* State of a shim (rank.h).
+ *
+ * Here, too, are the events of its link to the supervisor, with the shim as their context. */
 #ifndef ENTRYPOINT_HOST_RANKS_SHIM_H
 #define ENTRYPOINT_HOST_RANKS_SHIM_H
 
