@@ -13,6 +13,18 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The supervisor writes an order and hears lines: progress on the child's standard output, words
+ * for people on its standard error. All transfers are in the child (transfer/), so that no disk or
+ * server holds up this process.
+ *
+ * The order is a list of tasks. Each says what it is for the log ("code", a channel), from where,
+ * to where, and whether other hosts may fetch it here. Targets of uploads come first: that they can
+ * be written is found out before hours of downloads.
+ *
+ * Hosts that share downloads form a binary tree in the order of hosts, with the first host at its
+ * root: host i fetches from host (i - 1) / 2. Its part of the order is called the door: a listener,
+ * the key that both sides prove, and the place of the host above. */
+
 enum {
     GRACE_SECONDS = 10, /* the child's own deadline comes first and gives a better error */
     /* How long a host waits for the one from which it fetches, at most half of the time for all
@@ -25,7 +37,8 @@ static const char all_here[] = "all is here\n";
 
 /* --- the order -------------------------------------------------------------------------------- */
 
-/* A file on this machine needs no transfer, so no host requests it from another. */
+/* A file on this machine needs no transfer, so no host requests it from another. "unpack": code is
+ * an archive. */
 static json_t *code_json(const struct job *job, const char *code) {
     return json_pack("{s:s, s:o, s:o, s:b, s:b}", "what", "code", "from",
                      json_sprintf("%s%s", code[0] == '/' ? "file://" : "", code), "to",
@@ -33,6 +46,7 @@ static json_t *code_json(const struct job *job, const char *code) {
                      download_sources_is_remote(code));
 }
 
+/* A channel that is divided over hosts is not passed on: each host has another part of it. */
 static json_t *channel_json(const struct job *job, const struct download_source *s) {
     const struct cluster *c = &job->cluster;
     return json_pack("{s:s, s:s, s:o, s:I, s:I, s:b}", "what", s->name, "from", s->address, "to",
@@ -42,13 +56,16 @@ static json_t *channel_json(const struct job *job, const struct download_source 
 }
 
 /* A target is a folder, "DIRECTORY/". Jobs that share one would overwrite each other's model and
- * abort each other's uploads. */
+ * abort each other's uploads. `part` keeps those of several jobs apart; it may be empty. The result
+ * ends with a slash. */
 static json_t *folder_json(const struct job *job, const char *target, const char *below) {
     const char *slash = str_ends_with(target, "/") ? "" : "/";
     return json_sprintf("%s%s%s%s%s", target, slash, job->part, job->part[0] != '\0' ? "/" : "",
                         below);
 }
 
+/* The output of each host has a folder of its own, named after the host. Checkpoints and the first
+ * host's model belong to the whole job. */
 json_t *input_download_target(const struct job *job, enum input_download_target which) {
     const struct cluster *c = &job->cluster;
     static const char *const own[] = {[INPUT_DOWNLOAD_OUTPUT] = "",
@@ -69,6 +86,7 @@ static bool tidies_for_all(const struct job *job) {
     return cluster_is_master(&job->cluster) && !job->settings.failover;
 }
 
+/* Checkpoints come back from the target of their uploads, and may be passed on. */
 static json_t *back_json(const struct job *job) {
     return json_pack("{s:s, s:o, s:o, s:b, s:b, s:b}", "what", "checkpoints", "from",
                      input_download_target(job, INPUT_DOWNLOAD_CHECKPOINTS), "to",
@@ -76,6 +94,8 @@ static json_t *back_json(const struct job *job) {
                      tidies_for_all(job), "pass", 1);
 }
 
+/* A task without a source: the child only finds out whether the target can be written, and aborts
+ * uploads that an earlier job has left unfinished there (`tidy`). */
 static json_t *target_json(const struct job *job, const char *what,
                            enum input_download_target which, bool tidies) {
     return json_pack("{s:s, s:o, s:b, s:b}", "what", what, "to", input_download_target(job, which),
@@ -93,6 +113,7 @@ static void add_targets(const struct job *job, json_t *tasks) {
         (void)json_array_append_new(tasks, back_json(job));
 }
 
+/* NULL if memory is out, which transfer_process_start() reports. */
 json_t *input_download_order(const struct job *job, char *const *environment) {
     const struct download_sources *s = &job->sources;
     json_t *tasks = json_array();
@@ -123,7 +144,7 @@ static const char *known_above(const struct cluster *c) {
     return above == 0 ? c->master_at.text : NULL;
 }
 
-/* How long this host waits for it, in seconds. */
+/* How long this host waits for it, in seconds. At least one. */
 static int64_t patience_of(const struct job *job) {
     int64_t patience = job->settings.ready_seconds / 2;
     if (patience > PATIENCE_SECONDS)
@@ -131,6 +152,7 @@ static int64_t patience_of(const struct job *job) {
     return patience > 0 ? patience : 1;
 }
 
+/* The digits on the stack are wiped here, the text of the order by transfer_process.c. */
 static json_t *key_json(const unsigned char *key) {
     char digits[2 * KEY_SIZE + 1];
     for (size_t i = 0; i < KEY_SIZE; i++)
@@ -140,6 +162,8 @@ static json_t *key_json(const unsigned char *key) {
     return text;
 }
 
+/* The host above checks that it speaks to a host of the job, and this host that the answer comes
+ * from there: both have the key. `name` is for messages. */
 json_t *input_download_door(const struct job *job, int listener, const unsigned char *key,
                             const char *told) {
     const struct cluster *c = &job->cluster;
@@ -164,6 +188,7 @@ static void hear(void *context, const char *line, size_t size) {
     s->o.line(s->o.context, line, size);
 }
 
+/* After the last mark the child stays to serve other hosts, and its deadline no longer holds. */
 static void hear_mark(void *context, const char *line, size_t size) {
     struct input_download *s = context;
     if (size == sizeof(all_here) - 1 && memcmp(line, all_here, size) == 0) {
@@ -175,7 +200,8 @@ static void hear_mark(void *context, const char *line, size_t size) {
     s->o.mark(s->o.context, line, size);
 }
 
-/* The child's last line is its error. */
+/* The child's last line is its error. A child that has everything and then ends has only stopped
+ * serving: hosts below it fetch from the source. */
 static void ended(void *context, int code) {
     struct input_download *s = context;
     struct error err = {0};
@@ -201,6 +227,8 @@ static void ended(void *context, int code) {
     s->o.done(s->o.context, &err);
 }
 
+/* The child has a deadline of its own and has not kept it, so it is not asked but killed. ended()
+ * then reports the time. */
 static void late(void *context) {
     struct input_download *s = context;
     s->late = true;
@@ -219,6 +247,8 @@ static int add_door(const struct input_download *s, const char *told, json_t *or
     return 0;
 }
 
+/* The key is wiped in any case, as the order has it by then. The listener is closed here once the
+ * child has it. */
 static int start_child(struct input_download *s, const char *told, struct error *err) {
     const struct job *job = s->services->job;
     cleanup_json json_t *order = input_download_order(job, s->services->environment);
@@ -244,6 +274,7 @@ static int start_child(struct input_download *s, const char *told, struct error 
     return 0;
 }
 
+/* Starting after a wait: a failure has no caller, so it goes to `done`. */
 static void begin(struct input_download *s, const char *told) {
     struct error err = {0};
     s->waits = false;
@@ -251,6 +282,7 @@ static void begin(struct input_download *s, const char *told) {
         s->o.done(s->o.context, &err);
 }
 
+/* The master has not named the host above within the time that this host would wait for it. */
 static void parent_missed(void *context) {
     struct input_download *s = context;
     log_warning(
@@ -258,6 +290,8 @@ static void parent_missed(void *context) {
     begin(s, NULL);
 }
 
+/* Where the host above is not known by name, the start is put off until the master names it.
+ * Success then means only that this host waits. */
 int input_download_start(struct input_download *s, const struct services *services,
                          const struct input_download_options *options, struct error *err) {
     const struct cluster *c = &services->job->cluster;
@@ -285,6 +319,8 @@ void input_download_rest(struct input_download *s) {
         input_download_close(s);
 }
 
+/* A child that still downloads is only forgotten, and ends with the other processes. One that
+ * serves others is ended at once. The key is wiped in any case. */
 void input_download_close(struct input_download *s) {
     if (s->services == NULL)
         return;

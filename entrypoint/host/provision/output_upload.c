@@ -10,11 +10,21 @@
 #include <signal.h>
 #include <string.h>
 
+/* The child is started with the job and watches the folder of checkpoints (`live`). SIGUSR1 tells
+ * it that the programs have ended, so that it uploads everything else, and SIGUSR2 that it must
+ * give up soon and abort what is under way. The kept child survives the sweep of the process tree
+ * (process_tree_keep), because it works while programs are ended.
+ *
+ * A child that dies before the end costs nothing but a warning: it is started again at the end, and
+ * then uploads what is there. */
+
 /* Time between giving up and SIGKILL, to abort uploads at the server; at most half of the limit. */
 enum { ABORT_SECONDS = 5 };
 
 /* --- the order -------------------------------------------------------------------------------- */
 
+/* Appends one upload. `only` names the single file of a folder that is uploaded: the failure file
+ * lies in `output`, next to `data`. */
 static void add(const struct job *job, json_t *uploads, const char *what, const char *folder,
                 enum input_download_target which) {
     bool live = which == INPUT_DOWNLOAD_CHECKPOINTS;
@@ -26,6 +36,7 @@ static void add(const struct job *job, json_t *uploads, const char *what, const 
     (void)json_array_append_new(uploads, item);
 }
 
+/* Only S3 gets checkpoints while the job runs. */
 json_t *output_upload_order(const struct job *job, char *const *environment) {
     const struct settings *s = &job->settings;
     json_t *uploads = json_array();
@@ -49,6 +60,7 @@ static void hear(void *context, const char *line, size_t size) {
     u->line(u->line_context, line, size);
 }
 
+/* DONE may start something else with this object, so its timers end first. */
 static void conclude(struct output_upload *u, const struct error *failure) {
     loop_cancel(u->services->loop, &u->hurry);
     loop_cancel(u->services->loop, &u->kill);
@@ -56,6 +68,7 @@ static void conclude(struct output_upload *u, const struct error *failure) {
     u->done(u->context, failure);
 }
 
+/* Codes from 128 on are signals, such as the SIGKILL of kill_it(). */
 static void ended(void *context, int code) {
     struct output_upload *u = context;
     struct error err = {0};
@@ -73,6 +86,7 @@ static void ended(void *context, int code) {
     conclude(u, code == EXIT_CODE_OK ? NULL : &err);
 }
 
+/* The sweep is told which child to keep. There is one at a time, so an earlier one is replaced. */
 static int start(struct output_upload *u, struct error *err) {
     const struct services *services = u->services;
     cleanup_json json_t *order = output_upload_order(services->job, services->environment);
@@ -84,16 +98,20 @@ static int start(struct output_upload *u, struct error *err) {
     return 0;
 }
 
+/* Timer: SIGUSR2 asks the child to abort uploads, so that nothing stays unfinished at the server.
+ */
 static void hurry(void *context) {
     const struct output_upload *u = context;
     subprocess_signal(&u->task, SIGUSR2);
 }
 
+/* Timer: the time for aborting is over, too. */
 static void kill_it(void *context) {
     const struct output_upload *u = context;
     subprocess_signal(&u->task, SIGKILL);
 }
 
+/* On failure it stays closed, and the other functions do nothing. */
 int output_upload_open(struct output_upload *u, const struct services *services,
                        void (*line)(void *context, const char *line, size_t size), void *context,
                        struct error *err) {
@@ -116,7 +134,9 @@ void output_upload_close(struct output_upload *u) {
     u->open = false;
 }
 
-/* Sets a limit; an earlier one that is already set stays. */
+/* Sets a limit; an earlier one that is already set stays. SECONDS is the time for everything; SPARE
+ * of it is for aborting. With 0 seconds, uploads are abandoned at once, and the child gets the
+ * usual time for that. */
 static void limit(struct output_upload *u, int64_t seconds) {
     int64_t end = clock_now() + seconds * CLOCK_SECOND;
     int64_t spare = seconds > (int64_t)2 * ABORT_SECONDS ? ABORT_SECONDS * CLOCK_SECOND
@@ -131,6 +151,8 @@ static void limit(struct output_upload *u, int64_t seconds) {
     loop_at(u->services->loop, &u->kill, end);
 }
 
+/* A child that does not run is started anew; SIGUSR1 then comes before it handles signals, but is
+ * held until it does (transfer_process.c). */
 void output_upload_finish(struct output_upload *u, int64_t seconds,
                           void (*done)(void *context, const struct error *failure), void *context) {
     struct error err = {0};
@@ -151,6 +173,7 @@ void output_upload_hurry(struct output_upload *u, int64_t seconds) {
         limit(u, seconds);
 }
 
+/* For a job that ends without this upload: the child aborts, and is swept like any other. */
 void output_upload_drop(struct output_upload *u) {
     if (!u->open || !u->task.running)
         return;

@@ -1,7 +1,7 @@
-/* Uploads of this host (job/upload_targets.h), by a child (transfer_process.h) that lives as long
- * as the job: checkpoints while it runs, everything else when its programs have ended.
+/* Uploads of a host to the job's targets (job/upload_targets.h).
  *
- * A child that dies early is restarted then. */
+ * A child (transfer_process.h) that lives as long as the job uploads checkpoints while it runs, and
+ * everything else when its programs have ended. A child that dies early is restarted then. */
 #ifndef ENTRYPOINT_HOST_PROVISION_OUTPUT_UPLOAD_H
 #define ENTRYPOINT_HOST_PROVISION_OUTPUT_UPLOAD_H
 

@@ -1,5 +1,6 @@
-/* Installation of the program's Python requirements (job/python_code.h) with the image's own pip,
- * as a child, once per host, before hosts join.
+/* Installation of the program's Python requirements (job/python_code.h).
+ *
+ * The image's own pip does it, as a child, once per host, before hosts join.
  *
  * Each output line counts as progress, and so does the fact that it runs: a large package is built
  * silently. It is killed when its time is over. */

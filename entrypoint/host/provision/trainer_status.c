@@ -13,6 +13,15 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Each report is one run of the transfer program, which speaks TLS with the certificates and the
+ * token in the files that the variables name. Reports are best effort: at most one runs at a time,
+ * a failure is logged once and not repeated, and pauses double up to TRAINER_STATUS_PAUSE_MAX. The
+ * job never waits for one, except for a second at its end.
+ *
+ * What is reported is taken from the progress of the rank that is furthest
+ * (rank_set_progress_last). */
+
+/* For one report, and for the last one, at the end of a job. */
 enum { LIMIT_SECONDS = 10, LAST_LIMIT_SECONDS = 1 };
 
 static const char url_name[] = "KUBEFLOW_TRAINER_SERVER_URL";
@@ -21,10 +30,13 @@ static const char token_name[] = "KUBEFLOW_TRAINER_SERVER_TOKEN";
 
 /* --- the report ------------------------------------------------------------------------------- */
 
+/* Values are texts in the server's API. */
 static json_t *metric(const char *name, uint64_t value) {
     return json_pack("{s:s, s:o}", "name", name, "value", json_sprintf("%" PRIu64, value));
 }
 
+/* A program may report more steps than it has announced, so the percentage ends at 100. A time that
+ * does not fit into an int32 is left out, as it says nothing. */
 json_t *trainer_status_body(const struct progress_state *state, double left, time_t now) {
     char text[32];
     struct tm utc;
@@ -50,12 +62,15 @@ json_t *trainer_status_body(const struct progress_state *state, double left, tim
 
 /* --- sending ---------------------------------------------------------------------------------- */
 
+/* The child prints only what belongs into a warning, and the last of that is in its tail. */
 static void drop_line(void *context, const char *line, size_t size) {
     (void)context;
     (void)line;
     (void)size;
 }
 
+/* A code above 128 is a signal, by which a sweep or trainer_status_conclude() has ended it: that is
+ * no failure of the server. `marks` 0 makes the next look report the same step again. */
 static void ended(void *context, int code) {
     struct trainer_status *t = context;
     if (code > 128) /* it was ended with the attempt */
@@ -78,6 +93,8 @@ static void ended(void *context, int code) {
     t->seconds = t->seconds < TRAINER_STATUS_PAUSE_MAX ? 2 * t->seconds : t->seconds;
 }
 
+/* The token is read by the child, so a token that Kubernetes renews is always the current one. The
+ * child gets no environment, and its own deadline is a second shorter than that of its parent. */
 static int send_body(struct trainer_status *t, const json_t *body, int64_t seconds,
                      struct error *err) {
     char *const *environment = t->services->environment;
@@ -97,6 +114,8 @@ static int send_body(struct trainer_status *t, const json_t *body, int64_t secon
     return transfer_process_start(&t->task, t->services, &options, err);
 }
 
+/* Does nothing without progress, while a report runs, or if the step is the one reported last. A
+ * child that cannot be started ends all reports: that would not get better. */
 static void report(struct trainer_status *t, int64_t seconds) {
     struct error err = {0};
     const struct progress_state state = rank_set_progress_last(t->ranks);
@@ -112,6 +131,7 @@ static void report(struct trainer_status *t, int64_t seconds) {
     trainer_status_close(t);
 }
 
+/* report() may have closed T, and then there is no next look. */
 static void look(void *context) {
     struct trainer_status *t = context;
     report(t, LIMIT_SECONDS);
@@ -121,6 +141,8 @@ static void look(void *context) {
 
 /* --- life ------------------------------------------------------------------------------------- */
 
+/* Without a URL nothing is reported, and nothing said. A URL without TLS would give the token away,
+ * so it is refused. */
 static bool is_asked(char *const *environment) {
     const char *url = env_get(environment, url_name);
     if (url == NULL || url[0] == '\0')
@@ -153,6 +175,8 @@ void trainer_status_open(struct trainer_status *t, const struct services *servic
     loop_within(services->loop, &t->look, t->seconds * CLOCK_SECOND);
 }
 
+/* After a failure, of the job or of the last report, nothing more is sent: a server that has not
+ * answered would delay the end. */
 void trainer_status_conclude(struct trainer_status *t, int code) {
     if (t->services == NULL)
         return;
@@ -163,6 +187,7 @@ void trainer_status_conclude(struct trainer_status *t, int code) {
         subprocess_signal(&t->task, SIGKILL); /* the end waits for no server */
 }
 
+/* Also called by report() from within a look. */
 void trainer_status_close(struct trainer_status *t) {
     if (t->services == NULL)
         return;

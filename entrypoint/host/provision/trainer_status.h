@@ -1,5 +1,7 @@
-/* Reports of a job's progress and time left to Kubeflow Trainer, which writes them into the
- * TrainJob's status (Kubeflow Trainer 2.2, feature gate TrainJobStatus).
+/* Reports of a job's progress to Kubeflow Trainer.
+ *
+ * The Trainer writes them, with the time left, into the TrainJob's status (Kubeflow Trainer 2.2,
+ * feature gate TrainJobStatus).
  *
  * Where the three variables KUBEFLOW_TRAINER_SERVER_URL, _CA_CERT and _TOKEN are set, the first
  * host reports when the step of its ranks (common/system/progress.h) has changed, at most every

@@ -1,4 +1,4 @@
-/* Lease of a worker on its master, and the loss of that master.
+/* Lease of a worker on its master, and loss of the master.
  *
  * Each message of the master begins the lease anew. After settings_dead() of silence the master
  * counts as lost: this host ends what runs on it, and takes another role if it may
