@@ -9,8 +9,18 @@
 #include <string.h>
 #include <strings.h>
 
+/* The text is what a user of SageMaker would give to mpirun. It is taken apart here, and mpirun
+ * never sees it: each option that is known becomes a variable of ranks, a placement, or nothing.
+ * Anything else is an error that names the word, so that an option is never lost in silence.
+ *
+ * Variables and parameters reach ranks by their environment, in which Open MPI looks for
+ * OMPI_MCA_NAME. A user who may set this text may run any program in the ranks anyway. The refusals
+ * keep such settings from breaking the job by accident, or from reaching beyond the ranks. */
+
+/* Errors begin with it, as users know the text by this name. */
 static const char key[] = "the hyperparameter sagemaker_mpi_custom_mpi_options";
 
+/* Also after a failure, and for options that are zeroed. */
 void custom_options_done(struct custom_options *c) {
     argv_done(&c->environment);
     argv_done(&c->ignored);
@@ -19,7 +29,7 @@ void custom_options_done(struct custom_options *c) {
 /* --- words ----------------------------------------------------------------------------------- */
 
 /* Copies the next word at *AT to WORD, which has room for the whole text. Returns its length, or -1
- * if a quote is not closed. */
+ * if a quote is not closed. In single quotes a backslash stands for itself. */
 static long next_word(const char **at, char *word) {
     char quote = '\0';
     size_t size = 0;
@@ -38,6 +48,8 @@ static long next_word(const char **at, char *word) {
     return quote == '\0' ? (long)size : -1;
 }
 
+/* Splits as a shell would, with quotes and backslashes, but expands nothing. WORD has room for the
+ * whole text, so no word is too long. */
 static int split(const char *text, struct argv *ret, struct error *err) {
     cleanup_free char *word = malloc(strlen(text) + 1);
     if (word == NULL)
@@ -55,13 +67,15 @@ static int split(const char *text, struct argv *ret, struct error *err) {
 
 /* --- checks of a word ------------------------------------------------------------------------ */
 
+/* Letters, digits and underscores, not beginning with a digit: names of variables, and of
+ * parameters. */
 static bool is_identifier(const char *name, size_t size) {
     size_t good = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
     return size > 0 && good >= size && !isdigit((unsigned char)name[0]);
 }
 
 /* Frameworks and layers that run in ranks, and not those of daemons (plm, oob, ess, ras, rmaps
- * ...). */
+ * ...). A name is that of a framework, or begins with it and an underscore. */
 static bool is_of_ranks(const char *parameter) {
     static const char *const known[] = {
         "btl",  "pml",   "mtl",  "coll",           "mpi",   "opal", "io",
@@ -76,6 +90,7 @@ static bool is_of_ranks(const char *parameter) {
     return false;
 }
 
+/* LIST ends with NULL. WORD is not terminated at SIZE. */
 static bool is_one_of(const char *word, size_t size, const char *const *list) {
     for (; *list != NULL; list++)
         if (strlen(*list) == size && memcmp(*list, word, size) == 0)
@@ -85,11 +100,14 @@ static bool is_one_of(const char *word, size_t size, const char *const *list) {
 
 /* --- one option ------------------------------------------------------------------------------ */
 
+/* Shows at most 64 bytes of WORD. */
 static int refuse(const char *word, const char *why, struct error *err) {
     return error_set(err, EXIT_CODE_CONFIG, "%s: \"%.64s\" %s", key, word, why);
 }
 
-/* Checks the value of the variable or parameter NAME. */
+/* Checks the value of the variable or parameter NAME. Control characters would garble logs and
+ * tables in which values are shown. A limit on each keeps the environment below that of the kernel.
+ */
 static int check_value(const char *name, const char *value, struct error *err) {
     if (strlen(value) > CUSTOM_OPTIONS_VALUE_MAX)
         return error_set(err, EXIT_CODE_CONFIG, "%s: the value of \"%.*s\" has more than %d bytes",
@@ -102,12 +120,14 @@ static int check_value(const char *name, const char *value, struct error *err) {
     return 0;
 }
 
-/* Bytes of parameter values, which are lists of names, addresses or numbers, or paths. */
+/* Bytes of parameter values, which are lists of names, addresses or numbers, or paths. Bytes of
+ * UTF-8 are for paths. */
 static bool is_of_values(char c) {
     return isalnum((unsigned char)c) || (unsigned char)c >= 0x80 || strchr(",.:;/_+-=%@~*#[]", c);
 }
 
-/* A leading '^' applies to the whole list and means that its components are excluded. */
+/* A leading '^' applies to the whole list and means that its components are excluded. It may stand
+ * nowhere else. */
 static int check_parameter(const char *name, const char *value, struct error *err) {
     if (check_value(name, value, err) != 0)
         return -1;
@@ -121,6 +141,7 @@ static int check_parameter(const char *name, const char *value, struct error *er
     return 0;
 }
 
+/* A parameter becomes a variable of ranks, as an option on mpirun's command line would. */
 static int add_parameter(const char *name, const char *value, struct custom_options *ret,
                          struct error *err) {
     if (!is_identifier(name, strlen(name)) || !is_of_ranks(name))
@@ -153,6 +174,7 @@ static const struct {
      "says on which host a rank is and which others there are, which is ringmaster's to say"},
 };
 
+/* VARIABLE is NAME=VALUE, so a prefix with `=` matches a whole name only. */
 static int check_name(const char *variable, struct error *err) {
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
         for (const char *const *name = refused[i].names; *name != NULL; name++)
@@ -161,6 +183,8 @@ static int check_name(const char *variable, struct error *err) {
     return 0;
 }
 
+/* -x NAME=VALUE sets a variable. -x NAME alone would pass on the container's own, which ranks have
+ * in any case, so it has no effect. */
 static int add_variable(const char *word, struct custom_options *ret, struct error *err) {
     static const char parameter[] = "OMPI_MCA_";
     size_t size = strcspn(word, "=");
@@ -171,6 +195,7 @@ static int add_variable(const char *word, struct custom_options *ret, struct err
         return name != NULL ? add_parameter(name, word + size + 1, ret, err)
                             : error_no_memory(err, key);
     }
+    /* By variables with these prefixes a process knows its job and its rank. */
     if (str_starts_with(word, "OMPI_") || str_starts_with(word, "PMIX_") ||
         str_starts_with(word, "PRTE_") || str_starts_with(word, "RINGMASTER_"))
         return refuse(word, "is a variable of ringmaster's or of Open MPI's own", err);
@@ -181,14 +206,14 @@ static int add_variable(const char *word, struct custom_options *ret, struct err
     return argv_add(&ret->environment, word, err);
 }
 
-/* Accepted values of --bind-to or --map-by. */
+/* Accepted values of --bind-to or --map-by. The lists end with NULL. */
 struct places {
     const char *const *policies;
     const char *const *modifiers; /* case does not matter, as in Open MPI */
     bool cores;                   /* whether PE=N (cores per rank) is accepted, too */
 };
 
-/* Returns true for PE=N with N from 1 to 9999. */
+/* Returns true for PE=N with N from 1 to 9999. BEFORE is the length of "PE=". */
 static bool is_cores(const char *word, size_t size) {
     enum { BEFORE = 3, DIGITS_MAX = 4 };
     size_t digits = size > BEFORE ? strspn(word + BEFORE, "0123456789") : 0;
@@ -196,6 +221,7 @@ static bool is_cores(const char *word, size_t size) {
            strncasecmp(word, "PE=", BEFORE) == 0 && word[BEFORE] != '0';
 }
 
+/* WORD is not terminated at SIZE. */
 static bool is_modifier(const char *word, size_t size, const struct places *places) {
     for (const char *const *known = places->modifiers; *known != NULL; known++)
         if (strlen(*known) == size && strncasecmp(*known, word, size) == 0)
@@ -203,7 +229,8 @@ static bool is_modifier(const char *word, size_t size, const struct places *plac
     return places->cores && is_cores(word, size);
 }
 
-/* Accepts POLICY or POLICY:MODIFIER[,MODIFIER ...]; Open MPI 5.0 separates modifiers by colons. */
+/* Accepts POLICY or POLICY:MODIFIER[,MODIFIER ...]; Open MPI 5.0 separates modifiers by colons. RET
+ * is unchanged if the value is refused. */
 static int take_place(const char *value, const struct places *places,
                       char ret[CUSTOM_OPTIONS_PLACE_SIZE], struct error *err) {
     size_t size = strcspn(value, ":");
@@ -222,12 +249,13 @@ static int take_place(const char *value, const struct places *places,
 
 /* --- table of options ------------------------------------------------------------------------ */
 
+/* NOTHING stands for options about mpirun's own output, which is not what ranks print. */
 enum kind { VARIABLE, NCCL_DEBUG, PARAMETER, BIND, MAP, NOTHING, NOTHING_WITH_VALUE };
 
 static const struct {
     const char *name; /* after one or two dashes */
     enum kind kind;
-    int values;
+    int values; /* words that follow it, unless its value is in the same word */
 } known[] = {
     {"x", VARIABLE, 1},
     {"NCCL_DEBUG", NCCL_DEBUG, 1},
@@ -248,6 +276,7 @@ static const struct {
     {"output-filename", NOTHING_WITH_VALUE, 1},
 };
 
+/* VALUES are the words that belong to the option; there are as many as the table says. */
 static int take(enum kind kind, const char *word, char *const *values, struct custom_options *ret,
                 struct error *err) {
     static const char *const binds[] = {"none",    "hwthread", "core", "l1cache", "l2cache",
@@ -277,7 +306,7 @@ static int take(enum kind kind, const char *word, char *const *values, struct cu
 }
 
 /* Takes the option at WORDS[*AT], with NAME=VALUE in the same word or the next, and moves *AT past
- * it. */
+ * it. A word that is no option is refused, as mpirun would take it for the program. */
 static int take_option(const struct argv *words, size_t *at, struct custom_options *ret,
                        struct error *err) {
     char *word = words->items[(*at)++];
@@ -287,9 +316,11 @@ static int take_option(const struct argv *words, size_t *at, struct custom_optio
     for (size_t i = 0; dashes >= 1 && dashes <= 2 && i < sizeof(known) / sizeof(known[0]); i++) {
         if (strlen(known[i].name) != size || memcmp(known[i].name, name, size) != 0)
             continue;
+        /* NAME=VALUE in one word, for options with a single value. */
         bool joined = name[size] == '=' && known[i].values == 1;
         char *value = word + dashes + size + 1;
         size_t more = joined ? 0 : (size_t)known[i].values;
+        /* "-v=1", say: no option of the table. */
         if (name[size] == '=' && !joined)
             break;
         if (*at + more > words->count)
@@ -304,6 +335,7 @@ static int take_option(const struct argv *words, size_t *at, struct custom_optio
                   err);
 }
 
+/* On failure RET is filled in part, and custom_options_done() frees it as after success. */
 int custom_options_parse(const char *text, struct custom_options *ret, struct error *err) {
     cleanup_argv struct argv words = {0};
     *ret = (struct custom_options){0};
@@ -315,7 +347,9 @@ int custom_options_parse(const char *text, struct custom_options *ret, struct er
     return 0;
 }
 
+/* The page and the parser share one table, so that the page cannot miss an option. */
 int custom_options_page(struct buf *ret, struct error *err) {
+    /* By kind, in words for the page. */
     static const char *const effects[] = {
         [VARIABLE] = "sets a variable of every rank",
         [NCCL_DEBUG] = "sets NCCL_DEBUG of every rank",

@@ -8,18 +8,30 @@
 #include <stdbool.h>
 #include <string.h>
 
+/* The command comes from mpirun, by way of its agent and the master, and is treated as input from a
+ * stranger. Nothing of it is run. What is run is rebuilt: this host's own path of the daemon,
+ * parameters whose values are either known to this host or match a narrow form, and an address of
+ * mpirun made of this host's own facts.
+ *
+ * The steps: split the line into words (shell_words.c), check the name of the daemon, take each
+ * flag or parameter, check that nothing is missing, and add the address at the end. A word that is
+ * not understood is a refusal that names it, never skipped. Forms of a newer Open MPI therefore
+ * fail at once, with a message, and not later. */
+
+/* More than either series sends. */
 enum { SEEN_MAX = 64 };
 
 /* Contents of one request, as far as it has been parsed. */
 struct parsed_command {
-    const struct daemon_command *gate;
+    const struct daemon_command *gate; /* this host's facts; borrowed */
+    /* Texts point into the words of the request. */
     const char *jobid; /* 4.1: ess_base_jobid, 5.0: ess_base_nspace */
     const char *uri;
     int64_t vpid;
     int64_t daemons;
     const char *seen[SEEN_MAX]; /* names of the parameters so far: each may occur once */
     size_t seen_count;
-    bool ess;
+    bool ess; /* both: the parameter was there */
     bool regex;
     struct argv argv;
 };
@@ -38,11 +50,13 @@ static bool is_all(const char *text, const char *alphabet) {
 #define LOWER "abcdefghijklmnopqrstuvwxyz"
 #define UPPER "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
+/* mpirun always asks for "env". 4.1 is given that; for 5.0, check() writes another value. */
 static int take_ess(struct parsed_command *r, const char *value, struct error *err) {
     r->ess = true;
     return strcmp(value, "env") == 0 ? 0 : refuse(value, "is not ess's value", err);
 }
 
+/* A number of at most 32 bits, in 4.1. */
 static int take_jobid(struct parsed_command *r, const char *value, struct error *err) {
     r->jobid = value;
     bool good = is_all(value, DIGITS) && strlen(value) <= 10;
@@ -64,6 +78,7 @@ static int take_nspace(struct parsed_command *r, const char *value, struct error
     return good ? 0 : refuse(value, "is not a job's name", err);
 }
 
+/* At most five digits: numbers of daemons, of which there is one on each host. */
 static int take_number(const char *value, int64_t *ret, struct error *err) {
     bool good = is_all(value, DIGITS) && strlen(value) <= 5;
     if (!good || str_parse_int(value, 0, 99999, ret, NULL) != 0)
@@ -71,14 +86,17 @@ static int take_number(const char *value, int64_t *ret, struct error *err) {
     return 0;
 }
 
+/* The number of the daemon to be started. */
 static int take_vpid(struct parsed_command *r, const char *value, struct error *err) {
     return take_number(value, &r->vpid, err);
 }
 
+/* The number of all, mpirun included. */
 static int take_daemons(struct parsed_command *r, const char *value, struct error *err) {
     return take_number(value, &r->daemons, err);
 }
 
+/* An expression of 4.1 for all nodes. Its brackets and commas mean something to Open MPI alone. */
 static int take_regex(struct parsed_command *r, const char *value, struct error *err) {
     r->regex = true;
     bool good = is_all(value, LOWER UPPER DIGITS "_.,:@()[]-");
@@ -92,15 +110,18 @@ static int take_uri(struct parsed_command *r, const char *value, struct error *e
     return 0;
 }
 
+/* Names of components that mpirun was built with; which ones is the image's matter. */
 static int take_components(struct parsed_command *r, const char *value, struct error *err) {
     (void)r;
     return is_all(value, LOWER DIGITS "_,") ? 0 : refuse(value, "is not a list of names", err);
 }
 
+/* OWN is what this host would give to mpirun for the same job. */
 static int take_policy(const char *value, const char *own, struct error *err) {
     return strcmp(value, own) == 0 ? 0 : refuse(value, "is not this parameter's value", err);
 }
 
+/* 4.1 alone tells its daemons how ranks are placed. */
 static int take_binding(struct parsed_command *r, const char *value, struct error *err) {
     return take_policy(value, r->gate->options->bind_to, err);
 }
@@ -119,6 +140,7 @@ struct made {
     bool late; /* written last, from parsed parts */
 };
 
+/* In the form of 4.1.4. */
 static const struct made made_4[] = {
     {"ess", NULL, take_ess, false, false},
     {"ess_base_jobid", NULL, take_jobid, false, false},
@@ -134,6 +156,7 @@ static const struct made made_4[] = {
     {NULL, NULL, NULL, false, false},
 };
 
+/* In the form of 5.0.7. */
 static const struct made made_5[] = {
     {"ess", NULL, take_ess, true, false},
     {"ess_base_nspace", NULL, take_nspace, false, false},
@@ -146,6 +169,7 @@ static const struct made made_5[] = {
     {NULL, NULL, NULL, false, false},
 };
 
+/* Returns NULL for a name that mpirun does not generate: then it must be one of our own options. */
 static const struct made *find_made(enum openmpi_series series, const char *name) {
     const struct made *m = series == OPENMPI_4_1 ? made_4 : made_5;
     while (m->name != NULL && strcmp(m->name, name) != 0)
@@ -155,12 +179,14 @@ static const struct made *find_made(enum openmpi_series series, const char *name
 
 /* --- one parameter --------------------------------------------------------------------------- */
 
+/* Copies three words to the end of the daemon's. */
 static int add_parameter(struct parsed_command *r, const char *flag, const char *name,
                          const char *value, struct error *err) {
     const char *const words[] = {flag, name, value, NULL};
     return argv_add_all(&r->argv, words, err);
 }
 
+/* The value is passed on as it came, once it was checked, unless the row says otherwise. */
 static int take_made(struct parsed_command *r, const struct made *made, const char *flag,
                      const char *value, struct error *err) {
     if (made->value != NULL && strcmp(made->value, value) != 0)
@@ -185,6 +211,7 @@ static int take_option(struct parsed_command *r, const char *flag, const char *n
     return refuse(name, "is not a parameter of this job", err);
 }
 
+/* A name may come once: of two values it would not be clear which one the daemon takes. */
 static int take_parameter(struct parsed_command *r, const char *flag, const char *name,
                           const char *value, struct error *err) {
     for (size_t i = 0; i < r->seen_count; i++)
@@ -209,6 +236,7 @@ static const char *parameter_flag(enum openmpi_series series, const char *word) 
     return flag < TABLE_COUNT(flags_5) ? flags_5[flag] : NULL;
 }
 
+/* Both flags here are dropped: how the daemon runs is decided in check(). */
 static int take_switch(struct parsed_command *r, const char *word, struct error *err) {
     if (strcmp(word, "--daemonize") == 0 || strcmp(word, "--leave-session-attached") == 0)
         return 0;
@@ -217,6 +245,7 @@ static int take_switch(struct parsed_command *r, const char *word, struct error 
     return refuse(word, "is not a flag that this job's daemons take", err);
 }
 
+/* Word 0 is the daemon. A parameter takes three words: flag, name and value. */
 static int take_words(struct parsed_command *r, const struct shell_words *words,
                       struct error *err) {
     for (size_t i = 1; i < words->count; i++) {
@@ -237,6 +266,7 @@ static int take_words(struct parsed_command *r, const struct shell_words *words,
 
 /* --- whole request --------------------------------------------------------------------------- */
 
+/* Only the last part of the path counts, as the path itself is replaced by this host's own. */
 static int check_daemon(const struct daemon_command *gate, const char *word, struct error *err) {
     const char *slash = strrchr(word, '/');
     const char *name = slash != NULL ? slash + 1 : word;
@@ -245,6 +275,7 @@ static int check_daemon(const struct daemon_command *gate, const char *word, str
     return 0;
 }
 
+/* Daemon 0 is mpirun itself, so no request names it. */
 static int check_complete(const struct parsed_command *r, struct error *err) {
     if (!r->ess || r->jobid == NULL || r->uri == NULL || r->vpid == 0 || r->daemons == 0 ||
         (r->gate->series == OPENMPI_4_1 && !r->regex))
@@ -296,6 +327,7 @@ static int check(struct parsed_command *r, const struct shell_words *words, stru
     return add_uri(r, err);
 }
 
+/* RET is set on success alone. */
 int daemon_command_check(const struct daemon_command *gate, const char *command, size_t size,
                          struct argv *ret, struct error *err) {
     cleanup_shell_words struct shell_words words = {0};
@@ -310,6 +342,7 @@ int daemon_command_check(const struct daemon_command *gate, const char *command,
     return 0;
 }
 
+/* The words are joined as mpirun would hand them to ssh, which also joins with blanks. */
 int daemon_command_join(const char *const *words, struct buf *ret, struct error *err) {
     for (size_t i = 0; words[i] != NULL; i++)
         if ((i > 0 && buf_add(ret, " ", 1, err) != 0) || buf_add_text(ret, words[i], err) != 0)

@@ -1,5 +1,7 @@
-/* Open MPI's messages on mpirun's standard error about a program that misused MPI or aborted: the
- * cause of an end that the rank itself does not report. */
+/* Open MPI's messages about a program that misused MPI or aborted.
+ *
+ * They come on mpirun's standard error, and are the cause of an end that the rank itself does not
+ * report. */
 #ifndef ENTRYPOINT_MPI_MPI_ERROR_TEXT_H
 #define ENTRYPOINT_MPI_MPI_ERROR_TEXT_H
 

@@ -7,8 +7,18 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Both series are started in the same way, and differ in names: what 4.1 calls orte_... and takes
+ * with --mca, 5.0 calls prte_... and takes with a flag for each of its layers. The table has one
+ * row for each parameter, with both names, so that a reader sees what is set and why in one place.
+ *
+ * A host that runs a daemon computes the same options from the same facts. Those are what
+ * daemon_command.c compares the request with, except for options marked `own`, which differ from
+ * host to host. */
+
 /* --- versions -------------------------------------------------------------------------------- */
 
+/* Reads digits up to END; a number of more than three digits stops after the fourth. Returns false
+ * if there is none. */
 static bool take_number(const char **at, const char *end, unsigned *ret) {
     unsigned value = 0;
     const char *start = *at;
@@ -18,6 +28,7 @@ static bool take_number(const char **at, const char *end, unsigned *ret) {
     return *at > start;
 }
 
+/* Moves *AT past a dot, if one is there. */
 static bool take_dot(const char **at, const char *end) {
     if (*at == end || **at != '.')
         return false;
@@ -38,6 +49,7 @@ int openmpi_parse_version(const char *text, size_t size, struct openmpi *ret, st
         return error_set(err, EXIT_CODE_CONFIG,
                          "mpirun is not Open MPI: mpirun --version prints \"%.*s\"",
                          (int)(size < 80 ? size : 80), text);
+    /* 5.x is taken for 5.0. */
     bool known = (v.major == 4 && v.minor == 1) || v.major == 5;
     if (!known)
         return error_set(err, EXIT_CODE_CONFIG,
@@ -48,6 +60,7 @@ int openmpi_parse_version(const char *text, size_t size, struct openmpi *ret, st
     return 0;
 }
 
+/* A literal, which is never freed. */
 const char *openmpi_daemon(enum openmpi_series series) {
     return series == OPENMPI_4_1 ? "orted" : "prted";
 }
@@ -63,6 +76,7 @@ int openmpi_daemon_name(enum openmpi_series series, const char *node, struct arg
     return argv_set_env(environment, "SLURMD_NODENAME", node, err);
 }
 
+/* Returns 1 if it does, 0 if not. */
 int openmpi_has_parameters(const char *custom, struct error *err) {
     struct custom_options options = {0};
     int found = custom == NULL ? 0 : custom_options_parse(custom, &options, err);
@@ -115,6 +129,7 @@ struct row {
     bool own;
 };
 
+/* Values that differ from host to host have `own` at the end; all others are compared as texts. */
 static const struct row table[] = {
     /* Launch of daemons: by our agent, all at once, and all from the master. */
     {{"plm_rsh_agent", "plm_ssh_agent"}, "--prtemca", {0}, AGENT, true},
@@ -170,18 +185,21 @@ static const struct row table[] = {
     {{"mpi_yield_when_idle", "mpi_yield_when_idle"}, "--mca", {"1", "1"}, FIXED, false},
 };
 
+/* False, too, where no interface has been chosen yet. */
 static bool is_ipv6(const struct openmpi_request *r) {
     const struct net_address *address = &r->interface->address;
     return net_address_is_set(address) && !net_address_is_ipv4(address);
 }
 
-/* Returns true if the request does not set ROW. */
+/* Returns true if the request does not set ROW. Such a row adds no option, and daemons must not
+ * name it. */
 static bool is_idle(const struct row *row, const struct openmpi_request *r) {
     if (row->source == SHARED)
         return r->shared == NULL || r->shared[0] == '\0';
     return (row->source == DATA_FIRST_V6 || row->source == DATA_COUNT_V6) && !is_ipv6(r);
 }
 
+/* The agent's path alone can be longer than SIZE; add_option() has refused it before. */
 static void write_value(const struct row *row, const struct openmpi_request *r, char *value,
                         size_t size) {
     switch (row->source) {
@@ -220,6 +238,7 @@ static void write_value(const struct row *row, const struct openmpi_request *r, 
     case SHARED:
         snprintf(value, size, "%s", r->shared);
         break;
+    /* In whole seconds, as the kernel has these limits. */
     case ALIVE_TIME:
         snprintf(value, size, "%d", (int)(r->dead_seconds / 2));
         break;
@@ -244,6 +263,7 @@ int openmpi_check_kernel_name(enum openmpi_series series, const char *name, stru
         name, letters, OPENMPI_LETTERS_MAX);
 }
 
+/* No blank, quote or other byte that a shell acts on: mpirun writes values into a line for one. */
 bool openmpi_is_value(const char *value) {
     return value[0] != '\0' &&
            value[strspn(value, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
@@ -296,6 +316,7 @@ static int choose_places(const struct openmpi_request *r, struct openmpi_options
     return result;
 }
 
+/* Pure: the result depends on the request alone. */
 int openmpi_options(const struct openmpi_request *request, struct openmpi_options *ret,
                     struct error *err) {
     ret->count = 0;
@@ -336,6 +357,7 @@ static int add_start(const struct openmpi_request *r, const struct openmpi_optio
     return r->directory != NULL ? argv_add_all(ret, directory, err) : 0;
 }
 
+/* In the order of the table, each as three words. */
 static int add_options(const struct openmpi_options *options, struct argv *ret, struct error *err) {
     for (size_t i = 0; i < options->count; i++) {
         const struct openmpi_option *o = &options->items[i];
@@ -351,6 +373,7 @@ int openmpi_command(const struct openmpi_request *request, struct argv *ret, str
     if (openmpi_options(request, &options, err) != 0 ||
         add_start(request, &options, ret, err) != 0 || add_options(&options, ret, err) != 0)
         return -1;
+    /* Names alone: mpirun passes on the values that they have in its own environment. */
     for (const char *const *name = request->exports; name != NULL && *name != NULL; name++)
         if (argv_add(ret, "-x", err) != 0 || argv_add(ret, *name, err) != 0)
             return -1;
@@ -358,6 +381,8 @@ int openmpi_command(const struct openmpi_request *request, struct argv *ret, str
     return argv_add_all(ret, shim, err);
 }
 
+/* Hosts without ranks, lost ones and spares, are left out: cluster_order() has the others in the
+ * order of their ranks. */
 int openmpi_hostfile(const struct cluster *cluster, struct buf *ret, struct error *err) {
     char node[ADDRESSES_NODE_SIZE];
     size_t order[CLUSTER_HOSTS_MAX];
@@ -370,6 +395,7 @@ int openmpi_hostfile(const struct cluster *cluster, struct buf *ret, struct erro
     return 0;
 }
 
+/* The words may be anywhere in LINE, after the name of a host. */
 bool openmpi_is_noise(const char *line) {
     static const char *const noise[] = {
         "sh: Warning: setpgid(",

@@ -1,5 +1,4 @@
-/* Which rank this is: what mpirun tells the processes that it starts, in the variables of Open MPI.
- */
+/* Place of a rank, in the variables that mpirun sets for it. */
 #ifndef ENTRYPOINT_MPI_RANK_ENVIRONMENT_H
 #define ENTRYPOINT_MPI_RANK_ENVIRONMENT_H
 

@@ -1,5 +1,7 @@
-/* What Open MPI needs for one attempt and is to leave nowhere: a folder for temporary files below
- * ours, and one for the memory that the ranks of a host share. Killed daemons and ranks do not tidy
+/* Directories that Open MPI needs for one attempt.
+ *
+ * There is a folder for temporary files below ours, and one for the memory that the ranks of a host
+ * share. Killed daemons and ranks do not tidy
  * up, and /dev/shm is small, so both go with the attempt. */
 #ifndef ENTRYPOINT_MPI_SESSION_DIRS_H
 #define ENTRYPOINT_MPI_SESSION_DIRS_H

@@ -5,6 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* mpirun writes a line for a login shell on the remote host: perhaps a frame that reads ./.profile,
+ * then settings of paths, then the daemon with its words. This file recognises exactly that. The
+ * grammar is closed: whatever does not fit is refused, with the place where it stopped.
+ *
+ * Words are cut in place. The text is a copy, and each word ends with a NUL that is written over
+ * the byte after it. */
+
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 /* Bytes of bare words: flags, names and numbers. Quoted words also hold URIs and node expressions.
@@ -14,25 +21,30 @@ static const char quoted_bytes[] = LETTERS "_.,:;^/=+@()[]-";
 /* Bytes in the values of path settings, which are dropped: "/usr/lib:${LD_LIBRARY_PATH:-}". */
 static const char setting_bytes[] = LETTERS "_./:+-${}";
 
+/* Variables that mpirun sets before the daemon. They are dropped: this host has its own paths. */
 static const char *const settings[] = {"PATH", "PRTE_PREFIX", "PMIX_PREFIX", "LD_LIBRARY_PATH",
                                        "DYLD_LIBRARY_PATH"};
 
+/* The words point into the text, so they go with it. */
 void shell_words_done(struct shell_words *w) {
     free(w->text);
     *w = (struct shell_words){0};
 }
 
+/* At most 80 bytes of WORD are shown, as the rest of a line may follow it. */
 int gate_refuse(const char *word, size_t size, const char *why, struct error *err) {
     return error_set(err, EXIT_CODE_INTERNAL, "launch request refused: \"%.*s\" %s",
                      (int)(size < 80 ? size : 80), word, why);
 }
 
+/* Only blanks: a tab or a line end is no separator here, and is refused as a byte of a word. */
 static void skip_blanks(char **at) {
     while (**at == ' ')
         (*at)++;
 }
 
-/* Moves AT past WORD if it is there, followed by a blank, ';' or the end. */
+/* Moves AT past WORD if it is there, followed by a blank, ';' or the end. A longer word that begins
+ * with WORD is another word. */
 static bool take_word(char **at, const char *word) {
     size_t size = strlen(word);
     if (strncmp(*at, word, size) != 0)
@@ -45,6 +57,7 @@ static bool take_word(char **at, const char *word) {
     return true;
 }
 
+/* Moves AT past a semicolon and the blanks after it. */
 static bool take_semicolon(char **at) {
     if (**at != ';')
         return false;
@@ -54,7 +67,7 @@ static bool take_semicolon(char **at) {
 }
 
 /* Skips "( test ! -r ./.profile || . ./.profile;", which mpirun writes if the login shell is sh.
- * *RET_FRAMED: a ")" must close it. */
+ * *RET_FRAMED: a ")" must close it. There may be any number of blanks between the words. */
 static int skip_frame(char **at, bool *ret_framed, struct error *err) {
     static const char *const words[] = {"test", "!", "-r", "./.profile", "||", ".", "./.profile"};
     *ret_framed = take_word(at, "(");
@@ -78,7 +91,8 @@ static const char *setting_at(const char *at) {
     return NULL;
 }
 
-/* Skips any number of "NAME=VALUE ; export NAME ;". */
+/* Skips any number of "NAME=VALUE ; export NAME ;". An error shows the setting and all that follows
+ * it, as far as there is room. */
 static int skip_settings(char **at, struct error *err) {
     for (const char *name = setting_at(*at); name != NULL; name = setting_at(*at)) {
         const char *start = *at;
@@ -92,7 +106,7 @@ static int skip_settings(char **at, struct error *err) {
     return 0;
 }
 
-/* Cuts off one word and ends it in place with a NUL. */
+/* Cuts off one word and ends it in place with a NUL. *RET points into the text, without quotes. */
 static int cut_word(char **at, const char **ret, struct error *err) {
     bool quoted = **at == '"';
     char *start = *at + quoted;
@@ -111,6 +125,7 @@ static int cut_word(char **at, const char **ret, struct error *err) {
     return 0;
 }
 
+/* A word that begins with ")" closes the frame only where one is open. */
 static int cut_words(char *at, bool framed, struct shell_words *ret, struct error *err) {
     while (*at != '\0') {
         if (framed && take_word(&at, ")")) {
@@ -130,12 +145,14 @@ static int cut_words(char *at, bool framed, struct shell_words *ret, struct erro
     return ret->count > 0 ? 0 : gate_refuse("", 0, "holds no word", err);
 }
 
+/* Nothing that was allocated is freed here on failure; the caller does so. */
 static int split(const char *command, size_t size, struct shell_words *ret, struct error *err) {
     if (size > GATE_COMMAND_MAX)
         return gate_refuse(command, size, "... is too long", err);
     ret->text = strndup(command, size);
     if (ret->text == NULL)
         return error_no_memory(err, "a launch request");
+    /* A NUL would hide what follows it from every check below. */
     if (strlen(ret->text) != size)
         return gate_refuse(ret->text, strlen(ret->text), "holds a NUL", err);
     bool framed = false;

@@ -15,6 +15,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* Two questions are answered in each shim, once mpirun has started it. Is there room for the files
+ * in which ranks exchange small messages? May one rank read another's memory, for large ones? Both
+ * are tried rather than derived from settings: a container may lack the right (seccomp, Yama), or
+ * have a small /dev/shm, in many ways.
+ *
+ * The answers become variables of the rank, OMPI_MCA_..., unless the user has set the same ones. */
+
 /* Shared memory of one rank in either series, with a little for the folder. */
 static const int64_t room_a_rank = 4 * 1024 * 1024 + 64 * 1024;
 enum { MIB = 1024 * 1024, READY_MS = 1000, READY = 3 };
@@ -46,12 +53,15 @@ static _Noreturn void be_read(int ready) {
         (void)pause();
 }
 
+/* Returns false if the child could not be made readable, or has not answered in time. */
 static bool is_ready(int fd) {
     struct pollfd p = {.fd = fd, .events = POLLIN};
     char byte = '\0';
     return poll(&p, 1, READY_MS) == 1 && read(fd, &byte, 1) == 1 && byte == 'r';
 }
 
+/* Reads and writes one byte at AT, which is at the same address in the child: a fork copies the
+ * address space. 0 or an errno. */
 static int read_child(pid_t pid, const char *at) {
     char got = '\0';
     struct iovec local = {.iov_base = &got, .iov_len = 1};
@@ -62,6 +72,7 @@ static int read_child(pid_t pid, const char *at) {
     return process_vm_writev(pid, &local, 1, &remote, 1, 0) == 1 ? 0 : errno;
 }
 
+/* Forks a child, tries, and waits for its end, all within READY_MS and a moment. */
 int shm_transport_may_read(void) {
     static char target;
     int ends[2];
@@ -83,6 +94,7 @@ int shm_transport_may_read(void) {
     return result;
 }
 
+/* What a process without privileges may still use, not all that is free. */
 int64_t shm_transport_room(const char *folder) {
     struct statvfs room;
     if (statvfs(folder, &room) != 0)
@@ -93,6 +105,8 @@ int64_t shm_transport_room(const char *folder) {
     return bytes < INT64_MAX ? (int64_t)bytes : INT64_MAX;
 }
 
+/* Without the variable in LAUNCHED the files would lie in TMPDIR, too, and then there is no other
+ * place. */
 void shm_transport_look(char *const *launched, struct shm_transport_facts *ret) {
     const char *temporary = env_get(launched, "TMPDIR");
     const char *shared = env_get(launched, backing[is_5_0(launched)]);
@@ -105,6 +119,7 @@ void shm_transport_look(char *const *launched, struct shm_transport_facts *ret) 
 
 /* --- choices --------------------------------------------------------------------------------- */
 
+/* True for a variable that the user's options set: it stays as it is. */
 static bool has(const struct argv *environment, const char *name) {
     return argv_get_env(environment, name) != NULL;
 }
@@ -115,12 +130,15 @@ static const char *place_of(const char *shared) {
     return strncmp(shared, "/dev/shm/", strlen("/dev/shm/")) == 0 ? "/dev/shm" : shared;
 }
 
+/* If the usual folder is too small, the files move to the other one. If that is too small as well,
+ * ranks talk by TCP: slow, but a full folder would end them. */
 static int choose_place(const struct shm_transport_facts *f, unsigned ranks, const char *variable,
                         struct argv *environment, struct shm_transport_choice *ret,
                         struct error *err) {
     int64_t needed = (int64_t)ranks * room_a_rank;
     if (f->shared_room >= needed || has(environment, variable) || has(environment, transports))
         return 0;
+    /* The hint in the text asks for twice the need. */
     bool moves = f->other_room >= needed && strcmp(f->other, f->shared) != 0;
     ret->worse = true;
     (void)snprintf(ret->said, sizeof(ret->said),
@@ -134,6 +152,7 @@ static int choose_place(const struct shm_transport_facts *f, unsigned ranks, con
                  : argv_set_env(environment, transports, "tcp,self", err);
 }
 
+/* Appends a clause to what is said; NUMBER is an errno, or 0. */
 static void say(struct shm_transport_choice *c, const char *text, int number) {
     size_t size = strlen(c->said);
     (void)snprintf(c->said + size, sizeof(c->said) - size, "%s%s%s%s%s", size > 0 ? "; " : "", text,

@@ -1,8 +1,10 @@
-/* How the ranks of one host pass on what they send each other, chosen in the shim, for its host
- * alone. Open MPI copies through files that ranks share, which need room; where the kernel lets a
- * rank read another one's memory (process_vm_readv, "CMA"), large messages are copied once instead
- * of twice. Neither is certain in a container, and Open MPI ends ranks that were promised it in
- * vain: so both are looked at first. What the user's options say stays. */
+/* Transport between the ranks of one host, over shared memory.
+ *
+ * It is chosen in the shim, for its host alone. Open MPI copies through files that ranks share,
+ * which need room; where the kernel lets a rank read another one's memory (process_vm_readv,
+ * "CMA"), large messages are copied once instead of twice. Neither is certain in a container, and
+ * Open MPI ends ranks that were promised it in vain: so both are looked at first. What the user's
+ * options say stays. */
 #ifndef ENTRYPOINT_MPI_SHM_TRANSPORT_H
 #define ENTRYPOINT_MPI_SHM_TRANSPORT_H
 

@@ -1,4 +1,6 @@
-/* Whether ranks of several hosts talk by UCX, Open MPI's way over InfiniBand and RoCE. All ranks of
+/* Choice of UCX for messages between hosts.
+ *
+ * UCX is Open MPI's way over InfiniBand and RoCE. All ranks of
  * a job have to talk the same way, so that the first host decides for all, by what each has told
  * it (preflight/host_info.h). They are told to choose among all ways but "cm" then (of a list of
  * two, neither would be taken): UCX comes first where it finds a transport that suits it, else TCP

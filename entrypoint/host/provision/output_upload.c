@@ -55,6 +55,7 @@ json_t *output_upload_order(const struct job *job, char *const *environment) {
 
 /* --- the child -------------------------------------------------------------------------------- */
 
+/* Lines of the child, for the log of this container; the prefix is there already. */
 static void hear(void *context, const char *line, size_t size) {
     const struct output_upload *u = context;
     u->line(u->line_context, line, size);
@@ -168,6 +169,7 @@ void output_upload_finish(struct output_upload *u, int64_t seconds,
     subprocess_signal(&u->task, SIGUSR1);
 }
 
+/* Before output_upload_finish() there is nothing to limit. */
 void output_upload_hurry(struct output_upload *u, int64_t seconds) {
     if (u->finishing)
         limit(u, seconds);
