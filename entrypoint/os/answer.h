@@ -1,4 +1,4 @@
-/* What a program says that is asked something and ends.
+/* Reply of a program that is asked something and ends.
  *
  * Blocks, for a limit at most, in a loop of its own: for commands and for children that may wait,
  * not for a process with another loop. */

@@ -17,9 +17,21 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+/* child_spawn() forks, and the child prepares itself in this order: group, user, streams, folder,
+ * limit, signals, exec. A pipe that exec closes tells how it went: nothing in it is success, and a
+ * spawn_failure names the step and its errno. The parent waits for either, so that a program that
+ * cannot be started is an error of the call, with a code and words for the user, and not the exit
+ * code of a child.
+ *
+ * Between fork and exec the child only makes system calls and touches its own stack. posix_spawn()
+ * could not do these steps. */
+
 /* As many bytes of a script's first line as the kernel reads. */
 enum { INTERPRETER_MAX = 256 };
 
+/* Defaults for all, because exec keeps signals that are ignored, and only `hold` blocked, because
+ * exec keeps the mask as well. It comes last: a signal that was held until then may end the child
+ * now. */
 static void reset_signals(const struct child_options *o) {
     struct sigaction action = {.sa_handler = SIG_DFL};
     for (int number = 1; number < NSIG; number++)
@@ -35,7 +47,8 @@ static void reset_signals(const struct child_options *o) {
     (void)sigprocmask(SIG_SETMASK, &held, NULL);
 }
 
-/* Descriptors first move above 9, so that dup2() to a low number cannot overwrite another one. */
+/* Descriptors first move above 9, so that dup2() to a low number cannot overwrite another one.
+ * Everything above 2 is closed by exec, except what the program is to keep. */
 static int place_streams(const struct child_options *o) {
     int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
     int out = fcntl(o->out >= 0 ? o->out : 1, F_DUPFD_CLOEXEC, 10);
@@ -57,6 +70,9 @@ struct spawn_failure {
     enum { AT_USER, AT_STREAMS, AT_FOLDER, AT_PROGRAM } at;
 };
 
+/* PARENT may have died before the death signal was set; then no signal comes, so the child looks
+ * and ends by itself. The group is set first, so that once child_spawn() has returned a signal to
+ * the group reaches the program. */
 static _Noreturn void become(const struct child_options *o, pid_t parent, int report) {
     struct spawn_failure failure = {.at = AT_USER};
     if (o->group == CHILD_NEW_SESSION)
@@ -86,7 +102,8 @@ static _Noreturn void become(const struct child_options *o, pid_t parent, int re
 }
 
 /* Waits for exec, which closes the other end of the pipe. *RET is set if exec failed. Returns false
- * at the deadline, when a program lies on a disk that stalls. */
+ * at the deadline, when a program lies on a disk that stalls. A failure arrives whole, as it is far
+ * smaller than a pipe. */
 static bool await_exec(int from, struct spawn_failure *ret) {
     struct pollfd p = {.fd = from, .events = POLLIN};
     int64_t deadline = clock_now() + CHILD_EXEC_SECONDS * CLOCK_SECOND;
@@ -96,7 +113,8 @@ static bool await_exec(int from, struct spawn_failure *ret) {
     return read(from, ret, sizeof(*ret)) >= 0;
 }
 
-/* Reads the interpreter's path from the first line of a script; "" if there is none. */
+/* Reads the interpreter's path from the first line of a script; "" if there is none. The file may
+ * be anything, so a FIFO must not block. */
 static void read_interpreter(const char *file, char *ret, size_t size) {
     char line[INTERPRETER_MAX] = "";
     cleanup_fd int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -107,7 +125,9 @@ static void read_interpreter(const char *file, char *ret, size_t size) {
     (void)snprintf(ret, size, "%.*s", (int)strcspn(name, " \t\r\n"), name);
 }
 
-/* The kernel returns ENOENT also if a script's interpreter or a program's loader is missing. */
+/* The kernel returns ENOENT also if a script's interpreter or a program's loader is missing. Both
+ * are common where an image is assembled from others, and "No such file" about a file that exists
+ * helps nobody. */
 static int fail_absent(const char *file, int number, struct error *err) {
     char name[INTERPRETER_MAX];
     struct elf_program program;
@@ -127,7 +147,8 @@ static int fail_absent(const char *file, int number, struct error *err) {
 }
 
 /* The kernel returns ENOEXEC for what it cannot execute, whatever the reason. A script's
- * interpreter is what it looks at. */
+ * interpreter is what it looks at. A program for another processor is told apart from a file that
+ * is no program. */
 static int fail_foreign(const char *file, int number, struct error *err) {
     char name[INTERPRETER_MAX];
     struct elf_program program;
@@ -145,6 +166,7 @@ static int fail_foreign(const char *file, int number, struct error *err) {
         file, name[0] != '\0' ? ": its interpreter " : "", name, program.processor, own.processor);
 }
 
+/* Chooses the code as a shell would: 127 if the program or its folder is not there, else 126. */
 static int fail_to_start(const struct child_options *o, const struct spawn_failure *failure,
                          struct error *err) {
     const bool absent = failure->number == ENOENT || failure->number == ENOTDIR;
@@ -163,6 +185,8 @@ static int fail_to_start(const struct child_options *o, const struct spawn_failu
     return error_set_errno(err, EXIT_CODE_NOT_EXECUTABLE, "%s", o->file);
 }
 
+/* Blocks until exec, for CHILD_EXEC_SECONDS at most. The pid is the caller's to signal until the
+ * reaper has reported its end. */
 int child_spawn(const struct child_options *o, pid_t *ret_pid, struct error *err) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
@@ -176,6 +200,7 @@ int child_spawn(const struct child_options *o, pid_t *ret_pid, struct error *err
         return error_set_errno(err, EXIT_CODE_INTERNAL, "starting %s", o->file);
     if (pid == 0)
         become(o, parent, to);
+    /* From here on only the child has this end, so that exec closes it. */
     (void)close(take_fd(&to));
 
     struct spawn_failure failure = {0};
@@ -192,11 +217,13 @@ int child_spawn(const struct child_options *o, pid_t *ret_pid, struct error *err
     return 0;
 }
 
+/* C stays in place until its end was reported or it is forgotten. */
 void reaper_add(struct reaper *r, struct child *c) {
     c->next = r->children;
     r->children = c;
 }
 
+/* A child that was forgotten is reaped like an orphan. One that is not in the list is fine. */
 void reaper_forget(struct reaper *r, struct child *c) {
     for (struct child **slot = &r->children; *slot != NULL; slot = &(*slot)->next)
         if (*slot == c) {
@@ -205,6 +232,7 @@ void reaper_forget(struct reaper *r, struct child *c) {
         }
 }
 
+/* A callback may add and forget children: the list is searched anew for each pid. */
 bool reaper_run(struct reaper *r) {
     for (;;) {
         int status = 0;
@@ -225,6 +253,7 @@ bool reaper_run(struct reaper *r) {
     }
 }
 
+/* For STATUS of a child that has ended; stops and continuations are not waited for. */
 int child_exit_code(int status) {
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }

@@ -10,6 +10,18 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+/* Two queues feed one descriptor. The launcher's own lines (words) overtake lines of programs, but
+ * never in the middle of one: a line that has gone in part is finished first (`begun`). When a
+ * queue is full its oldest whole lines are dropped, and counted in `dropped` until a notice tells
+ * of them.
+ *
+ * There are three ways to wait for room. A pipe, socket or terminal is watched with epoll. A plain
+ * file cannot be watched, and is written until it fails. A terminal may say that it has room and
+ * take nothing: then, and after an error that may pass, a timer tries again.
+ *
+ * A reader that is gone makes the console `broken`: everything is discarded from then on, and the
+ * process lives on. */
+
 /* A terminal may report room and still take no bytes; after this pause it is tried again. */
 static const int64_t retry_after = 50 * CLOCK_MILLISECOND;
 /* A full disk may get room again; after this pause it is tried again. */
@@ -22,6 +34,7 @@ enum { DROP_LEAST = CONSOLE_QUEUE_MAX / 8, NOTICE_SIZE = 128 };
 
 /* --- queues ---------------------------------------------------------------------------------- */
 
+/* Counts line ends. */
 static size_t count_lines(const char *bytes, size_t size) {
     size_t count = 0;
     for (const char *at = bytes, *end = bytes + size;
@@ -30,13 +43,15 @@ static size_t count_lines(const char *bytes, size_t size) {
     return count;
 }
 
+/* The size of the first line, or of what is left of it, with its end. There is one. */
 static size_t rest_of_first(const struct console_queue *q) {
     const char *end = memchr(q->bytes.data, '\n', q->bytes.size);
     return (size_t)(end - q->bytes.data) + 1;
 }
 
 /* Drops the oldest whole lines, at least SIZE bytes if there are so many. A partly written line
- * stays. */
+ * stays. Moving the rest of the queue costs as much as it holds, so callers ask for many bytes at a
+ * time. */
 static void drop_oldest(struct console *c, struct console_queue *q, size_t size) {
     char *data = q->bytes.data;
     size_t first = q->begun ? rest_of_first(q) : 0;
@@ -53,6 +68,8 @@ static void drop_oldest(struct console *c, struct console_queue *q, size_t size)
     c->dropped_ever += count;
 }
 
+/* Adds a line to the queue, dropping older ones if need be. A line that cannot be added even then,
+ * for want of memory, is dropped itself. */
 static void put(struct console *c, struct console_queue *q, const char *line, size_t size) {
     if (buf_add(&q->bytes, line, size, NULL) == 0)
         return;
@@ -61,17 +78,20 @@ static void put(struct console *c, struct console_queue *q, const char *line, si
         console_count_dropped(c, 1);
 }
 
+/* For lines that were dropped elsewhere, on their way here. */
 void console_count_dropped(struct console *c, uint64_t lines) {
     c->dropped += lines;
     c->dropped_ever += lines;
 }
 
+/* Bytes of both queues, without the status line. */
 size_t console_waiting(const struct console *c) {
     return c->words.bytes.size + c->lines.bytes.size;
 }
 
 /* --- writing --------------------------------------------------------------------------------- */
 
+/* Tells of the lines dropped since the last notice, as a line of the launcher's own. */
 static void print_dropped(struct console *c) {
     char line[NOTICE_SIZE];
     int size = snprintf(
@@ -126,14 +146,16 @@ static bool erase_status(struct console *c) {
     return true;
 }
 
-/* Shows the status line if nothing else waits. */
+/* Shows the status line if nothing else waits. It needs no room in a queue: if it cannot be
+ * written, the next call draws it anew. */
 static void show_status(struct console *c) {
     if (c->status_size == 0 || c->shown || c->broken || console_waiting(c) > 0)
         return;
     c->shown = nonblocking_writer_write(&c->writer, c->status, c->status_size) > 0;
 }
 
-/* Writes one piece. Returns false if nothing was written. */
+/* Writes one piece. Returns false if nothing was written. An error that does not pass makes the
+ * console broken. */
 static bool write_piece(struct console *c) {
     if (!erase_status(c) && may_pass(c, errno))
         return false;
@@ -161,12 +183,15 @@ static bool write_piece(struct console *c) {
     return true;
 }
 
+/* Writes as much as the descriptor takes now. */
 static void push(struct console *c) {
     while (console_waiting(c) > 0 && write_piece(c))
         ;
     show_status(c);
 }
 
+/* Nothing can be written now: an empty queue needs no watch, and a full descriptor is tried again
+ * later. */
 static void rest(struct console *c) {
     loop_unwatch(c->loop, &c->watch);
     if (console_waiting(c) > 0)
@@ -182,6 +207,7 @@ static void await_room(void *context) {
     rest(c);
 }
 
+/* One piece at a time, so that a fast reader does not keep the loop from its other work. */
 static void ready(void *context, uint32_t events) {
     struct console *c = context;
     (void)events;
@@ -203,6 +229,7 @@ void console_init(struct console *c, struct loop *loop, int fd) {
     buf_init(&c->lines.bytes, CONSOLE_QUEUE_MAX);
 }
 
+/* Lines that still wait are lost; console_flush() comes before. */
 void console_done(struct console *c) {
     if (c->loop == NULL)
         return;
@@ -217,6 +244,7 @@ bool console_is_terminal(const struct console *c) {
     return c->terminal;
 }
 
+/* On anything but a terminal it does nothing. FRACTION below 0: no bar. */
 void console_status(struct console *c, double fraction, const char *text) {
     if (!c->terminal || c->broken)
         return;
@@ -231,6 +259,7 @@ void console_status(struct console *c, double fraction, const char *text) {
     show_status(c);
 }
 
+/* If nothing is being waited for, the line is written at once as far as possible. */
 static void add(struct console *c, struct console_queue *q, const char *line, size_t size) {
     if (c->broken)
         return;
@@ -258,7 +287,8 @@ static void write_until(struct console *c, int64_t deadline) {
             (void)poll(NULL, 0, (int)(retry_after / CLOCK_MILLISECOND));
 }
 
-/* Replaces the rest of the partly written line by a mark. */
+/* Replaces the rest of the partly written line by a mark. The mark is shorter than what it
+ * replaces, or nothing is replaced. */
 static void cut_begun(struct console *c) {
     static const char mark[] = " [cut: this log is read too slowly]\n";
     struct buf *bytes = &c->lines.bytes;
@@ -270,6 +300,9 @@ static void cut_begun(struct console *c) {
     bytes->size -= rest - (sizeof(mark) - 1);
 }
 
+/* Twice: first with the time that is left before the end itself must be written, as the slowest
+ * reader would need it, and then the end. What is dropped between the two is counted in a notice.
+ */
 void console_flush(struct console *c, int64_t deadline) {
     console_status(c, -1, "");
     push(c);
@@ -287,6 +320,7 @@ void console_flush(struct console *c, int64_t deadline) {
 
 /* --- the log --------------------------------------------------------------------------------- */
 
+/* Sink of the log, in place of the one that writes to the descriptor and may block. */
 static void put_word(void *context, const char *line, size_t size) {
     const struct log_console *w = context;
     console_word(w->to, line, size);

@@ -1,4 +1,6 @@
-/* Limit of open descriptors (RLIMIT_NOFILE), raised for the launcher and restored for programs.
+/* Limit of open descriptors (RLIMIT_NOFILE).
+ *
+ * It is raised for the launcher and restored for programs.
  *
  * In a job of several hundred hosts, the first processes and mpirun need more than the usual 1,024
  * descriptors. Programs get back the limit that they would have had, because some stop at

@@ -11,6 +11,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* Lines become frames in a queue, and the queue goes to the child through a socket as it takes
+ * them. `sent` counts bytes of the queue that are with the socket; a frame is removed once all of
+ * it was sent. If the child ends, the frame that was sent in part is dropped and the others wait
+ * for the next child, which starts with a whole one.
+ *
+ * `resting` is set before the process tree is swept: the queue is sent, the sending side of the
+ * socket closed, and the child ends when it has written everything. A line that comes later starts
+ * a new child. */
+
 /* Memory that an empty queue keeps after a burst. */
 enum { QUEUE_KEPT = 64 * 1024 };
 
@@ -21,13 +30,15 @@ static const int64_t finish_within = CLOCK_SECOND;
 
 /* --- the queue ------------------------------------------------------------------------------- */
 
+/* The size of the first frame, with its header. */
 static size_t first_size(const struct file_writer *s) {
     struct file_writer_frame frame;
     memcpy(&frame, s->queue.data, sizeof(frame));
     return sizeof(frame) + frame.name + frame.line;
 }
 
-/* Removes frames that were sent completely. */
+/* Removes frames that were sent completely. The memory of a burst is given back once the queue is
+ * empty. */
 static void forget_sent(struct file_writer *s) {
     size_t gone = 0;
     while (gone < s->sent) {
@@ -58,6 +69,7 @@ static void drop_begun(struct file_writer *s) {
 
 /* --- the child ------------------------------------------------------------------------------- */
 
+/* The child ends when it reads the end of the socket. */
 static void close_socket(struct file_writer *s) {
     if (s->watch.fd < 0)
         return;
@@ -66,6 +78,8 @@ static void close_socket(struct file_writer *s) {
     s->watch.fd = -1;
 }
 
+/* The child has said why it cannot write. What does not fit into TEXT is read with the next event.
+ */
 static void hear(struct file_writer *s) {
     char text[FILE_WRITER_SAID_SIZE];
     ssize_t size = recv(s->watch.fd, text, sizeof(text) - 1, MSG_DONTWAIT);
@@ -75,6 +89,7 @@ static void hear(struct file_writer *s) {
     s->options.said(s->options.context, text);
 }
 
+/* Its last words may still be in the socket, and are read first. */
 static void ended(void *context, int status) {
     struct file_writer *s = context;
     (void)status;
@@ -85,6 +100,8 @@ static void ended(void *context, int status) {
     drop_begun(s);
 }
 
+/* Sends until the socket is full. The socket is never blocked upon, and a child that is gone is
+ * noticed by ended(). */
 static void push(struct file_writer *s) {
     while (s->sent < s->queue.size) {
         ssize_t size = send(s->watch.fd, s->queue.data + s->sent, s->queue.size - s->sent,
@@ -100,6 +117,7 @@ static void push(struct file_writer *s) {
         (void)shutdown(s->watch.fd, SHUT_WR);
 }
 
+/* Room is of interest only while something waits; words of the child always are. */
 static void watch(struct file_writer *s) {
     bool full = s->queue.size > 0;
     if (s->watch.active && s->full == full)
@@ -108,6 +126,7 @@ static void watch(struct file_writer *s) {
     (void)loop_watch(s->loop, &s->watch, full ? EPOLLIN | EPOLLOUT : EPOLLIN, NULL);
 }
 
+/* The socket can be read, or written, or has ended. */
 static void ready(void *context, uint32_t events) {
     struct file_writer *s = context;
     if ((events & EPOLLIN) != 0)
@@ -121,7 +140,8 @@ static void ready(void *context, uint32_t events) {
     watch(s);
 }
 
-/* Starts a child. If that fails, for want of memory or processes, lines wait for a later try. */
+/* Starts a child. If that fails, for want of memory or processes, lines wait for a later try. The
+ * child is a fork that executes nothing (file_writer_process.h). */
 static void begin(void *context) {
     struct file_writer *s = context;
     int ends[2];
@@ -166,6 +186,8 @@ static bool finish(struct file_writer *s, int64_t deadline) {
     return s->watch.fd < 0 && s->queue.size == 0;
 }
 
+/* SIGKILL ends a child that has not finished in time. It may be held by the disk, so its end is not
+ * waited for. */
 bool file_writer_close(struct file_writer *s) {
     if (s->loop == NULL)
         return true;
@@ -183,6 +205,9 @@ bool file_writer_close(struct file_writer *s) {
     return complete;
 }
 
+/* A line is dropped if it is longer than any line may be, or the queue is full. The child is
+ * started after a delay, so that the first lines of a job go together; at once if much waits
+ * already. */
 bool file_writer_put(struct file_writer *s, const char *name, int64_t limit, const char *line,
                      size_t size) {
     const struct file_writer_frame frame = {
@@ -209,10 +234,12 @@ bool file_writer_put(struct file_writer *s, const char *name, int64_t limit, con
     return true;
 }
 
+/* The whole text is one line to the queue, so it has the same limit of size. */
 bool file_writer_put_whole(struct file_writer *s, const char *name, const char *text, size_t size) {
     return file_writer_put(s, name, FILE_WRITER_WHOLE, text, size);
 }
 
+/* A child that does not run is started for what waits. */
 void file_writer_rest(struct file_writer *s) {
     if (s->loop == NULL)
         return;

@@ -1,7 +1,7 @@
-/* Files of lines, written by a child process so that a slow disk never blocks the loop.
+/* Writer of files of lines, in a child process.
  *
- * The child is file_writer_process.h. Lines wait for it in a bounded queue; a line that finds no
- * room there is dropped and counted.
+ * A slow disk therefore never blocks the loop. The child is file_writer_process.h. Lines wait for
+ * it in a bounded queue; a line that finds no room there is dropped and counted.
  *
  * The child is started with the first line and inherits no descriptor except its socket. Before all
  * children are killed it is ordered to finish: it then writes what it was given and ends. The next

@@ -17,11 +17,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* The child has one socket, reads frames from it and writes them. It may block on the disk for as
+ * long as it likes: the supervisor only notices that the socket takes no more. Everything is looked
+ * up below one open folder (openat), which links cannot redirect once it is open.
+ *
+ * A failure is told once, and again after writing has worked in between. Lines of a file that
+ * failed are counted and discarded until the next try, so that a full disk costs neither memory nor
+ * a system call for each line. */
+
+/* READ_SIZE is in bytes, for one read. */
 enum { SOCKET = 3, READ_SIZE = 64 * 1024 };
 
 /* A disk may be cleaned up, or a file system remounted; after this pause writing is tried again. */
 static const int64_t try_again = 5 * CLOCK_SECOND;
 
+/* One of the files that lines have been written to. */
 struct file {
     char name[LOG_FILE_NAME_SIZE];
     struct log_file log;
@@ -39,6 +49,7 @@ static struct {
     bool told;
 } self;
 
+/* The message may be lost if the supervisor does not read; it must not block. */
 static void report_error(const struct error *why) {
     if (self.told)
         return;
@@ -47,7 +58,8 @@ static void report_error(const struct error *why) {
 }
 
 /* The folder's parent may belong to the job's user, so a symbolic link in its place is not followed
- * by this process, which may be root. */
+ * by this process, which may be root. The folder is opened once and stays open. BASE itself is
+ * never made: without it, this machine is no place for such files. */
 static int open_folder(struct error *err) {
     char above[PATH_MAX];
     if (self.folder >= 0)
@@ -64,6 +76,7 @@ static int open_folder(struct error *err) {
     cleanup_fd int in = open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (in < 0 || (mkdirat(in, name, 0755) != 0 && errno != EEXIST))
         return error_set_errno(err, EXIT_CODE_CONFIG, "%s", self.folder_path);
+    /* The name of a new folder is on the disk before any of its files. */
     (void)fsync(in);
     self.folder = openat(in, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (self.folder >= 0)
@@ -72,6 +85,8 @@ static int open_folder(struct error *err) {
                            self.folder_path);
 }
 
+/* Returns NULL if there are too many names already; lines for others are discarded. Files stay open
+ * until the end. */
 static struct file *find_file(const char *name) {
     for (size_t i = 0; i < self.count; i++)
         if (strcmp(self.files[i].name, name) == 0)
@@ -84,7 +99,8 @@ static struct file *find_file(const char *name) {
     return file;
 }
 
-/* Replaces the file atomically: a reader sees the old or the new content. */
+/* Replaces the file atomically: a reader sees the old or the new content. The new content is first
+ * a hidden file beside it, which may be left by a killed process and is removed first. */
 static int write_whole(const char *name, const char *text, size_t size, struct error *err) {
     char partial[LOG_FILE_NAME_SIZE + 16];
     (void)snprintf(partial, sizeof(partial), ".%s.partial", name);
@@ -102,6 +118,7 @@ static int write_whole(const char *name, const char *text, size_t size, struct e
     return 0;
 }
 
+/* Each call tries to open the folder if it is not open yet. */
 static int write_to(struct file *file, const struct file_writer_frame *frame, const char *line,
                     struct error *err) {
     if (open_folder(err) != 0)
@@ -112,7 +129,8 @@ static int write_to(struct file *file, const struct file_writer_frame *frame, co
 }
 
 /* Reports that writing works again and how many lines are missing, and lets the next failure be
- * reported. */
+ * reported. The report goes out even if the last failure has been told: `told` is set aside for it.
+ */
 static void report_lost(struct file *file) {
     struct error why;
     if (file->lost == 0)
@@ -125,6 +143,7 @@ static void report_lost(struct file *file) {
     self.told = false;
 }
 
+/* Does not fail: what cannot be written is counted. */
 static void write_line(const struct file_writer_frame *frame, const char *name, const char *line) {
     struct error err = {0};
     struct file *file = find_file(name);
@@ -142,13 +161,15 @@ static void write_line(const struct file_writer_frame *frame, const char *name, 
     file->lost++;
 }
 
-/* Writes all complete frames. Returns their size, or -1 if a frame is invalid. */
+/* Writes all complete frames. Returns their size, or -1 if a frame is invalid. Both ends are one
+ * program, so an invalid frame means that this process or its parent is broken. */
 static ssize_t write_frames(const char *bytes, size_t size) {
     size_t at = 0;
     struct file_writer_frame frame;
     while (size - at >= sizeof(frame)) {
         char name[LOG_FILE_NAME_SIZE];
         memcpy(&frame, bytes + at, sizeof(frame));
+        /* Lengths are checked before they are added, so that no sum overflows. */
         if (frame.name >= sizeof(name) || frame.line > LINE_SPLITTER_MAX ||
             (frame.limit < LOG_FILE_LEAST && frame.limit != FILE_WRITER_WHOLE))
             return -1;
@@ -162,6 +183,8 @@ static ssize_t write_frames(const char *bytes, size_t size) {
     return (ssize_t)at;
 }
 
+/* Runs in the forked child. The buffer has room for the longest frame and one read, so a frame can
+ * always be completed. The end of the socket is the order to end. */
 _Noreturn void file_writer_child(int from, const char *base, const char *folder) {
     struct buf got;
     self.base = base;
@@ -171,6 +194,7 @@ _Noreturn void file_writer_child(int from, const char *base, const char *folder)
     descriptors_close(SOCKET + 1);
     buf_init(&got,
              sizeof(struct file_writer_frame) + LOG_FILE_NAME_SIZE + LINE_SPLITTER_MAX + READ_SIZE);
+    /* Without memory for a read the child ends, and the parent starts another one. */
     while (buf_reserve(&got, READ_SIZE, NULL) == 0) {
         ssize_t size = read(SOCKET, got.data + got.size, READ_SIZE);
         if (size < 0 && errno == EINTR)

@@ -1,4 +1,4 @@
-/* Splitter of a program's output into whole lines that are safe to print.
+/* Splitter of a program's output into whole, printable lines.
  *
  * Each line gets a prefix that names its rank, is valid UTF-8 (one invalid byte on stdout ends
  * SageMaker's SDK), and has at most LINE_SPLITTER_MAX bytes with its prefix and line end. A longer

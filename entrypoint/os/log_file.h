@@ -1,4 +1,4 @@
-/* Log file of bounded size, for processes that may wait for a disk.
+/* Log file of bounded size, for processes that may block.
  *
  * When the file would exceed half of its limit, it is renamed to NAME.1, replacing an earlier one,
  * and a new file begins. The last lines are therefore always kept, within the limit.

@@ -10,6 +10,17 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+/* One turn takes one event, calls its watch, and then fires the timers that are due. Only one event
+ * is taken at a time because its callback may remove or free any other watch: a second event of the
+ * same call could then lead to freed memory.
+ *
+ * Timers are two sorted lists. A process has few of them, so walking a list is cheap. A timer with
+ * slack is in the second list, and fires early if the loop is awake anyway.
+ *
+ * After a pause of the whole process, such as that of a container, input and deadlines have both
+ * come. Input is read first then (catches_up), because what a peer has sent in time is in time. */
+
+/* A zeroed watch has descriptor 0, which is not closed. */
 static void close_watch(struct loop *l, struct watch *w) {
     loop_unwatch(l, w);
     if (w->fd > 0)
@@ -17,7 +28,8 @@ static void close_watch(struct loop *l, struct watch *w) {
     w->fd = -1;
 }
 
-/* A timer that may fire at NOW. */
+/* A timer that may fire at NOW. Timers with slack are looked at one by one: the first of them need
+ * not be the one that may fire. */
 static struct timer *find_due(const struct loop *l, int64_t now) {
     if (l->timers != NULL && l->timers->deadline <= now)
         return l->timers;
@@ -53,6 +65,8 @@ static bool catches_up(const struct loop *l, bool more, int64_t *behind) {
     return now - *behind < catching_up_most;
 }
 
+/* One signalfd has all signals of the set. A callback may end the loop; signals that are left are
+ * then not read. */
 static void read_signals(void *context, uint32_t events) {
     (void)events;
     struct loop *l = context;
@@ -67,6 +81,8 @@ int loop_init(struct loop *l, struct error *err) {
     return l->epoll_fd >= 0 ? 0 : error_set_errno(err, EXIT_CODE_INTERNAL, "epoll");
 }
 
+/* Timers are taken out, so that their owners may cancel them later. Watches stay with their owners.
+ */
 void loop_done(struct loop *l) {
     if (l->epoll_fd <= 0)
         return;
@@ -79,6 +95,8 @@ void loop_done(struct loop *l) {
     l->epoll_fd = -1;
 }
 
+/* The signals stay blocked after loop_done(): one that comes then waits, and does not end the
+ * process. */
 int loop_signals(struct loop *l, const sigset_t *set, void (*on_signal)(void *context, int number),
                  void *context, struct error *err) {
     l->on_signal = on_signal;
@@ -92,6 +110,7 @@ int loop_signals(struct loop *l, const sigset_t *set, void (*on_signal)(void *co
     return loop_watch(l, &l->signals, EPOLLIN, err);
 }
 
+/* Fails with EPERM for plain files, which epoll cannot watch. */
 int loop_watch(struct loop *l, struct watch *w, uint32_t events, struct error *err) {
     struct epoll_event event = {.events = events, .data = {.ptr = w}};
     int op = w->active ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
@@ -101,6 +120,7 @@ int loop_watch(struct loop *l, struct watch *w, uint32_t events, struct error *e
     return 0;
 }
 
+/* Call it before the descriptor is closed. */
 void loop_unwatch(struct loop *l, struct watch *w) {
     if (w->active)
         (void)epoll_ctl(l->epoll_fd, EPOLL_CTL_DEL, w->fd, NULL);
@@ -112,6 +132,7 @@ static struct timer **list_of(struct loop *l, const struct timer *t) {
     return t->slack > 0 ? &l->loose : &l->timers;
 }
 
+/* Timers with equal deadlines fire in the order in which they were set. */
 static void insert(struct loop *l, struct timer *t, int64_t deadline, int64_t slack) {
     loop_cancel(l, t);
     t->deadline = deadline;
@@ -128,6 +149,7 @@ void loop_at(struct loop *l, struct timer *t, int64_t deadline) {
     insert(l, t, deadline, 0);
 }
 
+/* SLACK is half of the time: it fires between half and all of it. */
 void loop_within(struct loop *l, struct timer *t, int64_t nanoseconds) {
     insert(l, t, clock_now() + nanoseconds, nanoseconds / 2);
 }
@@ -136,6 +158,7 @@ void loop_after(struct loop *l, struct timer *t, int64_t nanoseconds) {
     loop_at(l, t, clock_now() + nanoseconds);
 }
 
+/* Also within the timer's own callback, when it is no longer set. */
 void loop_cancel(struct loop *l, struct timer *t) {
     if (!t->active)
         return;
@@ -165,7 +188,8 @@ static int sooner(int one, int other) {
     return one >= 0 && one < other ? one : other;
 }
 
-/* epoll_wait() for one event; returns none while the loop rests. */
+/* epoll_wait() for one event; returns none while the loop rests. While it rests, only the
+ * descriptor of signals is polled, and a signal ends the rest. */
 static int await(struct loop *l, struct epoll_event *event) {
     int rest = l->rest != 0 ? clock_left_ms(l->rest) : 0;
     if (rest == 0) {
@@ -181,6 +205,7 @@ static int await(struct loop *l, struct epoll_event *event) {
     return count;
 }
 
+/* EINTR is no event: signals come by their descriptor. */
 int loop_run(struct loop *l, struct error *err) {
     int64_t behind = 0;
     l->ended = false;
@@ -199,10 +224,12 @@ int loop_run(struct loop *l, struct error *err) {
     return 0;
 }
 
+/* Replaces a rest that is under way. */
 void loop_rest(struct loop *l, int64_t nanoseconds) {
     l->rest = clock_now() + nanoseconds;
 }
 
+/* The event that is being handled is the last. */
 void loop_end(struct loop *l) {
     l->ended = true;
 }

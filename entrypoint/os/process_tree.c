@@ -14,10 +14,20 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* /proc is read whole, and each process traced upwards to this one. That finds processes which have
+ * left their group or session, and orphans, as this process is their new parent. Groups and
+ * sessions would miss both.
+ *
+ * A sweep runs on a timer: SIGTERM once, SIGKILL at `kill_at`, then SIGKILL again every kill_again
+ * until nothing is left or `give_up_at` has come. It ends early when the reaper finds no child any
+ * more, for every descendant becomes a child of this process when its parents are gone. */
+
 /* A killed process may have forked just before, so passes are repeated until all are gone. */
 static const int64_t kill_again = 50 * CLOCK_MILLISECOND;
+/* A limit for one call only: the timer starts the next. */
 enum { PASSES = 16 };
 
+/* KIN_UNKNOWN is 0, so that a process that was just listed has it. */
 enum kin { KIN_UNKNOWN, KIN_STRANGER, KIN_OURS };
 
 struct process {
@@ -25,18 +35,22 @@ struct process {
     enum kin kin;
 };
 
+/* Sorted by pid once mark_descendants() has seen it. */
 struct processes {
     struct process *items;
     size_t count;
     size_t capacity;
 };
 
+/* Appends a copy of P. */
 static void add_process(struct processes *all, const struct process *p) {
     if (grow_array(&all->items, &all->capacity, all->count + 1, sizeof(*all->items), "", NULL) != 0)
         return; /* found in the next round, when others are gone */
     all->items[all->count++] = *p;
 }
 
+/* Processes that end meanwhile are left out. Without /proc nothing is found, and nothing signalled.
+ */
 static void list_all(struct processes *all) {
     DIR *proc = opendir("/proc");
     if (proc == NULL)
@@ -50,12 +64,14 @@ static void list_all(struct processes *all) {
     (void)closedir(proc);
 }
 
+/* Compares pids without subtracting them, for qsort() and bsearch(). */
 static int by_pid(const void *a, const void *b) {
     const struct process *one = a;
     const struct process *other = b;
     return (one->stat.pid > other->stat.pid) - (one->stat.pid < other->stat.pid);
 }
 
+/* ALL must be sorted. */
 static struct process *find(const struct processes *all, pid_t pid) {
     const struct process key = {.stat = {.pid = pid}};
     if (all->count == 0)
@@ -102,10 +118,12 @@ static void signal_process(const struct process *p, int number) {
     if (!is_child && (!process_stat_read(p->stat.pid, &now) || now.born != p->stat.born))
         return;
     send_signal(fd, p->stat.pid, number);
+    /* After the signal, so that the process acts on it as soon as it continues. */
     if (number == SIGTERM)
         send_signal(fd, p->stat.pid, SIGCONT);
 }
 
+/* PIDs of 0 or below stand for no process. */
 static bool is_spared(const pid_t spared[PROCESS_TREE_SPARED], pid_t pid) {
     for (size_t i = 0; i < PROCESS_TREE_SPARED; i++)
         if (spared[i] > 0 && spared[i] == pid)
@@ -113,6 +131,7 @@ static bool is_spared(const pid_t spared[PROCESS_TREE_SPARED], pid_t pid) {
     return false;
 }
 
+/* Descendants that are signalled: those that none of these members names. */
 struct choice {
     pid_t spared[PROCESS_TREE_SPARED]; /* 0: none; likewise below */
     pid_t kept;
@@ -125,7 +144,7 @@ static bool is_chosen(const struct choice *c, const struct process *p) {
 }
 
 /* Signals all chosen processes and lists them in RET. TOLD is the sorted list of the pass before;
- * *RET_NEW is true if a process is not in it. */
+ * *RET_NEW is true if a process is not in it. RET is sorted, too, and the caller frees it. */
 static size_t signal_once(int number, const struct choice *c, const struct processes *told,
                           struct processes *ret, bool *ret_new) {
     size_t count = 0;
@@ -144,6 +163,7 @@ static size_t signal_once(int number, const struct choice *c, const struct proce
     return count;
 }
 
+/* One pass, for signals that processes may handle: forking in between is theirs to mind. */
 static size_t signal_all(int number, const struct choice *c) {
     const struct processes nobody = {0};
     struct processes all = {0};
@@ -154,7 +174,8 @@ static size_t signal_all(int number, const struct choice *c) {
 }
 
 /* Kills all. A process with a pending SIGKILL cannot fork any more and keeps its pid until it is
- * reaped, so even for endless forking each pass leaves fewer, until one finds no new process. */
+ * reaped, so even for endless forking each pass leaves fewer, until one finds no new process.
+ * Returns how many were still there in the last pass. */
 static size_t kill_all(const struct process_tree *s) {
     const struct choice choice = {.spared = {s->spared[0], s->spared[1]}, .kept = s->kept};
     struct processes told = {0};
@@ -174,10 +195,12 @@ size_t process_tree_signal(int number, pid_t spared) {
     return signal_all(number, &(const struct choice){.spared = {spared}});
 }
 
+/* GROUP is left out because one kill() has reached all of it already. */
 size_t process_tree_signal_outside(int number, pid_t group) {
     return signal_all(number, &(const struct choice){.group = group});
 }
 
+/* DONE may start the next sweep, so everything of this one is over by then. */
 static void finish(struct process_tree *s, size_t left) {
     s->running = false;
     loop_cancel(s->loop, &s->timer);
@@ -196,11 +219,13 @@ static bool has_others(pid_t kept) {
     return found;
 }
 
-/* Returns true when no children are left, or only the one that may stay. */
+/* Returns true when no children are left, or only the one that may stay. A kept child is one of
+ * them, so then /proc has to be read. */
 static bool is_done(const struct process_tree *s, bool children_left) {
     return !children_left || (s->kept > 0 && !has_others(s->kept));
 }
 
+/* The timer of a sweep. Children are reaped first: there may be nothing left to do. */
 static void advance(void *context) {
     struct process_tree *s = context;
     if (is_done(s, reaper_run(s->reaper))) {
@@ -219,6 +244,8 @@ static void advance(void *context) {
         loop_after(s->loop, &s->timer, kill_again);
 }
 
+/* GRACE and GIVE_UP follow each other. Spared and kept processes were set before, and stay from
+ * sweep to sweep. */
 void process_tree_start(struct process_tree *s, struct loop *l, struct reaper *r, int64_t grace,
                         int64_t give_up, void (*done)(void *context, size_t left), void *context) {
     int64_t now = clock_now();
@@ -234,6 +261,7 @@ void process_tree_start(struct process_tree *s, struct loop *l, struct reaper *r
                                .kill_at = now + grace,
                                .give_up_at = now + grace + give_up,
                                .running = true};
+    /* Without a grace SIGTERM would only be followed by SIGKILL at once. */
     if (grace > 0)
         (void)signal_all(SIGTERM, &(const struct choice){.kept = s->kept});
     loop_at(l, &s->timer, now);
@@ -248,6 +276,7 @@ void process_tree_keep(struct process_tree *s, pid_t child) {
     s->kept = child;
 }
 
+/* The usual end of a sweep, without waiting for its timer. */
 void process_tree_reaped(struct process_tree *s, bool children_left) {
     if (s->running && is_done(s, children_left))
         finish(s, 0);

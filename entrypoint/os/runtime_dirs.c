@@ -15,16 +15,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* The lock (flock) is what tells a folder in use from one that a killed process has left: the
+ * kernel releases it with the last descriptor. Users hold it shared, and removing needs it
+ * exclusively, without waiting.
+ *
+ * Places such as /tmp are open to all users. Folders are therefore entered by descriptors, never by
+ * a path that was checked before, and only those of this user with mode 0700 are touched. */
+
 /* A folder may be removed between being created and locked; it is then created again. */
 enum { TRIES = 100, DEEPEST = 32 };
 
+/* Also true of a folder that belongs to the user that programs run as. */
 static bool is_ours(int fd) {
     struct stat st;
     return fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) && run_as_is_ours(st.st_uid) &&
            (st.st_mode & 07777) == 0700;
 }
 
-/* Returns true if PATH still leads to the folder of FD. */
+/* Returns true if PATH still leads to the folder of FD. A path may lead to another folder of the
+ * same name by now. */
 static bool is_still(const char *path, int fd) {
     struct stat there;
     struct stat here;
@@ -33,7 +42,7 @@ static bool is_still(const char *path, int fd) {
 }
 
 /* Returns a descriptor of the folder, locked; -1 with *RET_GONE and no error if it was removed
- * meanwhile. */
+ * meanwhile. An exclusive lock means that another process is removing it, which counts as gone. */
 static int hold(const char *path, bool *ret_gone, struct error *err) {
     cleanup_fd int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     *ret_gone = fd < 0 && errno == ENOENT;
@@ -48,10 +57,12 @@ static int hold(const char *path, bool *ret_gone, struct error *err) {
     return *ret_gone ? -1 : take_fd(&fd);
 }
 
+/* LOCK may be -1, for a folder that was never made. */
 bool runtime_dirs_is_there(const char *path, int lock) {
     return lock >= 0 && is_still(path, lock) && is_ours(lock);
 }
 
+/* A folder that is there already may be another process's of the same user; both then hold it. */
 int runtime_dirs_make(const char *path, struct error *err) {
     for (int i = 0; i < TRIES; i++) {
         bool gone = false;
@@ -67,6 +78,7 @@ int runtime_dirs_make(const char *path, struct error *err) {
     return error_set(err, EXIT_CODE_INTERNAL, "%s: another process keeps removing it", path);
 }
 
+/* The XXXXXX is restored before each try, as mkdtemp() has replaced it. */
 int runtime_dirs_make_new(char *path, struct error *err) {
     char *end = path + strlen(path) - strlen("XXXXXX");
     for (int i = 0; i < TRIES; i++) {
@@ -85,12 +97,13 @@ int runtime_dirs_make_new(char *path, struct error *err) {
 
 /* --- removing -------------------------------------------------------------------------------- */
 
+/* The two entries that each folder has. */
 static bool is_dots(const char *name) {
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
 /* Empties the folder FD and closes it. Descends into subfolders, but not into other file systems or
- * links. */
+ * links. DEVICE is that of the first folder. What cannot be removed stays. */
 static void empty(int fd, dev_t device, int depth) {
     struct stat st;
     bool enter = fstat(fd, &st) == 0 && st.st_dev == device && depth < DEEPEST;
@@ -111,11 +124,14 @@ static void empty(int fd, dev_t device, int depth) {
     (void)closedir(folder);
 }
 
-/* FD is our folder NAME in the folder PLACE, and remains the caller's. */
+/* FD is our folder NAME in the folder PLACE, and remains the caller's. Returns false if somebody
+ * holds it, or something in it cannot be removed. empty() closes its descriptor, so it gets one of
+ * its own. */
 static bool remove_unheld(int place, const char *name, int fd) {
     struct stat st;
     if (flock(fd, LOCK_EX | LOCK_NB) != 0 || fstat(fd, &st) != 0)
         return false;
+    /* An open file of its own: fdopendir() takes the descriptor over. */
     int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (copy < 0)
         return false;
@@ -123,6 +139,7 @@ static bool remove_unheld(int place, const char *name, int fd) {
     return unlinkat(place, name, AT_REMOVEDIR) == 0;
 }
 
+/* A folder at PATH that is not the one of LOCK is left alone: a program may have removed ours. */
 void runtime_dirs_remove(const char *path, int lock) {
     if (lock < 0)
         return;
@@ -131,6 +148,7 @@ void runtime_dirs_remove(const char *path, int lock) {
     (void)close(lock);
 }
 
+/* Folders of other users, and those in use, are left alone without a word. */
 size_t runtime_dirs_sweep(const char *place) {
     size_t count = 0;
     DIR *folder = opendir(place);
@@ -148,6 +166,8 @@ size_t runtime_dirs_sweep(const char *place) {
     return count;
 }
 
+/* The child inherits locks of this process with its descriptors, so it closes them first of all:
+ * its copies would keep folders held. */
 void runtime_dirs_sweep_apart(const char *const *places, size_t count) {
     if (fork() != 0)
         return; /* reaped as an orphan; if it could not start, old folders stay a little longer */
