@@ -22,9 +22,9 @@
  * that was delayed until after a restart therefore cannot end, start or signal the ranks of a later
  * attempt.
  *
- * One attempt gives way to the next in this order: `clear` ends the ranks and Open MPI's daemon,
- * the process tree is swept, cleared() prepares the host, and `cleared` tells the master. The next
- * `attempt` then begins. The number changes with `clear` already, so that what old shims still send
+ * One attempt gives way to the next in this order. `clear` ends the ranks and Open MPI's daemon,
+ * the process tree is swept, cleared() prepares the host, and `cleared` tells the master. Then the
+ * next `attempt` begins. The number changes with `clear` already, so that what old shims still send
  * is refused.
  *
  * Nothing here waits: each step that takes time is a child or a timer, and continues in a callback.

@@ -2,8 +2,8 @@
  *
  * mpirun asks its remote-launch agent for one daemon on each host, by a command line that the
  * master passes on. What is started is checked against the command that this host itself expects
- * (mpi/daemon_command.h), because a launcher that ran any command would be a shell for whoever has
- * the key. Session directories and environment are those of mpirun on the master's host, too. */
+ * (mpi/daemon_command.h), because a launcher that ran any command would be a remote shell. Session
+ * directories and environment are those of mpirun on the master's host, too. */
 #ifndef ENTRYPOINT_HOST_MPI_DAEMON_H
 #define ENTRYPOINT_HOST_MPI_DAEMON_H
 

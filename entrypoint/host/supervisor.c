@@ -425,10 +425,10 @@ int supervisor_run(struct supervisor *s, int *ret_code, struct error *err) {
     return 0;
 }
 
-/* Closes in the reverse order of opening: first what came with a check, then what equip() and
- * open_host() opened, then what was needed before a host could be opened (installing, uploading,
- * downloading), and at last what supervisor_open() itself opened. Every part may be one that was
- * never opened, as a fault may have come at any time.
+/* Closes in the reverse order of opening. First comes what belongs to a check, then what equip()
+ * and open_host() opened. What was needed before that follows (installing, uploading, downloading),
+ * and at last what supervisor_open() itself opened. Every part may be one that was never opened, as
+ * a fault may have come at any time.
  *
  * Two parts log as they close (failure_writer.h, event_log.h), so the log's console is closed after
  * them. What waits in both consoles is written before either is closed, programs' lines first. */

@@ -195,7 +195,7 @@ static int add_variable(const char *word, struct custom_options *ret, struct err
         return name != NULL ? add_parameter(name, word + size + 1, ret, err)
                             : error_no_memory(err, key);
     }
-    /* By variables with these prefixes a process knows its job and its rank. */
+    /* Variables with these prefixes tell a process its job and its rank. */
     if (str_starts_with(word, "OMPI_") || str_starts_with(word, "PMIX_") ||
         str_starts_with(word, "PRTE_") || str_starts_with(word, "RINGMASTER_"))
         return refuse(word, "is a variable of ringmaster's or of Open MPI's own", err);
@@ -287,6 +287,7 @@ static int take(enum kind kind, const char *word, char *const *values, struct cu
                                        "l3cache", "socket",   "numa", NULL};
     static const char *const map_more[] = {"oversubscribe", "nooversubscribe", NULL};
     static const struct places map = {maps, map_more, true};
+    /* What has no effect is kept by name, so that it can be logged. */
     switch (kind) {
     case VARIABLE:
         return add_variable(values[0], ret, err);
@@ -349,7 +350,7 @@ int custom_options_parse(const char *text, struct custom_options *ret, struct er
 
 /* The page and the parser share one table, so that the page cannot miss an option. */
 int custom_options_page(struct buf *ret, struct error *err) {
-    /* By kind, in words for the page. */
+    /* Words for the page, by kind of option. */
     static const char *const effects[] = {
         [VARIABLE] = "sets a variable of every rank",
         [NCCL_DEBUG] = "sets NCCL_DEBUG of every rank",

@@ -9,14 +9,14 @@
 #include <string.h>
 
 /* The command comes from mpirun, by way of its agent and the master, and is treated as input from a
- * stranger. Nothing of it is run. What is run is rebuilt: this host's own path of the daemon,
- * parameters whose values are either known to this host or match a narrow form, and an address of
- * mpirun made of this host's own facts.
+ * stranger. Nothing of it is run. What is run is rebuilt. The path of the daemon is this host's
+ * own. Values of parameters are known to this host, or match a narrow form. The address of mpirun
+ * is made of this host's own facts.
  *
- * The steps: split the line into words (shell_words.c), check the name of the daemon, take each
- * flag or parameter, check that nothing is missing, and add the address at the end. A word that is
- * not understood is a refusal that names it, never skipped. Forms of a newer Open MPI therefore
- * fail at once, with a message, and not later. */
+ * The steps are these: split the line into words (shell_words.c), check the name of the daemon,
+ * take each parameter, check that nothing is missing, and add the address. A word that is not
+ * understood is a refusal that names it, never skipped. Forms of a newer Open MPI therefore fail at
+ * once, with a message, and not later. */
 
 /* More than either series sends. */
 enum { SEEN_MAX = 64 };

@@ -299,6 +299,7 @@ static int add_option(const struct row *row, const struct openmpi_request *r,
 static void write_place(const char *wanted, const char *usual, enum openmpi_series series,
                         char ret[CUSTOM_OPTIONS_PLACE_SIZE]) {
     snprintf(ret, CUSTOM_OPTIONS_PLACE_SIZE, "%s", wanted[0] != '\0' ? wanted : usual);
+    /* The text before the first colon is the policy, and has no modifiers. */
     char *at = strchr(ret, ':');
     while (at != NULL && (at = strpbrk(at + 1, ",:")) != NULL)
         *at = series == OPENMPI_4_1 ? ',' : ':';

@@ -12,6 +12,8 @@
  * Words are cut in place. The text is a copy, and each word ends with a NUL that is written over
  * the byte after it. */
 
+/* Neither alphabet has a dollar sign, a backslash or a quote: nothing in a word would be expanded.
+ */
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 /* Bytes of bare words: flags, names and numbers. Quoted words also hold URIs and node expressions.

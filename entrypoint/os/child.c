@@ -19,9 +19,8 @@
 
 /* child_spawn() forks, and the child prepares itself in this order: group, user, streams, folder,
  * limit, signals, exec. A pipe that exec closes tells how it went: nothing in it is success, and a
- * spawn_failure names the step and its errno. The parent waits for either, so that a program that
- * cannot be started is an error of the call, with a code and words for the user, and not the exit
- * code of a child.
+ * spawn_failure names the step and its errno. The parent waits for either. A program that cannot be
+ * started is therefore an error of the call, with a code and words for the user.
  *
  * Between fork and exec the child only makes system calls and touches its own stack. posix_spawn()
  * could not do these steps. */

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* One turn takes one event, calls its watch, and then fires the timers that are due. Only one event
- * is taken at a time because its callback may remove or free any other watch: a second event of the
+ * is taken at a time because its callback may remove or free any other watch. A second event of the
  * same call could then lead to freed memory.
  *
  * Timers are two sorted lists. A process has few of them, so walking a list is cheap. A timer with

@@ -169,8 +169,8 @@ void role_state_note_exit(struct role_state *s, bool exited) {
 /* --- following another host ------------------------------------------------------------------- */
 
 /* The next master begins another attempt, so a restart must be left. The last check is for a host
- * that others may have passed over: quorum_behind() holds the next master and the hosts after it,
- * and this host must be one of them to be admitted there. */
+ * that others may have passed over. quorum_behind() holds the next master and the hosts after it,
+ * and only these are admitted there. */
 bool role_state_may_follow(const struct role_state *s, const struct job *job, const char **why) {
     size_t self = job->cluster.hosts[job->cluster.self].place;
     struct host_set behind;

@@ -12,11 +12,11 @@
 #include <string.h>
 
 /* Records, ranks' lines and metrics go through one child to files in one folder (os/file_writer.h).
- * A log that stays closed, because no setting asks for a file or the path is too long, drops what
- * it is given; only the newest metric values are kept, for the HTTP port.
+ * A log stays closed if no setting asks for a file, or the path is too long. It then drops what it
+ * is given, except the newest metric values, which the HTTP port serves.
  *
- * Nothing is written here and nothing waits: a line goes into a queue in memory, or is dropped and
- * counted if the disk is so slow that the queue is full. */
+ * Nothing is written here and nothing waits. A line goes into a queue in memory, or is dropped and
+ * counted if a slow disk has left the queue full. */
 
 /* The queue holds what the disk has not taken yet. With ranks' lines it must hold at least one of
  * the longest, and has room for two. */
@@ -138,8 +138,8 @@ void event_log_conclude(struct event_log *j, const struct verdict *v) {
     event_log_rest(j);
 }
 
-/* LIMIT is in bytes, from a setting in MiB. Each rank has its file, whose older half is dropped as
- * it fills up (os/log_file.h). */
+/* LIMIT is in bytes, from a setting in MiB. Each rank has its file. The older half of it is dropped
+ * as it fills up (os/log_file.h). */
 void event_log_rank_line(struct event_log *j, unsigned rank, const char *line, size_t size) {
     char name[LOG_FILE_NAME_SIZE];
     int64_t limit = j != NULL && j->open ? j->job->settings.rank_logs * MIB : 0;

@@ -25,7 +25,7 @@
  * text, "" for success (output_lock.h). Texts that this file itself made are compared with strcmp()
  * to choose how to log them.
  *
- * A child whose start failed, because a container has too many processes, is remembered in `owed`.
+ * A start that failed, because a container has too many processes, is remembered in `owed`.
  * supervisor_conclude.c tries again when all other processes are gone. */
 
 static const char kept[] = "the failure file that the program wrote is kept";

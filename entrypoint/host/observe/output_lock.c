@@ -18,8 +18,8 @@
 
 /* The locks are open file description locks (F_OFD_SETLK, see fcntl(2)). They belong to the
  * descriptor, not to a process. A child can therefore take one and hand the descriptor to its
- * parent, and closing another descriptor of the file does not release it, which would release a
- * POSIX record lock.
+ * parent. Closing another descriptor of the file does not release it, as it would a POSIX record
+ * lock.
  *
  * Two bytes of the file are locked. The owner of the folder has an exclusive lock on OWNER until
  * its end. Every process that uses the folder, the owner included, has a shared lock on THERE. A
@@ -178,7 +178,7 @@ enum output_lock output_lock_take(bool anew) {
     return own.state;
 }
 
-/* Not for a folder of others, who still need the file. Without locks the file means nothing and is
+/* A folder of another process keeps the file. Without locks the file means nothing and is
  * removed in any case. */
 void output_lock_leave(void) {
     char path[PATH_MAX];

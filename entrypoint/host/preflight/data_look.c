@@ -13,10 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A second is enough to say whether the data is there and roughly how much it is, which is what a
- * check is for; a data set of millions of files would take much longer to count. Both times limit
- * this host's own work. The limit of the whole child (preflight_probe.h) is for a file system that
- * hangs.
+/* A second is enough to say whether the data is there and roughly how much it is, and a check is
+ * for no more. Millions of files would take much longer to count. Both times limit this host's own
+ * work. The limit of the whole child (preflight_probe.h) is for a file system that hangs.
  *
  * Speed is read from the largest files of all channels, because small ones would measure the
  * opening of files. */

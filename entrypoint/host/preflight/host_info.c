@@ -21,8 +21,8 @@
 #include <sys/statvfs.h>
 #include <sys/sysinfo.h>
 
-/* Every worker sends this with its join, and the master compares it with its own. Differences that
- * would make ranks fail later, for reasons that are hard to see, are refused here by name: the
+/* Every worker sends this with its join, and the master compares it with its own. Some differences
+ * would make ranks fail later, for reasons that are hard to see. They are refused here by name: the
  * image, the launcher, the list of hosts, the program and two settings.
  *
  * Texts are required, except those that older builds lack: the build ID is then compared with

@@ -18,9 +18,8 @@
 #include <sys/stat.h>
 
 /* Each finding is printed as one line of JSON as soon as it is there, so a part that hangs loses
- * only itself and what comes after it. The order is therefore that of what is most likely to end:
- * the network, which has a deadline, the kernel's files, and the data, which may lie on a mounted
- * folder.
+ * only itself and what comes after it. What is most likely to end comes first: the network, which
+ * has a deadline, the kernel's files, and then the data, which may lie on a mounted folder.
  *
  * Parts that a driver may stall are commands of their own (`parts`), and run beside this one. */
 

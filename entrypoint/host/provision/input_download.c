@@ -21,9 +21,9 @@
  * to where, and whether other hosts may fetch it here. Targets of uploads come first: that they can
  * be written is found out before hours of downloads.
  *
- * Hosts that share downloads form a binary tree in the order of hosts, with the first host at its
- * root: host i fetches from host (i - 1) / 2. Its part of the order is called the door: a listener,
- * the key that both sides prove, and the place of the host above. */
+ * Hosts that share downloads form a binary tree with the first host at its root. Host i fetches
+ * from host (i - 1) / 2. Its part of the order is called the door: a listener, the key that both
+ * sides prove, and the place of the host above. */
 
 enum {
     GRACE_SECONDS = 10, /* the child's own deadline comes first and gives a better error */

@@ -123,6 +123,7 @@ static void report(struct trainer_status *t, int64_t seconds) {
     if (state.marks == 0 || t->task.running || (t->marks != 0 && state.step == t->step))
         return;
     cleanup_json json_t *body = trainer_status_body(&state, left, time(NULL));
+    /* Noted before the child starts: its end may set `marks` back to 0. */
     t->step = state.step;
     t->marks = state.marks;
     if (send_body(t, body, seconds, &err) == 0)

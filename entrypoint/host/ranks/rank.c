@@ -97,6 +97,7 @@ static void program_ended(void *context, int status) {
         report(s, RANK_EXITED, WEXITSTATUS(status));
 }
 
+/* The supervisor has not let this process go in time. */
 static void leave_now(void *context) {
     struct shim *s = context;
     loop_end(&s->loop);
@@ -198,6 +199,7 @@ static int start_program(struct shim *s, const json_t *start, struct error *err)
         return -1;
     if (directory != NULL && chdir(directory) != 0)
         return error_set_errno(err, EXIT_CODE_CONFIG, "the program's folder %s", directory);
+    /* After chdir(), as the program may be named by a relative path. */
     traceback_folders_here(&program, NULL, &s->folders);
     if (user_program_find(program.items[0], argv_get_env(&environment, "PATH"), &file, err) != 0)
         return -1;

@@ -20,10 +20,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A slot exists from the registration of its shim until the attempt is cleared, so the report of a
- * rank that has ended is not mistaken for a rank that never came. The last registration of a host
- * starts all its programs (start_all), and from then on no process may register: programs run under
- * the shims' user and could pass for one.
+/* A slot exists from the registration of its shim until the attempt is cleared. A rank that has
+ * ended is therefore not mistaken for one that never came. The last registration of a host starts
+ * all its programs (start_all), and from then on no process may register: programs run under the
+ * shims' user and could pass for one.
  *
  * Each slot has three pipes to its rank, handed over with the registration: standard output,
  * standard error, and the memory in which the program may report its progress. Lines go to the log
@@ -377,6 +377,7 @@ static void start_all(struct rank_set *c) {
         start(s);
         cleanup_json json_t *members = json_pack("{s:I}", "rank", (json_int_t)s->rank);
         rank_sinks_send(&c->sinks, MESSAGE_RANK_STARTED, members);
+        /* A warning comes before the stop that it warns of. */
         if (c->warning != 0)
             rank_slot_order_signal(s, MESSAGE_WARN, c->warning, c->stopping);
         if (c->stop_signal != 0)
@@ -418,8 +419,8 @@ static void send_away(struct rank_set *c, struct link *link, int64_t rank, const
     c->warned = true;
 }
 
-/* The process ID is the shim's own word and serves for evidence alone. A slot whose pipes cannot be
- * read is dropped, and its shim ends with the link. */
+/* The process ID is the shim's own word and serves for evidence alone. A slot without readable
+ * pipes is dropped, and its shim ends with the link. */
 void rank_set_register(struct rank_set *c, struct link *link, const json_t *hello) {
     const struct cluster *cluster = &c->services->job->cluster;
     struct error err;

@@ -345,8 +345,7 @@ static void deadline_passed(void *context) {
     supervisor_conclude_error(&w->s, &err, 0);
 }
 
-/* Every few seconds, because a person who looks at a log that stands still wants to know what it
- * waits for. */
+/* Every few seconds, because a log that stands still should say what it waits for. */
 static void announce(void *context) {
     struct worker *w = context;
     if (w->link == NULL)
