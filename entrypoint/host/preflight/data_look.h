@@ -1,6 +1,6 @@
-/* Look at a job's data on one host, for `ringmaster check`.
+/* Survey of a job's data on one host, for `ringmaster check`.
  *
- * It is taken by a child, as a disk or a mounted folder may hang. Counting stops after a
+ * It is made by a child, as a disk or a mounted folder may hang. Counting stops after a
  * while, and reading too: the whole takes a second or so. */
 #ifndef ENTRYPOINT_HOST_PREFLIGHT_DATA_LOOK_H
 #define ENTRYPOINT_HOST_PREFLIGHT_DATA_LOOK_H

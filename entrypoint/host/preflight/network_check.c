@@ -230,7 +230,7 @@ static void begin_to_send(struct network_check *r) {
 /* --- incoming connections --------------------------------------------------------------------- */
 
 /* Returns true while no connection is accepted; new ones then wait in the kernel, with their word.
- * The room beyond the expected hosts is for strangers and for hosts that dial again. */
+ * The room beyond the expected hosts is for strangers. */
 static bool is_full(const struct network_check *r) {
     size_t guests = 0;
     for (size_t i = 0; i < r->count; i++)

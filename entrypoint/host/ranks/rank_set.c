@@ -25,9 +25,9 @@
  * all its programs (start_all), and from then on no process may register: programs run under the
  * shims' user and could pass for one.
  *
- * Each slot has three pipes to its rank, handed over with the registration: standard output,
- * standard error, and the memory in which the program may report its progress. Lines go to the log
- * and, where asked for, to files, to the metrics and to the parser of tracebacks.
+ * Three descriptors come with the registration: pipes of standard output and standard error, and
+ * the memory in which the program may report its progress. Lines go to the log, to the parser of
+ * tracebacks and, on request, to files and metrics.
  *
  * A rank ends by its shim's report. The end of the link to the shim counts as the end of the rank
  * only if no report came before. The master's orders are in rank_set_orders.c, and what is read
