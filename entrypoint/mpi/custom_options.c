@@ -10,8 +10,9 @@
 #include <strings.h>
 
 /* The text is what a user of SageMaker would give to mpirun. It is taken apart here, and mpirun
- * never sees it: each option that is known becomes a variable of ranks, a placement, or nothing.
- * Anything else is an error that names the word, so that an option is never lost in silence.
+ * never sees the text itself. Each option that is known becomes a variable of ranks, a placement,
+ * or nothing. Anything else is an error that names the word, so that an option is never lost in
+ * silence.
  *
  * Variables and parameters reach ranks by their environment, in which Open MPI looks for
  * OMPI_MCA_NAME. A user who may set this text may run any program in the ranks anyway. The refusals

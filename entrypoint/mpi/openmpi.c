@@ -60,7 +60,6 @@ int openmpi_parse_version(const char *text, size_t size, struct openmpi *ret, st
     return 0;
 }
 
-/* A literal, which is never freed. */
 const char *openmpi_daemon(enum openmpi_series series) {
     return series == OPENMPI_4_1 ? "orted" : "prted";
 }

@@ -100,8 +100,8 @@ static void ended(void *context, int status) {
     drop_begun(s);
 }
 
-/* Sends until the socket is full. The socket is never blocked upon, and a child that is gone is
- * noticed by ended(). */
+/* Sends until the socket is full. A full socket is not waited for, and ended() notices a child that
+ * is gone. */
 static void push(struct file_writer *s) {
     while (s->sent < s->queue.size) {
         ssize_t size = send(s->watch.fd, s->queue.data + s->sent, s->queue.size - s->sent,

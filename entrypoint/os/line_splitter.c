@@ -10,8 +10,8 @@
  * kept, so a program that never ends its line costs a mebibyte at most. What is emitted is made
  * valid UTF-8, which may lengthen it: a byte that is invalid becomes three.
  *
- * Both ends of a carriage return are treated here. "\r\n" is one end, a return in the middle of a
- * line ends it, and one at its start is nothing. */
+ * Carriage returns are handled here. "\r\n" is one line end, a return in the middle of a line ends
+ * it, and one at its start is ignored. */
 
 /* Limits of the tail: a long line is cut, as a report has room for a few. */
 enum { TAIL_LINE_MAX = 400, MARK_SIZE = 64, PARTIAL_KEPT = 64 * 1024 };

@@ -20,8 +20,8 @@
  * (master/failover/shared_dir.c): write, read what the host before has written, remove. Only a
  * directory that all hosts share passes, so that a new master finds the checkpoints of the old one.
  *
- * The disk may be a network file system that hangs. A forked child therefore does each step, and
- * one character string comes back: empty for success, else the text of an errno. */
+ * The disk may be a network file system that hangs. A forked child therefore does each step and
+ * sends a text back: empty for success, else that of an errno. */
 
 int shared_dir_probe_word(char ret[SHARED_DIR_PROBE_WORD_SIZE], struct error *err) {
     uint64_t numbers[2];

@@ -158,7 +158,7 @@ static void ended(void *context, int status) {
 
 /* Ends a child that still runs, and takes what it has sent so far: with the lock's descriptor this
  * process keeps the folder. A child that a disk holds cannot be killed yet and may hold the lock
- * for a while, as the lock is told. */
+ * for a while: output_lock_child_killed() notes that. */
 static void drop(struct failure_writer *f) {
     char ignored[OUTPUT_LOCK_TEXT_SIZE];
     if (f->child.pid <= 0)

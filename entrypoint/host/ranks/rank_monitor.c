@@ -139,7 +139,7 @@ static bool is_asked_for(const struct settings *s) {
     return s->stall_seconds > 0 || s->idle_seconds > 0 || s->stall_learned;
 }
 
-/* Result of a look. Of all ranks together. */
+/* Result of a look at all ranks of this host. */
 struct looked {
     int64_t limit; /* the smallest limit of a silence; 0: none */
     int64_t rest;  /* time until a rank without marks may have to be reported; -1: never */

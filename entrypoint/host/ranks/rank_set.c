@@ -343,8 +343,7 @@ static void start(struct rank_slot *s) {
     (void)json_object_set_new(message, "open_files", json_integer((json_int_t)fd_limits_before()));
     if (c->direct)
         (void)json_object_set_new(message, "direct", json_true());
-    /* Ranks that were started without mpirun find each other by PMI. A single one has nobody to
-     * find. */
+    /* Ranks that were started without mpirun find each other by PMI. A single one needs none. */
     if (c->direct && cluster_ranks(&c->services->job->cluster) > 1) {
         char mapping[PMI_MAPPING_SIZE];
         pmi_mapping(&c->services->job->cluster, mapping);
@@ -450,7 +449,7 @@ void rank_set_register(struct rank_set *c, struct link *link, const json_t *hell
         start_all(c);
 }
 
-/* Of a rank that still runs: for one that has ended, the exception is in its report. */
+/* Only for a rank that still runs: the exception of one that has ended is in its report. */
 int64_t rank_set_exception(const struct rank_set *c, unsigned rank, int64_t now,
                            char ret[TRACEBACK_TEXT_SIZE]) {
     const struct rank_slot *s = rank_slot_find(c->slots, rank);
