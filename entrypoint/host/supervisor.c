@@ -396,8 +396,8 @@ int supervisor_open(struct supervisor *s, const struct supervisor_options *optio
     key_hide(s->environment);
     if (options->fault != NULL)
         s->fault = *options->fault;
-    /* Each step needs the one before it: folders are given to a user that has been chosen, and
-     * downloads may need more descriptors than the limit allowed at first. */
+    /* Folders are given to a user that has been chosen before. The limit of descriptors is raised
+     * before the job opens any listener. */
     if (options->fault != NULL || run_as_choose(s->job->settings.user, &s->fault) != 0 ||
         give_output_folders(s, &s->fault) != 0 ||
         capacity_raise(&s->job->cluster, &s->fault) != 0 ||

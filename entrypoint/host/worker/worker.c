@@ -266,8 +266,8 @@ const struct link_events worker_link_events = {
     .message = hear, .foreign = foreign, .closed = closed};
 
 /* From now on the master decides how long to wait for which host. A master of an older version gets
- * a farewell in its own form, so that its job ends with the name of this host and the reason, and
- * not with a timeout.
+ * a farewell in its own form. Its job then ends with the name of this host and the reason, and not
+ * with a timeout.
  *
  * A host that is not ready only says that it is here. A stop that came before there was a link is
  * sent now. */
