@@ -13,19 +13,36 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BOOT_SIZE = 48, OPEN_TRIES = 16 };
+/* Layout of the file on disk, in this order: the content at its final offsets, with holes for parts
+ * that are missing; a struct note; one byte for each part, 1 once all its bytes are written.
+ * fetch/ranges.c is the only caller that fills it.
+ *
+ * The byte of a part is written after the part, so a process that is killed in between loses that
+ * part alone. Nothing is synced to the disk: after a crash of the machine the byte may have
+ * survived without the data. The boot ID in the note therefore has to be that of the running
+ * kernel.
+ *
+ * The content is not verified here. The caller digests the whole file, resumed parts included,
+ * before part_file_publish gives it its name. */
+
+enum {
+    BOOT_SIZE = 48, /* a UUID of 36 characters, a line end, and zeros */
+    OPEN_TRIES = 16 /* each fails only if the file's owner has just renamed or removed it */
+};
 
 /* Stored after the last byte of the file; one byte for each piece follows it. */
 struct note {
     char magic[16];
-    char boot[BOOT_SIZE];
+    char boot[BOOT_SIZE]; /* ID of the kernel's boot in which the parts were written */
     char etag[PART_FILE_ETAG_MAX];
     int64_t size;
-    int64_t piece;
+    int64_t piece; /* size of a part; differs if the limits in the header have changed */
 };
 
 static const char magic[16] = "ringmaster part";
 
+/* Names the partial file of NAME. The hash has a fixed length: a file name of SAFE_DIR_NAME_MAX
+ * bytes would leave no room for a prefix. */
 static void temp_name(const char *name, char ret[64]) {
     (void)snprintf(ret, 64, ".ringmaster-pieces-%016" PRIx64,
                    str_hash(STR_HASH_START, name, strlen(name)));
@@ -39,6 +56,8 @@ static void read_boot(char ret[BOOT_SIZE]) {
         ret[0] = '\0';
 }
 
+/* Describes F in *RET. All bytes are set, also padding and the rest of each text, so that take_left
+ * can compare two notes as memory. */
 static void fill_note(const struct part_file *f, const char *etag, struct note *ret) {
     memset(ret, 0, sizeof(*ret));
     memcpy(ret->magic, magic, sizeof(magic));
@@ -48,6 +67,7 @@ static void fill_note(const struct part_file *f, const char *etag, struct note *
     ret->piece = f->piece;
 }
 
+/* Returns the offset of the bytes that say which parts are here. */
 static off_t map_at(const struct part_file *f) {
     return f->size + (off_t)sizeof(struct note);
 }
@@ -56,7 +76,9 @@ static void clear_here(struct part_file *f) {
     memset(f->here, 0, f->count);
 }
 
-/* Takes over what an earlier start has left, if it is of exactly this version. */
+/* Takes over what an earlier start has left, if it is of exactly this version. The size has to
+ * match as well, which a file that was cut off or is being published does not. Any value but 1 in
+ * the map counts as a missing part. */
 static bool take_left(struct part_file *f, const struct note *own) {
     struct note left;
     struct stat st;
@@ -71,6 +93,8 @@ static bool take_left(struct part_file *f, const struct note *own) {
     return true;
 }
 
+/* Discards what is there. Truncating to 0 first turns the whole file into one hole, so the map
+ * reads as zeros without being written. */
 static int begin_anew(struct part_file *f, const struct note *own, struct error *err) {
     clear_here(f);
     if (ftruncate(f->fd, 0) == 0 && ftruncate(f->fd, map_at(f) + (off_t)f->count) == 0 &&
@@ -88,7 +112,8 @@ static bool is_still(int folder, const char *temp, int fd) {
 }
 
 /* Returns 1 if another process has the file. Without locks in the file system it is removed, so
- * that no two processes can resume it. */
+ * that no two processes can resume it. The lock belongs to the open descriptor, so the kernel
+ * releases it when the process dies in whatever way. */
 static int lock_temp(const struct part_file *f) {
     if (flock(f->fd, LOCK_EX | LOCK_NB) == 0)
         return 0;
@@ -97,7 +122,8 @@ static int lock_temp(const struct part_file *f) {
     return 1;
 }
 
-/* Returns 1 if another process uses the file. */
+/* Returns 1 if another process uses the file. FLAGS is O_CREAT or 0. O_NONBLOCK keeps a FIFO of
+ * that name from blocking open(); a file that is not regular is an error. */
 static int open_temp(struct part_file *f, int flags, struct error *err) {
     for (int i = 0; i < OPEN_TRIES; i++) {
         struct stat st;
@@ -119,6 +145,7 @@ int part_file_open(struct part_file *f, int root, const char *path, int64_t size
                    struct error *err) {
     struct note own;
     *f = (struct part_file){.fd = -1, .size = size, .piece = PART_FILE_PIECE};
+    /* The map has at most PART_FILE_PIECES_MAX entries: larger files have larger parts. */
     while (size / f->piece >= PART_FILE_PIECES_MAX)
         f->piece *= 2;
     f->count = (uint32_t)((size + f->piece - 1) / f->piece);
@@ -150,6 +177,8 @@ void part_file_close(struct part_file *f) {
     f->fd = f->folder = -1;
 }
 
+/* Without a descriptor the file is not owned, and may be in use by another process: it is then left
+ * alone. */
 void part_file_remove(struct part_file *f) {
     if (f->fd >= 0)
         (void)unlinkat(f->folder, f->temp, 0);
@@ -181,6 +210,8 @@ int part_file_note(struct part_file *f, uint32_t number, struct error *err) {
     return error_set_errno(err, file_write_code(errno), "writing \"%.256s\"", f->name);
 }
 
+/* Cuts off the note and renames. The order matters: a process that dies in between leaves a file of
+ * a size that take_left refuses, never a published file with a note at its end. */
 int part_file_publish(struct part_file *f, struct error *err) {
     if (ftruncate(f->fd, f->size) != 0 || renameat(f->folder, f->temp, f->folder, f->name) != 0)
         return error_set_errno(err, file_write_code(errno), "\"%.256s\"", f->name);
@@ -199,6 +230,7 @@ int64_t part_file_present(int root, const char *path, int64_t size) {
     if ((fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || st.st_size != size) &&
         fstatat(folder, temp, &st, AT_SYMLINK_NOFOLLOW) != 0)
         return 0;
+    /* Blocks in use are counted, not the size: a partial file has its full size from the start. */
     int64_t bytes = (int64_t)st.st_blocks * 512;
     return bytes < size ? bytes : size;
 }

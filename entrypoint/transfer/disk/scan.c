@@ -15,7 +15,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WAY = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, PATH_SIZE = 4096 };
+/* Two halves: the walk, which lists a whole tree for upload/upload.c and fetch/first_folder.c, and
+ * the handling of one file by its path below the folder.
+ *
+ * The tree is written by the job's programs while it is read, and those programs are not trusted.
+ * Every step therefore goes from an open directory to a name inside it, without following links; a
+ * path that is resolved as a whole could be diverted between two looks. Files and folders that
+ * vanish meanwhile are normal. Whatever cannot be read is counted as missed, so that one bad entry
+ * costs no other file.
+ *
+ * A listing is a snapshot of names and stamps. Whether a file is complete is decided later, from
+ * its open descriptor (scan_at_rest), and whether it changed while it was read, from a second
+ * stamp. */
+
+enum {
+    WAY = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, /* to one folder further down */
+    PATH_SIZE = 4096                                       /* PATH_MAX of Linux */
+};
 
 void scan_done(struct scan *l) {
     for (size_t i = 0; i < l->count; i++)
@@ -36,6 +52,8 @@ static bool same_time(const struct timespec *a, const struct timespec *b) {
     return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
+/* The change time is part of it, as a program can set the modification time back but not this one.
+ * The inode tells a replaced file from one that was rewritten in place. */
 bool scan_same(const struct scan_stamp *a, const struct scan_stamp *b) {
     return a->device == b->device && a->inode == b->inode && a->size == b->size &&
            same_time(&a->modified, &b->modified) && same_time(&a->changed, &b->changed);
@@ -44,16 +62,19 @@ bool scan_same(const struct scan_stamp *a, const struct scan_stamp *b) {
 /* --- the walk --------------------------------------------------------------------------------- */
 
 struct walk {
-    struct scan *leaving;
+    struct scan *leaving; /* the list that is filled */
     size_t most;          /* maximum number of files in the list */
     char path[PATH_SIZE]; /* path of the current entry, relative to the folder */
 };
 
+/* Returns false for names of unfinished files, and for "." and "..", which begin with a dot. */
 static bool is_whole(const char *name) {
     return name[0] != '.' && !str_ends_with(name, ".tmp") && !str_ends_with(name, ".part") &&
            strstr(name, ".partial-") == NULL;
 }
 
+/* Counts an entry that is neither file nor folder. The first name is kept for a warning. It can
+ * hold any bytes; one byte can become three in UTF-8, hence the third of the space. */
 static void note_odd(struct scan *l, const char *name) {
     if (l->odd++ > 0)
         return;
@@ -75,6 +96,7 @@ static void note_missed(struct walk *w, size_t size, const char *why, int os_err
                     os_errno != 0 ? os_error_text(os_errno, words) : "");
 }
 
+/* Appends a copy of PATH. Fails only if memory runs out. */
 static int add(struct scan *l, const char *path, const struct stat *st, struct error *err) {
     if (grow_array(&l->items, &l->capacity, l->count + 1, sizeof(*l->items), "a list of files",
                    err) != 0)
@@ -106,7 +128,8 @@ static int walk_folder(struct walk *w, int folder, size_t size, unsigned depth, 
 static int look_below(struct walk *w, int folder, const char *name, size_t size, unsigned depth,
                       struct error *err);
 
-/* Looks at one entry. It is no error if the entry disappears meanwhile. */
+/* Looks at one entry. It is no error if the entry disappears meanwhile. SIZE is the length of the
+ * folder's path within w->path, which the entry's name extends. */
 static int look(struct walk *w, int folder, const char *name, size_t size, unsigned depth,
                 struct error *err) {
     struct stat st;
@@ -130,6 +153,8 @@ static int look(struct walk *w, int folder, const char *name, size_t size, unsig
     return look_below(w, folder, name, size + (size_t)printed, depth + 1, err);
 }
 
+/* Enters the folder NAME; its path has SIZE bytes. The limit of depth bounds both the recursion and
+ * the open descriptors: each level keeps one. */
 static int look_below(struct walk *w, int folder, const char *name, size_t size, unsigned depth,
                       struct error *err) {
     if (depth >= SAFE_DIR_DEPTH_MAX) {
@@ -153,6 +178,7 @@ static int walk_folder(struct walk *w, int folder, size_t size, unsigned depth, 
         return error_no_memory(err, "a list of files");
     }
     const struct dirent *e = NULL;
+    /* readdir() reports an error only by errno, which it leaves alone at the end of the folder. */
     while (result == 0 && (errno = 0, e = readdir(listing)) != NULL)
         if (is_whole(e->d_name))
             result = look(w, dirfd(listing), e->d_name, size, depth, err);
@@ -171,6 +197,8 @@ int scan_read(const char *folder, struct scan *ret, struct error *err) {
     return scan_read_some(folder, SCAN_MAX, ret, err);
 }
 
+/* The folder itself may be a link: its path is the job's own setting. Only what lies below it is
+ * not trusted. */
 int scan_read_some(const char *folder, size_t most, struct scan *ret, struct error *err) {
     *ret = (struct scan){0};
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -190,6 +218,7 @@ int scan_read_some(const char *folder, size_t most, struct scan *ret, struct err
 
 int scan_read_one(const char *folder, const char *path, struct scan *ret, struct error *err) {
     struct stat st;
+    /* Kept apart from ERR: that the file is missing is no failure here. */
     struct error absent = {0};
     *ret = (struct scan){0};
     cleanup_fd int fd = scan_open(folder, path, &absent);
@@ -200,6 +229,7 @@ int scan_read_one(const char *folder, const char *path, struct scan *ret, struct
     return error_set(err, EXIT_CODE_DATA, "%s/%s is not a readable file", folder, path);
 }
 
+/* L has to be sorted, as scan_read and scan_read_some leave it. */
 const struct scan_file *scan_find(const struct scan *l, const char *path) {
     const struct scan_file wanted = {.path = (char *)(uintptr_t)path};
     if (l->count == 0)
@@ -209,6 +239,9 @@ const struct scan_file *scan_find(const struct scan *l, const char *path) {
 
 /* --- one file --------------------------------------------------------------------------------- */
 
+/* Walks PATH part by part, each from the folder before. A part that is too long is cut by snprintf
+ * and then not found. O_NONBLOCK keeps a FIFO that has taken the file's place from blocking; the
+ * caller checks the type. */
 int scan_open(const char *folder, const char *path, struct error *err) {
     char part[SAFE_DIR_NAME_MAX + 1];
     int at = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -227,7 +260,9 @@ int scan_open(const char *folder, const char *path, struct error *err) {
 }
 
 /* A read lease is granted only if no process has the file open for writing. It is returned at once,
- * because a writer would have to wait for it. */
+ * because a writer would have to wait for it. F_SETLEASE fails with EAGAIN exactly if there is a
+ * writer. Any other error (a file of another user, a network file system without leases) says
+ * nothing, and the file's age decides. */
 bool scan_at_rest(int fd, const struct scan_stamp *stamp, int64_t now) {
     if (fcntl(fd, F_SETLEASE, F_RDLCK) == 0) {
         (void)fcntl(fd, F_SETLEASE, F_UNLCK);

@@ -1,4 +1,4 @@
-/* List of the regular files in an output directory that are complete and can be uploaded.
+/* List of the complete regular files in an output directory.
  *
  * The directory is walked from a descriptor without following links. Names of incomplete files are
  * skipped: those that begin with a dot, end with ".tmp" or ".part" or hold ".partial-", which is

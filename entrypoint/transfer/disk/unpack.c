@@ -13,16 +13,26 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BLOCK = 64 * 1024 };
+/* libarchive reads the entries; this file alone writes to the disk. archive_read_extract() is not
+ * used, because it works on paths: here every entry is created by a name in an open directory that
+ * safe_dir.h has reached without following links. download_order.c is the only caller, with an
+ * archive that the job's user has named.
+ *
+ * Entries are handled in the order of the archive. A later file or link replaces an earlier one, as
+ * tar does; a folder is never replaced and never replaces anything. A failure leaves what is
+ * unpacked so far: the caller keeps its archive file as a sign that the folder is incomplete. */
+
+enum { BLOCK = 64 * 1024 }; /* bytes; lies on the stack in write_file */
 
 struct unpacking {
     struct archive *archive;
-    int root;
-    size_t entries;
-    size_t files;
-    int64_t bytes;
+    int root;       /* descriptor of the folder, borrowed */
+    size_t entries; /* of all types, which UNPACK_ENTRIES_MAX limits */
+    size_t files;   /* regular files, for the log */
+    int64_t bytes;  /* written so far */
 };
 
+/* Sets ERR to the last error of libarchive, which may have none to tell. */
 static int fail_archive(const struct unpacking *u, struct error *err) {
     const char *why = archive_error_string(u->archive);
     return error_set(err, EXIT_CODE_DATA, "the archive cannot be read: %.256s",
@@ -30,7 +40,8 @@ static int fail_archive(const struct unpacking *u, struct error *err) {
 }
 
 /* PATH without a leading "./", double slashes and a trailing '/', which tar writes. A path that is
- * too long gives "", which is not a valid name. */
+ * too long gives "", which is not a valid name. An absolute path gives "" as well. Parts of ".."
+ * are kept: safe_dir_enter refuses them. */
 static void plain_path(const char *path, char ret[4096]) {
     size_t size = 0;
     ret[0] = '\0';
@@ -70,7 +81,8 @@ static bool stays_inside(const char *path, const char *target) {
     return true;
 }
 
-/* Checks the limit before MORE bytes are added. */
+/* Checks the limit before MORE bytes are added. The subtraction cannot overflow, unlike a sum with
+ * a size that the archive claims. */
 static int weigh(const struct unpacking *u, int64_t more, struct error *err) {
     if (more <= UNPACK_BYTES_MAX - u->bytes)
         return 0;
@@ -78,6 +90,8 @@ static int weigh(const struct unpacking *u, int64_t more, struct error *err) {
                      (long long)(UNPACK_BYTES_MAX >> 30));
 }
 
+/* Copies the current entry to FD. The size in its header is only a claim, so the limit is checked
+ * again with every block. */
 static int write_file(struct unpacking *u, int fd, const char *path, struct error *err) {
     char block[BLOCK];
     for (;;) {
@@ -99,6 +113,9 @@ static int fail_twice(const char *path, struct error *err) {
                      "the archive has \"%.256s\" twice, as a folder and as something else", path);
 }
 
+/* Creates a file anew; O_EXCL refuses a link that something else puts there after the unlink. Of
+ * the mode only "executable or not" is kept: no setuid bit, and no file that the job cannot read.
+ */
 static int make_file(struct unpacking *u, int folder, const char *name, const char *path,
                      mode_t mode, struct error *err) {
     (void)unlinkat(folder, name, 0);
@@ -112,6 +129,8 @@ static int make_file(struct unpacking *u, int folder, const char *name, const ch
     return write_file(u, fd, path, err);
 }
 
+/* Creates a symbolic link. It is not followed here or by any later entry; the check of its target
+ * protects the programs that read the folder afterwards. */
 static int make_link(int folder, const char *name, const char *path, const char *target,
                      struct error *err) {
     if (target == NULL || !stays_inside(path, target))
@@ -126,6 +145,8 @@ static int make_link(int folder, const char *name, const char *path, const char 
     return 0;
 }
 
+/* A folder that exists already is fine: archives list a folder more than once, and files before it.
+ */
 static int make_folder(int folder, const char *name, const char *path, struct error *err) {
     struct stat st;
     if (mkdirat(folder, name, 0755) == 0 ||
@@ -137,6 +158,8 @@ static int make_folder(int folder, const char *name, const char *path, struct er
     return error_set_errno(err, file_write_code(errno), "unpacking \"%.256s\"", path);
 }
 
+/* Creates one entry. Parent folders that the archive does not list are made by safe_dir_enter. Hard
+ * links are refused, since their target would be a path to be resolved. */
 static int add(struct unpacking *u, struct archive_entry *entry, struct error *err) {
     char path[4096];
     char name[SAFE_DIR_NAME_MAX + 1];
@@ -170,6 +193,7 @@ static int walk(struct unpacking *u, struct error *err) {
         int came = archive_read_next_header(u->archive, &entry);
         if (came == ARCHIVE_EOF)
             return 0;
+        /* A warning, such as a name that no character set fits, still delivers the entry. */
         if (came < ARCHIVE_WARN)
             return fail_archive(u, err);
         if (++u->entries > UNPACK_ENTRIES_MAX)

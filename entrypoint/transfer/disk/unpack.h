@@ -1,5 +1,5 @@
-/* Unpacking of a code archive (tar, also compressed with gzip, bzip2, xz or zstd) into a directory,
- * with libarchive.
+/* Unpacker of a code archive into a directory, with libarchive. The archive is a tar, also
+ * compressed with gzip, bzip2, xz or zstd.
  *
  * The content is untrusted: only files, directories and links that stay inside are created, never
  * through a link, with plain modes, and with limits on number and size. */
