@@ -22,12 +22,26 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* One run of the program with an order that has neither uploads, status nor web: transfer.c parses
+ * every order here and hands those over. The steps are: open S3 once for all tasks, start to share
+ * with other hosts if there is a door, and carry the tasks out one after the other.
+ *
+ * A failure ends the run. A container that is started again carries out the same order on the same
+ * disk, so each task can be repeated: complete files are recognized and kept, a link that is right
+ * is left alone, and an archive that was not unpacked to its end is recognized by its file.
+ *
+ * The order comes from the container's first process. It is checked all the same, since a wrong
+ * index or an absurd time would otherwise show as an error far from its cause. */
+
 /* Name of an archive inside its target folder until unpacking is complete, so that an interrupted
  * start is not taken for a complete one. */
 static const char archive[] = ".ringmaster-unpacking";
 /* Prefix of all our incomplete files. */
 static const char unfinished[] = ".ringmaster-";
-enum { LINE_MAX_SIZE = 1024, TASK_NAME_MAX = 256 };
+enum {
+    LINE_MAX_SIZE = 1024, /* of the log; a longer line is cut */
+    TASK_NAME_MAX = 256   /* kind, slash and 240 bytes of the task's own name */
+};
 
 void download_order_done(struct download_order *w) {
     json_decref(w->root);
@@ -37,6 +51,8 @@ void download_order_done(struct download_order *w) {
 
 /* --- parsing the order ------------------------------------------------------------------------ */
 
+/* Reads one task; its texts stay those of the order. An absent "shards" means one shard, which is
+ * the whole. "from" may only be absent for a target. */
 static int parse_task(const json_t *item, struct download_order_task *ret, struct error *err) {
     static const char where[] = "the order's task";
     *ret = (struct download_order_task){.shards = 1};
@@ -59,6 +75,9 @@ static int parse_task(const json_t *item, struct download_order_task *ret, struc
                      where);
 }
 
+/* Copies the variables. The process itself is started without them
+ * (host/provision/transfer_process.c). Secrets among them are known to redact.h before any line is
+ * printed. */
 static int parse_environment(const json_t *list, struct download_order *w, struct error *err) {
     for (size_t i = 0; i < json_array_size(list); i++) {
         const char *variable = json_string_value(json_array_get(list, i));
@@ -70,6 +89,7 @@ static int parse_environment(const json_t *list, struct download_order *w, struc
     return w->environment.count > 0 ? redact_add_environment(w->environment.items, err) : 0;
 }
 
+/* Reads the members of the order. On failure the caller frees what has been read so far. */
 static int parse(struct download_order *w, struct error *err) {
     static const char where[] = "the order";
     json_t *tasks = NULL;
@@ -119,9 +139,9 @@ int download_order_parse(const char *text, size_t size, struct download_order *r
 /* --- carrying it out -------------------------------------------------------------------------- */
 
 struct walk {
-    struct s3 s3;
+    struct s3 s3;            /* shared by all tasks, with its region and credentials */
     struct sharing *passing; /* NULL: no sharing with other hosts */
-    int64_t deadline;
+    int64_t deadline;        /* of the whole run, by clock_now() */
     void (*say)(const char *line);
     void (*mark)(const char *line);
 };
@@ -132,6 +152,9 @@ static void name_task(const struct download_order_task *t, char ret[TASK_NAME_MA
     (void)snprintf(ret, TASK_NAME_MAX, "%s/%.240s", kind, t->what);
 }
 
+/* Fetches what FROM names into the directory ROOT, under NAME if it is a single file. Everything
+ * that is restored ("back") may be missing at the source and is not to replace newer local files.
+ */
 static int fetch(struct walk *w, const struct download_order_task *t, const struct address *from,
                  int root, const char *name, struct error *err) {
     char task[TASK_NAME_MAX];
@@ -153,6 +176,8 @@ static int fetch(struct walk *w, const struct download_order_task *t, const stru
     return prefix_download(&order, err);
 }
 
+/* Unpacks the archive FD into ROOT, and removes the archive file only then: its presence is the
+ * sign of an incomplete folder. */
 static int unpack_it(struct walk *w, const struct download_order_task *t, int fd, int root,
                      struct error *err) {
     char line[LINE_MAX_SIZE];
@@ -168,7 +193,9 @@ static int unpack_it(struct walk *w, const struct download_order_task *t, int fd
     return 0;
 }
 
-/* Returns true if the code is already there, from an image or a mount, and is used as it is. */
+/* Returns true if the code is already there, from an image or a mount, and is used as it is. A
+ * folder with files but without an archive file counts as complete. Names of this program's own
+ * incomplete files do not count as content. */
 static bool has_code(const struct walk *w, const struct download_order_task *t, int root) {
     char line[LINE_MAX_SIZE];
     struct stat st;
@@ -213,6 +240,8 @@ static int open_archive(const struct address *from, int root, struct error *err)
     return take_fd(&fd);
 }
 
+/* Fetches and unpacks an archive of code, unless the folder has code already. The fetched archive
+ * lies in that folder, so that it needs no other disk. */
 static int bring_code(struct walk *w, const struct download_order_task *t,
                       const struct address *from, struct error *err) {
     cleanup_fd int root = safe_dir_open(t->to, err);
@@ -226,7 +255,8 @@ static int bring_code(struct walk *w, const struct download_order_task *t,
     return unpack_it(w, t, fd, root, err);
 }
 
-/* Makes the parent folder of PATH. */
+/* Makes the parent folder of PATH. A path without a parent, or one too long to be made here, is
+ * left to symlink() to refuse. */
 static int make_parent(const char *path, struct error *err) {
     char parent[4096];
     const char *slash = strrchr(path, '/');
@@ -237,7 +267,9 @@ static int make_parent(const char *path, struct error *err) {
 }
 
 /* Links to a folder on this machine in place of copying it. An empty folder in its place is
- * removed. */
+ * removed. A link that is right stays, so that a second start changes nothing. rmdir() removes no
+ * folder that has files, and fails on a link to another place: nothing that another program has put
+ * there is replaced. */
 static int link_folder(const struct download_order_task *t, const struct address *from,
                        struct error *err) {
     struct stat st;
@@ -256,6 +288,7 @@ static int link_folder(const struct download_order_task *t, const struct address
                : error_set_errno(err, EXIT_CODE_CONFIG, "%s as a link to %s", t->to, from->rest);
 }
 
+/* Fetches the objects, or the one file, of FROM into the folder of the task. */
 static int bring_objects(struct walk *w, const struct download_order_task *t,
                          const struct address *from, struct error *err) {
     cleanup_fd int root = safe_dir_open(t->to, err);
@@ -263,7 +296,8 @@ static int bring_objects(struct walk *w, const struct download_order_task *t,
 }
 
 /* A folder of the first host: a link there, from which the others fetch it. A host alone is the
- * first one. */
+ * first one. Without a "door" this host is alone and only links. Unpacking, restoring and targets
+ * make no sense for a folder of another host. */
 static int bring_first(struct walk *w, const struct download_order_task *t,
                        const struct address *from, struct error *err) {
     char task[TASK_NAME_MAX];
@@ -288,7 +322,8 @@ static int bring_first(struct walk *w, const struct download_order_task *t,
 /* --- targets ---------------------------------------------------------------------------------- */
 
 /* Checks that a target can be uploaded to, so that a job does not find out at its end. Any failure
- * is a configuration error. */
+ * is a configuration error. Wrong addresses, missing permissions and a full disk look alike at the
+ * end of a job. */
 static int try_target(struct walk *w, const struct address *to, struct error *err) {
     if (to->kind == ADDRESS_HTTP)
         return error_set(err, EXIT_CODE_CONFIG,
@@ -316,6 +351,9 @@ static void tidy_target(struct walk *w, const struct download_order_task *t,
 
 /* --- one task --------------------------------------------------------------------------------- */
 
+/* Chooses by the kind of address. The order of the tests matters: an archive may also lie at
+ * file://, and a target there is probed, not linked. A local folder for restored files is made if
+ * it is missing, because the first run of a job has nothing to restore. */
 static int do_task(struct walk *w, const struct download_order_task *t, const struct address *at,
                    struct error *err) {
     if (at->kind == ADDRESS_FIRST)
@@ -343,6 +381,8 @@ static int do_one(struct walk *w, const struct download_order_task *t, struct er
     return result;
 }
 
+/* Carries the tasks out in the order's sequence and stops at the first failure, which gets the
+ * task's name. S3 is closed in any case, which wipes the credentials. */
 static int do_all(struct walk *walk, const struct download_order *w, struct error *err) {
     int result = s3_open(&walk->s3, &w->environment, err);
     for (size_t i = 0; result == 0 && i < w->count; i++) {
@@ -354,6 +394,9 @@ static int do_all(struct walk *walk, const struct download_order *w, struct erro
     return result;
 }
 
+/* Carries the tasks out with sharing. After the last task catalog_end_all tells waiting hosts that
+ * nothing more will come. On success the process then stays until the deadline or until it is
+ * ended, because hosts below may still be fetching; a failed one leaves at once. */
 static int pass_on(struct walk *walk, const struct download_order *w, struct error *err) {
     struct sharing passing;
     if (sharing_open(&passing, w->door, err) != 0)

@@ -1,5 +1,4 @@
-/* Order of one run of the transfer program, as JSON in sealed memory, and its execution. An order
- * is
+/* Order of one run of the transfer program, and its execution. It is JSON in sealed memory:
  *
  *   {"environment": ["AWS_REGION=...", ...], "seconds": 3600, "tasks": [
  *    {"what": "code",  "from": "s3://...", "to": "/opt/ml/code", "unpack": true},

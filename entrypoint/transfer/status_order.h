@@ -1,4 +1,6 @@
-/* Order to report a TrainJob's status, the member "status" of an order (download_order.h):
+/* Order to report a TrainJob's status to Kubeflow Trainer.
+ *
+ * It is the member "status" of an order (download_order.h):
  *
  *   {"url": "https://...", "certificates": FILE, "token": FILE, "body": TEXT}
  *

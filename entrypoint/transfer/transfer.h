@@ -1,10 +1,10 @@
-/* ringmaster-transfer DESCRIPTOR: fetches a job's inputs, uploads its results, reports its status,
- * or fetches the archives of a data set.
+/* ringmaster-transfer DESCRIPTOR: a program that fetches inputs, uploads results and reports
+ * status.
  *
- * It runs as a child of the container's first process, which thereby needs no libcurl and waits for
- * no disk, or of `ringtrain prepare`. Its order and credentials arrive in sealed memory at that
- * descriptor; a command line or an environment never contains them.
- */
+ * It also fetches the archives of a data set. It runs as a child of the container's first process,
+ * which thereby needs no libcurl and waits for no disk, or of `ringtrain prepare`. Its order and
+ * credentials arrive in sealed memory at that descriptor; a command line or an environment never
+ * contains them. */
 #ifndef ENTRYPOINT_TRANSFER_TRANSFER_H
 #define ENTRYPOINT_TRANSFER_TRANSFER_H
 

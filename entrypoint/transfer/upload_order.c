@@ -7,12 +7,24 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Life of the process. The container's first process starts it before the job's programs and awaits
+ * its end after them. Three phases: `meet` reads what the targets have, `accompany` uploads live
+ * folders round by round until a signal comes, `end` uploads everything once more, without live
+ * checks.
+ *
+ * The two signals are the only input after the order, from host/provision/output_upload.c. Their
+ * handler sets flags, which the loops here, the uploads and the pool of requests look at. If this
+ * process dies early, that file starts another one at the job's end, which then sends everything.
+ */
+
 enum {
     SECONDS_MAX = 7 * 86400,
     AGAIN_SECONDS = 30, /* pause after a failure while the job runs */
     LINE_MAX_SIZE = 1024,
 };
 
+/* Set by the handler and never cleared while uploads run. SIGUSR2 sets both: what gives up also
+ * ends. */
 static volatile sig_atomic_t finish;
 static volatile sig_atomic_t give_up;
 
@@ -25,6 +37,8 @@ void upload_order_done(struct upload_order *o) {
     *o = (struct upload_order){0};
 }
 
+/* Adds one upload to O. A target has to end with '/', as file names are appended to it. The upload
+ * is counted as soon as its address is owned, so that upload_order_done frees it after an error. */
 static int parse_upload(const json_t *item, struct upload_order *o, struct error *err) {
     static const char where[] = "the order's upload";
     struct upload *u = &o->uploads[o->count];
@@ -42,6 +56,7 @@ static int parse_upload(const json_t *item, struct upload_order *o, struct error
     if (address_parse(to, &u->to, err) != 0)
         return -1;
     o->count++;
+    /* A checkpoint that the job removes from a live folder is removed at the target, too. */
     u->mirror = o->live[o->count - 1];
     u->s3 = &o->s3;
     u->give_up = &give_up;
@@ -87,6 +102,8 @@ int upload_order_listen(struct error *err) {
     return error_set_errno(err, EXIT_CODE_INTERNAL, "signals");
 }
 
+/* Tells of a failure while the job runs. It is no error yet: the same files are tried again, in the
+ * next round or at the end. */
 static void warn(const struct upload *u, const struct error *err) {
     char line[LINE_MAX_SIZE];
     (void)snprintf(line, sizeof(line), "%s: warning: not uploaded, trying again: %.700s", u->what,
@@ -94,7 +111,9 @@ static void warn(const struct upload *u, const struct error *err) {
     u->say(line);
 }
 
-/* Runs one round of the live uploads. Returns false if any of it failed. */
+/* Runs one round of the live uploads. Returns false if any of it failed. Each upload has the whole
+ * time of the order, counted from now: there is no overall limit while the job runs. A failure that
+ * came with the end of the job is not told, as `end` will send these files. */
 static bool go_round(struct upload_order *o) {
     bool good = true;
     for (size_t i = 0; i < o->count; i++) {
@@ -117,6 +136,8 @@ static bool has_live(const struct upload_order *o) {
     return false;
 }
 
+/* Watches the live folder; with several, the last of them. Others are seen all the same, as every
+ * round looks at all, and rounds follow each other after INOTIFY_WAIT_LOOK_SECONDS at most. */
 static int open_watching(const struct upload_order *o, struct inotify_wait *w, struct error *err) {
     const char *folder = NULL;
     for (size_t i = 0; i < o->count; i++)
@@ -125,7 +146,8 @@ static int open_watching(const struct upload_order *o, struct inotify_wait *w, s
     return inotify_wait_open(w, folder, err);
 }
 
-/* Uploads while the job runs. */
+/* Uploads while the job runs. Returns 0 once a signal has come, also if every round failed. Without
+ * live uploads it only waits. */
 static int accompany(struct upload_order *o, struct error *err) {
     struct inotify_wait watching;
     if (open_watching(o, &watching, err) != 0)
@@ -150,7 +172,9 @@ static void meet(struct upload_order *o) {
     }
 }
 
-/* Uploads as much as possible; the first failure is reported. */
+/* Uploads as much as possible; the first failure is reported. All uploads share one deadline, that
+ * of the order, which begins with this call. A failed one does not keep the others from being
+ * tried. */
 static int end(struct upload_order *o, struct error *err) {
     struct error first = {0};
     int64_t deadline = clock_now() + o->seconds * CLOCK_SECOND;
@@ -183,6 +207,7 @@ int upload_order_run(struct upload_order *o, void (*say)(const char *line), stru
     ignore_others();
     for (size_t i = 0; i < o->count; i++)
         o->uploads[i].say = say;
+    /* A job that has already ended goes straight to its last round. */
     if (has_live(o) && finish == 0)
         meet(o);
     if (accompany(o, err) != 0)

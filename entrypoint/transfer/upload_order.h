@@ -1,5 +1,4 @@
-/* What one start of the transfer program uploads, from the job's start to its end: its order, and
- * the life of it. An order is
+/* Order to upload a job's results, live and at its end. It is
  *
  *   {"environment": ["AWS_REGION=...", ...], "seconds": 3600, "uploads": [
  *      {"what": "checkpoints", "from": "/opt/ml/checkpoints", "to": "s3://...", "live": true},
@@ -8,8 +7,8 @@
  *
  * What is "live" is uploaded while the job runs: a file when it is complete. SIGUSR1 says that the
  * job's programs have ended: then all is uploaded, within "seconds". SIGUSR2 says that there is no
- * time left: what is under way is given up, on the server, too. Of a failure before that a warning
- * tells, and it is tried again. */
+ * time left: what is under way is given up, on the server, too. A failure before that is told by a
+ * warning, and tried again. */
 #ifndef ENTRYPOINT_TRANSFER_UPLOAD_ORDER_H
 #define ENTRYPOINT_TRANSFER_UPLOAD_ORDER_H
 

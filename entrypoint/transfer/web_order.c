@@ -18,7 +18,18 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-enum { QUESTION_SECONDS = 120, MARK_MAX = 64 };
+/* A run in two passes. The first asks every server for its file's size, looks which files are here
+ * and checks the room on the disk; the second fetches what is missing, one file after the other,
+ * each with parallel ranges where the server permits them. Errors about addresses, passwords and
+ * space thus come before the first byte, not after hours.
+ *
+ * transfer.c calls it for `ringtrain prepare`. S3, other hosts and links are no part of it; what it
+ * has in common with downloads of a job is fetch/fetch_file.h. */
+
+enum {
+    QUESTION_SECONDS = 120, /* for the size of one file, with all tries */
+    MARK_MAX = 64           /* two numbers of at most 20 digits */
+};
 /* Bytes of a file on this disk that are digested between two marks. */
 #define BLOCK (INT64_C(16) << 20)
 
@@ -30,11 +41,14 @@ void web_order_done(struct web_order *o) {
     *o = (struct web_order){0};
 }
 
+/* Capitals are refused, since digests are compared as texts with those of digest.h. */
 static bool is_sha256(const char *text) {
     return strlen(text) == WEB_ORDER_SHA256_SIZE &&
            strspn(text, "0123456789abcdef") == strlen(text);
 }
 
+/* Reads one file. The name is not checked here: safe_dir_enter refuses one that leads out of the
+ * folder. The file is counted once it owns its address. */
 static int parse_file(const json_t *item, struct web_order *o, struct error *err) {
     static const char where[] = "the order's file";
     struct web_order_file *f = &o->files[o->count];
@@ -52,6 +66,8 @@ static int parse_file(const json_t *item, struct web_order *o, struct error *err
     return 0;
 }
 
+/* Reads the members. Everything but the password stays borrowed and unprinted; the password is
+ * given to redact.h before any request could put it into an error text. */
 static int parse(const json_t *web, struct web_order *o, struct error *err) {
     static const char where[] = "the order";
     json_t *files = NULL;
@@ -75,6 +91,7 @@ static int parse(const json_t *web, struct web_order *o, struct error *err) {
     return 0;
 }
 
+/* A failure leaves nothing to free in RET. */
 int web_order_parse(const json_t *web, struct web_order *ret, struct error *err) {
     *ret = (struct web_order){0};
     if (parse(web, ret, err) == 0)
@@ -92,26 +109,30 @@ struct web_download {
     void (*say)(const char *line);
     void (*mark)(const char *line);
     int64_t sizes[WEB_ORDER_FILES_MAX]; /* as the servers tell; -1: not known */
-    bool here[WEB_ORDER_FILES_MAX];
-    int64_t total; /* -1: not known */
-    int64_t fetched;
+    bool here[WEB_ORDER_FILES_MAX];     /* complete since an earlier start */
+    int64_t total;                      /* -1: not known */
+    int64_t fetched;                    /* bytes that are here, of all files */
     /* Of the file that is being fetched: */
     struct fetch_file fetch;
     struct error failure; /* code 0: none */
 };
 
+/* Prints where the run stands, in the form that web_order_run promises. */
 static void mark(const struct web_download *d) {
     char line[MARK_MAX];
     (void)snprintf(line, sizeof(line), "%" PRId64 " %" PRId64, d->fetched, d->total);
     d->mark(line);
 }
 
+/* One HEAD request, as the context of its callbacks. */
 struct web_question {
     const struct web_order *order;
     const struct web_order_file *file;
     long status; /* of a refusal */
 };
 
+/* Makes the request for a file's size. The address, with its user and password, is used as GET uses
+ * it later, so a refusal of one is a refusal of the other. */
 static int prepare(void *context, struct request *ret, struct error *err) {
     const struct web_question *q = context;
     const struct stream_order source = {
@@ -119,6 +140,8 @@ static int prepare(void *context, struct request *ret, struct error *err) {
     return stream_request(&source, "HEAD", ret, err);
 }
 
+/* Keeps the status for `advice` and lets the exchange fail. Statuses of busy servers do not come
+ * here: those requests are repeated (retry.h). */
 static int refused(void *context, const struct answer *answer, struct error *err) {
     struct web_question *q = context;
     (void)err;
@@ -126,7 +149,8 @@ static int refused(void *context, const struct answer *answer, struct error *err
     return -1;
 }
 
-/* The statuses that are final, and what to do about them. */
+/* The statuses that are final, and what to do about them. NULL for any other status: it may concern
+ * HEAD alone, and the file is tried. */
 static const char *advice(const struct web_question *q) {
     switch (q->status) {
     case 401:
@@ -143,7 +167,9 @@ static const char *advice(const struct web_question *q) {
     }
 }
 
-/* Asks for the size. A server that answers no such question may still send the file. */
+/* Asks for the size. A server that answers no such question may still send the file. Fails for
+ * statuses with advice and if no server answers at all. After any other refusal the size stays
+ * unknown (-1), and with it the total. */
 static int ask_size(struct web_download *d, size_t number, struct error *err) {
     struct web_question context = {.order = d->order, .file = &d->order->files[number]};
     const struct question question = {.name = context.file->at.shown,
@@ -167,6 +193,8 @@ static int ask_size(struct web_download *d, size_t number, struct error *err) {
     return context.status != 0 ? 0 : error_wrap(err, "%s", context.file->at.shown);
 }
 
+/* Compares the SHA-256 OWN of a file with the expected one, if there is one. The file stays in
+ * either case: only its user can tell which of the two is wrong. */
 static int check_digest(const struct web_order *o, const struct web_order_file *f, const char *own,
                         struct error *err) {
     if (f->sha256 == NULL || strcmp(f->sha256, own) == 0)
@@ -179,7 +207,8 @@ static int check_digest(const struct web_order *o, const struct web_order_file *
         o->folder, f->name, own, f->sha256);
 }
 
-/* Digests a file that is here. */
+/* Digests a file that is here. It is read in blocks, so that the time limit holds for large
+ * archives, too. */
 static int digest_here(struct web_download *d, const struct web_order_file *f, int fd, int64_t size,
                        struct error *err) {
     struct digest sha = {0};
@@ -197,7 +226,8 @@ static int digest_here(struct web_download *d, const struct web_order_file *f, i
     return result == 0 ? check_digest(d->order, f, own, err) : -1;
 }
 
-/* Looks whether the complete file is here already. */
+/* Looks whether the complete file is here already. A file of the right size is trusted, unless the
+ * order has its SHA-256. O_NONBLOCK keeps a FIFO of that name from blocking. */
 static int look(struct web_download *d, size_t number, struct error *err) {
     const struct web_order_file *f = &d->order->files[number];
     char line[512];
@@ -217,6 +247,9 @@ static int look(struct web_download *d, size_t number, struct error *err) {
     return f->sha256 != NULL ? digest_here(d, f, fd, st.st_size, err) : 0;
 }
 
+/* Checks that the missing bytes and the spare room fit on the disk. What partial files already
+ * occupy does not have to come again. With an unknown total nothing can be said; each file is then
+ * checked by itself when its size is known. */
 static int check_room(const struct web_download *d, struct error *err) {
     const double mb = 1e6;
     struct statvfs st;
@@ -239,6 +272,8 @@ static int check_room(const struct web_download *d, struct error *err) {
                      d->order->folder, coming / mb, spare / mb, free_bytes / mb);
 }
 
+/* First pass over all files. One unknown size makes the total unknown, which stays so for the rest.
+ */
 static int look_at_all(struct web_download *d, struct error *err) {
     for (size_t i = 0; i < d->order->count; i++) {
         if (ask_size(d, i, err) != 0 || look(d, i, err) != 0)
@@ -251,6 +286,8 @@ static int look_at_all(struct web_download *d, struct error *err) {
 
 /* --- fetching --------------------------------------------------------------------------------- */
 
+/* The four functions below are the pool's and the file's callbacks; CONTEXT is the download. With a
+ * single file at a time, "more" work is another range of it, and work aside is its verification. */
 static bool more(void *context) {
     struct web_download *d = context;
     return fetch_file_more(&d->fetch);
@@ -261,6 +298,7 @@ static bool aside(void *context) {
     return fetch_file_verify(&d->fetch);
 }
 
+/* Called by the pool about once a second while a file is fetched. */
 static void tick(void *context) {
     mark(context);
 }
@@ -271,6 +309,8 @@ static void ended(void *context, const struct error *failure) {
         d->failure = *failure;
 }
 
+/* Fetches one file in a pool of its own. The failure that `ended` has noted comes first, because it
+ * names the cause; the pool's own error would be the time limit or libcurl's. */
 static int fetch(struct web_download *d, size_t number, struct error *err) {
     const struct web_order *o = d->order;
     const struct web_order_file *f = &o->files[number];
@@ -305,6 +345,7 @@ static int fetch(struct web_download *d, size_t number, struct error *err) {
     return check_digest(o, f, d->fetch.facts.sha256, err);
 }
 
+/* A mark before and after each file keeps the caller informed also when nothing is fetched. */
 int web_order_run(const struct web_order *o, int64_t seconds, void (*say)(const char *line),
                   void (*marked)(const char *line), struct error *err) {
     struct web_download d = {

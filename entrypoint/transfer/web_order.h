@@ -1,5 +1,6 @@
-/* Order to fetch single files of the web into one folder, the member "web" of an order
- * (download_order.h). `ringtrain prepare` gives it:
+/* Order to fetch single files of the web into one folder.
+ *
+ * It is the member "web" of an order (download_order.h). `ringtrain prepare` gives it:
  *
  *   {"to": FOLDER, "files": [{"url": "https://...", "name": NAME, "sha256": HEX}, ...],
  *    "user": TEXT, "password": TEXT, "plain": false, "spare": 100}

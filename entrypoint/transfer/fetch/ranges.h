@@ -1,10 +1,10 @@
-/* Download of one large object or file in parallel ranges, for servers that limit the rate per
- * connection, and so that a killed run loses only the ranges under way (disk/part_file.h).
+/* Download of one large object or file in parallel ranges.
  *
- * The server is first asked for size and version (HEAD). Every range is requested under the
- * condition of that version, by a strong ETag, and an answer with another one is refused: ranges of
- * two versions never mix. Ranges are digested in order while others arrive, a block at a time, so
- * that a large file left by an earlier run does not delay the rest.
+ * It is for servers that limit the rate per connection, and a killed run loses only the ranges
+ * under way (disk/part_file.h). The server is first asked for size and version (HEAD). Every range
+ * is requested under the condition of that version, by a strong ETag, and an answer with another
+ * one is refused: ranges of two versions never mix. Ranges are digested in order while others
+ * arrive, a block at a time, so that a large file left by an earlier run does not delay the rest.
  *
  * It ends with `one_stream` if there is no strong ETag, if the ETag changes at an address other
  * than S3's, if the server gives no ranges, or if the whole is not what it should be: the caller

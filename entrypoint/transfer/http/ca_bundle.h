@@ -1,5 +1,7 @@
-/* Certificates of the authorities that a system trusts, for a libcurl that was built without a
- * place to look: one program runs in images of all distributions, and each has its own. */
+/* Path of the file of trusted certificate authorities, for libcurl.
+ *
+ * It serves a libcurl that was built without a place to look: one program runs in images of all
+ * distributions, and each has its own. */
 #ifndef ENTRYPOINT_TRANSFER_HTTP_CA_BUNDLE_H
 #define ENTRYPOINT_TRANSFER_HTTP_CA_BUNDLE_H
 

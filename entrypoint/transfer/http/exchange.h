@@ -1,5 +1,5 @@
 /* HTTP request with retries (retry.h). The request is made anew for each try, as signatures expire
- * and a file resumes where it was cut off. Many run in parallel in a pool (pool.h). */
+ * and a file resumes where it was cut off. Many run in parallel in a pool (exchange_pool.h). */
 #ifndef ENTRYPOINT_TRANSFER_HTTP_EXCHANGE_H
 #define ENTRYPOINT_TRANSFER_HTTP_EXCHANGE_H
 

@@ -1,6 +1,8 @@
-/* Percent encoding as Signature Version 4 wants it, for what is sent and what is signed alike:
- * letters, digits, '-', '.', '_' and '~' stay, every other byte is encoded once, in capitals.
- * libcurl is handed the encoded text and leaves it as it is. */
+/* Percent encoding as Signature Version 4 wants it.
+ *
+ * What is sent and what is signed are encoded alike: letters, digits, '-', '.', '_' and '~' stay,
+ * every other byte is encoded once, in capitals. libcurl is handed the encoded text and leaves it
+ * as it is. */
 #ifndef ENTRYPOINT_TRANSFER_HTTP_PERCENT_H
 #define ENTRYPOINT_TRANSFER_HTTP_PERCENT_H
 

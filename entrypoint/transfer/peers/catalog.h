@@ -1,5 +1,5 @@
-/* Catalog of the files that this host has downloaded and serves to other hosts (peer_server.h): the
- * paths of each task, and size, ETag and SHA-256 of each file that is here and verified.
+/* Catalog of the downloaded files that this host serves to others (peer_server.h). It has the paths
+ * of each task, and size, ETag and SHA-256 of each file that is here and verified.
  *
  * The downloading thread fills it, serving threads read it; every call is thread safe. Files stay
  * where they were downloaded and are opened on request. */

@@ -1,6 +1,7 @@
-/* Upload of one part of a file, or of a whole small file, to S3. Its MD5 is sent for the server to
- * check, its SHA-256 is signed, and the returned ETag, if it is an MD5, must match: else it is sent
- * again. */
+/* Upload of a file, or of one part of it, to S3.
+ *
+ * Its MD5 is sent for the server to check, its SHA-256 is signed, and the returned ETag, if it is
+ * an MD5, must match: else it is sent again. */
 #ifndef ENTRYPOINT_TRANSFER_UPLOAD_PART_H
 #define ENTRYPOINT_TRANSFER_UPLOAD_PART_H
 

@@ -1,5 +1,5 @@
-/* S3 as far as this house asks it, with one bucket, which misbehaves at one kind of request, so
- * often, and then is good again. */
+/* S3 server with faults, reduced to what this house asks of it. It has one bucket, misbehaves at
+ * one kind of request, so often, and then is good again. */
 #ifndef TESTS_UNIT_ENTRYPOINT_TRANSFER_FAULTS_STAGE_H
 #define TESTS_UNIT_ENTRYPOINT_TRANSFER_FAULTS_STAGE_H
 

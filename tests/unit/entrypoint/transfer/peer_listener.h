@@ -1,4 +1,4 @@
-/* What other hosts find at one that passes on: a listener on the loopback and its address. */
+/* Listener on the loopback for a host that passes files on. Its address is a URL. */
 #ifndef TESTS_UNIT_ENTRYPOINT_TRANSFER_PEER_LISTENER_H
 #define TESTS_UNIT_ENTRYPOINT_TRANSFER_PEER_LISTENER_H
 

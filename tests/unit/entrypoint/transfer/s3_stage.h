@@ -1,4 +1,4 @@
-/* The test's own server in place of S3, and what a client of it needs. */
+/* Test server in place of S3, and what its clients need. */
 #ifndef TESTS_UNIT_ENTRYPOINT_TRANSFER_S3_STAGE_H
 #define TESTS_UNIT_ENTRYPOINT_TRANSFER_S3_STAGE_H
 

@@ -1,4 +1,4 @@
-/* Ranks of a job as threads of this process, which connect through a free port of this machine. */
+/* Ranks of a job as threads of this process. They connect through a free port of this machine. */
 #ifndef TESTS_UNIT_TRAINER_COMM_TCP_RANK_THREADS_H
 #define TESTS_UNIT_TRAINER_COMM_TCP_RANK_THREADS_H
 
