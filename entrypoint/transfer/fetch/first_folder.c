@@ -18,14 +18,31 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BLOCK = 4 * 1024 * 1024, LINE_MAX_SIZE = 1024, TIME_ETAG_MAX = 48 };
+/* Both ends of an address first:///PATH, apart from the transfer itself. On the first host
+ * download_order.c calls first_folder_offer; on the others prefix.c fetches the list, reads it with
+ * first_folder_parse, and compares and dates files with the functions in the middle.
+ *
+ * There is no server with ETags here, so a file's version is its size and the second of its last
+ * change. That suffices to recognize files of an earlier start; what is sent is verified by SHA-256
+ * in any case. The first host computes those digests while it offers the files: hosts that ask for
+ * a file wait in catalog_take until its turn comes. */
 
+enum {
+    BLOCK = 4 * 1024 * 1024, /* bytes that are digested between two calls of TURN */
+    LINE_MAX_SIZE = 1024,
+    TIME_ETAG_MAX = 48 /* two numbers of 64 bits */
+};
+
+/* Makes the ETag under which a file is offered and asked for. Both hosts compute it from the list,
+ * so it never travels by itself. */
 static void etag_of(int64_t size, int64_t seconds, char ret[TIME_ETAG_MAX]) {
     (void)snprintf(ret, TIME_ETAG_MAX, "%" PRId64 "-%" PRId64, size, seconds);
 }
 
 /* --- the list --------------------------------------------------------------------------------- */
 
+/* Paths are percent-encoded, as a name may hold a line end. The caller's FILES are sorted, and so
+ * is the list. */
 int first_folder_print(const struct scan *files, struct buf *out, struct error *err) {
     for (size_t i = 0; i < files->count; i++) {
         const struct scan_file *f = &files->items[i];
@@ -37,7 +54,8 @@ int first_folder_print(const struct scan *files, struct buf *out, struct error *
     return 0;
 }
 
-/* Takes the number up to the blank at *AT, and the blank. */
+/* Takes the number up to the blank at *AT, and the blank. Fails without a blank or a number of at
+ * least LEAST; *AT is then not to be used. */
 static int take_number(char **at, int64_t least, int64_t *ret) {
     char *blank = strchr(*at, ' ');
     if (blank == NULL)
@@ -48,6 +66,9 @@ static int take_number(char **at, int64_t least, int64_t *ret) {
     return result;
 }
 
+/* Adds the file of one line, which is changed in the process. The path is only decoded here:
+ * whether it stays inside the folder is up to safe_dir.h, which every use of it goes through. The
+ * list's own name is refused, as the list and such a file would be one. */
 static int add_line(char *line, struct objects *l, struct error *err) {
     char etag[TIME_ETAG_MAX];
     struct object object = {0};
@@ -75,7 +96,7 @@ int first_folder_parse(const char *text, size_t size, struct objects *ret, struc
     *ret = (struct objects){0};
     while (text < end) {
         const char *stop = memchr(text, '\n', (size_t)(end - text));
-        char line[LINE_MAX_SIZE + 3 * 4096];
+        char line[LINE_MAX_SIZE + 3 * 4096]; /* a path of PATH_MAX, each byte encoded as three */
         const size_t length = stop != NULL ? (size_t)(stop - text) : sizeof(line);
         int result = -1;
         if (ret->count == FIRST_FOLDER_FILES_MAX)
@@ -96,6 +117,8 @@ int first_folder_parse(const char *text, size_t size, struct objects *ret, struc
 
 /* --- files ------------------------------------------------------------------------------------ */
 
+/* A file that became shorter than SIZE is an error (etag_digest); one that grew is digested up to
+ * SIZE, which is also what other hosts are sent. */
 int first_folder_digest(int fd, int64_t size, void (*turn)(void *context), void *context,
                         char ret[DIGEST_HEX_MAX], struct error *err) {
     struct digest sha = {0};
@@ -111,6 +134,7 @@ int first_folder_digest(int fd, int64_t size, void (*turn)(void *context), void 
     return result;
 }
 
+/* Compares whole seconds, since the list has no more. FD may be -1. */
 static bool is_same(int fd, int64_t size, int64_t seconds) {
     struct stat st;
     return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == size &&
@@ -127,6 +151,8 @@ bool first_folder_has(int root, const char *path, const struct object *object,
            first_folder_digest(fd, object->size, turn, context, ret, NULL) == 0;
 }
 
+/* A failure is ignored: a later start then fetches the file again. The time of the last access
+ * stays. */
 void first_folder_date(int root, const char *path, int64_t seconds) {
     char name[SAFE_DIR_NAME_MAX + 1];
     const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = seconds}};
@@ -138,13 +164,15 @@ void first_folder_date(int root, const char *path, int64_t seconds) {
 /* --- offering --------------------------------------------------------------------------------- */
 
 struct offering {
-    const struct first_folder_offer *o;
-    struct scan files;
-    struct catalog_task *task;
-    size_t done;
-    int64_t next_mark;
+    const struct first_folder_offer *o; /* borrowed */
+    struct scan files;                  /* owned; in the order of the list */
+    struct catalog_task *task;          /* of the catalog; NULL before it is begun */
+    size_t done;                        /* files that are offered */
+    int64_t next_mark;                  /* by clock_now() */
 };
 
+/* Called after each block that was read. Once a second it counts a step, by which waiting hosts see
+ * that this one works, and tells the parent process. */
 static void turn(void *context) {
     struct offering *g = context;
     char line[LINE_MAX_SIZE];
@@ -159,7 +187,8 @@ static void turn(void *context) {
         g->o->mark(line);
 }
 
-/* Puts the list into the catalog, from memory. */
+/* Puts the list into the catalog, from memory. Nothing is written to the folder, so the list lives
+ * in a memfd. It needs no name: the catalog serves it from the descriptor. */
 static int offer_list(struct offering *g, struct error *err) {
     cleanup_buf struct buf text = {.max = FIRST_FOLDER_LIST_MAX};
     cleanup_fd int fd = memfd_create("list", MFD_CLOEXEC);
@@ -175,6 +204,8 @@ static int offer_list(struct offering *g, struct error *err) {
     return 0;
 }
 
+/* Digests one file and offers it. The check before the digest makes sure that the list is still
+ * right; a change during it shows at the receivers, as the SHA-256 of what they get differs. */
 static int offer_file(struct offering *g, const struct scan_file *file, struct error *err) {
     struct catalog_facts facts = {.size = file->stamp.size};
     const int64_t seconds = file->stamp.modified.tv_sec;
@@ -191,6 +222,8 @@ static int offer_file(struct offering *g, const struct scan_file *file, struct e
     return 0;
 }
 
+/* Lists the folder into G. Files that cannot be passed on are an error, since the other hosts would
+ * otherwise lack them unnoticed; links and devices only cause a warning. */
 static int list(struct offering *g, struct error *err) {
     char line[LINE_MAX_SIZE];
     const char *folder = g->o->folder;
@@ -213,6 +246,8 @@ static int list(struct offering *g, struct error *err) {
     return 0;
 }
 
+/* Tells the catalog all paths before the first file is ready. A host that asks for one of them is
+ * then answered "later", and one that asks for anything else "never". */
 static int expect(struct offering *g, int root, struct error *err) {
     struct catalog *catalog = &g->o->passing->catalog;
     g->task = catalog_begin(catalog, g->o->task, root, err);
@@ -225,6 +260,8 @@ static int expect(struct offering *g, int root, struct error *err) {
     return 0;
 }
 
+/* The task is ended in any case: after a failure hosts that wait learn at once that no more will
+ * come. */
 int first_folder_offer(const struct first_folder_offer *o, struct error *err) {
     struct offering g = {.o = o};
     cleanup_fd int root = open(o->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

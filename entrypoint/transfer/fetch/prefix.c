@@ -14,19 +14,32 @@
 #include <string.h>
 #include <unistd.h>
 
+/* One call is one download with a pool of its own. The sources differ only in how the list of
+ * objects comes about: a listing of S3 (load_objects), the first host's list (load_first), or a
+ * single file of unknown size (load_url). From there all is one loop in the pool: `more` starts the
+ * next file or range when there is room, `aside` verifies blocks, `tick` reports, `ended` is each
+ * file's end.
+ *
+ * Everything runs in one thread. Files that are here already are recognized inside `more`, which
+ * can take minutes for large ones; verified_some keeps the reports alive meanwhile.
+ *
+ * The first failure stops the pool. What is complete by then stays, and a repeated run finds it. */
+
+/* Time between two lines of the log, and between two marks for the parent process. */
 enum { SAY_SECONDS = 10, MARK_SECONDS = 1, LINE_MAX_SIZE = 1024 };
 
 struct one;
 
+/* State of one download. */
 struct loading {
     const struct prefix_download_order *order;
     struct objects objects;
-    size_t front;
-    size_t next; /* index of the next object to look at */
-    size_t done;
-    int64_t total; /* bytes; -1: unknown */
-    int64_t fetched;
-    int64_t next_word;
+    size_t front;      /* length of the part of each key that is no path here */
+    size_t next;       /* index of the next object to look at */
+    size_t done;       /* files that are complete */
+    int64_t total;     /* bytes; -1: unknown */
+    int64_t fetched;   /* bytes that are here */
+    int64_t next_word; /* when the log gets the next line */
     int64_t next_mark;
     int64_t verified;             /* blocks of local files, and objects looked at */
     struct catalog_facts list;    /* of the first host's list of files */
@@ -37,12 +50,13 @@ struct loading {
     struct error failure; /* the first failure; code 0: none */
 };
 
+/* One file that is being fetched, from `start` to `ended`; in the list l->ones. */
 struct one {
     struct loading *loading;
     struct one *next;
     struct fetch_file fetch;
-    char name[ADDRESS_MAX];
-    int64_t modified; /* of a file of the first host */
+    char name[ADDRESS_MAX]; /* for people; the exchange borrows it */
+    int64_t modified;       /* of a file of the first host */
 };
 
 static bool of_first(const struct loading *l) {
@@ -60,6 +74,7 @@ static void describe(const struct loading *l, char line[LINE_MAX_SIZE]) {
                        (double)l->fetched / mib);
 }
 
+/* Logs where the download stands, at most every SAY_SECONDS unless it is the LAST line. */
 static void say_progress(struct loading *l, bool last) {
     char line[LINE_MAX_SIZE];
     if (!last && clock_now() < l->next_word)
@@ -95,6 +110,8 @@ static void tick(void *context) {
     say_progress(context, false);
 }
 
+/* Offers a complete file to other hosts. A file with a name of its own is an archive, which is
+ * removed after it was unpacked; the catalog therefore keeps it open. */
 static void put_on_shelf(const struct loading *l, const char *path,
                          const struct catalog_facts *facts) {
     if (l->catalog != NULL)
@@ -108,7 +125,8 @@ static void verified_some(void *context) {
 }
 
 /* Checks whether a file is already here. Its SHA-256 for other hosts is computed along with its
- * ETag. */
+ * ETag. A file of the first host is recognized by size and time, any other by its ETag, for which
+ * it is read. One without a listed ETag is fetched again. */
 static bool is_present(struct loading *l, const char *path, const struct object *object) {
     struct catalog_facts facts = {.size = object->size};
     struct digest sha = {0};
@@ -130,6 +148,8 @@ static bool is_present(struct loading *l, const char *path, const struct object 
     return there;
 }
 
+/* End of one file. The list of the first host is the only file that ends while such an address has
+ * no catalog task yet; its facts are kept for read_list and for passing it on. O is freed here. */
 static void ended(void *context, const struct error *failure) {
     struct one *o = context;
     struct loading *l = o->loading;
@@ -150,6 +170,7 @@ static void ended(void *context, const struct error *failure) {
     free(o);
 }
 
+/* Returns NULL and notes the failure if memory runs out. */
 static struct one *new_one(struct loading *l) {
     struct one *o = calloc(1, sizeof(*o));
     if (o == NULL && l->failure.code == 0)
@@ -159,6 +180,8 @@ static struct one *new_one(struct loading *l) {
     return o;
 }
 
+/* Puts O into the list before anything can call `ended`, which takes it out again: a file can fail
+ * at once. */
 static void start(struct one *o, const struct stream_order *source) {
     struct loading *l = o->loading;
     const struct fetch_file_order order = {.source = *source,
@@ -178,12 +201,14 @@ static const char *own_name(const struct prefix_download_order *o) {
     return name[0] != '\0' ? name : "file";
 }
 
+/* Returns the path of an object below the root. */
 static const char *path_of(const struct loading *l, const struct object *object) {
     return l->order->name != NULL ? l->order->name : object->key + l->front;
 }
 
 /* Starts the next piece of a file that is being fetched, or the next object that is not here yet.
- * After a failure none is started. */
+ * After a failure none is started. Ranges of files that are begun come first: few files are then
+ * open and incomplete at a time. */
 static bool more(void *context) {
     struct loading *l = context;
     const struct prefix_download_order *o = l->order;
@@ -195,6 +220,7 @@ static bool more(void *context) {
     const struct object *object = &l->objects.items[l->next++];
     const char *path = path_of(l, object);
     bool newer = o->keep_newer && stream_is_newer(o->root, path, object->modified);
+    /* Returns true without an exchange: the pool asks again at once. */
     if (newer || is_present(l, path, object)) {
         l->done++;
         l->fetched += object->size;
@@ -233,6 +259,8 @@ static bool aside(void *context) {
     return false;
 }
 
+/* Runs the pool until all files are here or one has failed. In the second case `ended` stops the
+ * pool, which then returns 0, and the failure is reported here. */
 static int run_pool(struct loading *l, struct error *err) {
     l->pool.more = more;
     l->pool.aside = aside;
@@ -249,6 +277,7 @@ static int run_pool(struct loading *l, struct error *err) {
     return 0;
 }
 
+/* As run_pool, and logs the last line of progress. */
 static int run(struct loading *l, struct error *err) {
     if (run_pool(l, err) != 0)
         return -1;
@@ -256,7 +285,9 @@ static int run(struct loading *l, struct error *err) {
     return 0;
 }
 
-/* Offers all objects to other hosts from now on. */
+/* Offers all objects to other hosts from now on. The paths are known to the catalog before the
+ * first byte is here, so a host below can already ask for them and wait. Without a listing (https)
+ * the file's own name is the only one. */
 static int offer(struct loading *l, struct error *err) {
     const struct prefix_download_order *o = l->order;
     if (o->passing == NULL)
@@ -277,7 +308,8 @@ static int offer(struct loading *l, struct error *err) {
     return 0;
 }
 
-/* The number of bytes that are already on this disk. */
+/* The number of bytes that are already on this disk. Marks progress as it goes, as a listing of a
+ * million objects takes a while to look up. */
 static int64_t present(struct loading *l) {
     int64_t bytes = 0;
     for (size_t i = 0; i < l->objects.count; i++) {
@@ -289,6 +321,8 @@ static int64_t present(struct loading *l) {
     return bytes;
 }
 
+/* Sums the sizes, checks the room on the disk for what is missing, and offers the objects. The
+ * sizes come from a server or another host, so the sum may overflow. */
 static int load_listed(struct loading *l, struct error *err) {
     const struct prefix_download_order *o = l->order;
     for (size_t i = 0; i < l->objects.count; i++) {
@@ -300,7 +334,8 @@ static int load_listed(struct loading *l, struct error *err) {
     return offer(l, err);
 }
 
-/* Reads the list that has been fetched, and removes it. *RET_FD stays open for other hosts. */
+/* Reads the list that has been fetched, and removes it. *RET_FD stays open for other hosts. Its
+ * name is gone before it is parsed: no later start can take an old list for a new one. */
 static int read_list(struct loading *l, int *ret_fd, struct error *err) {
     const int root = l->order->root;
     const size_t size = (size_t)l->list.size;
@@ -316,6 +351,8 @@ static int read_list(struct loading *l, int *ret_fd, struct error *err) {
     return first_folder_parse(text, size, &l->objects, err);
 }
 
+/* Fetches the list of the first host, as a file of unknown size without a source (fetch_file.h).
+ * The counters start anew afterwards, as they are those of the folder's own files. */
 static int load_list(struct loading *l, int *ret_fd, struct error *err) {
     const struct prefix_download_order *o = l->order;
     struct one *one = new_one(l);
@@ -335,6 +372,8 @@ static int load_list(struct loading *l, int *ret_fd, struct error *err) {
     return read_list(l, ret_fd, err);
 }
 
+/* The list is offered to hosts below as soon as it was read, before the files: they need it first.
+ */
 static int load_first(struct loading *l, struct error *err) {
     cleanup_fd int fd = -1;
     if (load_list(l, &fd, err) != 0 || load_listed(l, err) != 0)
@@ -361,6 +400,8 @@ static int load_objects(struct loading *l, struct error *err) {
     return load_listed(l, err) == 0 ? run(l, err) : -1;
 }
 
+/* Fetches a single file over https. O belongs to the pool once it is started; before that it is
+ * freed here. */
 static int load_url(struct loading *l, struct error *err) {
     const struct prefix_download_order *o = l->order;
     struct one *one = new_one(l);
@@ -381,6 +422,8 @@ static int load_url(struct loading *l, struct error *err) {
     return run(l, err);
 }
 
+/* With other hosts, this call waits for the upstream host to answer, if no earlier one has. The
+ * catalog's task ends after success and failure alike, so that waiting hosts are released. */
 int prefix_download(const struct prefix_download_order *order, struct error *err) {
     struct loading l = {.order = order};
     if (exchange_pool_open(&l.pool, order->s3->certificates, err) != 0)

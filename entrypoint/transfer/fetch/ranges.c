@@ -10,11 +10,25 @@
 #include <string.h>
 #include <unistd.h>
 
+/* States of one file: the question (HEAD) is asked; its answer begins the file; up to RANGES_WIDTH
+ * pieces are under way, started by ranges_more as the pool has room; ranges_digest follows the
+ * complete pieces from the beginning of the file. conclude ends it when no piece runs and either
+ * all is digested or something failed. Every event that can be the last calls conclude_if_over.
+ *
+ * Pieces arrive in any order, but MD5 and SHA-256 need the bytes in order. They are read back from
+ * the file once complete, which finds them in the page cache as a rule, and covers parts of an
+ * earlier run as well.
+ *
+ * After a failure no piece is started, and those under way run to their own end. Complete pieces
+ * are kept for the next run; `one_stream` discards them instead. */
+
 /* Bytes verified at a time: this takes some milliseconds, so other transfers do not stall. */
 #define BLOCK (INT64_C(4) << 20)
 
 /* --- end of the file -------------------------------------------------------------------------- */
 
+/* Closes everything and calls the order's `ended`, which may free R: nothing may touch R
+ * afterwards. */
 static void finish(struct ranges *r) {
     const struct error failure = r->failure;
     if (r->one_stream)
@@ -26,19 +40,23 @@ static void finish(struct ranges *r) {
     r->order.ended(r->order.context, failure.code != 0 ? &failure : NULL);
 }
 
+/* Notes the first failure; later ones are consequences as a rule. */
 static void fail(struct ranges *r, const struct error *why) {
     if (r->failure.code == 0)
         r->failure = *why;
 }
 
-/* Discards all pieces, because the whole is wrong. */
+/* Discards all pieces, because the whole is wrong. Their bytes no longer count as fetched. A piece
+ * under way has taken its own back in piece_ended. */
 static void take_back(const struct ranges *r) {
     for (uint32_t i = 0; r->file.here != NULL && i < r->file.count; i++)
         if (r->file.here[i] != 0)
             *r->order.fetched -= part_file_length(&r->file, i);
 }
 
-/* Verifies the whole file. Returns NULL if it is correct, else what is wrong. */
+/* Verifies the whole file. Returns NULL if it is correct, else what is wrong. Both digests have
+ * covered the whole file at this point. A server that gives no SHA-256 leaves the MD5, and one with
+ * other ETags leaves the condition of the version alone. */
 static const char *verify(struct ranges *r, struct error *err) {
     char hex[DIGEST_HEX_MAX];
     if (digest_end(&r->md5, hex, err) != 0 || digest_end(&r->sha, r->own_sha256, err) != 0)
@@ -66,17 +84,21 @@ static void conclude(struct ranges *r) {
     finish(r);
 }
 
+/* Moves r->next over parts that are here, from this run or an earlier one. */
 static void skip_present(struct ranges *r) {
     while (r->next < r->file.count && r->file.here[r->next] != 0)
         r->next++;
 }
 
+/* R may be freed by this call. */
 static void conclude_if_over(struct ranges *r) {
     skip_present(r);
     if (r->running == 0 && (r->failure.code != 0 || r->digested == r->size))
         conclude(r);
 }
 
+/* A block never crosses the end of a part, since the next part may be missing. A file that cannot
+ * be read back is given up for one stream, which needs no reading. */
 bool ranges_digest(struct ranges *r) {
     struct digest *const both[] = {&r->md5, &r->sha};
     struct error err = {0};
@@ -95,13 +117,16 @@ bool ranges_digest(struct ranges *r) {
     return true;
 }
 
+/* Seconds without a byte that end a try; 0 stands for the default of exchange.h. */
 static int64_t silence_of(const struct stream_order *o) {
     return o->s3 != NULL ? o->s3->silence : 0;
 }
 
 /* --- a piece ---------------------------------------------------------------------------------- */
 
-/* A chunked answer may break off after its last byte, and no request can then ask for the rest. */
+/* A chunked answer may break off after its last byte, and no request can then ask for the rest. A
+ * repeated try asks for the missing rest only. If nothing is missing, a request for an empty range
+ * would be invalid, and the whole piece is fetched again. */
 static int prepare_piece(void *context, struct request *ret, struct error *err) {
     struct ranges_piece *p = context;
     const struct ranges *r = p->owner;
@@ -124,6 +149,8 @@ static int fail_changed(struct ranges *r, struct error *err) {
     return error_set(err, EXIT_CODE_DATA, "it changed while it was being fetched");
 }
 
+/* Accepts only status 206 with the ETag, the offset and the total size that were asked for. Status
+ * 200 would be the whole file from its beginning, as servers without ranges answer. */
 static int piece_begins(void *context, const struct answer *a, struct error *err) {
     const struct ranges_piece *p = context;
     struct ranges *r = p->owner;
@@ -137,6 +164,8 @@ static int piece_begins(void *context, const struct answer *a, struct error *err
     return error_set(err, EXIT_CODE_DATA, "the server does not send the requested part");
 }
 
+/* Writes what came at its final offset. The caller's counter and the exchange's `furthest` grow
+ * with it: a try that moves on does not count against the limit of tries. */
 static int piece_bytes(void *context, const char *data, size_t size, struct error *err) {
     struct ranges_piece *p = context;
     struct ranges *r = p->owner;
@@ -152,6 +181,8 @@ static int piece_bytes(void *context, const char *data, size_t size, struct erro
     return 0;
 }
 
+/* Notes the part as complete only after its last byte is written; part_file.h relies on that order.
+ */
 static int piece_complete(void *context, const struct answer *a, struct error *err) {
     struct ranges_piece *p = context;
     struct ranges *r = p->owner;
@@ -161,6 +192,7 @@ static int piece_complete(void *context, const struct answer *a, struct error *e
     return part_file_note(&r->file, p->number, err);
 }
 
+/* 412 and 416 mean that the version that was asked for is gone. */
 static int piece_refused(void *context, const struct answer *a, struct error *err) {
     const struct ranges_piece *p = context;
     struct ranges *r = p->owner;
@@ -169,6 +201,7 @@ static int piece_refused(void *context, const struct answer *a, struct error *er
     return r->order.s3 != NULL ? s3_refused(r->order.s3, a, err) : -1;
 }
 
+/* A piece that failed takes its bytes off the count: a part without its note is lost. */
 static void piece_ended(void *context, const struct error *failure) {
     struct ranges_piece *p = context;
     struct ranges *r = p->owner;
@@ -206,6 +239,7 @@ bool ranges_more(struct ranges *r) {
 
 /* --- size and ETag ---------------------------------------------------------------------------- */
 
+/* For S3 also asks for the stored checksum, which it leaves out otherwise. */
 static int prepare_question(void *context, struct request *ret, struct error *err) {
     const struct ranges *r = context;
     if (r->order.s3 != NULL && argv_add(&ret->headers, "x-amz-checksum-mode: ENABLED", err) != 0)
@@ -219,7 +253,9 @@ static int question_refused(void *context, const struct answer *a, struct error 
 }
 
 /* If the answer does not permit pieces, the file is fetched as one stream, and its errors say why.
- */
+ * Takes size, ETag and SHA-256 from the answer. The listing's ETag, if any, has to be the same: the
+ * object may have been replaced since. Encryption with KMS keys makes ETags that only look like
+ * MD5s. */
 static int question_complete(void *context, const struct answer *a, struct error *err) {
     struct ranges *r = context;
     bool same = r->etag[0] == '\0' || strcmp(a->etag, r->etag) == 0;
@@ -234,6 +270,8 @@ static int question_complete(void *context, const struct answer *a, struct error
     return 0;
 }
 
+/* Opens the partial file. Its parts of an earlier run count as fetched. If another process has it,
+ * the caller falls back to one stream under a name of its own. */
 static int begin(struct ranges *r, struct error *err) {
     const struct stream_order *o = &r->order;
     int64_t there = part_file_present(o->root, o->path, r->size);
@@ -253,6 +291,7 @@ static int begin(struct ranges *r, struct error *err) {
     return opened;
 }
 
+/* Without an answer the file is tried in one stream, and a lasting fault shows there. */
 static void question_ended(void *context, const struct error *failure) {
     struct ranges *r = context;
     struct error err = {0};

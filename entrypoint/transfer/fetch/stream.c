@@ -13,10 +13,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* One exchange fetches one file. Each try calls prepare, begins, bytes and complete in this order
+ * (exchange.h); between tries the file, its digests and the bytes so far stay. The bytes are
+ * digested as they come, so nothing is read again at the end.
+ *
+ * Unlike a partial file of disk/part_file.h, the temporary file belongs to this process alone and
+ * is removed when it fails: a later run starts from the beginning. In exchange it works with any
+ * server, also with one that has no ETags or ranges.
+ *
+ * fetch_file.c starts it, for the source or for another host. In the second case a failure says
+ * whether that host is to be given up: `spared` means that it is not at fault. */
+
 /* Another host answers every few seconds; if it is lost, the source is still there. */
 enum { PEER_TRIES = 3, PEER_SILENCE = 15 };
 
-/* Fails with an error that is not the other host's fault. */
+/* Fails with an error that is not the other host's fault. Returns -1 in any case, for use in a
+ * return statement. */
 static int spare(struct stream *f) {
     f->spared = true;
     return -1;
@@ -24,6 +36,9 @@ static int spare(struct stream *f) {
 
 /* --- the file --------------------------------------------------------------------------------- */
 
+/* Creates the temporary file beside the destination, so that the last step is a rename within one
+ * folder. Process and number make the name unique; a leftover of a process with the same number is
+ * removed first. */
 static int open_file(struct stream *f, struct error *err) {
     static atomic_uint number;
     f->folder = safe_dir_enter(f->order.root, f->order.path, f->name, err);
@@ -39,6 +54,7 @@ static int open_file(struct stream *f, struct error *err) {
     return spare(f);
 }
 
+/* Begins the file anew: takes its bytes off the count, empties it and resets both digests. */
 static int restart(struct stream *f, struct error *err) {
     *f->order.fetched -= f->have;
     f->have = 0;
@@ -51,6 +67,7 @@ static int restart(struct stream *f, struct error *err) {
     return digest_begin(&f->sha, DIGEST_OF_SHA256, err);
 }
 
+/* Removes the temporary name unless the file was published (KEEP). Safe when nothing is open. */
 static void close_file(struct stream *f, bool keep) {
     if (f->fd >= 0) {
         (void)close(f->fd);
@@ -66,6 +83,7 @@ static void close_file(struct stream *f, bool keep) {
 
 /* --- the exchange ----------------------------------------------------------------------------- */
 
+/* Weak ETags (W/"...") only promise the same meaning, not the same bytes (RFC 9110, 8.8.3). */
 bool stream_is_strong(const char *etag) {
     return etag[0] != '\0' && !str_starts_with(etag, "W/");
 }
@@ -82,6 +100,8 @@ int stream_request(const struct stream_order *o, const char *method, struct requ
     return buf_add_text(&ret->url, o->url, err);
 }
 
+/* Asks for the rest, on condition that it is of the version begun: without If-Match a replaced
+ * object would be continued with bytes of the new one. */
 static int add_range(const struct stream *f, struct argv *headers, struct error *err) {
     if (f->have == 0)
         return 0;
@@ -90,6 +110,7 @@ static int add_range(const struct stream *f, struct argv *headers, struct error 
     return argv_printf(headers, err, "if-match: \"%s\"", f->etag);
 }
 
+/* Makes the request of one try. The first one opens the file; a later one goes on or restarts. */
 static int prepare(void *context, struct request *ret, struct error *err) {
     struct stream *f = context;
     bool fresh = f->fd < 0;
@@ -113,6 +134,9 @@ static int fail_changed(struct stream *f, struct error *err) {
     return spare(f);
 }
 
+/* Learns the size of the whole from the answer, and checks it against the listing. The room on the
+ * disk is checked when the size is news: for listed objects prefix.c has done it for all together.
+ */
 static int take_size(struct stream *f, const struct answer *a, struct error *err) {
     int64_t size = a->status == 206 ? a->range_total : a->length;
     if (size < 0)
@@ -127,6 +151,9 @@ static int take_size(struct stream *f, const struct answer *a, struct error *err
     return !news || safe_dir_check_room(f->order.root, size - f->have, err) == 0 ? 0 : spare(f);
 }
 
+/* Judges the answer's head. A part (206) has to begin where the file ends; a full answer to a
+ * request for the rest restarts the file. Another ETag than before, or than listed, is another
+ * version. */
 static int begins(void *context, const struct answer *a, struct error *err) {
     struct stream *f = context;
     if (a->status == 206 && (f->have == 0 || a->range_begin != f->have)) {
@@ -158,6 +185,8 @@ static void note_progress(struct stream *f) {
         f->exchange.furthest = f->have;
 }
 
+/* Writes and digests what came. pwrite() at an explicit offset needs no position that a failed try
+ * would have to repair. A full disk is this host's fault, so the other host is spared. */
 static int bytes(void *context, const char *data, size_t size, struct error *err) {
     struct stream *f = context;
     if (f->size >= 0 && f->have + (int64_t)size > f->size)
@@ -197,6 +226,8 @@ static int verify(struct stream *f, struct error *err) {
     return 0;
 }
 
+/* An answer without a length is complete when the connection ends; if the size is known from
+ * elsewhere it has to be reached. The rename is the moment at which the file exists for others. */
 static int complete(void *context, const struct answer *a, struct error *err) {
     struct stream *f = context;
     (void)a;
@@ -210,6 +241,8 @@ static int complete(void *context, const struct answer *a, struct error *err) {
     return spare(f);
 }
 
+/* Another host that is still fetching the file answers "later", which does not count as a try. 416
+ * for the rest means that nothing was left to send or the size changed: it starts again. */
 static int refused(void *context, const struct answer *a, struct error *err) {
     struct stream *f = context;
     if (f->order.peer != NULL && peer_client_refused(f->order.peer, a, err) == 0) {
@@ -224,6 +257,7 @@ static int refused(void *context, const struct answer *a, struct error *err) {
     return f->order.s3 != NULL && f->order.peer == NULL ? s3_refused(f->order.s3, a, err) : -1;
 }
 
+/* The order's `ended` may free F. */
 static void ended(void *context, const struct error *failure) {
     struct stream *f = context;
     close_file(f, failure == NULL);
@@ -252,6 +286,8 @@ void stream_start(struct stream *f, const struct stream_order *order, struct exc
 
 /* --- existing files --------------------------------------------------------------------------- */
 
+/* Reads the whole file to compare its ETag, which can take minutes; ALONG is called meanwhile.
+ * Without a listed ETag no file counts as there. */
 bool stream_is_there(int root, const char *path, int64_t size, const char *etag,
                      const struct etag_along *along) {
     char name[SAFE_DIR_NAME_MAX + 1];
