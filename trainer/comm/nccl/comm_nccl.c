@@ -3,7 +3,6 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "trainer/comm/nccl/guard.h"
-#include "trainer/comm/nccl/peers.h"
 
 #include <cuda_runtime_api.h>
 #include <stdio.h>
@@ -120,10 +119,33 @@ static int open_stream(struct nccl_sum *n, struct error *err) {
     return cuda_check(cudaEventCreateWithFlags(&n->summed, cudaEventDisableTiming), "event", err);
 }
 
+/* Returns the first rank before RANK with the same GPU, or -1. */
+static int duplicate_of(const struct nccl_peer *all, int rank) {
+    for (int i = 0; i < rank; i++)
+        if (memcmp(all[i].uuid, all[rank].uuid, sizeof(all[i].uuid)) == 0)
+            return i;
+    return -1;
+}
+
+/* Fails with EXIT_CODE_DEVICE and both ranks' names if two of the COUNT ranks share a GPU: NCCL
+ * needs one GPU a rank, and its own error is obscure. */
+static int check_peers(const struct nccl_peer *all, int count, struct error *err) {
+    for (int rank = 1; rank < count; rank++) {
+        int duplicate = duplicate_of(all, rank);
+        if (duplicate >= 0)
+            return error_set(err, EXIT_CODE_DEVICE,
+                             "NCCL: ranks %d (%.64s) and %d (%.64s) have the same GPU %.16s; NCCL "
+                             "needs one GPU per rank, --comm mpi lets ranks share one",
+                             duplicate, all[duplicate].host, rank, all[rank].host,
+                             all[rank].address);
+    }
+    return 0;
+}
+
 /* All ranks get the list of GPUs, so that all of them refuse together. */
 static int compare_gpus(struct comm *comm, struct error *err) {
     struct cudaDeviceProp properties;
-    struct peer own = {0};
+    struct nccl_peer own = {0};
     int ordinal = 0;
     if (cuda_check(cudaGetDevice(&ordinal), "this rank's GPU", err) != 0 ||
         cuda_check(cudaGetDeviceProperties(&properties, ordinal), "this rank's GPU", err) != 0 ||
@@ -132,12 +154,12 @@ static int compare_gpus(struct comm *comm, struct error *err) {
         return -1;
     memcpy(own.uuid, properties.uuid.bytes, sizeof(own.uuid));
     (void)gethostname(own.host, sizeof(own.host) - 1);
-    cleanup_free struct peer *all = calloc((size_t)comm_size(comm), sizeof(*all));
+    cleanup_free struct nccl_peer *all = calloc((size_t)comm_size(comm), sizeof(*all));
     if (all == NULL)
         return error_no_memory(err, "the GPUs of all ranks");
     if (comm_gather(comm, &own, sizeof(own), all, err) != 0)
         return -1;
-    return peers_check(all, comm_size(comm), err);
+    return check_peers(all, comm_size(comm), err);
 }
 
 static int open_guard(struct nccl_sum *n, struct comm *comm, struct error *err) {

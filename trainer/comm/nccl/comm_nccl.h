@@ -20,6 +20,13 @@
 
 enum { COMM_NCCL_INIT_SECONDS = 300, COMM_NCCL_FINISH_SECONDS = 60, COMM_NCCL_ABORT_SECONDS = 10 };
 
+/* A rank's GPU, as comm_nccl_open gathers it from all ranks. */
+struct nccl_peer {
+    unsigned char uuid[16]; /* globally unique id of the GPU */
+    char address[16];       /* "0000:0a:00.0" */
+    char host[64];
+};
+
 /* Allocates memory on the current device that can be registered, not cleared. NULL on failure. */
 void *comm_nccl_alloc(size_t bytes, struct error *err);
 void comm_nccl_free(void *memory);

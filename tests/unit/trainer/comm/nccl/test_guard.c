@@ -7,7 +7,6 @@
 #include "trainer/comm/comm_driver.h"
 #include "trainer/comm/nccl/comm_nccl.h"
 #include "trainer/comm/nccl/guard.h"
-#include "trainer/comm/nccl/peers.h"
 
 #include <cuda_runtime_api.h>
 #include <semaphore.h>
@@ -340,8 +339,8 @@ static int pair_gather(struct comm *c, const void *bytes, size_t size, void *all
     memcpy((char *)all + size, bytes, size);
     if (size == 1 && nccl.peer_records_nothing)
         ((char *)all)[1] = 0;
-    if (size == sizeof(struct peer) && !((struct pair *)c)->same)
-        ((struct peer *)((char *)all + size))->uuid[0] ^= 1;
+    if (size == sizeof(struct nccl_peer) && !((struct pair *)c)->same)
+        ((struct nccl_peer *)((char *)all + size))->uuid[0] ^= 1;
     return 0;
 }
 
