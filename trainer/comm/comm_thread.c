@@ -2,6 +2,7 @@
 
 #include "common/clock.h"
 #include "trainer/comm/comm.h"
+#include "trainer/comm/half_sum.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -51,6 +52,13 @@ static int64_t deadline_in(int seconds) {
 int64_t comm_thread_deadline(const struct comm_thread *t) {
     const int patience = t->base.patience;
     return deadline_in(patience > 0 ? patience : COMM_DEADLINE_SECONDS);
+}
+
+int comm_thread_share(const struct shares_exchange *x, const struct work *work, struct error *err) {
+    if (work->kind == WORK_SUM)
+        return half_sum(x, work->data, work->count, work->type, err);
+    return work->kind == WORK_SHARE_SUM ? shares_sum(x, work->data, work->shares, err)
+                                        : shares_spread(x, work->data, work->shares, err);
 }
 
 static int post(struct comm *c, struct work *work, uint64_t *ret_ticket, struct error *err) {

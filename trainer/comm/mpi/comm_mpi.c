@@ -3,7 +3,6 @@
 #include "common/clock.h"
 #include "trainer/comm/comm.h"
 #include "trainer/comm/comm_thread.h"
-#include "trainer/comm/share_works.h"
 
 #include <mpi.h>
 #include <stdlib.h>
@@ -127,7 +126,7 @@ static int share(struct mpi_comm *m, const struct work *work, struct error *err)
                                       .run = exchange_parts,
                                       .user = m,
                                       .memory = &m->shares};
-    return share_works_perform(&x, work, err);
+    return comm_thread_share(&x, work, err);
 }
 
 static void drop_shares(struct mpi_comm *m) {

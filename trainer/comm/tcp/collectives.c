@@ -1,7 +1,7 @@
 #include "trainer/comm/tcp/collectives.h"
 
+#include "trainer/comm/comm_thread.h"
 #include "trainer/comm/ordered_sum.h"
-#include "trainer/comm/share_works.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -192,7 +192,7 @@ static int share(struct collectives *c, const struct work *work, const struct ex
                                       .run = exchange_shares,
                                       .user = &s,
                                       .memory = &c->shares};
-    return share_works_perform(&x, work, err);
+    return comm_thread_share(&x, work, err);
 }
 
 /* Between some ranks, so that it does not count as a call of all. */
