@@ -14,17 +14,30 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+/* One exchange, as exchange_pool.c drives it. exchange_start makes a libcurl handle and the request
+ * of one try; the callbacks on_header, on_bytes, on_send and on_seek run inside libcurl;
+ * exchange_finish judges the result and decides between the end and another try. Nothing of a try
+ * is reused by the next but the owner's state and the count.
+ *
+ * A callback can stop libcurl only by a wrong return value, which gives an error without a cause.
+ * The cause is kept in e->fault, and exchange_finish looks there first.
+ *
+ * There are three kinds of failure. No complete answer, and the status of a busy server: repeated
+ * by the rules of retry.h. Any other status: the owner's `refused` decides. An error of the owner:
+ * final, unless it was made by exchange_fail_again. */
+
 enum {
-    CONNECT_SECONDS = 10,
-    SILENCE_SECONDS = 30,
+    CONNECT_SECONDS = 10, /* for name resolution, TCP and TLS together */
+    SILENCE_SECONDS = 30, /* if the owner names no other */
     SLOWEST =
         512, /* bytes a second, averaged over the permitted silence; slower counts as no answer */
-    HEADERS_MAX = 64 * 1024,
+    HEADERS_MAX = 64 * 1024, /* bytes of all answers of a try, redirects included */
     GOT_ON =
         1024 *
         1024, /* a try that added so many bytes made progress: tries are counted from 1 again */
 };
 
+/* Leaves a request without body: FD and SIZE of -1, as prepare finds them. */
 void request_done(struct request *r) {
     buf_done(&r->url);
     argv_done(&r->headers);
@@ -71,12 +84,14 @@ static bool field(const char *line, size_t size, const char *name, char ret[EXCH
     return true;
 }
 
+/* Returns -1 for anything that is no number from 0 to INT64_MAX. */
 static int64_t number(const char *text) {
     int64_t value = -1;
     return str_parse_int(text, 0, INT64_MAX, &value, NULL) == 0 ? value : -1;
 }
 
-/* Parses "bytes 10-99/100". */
+/* Parses "bytes 10-99/100". Any other form leaves -1 in both fields. An unknown total ("*") does so
+ * in its own. */
 static void read_range(struct answer *a, char *text) {
     char *dash = strchr(text, '-');
     char *slash = strchr(text, '/');
@@ -96,7 +111,7 @@ static void unquote(char *etag) {
 }
 
 /* Starts a new answer at its status line; the one before, a redirect or "100 Continue", is dropped.
- */
+ * The mark belongs to the request and stays. So does the memory of the words. */
 static void begin_answer(struct answer *a) {
     struct buf words = a->words;
     words.size = 0;
@@ -108,6 +123,8 @@ static void begin_answer(struct answer *a) {
                          .words = words};
 }
 
+/* Called by libcurl with one complete line, which has no NUL at its end. Headers that nobody asks
+ * for are skipped. */
 static size_t on_header(char *line, size_t one, size_t size, void *context) {
     struct exchange *e = context;
     struct answer *a = &e->answer;
@@ -135,6 +152,8 @@ static size_t on_header(char *line, size_t one, size_t size, void *context) {
     return size;
 }
 
+/* Tells the owner of a successful answer, once a try: before its first byte, or at the end of an
+ * empty one. */
 static int begin(struct exchange *e) {
     if (e->begun)
         return 0;
@@ -144,6 +163,8 @@ static int begin(struct exchange *e) {
     return e->events->begins(e->context, &e->answer, &e->fault);
 }
 
+/* Called by libcurl with a piece of the body. That of an unsuccessful answer is collected for its
+ * error code and never reaches the owner. Returning less than SIZE ends the try. */
 static size_t on_bytes(char *bytes, size_t one, size_t size, void *context) {
     struct exchange *e = context;
     size *= one;
@@ -159,6 +180,9 @@ static size_t on_bytes(char *bytes, size_t one, size_t size, void *context) {
     return size;
 }
 
+/* Called by libcurl for the next bytes of the body. The file is read with pread(), as several parts
+ * of one file are sent at once over one descriptor. Fewer bytes than the announced length mean that
+ * the file was cut meanwhile. */
 static size_t on_send(char *bytes, size_t one, size_t size, void *context) {
     struct exchange *e = context;
     int64_t left = e->request.size - e->moved;
@@ -190,12 +214,14 @@ static int on_seek(void *context, curl_off_t offset, int origin) {
 
 /* --- request ---------------------------------------------------------------------------------- */
 
+/* Sets an option of EASY, or returns from the calling function with an error. */
 #define SET(option, value)                                                                         \
     do {                                                                                           \
         if (curl_easy_setopt(easy, option, value) != CURLE_OK)                                     \
             return error_set(err, EXIT_CODE_INTERNAL, "libcurl refuses " #option);                 \
     } while (0)
 
+/* Called by libcurl before the handshake, with the TLS context of the connection. */
 static CURLcode arm(CURL *easy, void *context, void *key) {
     (void)easy;
     return tls_arm_client(context, key, NULL) == 0 ? CURLE_OK : CURLE_SSL_CERTPROBLEM;
@@ -213,6 +239,9 @@ static int set_key(CURL *easy, const unsigned char *key, struct error *err) {
     return 0;
 }
 
+/* Settings that all requests share. Nothing comes from outside the order: no proxy of the
+ * environment, no .netrc. PATH_AS_IS keeps "/../" and "//" in keys, as the signature covers the
+ * path that is sent. NOSIGNAL keeps libcurl from using SIGALRM in a program with threads. */
 static int set_manners(CURL *easy, const char *certificates, struct error *err) {
     SET(CURLOPT_NOSIGNAL, 1L);
     SET(CURLOPT_PROXY, "");
@@ -228,7 +257,8 @@ static int set_manners(CURL *easy, const char *certificates, struct error *err) 
     return 0;
 }
 
-/* Redirects from https never lead to http. */
+/* Redirects from https never lead to http. No other protocol is ever spoken, whatever a server
+ * redirects to. */
 static int set_reach(CURL *easy, const struct request *r, struct error *err) {
     bool safe = str_starts_with(buf_text(&r->url), "https:");
     SET(CURLOPT_URL, buf_text(&r->url));
@@ -249,6 +279,8 @@ static int set_login(CURL *easy, const struct request *r, struct error *err) {
     return 0;
 }
 
+/* Sets method and body. UPLOAD makes libcurl send PUT, which CUSTOMREQUEST replaces; a HEAD without
+ * NOBODY would wait for a body. */
 static int set_body(CURL *easy, struct exchange *e, struct error *err) {
     const struct request *r = &e->request;
     if (r->size >= 0) {
@@ -266,6 +298,7 @@ static int set_body(CURL *easy, struct exchange *e, struct error *err) {
     return 0;
 }
 
+/* The list has to live as long as the handle, so it is e->lines. */
 static int set_headers(CURL *easy, struct exchange *e, struct error *err) {
     struct argv *lines = &e->request.headers;
     if (argv_add(lines, "Expect:", err) != 0) /* saves the round trip of "100 Continue" */
@@ -280,6 +313,8 @@ static int set_headers(CURL *easy, struct exchange *e, struct error *err) {
     return 0;
 }
 
+/* Sets callbacks and limits of time. There is no limit for a whole try, which may last hours: it
+ * ends when too little comes for too long. */
 static int set_ears(CURL *easy, struct exchange *e, struct error *err) {
     int64_t silence = e->silence > 0 ? e->silence : SILENCE_SECONDS;
     SET(CURLOPT_ERRORBUFFER, e->detail);
@@ -294,6 +329,9 @@ static int set_ears(CURL *easy, struct exchange *e, struct error *err) {
     return 0;
 }
 
+/* Frees what the try before has left, lets the owner make the request, and gives both to the
+ * handle. A failure is final. `prepare` may open files and compute digests, so it can take a while.
+ */
 int exchange_start(struct exchange *e, const char *certificates, struct error *err) {
     exchange_done(e);
     buf_init(&e->request.url, EXCHANGE_URL_MAX);
@@ -319,6 +357,9 @@ int exchange_start(struct exchange *e, const char *certificates, struct error *e
 
 /* --- result ----------------------------------------------------------------------------------- */
 
+/* Decides about another try and sets the time of it. Progress of a mebibyte since the last failure
+ * makes this the first failure again; otherwise a large file over a bad line could never be
+ * finished. If there is no randomness the pause has no jitter. */
 static enum exchange_end again(struct exchange *e, struct error *ret) {
     uint64_t random = 0;
     unsigned most = e->tries > 0 ? e->tries : RETRY_TRIES;
@@ -347,6 +388,8 @@ static void set_status_error(const struct exchange *e, struct error *ret) {
                     size > 0 ? " " : "", size < 64 ? size : 64, code != NULL ? code : "");
 }
 
+/* Judges an unsuccessful status. An error that `refused` has set is more telling than the status,
+ * and replaces it. */
 static enum exchange_end finish_status(struct exchange *e, struct error *ret) {
     struct error ignored = {0};
     set_status_error(e, ret);
@@ -359,6 +402,8 @@ static enum exchange_end finish_status(struct exchange *e, struct error *ret) {
     return EXCHANGE_FAILED;
 }
 
+/* The status is asked for once more, since an answer without a body never reached on_bytes. *RET is
+ * also filled in for EXCHANGE_ONCE_MORE: the pool keeps it for the case that no try succeeds. */
 enum exchange_end exchange_finish(struct exchange *e, CURLcode code, struct error *ret) {
     *ret = (struct error){0};
     (void)curl_easy_getinfo(e->easy, CURLINFO_RESPONSE_CODE, &e->answer.status);

@@ -4,8 +4,20 @@
 
 #include <string.h>
 
-enum { TICK_MS = 1000 };
+/* An exchange is in one of two lists. `waiting` is a queue of those that are new or in the pause
+ * before another try; `running` are those that libcurl works on. A failed try goes to the end of
+ * the queue, so that others come first.
+ *
+ * One turn of exchange_pool_run does some work aside, takes new work while there is room, starts
+ * what is due, and lets libcurl run until something happens, a pause ends or a second is over. The
+ * second bounds how late a signal's flag (give_up) and the progress are looked at.
+ *
+ * An owner's `ended` runs inside these functions. It may free its exchange, add others to the pool
+ * and set `stop`; code here does not touch an exchange after that call. There are no threads. */
 
+enum { TICK_MS = 1000 }; /* between two ticks, and at most in one wait */
+
+/* Keeps as many connections open for reuse as exchanges can run at once. */
 int exchange_pool_open(struct exchange_pool *p, const char *certificates, struct error *err) {
     *p = (struct exchange_pool){.certificates = certificates};
     p->waiting_end = &p->waiting;
@@ -16,12 +28,15 @@ int exchange_pool_open(struct exchange_pool *p, const char *certificates, struct
     return 0;
 }
 
+/* E goes to the end of the queue; nothing is sent before the pool runs. Its `again` of 0 means at
+ * once. */
 void exchange_pool_add(struct exchange_pool *p, struct exchange *e) {
     e->next = NULL;
     *p->waiting_end = e;
     p->waiting_end = &e->next;
 }
 
+/* Takes the exchange at SLOT out of the queue. If it was the last one, its place is the new end. */
 static struct exchange *take(struct exchange_pool *p, struct exchange **slot) {
     struct exchange *e = *slot;
     *slot = e->next;
@@ -30,6 +45,8 @@ static struct exchange *take(struct exchange_pool *p, struct exchange **slot) {
     return e;
 }
 
+/* Exchanges in their pause count as well. A server that is down would otherwise cause more and more
+ * files to be opened, each waiting for another try. */
 bool exchange_pool_has_room(const struct exchange_pool *p) {
     size_t count = p->running_count;
     for (const struct exchange *e = p->waiting; e != NULL; e = e->next)
@@ -37,6 +54,7 @@ bool exchange_pool_has_room(const struct exchange_pool *p) {
     return count < EXCHANGE_POOL_WIDTH;
 }
 
+/* Ends E with success (FAILURE is NULL) or a failure, which gets its name. E may be freed. */
 static void end(struct exchange *e, struct error *failure) {
     exchange_done(e);
     if (failure != NULL)
@@ -44,11 +62,13 @@ static void end(struct exchange *e, struct error *failure) {
     e->events->ended(e->context, failure);
 }
 
+/* Reports the end of the time, and with it why the last try failed: that is the likely cause. */
 static int fail_late(const struct error *last, struct error *err) {
     return error_set(err, EXIT_CODE_NOT_READY, "it did not finish in time%s%s",
                      last->code != 0 ? "; the last try: " : "", last->text);
 }
 
+/* The next one is read before the call that may free E. */
 static void end_all(struct exchange *e) {
     while (e != NULL) {
         struct error err = {0};
@@ -69,6 +89,8 @@ static struct error last_failure(const struct exchange_pool *p) {
     return (struct error){0};
 }
 
+/* `closing` is set first: an owner that reacts to a failure with another way to fetch its file
+ * (fetch/fetch_file.c) must not start it now. */
 void exchange_pool_close(struct exchange_pool *p) {
     p->closing = true;
     end_all(p->running);
@@ -77,6 +99,8 @@ void exchange_pool_close(struct exchange_pool *p) {
     *p = (struct exchange_pool){0};
 }
 
+/* Starts a try. A request that cannot be made at all is not repeated: the same would happen again.
+ */
 static void start(struct exchange_pool *p, struct exchange *e) {
     struct error err = {0};
     if (exchange_start(e, p->certificates, &err) != 0) {
@@ -93,6 +117,7 @@ static void start(struct exchange_pool *p, struct exchange *e) {
     p->running_count++;
 }
 
+/* The list has EXCHANGE_POOL_WIDTH entries at most, so it is searched. */
 static void forget_running(struct exchange_pool *p, const struct exchange *e) {
     for (struct exchange **slot = &p->running; *slot != NULL; slot = &(*slot)->next) {
         if (*slot != e)
@@ -103,7 +128,8 @@ static void forget_running(struct exchange_pool *p, const struct exchange *e) {
     }
 }
 
-/* Starts the exchanges after their pause. Returns when the next one ends, or INT64_MAX. */
+/* Starts the exchanges after their pause. Returns when the next one ends, or INT64_MAX. A pause
+ * that ends later does not hold up exchanges further down in the queue. */
 static int64_t start_due(struct exchange_pool *p) {
     int64_t first = INT64_MAX;
     for (struct exchange **slot = &p->waiting;
@@ -118,6 +144,8 @@ static int64_t start_due(struct exchange_pool *p) {
     return first;
 }
 
+/* Handles a try that libcurl reports as done. exchange_finish still asks the handle for the status,
+ * so the handle is removed after it, and freed with the exchange or at its next try. */
 static void finish(struct exchange_pool *p, const CURLMsg *message) {
     struct exchange *e = NULL;
     struct error failure;
@@ -133,6 +161,7 @@ static void finish(struct exchange_pool *p, const CURLMsg *message) {
         end(e, came == EXCHANGE_DONE ? NULL : &failure);
 }
 
+/* The time of the next tick counts from this one: after a long block none are made up for. */
 static void tick(struct exchange_pool *p) {
     if (p->tick == NULL || clock_now() < p->next_tick)
         return;
@@ -140,6 +169,8 @@ static void tick(struct exchange_pool *p) {
     p->tick(p->context);
 }
 
+/* Waits until UNTIL at most, or not at all while there is work aside (BUSY), and processes what
+ * happened. */
 static int turn(struct exchange_pool *p, int64_t until, bool busy, struct error *err) {
     int running = 0;
     int left = 0;
@@ -156,6 +187,9 @@ static int turn(struct exchange_pool *p, int64_t until, bool busy, struct error 
     return 0;
 }
 
+/* Work aside comes first and is counted as work: the pool is not done while blocks are left to
+ * verify, even without any exchange. Exchanges that remain after an error are ended by
+ * exchange_pool_close. */
 int exchange_pool_run(struct exchange_pool *p, int64_t deadline, struct error *err) {
     for (;;) {
         bool busy = p->aside != NULL && p->aside(p->context);
@@ -173,6 +207,8 @@ int exchange_pool_run(struct exchange_pool *p, int64_t deadline, struct error *e
     }
 }
 
+/* The pool is the caller's, since its callbacks reach it (to add exchanges, or to set `stop`). It
+ * is closed again in any case, and so every exchange has ended on return. */
 int exchange_pool_work(struct exchange_pool *p, const struct exchange_pool_work *work,
                        struct error *err) {
     if (exchange_pool_open(p, work->certificates, err) != 0)
@@ -190,6 +226,7 @@ int exchange_pool_work(struct exchange_pool *p, const struct exchange_pool_work 
 
 /* --- single request --------------------------------------------------------------------------- */
 
+/* A single request and its answer, on the stack of exchange_pool_ask. */
 struct asked {
     const struct question *question;
     struct exchange exchange;
@@ -199,17 +236,21 @@ struct asked {
     struct error failure;
 };
 
+/* A repeated try begins the body anew, after what the caller had in it before. */
 static int prepare(void *context, struct request *ret, struct error *err) {
     struct asked *a = context;
     a->body->size = a->kept;
     return a->question->prepare(a->question->context, ret, err);
 }
 
+/* An answer that is longer than the maximum of the body is an error, and final. */
 static int bytes(void *context, const char *data, size_t size, struct error *err) {
     struct asked *a = context;
     return buf_add(a->body, data, size, err);
 }
 
+/* The words of an unsuccessful answer belong to the exchange, which frees them, and are not copied.
+ */
 static int complete(void *context, const struct answer *answer, struct error *err) {
     struct asked *a = context;
     (void)err;
@@ -218,6 +259,7 @@ static int complete(void *context, const struct answer *answer, struct error *er
     return 0;
 }
 
+/* Without a rule of the caller any other status is final. */
 static int refused(void *context, const struct answer *answer, struct error *err) {
     struct asked *a = context;
     if (a->question->refused == NULL)
@@ -225,12 +267,14 @@ static int refused(void *context, const struct answer *answer, struct error *err
     return a->question->refused(a->question->context, answer, err);
 }
 
+/* The pool lives on the stack of the caller, which looks at the failure after it has run. */
 static void ended(void *context, const struct error *failure) {
     struct asked *a = context;
     if (failure != NULL)
         a->failure = *failure;
 }
 
+/* Makes a pool for one request. RET may be NULL. On failure BODY may hold a part of an answer. */
 int exchange_pool_ask(const struct question *q, struct buf *body, struct answer *ret,
                       struct error *err) {
     static const struct exchange_events events = {.prepare = prepare,

@@ -12,23 +12,37 @@
 #include <time.h>
 #include <unistd.h>
 
+/* One mutex protects everything, and one condition wakes every waiting thread at every change.
+ * There are few threads (peer_server.h), and changes are as rare as files, so finer locks would
+ * gain nothing.
+ *
+ * A task goes through three states. While it is not listed, any path may still come. Once it is
+ * listed, a path outside the list will never come. Once it is over, what is not here will never
+ * come. Tasks are added and never removed before catalog_done, so the pointers that catalog_begin
+ * returns stay valid.
+ *
+ * Entries hold no open file by default: a data set can have more files than a process may open. */
+
+/* One file of a task. */
 struct item {
-    char *path; /* owned */
-    struct catalog_facts facts;
-    int fd; /* -1: opened on the first request */
-    bool here;
+    char *path;                 /* owned */
+    struct catalog_facts facts; /* valid once it is here */
+    int fd;                     /* -1: opened on the first request */
+    bool here;                  /* complete and verified */
 };
 
 struct catalog_task {
-    char *what; /* owned */
-    int root;
+    char *what;         /* owned */
+    int root;           /* owned; a descriptor of the task's directory */
     struct item *items; /* owned; sorted by path once the list is complete */
     size_t count;
     size_t capacity;
-    bool listed;
+    bool listed; /* no path is added any more */
     bool over;
 };
 
+/* Waits are timed by the monotonic clock, as clock_now() is: a change of the wall clock must not
+ * end or prolong them. */
 int catalog_open(struct catalog *s, struct error *err) {
     pthread_condattr_t attributes;
     *s = (struct catalog){0};
@@ -41,6 +55,7 @@ int catalog_open(struct catalog *s, struct error *err) {
     return good ? 0 : error_no_memory(err, "the shared files");
 }
 
+/* Frees a task with all its descriptors. */
 static void subprocess_done(struct catalog_task *t) {
     for (size_t i = 0; i < t->count; i++) {
         free(t->items[i].path);
@@ -74,6 +89,8 @@ static void unlock_changed(struct catalog *s) {
 
 /* --- adding ----------------------------------------------------------------------------------- */
 
+/* Copies WHAT and duplicates ROOT, so the caller may close its own. The task is filled in before it
+ * is visible to other threads. */
 struct catalog_task *catalog_begin(struct catalog *s, const char *what, int root,
                                    struct error *err) {
     struct catalog_task *t = s->count < CATALOG_TASKS_MAX ? calloc(1, sizeof(*t)) : NULL;
@@ -94,6 +111,7 @@ struct catalog_task *catalog_begin(struct catalog *s, const char *what, int root
     return t;
 }
 
+/* Makes room for one more item. The caller reports the failure, outside the lock. */
 static int grow(struct catalog_task *t) {
     return grow_array(&t->items, &t->capacity, t->count + 1, sizeof(*t->items), "", NULL);
 }
@@ -116,6 +134,7 @@ static int by_path(const void *a, const void *b) {
     return strcmp(one->path, other->path);
 }
 
+/* From here on paths are found by binary search; before, no thread searches them at all. */
 void catalog_listed(struct catalog *s, struct catalog_task *t) {
     lock(s);
     if (t->count > 0)
@@ -124,6 +143,7 @@ void catalog_listed(struct catalog *s, struct catalog_task *t) {
     unlock_changed(s);
 }
 
+/* Returns NULL if the path is unknown, or the list is not complete. The caller holds the lock. */
 static struct item *find(const struct catalog_task *t, const char *path) {
     const struct item wanted = {.path = (char *)(uintptr_t)path};
     return t->listed && t->count > 0
@@ -131,13 +151,15 @@ static struct item *find(const struct catalog_task *t, const char *path) {
                : NULL;
 }
 
+/* Opens a file below the task's directory by a path of its list; -1 if it is gone. */
 static int open_item(const struct catalog_task *t, const char *path) {
     char name[SAFE_DIR_NAME_MAX + 1];
     cleanup_fd int folder = safe_dir_find(t->root, path, name);
     return folder >= 0 ? openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
 }
 
-/* The caller holds the lock. Returns false if nobody expects the file. */
+/* The caller holds the lock. Returns false if nobody expects the file. FD, which may be -1, is
+ * taken over only on success. */
 static bool put(struct catalog_task *t, const char *path, const struct catalog_facts *facts,
                 int fd) {
     struct item *item = find(t, path);
@@ -149,6 +171,8 @@ static bool put(struct catalog_task *t, const char *path, const struct catalog_f
     return true;
 }
 
+/* A path that was not expected is ignored. KEEP opens the file now, since it will not be at its
+ * path later: an archive is removed once it was unpacked. */
 void catalog_put(struct catalog *s, struct catalog_task *t, const char *path,
                  const struct catalog_facts *facts, bool keep) {
     lock(s);
@@ -177,6 +201,7 @@ void catalog_end_all(struct catalog *s) {
     unlock_changed(s);
 }
 
+/* Wakes nobody: waiting requests report the count when their own time is up. */
 void catalog_step(struct catalog *s) {
     lock(s);
     s->steps++;
@@ -192,7 +217,9 @@ static struct catalog_task *find_task(const struct catalog *s, const char *what)
     return NULL;
 }
 
-/* Looks a file up. One that has since disappeared from its folder is gone for good. */
+/* Looks a file up. One that has since disappeared from its folder is gone for good. The descriptor
+ * is the caller's own: a duplicate shares its position with the kept one, so files have to be read
+ * with pread(). */
 static enum catalog_answer look(struct catalog *s, const char *what, const char *path,
                                 struct catalog_file *ret) {
     const struct catalog_task *t = find_task(s, what);
@@ -208,6 +235,8 @@ static enum catalog_answer look(struct catalog *s, const char *what, const char 
     return ret->fd >= 0 ? CATALOG_HERE : CATALOG_NEVER;
 }
 
+/* pthread_cond_timedwait() may also wake for changes of other files; the loop looks again. After
+ * the timeout the answer is CATALOG_LATER, with the count of steps for the client. */
 enum catalog_answer catalog_take(struct catalog *s, const char *what, const char *path,
                                  int64_t until, struct catalog_file *ret) {
     const struct timespec end = {.tv_sec = until / CLOCK_SECOND, .tv_nsec = until % CLOCK_SECOND};

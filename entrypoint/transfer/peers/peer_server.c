@@ -20,20 +20,34 @@
 #include <sys/socket.h>
 #include <time.h>
 
+/* Threads: one accepts connections (listen_on), one serves each connection (serve_client). The
+ * accepting thread alone fills places of clients[], a client's thread alone empties its own; the
+ * lock covers both. A place is reused only after its last thread was joined.
+ *
+ * The server speaks just the HTTP that exchange.c needs: GET, one range, If-Match, connections that
+ * stay open. Its clients are other hosts of the job, proved by the TLS key; before that proof
+ * nothing they send is parsed. A request for a file that is not ready is held for WAIT_SECONDS and
+ * then answered with the progress, as a client takes longer silence for a dead host.
+ *
+ * All waits on sockets are bounded by SO_RCVTIMEO and SO_SNDTIMEO, which OpenSSL's blocking calls
+ * obey. peer_server_close shuts the sockets down, which ends these calls at once in every thread.
+ */
+
 enum {
-    STACK_SIZE = 256 * 1024,
-    BLOCK_SIZE = 64 * 1024,
-    GREET_SECONDS = 10,   /* for the whole handshake */
-    LOOK_SECONDS = 1,     /* between two checks for slow handshakes */
-    SILENCE_SECONDS = 60, /* between two requests, or without the client accepting data */
+    STACK_SIZE = 256 * 1024, /* per thread; buffers are on the heap (struct talk) */
+    BLOCK_SIZE = 64 * 1024,  /* bytes of a file that are read and sent at a time */
+    GREET_SECONDS = 10,      /* for the whole handshake */
+    LOOK_SECONDS = 1,        /* between two checks for slow handshakes */
+    SILENCE_SECONDS = 60,    /* between two requests, or without the client accepting data */
     WAIT_SECONDS =
         5, /* for a file that is not complete yet, before the client gets a progress answer */
-    REST_MS = 100, /* pause while this process has no descriptors left */
-    ANSWER_MAX = 1024,
+    REST_MS = 100,     /* pause while this process has no descriptors left */
+    ANSWER_MAX = 1024, /* bytes of an answer's head */
 };
 
 /* --- one client ------------------------------------------------------------------------------- */
 
+/* State of one connection, with its buffers. */
 struct talk {
     SSL *ssl;
     struct catalog *catalog;
@@ -42,6 +56,7 @@ struct talk {
     char block[BLOCK_SIZE];
 };
 
+/* SSL_write_ex() may accept a part. Fails when the client is gone or silent for too long. */
 static int write_all(const struct talk *t, const char *bytes, size_t size) {
     while (size > 0) {
         size_t sent = 0;
@@ -56,6 +71,8 @@ static int write_all(const struct talk *t, const char *bytes, size_t size) {
 static int answer(const struct talk *t, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Sends a short answer or the head of a longer one. Every answer has a known length, or none as
+ * with 204, so the connection can be used for the next request. */
 static int answer(const struct talk *t, const char *format, ...) {
     char text[ANSWER_MAX];
     va_list values;
@@ -65,6 +82,8 @@ static int answer(const struct talk *t, const char *format, ...) {
     return size > 0 && size < ANSWER_MAX ? write_all(t, text, (size_t)size) : -1;
 }
 
+/* Tells that the file is still to come. "retry-after: 0" lets the client ask again at once, since
+ * this host has done the waiting. */
 static int answer_later(const struct talk *t, uint64_t steps) {
     char text[32];
     int size = snprintf(text, sizeof(text), "steps %" PRIu64, steps);
@@ -72,6 +91,8 @@ static int answer_later(const struct talk *t, uint64_t steps) {
                   PEER_CLIENT_LATER, size, text);
 }
 
+/* Sends the bytes from AT to END. A file that became shorter ends the connection: the announced
+ * length can no longer be kept. */
 static int send_bytes(struct talk *t, int fd, int64_t at, int64_t end) {
     while (at < end) {
         size_t most = end - at < BLOCK_SIZE ? (size_t)(end - at) : BLOCK_SIZE;
@@ -93,6 +114,8 @@ static void base64(const char hex[DIGEST_HEX_MAX], char ret[48]) {
     (void)EVP_EncodeBlock((unsigned char *)ret, raw, sizeof(raw));
 }
 
+/* Sends a file, or the range that was asked for. If-Match guards against another version: 412 lets
+ * the client start anew. TO is inclusive, as in HTTP, and below 0 for "to the end". */
 static int send_file(struct talk *t, const struct peer_request *w,
                      const struct catalog_file *file) {
     const struct catalog_facts *facts = &file->facts;
@@ -117,6 +140,8 @@ static int send_file(struct talk *t, const struct peer_request *w,
     return send_bytes(t, file->fd, w->from, end);
 }
 
+/* Answers a request. One without a task asks only whether this host is up (peer_client_meet).
+ * Returns -1 if the connection cannot be used any more. */
 static int serve(struct talk *t, const struct peer_request *w) {
     struct catalog_file file;
     if (w->task[0] == '\0')
@@ -132,7 +157,9 @@ static int serve(struct talk *t, const struct peer_request *w) {
     return result;
 }
 
-/* Answers the next request. Returns 1 while another may follow. */
+/* Answers the next request. Returns 1 while another may follow. Requests may come faster than they
+ * are answered: what follows the first head stays in the buffer. A head that fills the buffer
+ * without an end closes the connection. */
 static int serve_next(struct talk *t) {
     struct peer_request wanted;
     size_t whole = 0;
@@ -152,18 +179,22 @@ static int serve_next(struct talk *t) {
     return serve(t, &wanted) == 0;
 }
 
+/* Limits each later read and write on the socket to SECONDS. */
 static void set_patience(int fd, int seconds) {
     const struct timeval time = {.tv_sec = seconds};
     (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof(time));
     (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof(time));
 }
 
+/* From now on the accepting thread no longer closes this connection as a stranger's. */
 static void know(struct peer_server_client *g) {
     (void)pthread_mutex_lock(&g->peer_server->lock);
     g->known = true;
     (void)pthread_mutex_unlock(&g->peer_server->lock);
 }
 
+/* Handshake, then requests until the client leaves. The error queue of OpenSSL belongs to the
+ * thread and is cleared, since it would count for a later call otherwise. */
 static void meet(struct peer_server_client *g, int fd) {
     struct talk *t = calloc(1, sizeof(*t));
     if (t == NULL)
@@ -184,6 +215,8 @@ static void meet(struct peer_server_client *g, int fd) {
     ERR_clear_error();
 }
 
+/* The place is free once fd is -1. The thread itself is joined by the next user of the place or by
+ * peer_server_close. */
 static void *serve_client(void *context) {
     struct peer_server_client *g = context;
     struct peer_server *h = g->peer_server;
@@ -201,6 +234,7 @@ static void *serve_client(void *context) {
 
 /* --- accepting -------------------------------------------------------------------------------- */
 
+/* Starts a thread with a small stack: there are up to PEER_SERVER_CLIENTS of them. */
 static int start(pthread_t *ret, void *(*run)(void *context), void *context) {
     pthread_attr_t attributes;
     if (pthread_attr_init(&attributes) != 0)
@@ -233,6 +267,7 @@ static int admit(struct peer_server *h, int fd) {
     return g->started ? 0 : -1;
 }
 
+/* Read under the lock, as another thread sets it. */
 static bool is_closing(struct peer_server *h) {
     (void)pthread_mutex_lock(&h->lock);
     bool closing = h->closing;
@@ -241,7 +276,8 @@ static bool is_closing(struct peer_server *h) {
 }
 
 /* Closes connections with a slow handshake: a client without the key could otherwise hold a place
- * with a byte now and then. The caller holds the lock. */
+ * with a byte now and then. The caller holds the lock. shutdown() ends the handshake's read;
+ * closing the descriptor is left to the client's thread, which still uses it. */
 static void send_strangers_away(struct peer_server *h) {
     int64_t since = clock_now() - GREET_SECONDS * CLOCK_SECOND;
     for (size_t i = 0; i < PEER_SERVER_CLIENTS; i++)
@@ -306,6 +342,8 @@ static int open_condition(pthread_cond_t *ret) {
     return result == 0 ? 0 : -1;
 }
 
+/* The TLS context and the listener are freed here if a step fails. Places are marked free by fd -1.
+ */
 int peer_server_open(struct peer_server *h, int listener, const unsigned char key[TLS_KEY_SIZE],
                      struct catalog *catalog, struct error *err) {
     *h = (struct peer_server){.catalog = catalog, .listener = listener};
@@ -326,6 +364,9 @@ int peer_server_open(struct peer_server *h, int listener, const unsigned char ke
     return error_no_memory(err, "the shared files");
 }
 
+/* Order: `closing` keeps new clients out, shutdown() wakes all threads, and only then are they
+ * joined. The accepting thread goes first, since it starts and joins the others. Safe if never
+ * opened. */
 void peer_server_close(struct peer_server *h) {
     if (!h->open)
         return;
