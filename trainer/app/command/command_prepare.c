@@ -2,7 +2,7 @@
 #include "common/text/wrap.h"
 #include "trainer/app/command/coco/command_coco.h"
 #include "trainer/app/command/command.h"
-#include "trainer/app/command/output/writing.h"
+#include "trainer/app/command/output/output.h"
 #include "trainer/app/command/prepare/command_prepare_archive.h"
 #include "trainer/app/command/prepare/command_prepare_folder.h"
 #include "trainer/app/options/flag.h"

@@ -1,7 +1,7 @@
 /* ringtrain prepare shapes --coco: writes the sample detection set. */
 #include "common/text/wrap.h"
 #include "trainer/app/command/coco/command_coco.h"
-#include "trainer/app/command/output/writing.h"
+#include "trainer/app/command/output/output.h"
 #include "trainer/app/options/flag.h"
 #include "trainer/data/shapes/coco_shapes.h"
 

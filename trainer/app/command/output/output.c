@@ -1,5 +1,8 @@
 #include "trainer/app/command/output/output.h"
 
+#include "common/clock.h"
+#include "trainer/telemetry/status_text.h"
+
 #include <errno.h>
 #include <stdio.h>
 
@@ -18,4 +21,25 @@ int output_text(const char *text, struct error *err) {
     if (fputs(text, stdout) < 0 && errno != 0)
         return error_set_errno(err, EXIT_CODE_CONFIG, "writing to standard output");
     return output_finish(err);
+}
+
+void writing_open(struct writing *w, int fd, int64_t of) {
+    *w = (struct writing){.of = of, .begun_at = clock_now()};
+    status_line_open(&w->line, fd);
+}
+
+void writing_show(void *context, int64_t done) {
+    struct writing *w = context;
+    int64_t now = clock_now();
+    status_text_show(
+        &w->line, now,
+        &(struct status_work){.verb = "writing",
+                              .thing = "pictures",
+                              .done = done,
+                              .of = w->of,
+                              .seconds = (double)(now - w->begun_at) / (double)CLOCK_SECOND});
+}
+
+void writing_close(struct writing *w) {
+    status_line_close(&w->line);
 }

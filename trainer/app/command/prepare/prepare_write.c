@@ -4,7 +4,7 @@
 #include "common/clock.h"
 #include "common/log/log.h"
 #include "common/str.h"
-#include "trainer/app/command/output/writing.h"
+#include "trainer/app/command/output/output.h"
 #include "trainer/app/command/prepare/prepare_ranks.h"
 #include "trainer/app/device/cpus.h"
 #include "trainer/app/task/classes.h"

@@ -1,7 +1,7 @@
 #include "trainer/app/command/prepare/prepare_zips.h"
 
 #include "common/str.h"
-#include "trainer/app/command/output/writing.h"
+#include "trainer/app/command/output/output.h"
 #include "trainer/data/prepare/unzip.h"
 
 #include <inttypes.h>
