@@ -27,8 +27,6 @@ struct served_picture {
     struct error error; /* why there is none */
 };
 
-void served_picture_done(struct served_picture *picture);
-
 struct servable {
     const struct servable_table *table;
     void *own;
@@ -50,6 +48,10 @@ struct servable_table {
 };
 
 /* Also closes one that was opened in part, or not at all. */
-void servable_close(struct servable *servable);
+static inline void servable_close(struct servable *servable) {
+    if (servable->own != NULL)
+        servable->table->close(servable);
+    servable->own = NULL;
+}
 
 #endif

@@ -207,13 +207,21 @@ int server_answer(const struct server_request *request, struct buf *out, struct 
     return buf_add_text(out, "]}\n", err);
 }
 
+static void picture_done(struct served_picture *picture) {
+    free(picture->pixels);
+    picture->pixels = NULL;
+    free(picture->own);
+    picture->own = NULL;
+    buf_done(&picture->answer);
+}
+
 void server_end(struct server_request *request) {
     struct server *s = request->server;
     serve_metrics_answer(&s->metrics, (int)request->status,
                          (double)(clock_now() - request->begun_at) / (double)CLOCK_SECOND);
     release_body(request);
     for (size_t i = 0; i < request->count; i++)
-        served_picture_done(&request->pictures[i]);
+        picture_done(&request->pictures[i]);
     free(request->pictures);
     request->pictures = NULL;
     request->count = request->room = 0;
