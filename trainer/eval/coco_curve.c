@@ -6,6 +6,13 @@
 #include <float.h>
 #include <stdlib.h>
 
+void coco_curves_done(struct coco_curves *curves) {
+    free(curves->precision);
+    free(curves->score);
+    free(curves->recall);
+    *curves = (struct coco_curves){0};
+}
+
 void coco_curve_scratch_done(struct coco_curve_scratch *room) {
     free(room->precision);
     free(room->score);

@@ -14,7 +14,7 @@
 #define TRAINER_EVAL_COCO_EVAL_H
 
 #include "common/error.h"
-#include "trainer/eval/coco_curves.h"
+#include "trainer/eval/coco_curve.h"
 #include "trainer/eval/coco_input.h"
 
 int coco_eval(const struct coco_input *input, struct coco_curves *ret, struct error *err);
