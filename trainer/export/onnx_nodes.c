@@ -1,13 +1,13 @@
 #include "trainer/export/onnx_nodes.h"
 
 #include "common/binary/protobuf.h"
-#include "trainer/export/onnx_constant.h"
+#include "common/cleanup.h"
 #include "trainer/export/onnx_fields.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { NODE_MAX = 64 * 1024, NODE_INPUTS_MAX = 6 };
+enum { NODE_MAX = 64 * 1024, NODE_INPUTS_MAX = 6, CONSTANT_MAX = 4096 };
 
 void onnx_value_name(const struct graph *graph, int tensor, char ret[ONNX_NAME_SIZE]) {
     const struct tensor *t = &graph->tensors[tensor];
@@ -140,6 +140,24 @@ static const char *target(const struct names *names, bool relu) {
     return relu ? names->between : names->output;
 }
 
+/* Appends COUNT f32 under NAME to OUT, the fields of a GraphProto, as an initializer. DIMS 0: a
+ * scalar; 4: shape [1, COUNT, 1, 1]. */
+static int add_constant(struct buf *out, const char *name, const float *values, int count, int dims,
+                        struct error *err) {
+    cleanup_buf struct buf tensor;
+    buf_init(&tensor, CONSTANT_MAX);
+    /* [1, count, 1, 1] */
+    for (int i = 0; i < dims; i++)
+        if (protobuf_add_varint(&tensor, ONNX_TENSOR_DIMS, i == 1 ? (uint64_t)count : 1, err) != 0)
+            return -1;
+    return protobuf_add_varint(&tensor, ONNX_TENSOR_DATA_TYPE, ONNX_F32, err) != 0 ||
+                   protobuf_add_text(&tensor, ONNX_TENSOR_NAME, name, err) != 0 ||
+                   protobuf_add_bytes(&tensor, ONNX_TENSOR_RAW_DATA, values,
+                                      (size_t)count * sizeof(*values), err) != 0
+               ? -1
+               : protobuf_add_message(out, ONNX_GRAPH_INITIALIZER, &tensor, err);
+}
+
 static int add_normalize(struct onnx_nodes *n, const struct op *op, struct error *err) {
     static const char *const steps[] = {"image_f32", "image_nchw", "image_unit", "image_centered"};
     struct names names;
@@ -152,9 +170,9 @@ static int add_normalize(struct onnx_nodes *n, const struct op *op, struct error
     memcpy(std, op->attr.std, sizeof(std));
     cleanup_buf struct buf cast = {0};
     cleanup_buf struct buf transpose = {0};
-    if (onnx_constant_add(n->out, "image_full", &full, 1, 0, err) != 0 ||
-        onnx_constant_add(n->out, "image_mean", mean, 3, 4, err) != 0 ||
-        onnx_constant_add(n->out, "image_std", std, 3, 4, err) != 0 ||
+    if (add_constant(n->out, "image_full", &full, 1, 0, err) != 0 ||
+        add_constant(n->out, "image_mean", mean, 3, 4, err) != 0 ||
+        add_constant(n->out, "image_std", std, 3, 4, err) != 0 ||
         begin_node(n, &cast, "Cast", (const char *const[]){ONNX_IMAGE, NULL}, steps[0], err) != 0 ||
         add_int(&cast, "to", ONNX_F32, err) != 0 || end_node(n, &cast, err) != 0 ||
         begin_node(n, &transpose, "Transpose", (const char *const[]){steps[0], NULL}, steps[1],
