@@ -9,7 +9,7 @@
  * thread, processor time is measured, so other load on the machine does not count. */
 #include "trainer/backend/cpu/base/context.h"
 #include "trainer/backend/cpu/cpu.h"
-#include "trainer/graph/gradient/gradient_table.h"
+#include "trainer/graph/gradient/backward.h"
 #include "trainer/graph/graph.h"
 #include "trainer/graph/rules/append.h"
 

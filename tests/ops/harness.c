@@ -1,7 +1,7 @@
 #include "tests/ops/harness.h"
 
 #include "tests/support/unit.h"
-#include "trainer/graph/gradient/gradient_table.h"
+#include "trainer/graph/gradient/backward.h"
 #include "trainer/graph/op_roi.h"
 #include "trainer/graph/rules/append.h"
 #include "trainer/math/bf16.h"

@@ -4,7 +4,7 @@
 #include "tests/ops/harness.h"
 #include "tests/support/unit.h"
 #include "trainer/backend/ref/ref.h"
-#include "trainer/graph/gradient/gradient_table.h"
+#include "trainer/graph/gradient/backward.h"
 #include "trainer/graph/gradient/gradients.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
  * makes one more than there is room for, and each rule of a gradient that does, is an error. */
 #include "tests/ops/harness.h"
 #include "tests/support/unit.h"
-#include "trainer/graph/gradient/gradient_table.h"
+#include "trainer/graph/gradient/backward.h"
 #include "trainer/graph/rules/op_table.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* The builder functions of build.h: parameters with their names, and the first error kept. */
 #include "trainer/graph/build/build.h"
 #include "trainer/graph/build/builder.h"
-#include "trainer/graph/gradient/gradient_table.h"
+#include "trainer/graph/gradient/backward.h"
 #include "trainer/math/sample_key.h"
 
 #include <stdio.h>

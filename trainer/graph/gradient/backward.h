@@ -10,7 +10,11 @@
 #define TRAINER_GRAPH_GRADIENT_BACKWARD_H
 
 #include "common/error.h"
+#include "trainer/graph/gradient/gradient_rules.h"
 #include "trainer/graph/graph.h"
+
+/* Returns the gradient rule of KIND (ops.def); NULL: nothing flows through it. */
+op_gradient_rule *gradient_rule(enum op_kind kind);
 
 /* Adds the backward pass of the graph's losses. */
 int graph_add_gradients(struct graph *graph, struct error *err);
