@@ -11,7 +11,7 @@
 #include "trainer/backend/cpu/cpu.h"
 #include "trainer/graph/gradient/backward.h"
 #include "trainer/graph/graph.h"
-#include "trainer/graph/rules/append.h"
+#include "trainer/graph/rules/op_table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "tests/ops/parity.h"
 #include "tests/support/unit.h"
 #include "trainer/graph/op.h"
-#include "trainer/graph/rules/append.h"
+#include "trainer/graph/rules/op_table.h"
 
 #include <cuda_runtime_api.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "tests/support/unit.h"
 #include "trainer/graph/gradient/backward.h"
 #include "trainer/graph/op_roi.h"
-#include "trainer/graph/rules/append.h"
+#include "trainer/graph/rules/op_table.h"
 #include "trainer/math/bf16.h"
 #include "trainer/math/f16.h"
 #include "trainer/math/random.h"

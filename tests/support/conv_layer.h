@@ -5,7 +5,7 @@
 
 #include "tests/support/unit.h"
 #include "trainer/backend/cpu/base/context.h"
-#include "trainer/graph/rules/append.h"
+#include "trainer/graph/rules/op_table.h"
 
 struct conv_layer {
     int64_t images, height, width, in, out;

@@ -1,6 +1,6 @@
 #include "trainer/graph/build/builder.h"
 
-#include "trainer/graph/rules/append.h"
+#include "trainer/graph/rules/op_table.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 #include "trainer/graph/gradient/gradients.h"
 
-#include "trainer/graph/rules/append.h"
+#include "trainer/graph/rules/op_table.h"
 
 int gradients_of(const struct graph *graph, int tensor) {
     if (tensor == TENSOR_NONE || graph->gradient[tensor] < 0)

@@ -41,4 +41,9 @@ static inline bool op_may_place(const struct op *op, const struct op_in_place *p
 }
 struct op_cost op_cost(const struct graph *graph, const struct op *op);
 
+/* Appends an operator: INPUTS has a slot for each of the kind's inputs. The shape rule makes the
+ * outputs. Returns its number or -1. */
+int graph_append(struct graph *graph, enum op_kind kind, const char *name, const int *inputs,
+                 const struct op_attr *attr, struct error *err);
+
 #endif

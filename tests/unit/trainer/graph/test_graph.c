@@ -1,7 +1,6 @@
 #include "tests/support/unit.h"
 #include "trainer/graph/build/build.h"
 #include "trainer/graph/graph.h"
-#include "trainer/graph/rules/append.h"
 #include "trainer/graph/rules/op_table.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* What is removed from a graph, and under which numbers the rest goes on. */
 #include "tests/support/unit.h"
 #include "trainer/graph/build/build.h"
-#include "trainer/graph/rules/append.h"
+#include "trainer/graph/rules/op_table.h"
 #include "trainer/graph/schedule.h"
 
 static struct graph graph;

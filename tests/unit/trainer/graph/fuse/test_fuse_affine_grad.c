@@ -4,7 +4,7 @@
 #include "trainer/backend/ref/ref.h"
 #include "trainer/graph/fuse/fuse.h"
 #include "trainer/graph/gradient/backward.h"
-#include "trainer/graph/rules/append.h"
+#include "trainer/graph/rules/op_table.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include "trainer/graph/build/build.h"
 #include "trainer/graph/fuse/fuse.h"
 #include "trainer/graph/gradient/backward.h"
-#include "trainer/graph/rules/append.h"
+#include "trainer/graph/rules/op_table.h"
 
 /* Two blocks, the first of which has a projection: every form of norm gradient that is fused with
  * the convolution after it. */

@@ -3,7 +3,7 @@
 #include "trainer/graph/build/build.h"
 #include "trainer/graph/gradient/backward.h"
 #include "trainer/graph/gradient/gradients.h"
-#include "trainer/graph/rules/append.h"
+#include "trainer/graph/rules/op_table.h"
 
 #include <math.h>
 #include <string.h>

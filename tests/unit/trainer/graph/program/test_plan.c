@@ -2,7 +2,7 @@
 #include "tests/support/unit.h"
 #include "trainer/graph/build/build.h"
 #include "trainer/graph/program/plan.h"
-#include "trainer/graph/rules/append.h"
+#include "trainer/graph/rules/op_table.h"
 #include "trainer/graph/schedule.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "trainer/graph/build/build.h"
 #include "trainer/graph/program/plan.h"
 #include "trainer/graph/program/streams.h"
-#include "trainer/graph/rules/append.h"
+#include "trainer/graph/rules/op_table.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "tests/support/unit.h"
 #include "trainer/backend/cpu/base/context.h"
 #include "trainer/backend/cpu/cpu.h"
-#include "trainer/graph/rules/append.h"
+#include "trainer/graph/rules/op_table.h"
 
 static int tensor(struct graph *graph, struct shape shape) {
     return graph_tensor(graph, "t", DTYPE_F32, shape, TENSOR_INPUT, NULL);
