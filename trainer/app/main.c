@@ -11,10 +11,16 @@
 #include "trainer/app/comm_check/command_check_comm.h"
 #include "trainer/app/command/command.h"
 #include "trainer/app/command/output/output.h"
+#include "trainer/app/device/device.h"
 #include "trainer/app/device/ranks.h"
 #include "trainer/app/options/near_file.h"
 #include "trainer/app/scaling/command_scaling.h"
+#include "trainer/app/serve/http/http_server.h"
 #include "trainer/app/trials/command_trials.h"
+#include "trainer/data/draw/fonts.h"
+#ifdef RINGMASTER_HAVE_MPI
+#include "trainer/comm/mpi/comm_mpi.h"
+#endif
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -32,6 +38,7 @@ struct command {
 };
 
 static int run_man(int argc, char *const *argv, struct error *err);
+static int run_version(int argc, char *const *argv, struct error *err);
 
 static const struct command COMMANDS[] = {
     {"train", command_train, command_train_help, "train a network",
@@ -72,7 +79,7 @@ static const struct command COMMANDS[] = {
     {"trials", command_trials, command_trials_help, "train many configurations and rank them",
      "ringtrain trials plan.json --slots 2\n"
      "ringmaster train -- ringtrain trials plan.json --then-train true\n"},
-    {"version", command_version, NULL, "show what this build includes", "ringtrain version\n"},
+    {"version", run_version, NULL, "show what this build includes", "ringtrain version\n"},
     {"man", run_man, NULL, "print the man page, as `man -l -` reads it",
      "ringtrain man | man -l -\n"},
     {"completion", command_completion, NULL, "print a script of completions, for bash to source",
@@ -129,6 +136,25 @@ static int run_man(int argc, char *const *argv, struct error *err) {
     return EXIT_CODE_OK;
 }
 
+static int run_version(int argc, char *const *argv, struct error *err) {
+    if (argc > 0)
+        return error_set(err, EXIT_CODE_USAGE, "ringtrain version takes no argument, got '%.64s'",
+                         argv[0]);
+    printf("ringtrain %s\n", RINGMASTER_VERSION);
+    device_print(stdout);
+#ifdef RINGMASTER_HAVE_MPI
+    printf("ranks over MPI: %s\n", comm_mpi_library());
+#else
+    printf("ranks over MPI: not in this build\n");
+#endif
+    const char *fonts = fonts_library();
+    printf("labels in pictures: %s\n",
+           fonts != NULL ? fonts : "ASCII only, no FreeType in this build");
+    const char *server = http_server_library();
+    printf("serving: %s\n", server != NULL ? server : "not in this build");
+    return 0;
+}
+
 static void print_command_help(const struct command *command, int argc, char *const *argv) {
     if (command->help == NULL)
         printf("usage: ringtrain %s\n", command->name);
@@ -159,7 +185,7 @@ static bool answer(const struct command *command, int argc, char **argv, struct 
             return true;
         }
         if (strcmp(argv[i], "--version") == 0) {
-            *ret_code = command_version(0, NULL, err);
+            *ret_code = run_version(0, NULL, err);
             return true;
         }
     }

@@ -24,7 +24,6 @@ int command_report(int argc, char *const *argv, struct error *err);
 int command_docs(int argc, char *const *argv, struct error *err);
 /* Appends the man page's sections on flags, recipes and exit codes. */
 int command_manual(struct buf *ret, struct error *err);
-int command_version(int argc, char *const *argv, struct error *err);
 int command_completion(int argc, char *const *argv, struct error *err);
 
 /* ARGV contains --help; the other words may have errors. */
