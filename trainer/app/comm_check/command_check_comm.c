@@ -6,6 +6,7 @@
 #include "trainer/app/comm_check/comm_check_report.h"
 #include "trainer/app/device/ranks.h"
 #include "trainer/app/options/flag.h"
+#include "trainer/app/options/flag_print.h"
 #ifdef RINGMASTER_HAVE_NCCL
 #include "trainer/comm/nccl/comm_nccl.h"
 #endif

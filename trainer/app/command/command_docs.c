@@ -5,6 +5,7 @@
 #include "trainer/app/comm_check/command_check_comm.h"
 #include "trainer/app/command/command.h"
 #include "trainer/app/options/flag.h"
+#include "trainer/app/options/flag_print.h"
 #include "trainer/app/options/options.h"
 #include "trainer/app/options/recipe.h"
 #include "trainer/app/scaling/command_scaling.h"

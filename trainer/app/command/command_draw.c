@@ -2,9 +2,9 @@
 #include "common/cleanup.h"
 #include "common/log/log.h"
 #include "common/text/wrap.h"
-#include "trainer/app/command/coco/command_coco.h"
 #include "trainer/app/command/command.h"
 #include "trainer/app/options/flag.h"
+#include "trainer/app/options/flag_print.h"
 #include "trainer/data/coco/coco_folder.h"
 #include "trainer/data/coco/coco_index.h"
 #include "trainer/data/coco/coco_load.h"
@@ -262,13 +262,13 @@ int command_draw(int argc, char *const *argv, struct error *err) {
         return -1;
     if (flags.set == NULL || flags.out == NULL)
         return error_set(err, EXIT_CODE_USAGE, "usage: ringtrain draw --coco DIR|FILE --out DIR");
-    if (flags.results == NULL && command_has_flag(argc, argv, "least-score"))
+    if (flags.results == NULL && flags_has_word(argc, argv, "least-score"))
         return error_set(err, EXIT_CODE_USAGE, "--least-score needs --results FILE");
     if (flags.results == NULL && flags.beside)
         return error_set(
             err, EXIT_CODE_USAGE,
             "--beside needs --results FILE, to draw the detections beside the ground truth");
-    if (flags.image >= 0 && command_has_flag(argc, argv, "count"))
+    if (flags.image >= 0 && flags_has_word(argc, argv, "count"))
         return error_set(err, EXIT_CODE_USAGE,
                          "--image draws a single picture; do not give --count with it");
     struct drawing drawing = {.flags = &flags};

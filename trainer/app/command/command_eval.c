@@ -9,6 +9,7 @@
 #include "trainer/app/device/device.h"
 #include "trainer/app/device/ranks.h"
 #include "trainer/app/device/wait_policy.h"
+#include "trainer/app/options/flag.h"
 #include "trainer/app/run/evaluate.h"
 #include "trainer/app/run/report.h"
 #include "trainer/app/task/class_confusion.h"
@@ -103,7 +104,7 @@ static int run(struct scoring *s, struct error *err) {
 }
 
 int command_eval(int argc, char *const *argv, struct error *err) {
-    if (command_has_flag(argc, argv, "coco"))
+    if (flags_has_word(argc, argv, "coco"))
         return command_eval_coco(argc, argv, err);
     struct options options;
     struct comm *comm = NULL;

@@ -5,6 +5,7 @@
 #include "common/text/wrap.h"
 #include "trainer/app/command/command.h"
 #include "trainer/app/options/flag.h"
+#include "trainer/app/options/flag_print.h"
 #include "trainer/app/options/inputs.h"
 #include "trainer/checkpoint/model_dir.h"
 #include "trainer/export/onnx.h"

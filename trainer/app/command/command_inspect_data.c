@@ -10,6 +10,7 @@
 #include "trainer/app/command/contact_sheet.h"
 #include "trainer/app/command/output/output.h"
 #include "trainer/app/options/flag.h"
+#include "trainer/app/options/flag_print.h"
 #include "trainer/app/options/shard_inputs.h"
 #include "trainer/app/task/sample_health.h"
 #include "trainer/data/codec/suffix.h"

@@ -3,6 +3,7 @@
 #include "common/text/roff.h"
 #include "trainer/app/command/command.h"
 #include "trainer/app/options/flag.h"
+#include "trainer/app/options/flag_print.h"
 #include "trainer/app/options/options.h"
 #include "trainer/app/options/recipe.h"
 #include "trainer/models/model.h"

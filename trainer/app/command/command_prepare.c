@@ -6,6 +6,7 @@
 #include "trainer/app/command/prepare/command_prepare_archive.h"
 #include "trainer/app/command/prepare/command_prepare_folder.h"
 #include "trainer/app/options/flag.h"
+#include "trainer/app/options/flag_print.h"
 #include "trainer/data/shapes/prepare.h"
 #include "trainer/data/shapes/shapes.h"
 
@@ -74,7 +75,7 @@ static int refuse(const char *word, struct error *err) {
 }
 
 int command_prepare(int argc, char *const *argv, struct error *err) {
-    if (argc > 0 && strcmp(argv[0], "shapes") == 0 && command_has_flag(argc, argv, "coco"))
+    if (argc > 0 && strcmp(argv[0], "shapes") == 0 && flags_has_word(argc, argv, "coco"))
         return command_prepare_coco(argc - 1, argv + 1, err);
     for (size_t i = 0; argc > 0 && i < WRITER_COUNT; i++)
         if (strcmp(argv[0], WRITERS[i].word) == 0)

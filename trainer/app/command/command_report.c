@@ -3,6 +3,7 @@
 #include "common/text/wrap.h"
 #include "trainer/app/command/command.h"
 #include "trainer/app/options/flag.h"
+#include "trainer/app/options/flag_print.h"
 #include "trainer/report/page.h"
 #include "trainer/telemetry/run_log.h"
 

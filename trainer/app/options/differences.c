@@ -1,6 +1,7 @@
 /* The flags by which a run differs from its recipe and from the defaults. */
 #include "common/table.h"
 #include "trainer/app/options/flag.h"
+#include "trainer/app/options/flag_print.h"
 #include "trainer/app/options/options.h"
 
 #include <stdbool.h>

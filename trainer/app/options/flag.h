@@ -14,12 +14,10 @@
 #ifndef TRAINER_APP_OPTIONS_FLAG_H
 #define TRAINER_APP_OPTIONS_FLAG_H
 
-#include "common/buf.h"
 #include "common/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
 enum flag_type { FLAG_TEXT, FLAG_INT, FLAG_REAL, FLAG_BOOL, FLAG_CHOICE };
 
@@ -58,42 +56,19 @@ int flags_parse(const struct flag *flags, size_t count, unsigned command, int ar
 void flags_split(int argc, char *const *argv, char **flags_argv, int *ret_flags, char **words,
                  int *ret_words);
 
+/* Returns the first row of COMMAND (bits; any of them) with this NAME, or NULL. */
+const struct flag *flags_find(const struct flag *flags, size_t count, unsigned command,
+                              const char *name);
 bool flags_known(const struct flag *flags, size_t count, unsigned command, const char *name);
 /* Returns the last value that ARGV gives for the flag NAME, or NULL. Ignores errors in ARGV. */
 const char *flags_given(const struct flag *flags, size_t count, unsigned command, const char *name,
                         int argc, char *const *argv);
+/* Returns true if ARGV has --NAME or --NAME=..., without a table of flags. A value that looks like
+ * the flag counts as well. */
+bool flags_has_word(int argc, char *const *argv, const char *name);
 /* Returns the first flag in ARGV that applies to none of TASKS, or NULL. All flags in ARGV must be
  * known. */
 const struct flag *flags_foreign(const struct flag *flags, size_t count, unsigned command,
                                  unsigned tasks, int argc, char *const *argv);
-
-/* Appends "NAME=VALUE" for the flag NAME, which must exist, from the struct at FROM. Numbers have
- * enough digits to restore every bit. */
-int flags_print_value(struct buf *out, const struct flag *flags, size_t count, const char *name,
-                      const void *from, struct error *err);
-
-/* Appends the flags of COMMAND as a JSON object of strings: {"lr":"0.1","nesterov":"false"}. */
-int flags_json(struct buf *out, const struct flag *flags, size_t count, unsigned command,
-               const void *from, struct error *err);
-
-/* Appends the flags of COMMAND that have a value as a Markdown table. */
-int flags_table(struct buf *out, const struct flag *flags, size_t count, unsigned command,
-                const void *from, struct error *err);
-
-/* Prints one paragraph for each flag of COMMAND that applies to one of TASKS (0: to any): name,
- * value, help, bounds or choices, default. Of several rows of one flag, the helps stand one after
- * the other in the paragraph of the first. FROM is a filled struct with the defaults to print;
- * NULL: the table's own. */
-void flags_print(FILE *out, const struct flag *flags, size_t count, unsigned command,
-                 unsigned tasks, const void *from);
-
-/* Prints the same as a Markdown table, of the flags for exactly TASKS. Prints nothing
- * if there are none. */
-void flags_page(FILE *out, const struct flag *flags, size_t count, unsigned command,
-                unsigned tasks);
-
-/* Appends the same as list items of a man page, for all flags of COMMAND. */
-int flags_manual(struct buf *out, const struct flag *flags, size_t count, unsigned command,
-                 struct error *err);
 
 #endif

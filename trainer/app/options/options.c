@@ -1,6 +1,7 @@
 #include "trainer/app/options/options.h"
 
 #include "trainer/app/options/flag.h"
+#include "trainer/app/options/flag_print.h"
 #include "trainer/data/codec/suffix.h"
 #include "trainer/data/order/lanes.h"
 

@@ -2,6 +2,7 @@
 #include "common/str.h"
 #include "common/text/wrap.h"
 #include "trainer/app/options/flag.h"
+#include "trainer/app/options/flag_print.h"
 #include "trainer/app/options/help_group.h"
 #include "trainer/app/options/options.h"
 #include "trainer/app/options/recipe.h"

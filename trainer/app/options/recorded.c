@@ -1,5 +1,6 @@
 /* What a run's state says of options, and what another value means for a resume. */
 #include "trainer/app/options/flag.h"
+#include "trainer/app/options/flag_print.h"
 #include "trainer/app/options/options.h"
 
 #include <string.h>

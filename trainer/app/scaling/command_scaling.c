@@ -7,6 +7,7 @@
 #include "trainer/app/device/cpus.h"
 #include "trainer/app/device/ranks.h"
 #include "trainer/app/options/flag.h"
+#include "trainer/app/options/flag_print.h"
 #include "trainer/app/scaling/scaling_run.h"
 #include "trainer/app/slots/slot_comm.h"
 #include "trainer/app/slots/slot_threads.h"

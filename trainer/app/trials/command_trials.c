@@ -6,6 +6,7 @@
 #include "common/trials/trials_page.h"
 #include "trainer/app/device/ranks.h"
 #include "trainer/app/options/flag.h"
+#include "trainer/app/options/flag_print.h"
 #include "trainer/app/slots/slot_comm.h"
 #include "trainer/app/slots/slot_threads.h"
 #include "trainer/app/trials/trials_job.h"

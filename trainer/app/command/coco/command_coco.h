@@ -4,11 +4,7 @@
 
 #include "common/error.h"
 
-#include <stdbool.h>
 #include <stdio.h>
-
-/* Returns true if ARGV has the flag --NAME or --NAME=... */
-bool command_has_flag(int argc, char *const *argv, const char *name);
 
 /* eval --coco ANNOTATIONS --results RESULTS */
 int command_eval_coco(int argc, char *const *argv, struct error *err);

@@ -8,6 +8,7 @@
 #include "trainer/app/command/coco/command_coco.h"
 #include "trainer/app/command/output/output.h"
 #include "trainer/app/options/flag.h"
+#include "trainer/app/options/flag_print.h"
 #include "trainer/data/coco/coco_file.h"
 #include "trainer/data/coco/coco_index.h"
 #include "trainer/data/coco/coco_load.h"

@@ -3,6 +3,7 @@
 #include "trainer/app/command/coco/command_coco.h"
 #include "trainer/app/command/output/output.h"
 #include "trainer/app/options/flag.h"
+#include "trainer/app/options/flag_print.h"
 #include "trainer/data/shapes/coco_shapes.h"
 
 #include <stddef.h>

@@ -2,6 +2,7 @@
 
 #include "common/system/cpus.h"
 #include "trainer/app/options/flag.h"
+#include "trainer/app/options/flag_print.h"
 #include "trainer/app/task/sample_health.h"
 #include "trainer/data/download/download.h"
 #include "trainer/data/format/formats.h"

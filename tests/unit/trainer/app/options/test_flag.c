@@ -1,10 +1,13 @@
 #include "tests/support/unit.h"
 #include "trainer/app/options/flag.h"
+#include "trainer/app/options/flag_print.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define W(text) ((char[]){text})
 
 struct wishes {
     int64_t count;
@@ -136,78 +139,6 @@ static void a_command_knows_its_own_flags_alone(void) {
     ASSERT_CONTAINS(err.text, "--loud: this command has no such flag");
 }
 
-static void help_shows_value_choices_and_default(void) {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(out);
-    flags_print(out, flags, COUNT, FIRST, 0, NULL);
-    CU_ASSERT_EQUAL(fclose(out), 0);
-    ASSERT_CONTAINS(text, "--max-count N");
-    ASSERT_CONTAINS(text, "how many [7]");
-    ASSERT_CONTAINS(text, "--color red|green");
-    free(text);
-}
-
-/* A line for each flag: its name before column 28, its meaning after it and, beyond 79 columns,
- * below. */
-static void help_is_laid_out_in_two_columns(void) {
-    static const struct flag rows[] = {
-        {.name = "share",
-         .type = FLAG_REAL,
-         .standard = "0.5",
-         .commands = FIRST,
-         .value = "X",
-         .help = "how much"},
-        {.name = "name", .type = FLAG_TEXT, .commands = FIRST, .value = "NAME", .help = "of whom"},
-        {.name = "other",
-         .type = FLAG_TEXT,
-         .commands = SECOND,
-         .value = "NAME",
-         .help = "of none"},
-        {.name = "twenty-one-letters-in",
-         .type = FLAG_TEXT,
-         .commands = FIRST,
-         .value = "N",
-         .help = "beside it"},
-        {.name = "twenty-two-letters-are",
-         .type = FLAG_TEXT,
-         .commands = FIRST,
-         .value = "N",
-         .help = "below it"},
-        {.name = "long",
-         .type = FLAG_INT,
-         .standard = "5",
-         .commands = FIRST,
-         .value = "N",
-         .help = "twenty-five-columns-are-, and-so-it-ends-at-the-ed- "
-                 "where-one-more-begins-that-leaves-no-room-behind-"},
-        {.name = "color",
-         .type = FLAG_CHOICE,
-         .choices = colors,
-         .commands = FIRST,
-         .help = "which"},
-    };
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(out);
-    flags_print(out, rows, sizeof(rows) / sizeof(rows[0]), FIRST, 0, NULL);
-    CU_ASSERT_EQUAL(fclose(out), 0);
-    CU_ASSERT_STRING_EQUAL(text, "  --share X                 how much [0.5]\n"
-                                 "  --name NAME               of whom\n"
-                                 "  --twenty-one-letters-in N beside it\n"
-                                 "  --twenty-two-letters-are N\n"
-                                 "                            below it\n"
-                                 "  --long N                  twenty-five-columns-are-, "
-                                 "and-so-it-ends-at-the-ed-\n"
-                                 "                            "
-                                 "where-one-more-begins-that-leaves-no-room-behind-\n"
-                                 "                            [5]\n"
-                                 "  --color red|green         which\n");
-    free(text);
-}
-
 static void a_layer_lies_above_the_defaults_and_below_the_words(void) {
     struct wishes w = {0};
     struct error err = {0};
@@ -249,44 +180,21 @@ static void words_are_distinguished_from_flags_and_their_values(void) {
     CU_ASSERT(flag_count == 1 && count == 1); /* a flag without its value */
 }
 
-/* Values that a recipe has set are shown as the defaults, others as the table has them. */
-static void help_shows_defaults_of_a_layer(void) {
-    char *text = NULL;
-    size_t size = 0;
-    struct wishes w = {0};
-    FILE *out = open_memstream(&text, &size);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(out);
-    CU_ASSERT_EQUAL(flags_defaults(flags, COUNT, &w, NULL), 0);
-    CU_ASSERT_EQUAL(flags_set(flags, COUNT, FIRST, "color", "red", &w, NULL), 0);
-    flags_print(out, flags, COUNT, FIRST, 0, &w);
-    CU_ASSERT_EQUAL(fclose(out), 0);
-    ASSERT_CONTAINS(text, "of the hat [red]");
-    ASSERT_CONTAINS(text, "how much [0.5]");
-    free(text);
+static void a_flag_is_seen_in_either_form(void) {
+    char *const apart[] = {W("shapes"), W("--coco"), W("DIR")};
+    char *const joined[] = {W("--coco=DIR")};
+    char *const other[] = {W("--cocoa"), W("x"), W("coco"), W("-coco")};
+    CU_ASSERT(flags_has_word(3, apart, "coco"));
+    CU_ASSERT(flags_has_word(1, joined, "coco"));
+    CU_ASSERT_FALSE(flags_has_word(4, other, "coco"));
+    CU_ASSERT_FALSE(flags_has_word(0, other, "coco"));
 }
 
-/* A value with a bar stays in its cell; a flag without a value has no row. */
-static void a_table_has_a_row_for_each_value(void) {
-    cleanup_buf struct buf out = {.max = 4096};
-    struct wishes w = {0};
-    CU_ASSERT_EQUAL(flags_defaults(flags, COUNT, &w, NULL), 0);
-    CU_ASSERT_EQUAL(flags_table(&out, flags, COUNT, SECOND, &w, NULL), 0);
-    CU_ASSERT_STRING_EQUAL(buf_text(&out), "| flag | value |\n| --- | --- |\n| --share | 0.5 |\n");
-    buf_consume(&out, out.size);
-    CU_ASSERT_EQUAL(flags_table(&out, flags, COUNT, FIRST, &w, NULL), 0);
-    CU_ASSERT_PTR_NULL(strstr(buf_text(&out), "--name"));
-    buf_consume(&out, out.size);
-    w.name = "a|b";
-    CU_ASSERT_EQUAL(flags_table(&out, flags, COUNT, FIRST, &w, NULL), 0);
-    ASSERT_CONTAINS(buf_text(&out), "| --name | a\\|b |\n");
-}
-
-UNIT_SUITE("app.flag", UNIT(a_table_has_a_row_for_each_value),
-           UNIT(a_layer_lies_above_the_defaults_and_below_the_words),
-           UNIT(words_are_distinguished_from_flags_and_their_values),
-           UNIT(what_is_given_is_the_last_of_its_name), UNIT(help_shows_defaults_of_a_layer),
-           UNIT(defaults_come_first), UNIT(every_type_takes_its_value_either_way),
-           UNIT(an_unknown_flag_offers_the_nearest_name), UNIT(bad_values_name_flag_and_reason),
+UNIT_SUITE("app.flag", UNIT(defaults_come_first), UNIT(every_type_takes_its_value_either_way),
+           UNIT(an_unknown_flag_offers_the_nearest_name),
            UNIT(hints_for_networks_are_printed_where_there_is_one),
-           UNIT(a_command_knows_its_own_flags_alone), UNIT(help_is_laid_out_in_two_columns),
-           UNIT(help_shows_value_choices_and_default))
+           UNIT(bad_values_name_flag_and_reason), UNIT(a_command_knows_its_own_flags_alone),
+           UNIT(a_layer_lies_above_the_defaults_and_below_the_words),
+           UNIT(what_is_given_is_the_last_of_its_name),
+           UNIT(words_are_distinguished_from_flags_and_their_values),
+           UNIT(a_flag_is_seen_in_either_form))

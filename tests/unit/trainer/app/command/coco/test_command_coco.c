@@ -4,16 +4,6 @@
 
 #define W(text) ((char[]){text})
 
-static void a_flag_is_seen_in_either_form(void) {
-    char *const apart[] = {W("shapes"), W("--coco"), W("DIR")};
-    char *const joined[] = {W("--coco=DIR")};
-    char *const other[] = {W("--cocoa"), W("x"), W("coco"), W("-coco")};
-    CU_ASSERT(command_has_flag(3, apart, "coco"));
-    CU_ASSERT(command_has_flag(1, joined, "coco"));
-    CU_ASSERT_FALSE(command_has_flag(4, other, "coco"));
-    CU_ASSERT_FALSE(command_has_flag(0, other, "coco"));
-}
-
 static void wrong_command_lines_are_refused(void) {
     struct error err = {0};
     char *const no_results[] = {W("--coco"), W("a.json")};
@@ -28,5 +18,4 @@ static void wrong_command_lines_are_refused(void) {
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
 }
 
-UNIT_SUITE("app.command_coco", UNIT(a_flag_is_seen_in_either_form),
-           UNIT(wrong_command_lines_are_refused))
+UNIT_SUITE("app.command_coco", UNIT(wrong_command_lines_are_refused))

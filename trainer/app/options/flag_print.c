@@ -1,0 +1,233 @@
+#include "trainer/app/options/flag_print.h"
+
+#include "common/json/json_text.h"
+#include "common/text/roff.h"
+#include "common/text/wrap.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    NAME_MAX_SIZE = 48,
+    VALUE_MAX = 128,
+    HELP_COLUMN = 28,
+    MEANING_MAX = 4096,
+    JSON_VALUE_MAX = 64 * 1024
+};
+
+static int print_real(struct buf *out, double value, struct error *err) {
+    char text[40];
+    for (int digits = 15; digits <= 17; digits++) {
+        (void)snprintf(text, sizeof(text), "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    return buf_add_text(out, text, err);
+}
+
+static int print_field(struct buf *out, const struct flag *f, const void *from, struct error *err) {
+    const void *field = (const char *)from + f->offset;
+    switch (f->type) {
+    case FLAG_TEXT: {
+        const char *text = *(const char *const *)field;
+        return buf_add_text(out, text != NULL ? text : "", err);
+    }
+    case FLAG_INT:
+        return buf_printf(out, err, "%" PRId64, *(const int64_t *)field);
+    case FLAG_REAL:
+        return print_real(out, *(const double *)field, err);
+    case FLAG_BOOL:
+        return buf_add_text(out, *(const bool *)field ? "true" : "false", err);
+    case FLAG_CHOICE:
+        return buf_add_text(out, f->choices[*(const int *)field], err);
+    }
+    return error_set(err, EXIT_CODE_INTERNAL, "flag --%s has no type", f->name);
+}
+
+int flags_print_value(struct buf *out, const struct flag *flags, size_t count, const char *name,
+                      const void *from, struct error *err) {
+    const struct flag *f = flags_find(flags, count, ~0U, name);
+    if (f == NULL)
+        return error_set(err, EXIT_CODE_INTERNAL, "unknown flag --%s", name);
+    return buf_printf(out, err, "%s=", name) != 0 ? -1 : print_field(out, f, from, err);
+}
+
+int flags_json(struct buf *out, const struct flag *flags, size_t count, unsigned command,
+               const void *from, struct error *err) {
+    const char *before = "{";
+    for (size_t i = 0; i < count; i++) {
+        cleanup_buf struct buf value = {0};
+        const struct flag *f = &flags[i];
+        /* A flag may have several rows, one per task; only the first prints it. */
+        if (flags_find(flags, count, command, f->name) != f)
+            continue;
+        buf_init(&value, JSON_VALUE_MAX);
+        if (print_field(&value, f, from, err) != 0 ||
+            buf_printf(out, err, "%s\"%s\":", before, f->name) != 0 ||
+            json_text_quote(out, buf_text(&value), value.size, err) != 0)
+            return -1;
+        before = ",";
+    }
+    return buf_add_text(out, before[0] == '{' ? "{}" : "}", err);
+}
+
+/* Appends a cell of a Markdown table, in which '|' would end it. */
+static int add_cell(struct buf *out, const char *text, struct error *err) {
+    for (; *text != '\0'; text++)
+        if ((*text == '|' && buf_add_text(out, "\\", err) != 0) || buf_add(out, text, 1, err) != 0)
+            return -1;
+    return 0;
+}
+
+int flags_table(struct buf *out, const struct flag *flags, size_t count, unsigned command,
+                const void *from, struct error *err) {
+    if (buf_add_text(out, "| flag | value |\n| --- | --- |\n", err) != 0)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        cleanup_buf struct buf value = {0};
+        const struct flag *f = &flags[i];
+        if (flags_find(flags, count, command, f->name) != f)
+            continue;
+        buf_init(&value, JSON_VALUE_MAX);
+        if (print_field(&value, f, from, err) != 0)
+            return -1;
+        if (value.size > 0 &&
+            (buf_printf(out, err, "| --%s | ", f->name) != 0 ||
+             add_cell(out, buf_text(&value), err) != 0 || buf_add_text(out, " |\n", err) != 0))
+            return -1;
+    }
+    return 0;
+}
+
+/* The choices as "red|green", or the placeholder of the value. */
+static void value_text(const struct flag *f, char text[VALUE_MAX]) {
+    size_t used = 0;
+    (void)snprintf(text, VALUE_MAX, "%s", f->type == FLAG_CHOICE ? "" : f->value);
+    for (int i = 0; f->type == FLAG_CHOICE && f->choices[i] != NULL && used < VALUE_MAX; i++)
+        used += (size_t)snprintf(text + used, VALUE_MAX - used, "%s%s", i > 0 ? "|" : "",
+                                 f->choices[i]);
+}
+
+/* A number that equals the table's default is printed as the table spells it ("1e-4"). */
+static void default_text(const struct flag *f, const void *from, char text[VALUE_MAX]) {
+    cleanup_buf struct buf value = {0}, standard = {0};
+    union {
+        int64_t integer;
+        double real;
+        bool truth;
+        int choice;
+        const char *text;
+    } field = {0};
+    struct flag alone = *f;
+    alone.offset = 0;
+    buf_init(&value, VALUE_MAX);
+    buf_init(&standard, VALUE_MAX);
+    (void)snprintf(text, VALUE_MAX, "[%s]", f->standard);
+    if (from == NULL || print_field(&value, f, from, NULL) != 0 ||
+        flags_defaults(&alone, 1, &field, &(struct error){0}) != 0 ||
+        print_field(&standard, &alone, &field, NULL) != 0)
+        return;
+    if (strcmp(buf_text(&value), buf_text(&standard)) != 0)
+        (void)snprintf(text, VALUE_MAX, "[%s]", buf_text(&value));
+}
+
+/* From the column of the help on. */
+static void print_meaning(FILE *out, const char *help, const char *standard) {
+    cleanup_buf struct buf text, lines;
+    const struct wrap wrap = {.at = HELP_COLUMN, .indent = HELP_COLUMN, .width = WRAP_WIDTH};
+    buf_init(&text, MEANING_MAX);
+    buf_init(&lines, MEANING_MAX);
+    if (buf_printf(&text, NULL, "%s%s%s", help, standard[0] != '\0' ? " " : "", standard) == 0 &&
+        wrap_add(&lines, buf_text(&text), wrap, NULL) == 0)
+        fprintf(out, "%s\n", buf_text(&lines));
+}
+
+static bool applies(const struct flag *f, unsigned command, unsigned tasks) {
+    return (f->commands & command) != 0 && (tasks == 0 || f->tasks == 0 || (f->tasks & tasks) != 0);
+}
+
+/* Appends the helps of all rows named as the first of the COUNT in FLAGS. */
+static int add_helps(struct buf *ret, const struct flag *flags, size_t count, unsigned command,
+                     unsigned tasks) {
+    for (size_t i = 0; i < count; i++)
+        if (applies(&flags[i], command, tasks) && strcmp(flags[i].name, flags->name) == 0 &&
+            buf_printf(ret, NULL, "%s%s", i > 0 ? "; " : "", flags[i].help) != 0)
+            return -1;
+    return 0;
+}
+
+void flags_print(FILE *out, const struct flag *flags, size_t count, unsigned command,
+                 unsigned tasks, const void *from) {
+    for (size_t i = 0; i < count; i++) {
+        const struct flag *f = &flags[i];
+        char value[VALUE_MAX];
+        bool before = false;
+        for (size_t k = 0; k < i; k++)
+            before = before ||
+                     (applies(&flags[k], command, tasks) && strcmp(flags[k].name, f->name) == 0);
+        if (before || !applies(f, command, tasks))
+            continue;
+        cleanup_buf struct buf helps;
+        buf_init(&helps, MEANING_MAX);
+        value_text(f, value);
+        int width = fprintf(out, "  --%s %s", f->name, value);
+        if (width >= HELP_COLUMN)
+            width = fprintf(out, "\n") - 1;
+        fprintf(out, "%*s", HELP_COLUMN - width, "");
+        value[0] = '\0';
+        if (f->standard != NULL)
+            default_text(f, from, value);
+        if (add_helps(&helps, f, count - i, command, tasks) == 0)
+            print_meaning(out, buf_text(&helps), value);
+    }
+}
+
+/* Prints TEXT in a table cell, with BAR instead of '|', which would end the cell. */
+static void print_cell(FILE *out, const char *text, const char *bar) {
+    for (; *text != '\0'; text++)
+        if (*text == '|')
+            fputs(bar, out);
+        else
+            fputc(*text, out);
+}
+
+void flags_page(FILE *out, const struct flag *flags, size_t count, unsigned command,
+                unsigned tasks) {
+    const char *head = "| flag | value | default | meaning |\n| --- | --- | --- | --- |\n";
+    for (size_t i = 0; i < count; i++) {
+        const struct flag *f = &flags[i];
+        char value[VALUE_MAX];
+        if ((f->commands & command) == 0 || f->tasks != tasks)
+            continue;
+        value_text(f, value);
+        fprintf(out, "%s| `--%s` | ", head, f->name);
+        print_cell(out, value, ", ");
+        fprintf(out, " | %s | ", f->standard != NULL ? f->standard : "");
+        print_cell(out, f->help, "\\|");
+        fprintf(out, " |\n");
+        head = "";
+    }
+}
+
+int flags_manual(struct buf *out, const struct flag *flags, size_t count, unsigned command,
+                 struct error *err) {
+    for (size_t i = 0; i < count; i++) {
+        const struct flag *f = &flags[i];
+        char name[NAME_MAX_SIZE + VALUE_MAX + 4];
+        char value[VALUE_MAX];
+        cleanup_buf struct buf text;
+        buf_init(&text, 4096);
+        if ((f->commands & command) == 0)
+            continue;
+        value_text(f, value);
+        (void)snprintf(name, sizeof(name), "--%s %s", f->name, value);
+        if (buf_add_text(&text, f->help, err) != 0 ||
+            (f->standard != NULL && buf_printf(&text, err, " [%s]", f->standard) != 0) ||
+            roff_item(out, name, "", buf_text(&text), err) != 0)
+            return -1;
+    }
+    return 0;
+}
