@@ -1,5 +1,5 @@
 /* Groups of flags in --help: a title, and the names of its flags in the order in which they are
- * printed. What people need every day comes first. The order of the table itself (options.c) is
+ * printed. What people need every day comes first. The order of the table itself (options_*.def) is
  * that of records and of the reference pages. */
 #ifndef TRAINER_APP_OPTIONS_HELP_GROUP_H
 #define TRAINER_APP_OPTIONS_HELP_GROUP_H
