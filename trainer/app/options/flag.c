@@ -9,6 +9,16 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The table is searched by walking its rows: it has about 130 of them, and a command line names a
+ * few. Every command of ringtrain that takes flags parses them here, with a table of its own or,
+ * where it computes with a network, with that of options.c.
+ *
+ * Two readers walk a command line. flags_take is strict, and stops at the first error. next_flag
+ * passes over what it does not know, so that a flag can be looked up before the line is checked:
+ * options_parse.c needs the recipe and the network first, because they set defaults. Both consume a
+ * word after a known name as its value, whatever it looks like, so that they agree on which words
+ * are flags. */
+
 static char plain(char c) {
     return c == '_' ? '-' : c;
 }
@@ -21,10 +31,14 @@ static bool same_name(const char *name, const char *text, size_t size) {
     return name[size] == '\0';
 }
 
+/* Limits the names in messages, which may be any word of the command line, to what fits. */
 static size_t smaller(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
+/* Returns the first row of one of the commands in COMMAND with the name of SIZE bytes at TEXT. A
+ * flag with a row for each task is found by its first row; type and field are the same in all of
+ * them. */
 static const struct flag *find(const struct flag *flags, size_t count, unsigned command,
                                const char *text, size_t size) {
     for (size_t i = 0; i < count; i++)
@@ -42,6 +56,8 @@ bool flags_known(const struct flag *flags, size_t count, unsigned command, const
     return flags_find(flags, count, command, name) != NULL;
 }
 
+/* Sets the error for a name that no row of COMMAND has. A flag of another command is reported as
+ * such: a suggestion by spelling would be misleading there. */
 static int unknown(const struct flag *flags, size_t count, unsigned command, const char *text,
                    size_t size, struct error *err) {
     struct nearest nearest = nearest_begin(text, size);
@@ -71,6 +87,8 @@ static int refuse(const struct flag *flags, size_t count, unsigned command, cons
     return unknown(flags, count, command, text, size, err);
 }
 
+/* Stores the index of the choice. Choices are compared exactly, unlike names of flags: case and '_'
+ * count. The list in the message is cut off at 255 bytes. */
 static int set_choice(const struct flag *f, const char *text, int *field, struct error *err) {
     char all[256] = "", words[NEAREST_WORDS_MAX];
     struct nearest nearest = nearest_begin(text, strlen(text));
@@ -87,6 +105,9 @@ static int set_choice(const struct flag *f, const char *text, int *field, struct
                      nearest_words(&nearest, words));
 }
 
+/* Parses TEXT into the field. Text is not copied: it must live as long as the struct, as words of
+ * argv and literals do. Bounds are doubles in the table and whole numbers here, so those of a
+ * FLAG_INT stay below 2^53, up to which a double holds every whole number. */
 static int set_value(const struct flag *f, const char *text, void *into, struct error *err) {
     void *field = (char *)into + f->offset;
     switch (f->type) {
@@ -105,6 +126,9 @@ static int set_value(const struct flag *f, const char *text, void *into, struct 
     return error_set(err, EXIT_CODE_INTERNAL, "flag --%s has no type", f->name);
 }
 
+/* Sets the field of F; the message begins with the flag's name. Each failure has EXIT_CODE_USAGE,
+ * even one that the parser of the value reports with another code: the user gave the value, on the
+ * command line or in a recipe. */
 static int apply(const struct flag *f, const char *text, void *into, struct error *err) {
     if (set_value(f, text, into, err) == 0)
         return 0;
@@ -120,6 +144,9 @@ int flags_defaults(const struct flag *flags, size_t count, void *into, struct er
     return 0;
 }
 
+/* An unknown name is a fault of this program, not of the user, hence EXIT_CODE_INTERNAL: names in
+ * the tables of recipes and networks are this program's own, and recipe_file.c checks those of a
+ * file. */
 int flags_set(const struct flag *flags, size_t count, unsigned command, const char *name,
               const char *value, void *into, struct error *err) {
     const struct flag *f = flags_find(flags, count, command, name);
@@ -139,6 +166,8 @@ int flags_take(const struct flag *flags, size_t count, unsigned command, int arg
         const struct flag *f = find(flags, count, command, name, size);
         if (f == NULL)
             return refuse(flags, count, command, name, size, err);
+        /* A value of its own word may begin with "--": a file's name or a negative number needs no
+         * quoting. The words may end after a name, so both NULL and the index are checked. */
         const char *text = name[size] == '=' ? name + size + 1 : argv[++i];
         if (text == NULL || i >= argc)
             return error_set(err, EXIT_CODE_USAGE, "--%s needs a value (%s)", f->name, f->value);
@@ -155,7 +184,9 @@ int flags_parse(const struct flag *flags, size_t count, unsigned command, int ar
                : flags_take(flags, count, command, argc, argv, into, err);
 }
 
-/* Advances *AT past the flag there and its value. Returns NULL if ARGV[*AT] is no known flag. */
+/* Advances *AT past the flag there and its value. Returns NULL if ARGV[*AT] is no known flag; then
+ * only that word is passed over, and the next one is read as a flag again. *RET_VALUE is NULL if
+ * the line ends before the value. */
 static const struct flag *next_flag(const struct flag *flags, size_t count, unsigned command,
                                     int argc, char *const *argv, int *at, const char **ret_value) {
     const char *word = argv[(*at)++];
@@ -180,6 +211,8 @@ void flags_split(int argc, char *const *argv, char **flags_argv, int *ret_flags,
             flags = false;
         } else if (flags && str_starts_with(argv[i], "--")) {
             flags_argv[(*ret_flags)++] = argv[i];
+            /* No table says here which flags exist. Every flag takes a value, so the next word is
+             * one, and a misspelled flag does not turn its value into a positional word. */
             if (strchr(argv[i], '=') == NULL && i + 1 < argc)
                 flags_argv[(*ret_flags)++] = argv[++i];
         } else {
@@ -188,6 +221,7 @@ void flags_split(int argc, char *const *argv, char **flags_argv, int *ret_flags,
     }
 }
 
+/* The same rule as in flags_take: the last value of a repeated flag counts. */
 const char *flags_given(const struct flag *flags, size_t count, unsigned command, const char *name,
                         int argc, char *const *argv) {
     const char *given = NULL, *value = NULL;
@@ -209,6 +243,8 @@ static bool is_for(const struct flag *flags, size_t count, unsigned command, uns
     return false;
 }
 
+/* Only called for a line that flags_take has accepted, so each word that begins with "--" is a
+ * known flag or a value. */
 const struct flag *flags_foreign(const struct flag *flags, size_t count, unsigned command,
                                  unsigned tasks, int argc, char *const *argv) {
     const char *value = NULL;
@@ -220,6 +256,8 @@ const struct flag *flags_foreign(const struct flag *flags, size_t count, unsigne
     return NULL;
 }
 
+/* For commands that decide by one flag which table the rest of the line is for, such as `eval
+ * --coco`. */
 bool flags_has_word(int argc, char *const *argv, const char *name) {
     for (int i = 0; i < argc; i++)
         if (str_starts_with(argv[i], "--") &&

@@ -10,14 +10,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Every form is made from the rows of the table, so that no page can name a flag or a default that
+ * the parser does not have. Records (flags_print_value, flags_json, flags_table) print what a
+ * filled struct holds. Help, reference pages and the man page print the table itself; only the help
+ * of `train`, `eval` and the like puts the defaults of a recipe or network in place of the table's.
+ *
+ * A flag may have several rows, one for each task. Records take the first of them, as type and
+ * field are the same in all. The help of flags_print joins their texts. flags_page prints the rows
+ * of one set of tasks at a time, and flags_manual prints each row. */
+
+/* Ceilings in bytes, but for HELP_COLUMN. */
 enum {
+    /* Ceilings of buffers on the stack; a name or value that is longer is cut off. */
     NAME_MAX_SIZE = 48,
     VALUE_MAX = 128,
+    /* The column at which the meaning of a flag begins; a longer head has a line of its own. */
     HELP_COLUMN = 28,
     MEANING_MAX = 4096,
     JSON_VALUE_MAX = 64 * 1024
 };
 
+/* Prints the shortest of 15, 16 or 17 digits that reads back as the same double: 15 digits suffice
+ * for what a person has typed, 17 for every double. "0.1" thus stays "0.1" in a record. */
 static int print_real(struct buf *out, double value, struct error *err) {
     char text[40];
     for (int digits = 15; digits <= 17; digits++) {
@@ -28,6 +42,8 @@ static int print_real(struct buf *out, double value, struct error *err) {
     return buf_add_text(out, text, err);
 }
 
+/* Prints the field of F in the form that set_value of flag.c parses back. Text that is not set
+ * prints as nothing, like an empty one. */
 static int print_field(struct buf *out, const struct flag *f, const void *from, struct error *err) {
     const void *field = (const char *)from + f->offset;
     switch (f->type) {
@@ -47,6 +63,8 @@ static int print_field(struct buf *out, const struct flag *f, const void *from, 
     return error_set(err, EXIT_CODE_INTERNAL, "flag --%s has no type", f->name);
 }
 
+/* NAME is looked up among the rows of all commands. A name that no row has is a fault of the
+ * caller, not of the user. */
 int flags_print_value(struct buf *out, const struct flag *flags, size_t count, const char *name,
                       const void *from, struct error *err) {
     const struct flag *f = flags_find(flags, count, ~0U, name);
@@ -55,13 +73,15 @@ int flags_print_value(struct buf *out, const struct flag *flags, size_t count, c
     return buf_printf(out, err, "%s=", name) != 0 ? -1 : print_field(out, f, from, err);
 }
 
+/* The object has every flag of COMMAND, those without a value as "". All values are strings,
+ * numbers as well, in the form that the command line takes. */
 int flags_json(struct buf *out, const struct flag *flags, size_t count, unsigned command,
                const void *from, struct error *err) {
     const char *before = "{";
     for (size_t i = 0; i < count; i++) {
         cleanup_buf struct buf value = {0};
         const struct flag *f = &flags[i];
-        /* A flag may have several rows, one per task; only the first prints it. */
+        /* Only the first row of a flag prints it: a key must not occur twice in an object. */
         if (flags_find(flags, count, command, f->name) != f)
             continue;
         buf_init(&value, JSON_VALUE_MAX);
@@ -74,7 +94,8 @@ int flags_json(struct buf *out, const struct flag *flags, size_t count, unsigned
     return buf_add_text(out, before[0] == '{' ? "{}" : "}", err);
 }
 
-/* Appends a cell of a Markdown table, in which '|' would end it. */
+/* Appends a cell of a Markdown table, in which a bare '|' would end the cell; Markdown reads "\|"
+ * as the character itself. */
 static int add_cell(struct buf *out, const char *text, struct error *err) {
     for (; *text != '\0'; text++)
         if ((*text == '|' && buf_add_text(out, "\\", err) != 0) || buf_add(out, text, 1, err) != 0)
@@ -94,6 +115,7 @@ int flags_table(struct buf *out, const struct flag *flags, size_t count, unsigne
         buf_init(&value, JSON_VALUE_MAX);
         if (print_field(&value, f, from, err) != 0)
             return -1;
+        /* A flag without a value, such as a folder that was not given, has no row. */
         if (value.size > 0 &&
             (buf_printf(out, err, "| --%s | ", f->name) != 0 ||
              add_cell(out, buf_text(&value), err) != 0 || buf_add_text(out, " |\n", err) != 0))
@@ -102,7 +124,8 @@ int flags_table(struct buf *out, const struct flag *flags, size_t count, unsigne
     return 0;
 }
 
-/* The choices as "red|green", or the placeholder of the value. */
+/* Writes the choices as "red|green", or the placeholder of the value. The loop ends when the text
+ * is full, as snprintf returns the length that it would have needed. */
 static void value_text(const struct flag *f, char text[VALUE_MAX]) {
     size_t used = 0;
     (void)snprintf(text, VALUE_MAX, "%s", f->type == FLAG_CHOICE ? "" : f->value);
@@ -111,7 +134,10 @@ static void value_text(const struct flag *f, char text[VALUE_MAX]) {
                                  f->choices[i]);
 }
 
-/* A number that equals the table's default is printed as the table spells it ("1e-4"). */
+/* Writes "[VALUE]": the value of F in FROM, else the table's default. A number that equals the
+ * table's default is printed as the table spells it ("1e-4"). To compare them, the default is
+ * parsed into a field of its own by a copy of the row with offset 0, and both are printed in the
+ * same form. */
 static void default_text(const struct flag *f, const void *from, char text[VALUE_MAX]) {
     cleanup_buf struct buf value = {0}, standard = {0};
     union {
@@ -134,7 +160,8 @@ static void default_text(const struct flag *f, const void *from, char text[VALUE
         (void)snprintf(text, VALUE_MAX, "[%s]", buf_text(&value));
 }
 
-/* From the column of the help on. */
+/* Prints the help and the default from HELP_COLUMN on, wrapped with that indent. A text that does
+ * not fit into MEANING_MAX prints nothing. */
 static void print_meaning(FILE *out, const char *help, const char *standard) {
     cleanup_buf struct buf text, lines;
     const struct wrap wrap = {.at = HELP_COLUMN, .indent = HELP_COLUMN, .width = WRAP_WIDTH};
@@ -145,6 +172,7 @@ static void print_meaning(FILE *out, const char *help, const char *standard) {
         fprintf(out, "%s\n", buf_text(&lines));
 }
 
+/* Returns true if COMMAND has the row and one of TASKS may use it; TASKS 0 are all. */
 static bool applies(const struct flag *f, unsigned command, unsigned tasks) {
     return (f->commands & command) != 0 && (tasks == 0 || f->tasks == 0 || (f->tasks & tasks) != 0);
 }
@@ -168,11 +196,14 @@ void flags_print(FILE *out, const struct flag *flags, size_t count, unsigned com
         for (size_t k = 0; k < i; k++)
             before = before ||
                      (applies(&flags[k], command, tasks) && strcmp(flags[k].name, f->name) == 0);
+        /* Rows of one flag are joined in the place of the first that applies. */
         if (before || !applies(f, command, tasks))
             continue;
         cleanup_buf struct buf helps;
         buf_init(&helps, MEANING_MAX);
         value_text(f, value);
+        /* A head that reaches into the column of the help is followed by a line break, and WIDTH is
+         * 0 then: fprintf returns 1 for the newline. */
         int width = fprintf(out, "  --%s %s", f->name, value);
         if (width >= HELP_COLUMN)
             width = fprintf(out, "\n") - 1;
@@ -194,6 +225,9 @@ static void print_cell(FILE *out, const char *text, const char *bar) {
             fputc(*text, out);
 }
 
+/* TASKS is compared exactly here, unlike in flags_print: the reference has a table of flags for all
+ * tasks (0), then one for each task (command_docs.c). The head is printed with the first row, so
+ * that a command without such flags prints nothing at all. */
 void flags_page(FILE *out, const struct flag *flags, size_t count, unsigned command,
                 unsigned tasks) {
     const char *head = "| flag | value | default | meaning |\n| --- | --- | --- | --- |\n";
@@ -212,6 +246,8 @@ void flags_page(FILE *out, const struct flag *flags, size_t count, unsigned comm
     }
 }
 
+/* A row of its own for each task appears as an item of its own: the manual is not for one network,
+ * and the help of such a row says which kind it is for. */
 int flags_manual(struct buf *out, const struct flag *flags, size_t count, unsigned command,
                  struct error *err) {
     for (size_t i = 0; i < count; i++) {

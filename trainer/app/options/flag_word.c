@@ -3,6 +3,18 @@
 #include <ctype.h>
 #include <string.h>
 
+/* Rows are grouped by subject and searched in this order; no word occurs twice (test_flag_word.c).
+ * refuse() in flag.c asks here first when a flag is unknown, before it looks for the nearest
+ * spelling: "num-workers" and "data-threads" mean the same, and have few letters in common.
+ *
+ * A row suggests a flag only if the command has it. A row without a flag explains how the same is
+ * done here; its hint is printed by commands that compute with a network.
+ *
+ * Words are in lower case with '-', as flag_word_find compares them. Names with a dot are keys of
+ * Detectron2's configuration files, which its command line takes as well. */
+
+/* Hints that several words share. They follow "unknown flag --WORD: " in the message, and so are
+ * phrases without a capital. */
 #define RANKS "ranks are started by ringmaster (RINGMASTER_HOSTS=HOST:RANKS) or mpirun -np N"
 #define CLASSES "classes are the folders of the data, or its categories"
 #define PICTURES "pictures lie in images/ or NAME/ beside the annotations; see --data"
@@ -36,6 +48,7 @@ static const struct flag_word TABLE[] = {
     {"max-grad-norm", "clip-norm", NULL},
     {"gradient-clip-val", "clip-norm", NULL},
     {"smoothing", "label-smoothing", NULL},
+    /* Sizes of pictures for detectors. */
     {"min-size", "short-side", NULL},
     {"max-size", "long-side", NULL},
     {"input.min-size-train", "short-side", NULL},
@@ -50,6 +63,7 @@ static const struct flag_word TABLE[] = {
     {"larc-eta", "trust", NULL},
     {"lars-eta", "trust", NULL},
     {"trust-coefficient", "trust", NULL},
+    /* AdamW's beta1 is set by the flag for momentum here (options_learning.def). */
     {"beta1", "momentum", NULL},
     {"adam-beta2", "beta2", NULL},
     {"adam-epsilon", "epsilon", NULL},
@@ -72,6 +86,8 @@ static const struct flag_word TABLE[] = {
     {"train-batch", "batch-size", NULL},
     {"per-device-train-batch-size", "batch-size", NULL},
     {"per-gpu-batch-size", "batch-size", NULL},
+    /* Detectron2 counts the images of all GPUs, and --batch-size those of one rank. The suggestion
+     * names the flag, not a value. */
     {"ims-per-batch", "batch-size", NULL},
     {"gradient-accumulation-steps", "accumulate", NULL},
     {"accumulate-grad-batches", "accumulate", NULL},
@@ -86,10 +102,13 @@ static const struct flag_word TABLE[] = {
     {"model-name", "model", NULL},
     {"model-name-or-path", "model", NULL},
     {"pretrained", "init", NULL},
+    /* In other trainers some of these are switches, or names of published weights; --init takes a
+     * file or a folder. */
     {"weights", "init", NULL},
     {"finetune", "init", NULL},
     {"initial-checkpoint", "init", NULL},
     {"load-from", "init", NULL},
+    /* There is no flag for the number of classes, as two sources for one number could differ. */
     {"num-classes", NULL, CLASSES},
     {"nb-classes", NULL, CLASSES},
     {"classes", NULL, CLASSES},
@@ -105,6 +124,7 @@ static const struct flag_word TABLE[] = {
     {"train-file", "data", NULL},
     {"ann-file", "data", NULL},
     {"annotations", "data", NULL},
+    /* A flag of `eval`, `draw` and `prepare shapes`; this row is for commands without it. */
     {"coco", "data", NULL},
     {"coco-path", "data", NULL},
     {"images", NULL, PICTURES},
@@ -112,6 +132,7 @@ static const struct flag_word TABLE[] = {
     {"img-dir", NULL, PICTURES},
     {"img-folder", NULL, PICTURES},
     {"data-prefix", NULL, PICTURES},
+    /* A folder that holds both parts needs no second flag; these are for sets in two places. */
     {"val", "validation", NULL},
     {"val-dir", "validation", NULL},
     {"val-data", "validation", NULL},
@@ -134,11 +155,13 @@ static const struct flag_word TABLE[] = {
     {"amp", "dtype", NULL},
     {"precision", "dtype", NULL},
     {"mixed-precision", "dtype", NULL},
+    /* Switches elsewhere: here the type is the value, as in --dtype f16. */
     {"fp16", "dtype", NULL},
     {"bf16", "dtype", NULL},
     {"half", "dtype", NULL},
     {"fp16-allreduce", "reduce-dtype", NULL},
     {"accelerator", "backend", NULL},
+    /* PyTorch's "cuda" or "cpu". `inspect plan` has a --device of its own. */
     {"device", "backend", NULL},
     {"cuda", "backend", NULL},
     {"dist-backend", "comm", NULL},
@@ -151,10 +174,15 @@ static const struct flag_word TABLE[] = {
     {"num-processes", NULL, RANKS},
     {"num-machines", NULL, RANKS},
     {"world-size", NULL, RANKS},
+    /* torch.distributed.launch passes this one to its programs, which must accept it. ringtrain
+     * learns its rank from variables or from MPI, so a script for the one cannot be used unchanged
+     * for the other. */
     {"local-rank", NULL, RANKS},
     {"rank", NULL, RANKS},
     {"dist-url", NULL, RANKS},
+    /* Ranks find each other through the launcher, so there is no address to give. */
     {"master-addr", NULL, RANKS},
+    /* A known flag of `train`, which never comes here; Lightning's is a way to start processes. */
     {"strategy", NULL, RANKS},
     /* outputs and reports */
     {"output", "model-dir", NULL},
@@ -183,6 +211,7 @@ static const struct flag_word TABLE[] = {
     {"logdir", "tensorboard-dir", NULL},
     {"eval-metric", "keep-best", NULL},
     {"metric-for-best-model", "keep-best", NULL},
+    /* A switch elsewhere; here it is --publish best. */
     {"load-best-model-at-end", "publish", NULL},
     {"log-level", "log", NULL},
     {"verbose", "log", NULL},
@@ -190,10 +219,14 @@ static const struct flag_word TABLE[] = {
     {"manual-seed", "seed", NULL},
 };
 
+/* Command lines and configuration files spell the same name in several ways: --LR, --lr_scheduler,
+ * SOLVER.BASE_LR. All are compared as lower case with '-'. */
 static char plain(char c) {
     return c == '_' ? '-' : (char)tolower((unsigned char)c);
 }
 
+/* TEXT need not end after SIZE bytes, as it may be the part of a word before '='. A word of the
+ * table that is only a beginning of TEXT, or the reverse, does not match. */
 const struct flag_word *flag_word_find(const char *text, size_t size) {
     for (size_t i = 0; i < sizeof(TABLE) / sizeof(TABLE[0]); i++) {
         const char *word = TABLE[i].word;

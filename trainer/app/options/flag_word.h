@@ -1,5 +1,7 @@
-/* Flag names of other trainers (torchrun, torchvision, timm, Lightning, Detectron2, Hugging Face's
- * Trainer) and the flag here that does the same. They improve the error for an unknown flag. */
+/* Flags of other trainers, with the flag here that does the same.
+ *
+ * The names are those of torchrun, torchvision, timm, Lightning, Detectron2 and Hugging Face's
+ * Trainer. They improve the error for an unknown flag; none of them is accepted as a flag. */
 #ifndef TRAINER_APP_OPTIONS_FLAG_WORD_H
 #define TRAINER_APP_OPTIONS_FLAG_WORD_H
 

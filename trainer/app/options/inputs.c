@@ -14,6 +14,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* inputs_find is called once a run, by training_run.c and trained.c, after the network is known:
+ * its task decides whether data is a tree of class folders or a COCO data set. It creates nothing,
+ * and reads no picture.
+ *
+ * Sources are tried in the order that inputs.h lists. One that was given explicitly is used even if
+ * it does not exist, so that the error names it; the folders of SageMaker are used only if they
+ * exist. A folder that exists but cannot be read is an error at any step: passing over it would
+ * silently choose the next source.
+ *
+ * Classification has two kinds of data, folders of classes and shards. Shards are looked for first
+ * (shard_inputs.c), since a folder of shards would otherwise count as a folder without classes. */
+
 #define INPUT_ROOT "/opt/ml/input/data"
 
 /* Alternative names of one channel, in order of preference. */
@@ -29,6 +41,8 @@ static const struct channel VALIDATION = {
     {"SM_CHANNEL_VALIDATION", "SM_CHANNEL_VALID", "SM_CHANNEL_VAL", "SM_CHANNEL_DEV",
      "SM_CHANNEL_EVAL", "SM_CHANNEL_TEST", NULL}};
 
+/* Writes A, B and C one after the other. The longest path is checked here alone, so that no later
+ * snprintf of a found path can cut it off. */
 static int put(char to[INPUT_PATH_MAX], const char *a, const char *b, const char *c,
                struct error *err) {
     if (snprintf(to, INPUT_PATH_MAX, "%s%s%s", a, b, c) >= INPUT_PATH_MAX)
@@ -36,7 +50,8 @@ static int put(char to[INPUT_PATH_MAX], const char *a, const char *b, const char
     return 0;
 }
 
-/* Writes PARENT/NAME for the first of the names that is a folder. TO is empty if none is. */
+/* Writes PARENT/NAME for the first of the names that is a folder. TO is empty if none is. The order
+ * of the names matters where a job has several of these channels. */
 static int find_below(char to[INPUT_PATH_MAX], const char *parent, const struct channel *channel,
                       struct error *err) {
     for (size_t i = 0; channel->names[i] != NULL; i++) {
@@ -51,6 +66,9 @@ static int find_below(char to[INPUT_PATH_MAX], const char *parent, const struct 
     return 0;
 }
 
+/* Writes the channel's folder from its variable, else from the file system; TO is empty if there is
+ * neither. A variable is believed without a look at the folder: the platform has set it. One that
+ * is empty counts as not set. */
 static int find_channel(char to[INPUT_PATH_MAX], const struct channel *channel, const char *root,
                         struct error *err) {
     for (size_t i = 0; channel->variables[i] != NULL; i++) {
@@ -73,6 +91,8 @@ static int find_given(char given[INPUT_PATH_MAX], const struct options *o, const
     } else if (find_channel(given, &TRAINING, root, err) != 0) {
         return -1;
     }
+    /* SageMaker's list of all channels, a JSON array: a channel of another name is the likely
+     * mistake, and the message shows it. */
     const char *channels = getenv("SM_CHANNELS");
     if (given[0] == '\0')
         return error_set(err, EXIT_CODE_DATA, "%s, or a channel named train or training%s%s%s",
@@ -93,6 +113,8 @@ static int check_folder(const char *what, const char *path, struct error *err) {
     return fd >= 0 ? 0 : error_set_errno(err, EXIT_CODE_DATA, "%s: %s", what, path);
 }
 
+/* Finds the parts of the folder DIR (data/dataset/splits.h), and keeps what the log is to say of
+ * them. WHAT begins the message if DIR cannot be read. */
 static int find_splits(struct inputs *in, struct splits *ret, const char *dir, const char *what,
                        struct error *err) {
     if (check_folder(what, dir, err) != 0 || splits_find(ret, dir, err) != 0)
@@ -115,8 +137,9 @@ static int find_training_shards(struct inputs *in, const char *given, char shard
                : put(shards, found.validation, "", "", err);
 }
 
-/* Chooses the training part of the given folder (train/), or the folder itself if it has no
- * parts. SHARDS gets the shards for evaluation, if there are shards. */
+/* Chooses the training part of the given folder (train/), or the folder itself if it has no parts.
+ * SHARDS gets the shards for evaluation, if there are shards. GIVEN and SPLITS are for
+ * find_pictures, which looks for the evaluation part in the same folder. */
 static int find_training(struct inputs *in, const struct options *o, const char *root,
                          char given[INPUT_PATH_MAX], struct splits *splits,
                          char shards[INPUT_PATH_MAX], struct error *err) {
@@ -136,7 +159,9 @@ static int find_training(struct inputs *in, const struct options *o, const char 
     return put(in->training, given, splits->parts ? "/" : "", splits->training, err);
 }
 
-/* Chooses the evaluation part of an evaluation's --data (val/ or test/), or the folder itself. */
+/* Chooses the evaluation part of an evaluation's --data (val/ or test/), or the folder itself. A
+ * folder with a training part alone is refused: its score would be mistaken for that of unseen
+ * pictures. The message says how to ask for it. */
 static int find_scored(struct inputs *in, const char *dir, struct error *err) {
     struct splits splits;
     struct shard_inputs shards;
@@ -155,7 +180,9 @@ static int find_scored(struct inputs *in, const char *dir, struct error *err) {
     return put(in->validation, dir, splits.parts ? "/" : "", splits.validation, err);
 }
 
-/* Finds folders of class folders, for classification. */
+/* Finds folders of class folders, or shards, for classification. The evaluation data is, in this
+ * order: what --validation says, a channel of its own, a part of --data. A validation channel is
+ * not looked for beside an explicit --data: the two need not belong together. */
 static int find_pictures(struct inputs *in, const struct options *o, unsigned command,
                          const char *root, struct error *err) {
     char given[INPUT_PATH_MAX];
@@ -163,6 +190,7 @@ static int find_pictures(struct inputs *in, const struct options *o, unsigned co
     struct splits splits = {.parts = false};
     if (command == COMMAND_TRAIN && find_training(in, o, root, given, &splits, shards, err) != 0)
         return -1;
+    /* `none` ends the search: nothing is scored, although the data may have a part for that. */
     if (o->validation != NULL && strcmp(o->validation, "none") == 0)
         return 0;
     if (o->validation != NULL && put(in->validation, o->validation, "", "", err) != 0)
@@ -197,11 +225,14 @@ static int check_split(struct inputs *in, const struct options *o, struct error 
                          "--val-split: there is a part to evaluate on, %s; leave --val-split out, "
                          "or give the folder of the training's classes alone as --data",
                          in->validation);
+    /* The path of the validation data stays empty: the task divides the training data by itself. */
     in->scored = true;
     return 0;
 }
 
-/* Finds a COCO data set: its folder, or one JSON file of annotations. */
+/* Finds a COCO data set: its folder, or one JSON file of annotations. Training and evaluation
+ * usually have the same folder, as it holds both sets; the task chooses by their names. Nothing is
+ * checked here: the task reads the annotations, and reports what is missing. */
 static int find_objects(struct inputs *in, const struct options *o, unsigned command,
                         const char *root, struct error *err) {
     bool none = o->validation != NULL && strcmp(o->validation, "none") == 0;
@@ -233,7 +264,8 @@ static int find_objects(struct inputs *in, const struct options *o, unsigned com
     return 0;
 }
 
-/* The launcher names SageMaker's folders on every platform. On a machine without /opt/ml nobody
+/* Returns true if VALUE is only the standard folder of SageMaker and this machine has no /opt/ml.
+ * The launcher names SageMaker's folders on every platform. On a machine without /opt/ml nobody
  * expects anything there, and it is not created. */
 static bool is_elsewhere(const char *value, const char *root, const char *standard) {
     char base[INPUT_PATH_MAX];
@@ -245,7 +277,7 @@ static bool is_elsewhere(const char *value, const char *root, const char *standa
 }
 
 /* Writes GIVEN, else VALUE (of an environment variable), else STANDARD under the root if that
- * folder exists, else FALLBACK. */
+ * folder exists, else FALLBACK. An empty FALLBACK means that nothing of this kind is written. */
 static int find_output(char to[INPUT_PATH_MAX], const char *given, const char *value,
                        const char *root, const char *standard, const char *fallback,
                        struct error *err) {
@@ -275,6 +307,8 @@ static int find_out(struct inputs *in, const struct options *o, unsigned command
                        "", err);
 }
 
+/* Outputs follow inputs, since the log goes to the model's folder where nothing else is given. IN
+ * is zeroed first, so that what a branch does not set reads as "none". */
 int inputs_find(struct inputs *in, const struct options *o, unsigned command, enum model_task task,
                 const char *root, struct error *err) {
     *in = (struct inputs){.synthetic = o->data != NULL && strcmp(o->data, "synthetic") == 0};
@@ -318,6 +352,9 @@ static int check_place(const char *flag, const char *folder, struct error *err) 
     char path[INPUT_PATH_MAX];
     struct stat status;
     (void)snprintf(path, sizeof(path), "%s", folder);
+    /* Goes up by one name at a time. A name below a file is ENOTDIR, which ends at the file itself,
+     * and is reported as no folder. The last step of a relative path is ".", of an absolute one
+     * "/". */
     while (stat(path, &status) != 0) {
         if (errno != ENOENT && errno != ENOTDIR)
             return error_set_errno(err, EXIT_CODE_CONFIG, "%s: %s", flag, path);

@@ -1,6 +1,7 @@
-/* Locations of a run's inputs and outputs, from flags, SageMaker's variables and defaults.
+/* Locations of inputs and outputs, from flags, variables and defaults.
  *
- * Each is taken from the first source in its row that is given or exists:
+ * Each is taken from the first source in its row that is given or exists; variables are
+ * SageMaker's:
  *
  *     training     --data, $SM_CHANNEL_TRAIN, $SM_CHANNEL_TRAINING,
  *                  /opt/ml/input/data/{train,training}; its train/ where it has parts
@@ -14,8 +15,8 @@
  *     log          --log-dir, $SM_OUTPUT_DATA_DIR, /opt/ml/output/data, the model's folder
  *     out          --out; in training also $SM_OUTPUT_DATA_DIR, /opt/ml/output/data; else none
  *
- * For detection networks, training and validation are the folder of a COCO data set, or a JSON
- * file of annotations; the task decides which of its sets to use. */
+ * For detection networks, training and validation are the folder of a COCO data set, or a JSON file
+ * of annotations; the task decides which of its sets to use. */
 #ifndef TRAINER_APP_OPTIONS_INPUTS_H
 #define TRAINER_APP_OPTIONS_INPUTS_H
 
@@ -41,11 +42,11 @@ struct inputs {
                                   * nothing to report */
 };
 
-/* Fills IN. ROOT is prepended to /opt/ml: "" except in tests. No data at all is EXIT_CODE_DATA.
- * With COMMAND_EVAL `training` stays empty, and --data may itself be the validation folder. */
-/* Fills `model` alone, for commands that read the model to find out its task. */
+/* Fills `model` alone, for commands that read the model to find out its task. ROOT as below. */
 int inputs_model(struct inputs *in, const struct options *o, const char *root, struct error *err);
 
+/* Fills IN. ROOT is prepended to /opt/ml: "" except in tests. No data at all is EXIT_CODE_DATA.
+ * With COMMAND_EVAL `training` stays empty, and --data may itself be the validation folder. */
 int inputs_find(struct inputs *in, const struct options *o, unsigned command, enum model_task task,
                 const char *root, struct error *err);
 

@@ -1,4 +1,14 @@
-/* From a command line to values: the layers of defaults, network, preset, recipe and flags. */
+/* Values of a command line: the layers of defaults, network, preset, recipe and flags.
+ *
+ * Layers are laid one after the other into the same struct, each over what is there: the table's
+ * defaults, the network's settings, the optimizer's, the preset's, the recipe's, and the flags of
+ * the command line. The line is therefore read twice: once to find out which network, recipe and so
+ * on it names, with errors passed over, and once by flags_take, which reports them.
+ *
+ * A value that is overridden may leave another one that only made sense with it, such as a recipe's
+ * milestones under another schedule. lift_overruled clears those last, unless the line gives them
+ * as well. options_print repeats the layers, so that --help shows the defaults that a run would
+ * have. */
 #include "common/str.h"
 #include "common/text/wrap.h"
 #include "trainer/app/options/flag.h"
@@ -13,7 +23,8 @@
 
 enum { ROWS_MAX = 64 }; /* of a group, with one a task */
 
-/* Returns the last value that ARGV gives for the flag NAME, or NULL. */
+/* Returns the last value that ARGV gives for the flag NAME, or NULL. The table is searched anew for
+ * every question; a command line is parsed once, so this does not matter. */
 static const char *given(unsigned command, const char *name, int argc, char *const *argv) {
     size_t count = 0;
     const struct flag *flags = options_flags(&count);
@@ -33,8 +44,8 @@ static int set(struct options *o, unsigned command, const char *name, const char
     return flags_set(flags, count, command, name, value, o, err);
 }
 
-/* Finds --model in a command line that may have a recipe. Returns NULL if the command takes none
- * or the name is unknown. */
+/* Finds --model in a command line that may have a recipe. Returns NULL if the command takes none or
+ * the name is unknown: an unknown name is no error here, and has no settings. */
 static const struct model *model_of(unsigned command, const struct recipe *recipe, int argc,
                                     char *const *argv) {
     const char *name = given(command, "model", argc, argv);
@@ -45,6 +56,8 @@ static const struct model *model_of(unsigned command, const struct recipe *recip
     return name == NULL ? NULL : model_find(name);
 }
 
+/* Sets all SETTINGS, which end with flag NULL; NULL has none. COMMAND must have each of the
+ * flags. */
 static int lay(struct options *o, unsigned command, const struct model_setting *settings,
                struct error *err) {
     for (; settings != NULL && settings->flag != NULL; settings++)
@@ -53,6 +66,9 @@ static int lay(struct options *o, unsigned command, const struct model_setting *
     return 0;
 }
 
+/* Evaluations and predictions do not have all flags that a network sets for its training, so
+ * unknown ones are passed over. ARGV is consulted for each, as the line has been parsed before the
+ * network was read from its file. */
 int options_suit(struct options *o, unsigned command, const struct model *model, int argc,
                  char *const *argv, struct error *err) {
     for (const struct model_setting *s = model->settings; s != NULL && s->flag != NULL; s++)
@@ -76,7 +92,8 @@ static const char *chosen(unsigned command, const struct recipe *recipe, const c
     return value == NULL && recipe != NULL ? recipe_value(recipe, name) : value;
 }
 
-/* Unknown names have no settings. */
+/* Finds the layers that the line names. An unknown preset or optimizer has no layer here;
+ * flags_take refuses the name afterwards, as it is none of the choices. */
 static struct layers layers_of(unsigned command, const struct recipe *recipe, int argc,
                                char *const *argv) {
     const char *preset = chosen(command, recipe, "preset", argc, argv);
@@ -89,6 +106,8 @@ static struct layers layers_of(unsigned command, const struct recipe *recipe, in
     };
 }
 
+/* Fills O with all layers below the command line. Only a training has an optimizer and a preset of
+ * its own to lay; other commands take the network's settings as far as they have such flags. */
 static int lay_defaults(struct options *o, unsigned command, const struct layers *layers,
                         struct error *err) {
     size_t count = 0;
@@ -121,7 +140,9 @@ int options_without_flags(struct options *ret, unsigned command, const struct op
     return lay_defaults(ret, command, &layers, err);
 }
 
-/* A schedule of the command line clears what its recipe says for another one. */
+/* A schedule of the command line clears what its recipe says for another one: milestones, a final
+ * rate that only poly2 and cosine have, and the warm-up before one-cycle, which begins with a rise
+ * of its own. */
 static void lift_schedule(struct options *o, unsigned command, int argc, char *const *argv) {
     if (given(command, "schedule", argc, argv) == NULL)
         return;
@@ -139,7 +160,9 @@ static void lift_schedule(struct options *o, unsigned command, int argc, char *c
 }
 
 /* A flag of the command line also clears a setting that a recipe or a preset gives for the same
- * thing (--warmup-epochs clears warmup-steps). */
+ * thing (--warmup-epochs clears warmup-steps). Steps take precedence over epochs in
+ * run/learning_rate.c, so a user's --epochs would have no effect beside a recipe's steps. Without
+ * any warm-up left, its starting rate has no meaning and is cleared as well. */
 static void lift_overruled(struct options *o, unsigned command, int argc, char *const *argv) {
     lift_schedule(o, command, argc, argv);
     if (given(command, "warmup-epochs", argc, argv) != NULL &&
@@ -158,7 +181,9 @@ static void lift_overruled(struct options *o, unsigned command, int argc, char *
         o->steps = 0;
 }
 
-/* Leaves the rate to the rule that RECIPE has for the images a step, if it has one. */
+/* Leaves the rate to the rule that RECIPE has for the images a step, if it has one. The rule counts
+ * only while the line says nothing about rate or optimizer, and separately for the warm-up. The
+ * number of images is known later, when all ranks are connected (run/learning_rate.c). */
 static void follow_recipe(struct options *o, unsigned command, const struct recipe *recipe,
                           int argc, char *const *argv) {
     const bool rate = given(command, "lr", argc, argv) == NULL &&
@@ -171,6 +196,8 @@ static void follow_recipe(struct options *o, unsigned command, const struct reci
     o->lr_images = rate && o->lr_batch == 0 && recipe->rates == NULL ? recipe->images : 0;
 }
 
+/* A row for one task is found by the line's flag, not by its value: a flag of another task is
+ * refused even with its default. */
 int options_fit(unsigned command, const struct model *model, int argc, char *const *argv,
                 struct error *err) {
     size_t count = 0;
@@ -197,6 +224,7 @@ int options_parse(struct options *o, unsigned command, int argc, char *const *ar
     if (lay_defaults(o, command, &layers, err) != 0 ||
         flags_take(flags, count, command, argc, argv, o, err) != 0)
         return -1;
+    /* The values are complete from here on: ARGV only tells a user's value from a recipe's. */
     lift_overruled(o, command, argc, argv);
     if (recipe != NULL)
         follow_recipe(o, command, recipe, argc, argv);
@@ -224,7 +252,8 @@ static bool is_for_cuda(const struct flag *f) {
 }
 
 /* Copies the rows named NAME that are to be shown to SHOWN, which has COUNT of them; returns how
- * many there are then. */
+ * many there are then. The copies let flags_print walk a group in its own order; rows of one flag
+ * stay adjacent. */
 static size_t add_rows(struct flag shown[ROWS_MAX], size_t count, const char *name, bool cuda) {
     size_t all = 0;
     const struct flag *flags = options_flags(&all);
@@ -274,6 +303,8 @@ void options_print(FILE *out, unsigned command, int argc, char *const *argv, boo
     if ((command & (COMMAND_TRAIN | COMMAND_PLAN)) != 0)
         wrap_printf(out, "models: %s\n\n",
                     model_names(tasks != 0 ? tasks : (MODEL_CLASSIFY | MODEL_DETECT)));
+    /* Without a network or recipe on the line no task is known, so no defaults of one can be shown:
+     * the table's own stand there then. A recipe that cannot be read counts as none. */
     if (tasks != 0 && lay_defaults(&o, command, &layers, NULL) == 0)
         print_flags(out, command, tasks, &o, cuda);
     else

@@ -6,6 +6,15 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* A recipe is a list of flags and values, laid below the command line by options_parse.c. It has no
+ * code of its own, so that `--recipe NAME --print` shows all of it, and a user can copy it to a
+ * file and change it (recipe_file.c). Long lists for classification, with a source for each number,
+ * are in recipe_classify.c; those for detection are here.
+ *
+ * Numbers are those of the source, also where they look odd; what differs from it is listed as a
+ * departure. Rates are for the images a step of the source: "lr-batch" says for how many, and the
+ * rate is scaled in proportion. 0 there means that it must not be scaled. */
+
 #define MASKRCNN                                                                                   \
     { "model", "maskrcnn_resnet50_fpn" }
 
@@ -74,6 +83,7 @@ static const struct {
     const struct model_setting *settings;
 } PRESETS[] = {{"d2", OF_D2}, {"mlperf", OF_MLPERF}};
 
+/* "tv" has no row: torchvision decays all weights alike, as the table's defaults do. */
 const struct model_setting *recipe_of_preset(const char *name) {
     for (size_t i = 0; i < sizeof(PRESETS) / sizeof(PRESETS[0]); i++)
         if (strcmp(PRESETS[i].name, name) == 0)
@@ -100,6 +110,7 @@ static const struct model_setting OF_ADAGRAD[] = {
     {NULL, NULL},
 };
 
+/* sgd and larc have no rows: both start from the defaults of the table. */
 const struct model_setting *recipe_of_optimizer(const char *name) {
     static const struct {
         const char *name;
@@ -124,6 +135,9 @@ static const struct model_setting SHAPES[] = {
 
 #define AWS "aws-samples/deep-learning-models, ResNet-50"
 
+/* Columns are those of struct recipe in recipe.h: name, task, help, source, reported accuracy,
+ * images a step, settings, sources, departures and rates. The order is that of --help:
+ * classification from large batches to small sets, then detection. */
 static const struct recipe RECIPES[] = {
     {"imagenet-90", MODEL_CLASSIFY, "Goyal et al. 2017: 90 epochs in large batches",
      "Goyal et al., arXiv 1706.02677", "top-1 76.3 % with 8192 images a step", 8192,
@@ -157,10 +171,13 @@ static const struct recipe RECIPES[] = {
     {"shapes", MODEL_DETECT, "a small network on drawn shapes, in minutes", "examples/maskrcnn.sh",
      NULL, 12, SHAPES, NULL, NULL, NULL},
 };
+/* The column at which sources begin after "--FLAG VALUE"; longer settings push them to the
+ * right. */
 enum { SOURCE_COLUMN = 32 };
 enum { RECIPE_COUNT = sizeof(RECIPES) / sizeof(RECIPES[0]) };
 
-/* Returns the recipe in the file PATH; it stays until another one is read. */
+/* Returns the recipe in the file PATH; it stays until another one is read. A file may be for any
+ * task. */
 static const struct recipe *read_file(const char *path, struct error *err) {
     static struct recipe recipe;
     const struct model_setting *settings = recipe_file_read(path, err);
@@ -172,6 +189,8 @@ static const struct recipe *read_file(const char *path, struct error *err) {
     return settings != NULL ? &recipe : NULL;
 }
 
+/* Names and paths cannot be confused: a recipe's name has neither '/' nor '.' (recipe_file.h). A
+ * list of names that is too long for the message is cut off. */
 const struct recipe *recipe_need(const char *name, struct error *err) {
     if (recipe_file_is(name))
         return read_file(name, err);
@@ -192,6 +211,7 @@ const struct recipe *recipe_need(const char *name, struct error *err) {
     return NULL;
 }
 
+/* FLAG is spelled as in the table of flags, with '-'. */
 const char *recipe_value(const struct recipe *recipe, const char *flag) {
     for (const struct model_setting *s = recipe->settings; s->flag != NULL; s++)
         if (strcmp(s->flag, flag) == 0)
@@ -199,6 +219,8 @@ const char *recipe_value(const struct recipe *recipe, const char *flag) {
     return NULL;
 }
 
+/* The last row that does not exceed IMAGES counts. The first row is for any number, so it is the
+ * answer even if its own number is larger. */
 const struct recipe_rate *recipe_rate_for(const struct recipe_rate *rates, int64_t images) {
     const struct recipe_rate *found = rates;
     for (const struct recipe_rate *r = rates; r != NULL && r->lr > 0; r++)
@@ -213,7 +235,8 @@ void recipe_print(FILE *out, unsigned tasks) {
             fprintf(out, "  %-16s%s\n", RECIPES[i].name, RECIPES[i].help);
 }
 
-/* Returns where RECIPE's value for FLAG comes from. */
+/* Returns where RECIPE's value for FLAG comes from: the text of its own row, else the source of the
+ * recipe as a whole. */
 static const char *source_of(const struct recipe *recipe, const char *flag) {
     for (const struct recipe_source *s = recipe->sources; s != NULL && s->flag != NULL; s++)
         if (strcmp(s->flag, flag) == 0)
@@ -221,6 +244,8 @@ static const char *source_of(const struct recipe *recipe, const char *flag) {
     return recipe->source;
 }
 
+/* The output can be read back as a recipe file: sources follow a '#', which begins a comment
+ * there. */
 void recipe_print_flags(FILE *out, const struct recipe *recipe) {
     fprintf(out, "# %s: %s\n# source: %s\n", recipe->name, recipe->help, recipe->source);
     if (recipe->accuracy != NULL)

@@ -1,9 +1,18 @@
-/* Recipes for classification, number by number as their sources have them. */
+/* Recipes for classification, number by number as their sources have them.
+ *
+ * Each recipe is up to four lists, which the table in recipe.c refers to by name: settings,
+ * sources, departures and rates. A setting without a row in the sources comes from the recipe's
+ * source as a whole. Texts of sources name the section of a paper, or the script and the variable
+ * in a repository. They are printed by `ringtrain train --recipe NAME --print`.
+ *
+ * "lr-batch" is the number of images a step that the rate is for, or 0 if the rate does not grow
+ * with them. */
 #include "trainer/app/options/recipe_rows.h"
 
 /* Goyal et al., Accurate, Large Minibatch SGD (arXiv 1706.02677): 90 epochs, learning rate divided
  * by 10 at epochs 30, 60 and 80, five epochs of warm-up, no decay of norms and biases, residual
- * blocks that start as identities. */
+ * blocks that start as identities. A macro, because two recipes share these rows and differ in
+ * batch and type. */
 #define GOYAL                                                                                      \
     {"epochs", "90"}, {"lr", "0.1"}, {"lr-batch", "256"}, {"schedule", "step"},                    \
         {"warmup-epochs", "5"}, {"momentum", "0.9"}, {"nesterov", "true"},                         \
@@ -14,6 +23,7 @@
 const struct model_setting recipe_imagenet_90[] = {GOYAL, {NULL, NULL}};
 const struct model_setting recipe_goyal[] = {
     GOYAL, {"batch-size", "256"}, {"dtype", "f16"}, {NULL, NULL}};
+/* Both recipes have these sources; the rows on batch and type apply to the second alone. */
 const struct recipe_source recipe_goyal_sources[] = {
     {"epochs", "section 5.1"},
     {"lr", "section 2.1: 0.1 for 256 images a step, in proportion to them"},
@@ -29,7 +39,9 @@ const struct recipe_source recipe_goyal_sources[] = {
 };
 
 /* The AWS samples of 2018 for 8 to 64 GPUs (aws-samples/deep-learning-models, MXNet:
- * train_resnet50_imagenet.sh, train_imagenet.py). */
+ * train_resnet50_imagenet.sh, train_imagenet.py). The warm-up starts from a fixed rate, not from a
+ * share of the peak, so it is set by warmup-lr. Mean and standard deviation are on a scale from 0
+ * to 255. */
 const struct model_setting recipe_aws_2018[] = {
     {"model", "resnet50"},
     {"epochs", "90"},
@@ -69,7 +81,8 @@ const char *const recipe_aws_2018_departures[] = {
 };
 
 /* ResNet-50 on 256 GPUs by the AWS Deep Learning AMI (train_more_aug.sh,
- * train_imagenet_resnet_hvd.py): LARC on every tensor. */
+ * train_imagenet_resnet_hvd.py): LARC on every tensor. The norms of weight and gradient scale each
+ * tensor's rate; "trust" is the factor that the script calls larc_eta. */
 const struct model_setting recipe_aws_dlami_256[] = {
     {"model", "resnet50"},
     {"epochs", "90"},
@@ -78,6 +91,7 @@ const struct model_setting recipe_aws_dlami_256[] = {
     {"loss-scale", "256"},
     {"optimizer", "larc"},
     {"trust", "0.013"},
+    /* LARC's rate is meant for 65,536 images a step, so it does not follow them. */
     {"lr", "3.7"},
     {"lr-batch", "0"},
     {"schedule", "linear-cosine"},
@@ -113,8 +127,8 @@ const char *const recipe_aws_dlami_256_departures[] = {
 };
 
 /* MLPerf's reference (mlcommons/training, image_classification/tensorflow2). Its peak and warm-up
- * go by the images a step (recipe_mlperf_resnet_rates); the settings have those of the first row.
- */
+ * go by the images a step (recipe_mlperf_resnet_rates); the settings have those of the first row,
+ * and a flag of the user's for one of them switches the rule off. */
 const struct model_setting recipe_mlperf_resnet[] = {
     {"model", "resnet50"},  {"epochs", "90"},
     {"batch-size", "256"},  {"dtype", "bf16"},
@@ -140,7 +154,8 @@ const char *const recipe_mlperf_resnet_departures[] = {
     "its decay after the warm-up is one step longer",
     NULL,
 };
-/* lars_util.py */
+/* The steps of lars_util.py: from so many images a step on, this peak and these epochs of warm-up.
+ * recipe_rate_for picks the last row that the job's images reach. */
 const struct recipe_rate recipe_mlperf_resnet_rates[] = {
     {0, 10, 5},
     {16384, 25, 5},
@@ -148,7 +163,8 @@ const struct recipe_rate recipe_mlperf_resnet_rates[] = {
     {0, 0, 0},
 };
 
-/* He et al., Deep Residual Learning (arXiv 1512.03385), section 4.2. */
+/* He et al., Deep Residual Learning (arXiv 1512.03385), section 4.2. The paper counts steps, of
+ * which 391 make an epoch of 50,000 pictures; the flags have epochs. */
 const struct model_setting recipe_cifar_he[] = {
     {"model", "resnet20"},
     {"epochs", "164"},
@@ -157,6 +173,7 @@ const struct model_setting recipe_cifar_he[] = {
     {"lr", "0.1"},
     {"lr-batch", "0"},
     {"schedule", "milestones"},
+    /* Epochs: 391 steps of 128 images each, so 32,000 steps end in epoch 82. */
     {"milestones", "82,123"},
     {"momentum", "0.9"},
     {"nesterov", "false"},
@@ -174,8 +191,7 @@ const struct recipe_source recipe_cifar_he_sources[] = {
     {NULL, NULL},
 };
 
-/* A small set of flowers at 112 pixels, compared with PyTorch by bench/flowers.sh.
- */
+/* A small set of flowers at 112 pixels, compared with PyTorch by bench/flowers.sh. */
 const struct model_setting recipe_flowers[] = {
     {"model", "resnet18"}, {"image-size", "112"},      {"epochs", "12"},
     {"batch-size", "96"},  {"dtype", "bf16"},          {"lr", "0.05"},

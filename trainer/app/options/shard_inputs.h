@@ -1,4 +1,6 @@
-/* Where the shards of a data set are for training and where for evaluation.
+/* Shards of a data set, for training and for evaluation.
+ *
+ * PATH is understood by what is found there:
  *
  *     a shard, or FOLDER/PREFIX*                 these, for what is asked
  *     a folder of shards                         names that begin with train are for training; with
