@@ -1,9 +1,10 @@
-/* Queue of pictures that wait to be computed, and the rule by which batches are formed.
+/* Queue of pictures that wait to be computed.
  *
- * The oldest picture decides: its batch is taken once a full one waits, or when it has waited for
- * the delay, or at once if no other picture can arrive. A batch holds pictures of one group (input
- * size of the network), in the order of their arrival, and has one of a few sizes for which the
- * network is compiled. Pure: the caller holds the lock and tells the time. */
+ * The oldest picture decides when a batch is formed: it is taken once a full one waits, or when
+ * that picture has waited for the delay, or at once if no other picture can arrive. A batch holds
+ * pictures of one group (input size of the network), in the order of their arrival. Its size is one
+ * of a few for which the network is compiled. Pure: the caller holds the lock and tells the
+ * time. */
 #ifndef TRAINER_APP_SERVE_PICTURE_QUEUE_H
 #define TRAINER_APP_SERVE_PICTURE_QUEUE_H
 

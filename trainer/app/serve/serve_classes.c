@@ -11,6 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The network is compiled once for each size of a batch, as one pass for each canvas
+ * (step/network.h), and `compute` picks the pass of its size. Threads that decode share only what
+ * is constant after the opening; buffers of a batch belong to the one thread that computes.
+ *
+ * Pictures are decoded to the size of the network's input, a byte for each channel. Decoder and
+ * crop are those of an evaluation, so that a served score equals that of `ringtrain predict`. Mean
+ * and deviation are part of the network. */
+
 struct serve_classes {
     struct network *net;               /* borrowed, these three */
     const struct model_config *config; /* of the model */
@@ -23,6 +31,7 @@ struct serve_classes {
     struct class_guess *best; /* [top + 1] */
 };
 
+/* Bytes of one decoded picture: height, width and channels, a byte each. */
 static size_t picture_bytes(const struct serve_classes *s) {
     return (size_t)s->crop.image_size * (size_t)s->crop.image_size * IMAGE_CHANNELS;
 }
@@ -40,6 +49,8 @@ static void worker_close(void *worker) {
     free(worker);
 }
 
+/* Allocates the pixels, which the server frees with the picture. All pictures have one size, hence
+ * one group. Fails with EXIT_CODE_DATA if the bytes are no picture that can be decoded. */
 static int decode(const struct servable *servable, void *worker, const uint8_t *bytes, size_t size,
                   struct served_picture *picture, struct error *err) {
     const struct serve_classes *s = servable->own;
@@ -51,6 +62,7 @@ static int decode(const struct servable *servable, void *worker, const uint8_t *
     return fetch_picture(worker, bytes, size, &s->crop, 0, 0, 0, picture->pixels, err);
 }
 
+/* SIZE is one of the queue's, which the passes were made from in the same order. */
 static struct pass *pass_of(const struct serve_classes *s, int size) {
     int at = 0;
     while (s->queue->sizes[at] != size)
@@ -58,6 +70,8 @@ static struct pass *pass_of(const struct serve_classes *s, int size) {
     return &s->net->eval[at];
 }
 
+/* Writes the answer of PICTURE, or its error. Values that are not finite are an error of this
+ * picture alone: JSON has no form for them, and other pictures of the batch may be good. */
 static void answer(const struct serve_classes *s, const float *logits,
                    struct served_picture *picture) {
     const size_t count = class_guesses_find(logits, s->config->classes, s->top, s->best);
@@ -78,6 +92,9 @@ static void answer(const struct serve_classes *s, const float *logits,
         (void)buf_add_text(&picture->answer, text, &picture->error);
 }
 
+/* Places beyond COUNT are black, so that a padded batch does not depend on the one before. A COUNT
+ * of 0 is the rehearsal of batch_sizes.c. The weight of each picture is an input that only the loss
+ * reads. */
 static int compute(const struct servable *servable, struct served_picture *const *pictures,
                    int count, int size, struct error *err) {
     struct serve_classes *s = servable->own;
@@ -98,6 +115,7 @@ static int compute(const struct servable *servable, struct served_picture *const
     return 0;
 }
 
+/* Frees the memory of a size that batch_sizes.c has found to be no faster. */
 static void drop(const struct servable *servable, int size) {
     program_done(&pass_of(servable->own, size)->program);
 }
@@ -111,6 +129,8 @@ static void close_classes(struct servable *servable) {
     free(s);
 }
 
+/* All buffers have room for the largest batch. Those that exist on a failure are freed by
+ * `close`. */
 static int allocate(struct serve_classes *s, int most, struct error *err) {
     const size_t count = (size_t)most;
     s->pixels = malloc(count * picture_bytes(s));
@@ -124,6 +144,8 @@ static int allocate(struct serve_classes *s, int most, struct error *err) {
     return 0;
 }
 
+/* What RET holds is freed by servable_close, also if this fails. A network that has fewer classes
+ * than --top answers with all of them. */
 int serve_classes_open(struct servable *ret, struct network *net, const struct model_config *config,
                        const struct options *o, const struct picture_queue *queue,
                        struct network_options *ret_network, struct error *err) {

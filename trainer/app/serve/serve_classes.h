@@ -1,5 +1,6 @@
-/* A classification network that answers requests with the most probable classes of a picture, the
- * objects of predict's list:
+/* Classification network as a servable (servable.h).
+ *
+ * It answers a picture with its most probable classes, the objects of predict's list:
  *
  *     {"classes": [{"name": CLASS, "index": its number from 0, "probability": P}, ...]} */
 #ifndef TRAINER_APP_SERVE_SERVE_CLASSES_H

@@ -11,6 +11,21 @@
 #include <string.h>
 #include <time.h>
 
+/* Two kinds of threads meet here. Threads of the protocol begin requests, take their bodies, decode
+ * their pictures and queue them; the one thread in server_compute forms batches, runs the network
+ * and hands requests back. One lock guards everything that both change: it is held for counters and
+ * lists, never while a picture is decoded, a batch computed or `answered` called.
+ *
+ * A request belongs to the protocol's thread until server_queue has added it, and to the computing
+ * thread from then until `answered`. After a successful server_queue the protocol's thread
+ * therefore touches nothing of it: it may have been answered and freed by now.
+ *
+ * Three numbers tell the computing thread what may still come: `begun` requests that have not
+ * ended, those of them that are `waiting`, and open `connections`. Each change of them signals
+ * `changed`, since it may end a wait for a fuller batch or for the end of a stop. */
+
+/* The condition measures time on the monotonic clock, as clock_now does: a deadline must not move
+ * when the clock of the machine is set. */
 int server_init(struct server *s, const struct server_options *options,
                 const struct servable *servable, struct error *err) {
     pthread_condattr_t monotonic;
@@ -26,6 +41,8 @@ int server_init(struct server *s, const struct server_options *options,
     return 0;
 }
 
+/* Called when neither kind of thread runs any more, and also for a server that was never made, or
+ * only in part: then `made` is false. */
 void server_done(struct server *s) {
     if (!s->made)
         return;
@@ -37,6 +54,7 @@ void server_done(struct server *s) {
     s->made = false;
 }
 
+/* A later refusal replaces the text and status of an earlier one; the client gets the last. */
 enum server_status server_refuse(struct server_request *request, enum server_status status,
                                  const char *format, ...) {
     va_list args;
@@ -49,6 +67,9 @@ enum server_status server_refuse(struct server_request *request, enum server_sta
 
 /* --- requests --------------------------------------------------------------------------------- */
 
+/* A refused request counts as begun, too: server_end follows in any case, and takes it off again.
+ * Refusing here, before the body arrives, saves memory and the client's time; a request that passes
+ * may still be refused by server_queue if others were faster. */
 enum server_status server_begin(struct server *s, struct server_request *request) {
     request->server = s;
     request->begun_at = clock_now();
@@ -68,6 +89,9 @@ enum server_status server_begin(struct server *s, struct server_request *request
     return SERVER_OK;
 }
 
+/* The bytes are counted before they are stored, so that all bodies together never exceed the limit,
+ * however many threads receive. What a failed call has counted is taken back at once, what a
+ * successful one has counted by release_body. */
 int server_body(struct server_request *request, const void *bytes, size_t size) {
     struct server *s = request->server;
     (void)pthread_mutex_lock(&s->lock);
@@ -85,6 +109,8 @@ int server_body(struct server_request *request, const void *bytes, size_t size) 
     return -1;
 }
 
+/* Frees the body as early as possible, since decoded pictures take over from it. Safe to call
+ * twice: the size of a freed buffer is 0. */
 static void release_body(struct server_request *request) {
     struct server *s = request->server;
     (void)pthread_mutex_lock(&s->lock);
@@ -93,6 +119,8 @@ static void release_body(struct server_request *request) {
     buf_done(&request->body);
 }
 
+/* Returns an idle worker, or a new one; NULL with an error out of memory. There are never more
+ * workers than threads of the protocol, as each uses one at a time. */
 static void *take_worker(struct server *s, struct error *err) {
     void *worker = NULL;
     (void)pthread_mutex_lock(&s->lock);
@@ -105,6 +133,7 @@ static void *take_worker(struct server *s, struct error *err) {
     return NULL;
 }
 
+/* Keeps WORKER for the next request of any thread: its decoder's buffers are worth keeping. */
 static void give_worker(struct server *s, void *worker) {
     (void)pthread_mutex_lock(&s->lock);
     if (s->worker_count < SERVER_WORKERS_MAX) {
@@ -116,7 +145,8 @@ static void give_worker(struct server *s, void *worker) {
         s->servable->table->worker_close(worker);
 }
 
-/* Makes room for the picture at PLACE; returns NULL out of memory. */
+/* Makes room for the picture at PLACE, which follows the last one; returns NULL out of memory. The
+ * array may move, so nothing points into it until all pictures are there (server_queue). */
 static struct served_picture *add_picture(struct server_request *request, size_t place) {
     if (place == request->room) {
         const size_t room = request->room > 0 ? 2 * request->room : 1;
@@ -131,11 +161,13 @@ static struct served_picture *add_picture(struct server_request *request, size_t
     return &request->pictures[place];
 }
 
+/* Context of decode_picture while the body of a request is read. */
 struct preparing {
     struct server_request *request;
     void *worker;
 };
 
+/* Callback of request_read; USER is a struct preparing. */
 static int decode_picture(void *user, size_t place, const uint8_t *bytes, size_t size,
                           struct error *err) {
     const struct preparing *p = user;
@@ -146,6 +178,8 @@ static int decode_picture(void *user, size_t place, const uint8_t *bytes, size_t
     return servable->table->decode(servable, p->worker, bytes, size, picture, err);
 }
 
+/* All errors but those of the client's data are taken for temporary ones of this machine: their
+ * text goes to the log, and the client is told to come back. */
 enum server_status server_prepare(struct server_request *request) {
     struct error err = {0};
     struct preparing p = {.request = request, .worker = take_worker(request->server, &err)};
@@ -163,9 +197,13 @@ enum server_status server_prepare(struct server_request *request) {
     return server_refuse(request, SERVER_BUSY, "the server is short of memory; try again later");
 }
 
+/* All pictures of a request are queued together or not at all, so a request is never answered in
+ * part. A request with more pictures than the queue takes could never succeed and gets a status
+ * that says so; any other refusal is worth another try. */
 bool server_queue(struct server_request *request) {
     struct server *s = request->server;
     struct queued_picture *list[REQUEST_INSTANCES_MAX];
+    /* The request reader has taken at most REQUEST_INSTANCES_MAX pictures (request_form.c). */
     const size_t count = request->count;
     for (size_t i = 0; i < count; i++)
         list[i] = &request->pictures[i].queued;
@@ -189,6 +227,7 @@ bool server_queue(struct server_request *request) {
     return false;
 }
 
+/* The answers of pictures are JSON objects already, and are joined as they are. */
 int server_answer(const struct server_request *request, struct buf *out, struct error *err) {
     if (request->status != SERVER_OK)
         return buf_add_text(out, "{\"error\": ", err) != 0 ||
@@ -215,6 +254,8 @@ static void picture_done(struct served_picture *picture) {
     buf_done(&picture->answer);
 }
 
+/* Records the answer after it was sent, so that the time includes the sending. The signal lets a
+ * stop end as soon as the last request has. */
 void server_end(struct server_request *request) {
     struct server *s = request->server;
     serve_metrics_answer(&s->metrics, (int)request->status,
@@ -240,7 +281,8 @@ void server_connections(struct server *s, int change) {
 
 /* --- computing -------------------------------------------------------------------------------- */
 
-/* Records the outcome of a picture; returns its request if that was the last one. */
+/* Records the outcome of a picture, with the lock; returns its request if that was the last one.
+ * The first error of a request's pictures becomes its answer. */
 static struct server_request *settle(struct served_picture *picture) {
     struct server_request *request = picture->request;
     if (picture->error.code != EXIT_CODE_OK && request->status == SERVER_OK)
@@ -251,7 +293,8 @@ static struct server_request *settle(struct served_picture *picture) {
     return request;
 }
 
-/* Hands back requests without the lock: `answered` may take others. */
+/* Hands back requests without the lock: `answered` calls into the library of the protocol, which
+ * has locks of its own and may call back here. */
 static void hand_back(struct server *s, struct server_request *const *requests, int count) {
     (void)pthread_mutex_unlock(&s->lock);
     for (int i = 0; i < count; i++)
@@ -259,11 +302,17 @@ static void hand_back(struct server *s, struct server_request *const *requests, 
     (void)pthread_mutex_lock(&s->lock);
 }
 
+/* Computes a batch, called and left with the lock, which is released meanwhile so that pictures can
+ * arrive. A failure of the network itself ends all hope: `broken` makes server_begin refuse, and
+ * /ping tell the platform to replace this container. An error of one picture concerns its request
+ * alone. */
 static void compute_batch(struct server *s, struct queued_picture *const *batch, int count) {
     struct served_picture *pictures[PICTURE_QUEUE_BATCH_MAX];
     struct server_request *finished[PICTURE_QUEUE_BATCH_MAX];
     struct error err = {0};
     int done = 0;
+    /* The network is compiled for a few sizes: where batches are padded (picture_queue.h), SIZE may
+     * exceed COUNT. */
     const int size = picture_queue_size_of(&s->queue, count);
     for (int i = 0; i < count; i++)
         pictures[i] = (struct served_picture *)batch[i];
@@ -287,7 +336,8 @@ static void compute_batch(struct server *s, struct queued_picture *const *batch,
     hand_back(s, finished, done);
 }
 
-/* Waits for a change until DEADLINE. */
+/* Waits for a change until DEADLINE (INT64_MAX: for as long as it takes), or until the time of a
+ * stop is over. It may return early without a change: the caller looks at everything again. */
 static void wait_change(struct server *s, int64_t deadline) {
     if (s->stopping && s->stop_at < deadline)
         deadline = s->stop_at;
@@ -300,16 +350,20 @@ static void wait_change(struct server *s, int64_t deadline) {
     (void)pthread_cond_timedwait(&s->changed, &s->lock, &until);
 }
 
+/* A stop is over once nobody waits for an answer, or when its time has passed. */
 static bool is_finished(const struct server *s) {
     return s->stopping && (s->begun == 0 || clock_now() >= s->stop_at);
 }
 
-/* Other pictures may arrive: of requests that are begun, or on connections without one. */
+/* Returns true if other pictures may arrive: of requests that are begun, or on connections without
+ * one. Otherwise waiting for a fuller batch would only add to the latency; a single client that
+ * waits for each answer is served without delay. During a stop idle connections no longer count. */
 static bool may_grow(const struct server *s) {
     return s->begun > s->waiting || (!s->stopping && s->connections > s->begun);
 }
 
-/* Hands back what still waits. */
+/* Hands back what still waits when the time of a stop is over. `closed` is set first, so that a
+ * request that is still being decoded finds the queue shut. */
 static void give_up(struct server *s) {
     s->closed = true;
     struct queued_picture *next = picture_queue_clear(&s->queue);
@@ -323,6 +377,8 @@ static void give_up(struct server *s) {
     }
 }
 
+/* The batch is computed on the caller's thread, which has opened the network: backends need not
+ * allow for a change of threads. */
 void server_compute(struct server *s) {
     struct queued_picture *batch[PICTURE_QUEUE_BATCH_MAX];
     (void)pthread_mutex_lock(&s->lock);
@@ -338,6 +394,7 @@ void server_compute(struct server *s) {
     (void)pthread_mutex_unlock(&s->lock);
 }
 
+/* Only the first call sets the deadline: a second signal does not prolong the stop. */
 void server_stop(struct server *s) {
     (void)pthread_mutex_lock(&s->lock);
     if (!s->stopping)
@@ -347,6 +404,7 @@ void server_stop(struct server *s) {
     (void)pthread_mutex_unlock(&s->lock);
 }
 
+/* Asked by the threads of the protocol, to close connections after their answers. */
 bool server_is_stopping(struct server *s) {
     (void)pthread_mutex_lock(&s->lock);
     const bool stopping = s->stopping;
@@ -361,6 +419,8 @@ bool server_is_healthy(struct server *s) {
     return !broken;
 }
 
+/* The gauges are read together under the lock, so that they belong to one moment; the counters have
+ * a lock of their own. */
 int server_print_metrics(struct server *s, struct buf *out, struct error *err) {
     (void)pthread_mutex_lock(&s->lock);
     const struct serve_gauges gauges = {s->queue.count, s->queue.limit, s->connections,

@@ -15,16 +15,31 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* libmicrohttpd calls `handle` for one request several times: first with its headers (begin), then
+ * for each part of its body (receive), then with an empty part, when the answer is due. For
+ * predictions the connection is suspended at that point, and resumed by `answered` from the
+ * computing thread; `handle` is then called once more and sends. `end` follows each request,
+ * whether it was answered or its connection broke.
+ *
+ * Memory and time are bounded by the server's limits, and not by the library's: its timeout counts
+ * only silence, so a client that sends a byte now and then could hold a connection for ever. Each
+ * connection has a deadline instead, which connections.c enforces by shutting the socket down; the
+ * library then notices the end by itself. */
+
 enum {
     HEADERS_MAX = 32 * 1024, /* of a request, and of the rest that a connection keeps */
+    /* Bytes of an answer at most; a larger one becomes an error (send_answer). */
     ANSWER_MAX = 256 * 1024 * 1024,
     BACKLOG = 1024,
+    /* Five digits and a NUL, with room to spare. */
     PORT_TEXT = 8,
     RETRY_SECONDS = 1, /* Retry-After */
 };
 
 enum route { ROUTE_NONE, ROUTE_PING, ROUTE_PREDICT, ROUTE_PARAMETERS, ROUTE_METRICS };
 
+/* The paths that SageMaker calls, and /metrics. A path is compared as a whole: queries are cut off
+ * by the library. */
 static const struct route_row {
     const char *path, *method;
     enum route route;
@@ -63,11 +78,14 @@ static void allow(struct http_request *x, int64_t time) {
     connections_allow(&x->http->connections, x->deadline, clock_now() + time);
 }
 
-/* A connection may be idle, and then begin a request. */
+/* Returns the time that a connection has between two requests: it may be idle, and then begin
+ * one. */
 static int64_t time_between(const struct http_server *http) {
     return http->options.idle + http->options.receive;
 }
 
+/* Callback of the library for each connection that opens or closes. *SLOT is the connection's own,
+ * and is where `begin` finds its deadline. */
 static void watch_connection(void *user, struct MHD_Connection *connection, void **slot,
                              enum MHD_ConnectionNotificationCode what) {
     struct http_server *http = user;
@@ -88,6 +106,9 @@ static void watch_connection(void *user, struct MHD_Connection *connection, void
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
+/* Queues an answer; TEXT is consumed in any case, as the library frees it with free(). A stop
+ * closes each connection with its next answer, so that clients go elsewhere. From here on the
+ * client has a limited time to take the answer. */
 static enum MHD_Result send_text(struct http_request *x, unsigned status, const char *type,
                                  struct buf *text) {
     struct http_server *http = x->http;
@@ -121,6 +142,8 @@ static enum MHD_Result send_answer(struct http_request *x) {
     struct buf text;
     buf_init(&text, ANSWER_MAX);
     if (server_answer(&x->request, &text, NULL) != 0) {
+        /* Part of an answer must not be sent: the error takes its place, in the buffer that is
+         * there. */
         text.size = 0;
         (void)server_refuse(&x->request, SERVER_FAILED, "the answer does not fit into memory");
         if (server_answer(&x->request, &text, NULL) != 0) {
@@ -131,6 +154,8 @@ static enum MHD_Result send_answer(struct http_request *x) {
     return send_text(x, x->request.status, "application/json", &text);
 }
 
+/* A broken network is 500, after which the platform replaces the container; a stop is 503, so that
+ * nothing more is sent here. */
 static enum MHD_Result send_ping(struct http_request *x) {
     struct server *server = x->http->server;
     if (!server_is_healthy(server))
@@ -159,6 +184,7 @@ static enum MHD_Result send_parameters(struct http_request *x) {
                : send_text(x, SERVER_OK, "application/json", &text);
 }
 
+/* The type names the version of Prometheus's text format. */
 static enum MHD_Result send_metrics(struct http_request *x) {
     struct buf text;
     buf_init(&text, ANSWER_MAX);
@@ -180,6 +206,7 @@ struct lengths {
     bool chunked;
 };
 
+/* Callback for each header of a request. Names of headers do not depend on case. */
 static enum MHD_Result count_lengths(void *user, enum MHD_ValueKind kind, const char *key,
                                      const char *value) {
     struct lengths *l = user;
@@ -190,7 +217,9 @@ static enum MHD_Result count_lengths(void *user, enum MHD_ValueKind kind, const 
     return MHD_YES;
 }
 
-/* Refuses a body that is too long, or has its length twice: proxies may read that in two ways. */
+/* Refuses a body that is too long, or has its length twice: proxies may read that in two ways
+ * (request smuggling, RFC 9112, section 11.2). A body in chunks has no length here, and is limited
+ * as it arrives, by server_body. */
 static enum server_status check_length(struct http_request *x) {
     struct lengths lengths = {0};
     const size_t most = x->http->server->options.body_max;
@@ -211,7 +240,9 @@ static enum server_status check_length(struct http_request *x) {
     return SERVER_OK;
 }
 
-/* Looks at the headers of a request for predictions. */
+/* Begins a request for predictions by its headers. The server is asked first: while it is full or
+ * stops, nothing else about the request matters. `predicts` is set before, as server_begin is
+ * followed by server_end in any case. */
 static enum server_status begin_prediction(struct http_request *x) {
     struct server_request *request = &x->request;
     const char *type = header(x, MHD_HTTP_HEADER_CONTENT_TYPE);
@@ -233,6 +264,8 @@ static enum server_status begin_prediction(struct http_request *x) {
     return check_length(x);
 }
 
+/* Sets the route, or the error of an unknown path or a wrong method. The route is known in the
+ * second case, and names the right method in the header Allow. */
 static void find_route(struct http_request *x, const char *url, const char *method) {
     for (int i = 0; i < ROUTE_COUNT; i++) {
         if (strcmp(url, ROUTES[i].path) != 0)
@@ -248,12 +281,16 @@ static void find_route(struct http_request *x, const char *url, const char *meth
                         "/metrics");
 }
 
+/* Called by the computing thread. The request is part of a struct http_request. */
 static void answered(struct server_request *request) {
     struct http_request *x =
         (struct http_request *)(void *)((char *)request - offsetof(struct http_request, request));
     MHD_resume_connection(x->connection);
 }
 
+/* First call for a request, with its headers alone. NO, out of memory, closes the connection
+ * without an answer. x->request is zeroed but for what is set here, so that server_end can follow
+ * at any point. */
 static enum MHD_Result begin(struct http_server *http, struct MHD_Connection *connection,
                              const char *url, const char *method, void **slot) {
     struct http_request *x = calloc(1, sizeof(*x));
@@ -275,6 +312,8 @@ static enum MHD_Result begin(struct http_server *http, struct MHD_Connection *co
     return x->request.status == SERVER_OK ? MHD_YES : send_answer(x);
 }
 
+/* A part of a body. NO closes the connection at once; it is counted, as the client gets no answer
+ * that would explain it. */
 static enum MHD_Result receive(struct http_request *x, const char *bytes, size_t size) {
     if (!x->predicts)
         return MHD_NO; /* a body where there should be none */
@@ -287,6 +326,10 @@ static enum MHD_Result receive(struct http_request *x, const char *bytes, size_t
     return MHD_NO;
 }
 
+/* The body is complete: decodes its pictures on this thread, queues them and suspends the
+ * connection. It is suspended before its pictures are queued, since the computing thread may
+ * answer, and resume it, at any time from then on. While it waits, it has no deadline: only the
+ * server is slow then. The second call, after `answered`, sends. */
 static enum MHD_Result predict(struct http_request *x) {
     if (!x->waits && server_prepare(&x->request) == SERVER_OK) {
         x->waits = true;
@@ -299,6 +342,7 @@ static enum MHD_Result predict(struct http_request *x) {
     return send_answer(x);
 }
 
+/* *SIZE is set to 0 to say that all bytes of a part were taken. */
 static enum MHD_Result handle(void *user, struct MHD_Connection *connection, const char *url,
                               const char *method, const char *version, const char *bytes,
                               size_t *size, void **slot) {
@@ -333,6 +377,8 @@ static void log_request(const struct http_request *x) {
              r->status == SERVER_OK ? "" : ": ", r->status == SERVER_OK ? "" : r->text);
 }
 
+/* Callback for the end of a request, answered or not. The connection may live on, so its deadline
+ * starts anew. */
 static void end(void *user, struct MHD_Connection *connection, void **slot,
                 enum MHD_RequestTerminationCode why) {
     struct http_request *x = *slot;
@@ -352,6 +398,8 @@ static void end(void *user, struct MHD_Connection *connection, void **slot,
 
 /* --- the daemon ------------------------------------------------------------------------------- */
 
+/* Only numeric addresses are taken: a name could stand for several, and would ask a DNS server at
+ * start. */
 static int resolve(const struct http_options *o, struct addrinfo **ret, struct error *err) {
     const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_PASSIVE,
                                    .ai_socktype = SOCK_STREAM};
@@ -364,6 +412,9 @@ static int resolve(const struct http_options *o, struct addrinfo **ret, struct e
                            o->address, gai_strerror(result));
 }
 
+/* Opens the socket here and not in the library, for an error message with the reason. SO_REUSEADDR
+ * lets a restart listen while connections of its predecessor are still in TIME_WAIT. On failure
+ * *RET may be open. */
 static int open_socket(const struct http_options *o, int *ret, struct error *err) {
     struct addrinfo *at = NULL;
     const int one = 1;
@@ -383,6 +434,9 @@ static int open_socket(const struct http_options *o, int *ret, struct error *err
                                      o->port, o->address);
 }
 
+/* Each thread of the pool has an epoll set of its own for its share of the connections; it
+ * receives, decodes and sends. A pool makes sense from two threads on; a single one is the daemon's
+ * own. */
 static int start_daemon(struct http_server *http, struct error *err) {
     const struct http_options *o = &http->options;
     const unsigned flags =
@@ -421,6 +475,8 @@ int http_server_start(struct http_server **ret, struct server *server,
                                                                          : start_daemon(http, err);
 }
 
+/* The library must not be stopped while connections are suspended. None are left: server_compute
+ * has handed every queued request back, and server_queue has refused the others. */
 void http_server_done(struct http_server *http) {
     if (http == NULL)
         return;

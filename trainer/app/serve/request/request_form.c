@@ -6,16 +6,30 @@
 #include <string.h>
 #include <strings.h>
 
-/* Returns the length of the media type at TEXT, without parameters and blanks. */
+/* Everything read here comes from a client and may be hostile. Sizes are bounded before: the
+ * library of HTTP limits headers, and the server a body (server_body). Nothing is copied without a
+ * ceiling: a string without its escapes and a decoded picture are both smaller than the body that
+ * they come from.
+ *
+ * JSON is read as a stream, and each picture is handed over as soon as its string is complete. A
+ * tree of the whole document would hold all pictures in base64 at once. Keys that are not known are
+ * skipped, as clients may send more than one server understands; a known key that appears twice is
+ * an error, since two readers could choose differently. */
+
+/* Returns the length of the media type at TEXT, without parameters and blanks. A ',' ends it as
+ * well, as it begins the next range of an Accept header. */
 static size_t type_length(const char *text) {
     return strcspn(text, "; \t,");
 }
 
+/* Compares a media type without its parameters; case does not matter (RFC 9110, section 8.3.1). */
 static bool type_is(const char *text, const char *type) {
     const size_t length = type_length(text);
     return length == strlen(type) && strncasecmp(text, type, length) == 0;
 }
 
+/* Formats of pictures are not told apart: the decoder looks at the bytes. application/x-image is
+ * SageMaker's own type for either. */
 enum request_content request_content_of(const char *type) {
     static const char *const pictures[] = {"image/jpeg", "image/jpg", "image/png",
                                            "application/x-image", "application/octet-stream"};
@@ -28,7 +42,8 @@ enum request_content request_content_of(const char *type) {
     return type_is(type, "application/json") ? REQUEST_JSON : REQUEST_UNKNOWN;
 }
 
-/* Returns true if one of the parameters up to END is NAME=VALUE. */
+/* Returns true if one of the parameters up to END is TEXT, a "name=value". The search for a ';' may
+ * run past END, up to the header's NUL, but nothing there is compared. */
 static bool has_parameter(const char *at, const char *end, const char *text) {
     const size_t length = strlen(text);
     while (at < end) {
@@ -44,6 +59,8 @@ static bool has_parameter(const char *at, const char *end, const char *text) {
     return false;
 }
 
+/* Goes through the comma-separated ranges of the header. Weights do not matter, as there is one
+ * form of an answer, except q=0, by which a client rules a type out. */
 bool request_accepts_json(const char *accept, bool *ret_masks) {
     bool suits = accept == NULL || accept[strspn(accept, " \t")] == '\0';
     *ret_masks = false;
@@ -63,6 +80,7 @@ bool request_accepts_json(const char *accept, bool *ret_masks) {
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
+/* State of the reading of one body; one picture at a time is in the buffers. */
 struct instances {
     const struct request_pictures *pictures;
     struct buf text;  /* a string without its escapes */
@@ -70,6 +88,8 @@ struct instances {
     size_t count;
 };
 
+/* Decodes one picture's string and hands it over. Escapes are rare in base64 ("\/" is one that some
+ * encoders write), so the string is copied only if it has any. */
 static int take_text(struct instances *in, const struct json_text *text, struct error *err) {
     struct json_text plain = *text;
     if (text->escaped) {
@@ -85,6 +105,8 @@ static int take_text(struct instances *in, const struct json_text *text, struct 
                               in->bytes.size, err);
 }
 
+/* Reads {"b64": ...}. Returns 0, or -1 with an error; MORE is 0 after the last key and -1 after an
+ * error of the stream. */
 static int read_instance(struct instances *in, struct json_stream *s, struct error *err) {
     struct json_text key, text;
     bool found = false;
@@ -125,6 +147,8 @@ static int read_instances(struct instances *in, struct json_stream *s, struct er
     return more;
 }
 
+/* Reads the document up to its end: bytes after the closing brace are an error as well. The order
+ * of keys does not matter. */
 static int read_object(struct instances *in, struct json_stream *s, struct error *err) {
     struct json_text key;
     bool found = false;
@@ -148,10 +172,12 @@ static int read_object(struct instances *in, struct json_stream *s, struct error
                            found ? "\"instances\" is empty" : "no \"instances\"");
 }
 
+/* BODY is read in place; the NUL after it (buf_text) is not part of the document. */
 static int read_json(const struct buf *body, const struct request_pictures *pictures,
                      struct error *err) {
     struct instances in = {.pictures = pictures};
     cleanup_json_stream struct json_stream s;
+    /* The ceilings: neither form of a string is longer than the body. */
     buf_init(&in.text, body->size + 1);
     buf_init(&in.bytes, body->size + 1);
     json_stream_memory(&s, buf_text(body), body->size);
@@ -161,6 +187,8 @@ static int read_json(const struct buf *body, const struct request_pictures *pict
     return result;
 }
 
+/* An empty body is refused here for all types: a decoder's message about a truncated file would
+ * mislead. */
 int request_read(enum request_content content, const struct buf *body,
                  const struct request_pictures *pictures, struct error *err) {
     if (body->size == 0)

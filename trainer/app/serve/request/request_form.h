@@ -1,4 +1,4 @@
-/* What a request for predictions asks for, from its headers and its body.
+/* Form of a request for predictions, from its headers and its body.
  *
  * Content types: image/jpeg, image/png, application/x-image and application/octet-stream, of which
  * the body is one picture, whatever the type says of its format; application/json with
