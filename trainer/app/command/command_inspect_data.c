@@ -1,4 +1,13 @@
-/* ringtrain inspect data: decodes each picture of a data set once and reports what is wrong. */
+/* ringtrain inspect data: decodes each picture of a data set once and reports what is wrong.
+ *
+ * The parts of the set are opened as a training would open them, decoded by several threads
+ * (data/dataset/verify.h), and compared by the hashes of their bytes. All is reported at the end,
+ * to one buffer that is printed at once. A full disk or a closed pipe therefore cannot leave a
+ * report that looks complete.
+ *
+ * What makes a set "not in order" is what would harm a training or falsify its score: pictures that
+ * cannot be decoded fully or are left out, and the same bytes under two classes or in two parts.
+ * Duplicates within one class of one part are counted, and do no harm. */
 #include "trainer/app/command/command_inspect_data.h"
 #include "common/str.h"
 #include "common/text/wrap.h"
@@ -24,8 +33,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* TEXT_MAX is a ceiling for sets of which most pictures are bad: each has a line. */
 enum { SETS_MAX = SPLITS_PARTS_MAX, TEXT_MAX = 1 << 30 };
 
+/* State of one run: the parts that were opened, and what was found in each. Sums over all parts are
+ * in the last three members. */
 struct inspection {
     struct shards_reading reading;
     size_t count;
@@ -36,6 +48,7 @@ struct inspection {
     size_t leaked;      /* groups in several sets */
 };
 
+/* Parts that were not opened are zero, and may be closed as well. */
 static void inspection_done(struct inspection *in) {
     for (size_t s = 0; s < SETS_MAX; s++) {
         verification_done(&in->verified[s]);
@@ -43,6 +56,8 @@ static void inspection_done(struct inspection *in) {
     }
 }
 
+/* Opens DIR/PART, or DIR if PART is "", as the next part. A failed one counts as well, so that
+ * inspection_done closes what it has. */
 static int open_set(struct inspection *in, const char *dir, const char *part, struct error *err) {
     char path[PATH_MAX];
     const char *slash = part[0] != '\0' ? "/" : "";
@@ -51,7 +66,8 @@ static int open_set(struct inspection *in, const char *dir, const char *part, st
     return dataset_open_as(&in->sets[in->count++], path, &in->reading, err);
 }
 
-/* Opens the shards at PATH, for training and for evaluation. */
+/* Opens the shards at PATH, for training and for evaluation. *RET_FOUND is false if PATH is no set
+ * of shards; then nothing is opened. */
 static int open_shards(struct inspection *in, const char *path, bool *ret_found,
                        struct error *err) {
     struct shard_inputs shards;
@@ -63,7 +79,9 @@ static int open_shards(struct inspection *in, const char *path, bool *ret_found,
     return shards.validation[0] != '\0' ? open_set(in, shards.validation, "", err) : 0;
 }
 
-/* Opens all parts of DIR, or DIR itself if it has none. */
+/* Opens all parts of DIR, or DIR itself if it has none. Unlike a training, which takes one part for
+ * each purpose, this opens every part that the folder has. Shards are tried first, as in
+ * inputs.c. */
 static int open_sets(struct inspection *in, const char *dir, struct error *err) {
     struct splits splits;
     bool found = false;
@@ -83,6 +101,8 @@ static int open_sets(struct inspection *in, const char *dir, struct error *err) 
     return 0;
 }
 
+/* Appends the classes with the numbers of their pictures, and how far the largest and the smallest
+ * are apart. An empty class makes a ratio impossible; its 0 in the list says it. */
 static int print_classes(const struct dataset *set, struct buf *text, struct error *err) {
     cleanup_free size_t *counts = calloc(set->classes + 1, sizeof(*counts));
     if (counts == NULL)
@@ -106,6 +126,8 @@ static int print_classes(const struct dataset *set, struct buf *text, struct err
                       set->class_names[least]);
 }
 
+/* Appends the range of widths and heights. Bad pictures have no size; if all are bad, nothing is
+ * appended. */
 static int print_sizes(const struct verification *v, struct buf *text, struct error *err) {
     int least[2] = {INT_MAX, INT_MAX};
     int most[2] = {0, 0};
@@ -122,7 +144,8 @@ static int print_sizes(const struct verification *v, struct buf *text, struct er
                       least[1], most[1]);
 }
 
-/* Mean and deviation as flags of training. */
+/* Appends mean and deviation of the pixels in the form of a training's flags, to be copied. Nothing
+ * without a picture that was decoded. */
 static int print_pixels(const struct verification *v, struct buf *text, struct error *err) {
     double mean[3];
     double deviation[3];
@@ -135,6 +158,7 @@ static int print_pixels(const struct verification *v, struct buf *text, struct e
                       mean[0], mean[1], mean[2], deviation[0], deviation[1], deviation[2]);
 }
 
+/* Appends a line for each picture of STATE, in the order of the set, with the decoder's reason. */
 static int print_faults(const struct verification *v, enum verified_state state, const char *word,
                         struct buf *text, struct error *err) {
     char name[PATH_MAX];
@@ -148,10 +172,13 @@ static int print_faults(const struct verification *v, enum verified_state state,
     return 0;
 }
 
+/* Appends the files that no data set would take. The set keeps only some of the names
+ * (skipped_files), so the rest is a number. */
 static int print_left_out(const struct dataset *set, struct buf *text, struct error *err) {
     const struct skipped_files *left = &set->left_out;
     const char *name = buf_text(&left->names);
     size_t named = 0;
+    /* Names are joined by newlines, each ended by one. */
     for (const char *end; (end = strchr(name, '\n')) != NULL; name = end + 1, named++)
         if (buf_printf(text, err, "left out: %s/%.*s\n", set->root, (int)(end - name), name) != 0)
             return -1;
@@ -160,6 +187,8 @@ static int print_left_out(const struct dataset *set, struct buf *text, struct er
     return buf_printf(text, err, "left out: %zu more\n", left->count - named);
 }
 
+/* Appends all about one part: what the data set notes about itself, size, classes, pixels, and then
+ * what is wrong with it, the worst first. */
 static int print_set(const struct verification *v, struct buf *text, struct error *err) {
     const struct dataset *set = v->set;
     if (set->note != NULL && buf_printf(text, err, "%s: %s\n", set->root, set->note) != 0)
@@ -174,7 +203,9 @@ static int print_set(const struct verification *v, struct buf *text, struct erro
     return print_left_out(set, text, err);
 }
 
-/* Prints one group of files with the same bytes, and what that means. */
+/* Appends one group of files with the same bytes, and what that means. The first file is the
+ * original, the others are duplicates. Classes are compared by name, since the parts of a set may
+ * number them differently. */
 static int print_group(struct inspection *in, const struct content *group, size_t size,
                        struct buf *text, struct error *err) {
     char name[PATH_MAX];
@@ -187,6 +218,7 @@ static int print_group(struct inspection *in, const struct content *group, size_
         sets = sets || group[i].set != group[0].set;
         labels = labels || strcmp(set->class_names[set->labels[group[i].sample]], class_name) != 0;
     }
+    /* The sums are for the last line (print_verdict). */
     in->duplicates += size - 1;
     in->mislabelled += labels;
     in->leaked += sets;
@@ -208,18 +240,21 @@ static int print_group(struct inspection *in, const struct content *group, size_
     return buf_add_text(text, "\n", err);
 }
 
+/* Appends all groups of files with the same bytes, over all parts together. */
 static int print_duplicates(struct inspection *in, struct buf *text, struct error *err) {
     cleanup_duplicates struct duplicates found = {0};
     size_t first = 0;
     if (duplicates_find(&found, in->verified, in->count, err) != 0)
         return -1;
+    /* Groups lie one after the other in the sorted list; FIRST is moved to the start of each. */
     for (size_t size; (size = duplicates_next(&found, first, &first)) > 0; first += size)
         if (print_group(in, &found.items[first], size, text, err) != 0)
             return -1;
     return 0;
 }
 
-/* Prints the last line. *RET_WRONG: true if something is wrong. */
+/* Appends the last line. *RET_WRONG: true if something is wrong. `bad` of a set are records that
+ * could not even be listed as samples; those of its verification could not be decoded. */
 static int print_verdict(const struct inspection *in, struct buf *text, bool *ret_wrong,
                          struct error *err) {
     size_t bad = 0, damaged = 0, left = 0, pictures = 0;
@@ -237,6 +272,8 @@ static int print_verdict(const struct inspection *in, struct buf *text, bool *re
                       *ret_wrong ? "not in order" : "in order");
 }
 
+/* The contact sheet comes first: it shows some pictures of each class, and is of use also if the
+ * long decoding is stopped. Each part is verified and described before the next. */
 static int inspect(struct inspection *in, const char *dir, int threads, const char *sheet,
                    struct buf *text, bool *ret_wrong, struct error *err) {
     if (open_sets(in, dir, err) != 0 ||
@@ -254,12 +291,15 @@ static int inspect(struct inspection *in, const char *dir, int threads, const ch
     return print_verdict(in, text, ret_wrong, err);
 }
 
+/* Values of the flags below. There is no flag for the size of pictures: each is decoded as it
+ * is. */
 struct inspect_options {
     int64_t threads;
     const char *contact_sheet;
     int label_base; /* enum shards_base */
 };
 
+/* In the order of enum shards_base. */
 static const char *const LABEL_BASES[] = {"auto", "0", "1", NULL};
 
 static const struct flag FLAGS[] = {
@@ -288,8 +328,11 @@ static const struct flag FLAGS[] = {
              "class 0"},
 };
 
+/* Returns EXIT_CODE_DATA without an error if something is wrong with the set: the report has been
+ * printed, and says what. */
 int command_inspect_data(int argc, char *const *argv, struct error *err) {
     struct inspect_options o = {0};
+    /* DIR is a word without a flag, so it has a fixed place; the flags follow. */
     if (argc < 1 || argv[0][0] == '-')
         return error_set(err, EXIT_CODE_USAGE,
                          "usage: ringtrain inspect data DIR [--threads N]: DIR comes first");
@@ -297,6 +340,8 @@ int command_inspect_data(int argc, char *const *argv, struct error *err) {
         return -1;
     if (o.contact_sheet != NULL && contact_sheet_check(o.contact_sheet, err) != 0)
         return -1;
+    /* Bad samples are all accepted at the opening, since finding them is what this command is
+     * for. */
     int threads = o.threads > 0 ? (int)o.threads : cpus_affinity();
     threads = threads < 1 ? 1 : threads > VERIFY_THREADS_MAX ? VERIFY_THREADS_MAX : threads;
     cleanup_buf struct buf text = {.max = TEXT_MAX};

@@ -1,4 +1,11 @@
-/* ringtrain predict: applies a trained network to pictures without labels. */
+/* ringtrain predict: applies a trained network to pictures without labels.
+ *
+ * A prediction is an evaluation (run/evaluate.c) of pictures that have no labels: the task writes
+ * an answer for each instead of counting. All ranks list the same words of the command line and
+ * take shares of that list, so they first agree on it. Rank 0 alone writes and reports.
+ *
+ * Names and pictures that cannot be used do not end the command. They are counted until all others
+ * are done, and then --bad-samples decides whether the command has succeeded. */
 #include "common/cleanup.h"
 #include "common/file/file.h"
 #include "common/log/log.h"
@@ -19,6 +26,7 @@
 #include <string.h>
 #include <unistd.h>
 
+/* State of one run. It must not move: `trained` must not. */
 struct prediction {
     struct trained trained;
     struct picture_list pictures;
@@ -28,13 +36,15 @@ struct prediction {
     bool first;          /* this rank writes and reports */
 };
 
+/* The line of progress is closed first, so that later messages begin on a line of their own. */
 static void prediction_done(struct prediction *p) {
     status_line_close(&p->line);
     trained_done(&p->trained);
     picture_list_done(&p->pictures);
 }
 
-/* A name that leads to no picture is logged and counted; the other pictures are still processed. */
+/* Lists the pictures of all COUNT names. A name that leads to no picture is logged and counted; the
+ * other pictures are still processed. A single name that leads nowhere is an error at once. */
 static int list_pictures(struct prediction *p, char *const *words, int count, struct error *err) {
     char left[2048];
     for (int i = 0; i < count; i++) {
@@ -57,7 +67,9 @@ static int list_pictures(struct prediction *p, char *const *words, int count, st
     return 0;
 }
 
-/* Each rank takes its share of one list. */
+/* Fails unless all ranks have the same list: each takes its share of it by numbers. A hash of all
+ * paths is compared. Each path is hashed with its NUL, so that two lists cannot differ only in
+ * where one path ends. */
 static int agree(const struct prediction *p, struct error *err) {
     uint64_t hash = STR_HASH_START;
     for (size_t i = 0; i < p->pictures.count; i++)
@@ -65,7 +77,8 @@ static int agree(const struct prediction *p, struct error *err) {
     return ranks_agree(p->trained.comm, "the list of pictures", hash, EXIT_CODE_DATA, err);
 }
 
-/* Of the writing rank: the others neither read nor make the folder. */
+/* Opens --out on the rank that writes; the others neither read nor make the folder. The task
+ * refuses to replace anything but an earlier list (predictions_check). */
 static int open_out(const struct prediction *p, const struct task_predictions *predictions,
                     struct error *err) {
     const struct task_data *data = &p->trained.data;
@@ -76,6 +89,8 @@ static int open_out(const struct prediction *p, const struct task_predictions *p
     return data->task->predictions_check(data, predictions, err);
 }
 
+/* Opens the model in the order that trained.h asks for; the target is checked before the network is
+ * compiled, which takes longer. */
 static int open_model(struct prediction *p, const struct task_predictions *predictions,
                       struct error *err) {
     struct trained *t = &p->trained;
@@ -85,7 +100,8 @@ static int open_model(struct prediction *p, const struct task_predictions *predi
     (void)snprintf(where, sizeof(where), "%s/config.json", t->inputs.model);
     if (trained_check(t, where, err) != 0 || trained_open_data(t, &p->pictures, err) != 0)
         return -1;
-    /* Bad pictures are reported at the end; the others are still processed. */
+    /* Bad pictures are reported at the end; the others are still processed. The limit of
+     * --bad-samples is kept for judge, and lifted for the evaluation. */
     p->bad_allowed = t->data.bad_allowed;
     t->data.bad_allowed = INT64_MAX;
     if (open_out(p, predictions, err) != 0 || trained_open_network(t, err) != 0)
@@ -93,7 +109,9 @@ static int open_model(struct prediction *p, const struct task_predictions *predi
     return trained_load(t, err);
 }
 
-/* Decides the exit code when some of the pictures were unusable. */
+/* Decides the exit code when some of the pictures were unusable. Bad ones are names without a
+ * picture, pictures that this rank has skipped while listing, and those that no rank could decode;
+ * `faults` is of all ranks. */
 static int judge(struct prediction *p, struct error *err) {
     struct task_data *data = &p->trained.data;
     int64_t bad = p->bad_names + data->bad_given +
@@ -134,9 +152,13 @@ static int run(struct prediction *p, char *const *words, int count, struct error
         .threads = t->threads.data, .line = &p->line, .predictions = &predictions};
     if (evaluate(&t->net, t->comm, &t->data, &e, &result, err) != 0)
         return -1;
+    /* After a stop the predictions of the batches that were done are incomplete, and no verdict on
+     * the pictures is given. */
     return result.stopped ? EXIT_CODE_STOPPED : judge(p, err);
 }
 
+/* The ranks are connected, and closed with the outcome, so that a rank that fails ends the
+ * others. */
 static int with_ranks(const struct options *o, int argc, char *const *argv, char *const *words,
                       int count, struct error *err) {
     struct comm *comm = NULL;
@@ -158,6 +180,8 @@ static int with_ranks(const struct options *o, int argc, char *const *argv, char
     return result;
 }
 
+/* Flags and pictures may be mixed on the line. Each list has room for one word more than it can
+ * get: calloc leaves a NULL at its end. */
 int command_predict(int argc, char *const *argv, struct error *err) {
     cleanup_free char **flags = calloc((size_t)argc + 1, sizeof(*flags));
     cleanup_free char **words = calloc((size_t)argc + 1, sizeof(*words));

@@ -1,4 +1,12 @@
-/* ringtrain serve: answers requests for predictions over HTTP. */
+/* ringtrain serve: answers requests for predictions over HTTP.
+ *
+ * The network is opened first, for each size of a batch that may be used, and the sizes are timed;
+ * only then does the server listen, so an open port means that requests can be answered.
+ * server_compute stays on this thread, which has opened the backend; the HTTP server has threads of
+ * its own. The command returns after a stop signal, with 0.
+ *
+ * One process serves: a hosting service scales by containers. serving_done closes in the reverse
+ * order, the HTTP server before what it calls. */
 #include "common/clock.h"
 #include "common/log/log.h"
 #include "common/str.h"
@@ -21,6 +29,7 @@
 
 enum {
     PORT = 8080,
+    /* Pictures that may wait without --queue. Those of a detector are larger and take longer. */
     QUEUE_CLASSES = 256,
     QUEUE_OBJECTS = 32,
     BODIES = 16, /* as many of the largest bodies may be in memory at once */
@@ -30,6 +39,7 @@ enum {
 /* Set by SageMaker's hosting service where it wants another port. */
 static const char PORT_VARIABLE[] = "SAGEMAKER_BIND_TO_PORT";
 
+/* State of the server. Zeroed, each member is closed; serving_done closes what is open. */
 struct serving {
     struct trained trained;
     struct picture_queue queue;
@@ -45,6 +55,8 @@ static void serving_done(struct serving *s) {
     trained_done(&s->trained);
 }
 
+/* A bad value of the variable is an error of the configuration, not of the command line. --port
+ * takes precedence. */
 static int find_port(const struct options *o, int64_t *ret, struct error *err) {
     const char *variable = getenv(PORT_VARIABLE);
     *ret = o->port > 0 ? o->port : PORT;
@@ -56,7 +68,9 @@ static int find_port(const struct options *o, int64_t *ret, struct error *err) {
     return error_wrap(err, "%s='%.32s'", PORT_VARIABLE, variable);
 }
 
-/* Callback of the compilation: refuses a network that does not fit into memory. */
+/* Callback of the compilation: refuses a network that does not fit into what is left of the memory,
+ * of the GPU or of this host. SIZES has the passes of all batches together, as they share the
+ * memory. */
 static int check_memory(void *user, const struct sizes *sizes, struct error *err) {
     struct backend *backend = user;
     const struct backend_device *device = backend->table->device;
@@ -72,6 +86,8 @@ static int check_memory(void *user, const struct sizes *sizes, struct error *err
                      left.bytes / MIB, left.bounds, text);
 }
 
+/* --batch-delay is in milliseconds, fractions allowed. The sizes are those to be compiled;
+ * batch_sizes_choose may drop the larger ones. */
 static void settle_queue(struct serving *s) {
     const struct options *o = s->trained.options;
     const bool detects = s->trained.model->task == MODEL_DETECT;
@@ -80,6 +96,9 @@ static void settle_queue(struct serving *s) {
     s->queue.delay = (int64_t)(o->batch_delay * (double)CLOCK_MILLISECOND);
 }
 
+/* Opens the network, with room for the sizes of all batches. On a GPU an incomplete batch is
+ * padded, on a CPU split into full ones (picture_queue.h): `pads` is known once the backend is
+ * open. */
 static int open_network(struct serving *s, struct error *err) {
     struct trained *t = &s->trained;
     const struct options *o = t->options;
@@ -104,6 +123,8 @@ static int open_network(struct serving *s, struct error *err) {
     return network_open(&t->net, t->backend, &n, false, err);
 }
 
+/* Reads the model's description, opens its network and loads the weights. Detectors are refused
+ * here, although the queue has defaults for them. */
 static int open_model(struct serving *s, struct error *err) {
     struct trained *t = &s->trained;
     char where[INPUT_PATH_MAX + sizeof("/config.json")];
@@ -122,15 +143,21 @@ static int open_model(struct serving *s, struct error *err) {
     return trained_load(t, err);
 }
 
+/* The signal is listened for before anything slow begins, so that a stop during the opening is not
+ * lost. The port is looked up first, as its errors are cheap to find. */
 static int run(struct serving *s, struct error *err) {
     const struct options *o = s->trained.options;
     int64_t port;
     if (find_port(o, &port, err) != 0 || stop_signal_listen(err) != 0 || open_model(s, err) != 0)
         return -1;
+    /* The queue is copied: the servable goes on with all sizes that were compiled, the server with
+     * those that were kept. */
     const size_t body = (size_t)o->max_body * MIB;
     struct picture_queue queue = s->queue;
     if (batch_sizes_choose(&s->servable, &queue, err) != 0)
         return -1;
+    /* Bodies are limited twice: one by --max-body, and all in memory together by BODIES of the
+     * largest, so that many small requests are not refused. */
     const struct server_options options = {.queue = queue,
                                            .body_max = body,
                                            .bodies_max = BODIES * body,
@@ -152,6 +179,8 @@ static int run(struct serving *s, struct error *err) {
     return EXIT_CODE_OK;
 }
 
+/* A launcher that starts several processes is refused by each of them, after they have connected. S
+ * is on the heap, as it is large and must not move. */
 static int with_comm(const struct options *o, int argc, char *const *argv, struct error *err) {
     struct comm *comm = NULL;
     struct options settled = *o;
@@ -178,6 +207,8 @@ static int with_comm(const struct options *o, int argc, char *const *argv, struc
     return result;
 }
 
+/* Without the library http_server_start sets the error; it looks at none of its arguments then
+ * (serve/http/http_absent.c). */
 int command_serve(int argc, char *const *argv, struct error *err) {
     struct options options;
     struct http_server *none = NULL;

@@ -1,4 +1,14 @@
-/* ringtrain eval --coco: scores any detections against any annotations, both in COCO's JSON. */
+/* ringtrain eval --coco: scores any detections against any annotations, both in COCO's JSON.
+ *
+ * command_eval passes here when the line has --coco; no network, device or rank takes part. The
+ * steps: check the targets, read annotations and results, score boxes, masks or both, write the
+ * files, print. The screen comes last, so that a reader that closes the pipe early, such as `head`,
+ * costs no file.
+ *
+ * A report exists twice while it is made: as text for the screen, in the lines that pycocotools
+ * prints, and as JSON. Both are kept in memory until all kinds are scored, so a failure of the
+ * second kind prints nothing of the first. Arrays are written kind by kind, to files of their
+ * own. */
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/file/file.h"
@@ -23,12 +33,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The bit of this command in its own table, and the ceiling of each report: the table has a line
+ * for each category. */
 enum { EVAL_COCO = 1, TEXT_MAX = 64 * 1024 * 1024 };
 
+/* In the order of KIND_NAMES. KINDS_AUTO is settled by the results, after they are read. */
 enum kinds { KINDS_AUTO, KINDS_BOX, KINDS_MASK, KINDS_BOTH };
 static const char *const KIND_NAMES[] = {"auto", "bbox", "segm", "bbox,segm", NULL};
+/* In the order of enum coco_area_of: 1 is the mask's (score). */
 static const char *const AREA_NAMES[] = {"bbox", "mask", NULL};
 
+/* Values of the flags below; text is borrowed from the command line, and NULL if it was not
+ * given. */
 struct flags {
     const char *annotations;
     const char *results;
@@ -111,6 +127,7 @@ struct scoring {
     struct buf json;
 };
 
+/* Also closes what was opened in part. */
 static void scoring_done(struct scoring *s) {
     coco_index_done(&s->index);
     coco_results_done(&s->results);
@@ -119,6 +136,8 @@ static void scoring_done(struct scoring *s) {
     buf_done(&s->json);
 }
 
+/* Appends the report of one kind to both forms. The first kind opens the JSON object, which
+ * write_json closes. */
 static int add_report(struct scoring *s, const struct coco_report *report, struct error *err) {
     if (buf_printf(&s->text, err, "%s\n", report->kind) != 0 ||
         coco_report_lines(report, &s->text, err) != 0 ||
@@ -129,8 +148,13 @@ static int add_report(struct scoring *s, const struct coco_report *report, struc
     return coco_report_json(report, &s->json, err);
 }
 
+/* Scores one kind. Each kind has a task of its own, as the area of a detection depends on it.
+ * Results of categories that the annotations lack are left out as pycocotools leaves them out, but
+ * with a warning. */
 static int score(struct scoring *s, bool masks, struct error *err) {
     const char *kind = masks ? "segm" : "bbox";
+    /* Curves are kept only until the report of their kind is made: they have 101 values for each
+     * category, threshold, area and limit. */
     cleanup_coco_task struct coco_task task = {0};
     cleanup_coco_curves struct coco_curves curves = {0};
     cleanup_coco_report struct coco_report report = {0};
@@ -149,6 +173,8 @@ static int score(struct scoring *s, bool masks, struct error *err) {
     return add_report(s, &report, err);
 }
 
+/* Closes the object that add_report has opened, and publishes it: readers see the old file or the
+ * complete new one. */
 static int write_json(struct scoring *s, struct error *err) {
     if (s->flags->json == NULL)
         return 0;
@@ -160,7 +186,9 @@ static int write_json(struct scoring *s, struct error *err) {
 static const char *const JSON_STARTS[] = {"{\"bbox\": ", "{\"segm\": ", NULL};
 static const struct output_path_kind JSON_KIND = {"a file of an earlier scoring", JSON_STARTS};
 
-/* Checks before the work that all outputs can be written, without damaging existing files. */
+/* Checks before the work that all outputs can be written, without damaging existing files. A file
+ * that is no earlier output of the same kind is not replaced: JSON_KIND tells by its first bytes.
+ * --json and --index must differ, as the second to be written would replace the first. */
 static int check_targets(const struct flags *f, struct error *err) {
     if (f->json != NULL && f->index != NULL && output_path_is_same(f->json, f->index))
         return error_set(err, EXIT_CODE_USAGE, "--json and --index name one file: %s", f->json);
@@ -171,6 +199,8 @@ static int check_targets(const struct flags *f, struct error *err) {
     return f->arrays != NULL ? coco_arrays_check(f->arrays, err) : 0;
 }
 
+/* Reads annotations and results. An index is of the complete annotations, so boxes alone are read
+ * only where none is written. */
 static int read_files(struct scoring *s, struct error *err) {
     const struct flags *f = s->flags;
     /* pycocotools does not look at outlines either if only boxes are scored. */
@@ -179,6 +209,8 @@ static int read_files(struct scoring *s, struct error *err) {
         (boxes ? coco_load_boxes(&s->index, f->annotations, err)
                : coco_load(&s->index, f->annotations, f->index, err)) != 0)
         return -1;
+    /* A file of pictures alone is valid COCO, and can be read, but there is nothing to score
+     * against. */
     const char *missing = coco_index_missing(&s->index);
     if (missing != NULL)
         return error_set(err, EXIT_CODE_DATA, "%s: no list \"%s\" to score against", f->annotations,
@@ -188,6 +220,8 @@ static int read_files(struct scoring *s, struct error *err) {
     return detection_scores_categories(&s->index, &s->categories, err);
 }
 
+/* Warns of ids in the annotations that mislead pycocotools: repeated ones, and 0. The scores here
+ * are the same as its, so the annotations must be mended by their owner. */
 static int warn_of_ids(const struct scoring *s, struct error *err) {
     struct coco_task_ids ids;
     char text[512];
@@ -205,6 +239,7 @@ static int run(struct scoring *s, struct error *err) {
     buf_init(&s->json, TEXT_MAX);
     if (read_files(s, err) != 0 || warn_of_ids(s, err) != 0)
         return -1;
+    /* `auto` scores masks if every result has one. */
     bool boxes = f->kinds != KINDS_MASK;
     bool masks = f->kinds == KINDS_AUTO ? s->results.masks : f->kinds != KINDS_BOX;
     if ((boxes && score(s, false, err) != 0) || (masks && score(s, true, err) != 0))
@@ -212,6 +247,7 @@ static int run(struct scoring *s, struct error *err) {
     return write_json(s, err);
 }
 
+/* Returns 0, or -1 with an error: the scores themselves are never a reason to fail. */
 int command_eval_coco(int argc, char *const *argv, struct error *err) {
     struct flags flags = {0};
     if (flags_parse(FLAGS, FLAG_COUNT, EVAL_COCO, argc, argv, &flags, err) != 0)
