@@ -1,4 +1,9 @@
-/* ringtrain: one table of commands, one place that prints errors, one place that exits. */
+/* ringtrain: one table of commands, one place that prints errors, one place that exits.
+ *
+ * A command gets the words after its name and returns an exit code, or -1 with an error
+ * (command.h). Nothing below main prints an error or exits, so that an error can be given to other
+ * ranks, wrapped or ignored on its way up. `version` and `man` are here because they need the table
+ * or belong to the program as a whole; all others are in app/command and the rooms beside it. */
 #include "common/cleanup.h"
 #include "common/exit_code.h"
 #include "common/log/log.h"
@@ -28,6 +33,8 @@
 #include <string.h>
 #include <unistd.h>
 
+/* A row of the table of commands. Help, man page, completion and the suggestion for a misspelled
+ * name are made from it. */
 struct command {
     const char *name;
     int (*run)(int argc, char *const *argv, struct error *err);
@@ -40,6 +47,8 @@ struct command {
 static int run_man(int argc, char *const *argv, struct error *err);
 static int run_version(int argc, char *const *argv, struct error *err);
 
+/* In the order of the help; `docs`, which is for the build of the documentation alone, is not
+ * listed and must be last: the loops that list commands end at the first row without a line. */
 static const struct command COMMANDS[] = {
     {"train", command_train, command_train_help, "train a network",
      "ringtrain train --data pictures --model resnet50 --epochs 90\n"
@@ -87,14 +96,18 @@ static const struct command COMMANDS[] = {
     {"docs", command_docs, NULL, NULL, NULL},
 };
 
+/* MANUAL_MAX is the ceiling of the man page in bytes. */
 enum { COMMAND_COUNT = sizeof(COMMANDS) / sizeof(COMMANDS[0]), MANUAL_MAX = 1 << 20 };
 
+/* EXAMPLES has a command a line. */
 static void print_examples(FILE *out, const char *examples) {
     fprintf(out, "\nexamples:\n");
     for (; *examples != '\0'; examples += strcspn(examples, "\n") + 1)
         fprintf(out, "  %.*s\n", (int)strcspn(examples, "\n"), examples);
 }
 
+/* The help of ringtrain itself, to standard output if it was asked for, else to the standard
+ * error. */
 static void print_help(FILE *out) {
     fprintf(out, "usage: ringtrain COMMAND [ARGUMENTS]\n\n");
     for (size_t i = 0; i < COMMAND_COUNT && COMMANDS[i].line != NULL; i++)
@@ -107,6 +120,8 @@ static void print_help(FILE *out) {
     exit_code_print(out, true);
 }
 
+/* Appends the examples of all commands as a section of the man page, unfilled (.nf), so that no
+ * line is joined to another. */
 static int add_examples(struct buf *text, struct error *err) {
     if (buf_add_text(text, ".SH EXAMPLES\n.nf\n", err) != 0)
         return -1;
@@ -116,6 +131,8 @@ static int add_examples(struct buf *text, struct error *err) {
     return buf_add_text(text, ".fi\n", err);
 }
 
+/* The man page: the commands from this table, their flags and recipes from command_manual. It goes
+ * to standard output as roff. */
 static int run_man(int argc, char *const *argv, struct error *err) {
     cleanup_buf struct buf text;
     buf_init(&text, MANUAL_MAX);
@@ -136,6 +153,8 @@ static int run_man(int argc, char *const *argv, struct error *err) {
     return EXIT_CODE_OK;
 }
 
+/* What this build includes: each line is from the room that knows the library. A bug report needs
+ * no more. */
 static int run_version(int argc, char *const *argv, struct error *err) {
     if (argc > 0)
         return error_set(err, EXIT_CODE_USAGE, "ringtrain version takes no argument, got '%.64s'",
@@ -155,6 +174,7 @@ static int run_version(int argc, char *const *argv, struct error *err) {
     return 0;
 }
 
+/* ARGV has the words after the command's name: some helps depend on them (options_print). */
 static void print_command_help(const struct command *command, int argc, char *const *argv) {
     if (command->help == NULL)
         printf("usage: ringtrain %s\n", command->name);
@@ -170,12 +190,16 @@ static bool is_help(const char *word) {
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
+/* Returns the row of the command NAME, or NULL. Commands are spelled exactly; `--version` alone on
+ * the line is one. */
 static const struct command *find(const char *name) {
     name = strcmp(name, "--version") == 0 ? "version" : name;
     return TABLE_FIND(COMMANDS, name, name);
 }
 
-/* --help and --version may stand anywhere in the line, beside words with errors. */
+/* Answers --help and --version, which may stand anywhere in the line, beside words with errors:
+ * nobody needs a correct line to ask for help. A value of a flag that is spelled "--help" is
+ * therefore not possible. Returns false if neither is there. */
 static bool answer(const struct command *command, int argc, char **argv, struct error *err,
                    int *ret_code) {
     for (int i = 2; i < argc; i++) {
@@ -192,6 +216,7 @@ static bool answer(const struct command *command, int argc, char **argv, struct 
     return false;
 }
 
+/* Writes "; did you mean NAME?" to WORDS, or "". */
 static const char *near_command(const char *name, char words[NEAREST_WORDS_MAX]) {
     struct nearest nearest = nearest_begin(name, strlen(name));
     for (size_t i = 0; i < COMMAND_COUNT; i++)
@@ -199,6 +224,8 @@ static const char *near_command(const char *name, char words[NEAREST_WORDS_MAX])
     return nearest_words(&nearest, words);
 }
 
+/* Runs the command that ARGV names. Without one, or with an unknown one, the help goes to the
+ * standard error; the exit code is EXIT_CODE_USAGE, and no error is set. */
 static int run(int argc, char **argv, struct error *err) {
     if (argc >= 2 && (is_help(argv[1]) || strcmp(argv[1], "help") == 0)) {
         print_help(stdout);
@@ -220,7 +247,8 @@ static int run(int argc, char **argv, struct error *err) {
     return code;
 }
 
-/* Fails if standard output is closed: the output would be lost. */
+/* Fails if standard output is closed: the output would be lost. standard_streams_fill has put
+ * something harmless in its place, so that no file that is opened later gets its number. */
 static int check_output(bool closed, struct error *err) {
     return !closed ? 0
                    : error_set(err, EXIT_CODE_CONFIG,
@@ -228,8 +256,9 @@ static int check_output(bool closed, struct error *err) {
                                "open it, or redirect it to /dev/null");
 }
 
-/* A hosting service starts its container as `serve`, a link to this program: then that is the
- * command, and all words are its. *RET_ARGV has room for two words more than ARGC. */
+/* A hosting service starts its container as `serve`, a link to this program (trainer/room.cmake
+ * makes it): then that is the command, and all words are its. *RET_ARGV has room for two words more
+ * than ARGC: that one and the NULL. */
 static int add_command(int argc, char **argv, char **ret_argv) {
     static char serve[] = "serve";
     const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
@@ -244,6 +273,9 @@ static int add_command(int argc, char **argv, char **ret_argv) {
     return count;
 }
 
+/* The order: words, standard streams, terminal, parent, command. A process that a launcher of slots
+ * has started ends with it (slot_parent_follow). Output is flushed before the exit code is decided:
+ * a result that was lost is a failure, also of a command that has succeeded. */
 int main(int given, char **words) {
     struct error err = {0};
     cleanup_free char **argv = calloc((size_t)given + 2, sizeof(*argv));
@@ -258,10 +290,14 @@ int main(int given, char **words) {
         code = slot_parent_follow(&err);
     if (code == 0)
         code = run(argc, argv, &err);
+    /* EXIT_CODE_DATA may be the verdict of a report, such as that of `inspect data`, so its text
+     * matters as well. */
     if ((code == EXIT_CODE_OK || code == EXIT_CODE_DATA) && output_finish(&err) != 0)
         code = -1;
     if (code >= 0)
         return code;
+    /* If the error is about a file that does not exist, one that is spelled nearly the same is
+     * suggested. */
     char near[NEAR_FILE_WORDS_MAX];
     log_error("%s%s", err.text, near_file_of(err.text, argv + 2, argc > 2 ? argc - 2 : 0, near));
     /* Does not call exit: a communication thread may hang in a call, and exit handlers of the MPI

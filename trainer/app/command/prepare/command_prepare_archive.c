@@ -21,7 +21,17 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A data set that is published as archives. */
+/* One row for each data set, struct archived_set, says how its archives become sets; make_set has
+ * the order that all of them share. Flags are parsed, archives on the command line are checked,
+ * those that are addresses are fetched, the set is made, and what was fetched is removed. An error
+ * on the way keeps the downloads, so that the next attempt need not fetch them again.
+ *
+ * Flowers and CIFAR are unpacked below the target first (source_room.h). ImageNet's archives are
+ * read as they are, since an unpacked copy would take as much room again; several ranks can share
+ * that work. COCO's archives are unpacked by prepare_zips.c, and stay as folders. */
+
+/* A data set that is published as archives. CHECK sees the flags before anything is fetched; MAKE
+ * finds files in f->sources, whatever was on the command line. */
 struct archived_set {
     enum prepare_kind kind;
     const char *name;
@@ -30,6 +40,7 @@ struct archived_set {
     int (*make)(const struct prepare_flags *flags, struct error *err);
 };
 
+/* Fails unless the line has one source; WHAT names it in the message. */
 static int need_one(const struct prepare_flags *f, const char *what, struct error *err) {
     return f->source_count == 1 ? 0
                                 : error_set(err, EXIT_CODE_USAGE,
@@ -38,7 +49,9 @@ static int need_one(const struct prepare_flags *f, const char *what, struct erro
                                             f->source_count, what);
 }
 
-/* Makes a set of the archives on the command line, which are fetched if they are addresses. */
+/* Makes a set of the archives on the command line, which are fetched if they are addresses.
+ * Everything that the flags alone can tell is checked before that. What was fetched below the
+ * target is removed only when the set is complete. */
 static int make_set(const struct archived_set *set, int argc, char *const *argv,
                     struct error *err) {
     struct prepare_flags f;
@@ -52,7 +65,8 @@ static int make_set(const struct archived_set *set, int argc, char *const *argv,
     return 0;
 }
 
-/* Writes the sets; what was unpacked for them is not needed any more afterwards. */
+/* Writes the sets by this process alone; what was unpacked for them is not needed any more
+ * afterwards. After a failure it stays, and the next attempt need not unpack it again. */
 static int write_sets(struct prepare_sets *sets, const struct prepare_flags *f,
                       struct source_room *room, struct error *err) {
     if (prepare_write_alone(sets, f, err) != 0)
@@ -63,6 +77,8 @@ static int write_sets(struct prepare_sets *sets, const struct prepare_flags *f,
 
 /* --- flowers --------------------------------------------------------------------------------- */
 
+/* Flowers come without a part for evaluation: --val-split takes a share of each class, drawn by
+ * --seed. 0 leaves all in the training. */
 static int hold_out(struct prepare_sets *sets, const struct prepare_flags *f, struct error *err) {
     if (f->val_split == 0)
         return 0;
@@ -70,6 +86,8 @@ static int hold_out(struct prepare_sets *sets, const struct prepare_flags *f, st
     return holdout_split(&sets->sets[0], f->val_split, (uint64_t)f->seed, held, NULL, err);
 }
 
+/* The archive is a tar within gzip; source_room_plain makes a tar of it that can be read at any
+ * place, and the folders in it are the classes. */
 static int make_flowers(const struct prepare_flags *f, struct error *err) {
     char plain[PATH_MAX];
     cleanup_prepare_sets struct prepare_sets sets = {0};
@@ -82,6 +100,7 @@ static int make_flowers(const struct prepare_flags *f, struct error *err) {
     return write_sets(&sets, f, &room, err);
 }
 
+/* Each command has a constant row. ARCHIVE set: exactly one source, of this name, is expected. */
 int command_prepare_flowers(int argc, char *const *argv, struct error *err) {
     static const struct archived_set flowers = {.kind = PREPARE_FLOWERS,
                                                 .name = "flowers",
@@ -92,6 +111,8 @@ int command_prepare_flowers(int argc, char *const *argv, struct error *err) {
 
 /* --- CIFAR ----------------------------------------------------------------------------------- */
 
+/* Returns true for the members of either archive, CIFAR-10 and CIFAR-100, that are needed: records
+ * and names of classes. Others, such as a read-me, are passed over. */
 static bool is_of_cifar(const char *name) {
     return (str_ends_with(name, ".bin") &&
             (str_starts_with(name, "data_batch_") || str_starts_with(name, "test_batch") ||
@@ -99,6 +120,8 @@ static bool is_of_cifar(const char *name) {
            strcmp(name, "batches.meta.txt") == 0 || strcmp(name, "fine_label_names.txt") == 0;
 }
 
+/* Unpacks the members into the room. The versions for Python and MATLAB have no such members, which
+ * is the likely reason if there are none. */
 static int unpack_cifar(const char *archive, const struct source_room *room, struct error *err) {
     char plain[PATH_MAX];
     size_t count = 0;
@@ -114,7 +137,8 @@ static int unpack_cifar(const char *archive, const struct source_room *room, str
                                  archive);
 }
 
-/* Opens the shards PREFIX* in the room as part NAME. */
+/* Opens the shards PREFIX* in the room as part NAME. CIFAR's binaries are a format of shards
+ * (formats.h), so they are read like any others. */
 static int open_prefix(struct prepare_sets *sets, const char *name, const struct source_room *room,
                        const char *prefix, const struct prepare_flags *f, struct error *err) {
     char path[PATH_MAX];
@@ -123,6 +147,7 @@ static int open_prefix(struct prepare_sets *sets, const char *name, const struct
     return prepare_sets_open(sets, name, path, &f->reading, err);
 }
 
+/* CIFAR-100 has one training file, train.bin, and CIFAR-10 five batches. */
 static int make_cifar(const struct prepare_flags *f, struct error *err) {
     cleanup_prepare_sets struct prepare_sets sets = {0};
     cleanup_source_room struct source_room room = SOURCE_ROOM_CLOSED;
@@ -150,12 +175,14 @@ int command_prepare_cifar(int argc, char *const *argv, struct error *err) {
 
 /* --- ImageNet -------------------------------------------------------------------------------- */
 
-/* What the archives on the command line are. */
+/* What the archives on the command line are; borrowed from it. NULL: not given. */
 struct imagenet {
     const char *training;
     const char *validation;
 };
 
+/* Tells the archives apart by their contents, not by names: the training's is a tar of one tar for
+ * each class, the validation's a tar of pictures. They may be given in any order. */
 static int sort_archives(const struct prepare_flags *f, struct imagenet *ret, struct error *err) {
     *ret = (struct imagenet){0};
     for (int i = 0; i < f->source_count; i++) {
@@ -176,6 +203,7 @@ static int sort_archives(const struct prepare_flags *f, struct imagenet *ret, st
     return 0;
 }
 
+/* Sets the error of a missing --val-labels; WHAT is the archive that needs it. */
 static int fail_labels(const char *what, struct error *err) {
     return error_set(err, EXIT_CODE_USAGE,
                      "%s: ImageNet's validation pictures have no classes; expected --val-labels "
@@ -184,7 +212,8 @@ static int fail_labels(const char *what, struct error *err) {
                      what);
 }
 
-/* Opens the validation pictures, whose classes are in a file of their own. */
+/* Opens the validation pictures, which have their classes in a file of their own. They are read
+ * with these labels, in place of the reading that the flags describe. */
 static int open_validation(struct prepare_sets *sets, const char *path,
                            const struct prepare_flags *f, struct error *err) {
     cleanup_picture_labels struct picture_labels labels = {0};
@@ -199,6 +228,7 @@ static int open_validation(struct prepare_sets *sets, const char *path,
                : 0;
 }
 
+/* Callback of prepare_write_together, called on each rank. */
 static int open_imagenet(struct prepare_sets *sets, const struct prepare_flags *f,
                          struct error *err) {
     struct imagenet archives;
@@ -216,11 +246,13 @@ static int open_imagenet(struct prepare_sets *sets, const struct prepare_flags *
     return 0;
 }
 
+/* The only one of these sets that several ranks can write together. */
 static int make_imagenet(const struct prepare_flags *f, struct error *err) {
     return prepare_write_together(f, open_imagenet, err);
 }
 
-/* Before hours are spent on fetching. */
+/* Checks what would otherwise fail after hours of fetching: classes of the validation pictures that
+ * are not given, and ranks that would each fetch the same archives. */
 static int check_imagenet(const struct prepare_flags *f, struct error *err) {
     int addresses = 0;
     int ranks = 1;
@@ -249,12 +281,14 @@ int command_prepare_imagenet(int argc, char *const *argv, struct error *err) {
 
 /* --- COCO ------------------------------------------------------------------------------------ */
 
+/* Without a name for its archive: COCO has one each for training, evaluation and annotations. */
 int command_prepare_zips(int argc, char *const *argv, struct error *err) {
     static const struct archived_set coco = {
         .kind = PREPARE_COCO, .name = "coco", .make = prepare_zips};
     return make_set(&coco, argc, argv, err);
 }
 
+/* Flags of `prepare folder` are listed once, by that command; these are the additional ones. */
 void command_prepare_archive_help(FILE *out) {
     wrap_printf(out,
                 "\nusage: ringtrain prepare flowers flower_photos.tgz TARGET [--FLAG VALUE]...\n"

@@ -13,9 +13,22 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+/* Each rank does its part of a step on a thread of its own, while its main thread exchanges a
+ * statement with all others, several times a second: how far it is, whether it has ended, and its
+ * error. The step is over when all statements say so, and all ranks then find the same outcome in
+ * the same list.
+ *
+ * Without these exchanges a rank that fails would leave the others at work for hours, and one that
+ * dies would not be noticed before the end. comm_gather fails soon after a rank is gone; then no
+ * common end is possible, and `lost` makes prepare_ranks_close abort instead of closing.
+ *
+ * A single rank calls the step directly: no thread, no exchange. */
+
 /* How often ranks tell each other how far they are. A rank that is gone is noticed then. */
 enum { BEAT_MILLISECONDS = 200 };
 
+/* Ranks of MPI are counted by the variables of its launcher, ranks over TCP by those of their plan.
+ * Used to refuse what several ranks cannot do before they are connected. */
 int prepare_ranks_count(int *ret, struct error *err) {
     struct comm_tcp_plan plan;
     if (rank_variables_mpi(ret, err) != 0)
@@ -41,7 +54,8 @@ void prepare_ranks_close(struct prepare_ranks *ranks) {
     *ranks = (struct prepare_ranks){0};
 }
 
-/* What a rank tells the others. */
+/* What a rank tells the others; sent as bytes between processes of the same program, so its layout
+ * is the same everywhere. */
 struct statement {
     int64_t done;
     bool ended;
@@ -56,6 +70,8 @@ struct step_work {
     struct error why;
 };
 
+/* The thread of the work. The event wakes the main thread, which may wait for the next exchange. A
+ * code that the step has left although it has succeeded is cleared, as the others read it. */
 static void *run(void *context) {
     struct step_work *part = context;
     const uint64_t one = 1;
@@ -66,12 +82,15 @@ static void *run(void *context) {
     return NULL;
 }
 
+/* Waits for the end of the work, but no longer than until the next exchange. */
 static bool has_ended(const struct step_work *part) {
     struct pollfd descriptor = {.fd = part->event, .events = POLLIN};
     return poll(&descriptor, 1, BEAT_MILLISECONDS) > 0;
 }
 
-/* The first that failed by itself, else the first that failed; RANKS: none. */
+/* Returns the first rank that failed by itself, else the first that failed; RANKS: none did. Ranks
+ * that were stopped because of another one's failure have EXIT_CODE_STOPPED, which must not hide
+ * that failure. */
 static int find_failed(const struct statement *all, int ranks) {
     int found = ranks;
     for (int i = ranks - 1; i >= 0; i--)
@@ -82,7 +101,9 @@ static int find_failed(const struct statement *all, int ranks) {
     return found;
 }
 
-/* Exchanges how far all ranks are. Returns 1 when all have ended. */
+/* Exchanges how far all ranks are. Returns 1 when all have ended, 0 if not, and -1 if the exchange
+ * failed. Every rank calls this equally often, as all see the same statements and stop at the same
+ * one. */
 static int beat(struct prepare_ranks *ranks, struct step_work *part, bool ended,
                 struct statement *all, struct error *err) {
     const struct prepare_step *step = part->step;
@@ -108,6 +129,9 @@ static int beat(struct prepare_ranks *ranks, struct step_work *part, bool ended,
     return left == 0;
 }
 
+/* Runs the step's part and exchanges statements until all ranks have ended. A rank without a thread
+ * takes part as one that has failed. If the exchange fails, the own part is stopped, and waited
+ * for. */
 static int run_together(struct prepare_ranks *ranks, struct step_work *part, struct statement *all,
                         struct error *err) {
     pthread_t thread;
@@ -151,6 +175,8 @@ int prepare_ranks_run(struct prepare_ranks *ranks, const struct prepare_step *st
     return error_wrap(err, "%s (rank %d)", all[failed].host, failed);
 }
 
+/* Differing texts are found by all ranks alike, so they can still end together; any other failure
+ * is of the connection. */
 int prepare_ranks_agree(struct prepare_ranks *ranks, const char *what, const char *text,
                         struct error *err) {
     struct error why = {0};
@@ -170,6 +196,8 @@ int prepare_ranks_spread(struct prepare_ranks *ranks, void *bytes, size_t size, 
     return -1;
 }
 
+/* `lost` is set before the exchange, as a rank that has no memory for it leaves the others
+ * waiting. */
 int prepare_ranks_add(struct prepare_ranks *ranks, int64_t *numbers, size_t count,
                       struct error *err) {
     const size_t size = (size_t)comm_size(ranks->comm);

@@ -1,5 +1,6 @@
-/* Work that all ranks of a job do side by side, with one outcome: `ringtrain prepare`, started as
- * several ranks that share the target. */
+/* Side-by-side work of all ranks of a job, with one outcome.
+ *
+ * For `ringtrain prepare`, started as several ranks that share the target. */
 #ifndef TRAINER_APP_COMMAND_PREPARE_PREPARE_RANKS_H
 #define TRAINER_APP_COMMAND_PREPARE_PREPARE_RANKS_H
 

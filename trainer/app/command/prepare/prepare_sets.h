@@ -1,5 +1,6 @@
-/* The data sets that a command writes (prepare_write.h), in up to two parts: for training and for
- * evaluation. */
+/* Data sets that a command writes, in up to two parts.
+ *
+ * One is for training, the other for evaluation; prepare_write.h writes them. */
 #ifndef TRAINER_APP_COMMAND_PREPARE_PREPARE_SETS_H
 #define TRAINER_APP_COMMAND_PREPARE_PREPARE_SETS_H
 

@@ -19,7 +19,18 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-/* Gives the classes of the second part the numbers that they have in the first. */
+/* The sets are written in steps, each finished by all ranks before the next begins: open, plan and
+ * agree, begin, join, make, finish. Rank 0 alone begins and finishes, since it owns the target; the
+ * others join what it has begun. One process does the same steps, with a communicator of its own,
+ * so that there is one sequence to test.
+ *
+ * Errors are made common step by step: prepare_ranks_run gives all ranks the outcome of each step,
+ * so no rank can go on where another has stopped. The plan needs no exchange of its own. It is
+ * computed by each rank from its own flags and data, and compared. */
+
+/* Gives the classes of the second part the numbers that they have in the first: shards have
+ * numbers, and a training reads both parts with one list of names. A class that the first part
+ * lacks is an error. */
 static int place_classes(struct prepare_sets *s, struct error *err) {
     if (s->count < PREPARE_PARTS_MAX)
         return 0;
@@ -35,12 +46,13 @@ static int place_classes(struct prepare_sets *s, struct error *err) {
     return dataset_place_classes(second, all.names, all.count, map, err);
 }
 
+/* FORMAT is a name of a shard format, or "folder": class folders with a file for each picture. */
 static bool writes_folders(const struct prepare_flags *f) {
     return strcmp(f->format, "folder") == 0;
 }
 
-/* Warns of names that differ in case alone: of classes always, and of pictures where they become
- * files. */
+/* Warns of names that differ in case alone: of classes always, as they are often one class by
+ * mistake, and of pictures where they become files. */
 static int warn_of_alike_names(const struct prepare_sets *sets, const struct prepare_flags *f,
                                struct error *err) {
     const bool folders = writes_folders(f);
@@ -69,6 +81,7 @@ static int warn_of_alike_names(const struct prepare_sets *sets, const struct pre
     return 0;
 }
 
+/* Prints the line that ends the command: what was made, and how a training reads it. */
 static void sum_up(const struct prepare_flags *f, const struct shard_set_result *result) {
     char form[128] = "folders of classes";
     if (result->shards > 0)
@@ -93,22 +106,30 @@ struct sets_work {
     uint64_t job; /* random; the same on all ranks */
 };
 
+/* Rank 0 owns the target: it makes the plan's file, verifies the shards, and prints. */
 static bool is_first(const struct sets_work *w) {
     return comm_rank(w->ranks.comm) == 0;
 }
 
-/* Classes and names of the opened sets. Rank 0 alone warns: all ranks have the same sets. */
+/* Checks classes and names of the opened sets. Rank 0 alone warns: all ranks have the same sets. */
 static int ready_sets(struct sets_work *w, struct error *err) {
     if (place_classes(w->sets, err) != 0)
         return -1;
     return is_first(w) ? warn_of_alike_names(w->sets, w->flags, err) : 0;
 }
 
+/* First step with several ranks: each opens all sets, as each writes shards of every part. One
+ * process has opened them before it comes here. */
 static int open_sets(void *context, struct error *err) {
     struct sets_work *w = context;
     return w->open(w->sets, w->flags, err) != 0 ? -1 : ready_sets(w, err);
 }
 
+/* Callbacks of the steps (struct prepare_step), each of which has a thread of its own where there
+ * are several ranks; CONTEXT is a struct sets_work.
+ *
+ * The random number of the job goes into the target with its plan. By it the others recognize the
+ * target that rank 0 has begun, and no leftover of an earlier job on a disk that is not shared. */
 static int begin(void *context, struct error *err) {
     struct sets_work *w = context;
     return is_first(w) ? shard_set_begin(&w->set, w->job, err) : 0;
@@ -134,12 +155,14 @@ static int64_t tell(void *context) {
     return shard_set_pictures(&w->set);
 }
 
+/* Last step, by rank 0 alone: all shards are on the disk by now. */
 static int finish(void *context, struct error *err) {
     struct sets_work *w = context;
     return is_first(w) ? shard_set_finish(&w->set, err) : 0;
 }
 
-/* Does the steps, each on all ranks before the next. */
+/* Does the steps, each on all ranks before the next. Only the writing is long enough to be stopped
+ * early and to have a line of progress. Without random bytes the time distinguishes jobs. */
 static int run_steps(struct sets_work *w, struct writing *writing, struct error *err) {
     const struct prepare_step steps[] = {
         {.run = begin, .context = w},
@@ -161,10 +184,12 @@ static int run_steps(struct sets_work *w, struct writing *writing, struct error 
     return 0;
 }
 
-/* Adds up what the ranks have made, and verifies it. */
+/* Adds up what the ranks have made, and verifies it. Each rank has counted only its own pictures,
+ * so the limit of bad ones is checked once more for all of them together. */
 static int end(struct sets_work *w, struct shard_set_result *result, struct error *err) {
     const struct prepare_step step = {.run = finish, .context = w};
     *result = w->set.result;
+    /* In the order of struct shard_set_result, which is filled from them again. */
     int64_t numbers[] = {result->pictures, result->shards, result->kept, result->bad,
                          result->bytes};
     if (prepare_ranks_add(&w->ranks, numbers, sizeof(numbers) / sizeof(numbers[0]), err) != 0)
@@ -178,13 +203,16 @@ static int end(struct sets_work *w, struct shard_set_result *result, struct erro
     return prepare_ranks_run(&w->ranks, &step, err);
 }
 
-/* The threads of this rank: its share of those CPUs that it has in common with others. */
+/* Finds the threads of this rank: its share of those CPUs that it has in common with others. A
+ * number on the command line counts as it is. */
 static int settle_threads(struct sets_work *w, int *ret, struct error *err) {
     struct cpus cpus;
     const int ranks = comm_size(w->ranks.comm);
     *ret = prepare_flags_threads(w->flags);
     if (ranks == 1 || w->flags->threads > 0)
         return 0;
+    /* An exchange that failed on this rank may have succeeded on another, so they cannot end
+     * together. */
     w->ranks.lost = cpus_find(&cpus, w->ranks.comm, err) != 0;
     if (w->ranks.lost)
         return -1;
@@ -193,6 +221,9 @@ static int settle_threads(struct sets_work *w, int *ret, struct error *err) {
     return 0;
 }
 
+/* Plans the sets, compares the plans of all ranks, and does the steps. The text of the error stands
+ * for a plan that failed, so ranks with the same error agree as well, and each fails with its
+ * own. */
 static int write_sets(struct sets_work *w, const struct shard_set_options *o,
                       struct writing *writing, struct shard_set_result *result, struct error *err) {
     struct error why = {0};
@@ -206,7 +237,8 @@ static int write_sets(struct sets_work *w, const struct shard_set_options *o,
     return planned && run_steps(w, writing, err) == 0 ? end(w, result, err) : -1;
 }
 
-/* The sets are open. */
+/* Writes the sets, which are open, and prints what was made. One process reports its progress
+ * directly; several do so through their exchanges (struct prepare_step), by rank 0. */
 static int write_opened(struct sets_work *w, struct error *err) {
     const struct prepare_flags *f = w->flags;
     struct writing writing;
@@ -217,6 +249,7 @@ static int write_opened(struct sets_work *w, struct error *err) {
         pictures += (int64_t)w->sets->sets[i].count;
     if (settle_threads(w, &threads, err) != 0)
         return -1;
+    /* FORMAT NULL: folders. WRITTEN is for one process; ranks have struct prepare_step instead. */
     const struct shard_set_options o = {
         .target = f->target,
         .format = writes_folders(f) ? NULL : format_need(f->format, err),
@@ -233,6 +266,7 @@ static int write_opened(struct sets_work *w, struct error *err) {
         .written = comm_size(w->ranks.comm) == 1 ? writing_show : NULL,
         .context = &writing,
     };
+    /* Descriptor -1 is a line of progress that shows nothing. */
     writing_open(&writing, is_first(w) ? STDERR_FILENO : -1, pictures);
     int code = write_sets(w, &o, &writing, &result, err);
     writing_close(&writing);
@@ -242,6 +276,8 @@ static int write_opened(struct sets_work *w, struct error *err) {
     return code;
 }
 
+/* The caller has opened the sets. The communicator of one rank makes each collective call a
+ * no-operation, so that this is run_steps as well. */
 int prepare_write_alone(struct prepare_sets *sets, const struct prepare_flags *f,
                         struct error *err) {
     struct sets_work w = {.sets = sets, .flags = f, .set = SHARD_SET_CLOSED};
@@ -252,6 +288,7 @@ int prepare_write_alone(struct prepare_sets *sets, const struct prepare_flags *f
     return code;
 }
 
+/* Folders have a file for each picture, which the shards' division among ranks does not cover. */
 static int refuse_folders(const struct prepare_flags *f, struct error *err) {
     int ranks = 1;
     if (!writes_folders(f))
@@ -265,12 +302,14 @@ static int refuse_folders(const struct prepare_flags *f, struct error *err) {
                                   ranks);
 }
 
+/* The ranks are counted before they are connected: a refusal then needs no agreement. */
 int prepare_write_together(const struct prepare_flags *f,
                            int (*open)(struct prepare_sets *sets, const struct prepare_flags *flags,
                                        struct error *err),
                            struct error *err) {
     cleanup_prepare_sets struct prepare_sets sets = {0};
     struct sets_work w = {.sets = &sets, .flags = f, .open = open, .set = SHARD_SET_CLOSED};
+    /* A rank that cannot open its sets must not leave the others in their first exchange. */
     const struct prepare_step opening = {.run = open_sets, .context = &w};
     if (refuse_folders(f, err) != 0 || prepare_ranks_open(&w.ranks, err) != 0)
         return -1;

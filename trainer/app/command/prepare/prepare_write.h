@@ -1,5 +1,6 @@
-/* The data sets of a command as shards or folders, written by one process, or by all ranks of a job
- * that share the target. */
+/* Writer of a command's data sets, as shards or folders.
+ *
+ * The work is that of one process, or of all ranks of a job that share the target. */
 #ifndef TRAINER_APP_COMMAND_PREPARE_PREPARE_WRITE_H
 #define TRAINER_APP_COMMAND_PREPARE_PREPARE_WRITE_H
 

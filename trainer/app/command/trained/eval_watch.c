@@ -23,11 +23,25 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* All ranks take turns together. In each, rank 0 looks for the next checkpoint and tells the others
+ * what it has found (struct turn). For a checkpoint its description and weights follow, and all
+ * score their share of the data. Only rank 0 reads the folder, as two ranks could see it in
+ * different states.
+ *
+ * The first checkpoint decides which network and which data are opened; they stay open. Later ones
+ * only bring weights, and must describe the same network: a folder that another training has taken
+ * over ends the watch.
+ *
+ * The end of the training is told by its last checkpoint, which has as many steps as it was to
+ * have; nothing but the files connects the two programs. */
+
+/* Ceiling of the messages of one look at the folder. */
 enum { NOTES_MAX = 64 * 1024 };
 
 /* What rank 0 has found, for the other ranks. */
 enum find { FIND_NOTHING, FIND_CHECKPOINT, FIND_STOP };
 
+/* Sent as bytes from rank 0 to the others, in numbers of one size. */
 struct turn {
     int64_t find; /* enum find */
     int64_t step;
@@ -36,6 +50,7 @@ struct turn {
     int64_t saved_at;  /* when it was written, as clock_wall(); 0: unknown */
 };
 
+/* State of one watch, on each rank. `deadline` counts from the last checkpoint scored. */
 struct watching {
     struct trained *trained;
     struct report *report;
@@ -74,7 +89,8 @@ int eval_watch_check(const struct options *o, struct error *err) {
     return parse_patience(o, &patience, err);
 }
 
-/* Sets *RET_LAST to whether the training ended with FILE. */
+/* Sets *RET_LAST to whether the training ended with FILE: its state has the step, and the steps in
+ * all. A state without the latter belongs to no last one. */
 static int read_place(const struct safetensors *file, int64_t *ret_last, struct error *err) {
     struct run_state state;
     if (run_state_parse(&state, safetensors_note(file, CHECKPOINT_STATE), file->path, err) != 0)
@@ -83,7 +99,8 @@ static int read_place(const struct safetensors *file, int64_t *ret_last, struct 
     return 0;
 }
 
-/* Returns when FILE was written, as clock_wall(); 0: unknown. */
+/* Returns when FILE was written, as clock_wall(); 0: unknown. The open descriptor is asked: at the
+ * path there may be another file by now. */
 static int64_t written_at(const struct safetensors *file) {
     struct stat status;
     if (!file->is_open || fstat(file->fd, &status) != 0)
@@ -91,7 +108,9 @@ static int64_t written_at(const struct safetensors *file) {
     return status.st_mtim.tv_sec * CLOCK_SECOND + status.st_mtim.tv_nsec;
 }
 
-/* On rank 0: opens the next checkpoint in FILE, or reports the end of a wait. */
+/* On rank 0: opens the next checkpoint in FILE, or reports the end of a wait. After FIND_NOTHING
+ * all ranks begin another turn. checkpoint_watch_wait bounds each wait, so the others never wait
+ * long in their broadcast. */
 static int look(struct watching *w, struct safetensors *file, struct turn *turn,
                 struct error *err) {
     cleanup_buf struct buf notes = {0};
@@ -120,7 +139,8 @@ static int look(struct watching *w, struct safetensors *file, struct turn *turn,
     return checkpoint_watch_wait(&w->watch, stop_signal_descriptor(), w->deadline, err);
 }
 
-/* Describes the network without the values that differ between its checkpoints. */
+/* Describes the network without the values that differ between its checkpoints, as text to be
+ * compared and freed. The number of epochs is such a value. */
 static int describe(const struct model_config *config, const char *where, char **ret,
                     struct error *err) {
     struct model_config same = *config;
@@ -128,6 +148,8 @@ static int describe(const struct model_config *config, const char *where, char *
     return model_config_text(&same, "", where, ret, err);
 }
 
+/* Opens data, artifacts, network and report for the network of the first checkpoint. The report
+ * goes to rank 0's standard output and event file; other ranks keep theirs silent. */
 static int open_all(struct watching *w, struct error *err) {
     struct trained *t = w->trained;
     const char *folder = t->options->watch;
@@ -145,7 +167,8 @@ static int open_all(struct watching *w, struct error *err) {
     return w->first ? board_open_watch(&w->report->board, t->inputs.events, err) : 0;
 }
 
-/* TEXT describes the network: opens the first one; later ones must be the same. */
+/* TEXT describes the network: opens the first one; later ones must be the same. Called by all ranks
+ * with the same text, so they succeed or fail alike. */
 static int fit(struct watching *w, const char *text, struct error *err) {
     const char *where = w->trained->options->watch;
     cleanup_json json_t *root = NULL;
@@ -167,6 +190,7 @@ static int fit(struct watching *w, const char *text, struct error *err) {
     if (w->network != NULL)
         return 0;
     w->trained->config = config;
+    /* What was moved is not freed by the cleanups at the end. */
     config = (struct model_config){0};
     w->network = network;
     network = NULL;
@@ -196,6 +220,8 @@ static int begin_events(struct watching *w, const struct turn *turn, struct erro
     return again ? board_begin(&w->report->board, turn->step, err) : 0;
 }
 
+/* Scores the weights that are loaded. Numbers that are not finite are a warning, as the training
+ * may recover, but an error for its last checkpoint. */
 static int score(struct watching *w, const struct turn *turn, bool *ret_stopped,
                  struct error *err) {
     struct trained *t = w->trained;
@@ -224,7 +250,8 @@ static int score(struct watching *w, const struct turn *turn, bool *ret_stopped,
     return 0;
 }
 
-/* Looks once and, if there is a checkpoint, scores it. */
+/* Looks once and, if there is a checkpoint, scores it. A failure of rank 0 before the broadcast
+ * ends the other ranks by ranks_close (device/ranks.h). */
 static int turn_once(struct watching *w, struct turn *turn, struct error *err) {
     cleanup_safetensors struct safetensors file = {0};
     bool stopped = false;
@@ -247,6 +274,8 @@ static int turn_once(struct watching *w, struct turn *turn, struct error *err) {
     return 0;
 }
 
+/* Returns the exit code: a stop has one of its own, so that a caller does not take it for the end
+ * of the training. */
 static int watch(struct watching *w, struct error *err) {
     const struct options *o = w->trained->options;
     struct turn turn = {.find = FIND_NOTHING};
@@ -269,6 +298,7 @@ static int watch(struct watching *w, struct error *err) {
     return turn.find == FIND_STOP ? EXIT_CODE_STOPPED : EXIT_CODE_OK;
 }
 
+/* The caller closes TRAINED, REPORT and ARTIFACTS, whatever was opened in them. */
 int eval_watch(struct trained *t, struct report *report, struct eval_artifacts *artifacts,
                struct error *err) {
     struct watching w = {

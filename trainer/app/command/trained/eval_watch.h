@@ -12,7 +12,7 @@
 /* Fails if eval's flags contradict each other. */
 int eval_watch_check(const struct options *options, struct error *err);
 
-/* Collective. TRAINED has its first five fields set, REPORT and FINDINGS are empty; the caller
+/* Collective. TRAINED has its first five fields set, REPORT and ARTIFACTS are empty; the caller
  * closes all three. Returns the exit code, or -1. */
 int eval_watch(struct trained *trained, struct report *report, struct eval_artifacts *artifacts,
                struct error *err);
