@@ -9,9 +9,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* An ONNX file is one message of Protocol Buffers, in which each part is preceded by its length.
+ * The lengths are therefore computed first (measure), and then everything is written in one pass:
+ * the head, the nodes, and the weights, each read from the model's file when its turn comes. Memory
+ * never holds more than the largest weight and the nodes.
+ *
+ * Fields may come in any order, and repeated fields are lists. So the parts of the graph are
+ * appended to one buffer as they arise, and the weights follow as further fields of the same
+ * message. onnx_fields.h has the numbers of the fields.
+ *
+ * The file appears under its name only when it is complete (file_publish_open). */
+
+/* IR version 8 goes with opset 17. HEAD_MAX limits small messages, GRAPH_MAX nodes and notes; BATCH
+ * stands for a dimension that has a name instead of a size. */
 enum { IR_VERSION = 8, OPSET = 17, GRAPH_MAX = 64 * 1024 * 1024, HEAD_MAX = 4096, BATCH = -1 };
 
-/* The largest message that readers of Protocol Buffers accept. */
+/* The largest message that readers of Protocol Buffers accept: they keep lengths in an int32. */
 #define MODEL_BYTES_MAX ((uint64_t)INT32_MAX)
 
 struct onnx {
@@ -25,6 +38,7 @@ struct onnx {
 
 /* --- small messages --------------------------------------------------------------------------- */
 
+/* Appends one dimension of a shape: a number, or "batch" for BATCH. */
 static int add_dim(struct buf *shape, int64_t value, struct error *err) {
     cleanup_buf struct buf dim;
     buf_init(&dim, HEAD_MAX);
@@ -34,7 +48,8 @@ static int add_dim(struct buf *shape, int64_t value, struct error *err) {
                : protobuf_add_message(shape, ONNX_SHAPE_DIM, &dim, err);
 }
 
-/* Adds a ValueInfoProto as FIELD of the graph. */
+/* Adds a ValueInfoProto as FIELD of the graph: name, element type and shape, each a message within
+ * the other. TYPE is that of the elements. */
 static int add_value(struct buf *out, uint32_t field, const char *name, enum onnx_data_type type,
                      const int64_t *dims, int rank, struct error *err) {
     cleanup_buf struct buf shape;
@@ -57,6 +72,9 @@ static int add_value(struct buf *out, uint32_t field, const char *name, enum onn
                : protobuf_add_message(out, field, &value, err);
 }
 
+/* Adds input and output. The graph was built for one picture; its batch is replaced by the name. A
+ * u8 input keeps the order of axes that pictures have in memory, an f32 input has that of
+ * torchvision. */
 static int add_ends(struct onnx *o, struct error *err) {
     const struct tensor *image = &o->graph->tensors[graph_find(o->graph, "image")];
     const struct tensor *logits = &o->graph->tensors[graph_find(o->graph, "logits")];
@@ -70,6 +88,9 @@ static int add_ends(struct onnx *o, struct error *err) {
                : add_value(&o->parts, ONNX_GRAPH_OUTPUT, "logits", ONNX_F32, classes, 2, err);
 }
 
+/* Appends everything before the graph. The first two fields must stay first: by them
+ * command_export.c recognizes an earlier export. The empty domain is that of ONNX's own
+ * operators. */
 static int add_head(struct onnx *o, struct error *err) {
     cleanup_buf struct buf opset;
     buf_init(&opset, HEAD_MAX);
@@ -95,7 +116,9 @@ static int add_head(struct onnx *o, struct error *err) {
 
 /* --- weights ---------------------------------------------------------------------------------- */
 
-/* Describes weight TENSOR as the file has it. */
+/* Describes weight TENSOR as the model's file has it, which is also the order of ONNX: outputs,
+ * inputs, height, width, where the graph has the inputs last. A FILE_MATRIX has four axes here and
+ * two in the file (graph/tensor.h). */
 static void describe(const struct tensor *t, struct array *ret) {
     const struct shape *s = &t->shape;
     *ret = (struct array){.name = t->name, .type = ARRAY_F32, .rank = s->rank};
@@ -134,7 +157,9 @@ static int add_weight_head(struct buf *out, const struct array *array, struct er
                : buf_add(out, head.data, head.size, err);
 }
 
-/* Computes the bytes of all weights' fields in the graph. */
+/* Computes the bytes of all weights' fields in the graph, by making their heads and throwing them
+ * away: a length in Protocol Buffers takes as many bytes as it needs. `used` marks activations as
+ * well, which are no weights. */
 static int measure(const struct onnx *o, uint64_t *ret, struct error *err) {
     cleanup_buf struct buf head;
     buf_init(&head, HEAD_MAX);
@@ -152,6 +177,8 @@ static int measure(const struct onnx *o, uint64_t *ret, struct error *err) {
     return 0;
 }
 
+/* Reads one weight from the model's file, checked against the shape that the network expects, and
+ * writes its field. */
 static int write_weight(const struct onnx *o, const struct tensor *t, int fd, struct error *err) {
     cleanup_buf struct buf head;
     struct array array;
@@ -169,6 +196,8 @@ static int write_weight(const struct onnx *o, const struct tensor *t, int fd, st
                : file_write_all(fd, values, bytes, err);
 }
 
+/* Writes the complete file to FD. The sizes are known before the first byte, so that a network that
+ * is too large leaves nothing. */
 static int write_all(struct onnx *o, int fd, struct error *err) {
     uint64_t weights;
     if (measure(o, &weights, err) != 0 ||
@@ -199,6 +228,8 @@ static int write_file(struct onnx *o, const char *path, struct error *err) {
     return error_wrap(err, "%s", path);
 }
 
+/* The nodes are made first, as they mark which weights they read; others, such as those of a loss,
+ * are left out. */
 int onnx_write(const struct graph *graph, const struct safetensors *weights,
                const struct onnx_options *options, const char *path, struct error *err) {
     struct onnx o = {.graph = graph, .weights = weights, .options = options};

@@ -7,8 +7,22 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Each operator of the graph becomes up to five nodes; `ROWS` at the end has the function for each
+ * kind. The graph is the one that a model describes, before fusion, so there are only plain
+ * operators.
+ *
+ * Values are connected by names. A weight has its own, any other tensor "value_N"
+ * (onnx_value_name). Where an operator becomes several nodes, the values between them have the name
+ * of its output with a suffix, so that names are unique without a table.
+ *
+ * Shapes are not written for values between nodes: readers infer them. Axes differ: the graph has
+ * channels last, ONNX has them second. No node transposes for that, except at a u8 input, as each
+ * operator means the same in either order; what names an axis gives ONNX's number. */
+
+/* Bytes of a node and of a constant, and inputs of an operator, at most. */
 enum { NODE_MAX = 64 * 1024, NODE_INPUTS_MAX = 6, CONSTANT_MAX = 4096 };
 
+/* Names of weights are those of the model's file, so that tools can match the two. */
 void onnx_value_name(const struct graph *graph, int tensor, char ret[ONNX_NAME_SIZE]) {
     const struct tensor *t = &graph->tensors[tensor];
     switch (t->role) {
@@ -25,6 +39,8 @@ void onnx_value_name(const struct graph *graph, int tensor, char ret[ONNX_NAME_S
 
 /* --- attributes ------------------------------------------------------------------------------- */
 
+/* Begins an AttributeProto with its name and type; the value follows. A is to be freed in any
+ * case. */
 static int begin_attribute(struct buf *a, const char *name, enum onnx_attribute_type type,
                            struct error *err) {
     buf_init(a, NODE_MAX);
@@ -60,6 +76,8 @@ static int add_ints(struct buf *node, const char *name, const int *values, int c
     return protobuf_add_message(node, ONNX_NODE_ATTRIBUTE, &a, err);
 }
 
+/* Appends the attributes of a sliding window. ONNX has the pads of all axes at their begin, then
+ * those of all axes at their end; here both ends are alike. */
 static int add_window(struct buf *node, const struct op_window *w, struct error *err) {
     const int kernel[] = {op_window_kernel(w, 0), op_window_kernel(w, 1)};
     const int pad[] = {op_window_pad(w, 0), op_window_pad(w, 1)};
@@ -75,7 +93,9 @@ static int add_window(struct buf *node, const struct op_window *w, struct error 
 
 /* --- nodes ------------------------------------------------------------------------------------ */
 
-/* Begins a node; INPUTS ends with NULL. */
+/* Begins a node; INPUTS ends with NULL. Attributes may follow, and then end_node. Nodes are
+ * numbered in the order of the graph, which is one in which each value is made before it is
+ * read. */
 static int begin_node(struct onnx_nodes *n, struct buf *node, const char *type,
                       const char *const *inputs, const char *output, struct error *err) {
     char name[32];
@@ -91,17 +111,20 @@ static int begin_node(struct onnx_nodes *n, struct buf *node, const char *type,
                : 0;
 }
 
+/* Puts NODE, with the attributes that it has by now, into the graph. */
 static int end_node(struct onnx_nodes *n, const struct buf *node, struct error *err) {
     return protobuf_add_message(n->out, ONNX_GRAPH_NODE, node, err);
 }
 
-/* A node without attributes. */
+/* Appends a node without attributes; INPUTS ends with NULL. */
 static int add_plain(struct onnx_nodes *n, const char *type, const char *const *inputs,
                      const char *output, struct error *err) {
     cleanup_buf struct buf node;
     return begin_node(n, &node, type, inputs, output, err) != 0 ? -1 : end_node(n, &node, err);
 }
 
+/* Keeps the batch and joins all other axes. By then those of the picture have one element, or the
+ * weights are in the order that this makes (FILE_MATRIX). */
 static int add_flatten(struct onnx_nodes *n, const char *input, const char *output,
                        struct error *err) {
     cleanup_buf struct buf node;
@@ -111,13 +134,16 @@ static int add_flatten(struct onnx_nodes *n, const char *input, const char *outp
                : end_node(n, &node, err);
 }
 
-/* Names of an operator's tensors. */
+/* Names of an operator's tensors. `between` is for the value before a ReLU that the operator ends
+ * with. */
 struct names {
     char inputs[NODE_INPUTS_MAX][ONNX_NAME_SIZE];
     const char *list[NODE_INPUTS_MAX + 1]; /* of the first `count` inputs, then NULL */
     char output[ONNX_NAME_SIZE], between[ONNX_NAME_SIZE + 8];
 };
 
+/* Fills RET with the names of the first COUNT inputs and of the output, and marks the inputs as
+ * used. */
 static void name_all(struct onnx_nodes *n, const struct op *op, int count, struct names *ret) {
     for (int i = 0; i < count; i++) {
         onnx_value_name(n->graph, op->inputs[i], ret->inputs[i]);
@@ -129,7 +155,8 @@ static void name_all(struct onnx_nodes *n, const struct op *op, int count, struc
     (void)snprintf(ret->between, sizeof(ret->between), "%s_before", ret->output);
 }
 
-/* Ends with a ReLU, if the operator has one, what was put into names.between. */
+/* Ends with a ReLU, if the operator has one, what was put into names.between. `target` has the name
+ * that the node before it writes to. */
 static int add_relu(struct onnx_nodes *n, const struct names *names, bool relu, struct error *err) {
     return relu ? add_plain(n, "Relu", (const char *const[]){names->between, NULL}, names->output,
                             err)
@@ -146,7 +173,7 @@ static int add_constant(struct buf *out, const char *name, const float *values, 
                         struct error *err) {
     cleanup_buf struct buf tensor;
     buf_init(&tensor, CONSTANT_MAX);
-    /* [1, count, 1, 1] */
+    /* Axis 1 has the channels. */
     for (int i = 0; i < dims; i++)
         if (protobuf_add_varint(&tensor, ONNX_TENSOR_DIMS, i == 1 ? (uint64_t)count : 1, err) != 0)
             return -1;
@@ -158,6 +185,9 @@ static int add_constant(struct buf *out, const char *name, const float *values, 
                : protobuf_add_message(out, ONNX_GRAPH_INITIALIZER, &tensor, err);
 }
 
+/* A u8 input is cast, transposed to channels first, and normalized in steps as the operator does:
+ * divided by 255, minus the mean, over the deviation. An f32 input comes normalized, and is only
+ * renamed. */
 static int add_normalize(struct onnx_nodes *n, const struct op *op, struct error *err) {
     static const char *const steps[] = {"image_f32", "image_nchw", "image_unit", "image_centered"};
     struct names names;
@@ -166,6 +196,8 @@ static int add_normalize(struct onnx_nodes *n, const struct op *op, struct error
     name_all(n, op, 0, &names);
     if (!n->bytes)
         return add_plain(n, "Identity", (const char *const[]){ONNX_INPUT, NULL}, names.output, err);
+    /* These three are scalars and vectors of the graph's own, not weights of the model, so they
+     * have names that no weight has. */
     memcpy(mean, op->attr.mean, sizeof(mean));
     memcpy(std, op->attr.std, sizeof(std));
     cleanup_buf struct buf cast = {0};
@@ -190,7 +222,7 @@ static int add_normalize(struct onnx_nodes *n, const struct op *op, struct error
 }
 
 /* Returns the operator that adds a bias to what the convolution OP makes, right after it; NULL:
- * none does. */
+ * none does. add_bias refuses one that stands elsewhere. */
 static const struct op *bias_after(const struct onnx_nodes *n, const struct op *op) {
     const struct op *next = op + 1;
     return next < n->graph->ops + n->graph->op_count && next->kind == OP_BIAS &&
@@ -199,7 +231,8 @@ static const struct op *bias_after(const struct onnx_nodes *n, const struct op *
                : NULL;
 }
 
-/* A bias is the third input of the node. */
+/* Makes a Conv of a convolution and the bias after it, if there is one: the bias is the third input
+ * of the node, and its ReLU a node of its own. add_bias then has nothing left to do. */
 static int add_conv(struct onnx_nodes *n, const struct op *op, struct error *err) {
     const struct op *bias = bias_after(n, op);
     struct names names, after;
@@ -226,6 +259,8 @@ static int add_bias(struct onnx_nodes *n, const struct op *op, struct error *err
                : error_set(err, EXIT_CODE_INTERNAL, "%s: a bias without a convolution", op->name);
 }
 
+/* The running statistics are inputs, in the order of ONNX: scale, bias, mean, variance. Forms with
+ * a ReLU or a sum arise by fusion alone. */
 static int add_norm(struct onnx_nodes *n, const struct op *op, struct error *err) {
     struct names names;
     cleanup_buf struct buf node = {0};
@@ -238,6 +273,7 @@ static int add_norm(struct onnx_nodes *n, const struct op *op, struct error *err
                : end_node(n, &node, err);
 }
 
+/* The output of the positions of maxima is for training alone, and is not asked for. */
 static int add_pool(struct onnx_nodes *n, const struct op *op, struct error *err) {
     struct names names;
     cleanup_buf struct buf node = {0};
@@ -248,6 +284,7 @@ static int add_pool(struct onnx_nodes *n, const struct op *op, struct error *err
                : end_node(n, &node, err);
 }
 
+/* Padding counts as zeros in the mean, as in this graph; ONNX leaves it out unless told. */
 static int add_window_average(struct onnx_nodes *n, const struct op *op, struct error *err) {
     struct names names;
     cleanup_buf struct buf node = {0};
@@ -259,6 +296,7 @@ static int add_window_average(struct onnx_nodes *n, const struct op *op, struct 
                : end_node(n, &node, err);
 }
 
+/* The mean over the picture leaves height and width as axes of 1 in ONNX; the graph has none. */
 static int add_average(struct onnx_nodes *n, const struct op *op, struct error *err) {
     struct names names;
     name_all(n, op, 1, &names);
@@ -267,6 +305,8 @@ static int add_average(struct onnx_nodes *n, const struct op *op, struct error *
                : add_flatten(n, names.between, names.output, err);
 }
 
+/* Gemm takes the weights transposed: [outputs, inputs], as they are in the file. An input with axes
+ * of a picture is flattened first. */
 static int add_linear(struct onnx_nodes *n, const struct op *op, struct error *err) {
     struct names names;
     char flat[ONNX_NAME_SIZE + 8];
@@ -284,18 +324,21 @@ static int add_linear(struct onnx_nodes *n, const struct op *op, struct error *e
                : add_relu(n, &names, op->attr.relu, err);
 }
 
+/* A ReLU of its own; those that are part of another operator are made by add_relu. */
 static int add_rectified(struct onnx_nodes *n, const struct op *op, struct error *err) {
     struct names names;
     name_all(n, op, 1, &names);
     return add_plain(n, "Relu", names.list, names.output, err);
 }
 
+/* Both inputs have one shape: ONNX's broadcasting is not used. */
 static int add_sum(struct onnx_nodes *n, const struct op *op, struct error *err) {
     struct names names;
     name_all(n, op, 2, &names);
     return add_plain(n, "Add", names.list, names.output, err);
 }
 
+/* Joins along the channels, axis 1. */
 static int add_concat(struct onnx_nodes *n, const struct op *op, struct error *err) {
     struct names names;
     cleanup_buf struct buf node = {0};
@@ -309,6 +352,7 @@ static int add_concat(struct onnx_nodes *n, const struct op *op, struct error *e
                : end_node(n, &node, err);
 }
 
+/* Kinds that a network for classification has in an evaluation. Order does not matter. */
 static const struct {
     enum op_kind kind;
     int (*add)(struct onnx_nodes *n, const struct op *op, struct error *err);
@@ -326,6 +370,7 @@ static const struct {
     {OP_LINEAR, add_linear},
 };
 
+/* Fails for an operator without a row, by name: a network for detection has many. */
 static int add_op(struct onnx_nodes *n, const struct op *op, struct error *err) {
     for (size_t i = 0; i < sizeof(ROWS) / sizeof(ROWS[0]); i++)
         if (ROWS[i].kind == op->kind)
@@ -334,6 +379,8 @@ static int add_op(struct onnx_nodes *n, const struct op *op, struct error *err) 
                      op_name(op->kind));
 }
 
+/* Operators of the graph are in an order in which each reads what is made before it, as ONNX
+ * demands of its nodes. */
 int onnx_nodes_add(struct onnx_nodes *n, struct error *err) {
     for (int i = 0; i < n->graph->op_count; i++) {
         const struct op *op = &n->graph->ops[i];

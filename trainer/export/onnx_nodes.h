@@ -1,4 +1,7 @@
-/* Nodes of an ONNX graph, made from the operators of ours by one function for each kind. */
+/* Nodes of an ONNX graph, made from operators.
+ *
+ * One function for each kind of operator that a network for classification has; a kind without one
+ * is an error that names it. */
 #ifndef TRAINER_EXPORT_ONNX_NODES_H
 #define TRAINER_EXPORT_ONNX_NODES_H
 
