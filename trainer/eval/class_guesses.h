@@ -1,5 +1,6 @@
-/* The most probable classes of a picture, from the logits of a classification network: softmax in
- * f64, best first. */
+/* Most probable classes of a picture, from a network's logits.
+ *
+ * Probabilities are a softmax in f64 over all classes; the best class is first. */
 #ifndef TRAINER_EVAL_CLASS_GUESSES_H
 #define TRAINER_EVAL_CLASS_GUESSES_H
 

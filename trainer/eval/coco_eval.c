@@ -10,6 +10,19 @@
 #include <omp.h>
 #include <stdlib.h>
 
+/* The work has three parallel parts: all pairs are matched, the outcomes of each category are
+ * sorted by score, and each category and area gets its curves. A part ends before the next begins,
+ * as a curve needs the outcomes of all images.
+ *
+ * Threads write to places of their own and share no sum, so the order in which they run changes no
+ * bit. Errors are the exception: only one can be returned, and first_error makes it the one that a
+ * single thread would have met first, so that two runs report the same.
+ *
+ * A category without an object that counts has no curve: its values stay -1, as in pycocotools, and
+ * are left out of means (coco_stats.c). */
+
+/* Pairs that a thread takes at a time: most have few objects, so one at a time would be mostly
+ * scheduling; a few have hundreds, so larger blocks would be uneven. */
 enum { PAIRS_AT_ONCE = 64 };
 
 /* The error with the lowest pair number over all threads: the one that a single thread would meet
@@ -19,6 +32,7 @@ struct first_error {
     struct error err;
 };
 
+/* Keeps ERR if pair NUMBER comes before that of the error so far. */
 static void keep_first(struct first_error *first, ptrdiff_t number, const struct error *err) {
 #pragma omp critical(coco_first_error)
     if (first->number < 0 || number < first->number) {
@@ -27,6 +41,8 @@ static void keep_first(struct first_error *first, ptrdiff_t number, const struct
     }
 }
 
+/* Returns true while an error of pair NUMBER would be the first one. Pairs beyond an error need no
+ * work; those before it may still fail. */
 static bool fails_later(const struct first_error *first, ptrdiff_t number) {
     bool later;
 #pragma omp critical(coco_first_error)
@@ -34,6 +50,8 @@ static bool fails_later(const struct first_error *first, ptrdiff_t number) {
     return later;
 }
 
+/* Matches all pairs; outcomes go to HITS, at the place of each pair. A matcher, with its buffers,
+ * belongs to one thread. */
 static int match_all(const struct coco_input *input, const struct coco_pairs *pairs,
                      struct coco_hit *hits, int threads, struct error *err) {
     struct first_error first = {.number = -1};
@@ -67,12 +85,17 @@ struct lines {
     size_t category_count;
 };
 
-/* Returns where the detections of CATEGORY begin. */
+/* Returns where the detections of CATEGORY begin. Outcomes lie in the order of pairs, and pairs are
+ * ordered by category, so those of a category are adjacent. A CATEGORY after the last one gives the
+ * end. */
 static size_t line_start(const struct lines *lines, size_t category) {
     size_t pair = lines->pairs->category_start[category];
     return pair < lines->pairs->count ? lines->pairs->list[pair].hits : lines->pairs->hit_count;
 }
 
+/* Sorts the outcomes of each category by falling score. The sort is stable, so equal scores stay in
+ * the order of images, then of the list, as in the reference. Scratch memory is divided like the
+ * outcomes. */
 static void sort_lines(const struct lines *lines, int threads) {
     ptrdiff_t categories = (ptrdiff_t)lines->category_count;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
@@ -84,6 +107,8 @@ static void sort_lines(const struct lines *lines, int threads) {
     }
 }
 
+/* Makes the curves of each category and area, one after the other in a thread's own scratch
+ * memory. */
 static int draw_curves(const struct lines *lines, struct coco_curves *ret, int threads,
                        struct error *err) {
     struct first_error first = {.number = -1};
@@ -113,6 +138,8 @@ static int draw_curves(const struct lines *lines, struct coco_curves *ret, int t
     return -1;
 }
 
+/* One value more than needed is allocated, as malloc(0) may return NULL. -1 marks what has no
+ * value. */
 static int curves_init(struct coco_curves *curves, size_t category_count, struct error *err) {
     size_t recalls = category_count * COCO_THRESHOLDS * COCO_AREAS * COCO_LIMITS;
     size_t precisions = recalls * COCO_RECALLS;
@@ -129,6 +156,7 @@ static int curves_init(struct coco_curves *curves, size_t category_count, struct
     return 0;
 }
 
+/* Counts the objects that a recall of 1 would find: neither crowds nor outside the area's range. */
 static void count_truth(const struct coco_objects *truth, size_t (*counts)[COCO_AREAS]) {
     for (size_t i = 0; i < truth->count; i++) {
         const struct coco_object *object = &truth->list[i];
@@ -138,6 +166,7 @@ static void count_truth(const struct coco_objects *truth, size_t (*counts)[COCO_
     }
 }
 
+/* Outcomes are allocated for all pairs together: the sort by score needs them at once. */
 static int eval_pairs(const struct coco_input *input, const struct coco_pairs *pairs,
                       struct coco_curves *ret, struct error *err) {
     int threads = input->threads > 0 ? input->threads : omp_get_max_threads();
@@ -160,6 +189,7 @@ static int eval_pairs(const struct coco_input *input, const struct coco_pairs *p
     return draw_curves(&lines, ret, threads, err);
 }
 
+/* RET is set on success alone; on failure it stays as it was. */
 int coco_eval(const struct coco_input *input, struct coco_curves *ret, struct error *err) {
     struct coco_pairs pairs = {0};
     cleanup_coco_curves struct coco_curves curves = {0};

@@ -1,5 +1,7 @@
-/* COCO detection metrics, bit for bit those of pycocotools (the Python module cocoeval and numpy's
- * order of summation), for boxes and for masks.
+/* COCO detection metrics, bit for bit those of pycocotools.
+ *
+ * The reference is the Python module cocoeval with numpy's order of summation, for boxes and for
+ * masks.
  *
  * Input are ground truth and detections, two lists in file order, with images and categories
  * numbered in ascending order of their ids. Objects are grouped by (category, image). Each such

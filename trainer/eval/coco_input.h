@@ -1,4 +1,7 @@
-/* What COCO's scores are made of: ground truth and detections, as two lists of objects. */
+/* Input of COCO's scores: ground truth and detections, as two lists of objects.
+ *
+ * Both are in the order of their files, which ties between equal scores are decided by. Nothing
+ * here is owned: lists and masks belong to the caller (data/coco/coco_task.h). */
 #ifndef TRAINER_EVAL_COCO_INPUT_H
 #define TRAINER_EVAL_COCO_INPUT_H
 
@@ -29,8 +32,8 @@ struct coco_object {
     double box[4]; /* x, y, width, height */
 };
 
-/* Callback that returns the mask of object NUMBER. Called from several threads at once, each with
- * its own BRUSH and RET. */
+/* Callback that writes the mask of object NUMBER to RET. Called from several threads at once, each
+ * with its own SCRATCH and RET. */
 typedef int coco_mask_function(const void *user, size_t number, struct rle_scratch *scratch,
                                struct rle *ret, struct error *err);
 

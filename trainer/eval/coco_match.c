@@ -5,6 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The rule is that of COCOeval.evaluateImg in pycocotools, including what follows from its order of
+ * loops. Overlaps are computed once for a pair. They do not depend on threshold or area, of which
+ * there are 40 combinations.
+ *
+ * Objects are ordered anew for each area, those that count first: a detection that has found one of
+ * them need not look at the others. A detection is hopeful if it reaches the lowest threshold with
+ * any object. That is known from the overlaps, and all others are passed over in each combination.
+ *
+ * The outcome of a detection is two words of bits, one bit for each combination (coco_hit). A
+ * detection is a true positive if it is matched and not ignored, a false positive if it is
+ * neither. */
+
+/* Frees all masks up to the capacities. Masks beyond them, which a failed growth may leave, are
+ * zero and own nothing. */
 void coco_matcher_done(struct coco_matcher *matcher) {
     rle_scratch_done(&matcher->rle_scratch);
     rle_done(&matcher->spare);
@@ -26,7 +40,8 @@ void coco_matcher_done(struct coco_matcher *matcher) {
     *matcher = (struct coco_matcher){0};
 }
 
-/* Grows *ITEMS to NEW items of SIZE bytes, and zeroes those from OLD on. */
+/* Grows *ITEMS to NEW items of SIZE bytes, and zeroes those from OLD on: masks must be valid for
+ * rle_done before they are first filled. */
 static int grow(void *items, size_t size, size_t old, size_t new, struct error *err) {
     char *grown = realloc(*(void **)items, new *size);
     if (grown == NULL)
@@ -36,7 +51,9 @@ static int grow(void *items, size_t size, size_t old, size_t new, struct error *
     return 0;
 }
 
-/* On failure some arrays are longer than their capacity says, which is harmless. */
+/* Makes room for a pair with so many objects and detections, with half as much again to spare. Only
+ * detections within the limit have overlaps. On failure some arrays are longer than their capacity
+ * says, which is harmless. */
 static int make_room(struct coco_matcher *m, size_t truth, size_t found, struct error *err) {
     if (truth > m->truth_capacity) {
         size_t old = m->truth_capacity, new = truth + truth / 2 + 16;
@@ -77,6 +94,7 @@ struct pair_view {
     size_t found_count; /* those within the limit; their numbers are in matcher->sorted */
 };
 
+/* Objects and detections of the pair by their place in it; detections by falling score. */
 static const struct coco_object *truth_at(const struct pair_view *v, size_t i) {
     return &v->input->truth.list[v->truth[i]];
 }
@@ -86,6 +104,8 @@ static const struct coco_object *found_at(const struct pair_view *v, const struc
     return &v->input->found.list[m->sorted[i].number];
 }
 
+/* Asks for all masks of the pair: those that are compared are kept with their boxes, others are
+ * only validated, in `spare`. Detections beyond the limit are asked for as well. */
 static int read_masks(struct coco_matcher *m, const struct pair_view *v, size_t all_found,
                       struct error *err) {
     const struct coco_objects *truth = &v->input->truth, *found = &v->input->found;
@@ -108,6 +128,8 @@ static int read_masks(struct coco_matcher *m, const struct pair_view *v, size_t 
     return 0;
 }
 
+/* Fills the matrix of overlaps. Of masks the boxes are compared first: if they are disjoint, so are
+ * the masks, and the runs need not be walked. */
 static void fill_overlaps(struct coco_matcher *m, const struct pair_view *v) {
     double lowest = coco_threshold(0);
     for (size_t d = 0; d < v->found_count; d++) {
@@ -128,7 +150,8 @@ static void fill_overlaps(struct coco_matcher *m, const struct pair_view *v) {
     }
 }
 
-/* Puts objects that count for AREA first. */
+/* Puts objects that count for AREA first, then the others, each in the order of the list; stable,
+ * as the choice between equals depends on it. */
 static void order_truth(struct coco_matcher *m, const struct pair_view *v, size_t area) {
     size_t at = 0;
     for (int ignored = 0; ignored <= 1; ignored++)
@@ -141,7 +164,9 @@ static void order_truth(struct coco_matcher *m, const struct pair_view *v, size_
         }
 }
 
-/* Returns the position in that order of the object that a detection takes, or -1. */
+/* Returns the position in that order of the object that a detection takes, or -1. An object that is
+ * taken is free again only if it is a crowd. The bound just below 1 lets an overlap of exactly 1
+ * pass a threshold of 1, as in the reference. `<` lets the later of two equals win. */
 static ptrdiff_t choose(const struct coco_matcher *m, const struct pair_view *v, const double *row,
                         double least) {
     double best = least < 1 - 1e-10 ? least : 1 - 1e-10;
@@ -160,6 +185,8 @@ static ptrdiff_t choose(const struct coco_matcher *m, const struct pair_view *v,
     return chosen;
 }
 
+/* Sets the bits of all thresholds of AREA. An object with id 0 is taken, but the reference then
+ * reads its id as "no match": the detection counts as unmatched. */
 static void match_area(struct coco_matcher *m, const struct pair_view *v, size_t area,
                        struct coco_hit *hits) {
     order_truth(m, v, area);
@@ -181,7 +208,9 @@ static void match_area(struct coco_matcher *m, const struct pair_view *v, size_t
     }
 }
 
-/* Unmatched detections outside the area range do not count. */
+/* Unmatched detections outside the area range do not count. Matched ones do: the object that they
+ * have taken decides then. All thresholds of an area are neighbouring bits, so they are set at
+ * once. */
 static void ignore_outside(const struct coco_matcher *m, const struct pair_view *v,
                            struct coco_hit *hits) {
     for (size_t d = 0; d < v->found_count; d++)
@@ -192,6 +221,8 @@ static void ignore_outside(const struct coco_matcher *m, const struct pair_view 
             }
 }
 
+/* Outcomes are written even for a pair without objects: its detections are false positives, or are
+ * ignored outside the area's range. */
 int coco_match(struct coco_matcher *m, const struct coco_input *input,
                const struct coco_pairs *pairs, const struct coco_pair *pair, struct coco_hit *hits,
                struct error *err) {
@@ -207,6 +238,8 @@ int coco_match(struct coco_matcher *m, const struct coco_input *input,
         m->sorted[i] = (struct coco_scored){input->found.list[number].score, number};
     }
     coco_sort(m->sorted, pair->found_count, m->scratch);
+    /* Masks are read even where no overlap will be computed, so that a damaged one is always
+     * found. */
     if (input->masks && read_masks(m, &view, pair->found_count, err) != 0)
         return -1;
 

@@ -1,7 +1,9 @@
-/* Matching of detections to objects within one pair, for all overlap thresholds and area ranges.
- * Detections go in order of falling score, the first 100 of them. Each takes the free object with
- * the largest overlap, of two equals the later one; objects that do not count (crowds, those
- * outside the area range) only if no other is taken. */
+/* Matching of detections to objects within one pair.
+ *
+ * It is done for all overlap thresholds and area ranges. Detections go in order of falling score,
+ * the first 100 of them. Each takes the free object with the largest overlap, of two equals the
+ * later one; objects that do not count (crowds, those outside the area range) only if no other is
+ * taken. */
 #ifndef TRAINER_EVAL_COCO_MATCH_H
 #define TRAINER_EVAL_COCO_MATCH_H
 

@@ -7,10 +7,19 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+/* The value of a pixel is a bilinear mean of four source values. Down a column of the picture the
+ * horizontal half of that mean is the same for all rows, so it is computed once (add_columns). What
+ * remains is a mean of two values. Rows between the same two source rows lie on a straight line. If
+ * both its ends are clearly on one side of one half, so are all rows between (add_column).
+ *
+ * Rows are gone through for each column; their source positions are the same in every column, and
+ * are computed once (find_rows). Columns come in order, as runs do. */
+
 enum { RING = 1, PADDED_MAX = MASK_PASTE_SIDE_MAX + 2 * RING };
 
-/* A bilinear mean of values in 0..1 is at most this far off in f32. Beyond that from the
- * threshold, both ends of a span decide for all pixels between them. */
+/* A bilinear mean of values in 0..1 is at most this far off in f32. Beyond that from the threshold,
+ * both ends of a span decide for all pixels between them. Closer to it each pixel is computed, so
+ * that rounding decides as it does in the reference. */
 static const float UNSURE = 0x1p-20f;
 
 /* One axis: the pixels of the picture that the box reaches, and their positions in the padded
@@ -49,10 +58,13 @@ void mask_paster_done(struct mask_paster *paster) {
     *paster = (struct mask_paster){0};
 }
 
+/* Limits a pixel's number to 0 and MOST, the end of an axis. */
 static int64_t clip(int64_t place, int64_t most) {
     return place < 0 ? 0 : place > most ? most : place;
 }
 
+/* Returns false for a box with NaN as well. Within the reach, pixel numbers of a grown box fit into
+ * an int32_t, which tap_tv needs. */
 static bool within_reach(const float box[4]) {
     for (int i = 0; i < 4; i++)
         if (!(fabsf(box[i]) <= MASK_PASTE_REACH))
@@ -60,6 +72,9 @@ static bool within_reach(const float box[4]) {
     return true;
 }
 
+/* torchvision grows the box by (side + 2) / side about its centre, so that the ring of zeros lies
+ * outside the object. Corners are truncated towards zero by the conversion. A box has at least one
+ * pixel. */
 static struct axis axis_tv(float low, float high, int side, uint32_t size) {
     const int padded = side + 2 * RING;
     const float growth = (float)((double)padded / side);
@@ -74,6 +89,8 @@ static struct axis axis_tv(float low, float high, int side, uint32_t size) {
                          .scale = bilinear_scale(padded, (int32_t)length)};
 }
 
+/* detectron2 samples at pixel centres; one pixel more at each end covers those that the ring still
+ * reaches. An empty box, or NaN, gives an empty axis. */
 static struct axis axis_d2(float low, float high, int side, uint32_t size) {
     if (!(high > low))
         return (struct axis){0};
@@ -98,6 +115,8 @@ static struct tap tap_tv(const struct axis *axis, int64_t place) {
     return (struct tap){tap.low, tap.fraction};
 }
 
+/* The steps through -1..1 are those of torch's grid_sample, and are kept for its rounding.
+ * Positions beyond the ring read zeros. */
 static struct tap tap_d2(const struct axis *axis, int64_t place) {
     float part = ((float)place + 0.5f - axis->start) / (axis->stop - axis->start) * 2 - 1;
     float source = ((part + 1) * (float)axis->side - 1) / 2;
@@ -113,6 +132,8 @@ static struct tap tap_at(const struct axis *axis, int64_t place) {
     return axis->rule == MASK_PASTE_TV ? tap_tv(axis, place) : tap_d2(axis, place);
 }
 
+/* In the order of torch's kernels: the other form, low + weight * (high - low), rounds
+ * differently. */
 static inline float between(float low, float high, float weight) {
     return (1 - weight) * low + weight * high;
 }
@@ -121,7 +142,8 @@ static inline bool is_in(enum mask_paste_rule rule, float value) {
     return rule == MASK_PASTE_TV ? value > 0.5f : value >= 0.5f;
 }
 
-/* Converts the logits to probabilities, surrounded by a ring of zeros. */
+/* Converts the logits to probabilities, surrounded by a ring of zeros. A NaN stays one, and is in
+ * no mask. */
 static void pad(const struct mask_paste *paste, float ret[PADDED_MAX][PADDED_MAX]) {
     const int side = paste->side, last = side + 2 * RING - 1;
     for (int i = 0; i <= last; i++)
@@ -131,6 +153,8 @@ static void pad(const struct mask_paste *paste, float ret[PADDED_MAX][PADDED_MAX
             ret[y + RING][x + RING] = 1 / (1 + expf(-paste->logits[y * side + x]));
 }
 
+/* Finds the source position of each row of the picture that the box reaches, and joins rows with
+ * the same source rows to spans. */
 static int find_rows(struct rows *rows, struct mask_paster *paster, const struct axis *axis,
                      struct error *err) {
     size_t count = (size_t)(axis->end - axis->first);
@@ -149,7 +173,9 @@ static int find_rows(struct rows *rows, struct mask_paster *paster, const struct
     return 0;
 }
 
-/* Adds ones from position FROM to END of the picture; calls must be in order. */
+/* Adds ones from position FROM to END of the picture; calls must be in order. *AT is the end of
+ * what was added so far. Ones that continue the last run lengthen it, also from one column to the
+ * next. */
 static int add_ones(struct rle *mask, uint64_t *at, uint64_t from, uint64_t end,
                     struct error *err) {
     if (mask->count > 0 && from == *at) {
@@ -190,6 +216,7 @@ static int add_column(struct rle *mask, uint64_t *at, const struct rows *rows,
     return 0;
 }
 
+/* Adds all columns that the box reaches; none if it is outside the picture. */
 static int add_columns(struct rle *mask, uint64_t *at, struct mask_paster *paster,
                        const struct mask_paste *paste, struct error *err) {
     const int padded = paste->side + 2 * RING;

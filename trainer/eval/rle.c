@@ -5,20 +5,32 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* Masks stay run lengths in all operations, as a picture of millions of pixels may have some
+ * hundred runs. Merging and comparing walk both masks at once, from one change of either to the
+ * next. The walk ends where that of COCO's maskApi.c ends, also at empty runs in the middle of a
+ * mask: scores must not differ.
+ *
+ * Sums of runs fit into 32 bits, as a mask has at most RLE_PIXELS_MAX pixels. Runs that do not add
+ * up to the picture are refused by the readers (rle_text.h); here they must only not lead out of
+ * bounds or into an endless loop. */
+
 void rle_done(struct rle *mask) {
     free(mask->runs);
     *mask = (struct rle){0};
 }
 
+/* The division avoids an overflow of the product. */
 bool rle_size_fits(int64_t height, int64_t width) {
     return height > 0 && width > 0 && height <= RLE_PIXELS_MAX / width;
 }
 
+/* Capacity grows by more than is asked for (grow_array), so adding run by run is linear. */
 int rle_reserve(struct rle *mask, size_t count, struct error *err) {
     return grow_array(&mask->runs, &mask->capacity, count, sizeof(*mask->runs), "a mask's runs",
                       err);
 }
 
+/* RLE_PIXELS_MAX bounds the number of runs as well, so memory is the only limit here. */
 static int add_run(struct rle *mask, uint32_t length, struct error *err) {
     if (rle_reserve(mask, mask->count + 1, err) != 0)
         return -1;
@@ -26,6 +38,9 @@ static int add_run(struct rle *mask, uint32_t length, struct error *err) {
     return 0;
 }
 
+/* Follows the columns, whatever the steps: pictures in rows and in columns are both read in place.
+ * A run ends where the value changes, and the last one with the picture; only the first can be
+ * empty. */
 int rle_encode(struct rle *ret, const struct rle_pixels *pixels, struct error *err) {
     ret->height = pixels->height;
     ret->width = pixels->width;
@@ -47,6 +62,8 @@ int rle_encode(struct rle *ret, const struct rle_pixels *pixels, struct error *e
     return add_run(ret, length, err);
 }
 
+/* Writes each pixel by its place, column by column; the odd runs are ones. Runs beyond the picture
+ * are cut off at its last column. */
 void rle_decode(const struct rle *mask, const struct rle_pixels *ret_pixels) {
     uint32_t x = 0, y = 0;
     for (size_t i = 0; i < mask->count; i++) {
@@ -60,7 +77,8 @@ void rle_decode(const struct rle *mask, const struct rle_pixels *ret_pixels) {
     }
 }
 
-/* Iterator over the runs of one mask: what is left of the current run, and its value. */
+/* Iterator over the runs of one mask: what is left of the current run, and its value. `left` is 0
+ * in an empty run and at the end. */
 struct walk {
     const uint32_t *next;
     const uint32_t *end;
@@ -68,6 +86,7 @@ struct walk {
     bool value;
 };
 
+/* MASK has at least one run. The first one counts zeros, so the walk begins with `value` false. */
 static struct walk walk_start(const struct rle *mask) {
     return (struct walk){
         .next = mask->runs + 1, .end = mask->runs + mask->count, .left = mask->runs[0]};
@@ -95,6 +114,9 @@ static inline uint32_t shorter(uint32_t a, uint32_t b) {
     return a < b ? a : b;
 }
 
+/* RET gets room for as many runs as both masks have together, and cannot have more, as it changes
+ * only where one of them does. A run of RET goes on while the merged value stays the same, so equal
+ * neighbours are joined. */
 int rle_merge(struct rle *ret, const struct rle *a, const struct rle *b, enum rle_merge_kind kind,
               struct error *err) {
     ret->height = ret->width = 0;
@@ -125,6 +147,7 @@ int rle_merge(struct rle *ret, const struct rle *a, const struct rle *b, enum rl
     return 0;
 }
 
+/* Every second run is of ones. */
 uint32_t rle_area(const struct rle *mask) {
     uint32_t area = 0;
     for (size_t i = 1; i < mask->count; i += 2)
@@ -132,6 +155,8 @@ uint32_t rle_area(const struct rle *mask) {
     return area;
 }
 
+/* A run of ones that passes from one column to the next covers the last row and the first, hence
+ * the whole height. Runs of no length are skipped: they have no pixel to look at. */
 void rle_box(const struct rle *mask, double ret_box[4]) {
     uint32_t left = mask->width, top = mask->height, right = 0, bottom = 0, at = 0;
     ret_box[0] = ret_box[1] = ret_box[2] = ret_box[3] = 0;
@@ -161,6 +186,9 @@ void rle_box(const struct rle *mask, double ret_box[4]) {
     ret_box[3] = bottom - top + 1;
 }
 
+/* Both areas are counted in one walk, without making the intersection. Of a crowd any part may be
+ * matched, so only FOUND's own area divides. Without a common pixel the result is 0, and 1 is
+ * divided by, as the union may be empty. */
 double rle_iou(const struct rle *found, const struct rle *truth, bool crowd) {
     if (found->height != truth->height || found->width != truth->width)
         return -1;
@@ -187,6 +215,8 @@ double rle_iou(const struct rle *found, const struct rle *truth, bool crowd) {
     return (double)both / (double)either;
 }
 
+/* Boxes are x, y, width and height in f64. Their ends are computed as in the reference, x + width,
+ * and round as there. Boxes that only touch are disjoint. */
 double box_iou(const double found[4], const double truth[4], bool crowd) {
     double width = fmin(found[2] + found[0], truth[2] + truth[0]) - fmax(found[0], truth[0]);
     if (width <= 0)

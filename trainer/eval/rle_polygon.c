@@ -7,7 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Up to this many crossings of one column are sorted by insertion. */
+/* The outline is upsampled by five, and each edge is followed from one fine position to the next
+ * (math/polygon.h). Where it passes the centre of a column of pixels, the first pixel below it
+ * changes between outside and inside. The mask is therefore known from these crossings alone:
+ * sorted, the distances between them are its runs.
+ *
+ * Crossings of all edges are collected unsorted and counted by column, placed into their columns by
+ * a counting sort, and sorted within each column. A column has few, so this is linear in practice.
+ *
+ * Coordinates are checked before anything is computed: beyond POLYGON_LIMIT the arithmetic of
+ * math/polygon.h would not round as the reference does. */
+
+/* Up to this many crossings of one column are sorted by insertion. Zigzag outlines, which a file
+ * may have, would make that quadratic; they go to qsort. */
 enum { INSERTION_MAX = 32 };
 
 void rle_scratch_done(struct rle_scratch *scratch) {
@@ -19,6 +31,8 @@ void rle_scratch_done(struct rle_scratch *scratch) {
     *scratch = (struct rle_scratch){0};
 }
 
+/* All arrays of the scratch memory hold 32-bit numbers: a pixel's index fits, as rle_size_fits was
+ * asked. */
 static int grow(uint32_t **numbers, size_t *capacity, size_t count, struct error *err) {
     return grow_array(numbers, capacity, count, sizeof(**numbers), "a polygon's crossings", err);
 }
@@ -41,6 +55,8 @@ static int add_edge(struct rle_scratch *scratch, const struct polygon_edge *edge
     return 0;
 }
 
+/* Collects the crossings of the closed polygon: the first edge comes from the last point. `columns`
+ * has a place more than the picture has columns, for crossings below the last one's last row. */
 static int collect_crossings(struct rle_scratch *scratch, const double *points, size_t count,
                              uint32_t height, uint32_t width, struct error *err) {
     scratch->crossing_count = 0;
@@ -59,11 +75,13 @@ static int collect_crossings(struct rle_scratch *scratch, const double *points, 
     return 0;
 }
 
+/* For qsort; numbers up to 2^32 do not fit into the difference of two ints. */
 static int compare(const void *a, const void *b) {
     uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
     return (left > right) - (left < right);
 }
 
+/* Insertion sort, for the few crossings of a column. */
 static void sort_few(uint32_t *numbers, size_t count) {
     for (size_t i = 1; i < count; i++) {
         uint32_t number = numbers[i];
@@ -75,7 +93,8 @@ static void sort_few(uint32_t *numbers, size_t count) {
 }
 
 /* Sorts the crossings into scratch->sorted, followed by the end of the picture: into columns by
- * counting sort, then within each column. */
+ * counting sort, then within each column. `columns` changes its meaning on the way: counts, then
+ * starts, then ends. */
 static int sort_crossings(struct rle_scratch *scratch, uint32_t height, uint32_t width,
                           struct error *err) {
     if (grow(&scratch->sorted, &scratch->sorted_capacity, scratch->crossing_count + 1, err) != 0)
@@ -103,8 +122,9 @@ static int sort_crossings(struct rle_scratch *scratch, uint32_t height, uint32_t
     return 0;
 }
 
-/* The distances between sorted crossings are the runs, except that two crossings at the same pixel
- * cancel out. */
+/* Makes the runs: they are the distances between sorted crossings, except that two crossings at the
+ * same pixel cancel out. Then the distance to the one after them continues the run before. The last
+ * crossing is the end of the picture. */
 static int runs_from_crossings(struct rle *ret, const struct rle_scratch *scratch,
                                struct error *err) {
     size_t count = scratch->crossing_count + 1;
@@ -131,6 +151,8 @@ int rle_check_points(const double *points, size_t count, struct error *err) {
     return 0;
 }
 
+/* A polygon of one or two points is valid, and covers no pixel: the way back cancels the way there.
+ * RET may be damaged on failure, but can be reused. */
 int rle_from_polygon(struct rle *ret, struct rle_scratch *scratch, const double *points,
                      size_t count, uint32_t height, uint32_t width, struct error *err) {
     if (!rle_size_fits(height, width))
@@ -154,6 +176,8 @@ int rle_from_box(struct rle *ret, struct rle_scratch *scratch, const double box[
     return rle_from_polygon(ret, scratch, corners, 4, height, width, err);
 }
 
+/* Draws one part. As in the reference, the size of the first decides whether four numbers are a
+ * box: a polygon of two points cannot be told from it. */
 static int part(struct rle *ret, struct rle_scratch *scratch, const double *numbers, uint32_t size,
                 const struct rle_parts *parts, struct error *err) {
     if (parts->sizes[0] == 4 && size == 4)
@@ -164,6 +188,8 @@ static int part(struct rle *ret, struct rle_scratch *scratch, const double *numb
     return rle_from_polygon(ret, scratch, numbers, size / 2, parts->height, parts->width, err);
 }
 
+/* Unions one part after the other, in the order of the file. The two masks change places after each
+ * union, so no memory is copied. The first part is drawn into RET itself. */
 int rle_from_parts(struct rle *ret, struct rle_scratch *scratch, const struct rle_parts *parts,
                    struct error *err) {
     if (parts->count == 0)

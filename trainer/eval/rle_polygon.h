@@ -1,6 +1,8 @@
-/* Rasterization of polygons and boxes to masks, pixel for pixel as COCO's mask library draws them
- * (after P. Dollar and T.-Y. Lin's description of its mask API: outlines upsampled by five,
- * crossings of column centres sorted to runs). math/polygon.h has the arithmetic of an edge. */
+/* Rasterization of polygons and boxes to masks.
+ *
+ * It agrees pixel for pixel with COCO's mask library. Source: P. Dollar and T.-Y. Lin's description
+ * of its mask API, in which outlines are upsampled by five and the crossings of column centres are
+ * sorted to runs. math/polygon.h has the arithmetic of an edge. */
 #ifndef TRAINER_EVAL_RLE_POLYGON_H
 #define TRAINER_EVAL_RLE_POLYGON_H
 
