@@ -1,9 +1,10 @@
-/* Operators after the proposals (He et al., "Mask R-CNN", 2017) and their slots: targets of
- * regions, RoIAlign, losses, detections. N pictures, G slots for objects, K proposals, S =
- * samples, R rows of a head: S of each picture, or M = positives * N for masks. L levels, the
- * first of `levels`, of at most ROI_LEVELS_MAX. Sizes of pictures are defined in
- * math/image_size.h, masks in math/mask_bits.h. Labels: 0 is the background, classes start at 1,
- * -1 is an empty slot.
+/* Operators after a detector's proposals, and their slots.
+ *
+ * They are targets of regions, RoIAlign, losses and detections (He et al., "Mask R-CNN", 2017). N
+ * pictures, G slots for objects, K proposals, S = samples, R rows of a head: S of each picture, or
+ * M = positives * N for masks. L levels, the first of `levels`, of at most ROI_LEVELS_MAX. Sizes of
+ * pictures are defined in math/image_size.h, masks in math/mask_bits.h. Labels: 0 is the
+ * background, classes start at 1, -1 is an empty slot.
  *
  * Selections are the same on every backend, bit for bit, and have no gradient. */
 #ifndef TRAINER_GRAPH_OP_ROI_H

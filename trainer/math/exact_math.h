@@ -1,10 +1,12 @@
-/* exp, log, log2 and sigmoid of f32 with the same bits on every processor, for decisions about
- * boxes: the last bit of a library's function would change them from machine to machine.
+/* Exact exp, log, log2 and sigmoid of f32, for decisions about boxes.
+ *
+ * They have the same bits on every processor: the last bit of a library's function would change a
+ * decision from machine to machine.
  *
  * Computed in double with sums, products and quotients only, which IEEE 754 defines exactly, and
- * rounded once: within 0.501 units in the last place, subnormal results included. A product and
- * the following sum must be rounded separately: compile the users of this header with
- * -ffp-contract=off (-fmad=false on the GPU). */
+ * rounded once: within 0.501 units in the last place, subnormal results included. A product and the
+ * following sum must be rounded separately: compile the users of this header with -ffp-contract=off
+ * (-fmad=false on the GPU). */
 #ifndef TRAINER_MATH_EXACT_MATH_H
 #define TRAINER_MATH_EXACT_MATH_H
 

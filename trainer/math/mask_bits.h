@@ -1,11 +1,14 @@
-/* Bitmap of an object's mask as passed from the data to the operators: its crop, the bounding box
- * of all set pixels in the ORIGINAL picture (neither resized nor mirrored), at one bit a pixel.
+/* Bitmap of an object's mask, as operators get it.
+ *
+ * It is the mask's crop, the bounding box of all set pixels in the ORIGINAL picture (neither
+ * resized nor mirrored), at one bit a pixel.
  *
  * All crops of a batch are in one pool of bytes, in any order. The location of a crop is an entry
- * of MASK_FIELDS numbers per object, the batch's gt_mask_at i32 [N,G,MASK_FIELDS]. Rows go from
- * top to bottom, each begins at a byte, and pixel x of a row is bit x % 8 of byte x / 8, the
- * lowest first. Bits after the end of a row are not read. An object without a mask, and a slot
- * without an object, has width or height 0; its other numbers are not read. */
+ * of MASK_FIELDS numbers per object, the batch's gt_mask_at i32 [N,G,MASK_FIELDS].
+ *
+ * Rows go from top to bottom, each begins at a byte, and pixel x of a row is bit x % 8 of byte x /
+ * 8, the lowest first. Bits after the end of a row are not read. An object without a mask, and a
+ * slot without an object, has width or height 0; its other numbers are not read. */
 #ifndef TRAINER_MATH_MASK_BITS_H
 #define TRAINER_MATH_MASK_BITS_H
 

@@ -1,5 +1,6 @@
-/* Matching of a box by its overlap with the object that it overlaps most (Ren et al. 2015, section
- * 3.1.2). */
+/* Matching of a box by its largest overlap with an object.
+ *
+ * Source: Ren et al., "Faster R-CNN", 2015, section 3.1.2. */
 #ifndef TRAINER_MATH_MATCH_H
 #define TRAINER_MATH_MATCH_H
 

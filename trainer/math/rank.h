@@ -1,6 +1,7 @@
-/* Order of scores as integers, so that a sort or a radix select needs nothing else: the greater
- * integer comes first. The higher score comes first; of equal ones, and +0 and -0 are equal, the
- * lower position; NaN comes last. */
+/* Order of scores as integers, for sorts and radix selects.
+ *
+ * A sort needs nothing else: the greater integer comes first. The higher score comes first; of
+ * equal ones, and +0 and -0 are equal, the lower position; NaN comes last. */
 #ifndef TRAINER_MATH_RANK_H
 #define TRAINER_MATH_RANK_H
 

@@ -1,10 +1,12 @@
-/* Sampling positions of RoIAlign (He et al., "Mask R-CNN", 2017, section 3) along one axis.
+/* Sampling positions of RoIAlign along one axis.
  *
- * A region is cut into equal bins, a bin has a grid of samples, a sample is the bilinear value
- * between four pixels, and a bin's value is the mean of its samples. That is separable: the weight
- * of pixel (y, x) in bin (p, q) is the weight of y in p times that of x in q. So a region's
- * weights are computed once per axis, in f32 with the order of operations of torchvision's
- * operator (ops/cpu/roi_align_common.h), and shared by all channels. */
+ * Source: He et al., "Mask R-CNN", 2017, section 3. A region is cut into equal bins, and a bin has
+ * a grid of samples. A sample is the bilinear value between four pixels, and a bin's value is the
+ * mean of its samples.
+ *
+ * That is separable: the weight of pixel (y, x) in bin (p, q) is the weight of y in p times that of
+ * x in q. So a region's weights are computed once per axis, in f32 with the order of operations of
+ * torchvision's operator (ops/cpu/roi_align_common.h), and shared by all channels. */
 #ifndef TRAINER_MATH_ROI_AXIS_H
 #define TRAINER_MATH_ROI_AXIS_H
 

@@ -1,7 +1,9 @@
-/* Pyramid level from which a region is pooled (Lin et al., "Feature Pyramid Networks", 2017,
- * equation 1): a region of the size of ImageNet's pictures uses the fourth, half that size the
- * third. In f32 with the order of operations of torchvision (ops/poolers.py), so that a region on
- * the border uses the same level. */
+/* Pyramid level from which a region is pooled.
+ *
+ * Source: Lin et al., "Feature Pyramid Networks", 2017, equation 1: a region of the size of
+ * ImageNet's pictures uses the fourth level, half that size the third. In f32 with the order of
+ * operations of torchvision (ops/poolers.py), so that a region on the border uses the same
+ * level. */
 #ifndef TRAINER_MATH_ROI_LEVEL_H
 #define TRAINER_MATH_ROI_LEVEL_H
 

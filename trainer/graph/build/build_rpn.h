@@ -1,5 +1,7 @@
-/* Builder functions for the operators around a region proposal network (op_rpn.h), as in graph.h.
- * LOGITS and DELTAS have a tensor for each of attr->levels. */
+/* Builder functions for a region proposal network (op_rpn.h).
+ *
+ * They behave as those of build.h: the first error is kept, and later calls do nothing. LOGITS and
+ * DELTAS have a tensor for each of attr->levels. */
 #ifndef TRAINER_GRAPH_BUILD_BUILD_RPN_H
 #define TRAINER_GRAPH_BUILD_BUILD_RPN_H
 

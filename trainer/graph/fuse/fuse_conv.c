@@ -7,8 +7,13 @@
  *
  * fuse_affine_grad.c does the same for biases and frozen norms before that.
  *
+ * A norm over a batch needs its statistics before it can be applied, so it reads its input twice.
+ * The convolution before it has each value in registers and can sum them on the way; the
+ * convolution after it can apply the norm while it reads. Neither pass over memory remains.
+ *
  * Each rewrite asks the backend about the operators that it would make, one convolution at a time,
- * and leaves the graph unchanged if the backend lacks them. */
+ * and leaves the graph unchanged if the backend lacks them. Removed operators have kind OP_KINDS
+ * until graph_compact takes them out. */
 #include "common/cleanup.h"
 #include "trainer/graph/fuse/fuse.h"
 #include "trainer/graph/fuse/fuser.h"
@@ -18,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Returns an operator without tensors. forward is -1: it counts as a forward operator. */
 static struct op empty_op(enum op_kind kind, const char *name) {
     struct op op = {.kind = kind, .rows = TENSOR_NONE, .forward = -1};
     for (int i = 0; i < OP_INPUTS_MAX; i++)
@@ -37,7 +43,9 @@ struct split {
     struct op with_stats, finalize;
 };
 
-/* Checks whether the norm of OP with slots from FIRST on can be split; fills SPLIT. */
+/* Checks whether the norm of OP with slots from FIRST on can be split; fills SPLIT. Tensors that it
+ * makes on the way stay unused in the graph if the answer is no. The saved statistics keep their
+ * tensors, which the backward pass reads. */
 static int split_norm(struct fuser *f, const struct op *op, int first, struct split *split,
                       bool *ret_can, struct error *err) {
     struct graph *graph = f->graph;
@@ -70,6 +78,7 @@ static int split_norm(struct fuser *f, const struct op *op, int first, struct sp
     return 0;
 }
 
+/* Returns the operator that applies a norm of this form; OP_KINDS if it cannot be split. */
 static enum op_kind apply_kind(const struct op *norm) {
     if (norm->kind != OP_BATCH_NORM)
         return OP_KINDS;
@@ -85,6 +94,7 @@ static enum op_kind apply_kind(const struct op *norm) {
     }
 }
 
+/* Returns the operator that remains of NORM: it reads scale and bias in place of the statistics. */
 static struct op apply_op(const struct op *norm, const struct split *splits) {
     struct op apply = empty_op(apply_kind(norm), norm->name);
     apply.rows = norm->rows;
@@ -100,7 +110,9 @@ static struct op apply_op(const struct op *norm, const struct split *splits) {
     return apply;
 }
 
-/* Splits the norm at NUMBER, if it is one and can be split. */
+/* Splits the norm at NUMBER, if it is one and can be split. Nothing is changed before all its parts
+ * are known to be supported. The finalizing operators are inserted before the norm, which moves it
+ * up. */
 static int fuse_statistics(struct fuser *f, int number, struct error *err) {
     struct graph *graph = f->graph;
     struct op norm = graph->ops[number];
@@ -134,7 +146,8 @@ static int fuse_statistics(struct fuser *f, int number, struct error *err) {
 
 /* --- the prologue of the next convolution ----------------------------------------------------- */
 
-/* Returns CONV with the inputs of APPLY as its prologue. */
+/* Returns CONV with the inputs of APPLY as its prologue. Slots of the two agree (enum
+ * fused_conv_slot), so all but the weights are copied. */
 static struct op with_prologue(const struct op *conv, const struct op *apply, enum op_kind kind) {
     struct op fused = *conv;
     fused.kind = kind;
@@ -144,6 +157,8 @@ static struct op with_prologue(const struct op *conv, const struct op *apply, en
     return fused;
 }
 
+/* Returns the weight gradient that recomputes the activation from the inputs of APPLY, as it is not
+ * in memory any more. */
 static struct op weight_with_prologue(const struct op *weight, const struct op *apply) {
     struct op fused = *weight;
     fused.kind = OP_NORM_CONV2D_GRAD_WEIGHT;
@@ -154,7 +169,8 @@ static struct op weight_with_prologue(const struct op *weight, const struct op *
 }
 
 /* Normalization + ReLU is fused with its readers if these are one convolution and its weight
- * gradients: then nothing needs the activation itself. */
+ * gradients: then nothing needs the activation itself. Any other reader would, and so would a
+ * caller if the activation is an output of the graph. */
 static bool fuse_norm_prologue(struct fuser *f, int number) {
     struct graph *graph = f->graph;
     struct op *apply = &graph->ops[number];
@@ -188,7 +204,8 @@ static bool fuse_norm_prologue(struct fuser *f, int number) {
     return true;
 }
 
-/* A join is fused with its first reader, which writes it to memory for the others. */
+/* Fuses a join with its first reader, which writes it to memory for the others. A first reader of
+ * another kind ends the search: later ones would read the join before it is written. */
 static bool fuse_join_prologue(struct fuser *f, int number) {
     struct graph *graph = f->graph;
     struct op *apply = &graph->ops[number];
@@ -230,6 +247,8 @@ static bool fuse_prologue(struct fuser *f, int number) {
 
 /* --- the passes ------------------------------------------------------------------------------- */
 
+/* Applies APPLY to every operator, in order, with fresh counts of readers: each pass changes the
+ * graph that the next one sees. */
 static int run_pass(struct graph *graph, const struct backend *backend,
                     int (*apply)(struct fuser *f, int number, struct error *err),
                     struct error *err) {
@@ -252,6 +271,7 @@ static int prologue_pass(struct fuser *f, int number, struct error *err) {
     return 0;
 }
 
+/* The order of the passes matters: each matches what the one before it has made. */
 int graph_fuse_convolutions(struct graph *graph, const struct backend *backend, struct error *err) {
     if (run_pass(graph, backend, fuse_frozen_gradient, err) != 0 ||
         run_pass(graph, backend, fuse_relu_gradient, err) != 0 ||

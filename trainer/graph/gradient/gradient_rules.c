@@ -1,11 +1,20 @@
-/* Gradient rules of the operator table. The weight gradient comes before the data gradient: its
- * bucket is ready one operator earlier, and the forward activation is freed before its gradient is
- * allocated. */
+/* Gradient rules of the operator table. A rule appends the operators that compute the gradients of
+ * its operator's inputs, and sends each to its input (gradients.h). backward.c calls the rules from
+ * the last operator to the first, so all gradients of the outputs are complete when a rule is
+ * called.
+ *
+ * Each rule copies its operator first: appending may move graph->ops. Gradients that no parameter
+ * needs are not computed where an operator of its own would compute them; an operator with several
+ * outputs computes all.
+ *
+ * The weight gradient comes before the data gradient: its bucket is ready one operator earlier, and
+ * the forward activation is freed before its gradient is allocated. */
 #include "trainer/graph/gradient/gradient_rules.h"
 #include "trainer/graph/gradient/gradients.h"
 
 /* Sends the gradients of OP's convolution to its input and weights; DY is the gradient of the
- * convolution's result. */
+ * convolution's result. attr.target is the shape of what is computed, as neither input determines
+ * it. The first layer's input, a picture, wants no gradient. */
 static int send_conv2d(struct graph *graph, const struct op *op, int dy, struct error *err) {
     int x = op->inputs[0], w = op->inputs[1];
     struct op_attr attr = {.window = op->attr.window, .target = graph->tensors[w].shape};
@@ -18,11 +27,15 @@ static int send_conv2d(struct graph *graph, const struct op *op, int dy, struct 
     return gradients_append_to(graph, OP_CONV2D_GRAD_DATA, op, (int[]){dy, w}, &attr, x, err);
 }
 
+/* A rule returns 0, or -1 with the error of the appended operator's shape rule, which means a fault
+ * of the rule. A graph with an error is not used any more. */
 int gradient_conv2d(struct graph *graph, int number, struct error *err) {
     struct op op = graph->ops[number];
     return send_conv2d(graph, &op, gradients_of(graph, op.outputs[0]), err);
 }
 
+/* The operator is the data gradient of a convolution, used forward. Its own gradients are therefore
+ * that convolution, of dy, and that convolution's weight gradient with the roles exchanged. */
 int gradient_conv_transpose2d(struct graph *graph, int number, struct error *err) {
     struct op op = graph->ops[number];
     int x = op.inputs[0], w = op.inputs[1], dy = gradients_of(graph, op.outputs[0]);
@@ -36,7 +49,8 @@ int gradient_conv_transpose2d(struct graph *graph, int number, struct error *err
     return gradients_append_to(graph, OP_CONV2D, &op, (int[]){dy, w}, &attr, x, err);
 }
 
-/* Returns the gradient of op's output before the ReLU, if attr.relu has one. */
+/* Sets *RET_DY to the gradient of OP's output before the ReLU, if attr.relu has one: an operator
+ * that masks it by the output, which is above 0 exactly where the ReLU let values through. */
 static int before_relu(struct graph *graph, const struct op *op, int *ret_dy, struct error *err) {
     *ret_dy = gradients_of(graph, op->outputs[0]);
     if (!op->attr.relu)
@@ -49,6 +63,8 @@ static int before_relu(struct graph *graph, const struct op *op, int *ret_dy, st
     return 0;
 }
 
+/* The gradient of x is dy itself, without an operator; that of the bias sums dy over all pixels. A
+ * frozen bias is a constant and wants none. */
 int gradient_bias(struct graph *graph, int number, struct error *err) {
     struct op op = graph->ops[number];
     int dy;
@@ -61,7 +77,8 @@ int gradient_bias(struct graph *graph, int number, struct error *err) {
     return gradients_send(graph, op.inputs[0], dy, err);
 }
 
-/* Returns the gradient before the frozen norm of OP; the side input gets its own. */
+/* Sets *RET_DY to the gradient before the frozen norm of OP; the side input gets its own. The
+ * norm's own values are constants, so one operator scales, masks, and copies for the side. */
 static int before_frozen_norm(struct graph *graph, const struct op *op, int *ret_dy,
                               struct error *err) {
     int side = op->inputs[AFFINE_SIDE];
@@ -83,8 +100,9 @@ static int before_frozen_norm(struct graph *graph, const struct op *op, int *ret
                : 0;
 }
 
-/* Mask and scale take one pass over the gradient in any case; after it the products are those of
- * the plain convolution. */
+/* A convolution fused with its bias or frozen norm before the backward pass was made. Mask and
+ * scale take one pass over the gradient in any case; after it the products are those of the plain
+ * convolution. */
 int gradient_conv2d_affine(struct graph *graph, int number, struct error *err) {
     struct op op = graph->ops[number];
     int dy, bias = op.inputs[AFFINE_BIAS];
@@ -102,6 +120,7 @@ int gradient_conv2d_affine(struct graph *graph, int number, struct error *err) {
     return send_conv2d(graph, &op, dy, err);
 }
 
+/* Each map gets its own channels of dy, which begin where those of the maps before it end. */
 int gradient_concat(struct graph *graph, int number, struct error *err) {
     struct op op = graph->ops[number];
     int dy = gradients_of(graph, op.outputs[0]);
@@ -117,12 +136,15 @@ int gradient_concat(struct graph *graph, int number, struct error *err) {
     return 0;
 }
 
+/* The same operator with the same keys zeroes the same places, and scales the others alike. Keys
+ * and layer number make the random numbers, so no mask is kept from the forward pass. */
 int gradient_dropout(struct graph *graph, int number, struct error *err) {
     struct op op = graph->ops[number];
     int inputs[] = {gradients_of(graph, op.outputs[0]), op.inputs[1]};
     return gradients_append_to(graph, OP_DROPOUT, &op, inputs, &op.attr, op.inputs[0], err);
 }
 
+/* a gets dy itself; each pixel of b was added to four, and gets the sum of their gradients. */
 int gradient_upsample_add(struct graph *graph, int number, struct error *err) {
     struct op op = graph->ops[number];
     int dy = gradients_of(graph, op.outputs[0]);
@@ -133,7 +155,9 @@ int gradient_upsample_add(struct graph *graph, int number, struct error *err) {
     return gradients_send(graph, op.inputs[0], dy, err);
 }
 
-/* Fills the inputs of the gradient operator from the slots of the forward one. */
+/* Fills the inputs of the gradient operator from the slots of the forward one. Which of them a form
+ * needs is said at enum norm_grad_slot. Mean and deviation are the saved ones of the batch, not the
+ * running statistics. A form with a sum cannot recompute its mask from x alone, so it reads y. */
 static void norm_grad_inputs(const struct graph *graph, const struct op *op,
                              int inputs[NORM_GRAD_INPUTS]) {
     for (int i = 0; i < NORM_GRAD_INPUTS; i++)
@@ -157,6 +181,8 @@ static void norm_grad_inputs(const struct graph *graph, const struct op *op,
     }
 }
 
+/* `flows` pairs each input of the norm with the output of its gradient; slots that the form leaves
+ * empty are skipped. */
 int gradient_batch_norm(struct graph *graph, int number, struct error *err) {
     struct op op = graph->ops[number];
     int inputs[NORM_GRAD_INPUTS];
@@ -179,6 +205,7 @@ int gradient_batch_norm(struct graph *graph, int number, struct error *err) {
     return 0;
 }
 
+/* In a frozen norm only x and the side have gradients. y is needed for the mask of a ReLU alone. */
 int gradient_frozen_norm(struct graph *graph, int number, struct error *err) {
     struct op op = graph->ops[number];
     bool dual = op.attr.form == NORM_DUAL_ADD_RELU;
@@ -202,7 +229,7 @@ int gradient_frozen_norm(struct graph *graph, int number, struct error *err) {
     return attr.side ? gradients_send(graph, op.inputs[NORM_SIDE], dside, err) : 0;
 }
 
-/* In the list each function is followed by its gradient. */
+/* In the list each function is followed by its gradient (ops_dense.def), which reads dy and y. */
 int gradient_pointwise(struct graph *graph, int number, struct error *err) {
     struct op op = graph->ops[number];
     int inputs[] = {gradients_of(graph, op.outputs[0]), op.outputs[0]};
@@ -210,6 +237,8 @@ int gradient_pointwise(struct graph *graph, int number, struct error *err) {
                                op.inputs[0], err);
 }
 
+/* Both summands share the gradient of the sum: no operator, and the same tensor twice. A further
+ * gradient for one of them makes a new tensor (gradients_send). */
 int gradient_add(struct graph *graph, int number, struct error *err) {
     struct op op = graph->ops[number];
     int dy = gradients_of(graph, op.outputs[0]);
@@ -218,6 +247,7 @@ int gradient_add(struct graph *graph, int number, struct error *err) {
     return gradients_send(graph, op.inputs[1], dy, err);
 }
 
+/* The sum was fused with its ReLU: dy is masked once, and both summands share the result. */
 int gradient_add_relu(struct graph *graph, int number, struct error *err) {
     struct op op = graph->ops[number];
     int inputs[] = {gradients_of(graph, op.outputs[0]), op.outputs[0]};
@@ -230,6 +260,7 @@ int gradient_add_relu(struct graph *graph, int number, struct error *err) {
     return gradients_send(graph, op.inputs[1], masked, err);
 }
 
+/* The second output of the pool has the place of each maximum; dx is zero elsewhere. */
 int gradient_max_pool(struct graph *graph, int number, struct error *err) {
     struct op op = graph->ops[number];
     struct op_attr attr = op.attr;
@@ -238,6 +269,8 @@ int gradient_max_pool(struct graph *graph, int number, struct error *err) {
     return gradients_append_to(graph, OP_MAX_POOL_GRAD, &op, inputs, &attr, op.inputs[0], err);
 }
 
+/* Each cell of a window has the same share of its mean, so the gradient needs dy alone; the forward
+ * input's shape is the target. */
 int gradient_avg_pool(struct graph *graph, int number, struct error *err) {
     struct op op = graph->ops[number];
     struct op_attr attr = op.attr;
@@ -246,6 +279,7 @@ int gradient_avg_pool(struct graph *graph, int number, struct error *err) {
     return gradients_append_to(graph, OP_AVG_POOL_GRAD, &op, inputs, &attr, op.inputs[0], err);
 }
 
+/* Attributes other than the target do not matter, as the window is the whole picture. */
 int gradient_global_avg_pool(struct graph *graph, int number, struct error *err) {
     struct op op = graph->ops[number];
     struct op_attr attr = {.target = graph->tensors[op.inputs[0]].shape};
@@ -254,6 +288,8 @@ int gradient_global_avg_pool(struct graph *graph, int number, struct error *err)
                                err);
 }
 
+/* Weights and bias are computed by one operator, since both sum over the same rows. The gradient of
+ * x has the shape of x, which may be a map that the layer has flattened. */
 int gradient_linear(struct graph *graph, int number, struct error *err) {
     struct op op = graph->ops[number];
     struct op_attr attr = op.attr;
@@ -274,6 +310,8 @@ int gradient_linear(struct graph *graph, int number, struct error *err) {
     return gradients_append_to(graph, OP_LINEAR_GRAD_DATA, &op, (int[]){dy, w}, &attr, x, err);
 }
 
+/* A loss has no gradient of its output to read: it starts the backward pass. attr.gradient_scale
+ * says how much it counts. */
 int gradient_loss(struct graph *graph, int number, struct error *err) {
     struct op op = graph->ops[number];
     return gradients_append_to(graph, OP_SOFTMAX_CROSS_ENTROPY_GRAD, &op, op.inputs, &op.attr,

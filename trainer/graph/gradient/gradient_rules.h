@@ -1,4 +1,6 @@
-/* The gradient rules that the list of operators names (ops.def), each in a gradient_*.c. */
+/* Gradient rules that the list of operators names (ops.def).
+ *
+ * Each is in a gradient_*.c; backward.c has the table of them. */
 #ifndef TRAINER_GRAPH_GRADIENT_GRADIENT_RULES_H
 #define TRAINER_GRAPH_GRADIENT_GRADIENT_RULES_H
 
