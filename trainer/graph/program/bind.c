@@ -4,6 +4,16 @@
 
 #include <stdlib.h>
 
+/* The order is that of programs_compile (compile.c): each program is measured, the memory is
+ * allocated once for the largest of them, then each is bound. Binding turns tensor numbers into
+ * addresses and operators into calls, so that a step looks nothing up.
+ *
+ * Addresses come from three places: activations from the arena, by the plan; inputs and outputs
+ * from the kept memory; parameters, their gradients, states and constants from the store, by name.
+ * Names connect the programs that share a store: a training and an evaluation number their tensors
+ * differently. */
+
+/* Allocates device memory for one purpose; nothing for 0 bytes. *RET stays NULL on failure. */
 static int allocate(const struct program_memory *memory, void **ret, size_t bytes, const char *what,
                     struct error *err) {
     if (bytes == 0)
@@ -12,6 +22,8 @@ static int allocate(const struct program_memory *memory, void **ret, size_t byte
     return *ret == NULL ? error_wrap(err, "%zu bytes for %s", bytes, what) : 0;
 }
 
+/* Offsets are those of kept memory, aligned like blocks of the plan. Packed weights lie in the
+ * order of operators, which program_bind repeats. */
 int program_measure(struct program *program, struct error *err) {
     const struct graph *graph = program->graph;
     program->place = calloc((size_t)graph->tensor_count + 1, sizeof(*program->place));
@@ -37,6 +49,10 @@ int program_allocate(struct program_memory *m, struct error *err) {
     return allocate(m, &m->packed, m->packed_bytes, "packed weights", err);
 }
 
+/* Returns where the store has tensor NUMBER: its values, or the gradient of its parameter; NULL
+ * with an error. A different shape is an error of the configuration, as the network that laid the
+ * store out was another one. The type of a gradient belongs to the store's slot, so all programs
+ * must agree on it. */
 static void *stored_address(const struct program *program, int number, struct error *err) {
     const struct graph *graph = program->graph;
     const struct tensor *tensor = &graph->tensors[number];
@@ -53,6 +69,8 @@ static void *stored_address(const struct program *program, int number, struct er
                         shape_text(&slot->shape, is), shape_text(&owner->shape, wanted));
         return NULL;
     }
+    /* The type of a gradient is a property of the store's slot, so all programs must agree on
+     * it. */
     if (gradient && slot->half_gradient != (dtype_size(tensor->dtype) < dtype_size(owner->dtype))) {
         (void)error_set(err, EXIT_CODE_INTERNAL, "programs make gradients of %s in two types",
                         owner->name);
@@ -65,7 +83,8 @@ static void *stored_address(const struct program *program, int number, struct er
     return address;
 }
 
-/* Fills ADDRESSES, one per tensor; NULL for tensors that no operator uses. */
+/* Fills ADDRESSES, one per tensor; NULL for tensors that no operator uses, such as those that
+ * fusion has left over. Roles without a case would be a warning of the compiler. */
 static int resolve_addresses(const struct program *program, void **addresses, struct error *err) {
     const struct graph *graph = program->graph;
     for (int i = 0; i < graph->tensor_count; i++) {
@@ -93,10 +112,13 @@ static int resolve_addresses(const struct program *program, void **addresses, st
     return 0;
 }
 
+/* Returns the address of a block of the arena, or NULL for none. */
 static void *block_address(const struct program *program, int block) {
     return block < 0 ? NULL : (char *)program->memory->arena + program->plan.blocks[block].offset;
 }
 
+/* Binds operator NUMBER. A gradient reads what its forward operator has saved, so both have the
+ * block of that one. */
 static int bind_one(struct program *program, int number, void *const *addresses, char *packed,
                     struct error *err) {
     const struct op *op = &program->graph->ops[number];
@@ -123,13 +145,16 @@ static int bind_one(struct program *program, int number, void *const *addresses,
     return 0;
 }
 
+/* Returns true if operators I and K both pack weights, and the same ones: operators with weights
+ * read them at input 1. */
 static bool pack_the_same(const struct program *program, int i, int k) {
     return program->bound[i].refresh.run != NULL && program->bound[k].refresh.run != NULL &&
            program->graph->ops[i].inputs[1] == program->graph->ops[k].inputs[1];
 }
 
 /* Lists refresh steps in the order of operators, except that those that pack the same weights
- * follow each other: the later ones find them in the caches. */
+ * follow each other: the later ones find them in the caches. An operator is listed with the first
+ * one of its weights. */
 static void collect_refresh(struct program *program) {
     for (int i = 0; i < program->graph->op_count; i++) {
         int first = 0;
@@ -141,6 +166,8 @@ static void collect_refresh(struct program *program) {
     }
 }
 
+/* Binds all operators, in order. What is bound so far is released by program_done, also after a
+ * failure. Arrays of addresses are needed only here: backends copy what they use. */
 int program_bind(struct program *program, struct error *err) {
     const struct graph *graph = program->graph;
     size_t count = (size_t)graph->op_count + 1;
@@ -161,12 +188,14 @@ int program_bind(struct program *program, struct error *err) {
             packed += plan_aligned(program->needs[i].packed);
     }
     collect_refresh(program);
-    /* A backend that times plans may have overwritten it. */
+    /* A backend that times plans on the real buffers may have overwritten the half-precision
+     * copy. */
     program->store->half_stale = true;
     return 0;
 }
 
-/* Returns the operator that produces the gradient of the parameter SLOT->name, or -1. */
+/* Returns the operator that produces the gradient of the parameter SLOT->name, or -1: it is frozen
+ * here, or unused. */
 static int gradient_producer(const struct graph *graph, const struct store_slot *slot) {
     int parameter = graph_find(graph, slot->name);
     for (int i = 0; i < graph->tensor_count; i++)
@@ -175,6 +204,10 @@ static int gradient_producer(const struct graph *graph, const struct store_slot 
     return -1;
 }
 
+/* Cuts the gradient arena into buckets of at least BUCKET_BYTES. Slots lie in the order in which
+ * gradients are made, so a bucket is complete when the last of its producers has run. A bucket ends
+ * before the slot that begins beyond the least size; so a large parameter is never divided. The
+ * bounds depend on the store alone, and are the same in all programs for training. */
 int program_make_buckets(struct program *program, size_t bucket_bytes, struct error *err) {
     const struct store *store = program->store;
     size_t least =

@@ -7,6 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The plan is made in three steps. Lifetimes: the operators are walked in order, and each block
+ * notes the first and last operator on each stream that touches it. Sharing in place happens on
+ * that walk, as it decides which tensors are one block. Offsets: blocks are placed by falling size.
+ * Last, the sums for reports are made.
+ *
+ * Time is a partial order: two operators on different streams are ordered only by waits
+ * (streams_before). All questions about lifetimes are asked in that order, and not by comparing
+ * numbers of operators.
+ *
+ * plan_check.c proves each plan in debug builds and tests, from the graph and not from these
+ * lifetimes. */
+
 void plan_done(struct plan *plan) {
     free(plan->blocks);
     free(plan->tensor_block);
@@ -15,6 +27,8 @@ void plan_done(struct plan *plan) {
     *plan = (struct plan){0};
 }
 
+/* Returns COUNT numbers, all -1, or NULL with an error. One more is allocated, as malloc(0) may
+ * return NULL. */
 static int *new_numbers(int count, struct error *err) {
     int *numbers = malloc(((size_t)count + 1) * sizeof(*numbers));
     if (numbers == NULL)
@@ -30,6 +44,8 @@ static int plan_allocate(struct plan *plan, const struct graph *graph, struct er
     plan->tensor_block = new_numbers(graph->tensor_count, err);
     plan->scratch_block = new_numbers(graph->op_count, err);
     plan->saved_block = new_numbers(graph->op_count, err);
+    /* A block for each tensor, and for scratch and saved bytes of each operator, is the most there
+     * can be. */
     size_t most = (size_t)graph->tensor_count + 2 * (size_t)graph->op_count + 1;
     plan->blocks = calloc(most, sizeof(*plan->blocks));
     if (plan->blocks == NULL)
@@ -48,7 +64,8 @@ struct planner {
     int *last_use; /* per tensor, the last operator that reads it; -1 if none does */
 };
 
-/* Operators touch a block in the graph's order. */
+/* Extends the lifetime of BLOCK to operator OP. Operators touch a block in the graph's order, so
+ * the last call has the last one. */
 static void touch(const struct planner *p, int block, int op) {
     struct plan_block *b = &p->plan->blocks[block];
     int stream = streams_of(p->streams, op);
@@ -58,6 +75,8 @@ static void touch(const struct planner *p, int block, int op) {
         b->begin[stream] = op;
 }
 
+/* Adds a block that lives from OP on, and returns its number. OWNER is a tensor or an operator, by
+ * KIND. */
 static int add_block(const struct planner *p, enum plan_block_kind kind, int owner, int op,
                      size_t bytes) {
     int number = p->plan->block_count++;
@@ -71,6 +90,8 @@ static int add_block(const struct planner *p, enum plan_block_kind kind, int own
     return number;
 }
 
+/* A later reader in the graph's order replaces an earlier one; on two streams is_left_to asks
+ * more. */
 static void find_last_uses(const struct planner *p) {
     for (int i = 0; i < p->graph->op_count; i++)
         for (int k = 0; k < OP_READS_MAX; k++)
@@ -78,7 +99,8 @@ static void find_last_uses(const struct planner *p) {
                 p->last_use[op_reads(&p->graph->ops[i], k)] = i;
 }
 
-/* Returns true if only operator NUMBER can still access BLOCK when it runs. */
+/* Returns true if only operator NUMBER can still access BLOCK when it runs: on each stream the last
+ * operator that touches it has surely run by then. */
 static bool is_left_to(const struct planner *p, const struct plan_block *block, int number) {
     for (int stream = 0; stream < STREAMS; stream++)
         if (block->end[stream] >= 0 && block->end[stream] != number &&
@@ -112,6 +134,8 @@ static int dying_block(const struct planner *p, int number, int slot) {
     return -1;
 }
 
+/* Gives each activation that NUMBER makes a block: that of a dying input, if operator and backend
+ * can work in place, else a new one. */
 static void place_outputs(const struct planner *p, int number) {
     const struct op *op = &p->graph->ops[number];
     for (int slot = 0; slot < OP_OUTPUTS_MAX; slot++) {
@@ -126,6 +150,9 @@ static void place_outputs(const struct planner *p, int number) {
     }
 }
 
+/* Walks the operators in order. Inputs are touched before outputs are placed, so that is_left_to
+ * sees this operator's own reads; outputs are touched at once, as one that is never read is written
+ * all the same. */
 static void collect_blocks(const struct planner *p) {
     struct plan *plan = p->plan;
     for (int i = 0; i < p->graph->op_count; i++) {
@@ -141,6 +168,7 @@ static void collect_blocks(const struct planner *p) {
             plan->scratch_block[i] = add_block(p, PLAN_SCRATCH, i, i, p->needs[i].scratch);
         if (p->needs[i].saved > 0 && op->forward < 0)
             plan->saved_block[i] = add_block(p, PLAN_SAVED, i, i, p->needs[i].saved);
+        /* What a forward operator has saved lives until its gradient has read it. */
         if (op->forward >= 0 && plan->saved_block[op->forward] >= 0)
             touch(p, plan->saved_block[op->forward], i);
     }
@@ -158,11 +186,14 @@ static bool is_over(const struct streams *streams, const struct plan_block *a,
     return true;
 }
 
+/* Blocks that surely follow each other, in either order, may share addresses. */
 static bool live_together(const struct streams *streams, const struct plan_block *a,
                           const struct plan_block *b) {
     return !is_over(streams, a, b) && !is_over(streams, b, a);
 }
 
+/* Falling size; equal ones in the order of their making, so that a plan does not depend on
+ * qsort. */
 static int compare_sizes(const void *a, const void *b) {
     const struct plan_block *const *left = a, *const *right = b;
     if ((*left)->bytes != (*right)->bytes)
@@ -190,6 +221,8 @@ static size_t tightest_gap(const struct streams *streams, const struct plan_bloc
     return best_gap == SIZE_MAX ? end : best;
 }
 
+/* Places the blocks, largest first; PLACED stays sorted by offset, by insertion. The work is
+ * quadratic in the number of blocks, and is done once for a program. */
 static int assign_offsets(struct plan *plan, const struct streams *streams, struct error *err) {
     size_t count = (size_t)plan->block_count;
     cleanup_free struct plan_block **order = calloc(2 * count + 1, sizeof(struct plan_block *));
@@ -212,6 +245,8 @@ static int assign_offsets(struct plan *plan, const struct streams *streams, stru
     return 0;
 }
 
+/* Sums sizes over a walk in the graph's order: the peak is a lower bound that reports compare the
+ * arena with. */
 static int find_peak(struct plan *plan, struct error *err) {
     cleanup_free size_t *change = calloc((size_t)plan->op_count + 2, 2 * sizeof(*change));
     if (change == NULL)

@@ -5,6 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A step is a walk over bound steps (program_run). On a device with streams it only enqueues work:
+ * the waits and events that streams.c has chosen order the streams, and nothing here waits for the
+ * device. On ref and cpu each step is computed by its call.
+ *
+ * Two copies of the weights may be stale when a step begins: those in half precision, and those
+ * that operators have packed in the backend's own layout. Both are brought up to date first, by the
+ * store's version, so that code that changes a parameter need not know which programs read it. */
+
+/* Also after a failed compile: operators that were not bound have no context. */
 static void release_bound(struct program *program) {
     if (program->bound == NULL)
         return;
@@ -13,11 +22,13 @@ static void release_bound(struct program *program) {
             program->backend->table->release(program->backend, program->bound[i].step.context);
 }
 
+/* Backends that keep account of memory are told the size again. */
 static void free_memory(const struct program_memory *memory, void *part, size_t bytes) {
     if (part != NULL)
         memory->backend->table->free(memory->backend, part, bytes);
 }
 
+/* Programs come first: their bound steps may refer to this memory. */
 void program_memory_done(struct program_memory *memory) {
     free_memory(memory, memory->arena, memory->arena_bytes);
     free_memory(memory, memory->kept, memory->kept_bytes);
@@ -39,6 +50,8 @@ void program_done(struct program *program) {
     *program = (struct program){0};
 }
 
+/* The shape of the first input tells apart operators that share a name, such as a head on several
+ * levels. */
 int program_op_error(const struct graph *graph, const struct op *op, struct error *err) {
     char text[SHAPE_TEXT_SIZE] = "";
     if (op->inputs[0] != TENSOR_NONE)
@@ -57,6 +70,7 @@ struct run {
     int bucket; /* the next one */
 };
 
+/* Selects the stream for all device calls that follow; a call to the device only if it changes. */
 static int select_stream(struct run *r, int stream, struct error *err) {
     if (r->device == NULL || r->stream == stream)
         return 0;
@@ -64,7 +78,8 @@ static int select_stream(struct run *r, int stream, struct error *err) {
     return r->device->select(r->program->backend, (enum backend_stream)stream, err);
 }
 
-/* Makes stream TO wait for all work in stream FROM, and selects TO. */
+/* Makes stream TO wait for all work in stream FROM, and selects TO. Event 0 serves every time, as
+ * its wait is enqueued before it is recorded anew. */
 static int chain_streams(struct run *r, int from, int to, struct error *err) {
     if (r->device == NULL)
         return 0;
@@ -75,6 +90,9 @@ static int chain_streams(struct run *r, int from, int to, struct error *err) {
     return r->device->wait(backend, 0, err);
 }
 
+/* Calls the hooks after STEP. Buckets come in order, each once its last gradient has been enqueued.
+ * They are handed to the side stream, which waits for the main one, so that the sums over ranks run
+ * beside the rest of the backward pass. */
 static int call_hooks(struct run *r, int step, struct error *err) {
     const struct program *program = r->program;
     if (r->hooks->after_step != NULL && r->hooks->after_step(r->hooks->user, step, err) != 0)
@@ -90,6 +108,8 @@ static int call_hooks(struct run *r, int step, struct error *err) {
     return 0;
 }
 
+/* Runs one step on its stream: after the event that it waits for, and before the one that is
+ * recorded for others. */
 static int run_step(struct run *r, int number, struct error *err) {
     struct program *program = r->program;
     const struct streams *streams = &program->streams;
@@ -107,6 +127,9 @@ static int run_step(struct run *r, int number, struct error *err) {
     return r->hooks != NULL ? call_hooks(r, number, err) : 0;
 }
 
+/* The side stream begins after all earlier work, and the main stream ends after all of the side
+ * stream's. After a failure the main stream is selected again, as all code outside a step
+ * expects. */
 int program_run(struct program *program, const struct program_hooks *hooks, struct error *err) {
     struct run r = {.program = program, .hooks = hooks, .stream = STREAM_MAIN};
     if (store_refresh_half(program->store, err) != 0 ||
@@ -124,6 +147,8 @@ int program_run(struct program *program, const struct program_hooks *hooks, stru
     return result;
 }
 
+/* Programs share the memory of packed weights, so what another one has packed there counts as
+ * stale. */
 bool program_stale(const struct program *program) {
     const struct program_memory *memory = program->memory;
     return program->refresh_count > 0 &&
@@ -135,6 +160,8 @@ void program_refreshed(struct program *program) {
     program->memory->packed_version = program->store->version;
 }
 
+/* Refresh steps may postpone work, which `refreshed` does for all of them together (backend.h). On
+ * failure the weights count as stale still. */
 int program_refresh(struct program *program, struct error *err) {
     for (int i = 0; i < program->refresh_count; i++)
         if (program->refresh[i].run(program->refresh[i].context, err) != 0)
@@ -146,13 +173,15 @@ int program_refresh(struct program *program, struct error *err) {
     return 0;
 }
 
+/* NULL for a tensor that is neither input nor output. */
 void *program_address(const struct program *program, int tensor) {
     if (tensor == TENSOR_NONE || program->place[tensor] == PROGRAM_NO_PLACE)
         return NULL;
     return (char *)program->memory->kept + program->place[tensor];
 }
 
-/* Returns the address of the tensor NAME, which must have BYTES bytes. */
+/* Returns the address of the tensor NAME, which must have BYTES bytes; NULL with an error. A wrong
+ * size is a fault of the caller, which must know the shape. */
 static void *find_kept(const struct program *program, const char *name, size_t bytes,
                        struct error *err) {
     int tensor = graph_find(program->graph, name);
@@ -185,6 +214,7 @@ int program_read(struct program *program, const char *name, void *ret_values, si
     return program->backend->table->copy_out(program->backend, ret_values, address, bytes, err);
 }
 
+/* Sums over the operators as they are after fusion, which has fewer bytes than the model's own. */
 struct op_cost program_cost(const struct program *program) {
     struct op_cost sum = {0};
     for (int i = 0; i < program->graph->op_count; i++) {

@@ -6,11 +6,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* All values that outlive a step are in seven arenas. A parameter has the same offset in its own
+ * arena and in those of gradient and optimizer. An optimizer, an all-reduce and a checkpoint of all
+ * parameters are therefore loops over whole arenas.
+ *
+ * Parameters lie in the order in which their gradients are made, the last layer's first. Those
+ * without a gradient follow, so the trained ones are one range. Each slot begins at a multiple of
+ * STORE_ALIGNMENT bytes; groups of that size are also the unit in which masks and optimizers tell
+ * parameters apart.
+ *
+ * In half precision on a device there are two more copies. Parameters have one that operators read,
+ * refreshed before a step if it is stale. Gradients that a product makes in that type stay in a
+ * second arena beside the wide one (struct backend_gradients), and a mask says where to look. */
+
+/* Bytes of ARENA, padding and flags included. */
 static size_t arena_bytes(const struct store *store, enum store_arena arena) {
     return store->count[arena] * dtype_size(store->dtype);
 }
 
-/* Gradients are all-reduced: a device may have memory for that. */
+/* Returns the device if it has special memory for ARENA, else NULL. Gradients are all-reduced, and
+ * a library may demand memory of its own for that. */
 static const struct backend_device *summing_device(const struct store *store,
                                                    enum store_arena arena) {
     const struct backend_device *device = store->backend->table->device;
@@ -18,6 +33,7 @@ static const struct backend_device *summing_device(const struct store *store,
     return summed ? device : NULL;
 }
 
+/* Allocates ARENA; freed by arena_free, which must decide in the same way. */
 static void *arena_alloc(struct store *store, enum store_arena arena, struct error *err) {
     const struct backend_device *device = summing_device(store, arena);
     size_t bytes = arena_bytes(store, arena);
@@ -25,6 +41,7 @@ static void *arena_alloc(struct store *store, enum store_arena arena, struct err
                           : store->backend->table->alloc(store->backend, bytes, err);
 }
 
+/* ARENA must be allocated: memory of either kind is told its size again. */
 static void arena_free(struct store *store, enum store_arena arena) {
     const struct backend_device *device = summing_device(store, arena);
     size_t bytes = arena_bytes(store, arena);
@@ -34,10 +51,13 @@ static void arena_free(struct store *store, enum store_arena arena) {
         store->backend->table->free(store->backend, store->arena[arena], bytes);
 }
 
+/* Bytes of the half-precision copy of the parameters, and below those of the gradients. */
 static size_t half_bytes(const struct store *store) {
     return store->half_copy.count * dtype_size((enum dtype)store->half_copy.type);
 }
 
+/* Groups of STORE_ALIGNMENT bytes in the gradient arena: bytes of the mask. The arena's size is a
+ * whole number of them: slots are rounded up, and so many are the flags. */
 static size_t group_count(const struct store *store) {
     return store->count[STORE_GRADIENTS] * dtype_size(store->dtype) / STORE_ALIGNMENT;
 }
@@ -46,10 +66,13 @@ static size_t half_gradient_bytes(const struct store *store) {
     return store->count[STORE_GRADIENTS] * dtype_size((enum dtype)store->gradients.type);
 }
 
+/* The copy and its mask, for sizes.c; 0 before they are allocated. */
 size_t store_beside_gradients(const struct store *store) {
     return store->gradients.half == NULL ? 0 : half_gradient_bytes(store) + group_count(store);
 }
 
+/* Also frees a store that was laid out or allocated in part, or not at all. Mirrors are host
+ * memory. */
 void store_done(struct store *store) {
     for (int i = 0; i < STORE_ARENAS; i++) {
         if (store->arena[i] != NULL)
@@ -67,15 +90,18 @@ void store_done(struct store *store) {
     *store = (struct store){0};
 }
 
+/* `version` makes packed weights stale (program_stale), `half_stale` the half-precision copy. */
 void store_changed(struct store *store) {
     store->version++;
     store->half_stale = true;
 }
 
+/* The optimizer has written the half-precision copy itself, so only packed weights are stale. */
 void store_updated(struct store *store) {
     store->version++;
 }
 
+/* The device converts the whole arena. It is enqueued, like a step. */
 int store_refresh_half(struct store *store, struct error *err) {
     if (store->half_copy.half == NULL || !store->half_stale)
         return 0;
@@ -86,6 +112,8 @@ int store_refresh_half(struct store *store, struct error *err) {
     return 0;
 }
 
+/* Opens the half-precision copy of the parameters, if the device wants one and TYPE is narrower
+ * than the store's. A network without parameters needs none. */
 static int open_half(struct store *store, enum dtype type, struct error *err) {
     const struct backend_table *table = store->backend->table;
     bool wanted = table->device != NULL && table->device->refresh_half != NULL;
@@ -101,7 +129,8 @@ static int open_half(struct store *store, enum dtype type, struct error *err) {
     return store->half_copy.half == NULL ? -1 : 0;
 }
 
-/* Determines which groups of elements the products make in half precision. */
+/* Determines which groups of elements the products make in half precision, and copies that to the
+ * device. A slot begins with a group, so no group belongs to two. */
 static int open_half_mask(struct store *store, struct error *err) {
     const struct backend_table *table = store->backend->table;
     size_t count = group_count(store), unit = STORE_ALIGNMENT / dtype_size(store->dtype);
@@ -120,6 +149,8 @@ static int open_half_mask(struct store *store, struct error *err) {
                : table->copy_in(store->backend, store->half_mask, host, count, err);
 }
 
+/* Opens the memory for half-precision gradients, as long as the wide arena, so that offsets are the
+ * same; none if no slot has such a gradient. */
 static int open_gradients(struct store *store, enum dtype type, struct error *err) {
     bool any = false;
     for (int i = 0; i < store->slot_count; i++)
@@ -133,6 +164,8 @@ static int open_gradients(struct store *store, enum dtype type, struct error *er
     return store->gradients.half == NULL ? -1 : open_half_mask(store, err);
 }
 
+/* Adds the half-precision gradients to nothing: the sum with SUM NULL is a conversion where the
+ * mask says so, and leaves the others as they are. */
 int store_widen_gradients(struct store *store, struct error *err) {
     if (store->gradients.half == NULL)
         return 0;
@@ -142,11 +175,13 @@ int store_widen_gradients(struct store *store, struct error *err) {
     return store->backend->table->device->add(store->backend, &sum, err);
 }
 
+/* Rounds a number of elements up to whole groups. */
 static size_t round_up(const struct store *store, size_t count) {
     size_t unit = STORE_ALIGNMENT / dtype_size(store->dtype);
     return (count + unit - 1) / unit * unit;
 }
 
+/* Only tensors with one of these roles come here. */
 static enum store_arena home_of(enum tensor_role role) {
     switch (role) {
     case TENSOR_STATE:
@@ -158,6 +193,7 @@ static enum store_arena home_of(enum tensor_role role) {
     }
 }
 
+/* Appends a slot for tensor NUMBER at the end of its arena. */
 static void add_slot(struct store *store, const struct graph *graph, int number) {
     const struct tensor *tensor = &graph->tensors[number];
     struct store_slot *slot = &store->slots[store->slot_count++];
@@ -174,13 +210,16 @@ static void add_slot(struct store *store, const struct graph *graph, int number)
     store->count[home] += round_up(store, slot->count);
 }
 
-/* Adds parameters in the order in which their gradients are made, then those without gradient,
- * then states and constants in the order of the graph. */
+/* Adds parameters in the order in which their gradients are made, then those without gradient, then
+ * states and constants in the order of the graph. An evaluation has no gradients: its parameters
+ * are all in the order of the graph, unless a training has laid out the store before. */
 static int add_slots(struct store *store, const struct graph *graph, struct error *err) {
     cleanup_free bool *seen = calloc((size_t)graph->tensor_count + 1, sizeof(*seen));
     store->slots = calloc((size_t)graph->tensor_count + 1, sizeof(*store->slots));
     if (seen == NULL || store->slots == NULL)
         return error_no_memory(err, "the store");
+    /* Operators are in the order in which they run, hence so are the gradients. Each parameter has
+     * one (graph_add_gradients), so none gets two slots. */
     for (int i = 0; i < graph->op_count; i++) {
         for (int k = 0; k < OP_OUTPUTS_MAX; k++) {
             int output = graph->ops[i].outputs[k];
@@ -206,6 +245,8 @@ static int add_slots(struct store *store, const struct graph *graph, struct erro
     return 0;
 }
 
+/* The gradient arena is longer by the flags: they travel with the last bucket. GRAPH->keeps says
+ * which arenas the optimizer has. */
 int store_lay_out(struct store *store, struct backend *backend, const struct graph *graph,
                   struct error *err) {
     *store = (struct store){.backend = backend, .dtype = dtype_wide(graph->dtype)};
@@ -222,6 +263,7 @@ int store_lay_out(struct store *store, struct backend *backend, const struct gra
     return 0;
 }
 
+/* The flags of the gradient arena need no slot. On failure store_done frees what there is. */
 int store_allocate(struct store *store, const struct graph *graph, struct error *err) {
     for (int i = 0; i < STORE_ARENAS; i++) {
         if (store->count[i] == 0)
@@ -241,6 +283,7 @@ int store_init(struct store *store, struct backend *backend, const struct graph 
     return store_lay_out(store, backend, graph, err) != 0 ? -1 : store_allocate(store, graph, err);
 }
 
+/* A walk over all names: it is asked when programs are bound and files read, not in a step. */
 const struct store_slot *store_find(const struct store *store, const char *name) {
     for (int i = 0; i < store->slot_count; i++)
         if (strcmp(store->slots[i].name, name) == 0)
@@ -248,6 +291,8 @@ const struct store_slot *store_find(const struct store *store, const char *name)
     return NULL;
 }
 
+/* Slots with a home of their own, states and constants, have values there alone. Without training
+ * there are no gradients and no state of the optimizer, so the result is NULL. */
 void *store_at(const struct store *store, const struct store_slot *slot, enum store_arena arena) {
     bool beside =
         slot->home == STORE_PARAMETERS && (arena == STORE_GRADIENTS || store_is_kept(arena));
@@ -256,6 +301,8 @@ void *store_at(const struct store *store, const struct store_slot *slot, enum st
     return (char *)store->arena[arena] + slot->first * dtype_size(store->dtype);
 }
 
+/* Before the allocation of half-precision gradients, and without any, the wide arena is the
+ * place. */
 void *store_gradient_at(const struct store *store, const struct store_slot *slot) {
     if (!slot->half_gradient || store->gradients.half == NULL)
         return store_at(store, slot, STORE_GRADIENTS);
@@ -263,6 +310,7 @@ void *store_gradient_at(const struct store *store, const struct store_slot *slot
            slot->first * dtype_size((enum dtype)store->gradients.type);
 }
 
+/* Gradients are widened first, all of them, as the mask is for the whole arena. */
 int store_read(struct store *store, const struct store_slot *slot, enum store_arena arena,
                void *ret_values, struct error *err) {
     const void *from = store_at(store, slot, arena);
@@ -274,6 +322,7 @@ int store_read(struct store *store, const struct store_slot *slot, enum store_ar
                                            slot->count * dtype_size(store->dtype), err);
 }
 
+/* The version changes before the copy: even one that fails may have written something. */
 int store_write(struct store *store, const struct store_slot *slot, enum store_arena arena,
                 const void *values, struct error *err) {
     void *to = store_at(store, slot, arena);
@@ -284,7 +333,8 @@ int store_write(struct store *store, const struct store_slot *slot, enum store_a
                                           slot->count * dtype_size(store->dtype), err);
 }
 
-/* Copies ARENA as it is from a device. */
+/* Copies ARENA as it is from a device to its mirror, which is allocated at the first call and
+ * stays. Host arenas are handed out themselves. */
 static int pull(struct store *store, enum store_arena arena, void **ret_values, struct error *err) {
     const struct backend_table *table = store->backend->table;
     if (table->device == NULL || store->arena[arena] == NULL) {
@@ -306,10 +356,14 @@ int store_pull(struct store *store, enum store_arena arena, void **ret_values, s
                : pull(store, arena, ret_values, err);
 }
 
+/* Without widening: the sums are in the wide arena, and half-precision gradients of this rank alone
+ * would replace them. */
 int store_pull_sums(struct store *store, void **ret_values, struct error *err) {
     return pull(store, STORE_GRADIENTS, ret_values, err);
 }
 
+/* Without a mirror nothing was pulled, so there is nothing to push; the caller has changed a host
+ * arena in place. */
 int store_push(struct store *store, enum store_arena arena, struct error *err) {
     const struct backend_table *table = store->backend->table;
     store_changed(store);
@@ -319,10 +373,13 @@ int store_push(struct store *store, enum store_arena arena, struct error *err) {
                           arena_bytes(store, arena), err);
 }
 
+/* These arenas have the offsets of the parameters, and exist only as far as the optimizer needs
+ * them. */
 bool store_is_kept(enum store_arena arena) {
     return arena == STORE_MOMENTUM || arena == STORE_SECOND || arena == STORE_AVERAGE;
 }
 
+/* Through the host: it happens once, at the start of a training. */
 int store_start_average(struct store *store, struct error *err) {
     void *from = NULL, *to = NULL;
     if (store->count[STORE_AVERAGE] == 0)
@@ -334,6 +391,8 @@ int store_start_average(struct store *store, struct error *err) {
     return store_push(store, STORE_AVERAGE, err);
 }
 
+/* Exchanges byte by byte, as the element type does not matter. Both arenas have the same size: the
+ * average is of all parameters. */
 int store_exchange_average(struct store *store, struct error *err) {
     void *parameters = NULL, *average = NULL;
     if (store->count[STORE_AVERAGE] == 0)
