@@ -3,7 +3,19 @@
 
 #include <inttypes.h>
 
-/* Accepts any shape. */
+/* Shape rules of elementwise operators, linear layers and classification's loss: what ops_dense.def
+ * says in words, checked and computed.
+ *
+ * A rule checks the inputs of its operator, sets the shape and type of its outputs
+ * (graph_set_output), and changes nothing else. It returns -1 with an error that names the input;
+ * graph_append adds the operator's name. Errors here are EXIT_CODE_INTERNAL: they are faults of a
+ * model's description or of a gradient rule, and not of a user.
+ *
+ * Activations have the type of the graph. Weights, biases and what is summed over many values have
+ * the wide type, f32 or f64. Rules for convolutions and pools are in shape_conv.c, for norms in
+ * shape_norm.c. */
+
+/* Fails unless input 0 is an activation, of whatever shape. */
 static int expect_activation(const struct graph *graph, const struct op *op, struct error *err) {
     const struct tensor *x = rule_input(graph, op, 0);
     if (x == NULL || x->dtype != graph->dtype)
@@ -11,12 +23,15 @@ static int expect_activation(const struct graph *graph, const struct op *op, str
     return 0;
 }
 
+/* The output is like input 0: pointwise functions and others that keep a shape. */
 int shape_activation(struct graph *graph, struct op *op, struct error *err) {
     if (expect_activation(graph, op, err) != 0)
         return -1;
     return graph_set_output(graph, op, 0, graph->dtype, rule_input(graph, op, 0)->shape, err);
 }
 
+/* Both inputs are alike, and so is the output. Gradients of wide tensors, such as weights used
+ * twice, are summed by the same operator as activations, so two types are allowed. */
 int shape_pair(struct graph *graph, struct op *op, struct error *err) {
     const struct tensor *a = rule_input(graph, op, 0);
     if (a == NULL || rule_expect(graph, op, 1, a->dtype, &a->shape, err) != 0)
@@ -27,6 +42,7 @@ int shape_pair(struct graph *graph, struct op *op, struct error *err) {
     return graph_set_output(graph, op, 0, a->dtype, a->shape, err);
 }
 
+/* One bias for each channel, which is the last dimension, whatever the rank. */
 int shape_bias(struct graph *graph, struct op *op, struct error *err) {
     if (shape_activation(graph, op, err) != 0)
         return -1;
@@ -35,6 +51,7 @@ int shape_bias(struct graph *graph, struct op *op, struct error *err) {
     return rule_expect(graph, op, 1, dtype_wide(graph->dtype), &bias, err);
 }
 
+/* Sums over all but the channels, hence the wide type. */
 int shape_bias_grad(struct graph *graph, struct op *op, struct error *err) {
     if (expect_activation(graph, op, err) != 0)
         return -1;
@@ -43,7 +60,7 @@ int shape_bias_grad(struct graph *graph, struct op *op, struct error *err) {
     return graph_set_output(graph, op, 0, dtype_wide(graph->dtype), bias, err);
 }
 
-/* All but the last dimension, the channels. */
+/* Returns true if A and B have the same dimensions but for the last one, the channels. */
 static bool has_pixels_of(const struct shape *a, const struct shape *b) {
     struct shape same = *b;
     if (a->rank == b->rank)
@@ -51,6 +68,8 @@ static bool has_pixels_of(const struct shape *a, const struct shape *b) {
     return shape_equal(a, &same);
 }
 
+/* Channels add up. The inputs that are used come first, as many as there are; one after a gap would
+ * be a fault of the caller. */
 int shape_concat(struct graph *graph, struct op *op, struct error *err) {
     if (expect_activation(graph, op, err) != 0)
         return -1;
@@ -74,6 +93,7 @@ int shape_concat(struct graph *graph, struct op *op, struct error *err) {
     return graph_set_output(graph, op, 0, graph->dtype, y, err);
 }
 
+/* attr.target is the shape of the part that is taken; it must lie within the channels of x. */
 int shape_channels(struct graph *graph, struct op *op, struct error *err) {
     const struct shape *y = &op->attr.target;
     if (expect_activation(graph, op, err) != 0)
@@ -87,6 +107,7 @@ int shape_channels(struct graph *graph, struct op *op, struct error *err) {
     return graph_set_output(graph, op, 0, graph->dtype, *y, err);
 }
 
+/* One key for each sample, the first dimension. A rate of 1 would divide by zero. */
 int shape_dropout(struct graph *graph, struct op *op, struct error *err) {
     const struct tensor *x = rule_input(graph, op, 0);
     if (shape_activation(graph, op, err) != 0)
@@ -98,6 +119,7 @@ int shape_dropout(struct graph *graph, struct op *op, struct error *err) {
     return rule_expect(graph, op, 1, DTYPE_I32, &keys, err);
 }
 
+/* Input 1 decides: input 0 must have exactly twice its sides, so an odd side has no counterpart. */
 int shape_upsample_add(struct graph *graph, struct op *op, struct error *err) {
     if (rule_expect_rank(graph, op, 0, graph->dtype, 4, err) != 0 ||
         rule_expect_rank(graph, op, 1, graph->dtype, 4, err) != 0)
@@ -110,6 +132,8 @@ int shape_upsample_add(struct graph *graph, struct op *op, struct error *err) {
     return graph_set_output(graph, op, 0, graph->dtype, a, err);
 }
 
+/* The reverse of it: each cell of the output sums a square of four. The gradient's sides are even
+ * because those of the sum were. */
 int shape_upsample_grad(struct graph *graph, struct op *op, struct error *err) {
     if (rule_expect_rank(graph, op, 0, graph->dtype, 4, err) != 0)
         return -1;
@@ -121,7 +145,9 @@ int shape_upsample_grad(struct graph *graph, struct op *op, struct error *err) {
     return graph_set_output(graph, op, 0, graph->dtype, b, err);
 }
 
-/* Computes N, I and O of a linear layer from the shapes of X and W. */
+/* Computes the rows N and the inputs I of a linear layer from the shapes of X and W. W has O rows
+ * of whatever rank; X is divided into rows of as many values as one of them has. So a map is
+ * flattened without an operator, and a list of pixels is a batch of rows. */
 static int linear_sizes(const struct shape *x, const struct shape *w, int64_t *ret_rows,
                         int64_t *ret_inputs, struct error *err) {
     if (w->rank < 2 || w->dim[0] < 1 || shape_count(w) < 1)
@@ -135,6 +161,8 @@ static int linear_sizes(const struct shape *x, const struct shape *w, int64_t *r
                      shape_text(w, w_text), shape_text(x, x_text));
 }
 
+/* Logits have the wide type, since a loss reads them; hidden layers have the graph's, and only
+ * these can have a ReLU. The rows of y are those of linear_sizes, whatever the rank of x. */
 int shape_linear(struct graph *graph, struct op *op, struct error *err) {
     const struct tensor *x = rule_input(graph, op, 0), *w = rule_input(graph, op, 1);
     enum dtype wide = dtype_wide(graph->dtype);
@@ -153,6 +181,7 @@ int shape_linear(struct graph *graph, struct op *op, struct error *err) {
                             shape_2(rows, bias.dim[0]), err);
 }
 
+/* attr.target is x's shape, from which N follows: dy alone does not tell how x was divided. */
 int shape_linear_grad_data(struct graph *graph, struct op *op, struct error *err) {
     const struct tensor *w = rule_input(graph, op, 1);
     int64_t rows = 0, inputs = 0;
@@ -165,6 +194,8 @@ int shape_linear_grad_data(struct graph *graph, struct op *op, struct error *err
     return graph_set_output(graph, op, 0, graph->dtype, op->attr.target, err);
 }
 
+/* attr.target is w's shape. The second output is the gradient of the bias, the sum of the same
+ * rows. */
 int shape_linear_grad_weight(struct graph *graph, struct op *op, struct error *err) {
     const struct tensor *x = rule_input(graph, op, 1);
     int64_t rows = 0, inputs = 0;
@@ -179,6 +210,7 @@ int shape_linear_grad_weight(struct graph *graph, struct op *op, struct error *e
     return graph_set_output(graph, op, 1, wide, bias, err);
 }
 
+/* Logits [N, classes], labels and weights [N]: a label and a weight for each sample. */
 static int expect_loss_inputs(const struct graph *graph, const struct op *op, struct error *err) {
     if (rule_expect_rank(graph, op, 0, dtype_wide(graph->dtype), 2, err) != 0)
         return -1;
@@ -188,12 +220,14 @@ static int expect_loss_inputs(const struct graph *graph, const struct op *op, st
     return rule_expect(graph, op, 2, DTYPE_F32, &samples, err);
 }
 
+/* The operator gives sums for metrics (enum loss_metric), not one value: the loss is among them. */
 int shape_loss(struct graph *graph, struct op *op, struct error *err) {
     if (expect_loss_inputs(graph, op, err) != 0)
         return -1;
     return graph_set_output(graph, op, 0, dtype_wide(graph->dtype), shape_1(LOSS_METRICS), err);
 }
 
+/* The gradient has the type of activations: it goes into the layers below. */
 int shape_loss_grad(struct graph *graph, struct op *op, struct error *err) {
     if (expect_loss_inputs(graph, op, err) != 0)
         return -1;

@@ -4,6 +4,18 @@
 #include "trainer/math/image_size.h"
 #include "trainer/math/sample_key.h"
 
+/* Shape rules of the operators around a region proposal network (op_rpn.h has slots and the letters
+ * of dimensions).
+ *
+ * Forward operators read all levels of the pyramid at once, a tensor per level; gradients are one
+ * operator per level. What a level's tensor must look like follows from the canvas alone
+ * (detect_grid.h), so the number of pictures is the only unknown. It is computed from level 0, and
+ * all other inputs must agree.
+ *
+ * Candidates of all levels lie one level after the other. Their number for a picture depends on
+ * attributes only, so that a GPU never has to tell the host how many there are. */
+
+/* Checks what all operators here depend on. The canvas must be set before the grid is computed. */
 static int check_attr(const struct detect_attr *attr, struct error *err) {
     bool levels = attr->levels >= 1 && attr->levels <= DETECT_LEVELS_MAX;
     if (!levels || attr->canvas_h < 1 || attr->canvas_w < 1 || attr->pre_nms < 1)
@@ -13,7 +25,9 @@ static int check_attr(const struct detect_attr *attr, struct error *err) {
     return 0;
 }
 
-/* The inputs from SLOT on, one per level: wide, [N * pixels, COLUMNS]. Fills N. */
+/* Fails unless the inputs from SLOT on are one tensor for each level, wide, [N * pixels, COLUMNS],
+ * and slots of further levels are empty. Sets *RET_PICTURES to N. A first dimension that is no
+ * multiple of the pixels fails by the comparison. */
 static int expect_levels(const struct graph *graph, const struct op *op, int slot, int columns,
                          int64_t *ret_pictures, struct error *err) {
     const struct anchor_grid grid = detect_grid(&op->attr.detect);
@@ -34,11 +48,14 @@ static int expect_levels(const struct graph *graph, const struct op *op, int slo
     return 0;
 }
 
+/* Returns T, the candidates of a picture: pre_nms of each level, or all its anchors if it has
+ * fewer. */
 static int64_t candidates(const struct op *op) {
     const struct detect_candidates places = detect_candidates(&op->attr.detect);
     return places.first[places.levels];
 }
 
+/* The logits have one column for each anchor of a pixel. */
 int shape_rpn_top_k(struct graph *graph, struct op *op, struct error *err) {
     int64_t pictures = 0;
     if (check_attr(&op->attr.detect, err) != 0 ||
@@ -51,6 +68,8 @@ int shape_rpn_top_k(struct graph *graph, struct op *op, struct error *err) {
     return graph_set_output(graph, op, RPN_TOP_K_NAN, DTYPE_I32, shape_1(pictures), err);
 }
 
+/* Four deltas for each anchor. Scores and indices are those of top-k, in the same places; the
+ * output ranks anew, as a box may be excluded. */
 int shape_rpn_boxes(struct graph *graph, struct op *op, struct error *err) {
     int64_t pictures = 0;
     if (check_attr(&op->attr.detect, err) != 0 ||
@@ -68,7 +87,8 @@ int shape_rpn_boxes(struct graph *graph, struct op *op, struct error *err) {
     return graph_set_output(graph, op, RPN_BOXES_RANKED_BY, DTYPE_F32, list, err);
 }
 
-/* Input SLOT has the candidates' boxes and the next one their scores. Fills N. */
+/* Fails unless input SLOT has the candidates' boxes and the next one their scores. Sets
+ * *RET_PICTURES to N, which their first dimension says. */
 static int expect_candidates(const struct graph *graph, const struct op *op, int slot,
                              int64_t *ret_pictures, struct error *err) {
     if (check_attr(&op->attr.detect, err) != 0 ||
@@ -82,6 +102,8 @@ static int expect_candidates(const struct graph *graph, const struct op *op, int
     return rule_expect(graph, op, slot + 1, DTYPE_F32, &list, err);
 }
 
+/* A flag for each candidate, in place of a list: the number of kept ones is not known here. Boxes
+ * and scores keep their places. */
 int shape_nms(struct graph *graph, struct op *op, struct error *err) {
     int64_t pictures;
     if (expect_candidates(graph, op, NMS_BOX, &pictures, err) != 0)
@@ -89,6 +111,8 @@ int shape_nms(struct graph *graph, struct op *op, struct error *err) {
     return graph_set_output(graph, op, NMS_KEEP, DTYPE_I32, shape_2(pictures, candidates(op)), err);
 }
 
+/* K slots for each picture. Where the best of a whole batch are taken (DETECT_TOP_OF_BATCH), one
+ * picture may get all of them, but no more than it has candidates. */
 int shape_proposals(struct graph *graph, struct op *op, struct error *err) {
     const struct detect_attr *attr = &op->attr.detect;
     bool pooled = (attr->flags & DETECT_TOP_OF_BATCH) != 0;
@@ -109,6 +133,8 @@ int shape_proposals(struct graph *graph, struct op *op, struct error *err) {
     return graph_set_output(graph, op, PROPOSALS_COUNT, DTYPE_I32, shape_1(pictures), err);
 }
 
+/* S samples of each picture's anchors, by objects, sizes and keys; the anchors themselves are
+ * computed, not read. */
 int shape_rpn_targets(struct graph *graph, struct op *op, struct error *err) {
     const struct detect_attr *attr = &op->attr.detect;
     if (check_attr(attr, err) != 0 ||
@@ -135,7 +161,8 @@ int shape_rpn_targets(struct graph *graph, struct op *op, struct error *err) {
     return graph_set_output(graph, op, RPN_TARGETS_COUNT, DTYPE_I32, shape_2(pictures, 2), err);
 }
 
-/* Inputs SLOT to SLOT + 2 are the samples of that many pictures: index, label, target. */
+/* Fails unless inputs SLOT to SLOT + 2 are the samples of that many pictures: index, label,
+ * target. */
 static int expect_samples(const struct graph *graph, const struct op *op, int slot,
                           int64_t pictures, struct error *err) {
     if (rule_expect_rank(graph, op, slot, DTYPE_I32, 2, err) != 0)
@@ -148,6 +175,8 @@ static int expect_samples(const struct graph *graph, const struct op *op, int sl
     return rule_expect(graph, op, slot + 2, DTYPE_F32, &codes, err);
 }
 
+/* Logits and deltas could come from different batches, and each pass their own check; so the two
+ * numbers of pictures are compared. */
 int shape_rpn_loss(struct graph *graph, struct op *op, struct error *err) {
     int64_t pictures = 0, again = 0;
     if (check_attr(&op->attr.detect, err) != 0 ||
@@ -161,8 +190,9 @@ int shape_rpn_loss(struct graph *graph, struct op *op, struct error *err) {
                             shape_1(RPN_LOSSES), err);
 }
 
-/* The inputs of a level's gradient: logits, deltas and samples in slots 0 to 4 (both kinds). Fills
- * the shapes of logits and deltas. */
+/* Fails unless slots 0 to 4 are the inputs of a level's gradient (both kinds): logits, deltas and
+ * samples. Fills the shapes of logits and deltas. attr.level says which level it is; the samples
+ * are those of all levels. */
 static int expect_level(const struct graph *graph, const struct op *op, struct shape *ret_logits,
                         struct shape *ret_deltas, struct error *err) {
     const struct detect_attr *attr = &op->attr.detect;
@@ -183,6 +213,7 @@ static int expect_level(const struct graph *graph, const struct op *op, struct s
     return expect_samples(graph, op, RPN_LOSS_GRAD_INDEX, pictures, err);
 }
 
+/* The gradients of one level, in the activation type, as the head's convolutions read them. */
 int shape_rpn_loss_grad(struct graph *graph, struct op *op, struct error *err) {
     struct shape logits = {0}, deltas = {0};
     if (expect_level(graph, op, &logits, &deltas, err) != 0 ||
@@ -191,7 +222,8 @@ int shape_rpn_loss_grad(struct graph *graph, struct op *op, struct error *err) {
     return graph_set_output(graph, op, RPN_LOSS_GRAD_DDELTAS, graph->dtype, deltas, err);
 }
 
-/* Makes output SLOT, a gradient of weights of this shape, and the next one, of the bias. */
+/* Makes output SLOT, a gradient of weights of this shape, and the next one, of the bias: one value
+ * for each row of the weights. */
 static int set_weight_outputs(struct graph *graph, struct op *op, int slot, struct shape weights,
                               struct error *err) {
     enum dtype wide = dtype_wide(graph->dtype);
@@ -200,6 +232,8 @@ static int set_weight_outputs(struct graph *graph, struct op *op, int slot, stru
     return graph_set_output(graph, op, slot + 1, wide, shape_1(weights.dim[0]), err);
 }
 
+/* The gradient of a level together with those of the head's three convolutions (op_rpn.h). Sizes
+ * follow from the level and from the channels of x and t; all weights must fit them. */
 int shape_rpn_head_grad(struct graph *graph, struct op *op, struct error *err) {
     enum dtype wide = dtype_wide(graph->dtype);
     struct shape logits = {0}, deltas = {0};
