@@ -106,8 +106,8 @@ static void print_examples(FILE *out, const char *examples) {
         fprintf(out, "  %.*s\n", (int)strcspn(examples, "\n"), examples);
 }
 
-/* The help of ringtrain itself, to standard output if it was asked for, else to the standard
- * error. */
+/* Prints the help of ringtrain itself, to standard output if it was asked for, else to the standard
+ * error. Examples are a first session: data, a training, predictions. */
 static void print_help(FILE *out) {
     fprintf(out, "usage: ringtrain COMMAND [ARGUMENTS]\n\n");
     for (size_t i = 0; i < COMMAND_COUNT && COMMANDS[i].line != NULL; i++)
@@ -199,7 +199,8 @@ static const struct command *find(const char *name) {
 
 /* Answers --help and --version, which may stand anywhere in the line, beside words with errors:
  * nobody needs a correct line to ask for help. A value of a flag that is spelled "--help" is
- * therefore not possible. Returns false if neither is there. */
+ * therefore not possible. Returns false if neither is there. The first of them counts, and
+ * *RET_CODE is the exit code. */
 static bool answer(const struct command *command, int argc, char **argv, struct error *err,
                    int *ret_code) {
     for (int i = 2; i < argc; i++) {
@@ -216,7 +217,7 @@ static bool answer(const struct command *command, int argc, char **argv, struct 
     return false;
 }
 
-/* Writes "; did you mean NAME?" to WORDS, or "". */
+/* Writes "; did you mean NAME?" to WORDS, or "" if no command is spelled nearly like NAME. */
 static const char *near_command(const char *name, char words[NEAREST_WORDS_MAX]) {
     struct nearest nearest = nearest_begin(name, strlen(name));
     for (size_t i = 0; i < COMMAND_COUNT; i++)

@@ -74,7 +74,7 @@ static bool within_reach(const float box[4]) {
 
 /* torchvision grows the box by (side + 2) / side about its centre, so that the ring of zeros lies
  * outside the object. Corners are truncated towards zero by the conversion. A box has at least one
- * pixel. */
+ * pixel. `origin` is the first pixel of the whole box, also where that lies outside the picture. */
 static struct axis axis_tv(float low, float high, int side, uint32_t size) {
     const int padded = side + 2 * RING;
     const float growth = (float)((double)padded / side);

@@ -19,7 +19,7 @@ void rle_done(struct rle *mask) {
     *mask = (struct rle){0};
 }
 
-/* The division avoids an overflow of the product. */
+/* The division avoids an overflow of the product; WIDTH is above 0 when it is made. */
 bool rle_size_fits(int64_t height, int64_t width) {
     return height > 0 && width > 0 && height <= RLE_PIXELS_MAX / width;
 }
@@ -30,7 +30,8 @@ int rle_reserve(struct rle *mask, size_t count, struct error *err) {
                       err);
 }
 
-/* RLE_PIXELS_MAX bounds the number of runs as well, so memory is the only limit here. */
+/* Appends a run, also an empty one. RLE_PIXELS_MAX bounds the number of runs as well, so memory is
+ * the only limit here. */
 static int add_run(struct rle *mask, uint32_t length, struct error *err) {
     if (rle_reserve(mask, mask->count + 1, err) != 0)
         return -1;
@@ -86,7 +87,8 @@ struct walk {
     bool value;
 };
 
-/* MASK has at least one run. The first one counts zeros, so the walk begins with `value` false. */
+/* Starts at the first pixel of MASK, which has at least one run. The first run counts zeros, so the
+ * walk begins with `value` false. */
 static struct walk walk_start(const struct rle *mask) {
     return (struct walk){
         .next = mask->runs + 1, .end = mask->runs + mask->count, .left = mask->runs[0]};
@@ -147,7 +149,7 @@ int rle_merge(struct rle *ret, const struct rle *a, const struct rle *b, enum rl
     return 0;
 }
 
-/* Every second run is of ones. */
+/* Every second run is of ones. The sum cannot overflow: it is at most the picture's pixels. */
 uint32_t rle_area(const struct rle *mask) {
     uint32_t area = 0;
     for (size_t i = 1; i < mask->count; i += 2)

@@ -81,7 +81,8 @@ static int compare(const void *a, const void *b) {
     return (left > right) - (left < right);
 }
 
-/* Insertion sort, for the few crossings of a column. */
+/* Insertion sort, for the few crossings of a column: no calls, and hardly a move if they are in
+ * order already. */
 static void sort_few(uint32_t *numbers, size_t count) {
     for (size_t i = 1; i < count; i++) {
         uint32_t number = numbers[i];
@@ -176,8 +177,8 @@ int rle_from_box(struct rle *ret, struct rle_scratch *scratch, const double box[
     return rle_from_polygon(ret, scratch, corners, 4, height, width, err);
 }
 
-/* Draws one part. As in the reference, the size of the first decides whether four numbers are a
- * box: a polygon of two points cannot be told from it. */
+/* Draws one part of SIZE numbers into RET. As in the reference, the size of the first decides
+ * whether four numbers are a box: a polygon of two points cannot be told from it. */
 static int part(struct rle *ret, struct rle_scratch *scratch, const double *numbers, uint32_t size,
                 const struct rle_parts *parts, struct error *err) {
     if (parts->sizes[0] == 4 && size == 4)

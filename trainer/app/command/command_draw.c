@@ -31,7 +31,8 @@
 /* The bit of this command in its own table of flags. */
 enum { DRAW = 1 };
 
-/* In the order of `format`: 0 is JPEG, 1 is PNG. */
+/* In the order of `format`: 0 is JPEG, 1 is PNG. The extension of the files follows it, whatever
+ * the images' own names end with. */
 static const char *const FORMATS[] = {"jpeg", "png", NULL};
 
 /* Values of the flags below; text is borrowed from the command line, and NULL if it was not

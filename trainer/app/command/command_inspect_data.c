@@ -340,8 +340,9 @@ int command_inspect_data(int argc, char *const *argv, struct error *err) {
         return -1;
     if (o.contact_sheet != NULL && contact_sheet_check(o.contact_sheet, err) != 0)
         return -1;
-    /* Bad samples are all accepted at the opening, since finding them is what this command is
-     * for. */
+    /* Bad samples are all accepted at the opening, since finding them is what this command is for.
+     * More threads than VERIFY_THREADS_MAX are not started, and a machine without an answer has
+     * one. */
     int threads = o.threads > 0 ? (int)o.threads : cpus_affinity();
     threads = threads < 1 ? 1 : threads > VERIFY_THREADS_MAX ? VERIFY_THREADS_MAX : threads;
     cleanup_buf struct buf text = {.max = TEXT_MAX};

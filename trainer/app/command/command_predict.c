@@ -36,7 +36,8 @@ struct prediction {
     bool first;          /* this rank writes and reports */
 };
 
-/* The line of progress is closed first, so that later messages begin on a line of their own. */
+/* Closes what is open, in any state. The line of progress is closed first, so that later messages
+ * begin on a line of their own. */
 static void prediction_done(struct prediction *p) {
     status_line_close(&p->line);
     trained_done(&p->trained);

@@ -86,8 +86,8 @@ static int check_memory(void *user, const struct sizes *sizes, struct error *err
                      left.bytes / MIB, left.bounds, text);
 }
 
-/* --batch-delay is in milliseconds, fractions allowed. The sizes are those to be compiled;
- * batch_sizes_choose may drop the larger ones. */
+/* Sets sizes, limit and delay of the queue. --batch-delay is in milliseconds, fractions allowed.
+ * The sizes are those to be compiled; batch_sizes_choose may drop the larger ones. */
 static void settle_queue(struct serving *s) {
     const struct options *o = s->trained.options;
     const bool detects = s->trained.model->task == MODEL_DETECT;
@@ -124,7 +124,7 @@ static int open_network(struct serving *s, struct error *err) {
 }
 
 /* Reads the model's description, opens its network and loads the weights. Detectors are refused
- * here, although the queue has defaults for them. */
+ * here, although the queue has defaults for them. WHERE names the file in messages. */
 static int open_model(struct serving *s, struct error *err) {
     struct trained *t = &s->trained;
     char where[INPUT_PATH_MAX + sizeof("/config.json")];
@@ -208,7 +208,7 @@ static int with_comm(const struct options *o, int argc, char *const *argv, struc
 }
 
 /* Without the library http_server_start sets the error; it looks at none of its arguments then
- * (serve/http/http_absent.c). */
+ * (serve/http/http_absent.c). This comes first, so that no model is read in vain. */
 int command_serve(int argc, char *const *argv, struct error *err) {
     struct options options;
     struct http_server *none = NULL;

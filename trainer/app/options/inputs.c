@@ -335,7 +335,7 @@ int inputs_find(struct inputs *in, const struct options *o, unsigned command, en
 }
 
 /* Makes a folder in PATH and removes it: permissions alone do not tell whether a file system takes
- * new files, root least of all. */
+ * new files, root least of all. Its random name cannot be one of the user's. */
 static int try_place(const char *flag, const char *folder, const char *path, struct error *err) {
     char made[INPUT_PATH_MAX + 32];
     (void)snprintf(made, sizeof(made), "%s/.ringtrain-XXXXXX", path);

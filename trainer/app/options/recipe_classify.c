@@ -12,7 +12,8 @@
 /* Goyal et al., Accurate, Large Minibatch SGD (arXiv 1706.02677): 90 epochs, learning rate divided
  * by 10 at epochs 30, 60 and 80, five epochs of warm-up, no decay of norms and biases, residual
  * blocks that start as identities. A macro, because two recipes share these rows and differ in
- * batch and type. */
+ * batch and type. The schedule "step" has its three steps at a third, two thirds and eight ninths
+ * of the training. */
 #define GOYAL                                                                                      \
     {"epochs", "90"}, {"lr", "0.1"}, {"lr-batch", "256"}, {"schedule", "step"},                    \
         {"warmup-epochs", "5"}, {"momentum", "0.9"}, {"nesterov", "true"},                         \

@@ -129,7 +129,8 @@ int graph_batch_norm(struct graph *graph, const char *name, int x, struct norm_o
     return graph_batch_norm_with(graph, name, x, &w, options);
 }
 
-/* torch's default: weights and bias uniform, bounded by the inverse square root of the inputs. */
+/* torch's default: weights and bias uniform, bounded by the inverse square root of the inputs,
+ * which the bias must be told, as its shape does not have them. */
 struct graph_weights graph_linear_weights(struct graph *graph, const char *name, int64_t inputs,
                                           int64_t outputs) {
     char text[TENSOR_NAME_SIZE];

@@ -1,4 +1,5 @@
-/* Gradient rules of the detectors' operators: proposals, regions and masks. Boxes get no gradient. */
+/* Gradient rules of the detectors' operators: proposals, regions and masks. Boxes get no
+ * gradient. */
 #include "trainer/graph/gradient/gradient_rules.h"
 #include "trainer/graph/gradient/gradients.h"
 #include "trainer/graph/op_roi.h"

@@ -101,7 +101,8 @@ void store_updated(struct store *store) {
     store->version++;
 }
 
-/* The device converts the whole arena. It is enqueued, like a step. */
+/* The device converts the whole arena. It is enqueued, like a step. Nothing to do without such a
+ * copy, or while it is fresh. */
 int store_refresh_half(struct store *store, struct error *err) {
     if (store->half_copy.half == NULL || !store->half_stale)
         return 0;
@@ -175,13 +176,13 @@ int store_widen_gradients(struct store *store, struct error *err) {
     return store->backend->table->device->add(store->backend, &sum, err);
 }
 
-/* Rounds a number of elements up to whole groups. */
+/* Rounds a number of elements up to whole groups, of 16 in f32 and 8 in f64. */
 static size_t round_up(const struct store *store, size_t count) {
     size_t unit = STORE_ALIGNMENT / dtype_size(store->dtype);
     return (count + unit - 1) / unit * unit;
 }
 
-/* Only tensors with one of these roles come here. */
+/* Returns the arena of a tensor's values; only parameters, states and constants come here. */
 static enum store_arena home_of(enum tensor_role role) {
     switch (role) {
     case TENSOR_STATE:

@@ -42,7 +42,8 @@ int shape_pair(struct graph *graph, struct op *op, struct error *err) {
     return graph_set_output(graph, op, 0, a->dtype, a->shape, err);
 }
 
-/* One bias for each channel, which is the last dimension, whatever the rank. */
+/* One bias for each channel, which is the last dimension, whatever the rank. With or without a ReLU
+ * the shape is the same. */
 int shape_bias(struct graph *graph, struct op *op, struct error *err) {
     if (shape_activation(graph, op, err) != 0)
         return -1;

@@ -55,7 +55,8 @@ static int64_t candidates(const struct op *op) {
     return places.first[places.levels];
 }
 
-/* The logits have one column for each anchor of a pixel. */
+/* The logits have one column for each anchor of a pixel. NaN logits, which rank last, are counted
+ * for each picture in an output of their own. */
 int shape_rpn_top_k(struct graph *graph, struct op *op, struct error *err) {
     int64_t pictures = 0;
     if (check_attr(&op->attr.detect, err) != 0 ||

@@ -147,7 +147,8 @@ static int open_prefix(struct prepare_sets *sets, const char *name, const struct
     return prepare_sets_open(sets, name, path, &f->reading, err);
 }
 
-/* CIFAR-100 has one training file, train.bin, and CIFAR-10 five batches. */
+/* Writes CIFAR-10 or CIFAR-100: the latter has one training file, train.bin, and the former five
+ * batches. Both have one file for evaluation. */
 static int make_cifar(const struct prepare_flags *f, struct error *err) {
     cleanup_prepare_sets struct prepare_sets sets = {0};
     cleanup_source_room struct source_room room = SOURCE_ROOM_CLOSED;
@@ -228,7 +229,8 @@ static int open_validation(struct prepare_sets *sets, const char *path,
                : 0;
 }
 
-/* Callback of prepare_write_together, called on each rank. */
+/* Opens the parts of ImageNet; callback of prepare_write_together, called on each rank. Without its
+ * archive there is no part for evaluation. */
 static int open_imagenet(struct prepare_sets *sets, const struct prepare_flags *f,
                          struct error *err) {
     struct imagenet archives;
