@@ -1,68 +1,17 @@
 #include "tests/support/unit.h"
+#include "tests/unit/trainer/app/options/flag_wishes.h"
 #include "trainer/app/options/flag.h"
-#include "trainer/app/options/flag_print.h"
 
-#include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
+
+/* The parser with a table of its own, in which each type occurs once: what it accepts, what it
+ * refuses, and how its messages lead to the right spelling. Printed forms are in test_flag_print.c,
+ * and words of other trainers in test_flag_word.c. */
 
 #define W(text) ((char[]){text})
 
-struct wishes {
-    int64_t count;
-    double share;
-    bool loud;
-    const char *name;
-    int color;
-};
-
-static const char *const colors[] = {"red", "green", NULL};
-
-enum { FIRST = 1, SECOND = 2 };
-
-static const struct flag flags[] = {
-    {.name = "max-count",
-     .type = FLAG_INT,
-     .offset = offsetof(struct wishes, count),
-     .standard = "7",
-     .min = 1,
-     .max = 100,
-     .commands = FIRST,
-     .value = "N",
-     .help = "how many"},
-    {.name = "share",
-     .type = FLAG_REAL,
-     .offset = offsetof(struct wishes, share),
-     .standard = "0.5",
-     .min = 0,
-     .max = 1,
-     .commands = FIRST | SECOND,
-     .value = "X",
-     .help = "how much"},
-    {.name = "loud",
-     .type = FLAG_BOOL,
-     .offset = offsetof(struct wishes, loud),
-     .standard = "false",
-     .commands = FIRST,
-     .value = "BOOL",
-     .help = "shout"},
-    {.name = "name",
-     .type = FLAG_TEXT,
-     .offset = offsetof(struct wishes, name),
-     .commands = FIRST,
-     .value = "NAME",
-     .help = "whom to greet"},
-    {.name = "color",
-     .type = FLAG_CHOICE,
-     .offset = offsetof(struct wishes, color),
-     .standard = "green",
-     .choices = colors,
-     .commands = FIRST,
-     .help = "of the hat"},
-};
-enum { COUNT = sizeof(flags) / sizeof(flags[0]) };
-
+/* Parses WORDS, which end with NULL, over a zeroed struct and error. */
 static int parse(struct wishes *w, struct error *err, const char *const *words) {
     int argc = 0;
     while (words[argc] != NULL)
@@ -73,6 +22,7 @@ static int parse(struct wishes *w, struct error *err, const char *const *words) 
 }
 #define PARSE(...) parse(&w, &err, (const char *const[]){__VA_ARGS__, NULL})
 
+/* Text has no default here, and is NULL; a choice is an index. */
 static void defaults_come_first(void) {
     struct wishes w;
     struct error err;
@@ -80,6 +30,8 @@ static void defaults_come_first(void) {
     CU_ASSERT(w.count == 7 && w.share == 0.5 && !w.loud && w.name == NULL && w.color == 1);
 }
 
+/* Both spellings of a name, both forms of a value, Python's spelling of true, and a value that
+ * looks like a flag. The last value of a repeated flag counts, and a value may be empty. */
 static void every_type_takes_its_value_either_way(void) {
     struct wishes w;
     struct error err;
@@ -93,6 +45,7 @@ static void every_type_takes_its_value_either_way(void) {
     CU_ASSERT_STRING_EQUAL(w.name, "");
 }
 
+/* Two letters exchanged are near; "zebra" is near to nothing, so nothing is suggested. */
 static void an_unknown_flag_offers_the_nearest_name(void) {
     struct wishes w;
     struct error err;
@@ -104,7 +57,8 @@ static void an_unknown_flag_offers_the_nearest_name(void) {
     CU_ASSERT_PTR_NULL(strstr(err.text, "did you mean"));
 }
 
-/* Advice on the data of a training helps no other command. */
+/* Advice on the data of a training helps no other command: the table has no flag "backend", by
+ * which such a command is recognized. */
 static void hints_for_networks_are_printed_where_there_is_one(void) {
     struct wishes w;
     struct error err;
@@ -112,6 +66,8 @@ static void hints_for_networks_are_printed_where_there_is_one(void) {
     CU_ASSERT_STRING_EQUAL(err.text, "unknown flag --images");
 }
 
+/* One beyond a bound, an unknown choice, words of other languages for true, no number, no value,
+ * and words that are no flags. */
 static void bad_values_name_flag_and_reason(void) {
     struct wishes w;
     struct error err;
@@ -129,6 +85,7 @@ static void bad_values_name_flag_and_reason(void) {
     CU_ASSERT_EQUAL(PARSE("--"), -1);
 }
 
+/* A flag of another command is reported as such, without a suggestion. */
 static void a_command_knows_its_own_flags_alone(void) {
     struct wishes w = {0};
     struct error err = {0};
@@ -139,6 +96,8 @@ static void a_command_knows_its_own_flags_alone(void) {
     ASSERT_CONTAINS(err.text, "--loud: this command has no such flag");
 }
 
+/* The order of options_parse.c: defaults, then flags_set for each layer, then the line. flags_set
+ * checks bounds and commands as the line does. */
 static void a_layer_lies_above_the_defaults_and_below_the_words(void) {
     struct wishes w = {0};
     struct error err = {0};
@@ -154,6 +113,8 @@ static void a_layer_lies_above_the_defaults_and_below_the_words(void) {
     CU_ASSERT_EQUAL(flags_set(flags, COUNT, SECOND, "loud", "true", &w, &err), -1);
 }
 
+/* "--share" after "--name" is its value, and "x" stands alone: a look-up passes over what it cannot
+ * use. A flag at the end without a value gives none. */
 static void what_is_given_is_the_last_of_its_name(void) {
     const char *const words[] = {"--name", "--share", "x", "--share=0.5", "--name=b", "--share"};
     char *const *argv = (char *const *)(uintptr_t)words;
@@ -164,6 +125,8 @@ static void what_is_given_is_the_last_of_its_name(void) {
     CU_ASSERT_PTR_NULL(flags_given(flags, COUNT, SECOND, "name", 6, argv));
 }
 
+/* No table is involved: each flag takes the next word. After "--" all words are positional, a
+ * second "--" as well. */
 static void words_are_distinguished_from_flags_and_their_values(void) {
     const char *const line[] = {"a", "--name", "b", "--share=1", "c", "--", "--d", "--", "e"};
     char *flags_argv[9], *words[9];
@@ -180,6 +143,7 @@ static void words_are_distinguished_from_flags_and_their_values(void) {
     CU_ASSERT(flag_count == 1 && count == 1); /* a flag without its value */
 }
 
+/* A longer name, a single dash and a word without dashes are other words. */
 static void a_flag_is_seen_in_either_form(void) {
     char *const apart[] = {W("shapes"), W("--coco"), W("DIR")};
     char *const joined[] = {W("--coco=DIR")};

@@ -1,65 +1,14 @@
 #include "tests/support/unit.h"
+#include "tests/unit/trainer/app/options/flag_wishes.h"
 #include "trainer/app/options/flag_print.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct wishes {
-    int64_t count;
-    double share;
-    bool loud;
-    const char *name;
-    int color;
-};
+/* Printed forms of flags, with the table of flag_wishes.h: help with its columns and defaults, and
+ * the table of a report. Everything is printed to memory and compared as text. */
 
-static const char *const colors[] = {"red", "green", NULL};
-
-enum { FIRST = 1, SECOND = 2 };
-
-static const struct flag flags[] = {
-    {.name = "max-count",
-     .type = FLAG_INT,
-     .offset = offsetof(struct wishes, count),
-     .standard = "7",
-     .min = 1,
-     .max = 100,
-     .commands = FIRST,
-     .value = "N",
-     .help = "how many"},
-    {.name = "share",
-     .type = FLAG_REAL,
-     .offset = offsetof(struct wishes, share),
-     .standard = "0.5",
-     .min = 0,
-     .max = 1,
-     .commands = FIRST | SECOND,
-     .value = "X",
-     .help = "how much"},
-    {.name = "loud",
-     .type = FLAG_BOOL,
-     .offset = offsetof(struct wishes, loud),
-     .standard = "false",
-     .commands = FIRST,
-     .value = "BOOL",
-     .help = "shout"},
-    {.name = "name",
-     .type = FLAG_TEXT,
-     .offset = offsetof(struct wishes, name),
-     .commands = FIRST,
-     .value = "NAME",
-     .help = "whom to greet"},
-    {.name = "color",
-     .type = FLAG_CHOICE,
-     .offset = offsetof(struct wishes, color),
-     .standard = "green",
-     .choices = colors,
-     .commands = FIRST,
-     .help = "of the hat"},
-};
-enum { COUNT = sizeof(flags) / sizeof(flags[0]) };
-
+/* A number shows its placeholder and its default, a choice all that can be chosen. */
 static void help_shows_value_choices_and_default(void) {
     char *text = NULL;
     size_t size = 0;
@@ -74,7 +23,8 @@ static void help_shows_value_choices_and_default(void) {
 }
 
 /* A line for each flag: its name before column 28, its meaning after it and, beyond 79 columns,
- * below. */
+ * below. Names of 21 and 22 letters are on either side of the limit, and one help ends exactly at
+ * the edge. A flag of the other command is not shown, nor a default where there is none. */
 static void help_is_laid_out_in_two_columns(void) {
     static const struct flag rows[] = {
         {.name = "share",
@@ -132,7 +82,8 @@ static void help_is_laid_out_in_two_columns(void) {
     free(text);
 }
 
-/* Values that a recipe has set are shown as the defaults, others as the table has them. */
+/* Values that a recipe has set are shown as the defaults, others as the table has them, digit for
+ * digit. */
 static void help_shows_defaults_of_a_layer(void) {
     char *text = NULL;
     size_t size = 0;
@@ -148,7 +99,8 @@ static void help_shows_defaults_of_a_layer(void) {
     free(text);
 }
 
-/* A value with a bar stays in its cell; a flag without a value has no row. */
+/* A value with a bar stays in its cell; a flag without a value has no row. SECOND has one flag
+ * alone, so the whole table can be compared. */
 static void a_table_has_a_row_for_each_value(void) {
     cleanup_buf struct buf out = {.max = 4096};
     struct wishes w = {0};
