@@ -8,7 +8,7 @@
 #include "common/exit_code.h"
 #include "common/str.h"
 #include "trainer/backend/cuda/kernels/launch.h"
-#include "trainer/backend/cuda/kernels/launch_backward.h"
+#include "trainer/backend/cuda/optional/kernels/launch_backward.h"
 
 #include <cuda_runtime_api.h>
 #include <stdbool.h>

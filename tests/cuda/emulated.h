@@ -17,8 +17,8 @@ int emulated_open_streams(struct backend **ret, enum streams_order order, uint64
                           struct error *err);
 
 /* From here on operators with rows compute the share of them that the device chooses
- * (cuda/row_prefix.h): at once, as every step here runs like a recorded one. CHOSEN counts how
- * often each share was. */
+ * (cuda/optional/row_prefix.h): at once, as every step here runs like a recorded one. CHOSEN counts
+ * how often each share was. */
 void emulated_choose_rows(struct backend *backend, int chosen[ROW_PARTS]);
 
 /* On a whole device, from here on: after each run of one of our own operators, TOLD gets its

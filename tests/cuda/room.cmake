@@ -1,6 +1,6 @@
 # Tests of the CUDA backend that need no GPU.
 room_tests(trainer/backend/cuda)
-foreach(cuda_room base steps)
+foreach(cuda_room base optional)
     room_tests(trainer/backend/cuda/${cuda_room} USES trainer_backend_cuda trainer_graph_build)
 endforeach()
 if(RINGMASTER_HAVE_CUDNN)
@@ -25,7 +25,8 @@ endif()
 # The kernels, compiled for the host, are tested under the real steps: they are linked before the
 # room's own, which the linker then leaves out.
 file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/trainer/backend/cuda/kernels/*.cu
-    ${CMAKE_SOURCE_DIR}/trainer/backend/cuda/kernels/detect/*.cu)
+    ${CMAKE_SOURCE_DIR}/trainer/backend/cuda/kernels/detect/*.cu
+    ${CMAKE_SOURCE_DIR}/trainer/backend/cuda/optional/kernels/*.cu)
 set(on_host)
 enable_language(CXX)
 foreach(kernel IN LISTS kernels)

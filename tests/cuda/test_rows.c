@@ -4,7 +4,7 @@
 #include "tests/cuda/emulated.h"
 #include "tests/ops/rows.h"
 #include "tests/support/unit.h"
-#include "trainer/backend/cuda/graph_switch.h"
+#include "trainer/backend/cuda/optional/graph_switch.h"
 
 static void check(void (*rows_of)(struct backend *backend)) {
     struct backend *device = NULL;

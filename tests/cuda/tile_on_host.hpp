@@ -1,4 +1,4 @@
-/* The instructions of trainer/backend/cuda/kernels/tile_ptx.cuh for a build for the host
+/* The instructions of trainer/backend/cuda/optional/kernels/tile_ptx.cuh for a build for the host
  * (on_host.hpp), written from the PTX ISA and not from tile.cuh, so that a wrong layout, operand
  * or number of an accumulator shows. What the device does some time between two instructions is
  * done at the worst moment: a load spoils its place at once and brings its data when it is waited
@@ -7,7 +7,7 @@
 #ifndef TESTS_CUDA_TILE_ON_HOST_HPP
 #define TESTS_CUDA_TILE_ON_HOST_HPP
 
-#include "trainer/backend/cuda/kernels/launch_backward.h"
+#include "trainer/backend/cuda/optional/kernels/launch_backward.h"
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

@@ -4,7 +4,7 @@
 #include "tests/ops/parity.h"
 #include "tests/support/unit.h"
 #include "trainer/backend/cuda/operators.h"
-#include "trainer/backend/cuda/steps/backward.h"
+#include "trainer/backend/cuda/optional/backward.h"
 #include "trainer/graph/op.h"
 
 #include <cuda_runtime_api.h>

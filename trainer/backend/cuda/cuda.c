@@ -2,14 +2,13 @@
 
 #include "trainer/backend/cuda/base/context.h"
 #include "trainer/backend/cuda/base/device.h"
-#include "trainer/backend/cuda/base/folds.h"
-#include "trainer/backend/cuda/base/overlap.h"
 #include "trainer/backend/cuda/dnn/convs.h"
-#include "trainer/backend/cuda/graph_switch.h"
 #include "trainer/backend/cuda/operators.h"
+#include "trainer/backend/cuda/optional/backward.h"
+#include "trainer/backend/cuda/optional/graph_switch.h"
+#include "trainer/backend/cuda/optional/row_prefix.h"
+#include "trainer/backend/cuda/optional/tuned_gpus.h"
 #include "trainer/backend/cuda/queue.h"
-#include "trainer/backend/cuda/row_prefix.h"
-#include "trainer/backend/cuda/steps/backward.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -16,8 +16,8 @@ set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
 enable_language(CUDA)
 
 # From the bottom up: kernels and their launchers, which do not use a backend; the base of all
-# steps; convolutions by cuDNN and steps with our own kernels, which do not use each other; and the
-# backend.
+# steps; convolutions by cuDNN and steps with our own kernels, which do not use each other; what no
+# default turns on, with kernels of its own; and the backend.
 set(cuda_out no_cudnn.c)
 if(NOT RINGMASTER_HAVE_CUDNN)
     file(GLOB cuda_out CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_LIST_DIR}/dnn
@@ -27,14 +27,19 @@ endif()
 room(trainer/backend/cuda/kernels USES trainer/graph trainer/math)
 room(trainer/backend/cuda/kernels/detect USES trainer/graph trainer/math
     trainer/backend/cuda/kernels)
-room(trainer/backend/cuda/base USES common/* trainer/graph
+room(trainer/backend/cuda/optional/kernels USES trainer/graph trainer/math
     trainer/backend/cuda/kernels)
+room(trainer/backend/cuda/base USES common/* trainer/graph
+    trainer/backend/cuda/kernels trainer/backend/cuda/optional/kernels)
 room(trainer/backend/cuda/dnn USES common/* trainer/graph trainer/backend/cuda/kernels
     trainer/backend/cuda/base EXCLUDE ${cuda_out})
 room(trainer/backend/cuda/steps USES common/* trainer/graph trainer/backend/cuda/kernels
     trainer/backend/cuda/kernels/detect trainer/backend/cuda/base)
+room(trainer/backend/cuda/optional USES common/* trainer/graph trainer/backend/cuda/base
+    trainer/backend/cuda/optional/kernels trainer/backend/cuda/dnn)
 room(trainer/backend/cuda USES common/* trainer/graph trainer/backend/cuda/kernels
-    trainer/backend/cuda/base trainer/backend/cuda/dnn trainer/backend/cuda/steps)
+    trainer/backend/cuda/base trainer/backend/cuda/dnn trainer/backend/cuda/steps
+    trainer/backend/cuda/optional)
 string(REPLACE ";" " " sm "${RINGMASTER_CUDA_ARCHITECTURES}")
 set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/base/architectures.c
     PROPERTIES COMPILE_DEFINITIONS "RINGMASTER_CUDA_SM=\"${sm}\"")
@@ -52,15 +57,16 @@ if(RINGMASTER_HAVE_CUDNN)
 endif()
 
 file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/kernels/*.cu
-    ${CMAKE_CURRENT_LIST_DIR}/kernels/detect/*.cu)
+    ${CMAKE_CURRENT_LIST_DIR}/kernels/detect/*.cu ${CMAKE_CURRENT_LIST_DIR}/optional/kernels/*.cu)
 # These kernels use instructions of compute capability 9.0, and are only launched there.
-set(kernels_90a ${CMAKE_CURRENT_LIST_DIR}/kernels/conv_backward.cu)
+set(kernels_90a ${CMAKE_CURRENT_LIST_DIR}/optional/kernels/conv_backward.cu)
 list(REMOVE_ITEM kernels ${kernels_90a})
 add_library(cuda_code STATIC ${kernels})
 add_library(cuda_code_90a STATIC ${kernels_90a})
 set_target_properties(cuda_code_90a PROPERTIES CUDA_ARCHITECTURES 90a-real)
 foreach(library cuda_code cuda_code_90a)
-    target_link_libraries(${library} PUBLIC trainer_backend_cuda_kernels_detect)
+    target_link_libraries(${library} PUBLIC trainer_backend_cuda_kernels_detect
+        trainer_backend_cuda_optional_kernels)
     target_compile_options(${library} PRIVATE
         $<$<COMPILE_LANGUAGE:CUDA>:-Xptxas=-v,-warn-spills;-Werror=all-warnings;-Xcompiler=-Wall,-Wextra>)
 endforeach()
@@ -71,7 +77,7 @@ foreach(exact optimizer detect/detections detect/mask detect/nms detect/proposal
         PROPERTIES COMPILE_OPTIONS -fmad=false)
 endforeach()
 foreach(launching trainer_backend_cuda_base trainer_backend_cuda_dnn trainer_backend_cuda_steps
-        trainer_backend_cuda)
+        trainer_backend_cuda_optional trainer_backend_cuda)
     target_link_libraries(${launching} PRIVATE cuda_code cuda_code_90a)
 endforeach()
 

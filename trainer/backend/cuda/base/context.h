@@ -4,7 +4,7 @@
 
 #include "trainer/backend/cuda/base/options.h"
 #include "trainer/backend/cuda/kernels/launch.h"
-#include "trainer/backend/cuda/kernels/launch_switch.h"
+#include "trainer/backend/cuda/optional/kernels/launch_switch.h"
 #include "trainer/graph/backend.h"
 #include "trainer/graph/graph.h"
 
@@ -23,11 +23,11 @@ struct cuda {
     struct cuda_options options;
     int ordinal;
     int multiprocessors;
-    bool own_backward;   /* steps/backward.h */
+    bool own_backward;   /* optional/backward.h */
     cudaStream_t stream; /* the selected one of STREAMS: steps enqueue on it */
     cudaStream_t streams[BACKEND_STREAMS];
-    cuda_switch *choose; /* of rows (cuda/row_prefix.h), while a recording runs; NULL: all rows are
-                          * computed */
+    cuda_switch *choose; /* of rows (optional/row_prefix.h), while a recording runs; NULL: all rows
+                          * are computed */
     cudaStream_t bodies; /* stream for recording bodies */
     cudaEvent_t events[BACKEND_EVENTS];
     cublasLtHandle_t lt;
@@ -37,7 +37,7 @@ struct cuda {
         struct fold_args args[LAUNCH_FOLDS_MAX];
         int count;
         enum dtype type;
-    } folds; /* base/folds.h */
+    } folds; /* folds_add */
     /* For a simulated device: library calls are counted here instead of being made, as launches of
      * our own are (launch_count_in). NULL: a real device. */
     struct cuda_launches *counted;
@@ -82,6 +82,13 @@ void *cuda_half(const struct graph *graph, const struct op_addresses *addresses,
  * that cuDNN can use directly. */
 int cuda_half_gradient(const struct backend *backend, const struct graph *graph,
                        const struct op *op);
+
+/* Folds of weights (launch_fold), as many in one launch as it takes: a network with frozen norms
+ * has one for nearly every convolution, and each alone is shorter than what a launch costs.
+ * folds_add puts a fold off until folds_launch, or until a launch is full; ARGS is copied.
+ * folds_launch enqueues what was put off on the selected stream. */
+int folds_add(struct cuda *cuda, enum dtype type, const struct fold_args *args, struct error *err);
+int folds_launch(struct cuda *cuda, struct error *err);
 
 /* Returns the rows of a tensor seen as a matrix [rows, last dimension]. */
 size_t cuda_rows(const struct tensor *tensor);

@@ -4,7 +4,7 @@
 
 struct cuda_launches {
     unsigned long kernels;  /* of our own */
-    unsigned long early;    /* those that may begin before preceding ones end (overlap.h) */
+    unsigned long early;    /* those that may begin before preceding ones end (kernels/vec.cuh) */
     unsigned long products; /* plans of cuDNN and products of cuBLASLt: one call each, possibly
                              * several kernels */
     unsigned long copies;   /* copies and fills of memory */

@@ -22,13 +22,13 @@ struct cuda_options {
                                   * network's graph, which would differ between ranks: for a single
                                   * rank only */
     bool tf32;                   /* f32 products may round their inputs to TF32 */
-    enum cuda_own own_backward;  /* for 1x1 convolutions between norms (steps/backward.h) */
-    enum cuda_own overlap;       /* small kernels begin before preceding ones end (overlap.h) */
-    enum cuda_own row_choice;    /* only rows that count are computed (cuda/row_prefix.h) */
-    bool deterministic;          /* the same bits in every run; excludes `tune` */
-    const char *plan_cache;      /* file of earlier choices, read and extended; NULL: none */
-    float loss_scale;            /* of half-precision gradients; 1: none */
-    int growth_interval;         /* steps after which a dynamic scale doubles; 0: static */
+    enum cuda_own own_backward;  /* for 1x1 convolutions between norms (optional/backward.h) */
+    enum cuda_own overlap;    /* small kernels begin before preceding ones end (kernels/vec.cuh) */
+    enum cuda_own row_choice; /* only rows that count are computed (optional/row_prefix.h) */
+    bool deterministic;       /* the same bits in every run; excludes `tune` */
+    const char *plan_cache;   /* file of earlier choices, read and extended; NULL: none */
+    float loss_scale;         /* of half-precision gradients; 1: none */
+    int growth_interval;      /* steps after which a dynamic scale doubles; 0: static */
     /* Allocator of memory that is all-reduced, as the communication library needs it; zero:
      * cudaMalloc. */
     struct backend_memory summed;

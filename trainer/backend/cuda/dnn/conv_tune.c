@@ -1,7 +1,7 @@
 #include "trainer/backend/cuda/dnn/conv_tune.h"
 
 #include "trainer/backend/cuda/base/device.h"
-#include "trainer/backend/cuda/dnn/dnn_pack.h"
+#include "trainer/backend/cuda/dnn/dnn_plan.h"
 
 #include <stdint.h>
 

@@ -40,4 +40,19 @@ int dnn_plan_list_find(struct dnn_plan_list *list, const struct dnn_graph *graph
                        const struct dnn_plan_query *query, struct error *err);
 void dnn_plan_list_done(struct dnn_plan_list *list);
 
+/* Variant pack: the addresses for a graph's tensor ids, bound once, and the execution of a plan
+ * with them. */
+struct dnn_pack {
+    struct dnn_pool pool;
+    cudnnBackendDescriptor_t pack;
+};
+
+/* COUNT ids with their addresses in device memory; WORKSPACE may be NULL if none is needed. */
+int dnn_pack_init(struct dnn_pack *pack, const int64_t *ids, void *const *addresses, int count,
+                  void *workspace, struct error *err);
+void dnn_pack_done(struct dnn_pack *pack);
+/* Enqueues on HANDLE's stream. */
+int dnn_pack_run(const struct dnn_pack *pack, cudnnHandle_t handle, const struct dnn_plan *plan,
+                 struct error *err);
+
 #endif

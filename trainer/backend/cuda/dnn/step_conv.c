@@ -1,8 +1,7 @@
 #include "trainer/backend/cuda/dnn/conv_plan.h"
 
-#include "trainer/backend/cuda/base/folds.h"
 #include "trainer/backend/cuda/dnn/conv_table.h"
-#include "trainer/backend/cuda/dnn/dnn_pack.h"
+#include "trainer/backend/cuda/dnn/dnn_plan.h"
 
 /* A convolution pass, plain or fused. cuDNN needs weights in the activation's type and with the
  * input's channels. The half-precision copy of the parameters has that form. Where it is not

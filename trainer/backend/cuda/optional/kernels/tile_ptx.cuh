@@ -4,8 +4,8 @@
 #ifndef CUDA_KERNELS_TILE_PTX_CUH
 #define CUDA_KERNELS_TILE_PTX_CUH
 
-#include "trainer/backend/cuda/kernels/launch_backward.h"
-#include "trainer/backend/cuda/kernels/tile.cuh"
+#include "trainer/backend/cuda/optional/kernels/launch_backward.h"
+#include "trainer/backend/cuda/optional/kernels/tile.cuh"
 
 #ifdef __CUDACC__
 

@@ -1,9 +1,9 @@
-#include "trainer/backend/cuda/graph_switch.h"
+#include "trainer/backend/cuda/optional/graph_switch.h"
 
 #include "trainer/backend/cuda/base/context.h"
 #include "trainer/backend/cuda/base/device.h"
-#include "trainer/backend/cuda/base/tuned_gpus.h"
 #include "trainer/backend/cuda/dnn/convs.h"
+#include "trainer/backend/cuda/optional/tuned_gpus.h"
 
 #include <string.h>
 

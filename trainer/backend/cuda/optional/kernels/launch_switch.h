@@ -1,6 +1,6 @@
 /* One of several bodies, chosen on the device by a count that only the device knows. */
-#ifndef TRAINER_BACKEND_CUDA_KERNELS_LAUNCH_SWITCH_H
-#define TRAINER_BACKEND_CUDA_KERNELS_LAUNCH_SWITCH_H
+#ifndef TRAINER_BACKEND_CUDA_OPTIONAL_KERNELS_LAUNCH_SWITCH_H
+#define TRAINER_BACKEND_CUDA_OPTIONAL_KERNELS_LAUNCH_SWITCH_H
 
 #include "trainer/graph/row_prefix.h"
 

@@ -11,8 +11,8 @@
  * tiles of the slice at once, for 22 of 25 units. A shortcut with stride 2 would move 4.5 of 7.5,
  * but its pixels are no rows of one matrix: the copy engine would want other maps, and zeros
  * written between its results, for 2.4 MB a picture of about 190. */
-#ifndef TRAINER_BACKEND_CUDA_KERNELS_LAUNCH_BACKWARD_H
-#define TRAINER_BACKEND_CUDA_KERNELS_LAUNCH_BACKWARD_H
+#ifndef TRAINER_BACKEND_CUDA_OPTIONAL_KERNELS_LAUNCH_BACKWARD_H
+#define TRAINER_BACKEND_CUDA_OPTIONAL_KERNELS_LAUNCH_BACKWARD_H
 
 #include "trainer/graph/tensor.h"
 

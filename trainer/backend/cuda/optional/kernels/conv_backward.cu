@@ -1,6 +1,6 @@
 /* The backward pass of a 1x1 convolution that precedes a norm (launch_backward.h), for compute
  * capability 9.0 alone: built for sm_90a, launched nowhere else (steps/step_backward.c). */
-#include "trainer/backend/cuda/kernels/conv_backward.cuh"
+#include "trainer/backend/cuda/optional/kernels/conv_backward.cuh"
 
 #include <climits>
 

@@ -4,8 +4,8 @@
  * fractions share one packed copy of the weights.
  *
  * Unrecorded steps, and operators that lack a kernel for one of the fractions, compute all rows. */
-#ifndef TRAINER_BACKEND_CUDA_ROW_PREFIX_H
-#define TRAINER_BACKEND_CUDA_ROW_PREFIX_H
+#ifndef TRAINER_BACKEND_CUDA_OPTIONAL_ROW_PREFIX_H
+#define TRAINER_BACKEND_CUDA_OPTIONAL_ROW_PREFIX_H
 
 #include "trainer/backend/cuda/base/context.h"
 

@@ -1,6 +1,6 @@
 #include "tests/support/unit.h"
 #include "trainer/backend/cuda/base/context.h"
-#include "trainer/backend/cuda/steps/backward.h"
+#include "trainer/backend/cuda/optional/backward.h"
 #include "trainer/graph/build/build.h"
 
 static bool chosen(enum cuda_own wanted, const char *name, int major) {

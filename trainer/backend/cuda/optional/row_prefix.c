@@ -1,4 +1,4 @@
-#include "trainer/backend/cuda/row_prefix.h"
+#include "trainer/backend/cuda/optional/row_prefix.h"
 
 #include "trainer/graph/row_prefix.h"
 

@@ -1,6 +1,6 @@
 /* Which body of a conditional node runs. */
-#include "trainer/backend/cuda/kernels/launch_switch.h"
 #include "trainer/backend/cuda/kernels/vec.cuh"
+#include "trainer/backend/cuda/optional/kernels/launch_switch.h"
 
 /* Bytes moved: a few numbers. */
 static __global__ void switch_kernel(cudaGraphConditionalHandle handle,

@@ -1,5 +1,5 @@
 #include "tests/support/unit.h"
-#include "trainer/backend/cuda/base/overlap.h"
+#include "trainer/backend/cuda/optional/tuned_gpus.h"
 
 static bool chosen(enum cuda_own wanted, const char *name, int major) {
     struct error err = {0};
@@ -29,5 +29,5 @@ static void an_older_gpu_that_cannot_is_an_error(void) {
     CU_ASSERT_FALSE(overlap);
 }
 
-UNIT_SUITE("cuda.overlap", UNIT(nothing_begins_early_that_was_not_measured),
+UNIT_SUITE("cuda.tuned_gpus", UNIT(nothing_begins_early_that_was_not_measured),
            UNIT(who_asks_for_it_gets_it), UNIT(an_older_gpu_that_cannot_is_an_error))

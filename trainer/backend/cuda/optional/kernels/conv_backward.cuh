@@ -18,9 +18,9 @@
 #ifndef CUDA_KERNELS_CONV_BACKWARD_CUH
 #define CUDA_KERNELS_CONV_BACKWARD_CUH
 
-#include "trainer/backend/cuda/kernels/launch_backward.h"
 #include "trainer/backend/cuda/kernels/norm.cuh"
-#include "trainer/backend/cuda/kernels/tile_ptx.cuh"
+#include "trainer/backend/cuda/optional/kernels/launch_backward.h"
+#include "trainer/backend/cuda/optional/kernels/tile_ptx.cuh"
 
 enum {
     SLICE = 64,      /* input channels of a block */
