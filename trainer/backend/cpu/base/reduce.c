@@ -85,3 +85,17 @@ void reduce_run(const struct reduce *r, const double *ret[REDUCE_SUMS_MAX]) {
     for (int i = 0; i < r->sums; i++)
         ret[i] = totals_of(r, 0) + padded(r->channels) * (size_t)i;
 }
+
+static void add_share(void *context, struct share share) {
+    const struct parts *p = context;
+    size_t begin, end;
+    share_range(share, p->values, BACKEND_ALIGNMENT, &begin, &end);
+    for (size_t i = 1; i < p->parts; i++)
+        p->cpu->loops->pointwise(POINTWISE_ADD, p->first, parts_of(p, i), ELEM_F32, p->first, begin,
+                                 end);
+}
+
+void parts_add(const struct parts *parts) {
+    if (parts->parts > 1)
+        parallel_run(parts->cpu->threads, add_share, (void *)parts);
+}

@@ -33,4 +33,25 @@ size_t reduce_scratch(const struct cpu *cpu, size_t channels, int sums);
 /* The totals are in RET[i][channel], in the scratch, until that is reused. */
 void reduce_run(const struct reduce *reduce, const double *ret[REDUCE_SUMS_MAX]);
 
+/* Partial sums of equal length, which threads made of different rows. */
+struct parts {
+    const struct cpu *cpu;
+    float *first; /* the first part's values, and the result; aligned to 64 */
+    char *others; /* the others', parts_stride(values) bytes apart */
+    size_t values, parts;
+};
+
+static inline size_t parts_stride(size_t values) {
+    return backend_aligned(values * sizeof(float));
+}
+
+static inline float *parts_of(const struct parts *parts, size_t number) {
+    return number == 0
+               ? parts->first
+               : (float *)(void *)(parts->others + parts_stride(parts->values) * (number - 1));
+}
+
+/* Adds the others to the first, in order and on all threads. */
+void parts_add(const struct parts *parts);
+
 #endif

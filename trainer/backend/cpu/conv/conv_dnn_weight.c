@@ -4,7 +4,7 @@
  * threads. Only large gradients in bf16, of few pictures or with sums that would take more memory
  * than the input, are computed by one primitive on all threads. They are made in the primitive's
  * layout and reordered into the OHWI arena. */
-#include "trainer/backend/cpu/base/parts.h"
+#include "trainer/backend/cpu/base/reduce.h"
 #include "trainer/backend/cpu/conv/conv_plan.h"
 
 /* Enough parts for many threads. Sums that fit one thread's cache cost little in any case. */

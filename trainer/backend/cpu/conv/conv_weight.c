@@ -5,7 +5,7 @@
  * same dy again. How positions are cut depends only on the shape, so results are the same for any
  * number of threads; how results are cut depends on both. */
 #include "trainer/backend/cpu/base/parallel.h"
-#include "trainer/backend/cpu/base/parts.h"
+#include "trainer/backend/cpu/base/reduce.h"
 #include "trainer/backend/cpu/conv/conv_kernel.h"
 
 struct conv_weight {
