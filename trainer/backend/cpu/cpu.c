@@ -9,6 +9,11 @@
 
 #include <stdio.h>
 
+/* The table of the backend's functions (graph/backend.h) and its opening. All operators are found
+ * by kind in operators.c; what is common to them is done here: checks of types, the number of
+ * threads for oneDNN, operators of which only some rows count (base/row_prefix.h), and errors with
+ * the operator's name. */
+
 static const char *isa_name(void) {
     static const char prefix[] = "cpu_isa_";
     dnnl_cpu_isa_t isa = dnnl_get_effective_cpu_isa();
@@ -17,6 +22,7 @@ static const char *isa_name(void) {
     return strncmp(name, prefix, length) == 0 ? name + length : name;
 }
 
+/* The text lives in the calling thread until its next call. */
 const char *cpu_describe_machine(void) {
     static _Thread_local char text[128];
     const dnnl_version_t *version = dnnl_version();
@@ -28,6 +34,9 @@ const char *cpu_describe_machine(void) {
 
 /* --- the table -------------------------------------------------------------------------------- */
 
+/* A type that no kernel has rules out an operator before its own test, which may look at shapes
+ * alone. f64 and f16 tensors go to other backends (`ref`, CUDA). The test of the operator's row
+ * comes last. */
 static bool supports(const struct backend *backend, const struct graph *graph,
                      const struct op *op) {
     const struct cpu *cpu = (const struct cpu *)backend;
@@ -45,6 +54,7 @@ static bool supports(const struct backend *backend, const struct graph *graph,
     return row->has == NULL || row->has(cpu, graph, op);
 }
 
+/* The first output's shape stands for the operator: errors of one kind differ by layer. */
 static int add_context(struct error *err, const struct graph *graph, const struct op *op) {
     char text[SHAPE_TEXT_SIZE] = "";
     for (int slot = 0; slot < OP_OUTPUTS_MAX && text[0] == '\0'; slot++)
@@ -53,6 +63,8 @@ static int add_context(struct error *err, const struct graph *graph, const struc
     return error_wrap(err, "%s (%s) %s", op->name, op_name(op->kind), text);
 }
 
+/* The number of threads is set before anything is described: oneDNN reads it from the calling
+ * thread. Operators without `query` need no memory. */
 static int query(struct backend *backend, const struct graph *graph, const struct op *op,
                  struct backend_needs *ret_needs, struct error *err) {
     const struct cpu *cpu = (const struct cpu *)backend;
@@ -67,11 +79,13 @@ static int query(struct backend *backend, const struct graph *graph, const struc
     return result != 0 ? add_context(err, graph, op) : 0;
 }
 
+/* The context was made by cpu_step_new(); its `done` frees what it owns. */
 static void release(struct backend *backend, void *context) {
     (void)backend;
     cpu_step_release(context);
 }
 
+/* RET_BOUND is written only on success; a step that was begun is released here. */
 static int bind(struct backend *backend, const struct graph *graph, const struct op *op,
                 const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err) {
@@ -92,16 +106,20 @@ static int bind(struct backend *backend, const struct graph *graph, const struct
     return 0;
 }
 
+/* Steps run in the calling thread and are done when they return, so there is rarely anything to
+ * wait for. The engine calls this before it reads results. */
 static int sync_stream(struct backend *backend, struct error *err) {
     return dnnl_stream_wait(((struct cpu *)backend)->stream) == dnnl_success
                ? 0
                : error_set(err, EXIT_CODE_INTERNAL, "oneDNN's stream failed");
 }
 
+/* The text that cpu_open() made; it lives as long as the backend. */
 static const char *describe(const struct backend *backend) {
     return ((const struct cpu *)backend)->description;
 }
 
+/* Also closes a backend that was opened in part. */
 static void close_cpu(struct backend *backend) {
     struct cpu *cpu = (struct cpu *)backend;
     if (cpu->stream != NULL)
@@ -111,6 +129,8 @@ static void close_cpu(struct backend *backend) {
     free(cpu);
 }
 
+/* Memory is the host's, so copies in both directions are one function, and events and streams are
+ * absent: steps run one after another. */
 static const struct backend_table table = {.name = "cpu",
                                            .supports = supports,
                                            .query = query,
@@ -125,13 +145,17 @@ static const struct backend_table table = {.name = "cpu",
                                            .close = close_cpu};
 
 /* Returns true if oneDNN's bf16 is useful for training: it also claims support if it emulates the
- * products, slower than f32 (AVX-512 without BF16), or has no fast weight gradients
- * (AVX2-VNNI-2). */
+ * products, slower than f32 (AVX-512 without BF16), or has no fast weight gradients (AVX2-VNNI-2).
+ * The set of instructions is a mask of bits: all of AVX-512 BF16's have to be in it, AMX's may
+ * be. */
 static bool has_bf16(void) {
     return (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core_bf16) ==
            dnnl_cpu_isa_avx512_core_bf16;
 }
 
+/* Order: arguments, then the number of threads that OpenMP really gives, then oneDNN. The threads
+ * are not made here: OpenMP starts them with the first parallel region. A failure leaves *RET as it
+ * was. */
 int cpu_open(struct backend **ret, const struct cpu_options *options, struct error *err) {
     if (options->threads < 1 || options->threads > CPU_THREADS_MAX)
         return error_set(err, EXIT_CODE_USAGE, "the cpu backend runs on 1 to %d threads, not %d",

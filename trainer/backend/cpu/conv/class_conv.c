@@ -5,6 +5,15 @@
 #include "trainer/graph/op_roi.h"
 #include "trainer/math/bf16.h"
 
+/* The last layer of the mask head has one channel per class, but a region's loss and its mask read
+ * only the channel of its own class. Computing that channel alone saves a factor of the number of
+ * classes, in the forward pass and in both gradients.
+ *
+ * Regions are the rows here. Labels below 1 (background, or a slot without a region) give zeros and
+ * take no part in a gradient. The weight gradient needs two passes: rows of one class may lie
+ * anywhere, so each row first writes sums of its own, and then one thread adds those of a class.
+ * Adding into dw directly would need locks and an order that depends on the threads. */
+
 struct class_op {
     struct cpu_step step;
     enum elem elem;
@@ -41,16 +50,22 @@ static const float *weights_of(const struct class_op *op, int thread, int32_t la
     return rounded;
 }
 
+/* Returns the gradients of ROW's pixels in f32. In bf16 they are converted into the second half of
+ * the thread's own memory, after the row of weights, as data_row() needs both at once. No copy is
+ * made in f32. */
 static const float *dy_of(const struct class_op *op, int thread, size_t row) {
     char *own = op->own + (size_t)thread * op->own_bytes;
     float *room = (float *)(void *)(own + backend_aligned(op->channels * sizeof(float)));
     return wide_of(op, op->dy, row * op->pixels, op->pixels, room);
 }
 
+/* The first value of a region's pixels, in the activations' type. */
 static const void *x_of(const struct class_op *op, size_t row) {
     return (const char *)op->x + row * op->pixels * op->channels * elem_size(op->elem);
 }
 
+/* The logits are f32 in every mode (graph/op_roi.h), so the loss reads sums that were not
+ * rounded. */
 static void forward_row(void *context, int thread, size_t row) {
     const struct class_op *op = context;
     float *y = op->logits + row * op->pixels;
@@ -62,6 +77,8 @@ static void forward_row(void *context, int thread, size_t row) {
                                       weights_of(op, thread, label), op->b[label], y);
 }
 
+/* dx[pixel][channel] = dy[pixel] * w[channel]: an outer product, as only one output channel depends
+ * on the row. */
 static void data_row(void *context, int thread, size_t row) {
     const struct class_op *op = context;
     size_t bytes = op->pixels * op->channels * elem_size(op->elem);
@@ -74,6 +91,7 @@ static void data_row(void *context, int thread, size_t row) {
                                         op->channels, op->pixels, dx);
 }
 
+/* Leaves the part of a row without a class uninitialized; has_rows() and sum_of() never read it. */
 static void weight_row(void *context, int thread, size_t row) {
     const struct class_op *op = context;
     float *part = op->parts + row * (op->channels + 1);
@@ -87,7 +105,8 @@ static void weight_row(void *context, int thread, size_t row) {
     part[op->channels] = (float)sum;
 }
 
-/* Returns channel C of the sum over the rows of a class; the bias follows the channels. */
+/* Returns channel C of the sum over the rows of a class; the bias follows the channels. Sums are
+ * double, so that the order of the rows hardly matters to the last bit that f32 keeps. */
 static float sum_of(const struct class_op *op, size_t label, size_t c) {
     double sum = 0;
     for (size_t row = 0; row < op->rows; row++)
@@ -96,6 +115,7 @@ static float sum_of(const struct class_op *op, size_t label, size_t c) {
     return (float)sum;
 }
 
+/* Returns true if any row has this class. Class 0 is the background and never has one. */
 static bool has_rows(const struct class_op *op, size_t label) {
     for (size_t row = 0; row < op->rows && label >= 1; row++)
         if ((size_t)op->label[row] == label)
@@ -103,6 +123,8 @@ static bool has_rows(const struct class_op *op, size_t label) {
     return false;
 }
 
+/* Writes dw and db of one class, in the order of its rows. Classes without rows get zeros: outputs
+ * are overwritten, not added to. */
 static void sum_class(void *context, int thread, size_t label) {
     const struct class_op *op = context;
     (void)thread;
@@ -127,6 +149,8 @@ static int run_data(void *context, struct error *err) {
     return 0;
 }
 
+/* The two passes are separate parallel regions: a class can be added only when all of its rows are
+ * done. */
 static int run_weight(void *context, struct error *err) {
     (void)err;
     struct class_op *op = context;
@@ -142,11 +166,15 @@ static const struct tensor *x_tensor(const struct graph *graph, const struct op 
                                                  : cpu_input(graph, op, CLASS_CONV_GRAD_WEIGHT_X);
 }
 
+/* Bytes of one thread's memory: a row of weights, then the gradients of a row's pixels, each
+ * aligned. */
 static size_t own_bytes(const struct shape *x) {
     return backend_aligned((size_t)x->dim[3] * sizeof(float)) +
            backend_aligned((size_t)(x->dim[1] * x->dim[2]) * sizeof(float));
 }
 
+/* The same scratch for all three, although the forward pass in f32 uses none of it: it is small,
+ * and one rule keeps `query` and new_op() in step. */
 static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                  struct backend_needs *ret_needs, struct error *err) {
     (void)err;
@@ -157,6 +185,8 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
     return 0;
 }
 
+/* Allocates the bound step and sets what all three operators share. The scratch begins with the
+ * threads' own memory; the rows' parts follow, and exist only for the weight gradient. */
 static struct class_op *new_op(const struct cpu *cpu, const struct graph *graph,
                                const struct op *op, const struct op_addresses *addresses,
                                int (*run)(void *, struct error *), struct backend_bound *ret_bound,
@@ -202,6 +232,8 @@ static int bind_data(const struct cpu *cpu, const struct graph *graph, const str
     return 0;
 }
 
+/* dw may be shaped [K, C] or [K, 1, 1, C]; the number of classes is read from db, which has one
+ * dimension. */
 static int bind_weight(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                        const struct op_addresses *addresses, struct backend_bound *ret_bound,
                        struct error *err) {

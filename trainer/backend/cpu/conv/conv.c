@@ -6,6 +6,16 @@
 
 #include <string.h>
 
+/* A plan (conv_plan.h) is made twice: once by `query`, for the sizes of scratch and packed weights,
+ * and once by `bind`, for the primitive. oneDNN chooses by descriptors and the number of threads,
+ * so both calls get the same answer. The plan is freed after `bind`: a primitive does not need its
+ * descriptor any more.
+ *
+ * The operators are rows of the table in conv_operators.c, where oneDNN's come last and take every
+ * convolution that no other kernel has: any window, any number of groups. conv_dnn_weight.c makes
+ * its plans with conv_plan_make(), too; conv_affine.c has its own, as its primitive has an
+ * epilogue. */
+
 struct conv {
     struct cpu_step step;
     struct dnn_call call;
@@ -15,6 +25,7 @@ struct conv {
     size_t cleared_bytes;
 };
 
+/* For a forward convolution `desc` is `forward` itself, which must not be destroyed twice. */
 void conv_plan_done(struct conv_plan *plan) {
     dnnl_memory_desc_t descs[] = {plan->x, plan->w, plan->y, plan->master};
     for (size_t i = 0; i < sizeof(descs) / sizeof(descs[0]); i++)
@@ -27,6 +38,8 @@ void conv_plan_done(struct conv_plan *plan) {
     *plan = (struct conv_plan){0};
 }
 
+/* The padding at the far side follows from both shapes instead of the window: the shape rule rounds
+ * down, so rows that fill no window make it negative, and oneDNN accepts that. */
 struct conv_window conv_window_of(const struct op_window *window, const struct shape *x,
                                   const struct shape *y) {
     struct conv_window ret = {.stride = {window->stride, window->stride}};
@@ -42,6 +55,9 @@ int64_t conv_channels_read(const struct op_window *window, const struct shape *w
     return w->dim[3] * op_window_groups(window);
 }
 
+/* Fills the descriptors of the tensors. Weights are left to the primitive ("any"), except for the
+ * master copy, which has a fixed layout. A weight gradient is f32 in every mode, like the master
+ * weights. */
 static int describe(struct conv_plan *plan, const struct cpu *cpu, const struct op *op,
                     const struct conv_tensors *t, struct error *err) {
     const int64_t *x = t->x->shape.dim, *y = t->y->shape.dim;
@@ -58,6 +74,8 @@ static int describe(struct conv_plan *plan, const struct cpu *cpu, const struct 
     return dnn_desc_weights_any(&plan->w, w, groups, w_type, err);
 }
 
+/* Makes the primitive's descriptor. oneDNN wants a forward descriptor as a hint for both gradients,
+ * with weights of the activation's type, even where the gradient's own are f32. */
 static int choose(struct conv_plan *plan, const struct cpu *cpu, const struct op *op,
                   const struct conv_tensors *t, dnnl_primitive_attr_t attr, struct error *err) {
     const enum op_kind kind = op->kind;
@@ -83,6 +101,8 @@ static int choose(struct conv_plan *plan, const struct cpu *cpu, const struct op
     return dnn_check(status, "convolution", err);
 }
 
+/* `packs` is false only if the primitive reads the f32 master weights where they are. Weights that
+ * are widened from bf16 are always packed, because their values must be rounded to bf16 first. */
 int conv_plan_make(struct conv_plan *plan, const struct cpu *cpu, const struct conv_tensors *t,
                    const struct op *op, struct error *err) {
     dnnl_primitive_attr_t attr = NULL;
@@ -101,6 +121,8 @@ int conv_plan_make(struct conv_plan *plan, const struct cpu *cpu, const struct c
     return 0;
 }
 
+/* Scratch holds the widened copies of both activations, if oneDNN computes in f32 for bf16 tensors,
+ * and then oneDNN's own scratchpad. bind_call() lays them out in the same order. */
 static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                  struct backend_needs *ret_needs, struct error *err) {
     struct conv_plan plan = {0};
@@ -143,6 +165,11 @@ static const struct conv_args forward_args = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DN
 static const struct conv_args grad_data_args = {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS,
                                                 DNNL_ARG_DIFF_SRC};
 
+/* Binds the arguments in the order in which scratch was counted: first operand, result, scratchpad.
+ *
+ * The stem's picture is stored with more channels than its weights have. oneDNN then writes only
+ * the channels that it knows, with strides between them, so the data gradient of the others has to
+ * be cleared before each run. */
 static int bind_call(struct conv *conv, struct conv_plan *plan, const struct conv_tensors *t,
                      const struct op *op, const struct op_addresses *addresses, struct error *err) {
     const struct conv_args *args = op->kind == OP_CONV2D ? &forward_args : &grad_data_args;
@@ -170,6 +197,8 @@ static int bind_call(struct conv *conv, struct conv_plan *plan, const struct con
                         dnn_chosen(plan->desc, dnnl_query_scratchpad_md), scratch, err);
 }
 
+/* On failure the step stays in RET_BOUND, and the caller (cpu.c) releases it with what was made so
+ * far. */
 static int bind_with(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                      const struct op_addresses *addresses, struct backend_bound *ret_bound,
                      struct error *err) {

@@ -2,6 +2,14 @@
 #include "trainer/backend/cpu/base/parallel.h"
 #include "trainer/backend/cpu/conv/conv_kernel.h"
 
+/* The plan is a pure function of shapes, types and the number of threads: conv_bf16_plan() is
+ * called by `query` and again by `bind`, and both must agree on the scratch. conv_norm_grad.c uses
+ * the same functions to compute a data gradient in pieces, between which it reduces the norm before
+ * it.
+ *
+ * A data gradient is a convolution, too, with the channels exchanged and the taps rotated by 180
+ * degrees. Packing does both (struct own_pack), so the kernels know no gradients. */
+
 static bool is_gradient(const struct op *op) {
     return op->kind != OP_CONV2D && op->kind != OP_CONV2D_AFFINE;
 }
@@ -13,6 +21,8 @@ static void channels_of(const struct graph *graph, const struct op *op, size_t *
     *ret_out = cpu_channels(&cpu_output(graph, op, 0)->shape);
 }
 
+/* Shapes alone; addresses are set by conv_bf16_place(). Height and width are those of the input,
+ * which equal the result's for the windows that conv_bf16_has() accepts. */
 static struct winograd winograd_of(const struct graph *graph, const struct op *op) {
     const int64_t *x = cpu_input(graph, op, 0)->shape.dim;
     struct winograd form = {.images = (size_t)x[0], .height = (size_t)x[1], .width = (size_t)x[2]};
@@ -20,12 +30,16 @@ static struct winograd winograd_of(const struct graph *graph, const struct op *o
     return form;
 }
 
+/* A 1x1 convolution of stride 1 is a matrix product over the pixels of all images, so only their
+ * number counts. */
 static struct point point_of(const struct graph *graph, const struct op *op) {
     struct point form = {.rows = cpu_rows(&cpu_output(graph, op, 0)->shape)};
     channels_of(graph, op, &form.in, &form.out);
     return form;
 }
 
+/* The pad of half a kernel keeps the picture's size, which the kernels assume: input and result
+ * have one height and width. */
 bool conv_bf16_has(const struct cpu *cpu, const struct graph *graph, const struct op *op) {
     const struct tensor *x = cpu_input(graph, op, 0), *w = cpu_input(graph, op, 1);
     const struct op_window *window = &op->attr.window;
@@ -42,6 +56,7 @@ bool conv_bf16_has(const struct cpu *cpu, const struct graph *graph, const struc
            (w->shape.dim[1] == 1 && cpu->loops->point_supported(&point));
 }
 
+/* Units of 1x1 per thread, so that a delayed thread can leave some to the others. */
 enum { UNITS_A_THREAD = 4 };
 
 /* A small number of rows is cut into smaller units, so that every thread gets some. */
@@ -64,6 +79,7 @@ static void plan_winograd(struct conv_bf16 *conv) {
     conv->scratch = backend_aligned(conv->cpu->loops->winograd_scratch(w));
 }
 
+/* Fills both forms, as they are small; `is_point` says which one is used. */
 void conv_bf16_plan(struct conv_bf16 *conv, const struct cpu *cpu, const struct graph *graph,
                     const struct op *op) {
     *conv = (struct conv_bf16){.cpu = cpu,
@@ -80,12 +96,16 @@ void conv_bf16_plan(struct conv_bf16 *conv, const struct cpu *cpu, const struct 
         plan_winograd(conv);
 }
 
+/* Bytes of packed memory: folded values of OP_CONV2D_AFFINE, then weights in the kernel's
+ * layout. */
 size_t conv_bf16_packed(const struct conv_bf16 *conv) {
     return conv->fold_bytes + (conv->is_point
                                    ? point_weight_bytes(conv->point.in, conv->point.out)
                                    : winograd_weight_bytes(conv->winograd.in, conv->winograd.out));
 }
 
+/* Sets the epilogue of OP_CONV2D_AFFINE. The weights are packed from the folded copy instead of the
+ * master weights, and the 1x1 kernel prefetches the shortcut. */
 static void place_end(struct conv_bf16 *conv, const struct graph *graph, const struct op *op,
                       const struct op_addresses *addresses) {
     conv_fold_place(&conv->fold, graph, op, addresses);
@@ -95,6 +115,8 @@ static void place_end(struct conv_bf16 *conv, const struct graph *graph, const s
     conv->point.soon[0] = conv->point.end.side;
 }
 
+/* The folded values come first in `packed`, then the kernel's own weights; without a norm there are
+ * none. */
 void conv_bf16_place(struct conv_bf16 *conv, const struct graph *graph, const struct op *op,
                      const struct op_addresses *addresses, char *scratch) {
     conv->point.x = conv->winograd.x = addresses->inputs[0];
@@ -107,6 +129,7 @@ void conv_bf16_place(struct conv_bf16 *conv, const struct graph *graph, const st
         place_end(conv, graph, op, addresses);
 }
 
+/* Copies the form, because threads differ in their scratch. */
 void conv_bf16_lines(const struct conv_bf16 *conv, int thread, size_t begin, size_t end) {
     struct winograd form = conv->winograd;
     size_t columns = winograd_tiles(form.width);
@@ -122,10 +145,14 @@ size_t conv_bf16_line_pixel(const struct conv_bf16 *conv, size_t line) {
     return (line / lines * w->height + 2 * (line % lines)) * w->width;
 }
 
+/* Cuts lines of tiles into units of nearly equal size; UNIT may be `units`, for the end of the last
+ * one. */
 static size_t first_line(const struct conv_bf16 *conv, size_t unit) {
     return conv->lines * unit / conv->units;
 }
 
+/* The last unit of 1x1 ends with the rows; for Winograd, unit boundaries are those of lines of
+ * tiles, so a unit begins and ends with whole rows of pixels. */
 void conv_bf16_rows(const struct conv_bf16 *conv, size_t unit, size_t *ret_begin, size_t *ret_end) {
     if (conv->is_point) {
         *ret_begin = unit * conv->unit_rows;
@@ -136,6 +163,7 @@ void conv_bf16_rows(const struct conv_bf16 *conv, size_t unit, size_t *ret_begin
     *ret_end = conv_bf16_line_pixel(conv, first_line(conv, unit + 1));
 }
 
+/* One unit of work on THREAD, of which only Winograd needs scratch. */
 static void run_unit(void *context, int thread, size_t unit) {
     const struct conv_bf16 *conv = context;
     if (!conv->is_point) {
@@ -147,6 +175,7 @@ static void run_unit(void *context, int thread, size_t unit) {
     conv->cpu->loops->point_run(&conv->point, begin, end);
 }
 
+/* The pieces are blocks of PACK_OUTS by PACK_INS weights; each is packed by one thread. */
 static void pack_share(void *context, struct share share) {
     const struct conv_bf16 *conv = context;
     const struct loops *loops = conv->cpu->loops;
@@ -158,6 +187,8 @@ static void pack_share(void *context, struct share share) {
         loops->winograd_pack(&conv->pack, begin, end);
 }
 
+/* Folding comes first: packing reads its result. Without a norm conv_fold_refresh() does
+ * nothing. */
 void conv_bf16_refresh(const struct conv_bf16 *conv) {
     conv_fold_refresh(&conv->fold, conv->cpu);
     parallel_run(conv->cpu->threads, pack_share, (void *)conv);
@@ -205,6 +236,8 @@ static int bind(const struct cpu *cpu, const struct graph *graph, const struct o
     return 0;
 }
 
+/* The fused data gradient with a norm has the same shapes, but its own operator:
+ * conv_norm_grad.c. */
 static bool has(const struct cpu *cpu, const struct graph *graph, const struct op *op) {
     return (op->kind == OP_CONV2D || op->kind == OP_CONV2D_GRAD_DATA ||
             op->kind == OP_CONV2D_AFFINE) &&

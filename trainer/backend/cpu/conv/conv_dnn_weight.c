@@ -7,9 +7,14 @@
 #include "trainer/backend/cpu/base/reduce.h"
 #include "trainer/backend/cpu/conv/conv_plan.h"
 
-/* Enough parts for many threads. Sums that fit one thread's cache cost little in any case. */
+/* Enough parts for many threads. Sums that fit one thread's cache cost little in any case. The
+ * memory of this operator, from its start: one sum for each part, except that the first part of an
+ * unpacked gradient is summed in the arena itself; then, for each part, widened copies of both
+ * tensors and oneDNN's scratchpad. `query` counts it and bind_all() lays it out. */
 enum { PARTS_ENOUGH = 8, SMALL_BYTES = 1 << 20 };
 
+/* Bound step. Sums of a part are in the primitive's layout; `reorder` brings their total into
+ * dw. */
 struct weight {
     struct cpu_step step;
     struct dnn_parts parts;
@@ -26,6 +31,7 @@ struct cut {
     struct conv_tensors t;
 };
 
+/* The traffic that a gradient cannot avoid, against which the sums of its parts are weighed. */
 static size_t read_bytes(const struct conv_tensors *t) {
     return tensor_bytes(t->x) + tensor_bytes(t->y);
 }
@@ -42,11 +48,15 @@ static size_t parts_for(const struct conv_tensors *t) {
     return best;
 }
 
+/* Only looks at shapes, so that ranks on different hosts choose alike. */
 bool conv_dnn_weight_divides(const struct graph *graph, const struct op *op) {
     struct conv_tensors t = conv_tensors_of(graph, op);
     return parts_for(&t) >= PARTS_ENOUGH;
 }
 
+/* f32 is always divided: one primitive on all threads would give other bits for another number of
+ * threads. CUT holds tensors with fewer pictures, and `t` points at them: CUT must not be
+ * copied. */
 static void cut_up(struct cut *cut, const struct graph *graph, const struct op *op) {
     cut->t = conv_tensors_of(graph, op);
     cut->parts = parts_for(&cut->t);
@@ -62,6 +72,7 @@ static void cut_up(struct cut *cut, const struct graph *graph, const struct op *
     cut->t.y = &cut->y;
 }
 
+/* dnn_parts_end() also follows a plan for all threads; there it changes nothing. */
 static int plan_part(struct conv_plan *plan, const struct cpu *cpu, const struct cut *cut,
                      const struct op *op, struct error *err) {
     if (cut->divided)
@@ -71,12 +82,14 @@ static int plan_part(struct conv_plan *plan, const struct cpu *cpu, const struct
     return result;
 }
 
+/* Bytes of one part, apart from its sums. */
 static size_t part_scratch(const struct cpu *cpu, const struct cut *cut,
                            const struct conv_plan *plan) {
     return dnn_wide_bytes(cpu, &cut->x) + dnn_wide_bytes(cpu, &cut->y) +
            backend_aligned(plan->scratchpad);
 }
 
+/* The sums are counted in the primitive's layout, which may be padded beyond the weights. */
 static size_t values_of(const struct conv_plan *plan) {
     return dnnl_memory_desc_get_size(plan->chosen) / sizeof(float);
 }
@@ -94,6 +107,8 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
     return result;
 }
 
+/* Parts, their sum, and the layout, in this order; a failure leaves the gradient undefined. dw is
+ * written only here. */
 static int run(void *context, struct error *err) {
     struct weight *weight = context;
     const struct cpu *cpu = weight->step.cpu;
@@ -111,10 +126,12 @@ static void done(void *context) {
     dnn_call_done(&weight->reorder);
 }
 
+/* Inputs are constant to this operator, but oneDNN's memory objects take mutable addresses. */
 static char *behind(const void *base, size_t bytes) {
     return (char *)(uintptr_t)base + bytes;
 }
 
+/* A part reads whole pictures, which lie one after another in both tensors. */
 static int bind_part(struct weight *weight, size_t number, const struct cut *cut,
                      const struct conv_plan *plan, const struct op_addresses *addresses,
                      char *scratch, struct error *err) {
@@ -132,6 +149,8 @@ static int bind_part(struct weight *weight, size_t number, const struct cut *cut
                         dnn_chosen(plan->desc, dnnl_query_scratchpad_md), scratch, err);
 }
 
+/* Primitives are made for one thread if the parts are divided (dnn_parts_begin), as the plan was.
+ * Addresses follow the order of the memory: sums, then each part's own. */
 static int bind_all(struct weight *weight, const struct cut *cut, const struct conv_plan *plan,
                     const struct op_addresses *addresses, struct error *err) {
     size_t values = values_of(plan);
@@ -161,6 +180,7 @@ static int bind_all(struct weight *weight, const struct cut *cut, const struct c
                                   weight->sums.first, plan->master, addresses->outputs[0], err);
 }
 
+/* Scratch is laid out by bind_all(); on failure the caller (cpu.c) releases what was made. */
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                 const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err) {
@@ -180,6 +200,7 @@ static int bind(const struct cpu *cpu, const struct graph *graph, const struct o
     return result;
 }
 
+/* oneDNN takes every weight gradient; the table in conv_operators.c asks it last. */
 static bool has(const struct cpu *cpu, const struct graph *graph, const struct op *op) {
     (void)cpu;
     (void)graph;

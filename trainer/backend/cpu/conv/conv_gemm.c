@@ -17,6 +17,8 @@ struct class {
     size_t block, blocks, groups;
 };
 
+/* A forward pass is one class. A data gradient has a class for each remainder of the position
+ * divided by the stride, at most four, and each writes its own positions of dx. */
 struct conv_gemm {
     struct cpu_step step;
     struct class class[CLASSES_MAX];
@@ -32,6 +34,8 @@ static bool is_gradient(const struct op *op) {
 
 /* --- what is computed ------------------------------------------------------------------------- */
 
+/* Taps are offsets of a pixel that is read from the position's own; in front of the first row or
+ * column they are negative, and conv_rows_run() takes 0 there. */
 static struct class forward_class(const struct conv_tensors *t, const struct op_window *window) {
     const int64_t *x = t->x->shape.dim, *w = t->w->shape.dim, *y = t->y->shape.dim;
     struct class class = {.rows = {.height = (size_t)x[1],
@@ -53,7 +57,9 @@ static struct class forward_class(const struct conv_tensors *t, const struct op_
     return class;
 }
 
-/* The positions (stride * i + row, stride * j + column) of dx. */
+/* The positions (stride * i + row, stride * j + column) of dx. Position p of dx receives dy at (p +
+ * pad - tap) / stride, for the taps where that is a whole number: these are the class's taps, and
+ * no other weights are packed for it. */
 static struct class gradient_class(const struct conv_tensors *t, const struct op_window *window,
                                    int row, int column) {
     const int64_t *x = t->x->shape.dim, *w = t->w->shape.dim, *y = t->y->shape.dim;
@@ -82,6 +88,8 @@ static struct class gradient_class(const struct conv_tensors *t, const struct op
     return class;
 }
 
+/* Classes without a position are left out, as a picture of one row has none with odd rows. A class
+ * without taps stays: its part of dx has to be written with zeros. */
 static void find_classes(struct conv_gemm *conv, const struct graph *graph, const struct op *op) {
     struct conv_tensors t = conv_tensors_of(graph, op);
     const struct op_window *window = &op->attr.window;
@@ -105,6 +113,9 @@ static void find_classes(struct conv_gemm *conv, const struct graph *graph, cons
  * outputs are also cut, into groups of at least GROUP_PANELS. */
 enum { TURNS = 4, GROUP_PANELS = 4, ROWS_LEAST = 14 };
 
+/* MOST is the largest block that conv_rows_run() handles; PANELS are groups of outputs as wide as
+ * the kernel's registers. Blocks are multiples of ROWS_LEAST positions. In f32 each output is an
+ * own sum, so where the cut lies changes no bit. */
 static void cut(struct class *class, size_t most, size_t panels, size_t threads) {
     size_t positions = conv_rows_positions(&class->rows);
     class->blocks = cpu_divided(cpu_divided(positions, most), threads) * threads;
@@ -118,6 +129,8 @@ static void cut(struct class *class, size_t most, size_t panels, size_t threads)
         class->groups = panels / GROUP_PANELS;
 }
 
+/* Everything that follows from shapes, types and threads. All classes have the same channels, so
+ * the first one's scratch is enough for each. */
 static void plan(struct conv_gemm *conv, const struct cpu *cpu, const struct graph *graph,
                  const struct op *op) {
     const struct loops *loops = cpu->loops;
@@ -131,6 +144,7 @@ static void plan(struct conv_gemm *conv, const struct cpu *cpu, const struct gra
     }
 }
 
+/* Each class's weights begin at a multiple of BACKEND_ALIGNMENT; place() follows the same steps. */
 static size_t packed_bytes(const struct conv_gemm *conv, const struct cpu *cpu) {
     size_t bytes = 0;
     for (size_t i = 0; i < conv->classes; i++)
@@ -153,6 +167,8 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
 
 /* --- running ---------------------------------------------------------------------------------- */
 
+/* Units are numbered class by class; within a class by group, then by block, so that threads that
+ * run at the same time share a group's weights. */
 static void run_unit(void *context, int thread, size_t unit) {
     const struct conv_gemm *conv = context;
     const struct class *class = conv->class;
@@ -174,6 +190,7 @@ static int run(void *context, struct error *err) {
     return 0;
 }
 
+/* A unit is one panel of one class. */
 static void pack_unit(void *context, int thread, size_t unit) {
     (void)thread;
     const struct conv_gemm *conv = context;
@@ -189,6 +206,8 @@ static int refresh(void *context, struct error *err) {
     return 0;
 }
 
+/* Sets addresses in every class. The folded weights of OP_CONV2D_AFFINE come first in `packed` and
+ * are what the classes pack; otherwise they pack the master weights. */
 static void place(struct conv_gemm *conv, const struct graph *graph, const struct op *op,
                   const struct op_addresses *addresses) {
     char *packed = addresses->packed;
@@ -229,6 +248,9 @@ static int bind(const struct cpu *cpu, const struct graph *graph, const struct o
 
 enum { CHANNELS = 16, STRIDE_MAX = 2 };
 
+/* Channels fill whole vectors of the widest instruction set, and there are no padding channels to
+ * be skipped in x. Windows up to 3x3 and stride 2 are what CONV_TAPS_MAX and CLASSES_MAX have room
+ * for. */
 static bool has(const struct cpu *cpu, const struct graph *graph, const struct op *op) {
     (void)cpu;
     if (op->kind != OP_CONV2D && op->kind != OP_CONV2D_GRAD_DATA && op->kind != OP_CONV2D_AFFINE)

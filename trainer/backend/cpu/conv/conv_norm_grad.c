@@ -6,6 +6,15 @@
 #include "trainer/backend/cpu/conv/conv_bf16.h"
 #include "trainer/backend/cpu/dense/norm.h"
 
+/* The obvious way, three operators (data gradient, sum and mask, reductions), reads and writes the
+ * tensor g once more for each. Here reduce_run() calls back with a range of rows, the convolution
+ * makes them, and they are added up at once. Coefficients a, b and c for the second pass (dx = g *
+ * a + x * b + c) are outputs; the operator after it, in this file too, applies them.
+ *
+ * A residual block may end in the sum of two norms. Then there are two branches with their own
+ * reductions over one g (OP_CONV2D_GRAD_DATA_ADD_DUAL_JOIN). The patterns are in
+ * graph/fuse/fuse_grad.c. */
+
 struct fused {
     struct cpu_step step;
     struct conv_bf16 conv;
@@ -16,10 +25,12 @@ struct fused {
     char *scratch;
 };
 
+/* The join of two norms, as at the end of a block that has a convolution in its shortcut. */
 static bool is_dual(const struct op *op) {
     return op->kind == OP_CONV2D_GRAD_DATA_ADD_DUAL_JOIN;
 }
 
+/* The reductions' scratch comes first, then the convolution's, thread by thread. */
 static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                  struct backend_needs *ret_needs, struct error *err) {
     (void)err;
@@ -31,11 +42,14 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
     return 0;
 }
 
+/* Masks rows [BEGIN, END) of g in place and adds the sums of both branches. */
 static void add_pixels(const struct fused *fused, float *const *sum, size_t begin, size_t end) {
     struct norm_grad_sums sums = {.dz = sum[0], .dz_x = sum[1], .dz_other = sum[2]};
     fused->step.cpu->loops->norm_backward_sums(&fused->norm, &sums, begin, end);
 }
 
+/* The 1x1 product makes POINT_ROWS rows at a time, which stay in the L1 cache until they are added
+ * up. */
 static void add_rows(void *context, int thread, float *const *sum, size_t begin, size_t end) {
     (void)thread;
     const struct fused *fused = context;
@@ -46,10 +60,14 @@ static void add_rows(void *context, int thread, float *const *sum, size_t begin,
     }
 }
 
+/* Winograd makes whole lines of tiles for a group of pieces, before the pieces are added one by
+ * one: a line has two rows of pixels, and a pass over the weights pays only for many of them. The
+ * lines' pixels are in g when this returns. */
 static void make_lines(void *context, int thread, size_t begin, size_t end) {
     conv_bf16_lines(&((const struct fused *)context)->conv, thread, begin, end);
 }
 
+/* Rows of the reduction are lines of tiles here, so boundaries are converted into pixels. */
 static void add_lines(void *context, int thread, float *const *sum, size_t begin, size_t end) {
     (void)thread;
     const struct fused *fused = context;
@@ -57,6 +75,8 @@ static void add_lines(void *context, int thread, float *const *sum, size_t begin
                conv_bf16_line_pixel(&fused->conv, end));
 }
 
+/* For Winograd a block is REDUCE_ROWS pixels expressed in lines, rounded up, and a group is as many
+ * pieces as one unit of the convolution has. A group of 0 counts as 1 (reduce.h). */
 static int run(void *context, struct error *err) {
     (void)err;
     struct fused *fused = context;
@@ -87,7 +107,8 @@ static int refresh(void *context, struct error *err) {
     return 0;
 }
 
-/* The coefficients are the branch's factors a, b and c. */
+/* The coefficients are the branch's factors a, b and c. Both branches have the same slots, in the
+ * same order, from GAMMA and from DGAMMA on. */
 static void place_branch(struct fused *fused, const struct op_addresses *addresses, int index) {
     struct norm_grad_branch *branch = &fused->branch[index];
     int in = index == 0 ? GRAD_DATA_NORM_GAMMA : GRAD_DATA_NORM_GAMMA2;
@@ -104,6 +125,8 @@ static void place_branch(struct fused *fused, const struct op_addresses *address
     branch->c = branch->b + fused->channels;
 }
 
+/* G is both what the convolution writes and what is masked in place. Without a second branch its
+ * factors are NULL, so the side is added unscaled. */
 static struct norm_backward norm_of(const struct fused *fused,
                                     const struct op_addresses *addresses) {
     return (struct norm_backward){.elem = ELEM_BF16,
@@ -122,6 +145,8 @@ static struct norm_backward norm_of(const struct fused *fused,
                                   .dz = addresses->outputs[GRAD_DATA_NORM_G]};
 }
 
+/* The pointers in `soon` are prefetched by the 1x1 kernel: rows of x, the shortcut and the side
+ * that add_pixels() will read next. */
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                 const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err) {
@@ -156,6 +181,8 @@ struct apply {
     struct norm_backward norm;
 };
 
+/* Backwards, because the end of g was written last by the preceding operator and is still in the
+ * caches. */
 static void apply_rows(void *context, struct share share) {
     const struct apply *apply = context;
     size_t begin, end, block;
@@ -171,6 +198,8 @@ static int run_apply(void *context, struct error *err) {
     return 0;
 }
 
+/* Binds the second pass, dx = g * a + x * b + c; the coefficients are one tensor [3, channels],
+ * which the first operator wrote. It may run in place on g. */
 static int bind_apply(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                       const struct op_addresses *addresses, struct backend_bound *ret_bound,
                       struct error *err) {

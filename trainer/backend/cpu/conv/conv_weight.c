@@ -8,6 +8,11 @@
 #include "trainer/backend/cpu/base/reduce.h"
 #include "trainer/backend/cpu/conv/conv_kernel.h"
 
+/* Two rows of the kernels' table are made here. conv_weight_kernel takes bf16 and f32 gradients on
+ * processors with AVX-512 BF16, by Winograd's products or directly; conv_gemm_weight_kernel takes
+ * f32 gradients as a matrix product with any instruction set. They differ in lay_out() and
+ * lay_out_gemm(), which say how the grid is cut; query, run and placement are common. */
+
 struct conv_weight {
     struct cpu_step step;
     const struct weight_kernel *kernel;
@@ -36,6 +41,7 @@ static struct weight_part shapes_of(const struct graph *graph, const struct op *
                                 .pad = (size_t)op->attr.window.pad};
 }
 
+/* Kernels are compared by address in the table of loops. */
 static bool is_winograd(const struct cpu *cpu, const struct conv_weight *conv) {
     return conv->kernel == &cpu->loops->winograd_weight;
 }
@@ -58,6 +64,8 @@ static bool choose(struct conv_weight *conv, const struct cpu *cpu, const struct
     return conv->kernel->supported(part);
 }
 
+/* A picture with padding channels is left to oneDNN: the kernels take the channels of x and w as
+ * equal. */
 static bool has(const struct cpu *cpu, const struct graph *graph, const struct op *op) {
     struct conv_weight conv;
     return op->kind == OP_CONV2D_GRAD_WEIGHT && cpu->own_products &&
@@ -69,7 +77,9 @@ static bool has(const struct cpu *cpu, const struct graph *graph, const struct o
 enum { WINOGRAD_CYCLES = 1024 + 300 };
 
 /* Returns the estimated cycles of a thread: two instructions of 16 words at a time, packing at 16
- * words a cycle, sums added at 8 bytes a cycle. Only the order of such estimates matters. */
+ * words a cycle, sums added at 8 bytes a cycle. Only the order of such estimates matters. The
+ * middle term is the packing of dy, which every part of the units repeats. With several parts of
+ * positions, each sum is written once and read again when they are added. */
 static double cost(const struct conv_weight *conv, bool winograd, size_t threads,
                    size_t position_parts) {
     const struct weight_part *part = &conv->part;
@@ -86,6 +96,7 @@ static double cost(const struct conv_weight *conv, bool winograd, size_t threads
 /* Positions are cut as for this many threads, whatever the real number. */
 enum { THREADS_MEANT = 16 };
 
+/* Powers of two only. A second part doubles the memory of the sums, so ties keep fewer parts. */
 static size_t best_position_parts(const struct conv_weight *conv, bool winograd) {
     size_t best = 1;
     for (size_t parts = 2; parts <= THREADS_MEANT && parts <= conv->part.end; parts *= 2)
@@ -97,7 +108,8 @@ static size_t best_position_parts(const struct conv_weight *conv, bool winograd)
 /* Parts per thread if they cannot be divided equally. */
 enum { TURNS = 4 };
 
-/* The fewest that give all threads the same amount of work. */
+/* The fewest that give all threads the same amount of work. If no number up to that limit divides
+ * evenly, there are enough parts for the threads to share them out as they become free. */
 static size_t unit_parts_for(size_t position_parts, size_t threads) {
     size_t parts = 1;
     while (position_parts * parts % threads != 0 && position_parts * parts < TURNS * threads)
@@ -112,6 +124,7 @@ static void measure(struct conv_weight *conv) {
     conv->scratch_bytes = backend_aligned(conv->kernel->scratch(&conv->part));
 }
 
+/* choose() cannot fail here: has() asked before. */
 static void lay_out(struct conv_weight *conv, const struct cpu *cpu, const struct graph *graph,
                     const struct op *op) {
     (void)choose(conv, cpu, graph, op);
@@ -130,6 +143,7 @@ static bool is_wide(const struct weight_part *part) {
  * pixels. */
 enum { GEMM_PARTS = 32, GEMM_PIXELS = 1024 };
 
+/* Positions and units do not depend on the number of threads at all, so neither do the bits. */
 static void lay_out_gemm(struct conv_weight *conv, const struct cpu *cpu, const struct graph *graph,
                          const struct op *op) {
     struct weight_part *part = &conv->part;
@@ -148,6 +162,7 @@ static void lay_out_gemm(struct conv_weight *conv, const struct cpu *cpu, const 
     measure(conv);
 }
 
+/* Each thread's scratch, then the sums of all parts but the first, which is summed in the arena. */
 static void needs_of(const struct conv_weight *conv, const struct cpu *cpu,
                      struct backend_needs *ret_needs) {
     ret_needs->scratch = conv->scratch_bytes * (size_t)cpu->threads +
@@ -172,6 +187,8 @@ static int query_gemm(const struct cpu *cpu, const struct graph *graph, const st
     return 0;
 }
 
+/* Part INDEX of the grid: units vary fastest, so that threads that run together read the same
+ * positions of x and dy. */
 static void run_part(void *context, int thread, size_t index) {
     const struct conv_weight *conv = context;
     struct weight_part part = conv->part;
@@ -194,6 +211,7 @@ static int run(void *context, struct error *err) {
     return 0;
 }
 
+/* No memory is initialized: each part overwrites its own units of its own sum. */
 static void place(struct conv_weight *conv, const struct op_addresses *addresses) {
     conv->part.dy = addresses->inputs[0];
     conv->part.x = addresses->inputs[1];
@@ -228,6 +246,7 @@ static int bind_gemm(const struct cpu *cpu, const struct graph *graph, const str
     return 0;
 }
 
+/* The product has square windows and no padding channels. */
 static bool has_gemm(const struct cpu *cpu, const struct graph *graph, const struct op *op) {
     if (op->kind != OP_CONV2D_GRAD_WEIGHT)
         return false;
@@ -246,6 +265,8 @@ static bool has_gemm(const struct cpu *cpu, const struct graph *graph, const str
  * any case. */
 enum { FEW_CHANNELS = 16, MANY_COLUMNS = 128, AVX2_LANES = 8 };
 
+/* The measured rules above; only reached if has_gemm() is true and the user left the choice
+ * open. */
 static bool gemm_wins(const struct cpu *cpu, const struct graph *graph, const struct op *op) {
     struct weight_part part = shapes_of(graph, op);
     if (!conv_dnn_weight_divides(graph, op))

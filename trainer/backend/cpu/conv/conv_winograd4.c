@@ -50,6 +50,9 @@ struct conv_winograd4 {
 
 /* --- what is computed ------------------------------------------------------------------------- */
 
+/* Both pictures are described by the tiles of the output: cell (r, c) of `in` is what tile (r, c)
+ * of `out` reads, beginning `before` pixels above and left of it. A data gradient exchanges the
+ * pictures, and its padding is what is left of the window of 3. */
 void conv_winograd4_pictures(const struct graph *graph, const struct op *op,
                              struct winograd4_picture *ret_in, struct winograd4_picture *ret_out) {
     struct conv_tensors t = conv_tensors_of(graph, op);
@@ -121,6 +124,8 @@ size_t conv_winograd4_floats(const struct winograd4_matrix *matrix) {
 
 /* --- how it is cut ---------------------------------------------------------------------------- */
 
+/* As many blocks for each thread, none larger than `block`; with fewer tiles chosen they become
+ * smaller. */
 static size_t blocks_of(const struct conv_winograd4 *conv) {
     size_t threads = (size_t)conv->step.cpu->threads;
     return cpu_divided(cpu_divided(conv->choice.count, conv->block), threads) * threads;
@@ -133,11 +138,14 @@ static size_t outs_for(const struct conv_winograd4 *conv, size_t outs, size_t th
     return outs;
 }
 
+/* 36 places of transformed weights: four times the nine taps of the master weights. Places are
+ * padded to whole panels. */
 static size_t packed_bytes(const struct conv_winograd4 *conv) {
     return WINOGRAD4_PLACES * conv->loops->winograd4_weights(conv->pack.in, conv->pack.out) *
            sizeof(float);
 }
 
+/* Everything that follows from shapes, types and threads, for `query` and `bind` alike. */
 static void plan(struct conv_winograd4 *conv, const struct cpu *cpu, const struct graph *graph,
                  const struct op *op) {
     conv_winograd4_pictures(graph, op, &conv->in, &conv->out);
@@ -178,6 +186,7 @@ static void plan(struct conv_winograd4 *conv, const struct cpu *cpu, const struc
         conv->choice_bytes = conv_winograd4_choice_bytes(conv->choice.tiles);
 }
 
+/* Scratch in the order of struct conv_winograd4's last comment. */
 static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                  struct backend_needs *ret_needs, struct error *err) {
     (void)err;
@@ -193,6 +202,7 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
 
 /* --- running ---------------------------------------------------------------------------------- */
 
+/* Transformed inputs that all threads read (`together` tiles of them). */
 static float *shared_of(const struct conv_winograd4 *conv) {
     return (float *)(void *)(conv->scratch + conv->zero_bytes);
 }
@@ -260,6 +270,7 @@ static size_t together_of(const struct conv_winograd4 *conv) {
     return cpu_least(conv->together, conv->choice.count - conv->begin);
 }
 
+/* The layout is a function of the plan, so it is rebuilt instead of being stored. */
 static struct winograd4_matrix shared_inputs(const struct conv_winograd4 *conv) {
     return conv_winograd4_rows(shared_of(conv), conv->together, conv->in.channels);
 }
@@ -272,6 +283,8 @@ static void transform_some(void *context, int thread, size_t unit) {
     transform(conv, &inputs, row, conv->begin + row, cpu_least(left, SHARE_TILES));
 }
 
+/* Units are numbered group of outputs by group of outputs, each with all blocks of tiles: threads
+ * that run at the same time read the same weights. */
 static void run_outs(void *context, int thread, size_t unit) {
     const struct conv_winograd4 *conv = context;
     struct winograd4_matrix inputs = shared_inputs(conv);
@@ -310,6 +323,7 @@ static int run(void *context, struct error *err) {
     return 0;
 }
 
+/* A unit is one panel of outputs at all 36 places. */
 static void pack_unit(void *context, int thread, size_t unit) {
     (void)thread;
     const struct conv_winograd4 *conv = context;

@@ -8,7 +8,14 @@
 #include "trainer/backend/cpu/conv/conv_winograd4.h"
 #include "trainer/backend/cpu/conv/conv_winograd4_skip.h"
 
+/* A gradient has 36 products (one per place of a transformed tile) of [out x tiles] by [tiles x
+ * in]. Sums are kept in the transformed domain over all tiles, and winograd4_taps() transforms them
+ * back once at the end. The alternative, a reduction of each thread's own sums, would need 36 * in
+ * * out floats a thread. */
+
 enum { SHARE_TILES = 8, TOGETHER_MOST = 256, TOGETHER_LEAST = 64 };
+/* Both transformed sides of the tiles that are processed together stay within this share of the L3
+ * cache. */
 enum { SHARED_BYTES = 24 << 20 };
 
 /* Outputs of a unit, and tiles summed at a time: 64 by 64 are half an L1 cache. On AMX both sides
@@ -76,10 +83,13 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
     return 0;
 }
 
+/* Tiles of the current round; the last one may have fewer. */
 static size_t together_of(const struct conv_winograd4_weight *conv) {
     return cpu_least(conv->choice.count - conv->begin, conv->together);
 }
 
+/* SHARE_TILES tiles of both sides. The matrices are copied, as only the base moves to the unit's
+ * rows. */
 static void transform(void *context, int thread, size_t unit) {
     (void)thread;
     const struct conv_winograd4_weight *conv = context;
@@ -94,10 +104,14 @@ static void transform(void *context, int thread, size_t unit) {
                                &gradients);
 }
 
+/* Groups of outputs, of which the last may be smaller. */
 static size_t groups_of(const struct conv_winograd4_weight *conv) {
     return cpu_divided(conv->out.channels, conv->outs);
 }
 
+/* One place and one group of outputs. The first round overwrites the sums (`add` is false), so that
+ * they need no clearing. next_a and next_b are what the following unit reads; the product
+ * prefetches them, which is a guess if another thread takes that unit. */
 static void multiply(void *context, int thread, size_t unit) {
     const struct conv_winograd4_weight *conv = context;
     float *scratch = conv->zeros + conv->product_at / sizeof(float);
@@ -125,6 +139,8 @@ static void multiply(void *context, int thread, size_t unit) {
     conv->loops->winograd4_product(&product);
 }
 
+/* Transforms TAP_ROWS outputs of dw. Channels are multiples of WINOGRAD4_CHANNELS, so units are
+ * whole. */
 static void finish(void *context, int thread, size_t unit) {
     (void)thread;
     const struct conv_winograd4_weight *conv = context;
@@ -132,6 +148,8 @@ static void finish(void *context, int thread, size_t unit) {
                                 unit * TAP_ROWS, (unit + 1) * TAP_ROWS);
 }
 
+/* The choice of tiles is made on dy: a tile without gradients adds nothing for any input. If none
+ * is left, the sums were never written, and dw is set to zero instead. */
 static int run(void *context, struct error *err) {
     (void)err;
     struct conv_winograd4_weight *conv = context;
@@ -153,6 +171,7 @@ static int run(void *context, struct error *err) {
     return 0;
 }
 
+/* Addresses from the offsets of plan(); `zeros` begins the scratch. */
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                 const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err) {

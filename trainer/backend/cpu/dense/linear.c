@@ -5,6 +5,18 @@
 #include "trainer/backend/cpu/base/columns.h"
 #include "trainer/backend/cpu/base/dnn.h"
 
+/* oneDNN cuts a matrix product by the number of threads, and with it the order of its sums.
+ * Describing every part for one thread makes the result a function of shapes alone. Parts by
+ * columns each read their own part of the weights and all of x, parts by rows the other way round;
+ * both directions at once never occur.
+ *
+ * The file follows one product through its life: its sizes and cut (struct linear_sizes), oneDNN's
+ * descriptors of one part (struct product), addresses of each part (struct places), and the calls.
+ * The plan is made twice, by `query` for the memory and by `bind` for the calls.
+ *
+ * Where oneDNN has no bf16, whole matrices are widened once, before the parts run, because parts
+ * share them. The call `whole` has no primitive and only carries these conversions. */
+
 struct linear {
     struct cpu_step step;
     struct dnn_call whole; /* no primitive: shared by all parts */
@@ -31,7 +43,8 @@ struct linear_sizes {
 
 enum { PARTS_WANTED = 16, ROWS_LEAST = 256, COLUMNS_LEAST = 64 /* of a part */ };
 
-/* Equal parts. */
+/* Equal parts. Only numbers that divide TOTAL evenly: all parts then share one descriptor and
+ * primitive. None has fewer than LEAST rows or columns. */
 static size_t parts_for(int64_t total, int64_t least) {
     size_t best = 1;
     for (size_t parts = 2; parts <= PARTS_WANTED; parts++)
@@ -40,6 +53,9 @@ static size_t parts_for(int64_t total, int64_t least) {
     return best;
 }
 
+/* All three operators are one product with other strides: forward x w', data gradient dy w, weight
+ * gradient dy' x. Transposition costs no copy, as it only exchanges the two strides. The inner
+ * length comes from the count of the second operand, as x may have more than two dimensions. */
 static struct linear_sizes sizes_of(const struct graph *graph, const struct op *op) {
     const struct tensor *first = cpu_input(graph, op, 0), *second = cpu_input(graph, op, 1);
     bool forward = op->kind == OP_LINEAR, weight = op->kind == OP_LINEAR_GRAD_WEIGHT;
@@ -74,7 +90,7 @@ static struct linear_sizes sizes_of(const struct graph *graph, const struct op *
     return s;
 }
 
-/* Sizes of a part. */
+/* Sizes of a part. They are equal for all parts. */
 static int64_t part_rows(const struct linear_sizes *s) {
     return s->rows / (int64_t)s->row_parts;
 }
@@ -83,12 +99,15 @@ static int64_t part_columns(const struct linear_sizes *s) {
     return s->columns / (int64_t)s->column_parts;
 }
 
+/* The number of calls; at most PARTS_WANTED. */
 static size_t parts_of_all(const struct linear_sizes *s) {
     return s->row_parts * s->column_parts;
 }
 
 /* --- what oneDNN makes of a part -------------------------------------------------------------- */
 
+/* Descriptors of one part and the primitive that oneDNN chose for it. Zeroed before product_make();
+ * freed with product_done(), also after an error. */
 struct product {
     struct linear_sizes sizes;
     dnnl_memory_desc_t first, second, bias, result, master;
@@ -105,6 +124,7 @@ static void product_done(struct product *p) {
     *p = (struct product){0};
 }
 
+/* Any strides are allowed, so a transposed operand needs no memory of its own. */
 static int desc_2(dnnl_memory_desc_t *ret, int64_t rows, int64_t columns, struct steps steps,
                   dnnl_data_type_t type, struct error *err) {
     dnnl_dims_t dims = {rows, columns}, strides = {steps.row, steps.column};
@@ -112,6 +132,8 @@ static int desc_2(dnnl_memory_desc_t *ret, int64_t rows, int64_t columns, struct
                      "matrix descriptor", err);
 }
 
+/* The second operand is left to the primitive if it is packed, and the master weights keep their
+ * layout. The bias exists only forward; it is a row that is added to every row of the result. */
 static int describe(struct product *p, const struct cpu *cpu, const struct graph *graph,
                     const struct op *op, struct error *err) {
     const struct linear_sizes *s = &p->sizes;
@@ -132,6 +154,8 @@ static int describe(struct product *p, const struct cpu *cpu, const struct graph
                : desc_2(&p->bias, 1, columns, (struct steps){columns, 1}, dnnl_f32, err);
 }
 
+/* The ReLU of a fused forward pass is an epilogue of the product. The number of threads is 1 while
+ * oneDNN describes, because this decides how it cuts the work. */
 static int product_make(struct product *p, const struct cpu *cpu, const struct graph *graph,
                         const struct op *op, struct error *err) {
     dnnl_primitive_attr_t attr = NULL;
@@ -151,6 +175,7 @@ static int product_make(struct product *p, const struct cpu *cpu, const struct g
     return result;
 }
 
+/* Bytes for one part. Parts run at the same time, so each has its own. */
 static size_t scratchpad_of(const struct product *p) {
     return backend_aligned(dnn_chosen_bytes(p->desc, dnnl_query_scratchpad_md));
 }
@@ -160,6 +185,10 @@ static size_t packed_of(const struct product *p) {
     return backend_aligned(dnn_chosen_bytes(p->desc, dnnl_query_weights_md));
 }
 
+/* Scratch: widened operands and result, a scratchpad for each part, and before them, for the weight
+ * gradient, the partial column sums of the bias. bind_grad_weight() and find_places() take them in
+ * this order. The packed weights have a part for each part of the columns; parts by rows read the
+ * same one. */
 static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                  struct backend_needs *ret_needs, struct error *err) {
     struct product p = {0};
@@ -181,6 +210,7 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
 
 /* --- running ---------------------------------------------------------------------------------- */
 
+/* Conversions are on all threads, parts on one each. */
 static int run(void *context, struct error *err) {
     struct linear *linear = context;
     dnn_call_widen(&linear->whole, linear->step.cpu);
@@ -190,6 +220,7 @@ static int run(void *context, struct error *err) {
     return 0;
 }
 
+/* One reorder for each part of the columns, which are all there are to pack. */
 static int run_refresh(void *context, struct error *err) {
     struct linear *linear = context;
     for (int i = 0; i < linear->reorders; i++)
@@ -198,6 +229,7 @@ static int run_refresh(void *context, struct error *err) {
     return 0;
 }
 
+/* The bias gradient needs dy alone, and reads it before the product does. */
 static int run_grad_weight(void *context, struct error *err) {
     struct linear *linear = context;
     if (linear->bias.sums != NULL)
@@ -205,6 +237,7 @@ static int run_grad_weight(void *context, struct error *err) {
     return run(linear, err);
 }
 
+/* `reorders` counts those that were begun, so this also frees after a failure. */
 static void done(void *context) {
     struct linear *linear = context;
     dnn_call_done(&linear->whole);
@@ -213,12 +246,14 @@ static void done(void *context) {
         dnn_call_done(&linear->reorder[i]);
 }
 
-/* Addresses of the operands. */
+/* Addresses of the operands. They are char pointers, as values may have 2 or 4 bytes. */
 struct places {
     char *first, *second, *bias, *result, *scratch;
     size_t first_size, second_size, result_size; /* of a value */
 };
 
+/* Addresses of the whole operands, widened ones in scratch. The order of dnn_call_values() is that
+ * of `query`. */
 static struct places find_places(struct linear *linear, const struct graph *graph,
                                  const struct op *op, const struct op_addresses *addresses,
                                  char *scratch) {
@@ -255,6 +290,8 @@ static struct places places_at(const struct places *all, const struct product *p
     return at;
 }
 
+/* DESC is the same for all parts; only addresses differ. A product without bias has no such
+ * argument. */
 static int bind_part(struct dnn_call *call, const struct cpu *cpu, const struct product *p,
                      const struct places *at, struct error *err) {
     if (dnn_call_init(call, p->desc, err) != 0 ||
@@ -269,6 +306,7 @@ static int bind_part(struct dnn_call *call, const struct cpu *cpu, const struct 
                         dnn_chosen(p->desc, dnnl_query_scratchpad_md), at->scratch, err);
 }
 
+/* A failed part ends the loop's work; parts that were made are freed with the step. */
 static int bind_parts(struct linear *linear, const struct product *p, const struct graph *graph,
                       const struct op *op, const struct op_addresses *addresses, char *scratch,
                       struct error *err) {
@@ -286,6 +324,8 @@ static int bind_parts(struct linear *linear, const struct product *p, const stru
     return result;
 }
 
+/* Columns of the product are outputs of the layer or, for the data gradient, inputs; either way the
+ * master weights of the next part begin part_columns() column strides further. */
 static int bind_reorders(struct linear *linear, const struct product *p, const struct graph *graph,
                          const struct op *op, const struct op_addresses *addresses,
                          struct error *err) {
@@ -302,6 +342,7 @@ static int bind_reorders(struct linear *linear, const struct product *p, const s
     return 0;
 }
 
+/* Forward pass and data gradient. Both pack w, each in the layout that its own product chose. */
 static int bind_packed(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                        const struct op_addresses *addresses, struct backend_bound *ret_bound,
                        struct error *err) {
@@ -319,6 +360,7 @@ static int bind_packed(const struct cpu *cpu, const struct graph *graph, const s
     return result;
 }
 
+/* dw goes to the arena without packing; db, the second output, may be absent. */
 static int bind_grad_weight(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                             const struct op_addresses *addresses, struct backend_bound *ret_bound,
                             struct error *err) {

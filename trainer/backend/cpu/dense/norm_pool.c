@@ -3,6 +3,15 @@
  * buffer of the thread, and sums or writes it from there. */
 #include "trainer/backend/cpu/dense/norm.h"
 
+/* In a ResNet-50 the stem's normalized image is among the largest activations, and only its maxima
+ * are used. The forward pass normalizes while it takes maxima: twice, once for the statistics and
+ * once for the pool, it reads x and writes the small result. The gradient recomputes what it needs
+ * from x.
+ *
+ * The index of each maximum, a byte, is the only thing saved beside the statistics
+ * (NORM_POOL_INDEX). norm_forward.c and norm_grad.c call this file for operators of the form with a
+ * pool. */
+
 struct pool_op {
     struct cpu_step step;
     struct norm_size size;
@@ -12,6 +21,7 @@ struct pool_op {
     char *scratch;
 };
 
+/* Sizes alone; x is the large image and y the small one, in both directions. */
 static struct pool pool_of(const struct op *op, const struct shape *x, const struct shape *y,
                            enum elem elem) {
     return (struct pool){.elem = elem,
@@ -25,6 +35,7 @@ static struct pool pool_of(const struct op *op, const struct shape *x, const str
                          .pad = (size_t)op->attr.window.pad};
 }
 
+/* No memory for the normalized image. */
 int norm_pool_query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                     struct backend_needs *ret_needs) {
     ret_needs->scratch =
@@ -32,6 +43,8 @@ int norm_pool_query(const struct cpu *cpu, const struct graph *graph, const stru
     return 0;
 }
 
+/* Rows of the small image, over all images of the batch. Windows overlap, so neighbours read some
+ * rows of x twice. */
 static void pool_rows(void *context, struct share share) {
     const struct pool_op *op = context;
     size_t begin, end;
@@ -39,6 +52,8 @@ static void pool_rows(void *context, struct share share) {
     op->step.cpu->loops->max_pool(&op->pool, begin, end);
 }
 
+/* The factors must be complete before the first maximum is taken, because a negative gamma turns
+ * the order of a channel's values round. */
 static int run(void *context, struct error *err) {
     (void)err;
     struct pool_op *op = context;
@@ -47,6 +62,8 @@ static int run(void *context, struct error *err) {
     return 0;
 }
 
+/* The pool's scale and shift point into scratch, where norm_use_batch() writes them before each
+ * use. */
 int norm_pool_bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                    const struct op_addresses *addresses, struct backend_bound *ret_bound,
                    struct error *err) {
@@ -80,6 +97,8 @@ int norm_pool_bind(const struct cpu *cpu, const struct graph *graph, const struc
 
 /* --- gradient --------------------------------------------------------------------------------- */
 
+/* Two passes over x: sums for the norm, then dx. Both scatter the same rows of dy again, as a
+ * buffer of one row costs less than an image of gradients. */
 struct pool_grad {
     struct cpu_step step;
     struct norm_grad_branch branch;
@@ -91,6 +110,8 @@ struct pool_grad {
     char *scratch, *buffers;
 };
 
+/* A buffer of one row of x for each thread. In place, each row of x is read before that row of dx
+ * is written. */
 int norm_pool_grad_query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                          struct backend_needs *ret_needs) {
     const struct shape *x = &cpu_input(graph, op, NORM_GRAD_X)->shape;
@@ -100,6 +121,8 @@ int norm_pool_grad_query(const struct cpu *cpu, const struct graph *graph, const
     return 0;
 }
 
+/* Scatters dy (and dy2, if there is a second reader) into the thread's buffer for image row ROW,
+ * and returns the form for exactly this row. */
 static struct norm_backward row_form(const struct pool_grad *grad, int thread, size_t row) {
     struct norm_backward form = grad->form;
     size_t width = grad->pool.width * grad->pool.channels * elem_size(grad->pool.elem);
@@ -111,6 +134,7 @@ static struct norm_backward row_form(const struct pool_grad *grad, int thread, s
     return form;
 }
 
+/* Rows here are rows of the image, each of `width` pixels. */
 static void add_rows(void *context, int thread, float *const *sum, size_t begin, size_t end) {
     const struct pool_grad *grad = context;
     struct norm_grad_sums sums = {.dz = sum[0], .dz_x = sum[1]};
@@ -120,6 +144,7 @@ static void add_rows(void *context, int thread, float *const *sum, size_t begin,
     }
 }
 
+/* Backwards, as the end of x was read last. The mask of the ReLU is recomputed from x. */
 static void spread_rows(void *context, struct share share) {
     const struct pool_grad *grad = context;
     size_t begin, end;
@@ -130,6 +155,8 @@ static void spread_rows(void *context, struct share share) {
     }
 }
 
+/* A block is about REDUCE_ROWS pixels, in whole rows of the image. The second pass is left out if
+ * nobody asks for dx. */
 static int run_grad(void *context, struct error *err) {
     (void)err;
     struct pool_grad *grad = context;
@@ -149,6 +176,8 @@ static int run_grad(void *context, struct error *err) {
     return 0;
 }
 
+/* NORM_GRAD_Y is the index of the maxima here, not the output: the graph passes the bytes in that
+ * slot. */
 int norm_pool_grad_bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                         const struct op_addresses *addresses, struct backend_bound *ret_bound,
                         struct error *err) {

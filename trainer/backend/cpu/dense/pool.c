@@ -2,6 +2,13 @@
 #include "trainer/backend/cpu/base/context.h"
 #include "trainer/backend/cpu/base/parallel.h"
 
+/* Six operators with no memory of their own. Each result is computed by one thread from its inputs
+ * alone, so how rows are shared out changes no bit. Gradients are gathered, not scattered: the
+ * thread that owns a row of dx looks for the windows that reach it. Adding from the windows' side
+ * would need locks where windows overlap.
+ *
+ * Rows are rows of pixels of the result, counted over all images. */
+
 struct pool_op {
     struct cpu_step step;
     struct pool pool;
@@ -11,6 +18,9 @@ struct pool_op {
     bool is_gradient; /* of a mean */
 };
 
+/* X is the image before the pool and Y the one after it, whichever of them the operator writes.
+ * Always 0: it ends the bind functions below. Both directions share one struct pool; its sizes
+ * never change after this. */
 static int bind_pool(const struct cpu *cpu, const struct op *op, const struct shape *x,
                      const struct shape *y, struct pool_op *bound) {
     (void)cpu;
@@ -25,6 +35,7 @@ static int bind_pool(const struct cpu *cpu, const struct op *op, const struct sh
     return 0;
 }
 
+/* A contiguous range of rows of y. */
 static void max_rows(void *context, struct share share) {
     const struct pool_op *op = context;
     size_t begin, end;
@@ -39,6 +50,7 @@ static int run_max(void *context, struct error *err) {
     return 0;
 }
 
+/* The second output, the index of each maximum, may be absent. */
 static int bind_max(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                     const struct op_addresses *addresses, struct backend_bound *ret_bound,
                     struct error *err) {
@@ -54,6 +66,8 @@ static int bind_max(const struct cpu *cpu, const struct graph *graph, const stru
     return bind_pool(cpu, op, &x->shape, &y->shape, bound);
 }
 
+/* A row of dx is cleared and filled by one call, so no pass over dx precedes it. `pool` carries the
+ * sizes and the index; dy is the only tensor that is read. */
 static void max_grad_rows(void *context, struct share share) {
     const struct pool_op *op = context;
     const struct pool *pool = &op->pool;
@@ -63,6 +77,7 @@ static void max_grad_rows(void *context, struct share share) {
         op->step.cpu->loops->max_pool_grad_row(pool, op->dy, NULL, row, op->dx + row * bytes);
 }
 
+/* The result is dx, so `rows` counts its rows here. */
 static int run_max_grad(void *context, struct error *err) {
     (void)err;
     struct pool_op *op = context;
@@ -70,6 +85,7 @@ static int run_max_grad(void *context, struct error *err) {
     return 0;
 }
 
+/* The image itself is not needed: the saved index tells where each gradient goes. */
 static int bind_max_grad(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                          const struct op_addresses *addresses, struct backend_bound *ret_bound,
                          struct error *err) {
@@ -87,6 +103,7 @@ static int bind_max_grad(const struct cpu *cpu, const struct graph *graph, const
 /* --- means over windows ------------------------------------------------------------------------
  */
 
+/* One function for both directions, as only the loop differs. */
 static void window_rows(void *context, struct share share) {
     const struct pool_op *op = context;
     const struct loops *loops = op->step.cpu->loops;
@@ -102,6 +119,8 @@ static int run_windows(void *context, struct error *err) {
     return 0;
 }
 
+/* Cells outside the image count in the divisor, which is therefore the same for all windows and
+ * needs no table. The gradient reads the small image, so the two shapes change places. */
 static int bind_windows(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                         const struct op_addresses *addresses, struct backend_bound *ret_bound,
                         struct error *err) {
@@ -119,6 +138,7 @@ static int bind_windows(const struct cpu *cpu, const struct graph *graph, const 
 
 /* --- mean of an image ------------------------------------------------------------------------- */
 
+/* The mean over all pixels, as before a classifier: the result has one row of channels an image. */
 struct mean_op {
     struct cpu_step step;
     enum elem elem;
@@ -127,6 +147,7 @@ struct mean_op {
     char *to;
 };
 
+/* Images are shared out whole, so threads beyond their number have none. */
 static void mean_images(void *context, struct share share) {
     const struct mean_op *op = context;
     size_t begin, end, row = op->channels * elem_size(op->elem);
@@ -136,6 +157,7 @@ static void mean_images(void *context, struct share share) {
                                       op->pixels, 1.0F / (float)op->pixels, op->to + image * row);
 }
 
+/* Every pixel gets the same share of its image's gradient. */
 static void spread_images(void *context, struct share share) {
     const struct mean_op *op = context;
     size_t begin, end, row = op->channels * elem_size(op->elem);
@@ -146,6 +168,7 @@ static void spread_images(void *context, struct share share) {
                                         op->to + image * op->pixels * row);
 }
 
+/* In f32 and bf16 alike the sum of an image is made in f32. */
 static int run_mean(void *context, struct error *err) {
     (void)err;
     struct mean_op *op = context;
@@ -160,6 +183,7 @@ static int run_spread(void *context, struct error *err) {
     return 0;
 }
 
+/* IMAGE is the tensor with pixels: the input of the mean, or the output of its gradient. */
 static int bind_mean_with(const struct cpu *cpu, const struct tensor *image,
                           const struct op_addresses *addresses,
                           int (*run)(void *context, struct error *err),
@@ -176,18 +200,22 @@ static int bind_mean_with(const struct cpu *cpu, const struct tensor *image,
     return 0;
 }
 
+/* The global mean has no window: OP_AVG_POOL over the whole image is a kind of its own here. */
 static int bind_avg(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                     const struct op_addresses *addresses, struct backend_bound *ret_bound,
                     struct error *err) {
     return bind_mean_with(cpu, cpu_input(graph, op, 0), addresses, run_mean, ret_bound, err);
 }
 
+/* dy gives no height and width, so sizes come from dx. */
 static int bind_avg_grad(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                          const struct op_addresses *addresses, struct backend_bound *ret_bound,
                          struct error *err) {
     return bind_mean_with(cpu, cpu_output(graph, op, 0), addresses, run_spread, ret_bound, err);
 }
 
+/* No operator here has a query: none needs memory, and none works in place, because windows read
+ * pixels that other windows need as well. */
 const struct cpu_operator cpu_max_pool = {NULL, NULL, bind_max};
 const struct cpu_operator cpu_max_pool_grad = {NULL, NULL, bind_max_grad};
 const struct cpu_operator cpu_window_avg_pool = {NULL, NULL, bind_windows};

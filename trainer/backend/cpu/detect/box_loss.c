@@ -7,6 +7,14 @@
 #include "trainer/math/detect_loss.h"
 #include "trainer/math/softmax_loss.h"
 
+/* A row is a sampled region: a label from -1 (an unused slot) over 0 (background) to the last
+ * class. The classifier's loss is the cross-entropy of the softmax; the box loss is smooth L1 on
+ * the four deltas of the label's class alone, and only for objects. Both are means over the sampled
+ * rows of the batch, as in Fast R-CNN (Girshick 2015).
+ *
+ * The value operator also reports how many rows were sampled and positive, and how many were
+ * classified correctly; no gradient depends on these. */
+
 struct box_op {
     struct cpu_step step;
     size_t rows, classes;
@@ -21,6 +29,7 @@ struct box_op {
     double share; /* weight of a row in the mean, times that */
 };
 
+/* Ties go to the class with the lower number, and a NaN is never right (math/softmax_loss.h). */
 static bool is_right(const float *logits, int classes, int label) {
     for (int k = 0; k < classes; k++)
         if (softmax_before((double)logits[k], (double)logits[label], k, label))
@@ -28,12 +37,14 @@ static bool is_right(const float *logits, int classes, int label) {
     return true;
 }
 
-/* Returns the difference of delta I of the label's class from its target. */
+/* Returns the difference of delta I of the label's class from its target. Deltas are [rows,
+ * classes, 4], targets [rows, 4]. */
 static double apart(const struct box_op *op, size_t row, size_t label, size_t i) {
     return (double)op->deltas[4 * (row * op->classes + label) + i] -
            (double)op->target[4 * row + i];
 }
 
+/* Writes all of the row's parts, zeros for an unused slot. The scratch need not be cleared. */
 static void score_row(const struct box_op *op, size_t row) {
     const float *logits = op->logits + row * op->classes;
     double *part = op->parts[row];
@@ -50,6 +61,7 @@ static void score_row(const struct box_op *op, size_t row) {
         part[BOX_LOSS_BOX_REG] += smooth_l1(apart(op, row, label, i), op->beta);
 }
 
+/* Rows of this thread; each writes its own part. */
 static void score_share(void *context, struct share share) {
     const struct box_op *op = context;
     size_t begin, end;
@@ -58,6 +70,8 @@ static void score_share(void *context, struct share share) {
         score_row(op, row);
 }
 
+/* Sums are taken row by row in one thread: the order is then fixed. Means over no sample are 0
+ * instead of NaN. */
 static int run_loss(void *context, struct error *err) {
     (void)err;
     struct box_op *op = context;
@@ -73,6 +87,8 @@ static int run_loss(void *context, struct error *err) {
     return 0;
 }
 
+/* Gradients have the activations' type, unlike the losses. bf16 values are rounded from f32, which
+ * is rounded from double. */
 static void put(const struct box_op *op, void *to, size_t at, double value) {
     if (op->elem == ELEM_F32)
         ((float *)to)[at] = (float)value;
@@ -80,6 +96,8 @@ static void put(const struct box_op *op, void *to, size_t at, double value) {
         ((uint16_t *)to)[at] = bf16_from_f32((float)value);
 }
 
+/* Writes every gradient of the row, as outputs are not cleared before: most deltas belong to other
+ * classes and get 0. */
 static void grade_row(const struct box_op *op, size_t row) {
     const float *logits = op->logits + row * op->classes;
     int32_t label = op->label[row];
@@ -104,6 +122,8 @@ static void grade_share(void *context, struct share share) {
         grade_row(op, row);
 }
 
+/* The divisor is counted here: the gradient does not read the outputs of the loss. A batch without
+ * a sample has gradients of 0. */
 static int run_grad(void *context, struct error *err) {
     (void)err;
     struct box_op *op = context;
@@ -115,6 +135,7 @@ static int run_grad(void *context, struct error *err) {
     return 0;
 }
 
+/* Only the loss keeps parts; the gradient operator has no query. */
 static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                  struct backend_needs *ret_needs, struct error *err) {
     (void)cpu;
@@ -124,6 +145,8 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
     return 0;
 }
 
+/* The gradient's inputs are those of the loss, in the same slots. Exactly one of the two halves of
+ * the struct is set, depending on the operator. */
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                 const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err) {

@@ -9,6 +9,14 @@
 #include "trainer/math/match.h"
 #include "trainer/math/rank.h"
 
+/* Per picture: softmax over the classes of each proposal, a candidate for each class that is likely
+ * enough, boxes decoded and clipped, greedy suppression within each class, and the best
+ * `detections` of all classes. This file must choose what backend/ref chooses, so scores and boxes
+ * come from math/, and ties are broken by the candidate's number (math/rank.h).
+ *
+ * Suppression of all classes in one sorted list is the same as one per class: boxes of other
+ * classes never cover each other. It stops as soon as enough are kept. */
+
 struct detect_op {
     struct cpu_step step;
     struct detect_attr detect;
@@ -21,12 +29,14 @@ struct detect_op {
     size_t room;
 };
 
+/* The rank orders by score, then by number; greater is better, and no two are equal. */
 struct candidate {
     uint64_t rank;
     float box[4], score;
     int32_t label;
 };
 
+/* A picture in work, and its part of the scratch. */
 struct picture {
     const struct detect_op *op;
     size_t number;
@@ -35,6 +45,9 @@ struct picture {
     size_t count;
 };
 
+/* Adds the box of CLASS `label` for a proposal, if it is likely and large enough. A NaN score fails
+ * the comparison as it is written. The room is never exceeded by a softmax (see room_of); the check
+ * guards the memory against any other values. */
 static void consider(struct picture *p, size_t proposal, size_t label, float score) {
     const struct detect_op *op = p->op;
     const struct detect_attr *d = &op->detect;
@@ -53,6 +66,7 @@ static void consider(struct picture *p, size_t proposal, size_t label, float sco
     p->count++;
 }
 
+/* The count comes from another operator, and match_count() clamps it to the tensor. */
 static void find_candidates(struct picture *p) {
     const struct detect_op *op = p->op;
     size_t proposals = (size_t)match_count(op->count[p->number], (int)op->proposals);
@@ -64,6 +78,7 @@ static void find_candidates(struct picture *p) {
     }
 }
 
+/* For qsort: best first. Ranks are distinct, so the order is total although qsort is not stable. */
 static int by_rank(const void *a, const void *b) {
     uint64_t x = ((const struct candidate *)a)->rank, y = ((const struct candidate *)b)->rank;
     return (x < y) - (x > y);
@@ -78,7 +93,8 @@ static bool is_covered(const struct picture *p, const struct candidate *c, size_
     return false;
 }
 
-/* Moves the kept ones to the front. */
+/* Moves the kept ones to the front. In place: the list of kept candidates never overtakes the one
+ * that is looked at. Quadratic in what is kept, which is at most MOST. */
 static size_t keep(struct picture *p, size_t most) {
     size_t kept = 0;
     for (size_t i = 0; i < p->count && kept < most; i++)
@@ -87,6 +103,7 @@ static size_t keep(struct picture *p, size_t most) {
     return kept;
 }
 
+/* Unused slots are zeroed and have label -1, so that results do not depend on the step before. */
 static void fill_picture(void *context, int thread, size_t n) {
     const struct detect_op *op = context;
     const int32_t *size = op->size + n * IMAGE_SIZE_FIELDS;
@@ -110,6 +127,8 @@ static void fill_picture(void *context, int thread, size_t n) {
     }
 }
 
+/* A picture is a unit: pictures differ in their numbers of candidates, and threads take them as
+ * they become free. */
 static int run(void *context, struct error *err) {
     (void)err;
     struct detect_op *op = context;
@@ -117,12 +136,16 @@ static int run(void *context, struct error *err) {
     return 0;
 }
 
+/* Probabilities of a proposal sum to 1, so few classes can pass the threshold: detect_likely() is
+ * the most. */
 static size_t room_of(const struct graph *graph, const struct op *op) {
     int classes = (int)cpu_input(graph, op, DETECTIONS_LOGITS)->shape.dim[1];
     size_t proposals = (size_t)cpu_input(graph, op, DETECTIONS_BOX)->shape.dim[1];
     return proposals * (size_t)detect_likely(op->attr.detect.score_threshold, classes);
 }
 
+/* All pictures have candidates at the same time, as each thread works on its own picture. The
+ * candidates are the only scratch. */
 static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                  struct backend_needs *ret_needs, struct error *err) {
     (void)cpu;
@@ -132,6 +155,7 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
     return 0;
 }
 
+/* The proposals are [N, R, 4]; logits and deltas have one row for each of the N * R. */
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                 const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err) {

@@ -6,6 +6,13 @@
 #include "trainer/graph/op_roi.h"
 #include "trainer/math/mask_target.h"
 
+/* A target is what a perfect mask head would say of a region: the share of each bin that the
+ * matched object covers. Bitmaps are stored at the size of the source picture (math/mask_bits.h),
+ * while regions are in pixels of the resized one; mask_view maps between them.
+ *
+ * With DETECT_MASK_POLYGON targets are 0 or 1, and outlines, where an object has them, are
+ * rasterized in the region itself. Otherwise they are means. */
+
 struct mask_op {
     struct cpu_step step;
     size_t rows, slots, objects, table_size;
@@ -22,14 +29,16 @@ struct mask_op {
     size_t own_bytes;
 };
 
-/* Maps the taps' columns to those of the source, which are read more than once. */
+/* Maps the taps' columns to those of the source, which are read more than once. Neighbouring taps
+ * may then name the same column; their weights simply add up. */
 static void to_source(const struct mask_view *o, struct roi_table *x) {
     int32_t taps = x->first[x->axis.count];
     for (int32_t t = 0; t < taps; t++)
         x->taps[t].at = mask_view_column(o, x->taps[t].at);
 }
 
-/* sums[bin] += WEIGHT times the contribution of row ROW of the source to the bin. */
+/* sums[bin] += WEIGHT times the contribution of row ROW of the source to the bin. A row outside the
+ * object's bitmap counts as 0. */
 static void add_row(const struct mask_view *o, const struct roi_table *x, int32_t row, float weight,
                     float *sums) {
     if (row < o->at[MASK_Y] || row >= o->at[MASK_Y] + o->at[MASK_HEIGHT])
@@ -55,7 +64,8 @@ static void fill_bins(const struct mask_view *o, const struct roi_table *y,
     }
 }
 
-/* Computes the means of all bins, axis by axis. */
+/* Computes the means of all bins, axis by axis. The two tables share the thread's memory: y in its
+ * first half, x in its second. */
 static void fill_means(const struct mask_op *op, int thread, const struct mask_view *view,
                        const struct roi_axis *along_y, const struct roi_axis *along_x,
                        float *targets) {
@@ -90,6 +100,9 @@ static void fill_cut(const struct mask_op *op, const struct mask_view *view, siz
         }
 }
 
+/* Row R of the head belongs to slot row[R] of the sampled regions; -1 is an unused row, which
+ * becomes zeros. The match is an object of the slot's own picture. Rows of one object in several
+ * regions are computed anew: nothing is kept between rows. */
 static void fill_row(void *context, int thread, size_t r) {
     const struct mask_op *op = context;
     size_t bins = (size_t)op->rule.bins;
@@ -111,6 +124,7 @@ static void fill_row(void *context, int thread, size_t r) {
         fill_means(op, thread, &view, &y, &x, targets);
 }
 
+/* Rows of the head are units, as regions differ in size and so in their number of taps. */
 static int run(void *context, struct error *err) {
     (void)err;
     struct mask_op *op = context;
@@ -118,6 +132,8 @@ static int run(void *context, struct error *err) {
     return 0;
 }
 
+/* No fixed number of sampling points: as many as the bin is large, as torchvision does for
+ * masks. */
 static struct roi_rule rule_of(const struct op *op) {
     return (struct roi_rule){.bins = op->attr.detect.pooled,
                              .aligned = (op->attr.detect.flags & DETECT_MASK_POLYGON) != 0};
@@ -129,11 +145,14 @@ static size_t side_of(const struct op *op) {
     return (size_t)(d->canvas_h > d->canvas_w ? d->canvas_h : d->canvas_w);
 }
 
+/* A region is at most as long as the canvas, which limits its taps. */
 static size_t own_bytes(const struct op *op) {
     struct roi_rule rule = rule_of(op);
     return 2 * roi_table_bytes(&rule, side_of(op));
 }
 
+/* The tables belong to threads, not to rows, so the scratch does not grow with the batch. Two
+ * tables are enough, because a thread finishes one row before the next. */
 static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                  struct backend_needs *ret_needs, struct error *err) {
     (void)graph;

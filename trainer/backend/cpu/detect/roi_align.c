@@ -8,6 +8,14 @@
 #include "trainer/graph/detect_grid.h"
 #include "trainer/math/roi_level.h"
 
+/* RoIAlign (He et al. 2017) takes bilinear samples in each bin and averages them. Since sampling
+ * points form a grid, a bin's weights are a product of weights along y and along x. roi_table.c
+ * adds up each axis's weights by pixel, so every pixel is read once, however many points use it.
+ *
+ * Which level of the pyramid a region reads follows from its size (math/roi_level.h). All regions
+ * are located first, in parallel, because the gradient's bands ask for all of them again and
+ * again. */
+
 enum { BAND = 8 /* rows of a map that are one piece of work */ };
 
 struct map {
@@ -39,22 +47,26 @@ struct align_op {
     size_t band_bytes;
 };
 
-/* Returns the longest side of a map. */
+/* Returns the longest side of a map. Level 0 is the finest level that a detector has. */
 static size_t widest(const struct detect_attr *d) {
     int height = detect_cells(d->canvas_h, 0), width = detect_cells(d->canvas_w, 0);
     return (size_t)(height > width ? height : width);
 }
 
+/* The sampling rule of the heads: bins a side, sampling points a bin (0: as many as fit), and
+ * whether boxes are shifted by half a pixel. */
 static struct roi_rule rule_of(const struct detect_attr *d) {
     return (struct roi_rule){.bins = d->pooled,
                              .sampling = d->sampling,
                              .aligned = (d->flags & DETECT_ROI_ALIGNED) != 0};
 }
 
+/* Both operators share one bound struct; this is asked at query and bind alone. */
 static bool is_gradient(const struct op *op) {
     return op->kind == OP_ROI_ALIGN_GRAD;
 }
 
+/* The tensor with one row of bins for each region: the result, or the gradient of it. */
 static const struct tensor *bins_of(const struct graph *graph, const struct op *op) {
     return is_gradient(op) ? cpu_input(graph, op, ROI_ALIGN_GRAD_DY)
                            : cpu_output(graph, op, ROI_ALIGN_Y);
@@ -65,6 +77,8 @@ struct scratch_sizes {
     size_t regions, tables, bands;
 };
 
+/* The bands of f32 sums exist only for bf16 gradients: sums of many regions in bf16 would lose
+ * their small terms. */
 static struct scratch_sizes sizes_of(const struct cpu *cpu, const struct graph *graph,
                                      const struct op *op) {
     const struct detect_attr *d = &op->attr.detect;
@@ -80,6 +94,8 @@ static struct scratch_sizes sizes_of(const struct cpu *cpu, const struct graph *
     return s;
 }
 
+/* Gradients may add in place to those of other readers of the maps; begin_band() takes care of
+ * that. */
 static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                  struct backend_needs *ret_needs, struct error *err) {
     (void)err;
@@ -89,6 +105,8 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
     return 0;
 }
 
+/* An empty slot, an unused row, or a region without a label (in the box head) has image -1 and is
+ * skipped. `row`, where given, selects the regions of the mask head. */
 static void find_region(const struct align_op *op, size_t r) {
     const struct detect_attr *d = &op->detect;
     struct region *region = &op->regions[r];
@@ -106,6 +124,7 @@ static void find_region(const struct align_op *op, size_t r) {
     region->x = roi_axis_between(box[0], box[2], map->scale, (int32_t)map->width, &op->rule);
 }
 
+/* No two threads write the same region, and later steps only read them. */
 static void find_regions(void *context, struct share share) {
     const struct align_op *op = context;
     size_t begin, end;
@@ -114,6 +133,7 @@ static void find_regions(void *context, struct share share) {
         find_region(op, r);
 }
 
+/* Two tables for THREAD, along y and x; they are rebuilt for each region. */
 static void own_tables(const struct align_op *op, int thread, struct roi_table *y,
                        struct roi_table *x) {
     size_t bytes = roi_table_bytes(&op->rule, op->table_size);
@@ -122,12 +142,14 @@ static void own_tables(const struct align_op *op, int thread, struct roi_table *
     *x = roi_table_in(memory + bytes, &op->rule, op->table_size);
 }
 
+/* Values of one region: bins * bins * channels. */
 static size_t bins_size(const struct align_op *op) {
     return (size_t)(op->rule.bins * op->rule.bins) * op->channels;
 }
 
 /* --- forward ---------------------------------------------------------------------------------- */
 
+/* Writes all bins of region R; zeros if there is none. */
 static void align_row(void *context, int thread, size_t r) {
     const struct align_op *op = context;
     const struct region *region = &op->regions[r];
@@ -155,6 +177,7 @@ static void align_row(void *context, int thread, size_t r) {
     op->step.cpu->loops->blend(&blend);
 }
 
+/* Regions are located before any is read, and then taken by threads as they become free. */
 static int run_forward(void *context, struct error *err) {
     (void)err;
     struct align_op *op = context;
@@ -171,10 +194,13 @@ struct band {
     int32_t begin, end;
 };
 
+/* Bands of one picture at this level, of which the last may be lower. */
 static size_t bands_of(const struct map *map) {
     return cpu_divided(map->height, BAND);
 }
 
+/* Units are numbered level by level, then picture by picture: large maps come first, so that the
+ * threads end at about the same time. */
 static struct band band_at(const struct align_op *op, size_t unit) {
     struct band band = {0};
     while (unit >= op->images * bands_of(&op->map[band.level]))
@@ -187,12 +213,15 @@ static struct band band_at(const struct align_op *op, size_t unit) {
     return band;
 }
 
+/* A cheap test on rows, which rules out most regions before their tables are made. */
 static bool reaches(const struct align_op *op, const struct region *region,
                     const struct band *band) {
     return region->image == band->image && region->level == band->level &&
            roi_axis_reaches(&region->y, op->rule.bins, band->begin, band->end);
 }
 
+/* Adds the bins' gradients times the transposed weights to the band. The list of pixels is cut at
+ * the band along y, and covers the whole map along x. */
 static void add_region(const struct align_op *op, const struct band *band, size_t r,
                        struct roi_table *y, struct roi_table *x, void *to, enum elem to_elem) {
     const struct region *region = &op->regions[r];
@@ -226,6 +255,8 @@ static void begin_band(const struct align_op *op, const void *before, size_t fir
         memcpy(sums, from, count * sizeof(float));
 }
 
+/* f32 sums are made in the result itself, bf16 ones in the thread's memory and rounded once at the
+ * end. */
 static void fill_band(void *context, int thread, size_t unit) {
     const struct align_op *op = context;
     struct band band = band_at(op, unit);
@@ -246,6 +277,8 @@ static void fill_band(void *context, int thread, size_t unit) {
         op->step.cpu->loops->narrow(sums, result, 0, count);
 }
 
+/* Every band writes its part of dx, whether a region reaches it or not. Levels are summed here, as
+ * each has its own number of bands. */
 static int run_gradient(void *context, struct error *err) {
     (void)err;
     struct align_op *op = context;
@@ -259,6 +292,8 @@ static int run_gradient(void *context, struct error *err) {
 
 /* --- binding ---------------------------------------------------------------------------------- */
 
+/* Maps have the sizes of the canvas divided by each level's stride, whatever the pictures in them
+ * have. */
 static void set_maps(struct align_op *bound, const void *const *before, void *const *values) {
     const struct detect_attr *d = &bound->detect;
     for (int l = 0; l < d->levels; l++)
@@ -269,6 +304,7 @@ static void set_maps(struct align_op *bound, const void *const *before, void *co
                                      .scale = 1.0f / (float)detect_cell(l)};
 }
 
+/* Label and row are optional inputs that follow the regions in both operators' slots. */
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                 const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err) {

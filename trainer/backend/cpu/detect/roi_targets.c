@@ -8,6 +8,15 @@
 #include "trainer/math/match.h"
 #include "trainer/math/sample_key.h"
 
+/* Per picture: the boxes to sample from are the proposals and, after them, the labelled objects
+ * themselves, as a training step would otherwise have no positives early on. Each is matched to the
+ * object of largest overlap and becomes a candidate, background, or neither. At most `positives`
+ * candidates and as many of the background as fill `samples` are drawn.
+ *
+ * Drawing takes the smallest pseudo-random keys (math/sample_key.h), which depend on the picture's
+ * key and the box's number: every backend, and any number of threads, draws the same. Slots are in
+ * ascending order of number, objects first. */
+
 struct targets_op {
     struct cpu_step step;
     struct detect_attr detect;
@@ -37,10 +46,13 @@ struct picture {
     float *areas;
 };
 
+/* Any box may land in either list, so both have room for all. */
 static size_t candidates_bytes(size_t proposals, size_t objects) {
     return backend_aligned((proposals + objects) * sizeof(struct candidate));
 }
 
+/* Views of picture N in the batch's tensors, and its part of the scratch. Counts are clamped to the
+ * tensors. */
 static struct picture picture_of(const struct targets_op *op, size_t n) {
     char *scratch = op->scratch + n * op->picture_bytes;
     size_t bytes = candidates_bytes(op->proposals, op->objects);
@@ -59,11 +71,13 @@ static struct picture picture_of(const struct targets_op *op, size_t n) {
     };
 }
 
+/* Numbers from `proposals` on are objects. */
 static const float *box_of(const struct picture *p, int number) {
     return number < p->proposals ? p->box + 4 * number : p->gt_box + 4 * (number - p->proposals);
 }
 
-/* Returns the object of largest overlap, the first of several, or -1. */
+/* Returns the object of largest overlap, the first of several, or -1. With no objects it returns -1
+ * and an overlap of -1, which matches as background. */
 static int best_of(const struct picture *p, const float *box, float *ret_overlap) {
     float area = box_area(box, p->plus);
     int best = -1;
@@ -78,6 +92,8 @@ static int best_of(const struct picture *p, const float *box, float *ret_overlap
     return best;
 }
 
+/* Sorts box NUMBER into one of the lists, or into none if its overlap lies between both thresholds.
+ * A candidate's label is its object's class. */
 static void consider(struct picture *p, int number) {
     float overlap;
     int best = best_of(p, box_of(p, number), &overlap);
@@ -97,16 +113,19 @@ static void consider(struct picture *p, int number) {
     }
 }
 
+/* Orders are distinct: they contain the number. */
 static int by_order(const void *a, const void *b) {
     uint64_t x = ((const struct candidate *)a)->order, y = ((const struct candidate *)b)->order;
     return (x > y) - (x < y);
 }
 
+/* The lists were filled by ascending number, so an unsorted list is in this order already. */
 static int by_number(const void *a, const void *b) {
     return ((const struct candidate *)a)->number - ((const struct candidate *)b)->number;
 }
 
-/* Keeps the first LIMIT in sampling order, by ascending number; returns their number. */
+/* Keeps the first LIMIT in sampling order, by ascending number; returns their number. The first
+ * sort selects, the second one restores the order. */
 static size_t sample(struct candidate *candidates, size_t count, size_t limit) {
     if (count <= limit)
         return count;
@@ -115,6 +134,8 @@ static size_t sample(struct candidate *candidates, size_t count, size_t limit) {
     return limit;
 }
 
+/* Fills SLOT with a sampled box. Background keeps label 0 and no match, and its regression target
+ * is 0. The box itself is the region, whether it is a proposal or an object. */
 static void put(const struct picture *p, size_t slot, const struct candidate *c) {
     const struct targets_op *op = p->op;
     const float *box = box_of(p, c->number);
@@ -126,12 +147,15 @@ static void put(const struct picture *p, size_t slot, const struct candidate *c)
         box_encode(box, p->gt_box + 4 * c->match, op->detect.coder, p->plus, op->target + 4 * slot);
 }
 
+/* A slot without a sample: label -1 excludes it from losses and from the heads. */
 static void put_nothing(const struct targets_op *op, size_t slot) {
     memset(op->roi + 4 * slot, 0, 4 * sizeof(float));
     memset(op->target + 4 * slot, 0, 4 * sizeof(float));
     op->label[slot] = op->match[slot] = -1;
 }
 
+/* Background fills up what objects leave of the samples; without enough of both, slots stay
+ * empty. */
 static void fill_picture(void *context, int thread, size_t n) {
     const struct targets_op *op = context;
     struct picture p = picture_of(op, n);
@@ -151,6 +175,7 @@ static void fill_picture(void *context, int thread, size_t n) {
         put_nothing(op, slot++);
 }
 
+/* Pictures are independent, and few: threads beyond their number have nothing to do. */
 static int run(void *context, struct error *err) {
     (void)err;
     struct targets_op *op = context;
@@ -158,10 +183,12 @@ static int run(void *context, struct error *err) {
     return 0;
 }
 
+/* Both lists, then the objects' areas, each aligned. */
 static size_t picture_bytes(size_t proposals, size_t objects) {
     return 2 * candidates_bytes(proposals, objects) + backend_aligned(objects * sizeof(float));
 }
 
+/* Scratch for all pictures, as they are worked on at the same time. */
 static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                  struct backend_needs *ret_needs, struct error *err) {
     (void)cpu;
@@ -173,6 +200,8 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
     return 0;
 }
 
+/* Shapes are those of the batch's tensors, which have as many slots as the largest picture
+ * needs. */
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                 const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err) {
@@ -211,6 +240,10 @@ struct rows_op {
     int32_t *row, *mask_label, *count;
 };
 
+/* Collects the slots that train the mask head: objects with a mask, from all pictures, in order of
+ * their slots, until the head's rows are full. COUNT lets later operators compute only these rows
+ * (graph/row_prefix.h). One thread does it, because each row's place depends on all before it.
+ * Objects without a mask in the data set are skipped (mask_bits_given). */
 static int run_rows(void *context, struct error *err) {
     (void)err;
     const struct rows_op *op = context;
@@ -232,6 +265,8 @@ static int run_rows(void *context, struct error *err) {
     return 0;
 }
 
+/* Reads the outputs of the sampling above; all are tiny. It needs no scratch, so it has no
+ * query. */
 static int bind_rows(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                      const struct op_addresses *addresses, struct backend_bound *ret_bound,
                      struct error *err) {

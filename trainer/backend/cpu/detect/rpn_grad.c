@@ -15,6 +15,9 @@
 
 enum { WIDTH = 5 * ANCHOR_SHAPES, TAPS = 9 };
 
+/* The head is a 3x3 convolution with ReLU (x to t) and two 1x1 predictors (t to logits and deltas).
+ * Losses touch only the sampled anchors, a few hundred pixels of maps with tens of thousands, so a
+ * dense backward pass would mostly multiply zeros. */
 struct head_op {
     struct cpu_step step;
     struct detect_attr attr;
@@ -38,6 +41,8 @@ static const float *floats(const struct head_op *op, enum rpn_head_grad_slot slo
     return op->input[slot];
 }
 
+/* Losses are means over the samples of the whole batch, all levels included: INDEX lists those of
+ * every level. With DETECT_RPN_FIXED_COUNT empty slots count, too. */
 static double divisor(const struct head_op *op) {
     const int32_t *index = op->input[RPN_HEAD_GRAD_INDEX];
     size_t found = 0;
@@ -50,6 +55,9 @@ static double divisor(const struct head_op *op) {
 
 /* --- which pixels, and what the losses say of them -------------------------------------------- */
 
+/* Adds the gradients of one sample to its pixel's row. Slots of one pixel have different anchor
+ * shapes, so each writes its own columns. The classifier's loss is the binary cross-entropy, the
+ * box loss smooth L1 for objects alone. */
 static void grade_slot(const struct head_op *op, size_t slot, double scale, float gradient[WIDTH]) {
     const int32_t *index = op->input[RPN_HEAD_GRAD_INDEX], *label = op->input[RPN_HEAD_GRAD_LABEL];
     const float *target = floats(op, RPN_HEAD_GRAD_TARGET) + slot * 4;
@@ -65,7 +73,9 @@ static void grade_slot(const struct head_op *op, size_t slot, double scale, floa
                                                (double)op->attr.beta));
 }
 
-/* Fills order, pixel, gradient and count. */
+/* Fills order, pixel, gradient and count. Samples of other levels are skipped. Sorting by pixel,
+ * then slot, brings the anchors of a pixel together. rank_select() sorts in falling order, and the
+ * keys are inverted to make that ascending. */
 static void gather_slots(struct head_op *op) {
     const int32_t *index = op->input[RPN_HEAD_GRAD_INDEX];
     const double scale = op->scale / divisor(op);
@@ -91,6 +101,7 @@ static void gather_slots(struct head_op *op) {
 
 /* --- rows of the maps ------------------------------------------------------------------------- */
 
+/* A pixel's channels in f32, which is what the products below use in every mode. */
 static void read_row(const struct head_op *op, const void *map, size_t pixel, size_t channels,
                      float *row) {
     if (op->elem == ELEM_F32) {
@@ -102,7 +113,8 @@ static void read_row(const struct head_op *op, const void *map, size_t pixel, si
         row[c] = bf16_to_f32(from[c]);
 }
 
-/* Computes the pixel of x that TAP of PIXEL reads; false if it is outside the map. */
+/* Computes the pixel of x that TAP of PIXEL reads; false if it is outside the map. Shifted by one
+ * to stay unsigned: coordinates run from 1 to the size. */
 static bool neighbour(const struct head_op *op, size_t pixel, size_t tap, size_t *ret) {
     size_t width = (size_t)op->level.width, height = (size_t)op->level.height;
     size_t x = pixel % width + tap % 3, y = pixel / width % height + tap / 3;
@@ -112,6 +124,7 @@ static bool neighbour(const struct head_op *op, size_t pixel, size_t tap, size_t
     return true;
 }
 
+/* The row of t and the 3x3 neighbourhood in x of sampled pixel U, with zeros outside the map. */
 static void gather_pixel(void *context, int thread, size_t u) {
     (void)thread;
     const struct head_op *op = context;
@@ -126,6 +139,7 @@ static void gather_pixel(void *context, int thread, size_t u) {
     }
 }
 
+/* dx is dense, although few of its pixels are touched: its readers expect a whole map. */
 static void clear_share(void *context, struct share share) {
     const struct head_op *op = context;
     size_t pixels = op->pictures * (size_t)(op->level.height * op->level.width), begin, end;
@@ -133,7 +147,8 @@ static void clear_share(void *context, struct share share) {
     memset((char *)op->output[RPN_HEAD_GRAD_DX] + begin, 0, end - begin);
 }
 
-/* Fills touched and group: all contributions to a pixel of x are adjacent, in order. */
+/* Fills touched and group: all contributions to a pixel of x are adjacent, in order. Up to TAPS * U
+ * entries; neighbouring samples touch the same pixels of x. */
 static void order_touched(struct head_op *op) {
     size_t found = 0, to;
     for (size_t u = 0; u < op->count; u++)
@@ -148,6 +163,8 @@ static void order_touched(struct head_op *op) {
     op->group[op->groups] = (uint32_t)found;
 }
 
+/* Sums all contributions to one pixel of x, in the order of `touched`, and stores them. Each pixel
+ * has one thread, so there are no concurrent additions. */
 static void add_to_pixel(void *context, int thread, size_t number) {
     const struct head_op *op = context;
     float *sum = op->sum + (size_t)thread * op->in;
@@ -183,6 +200,7 @@ static int product(bool transposed, size_t m, size_t n, size_t k, const float *a
     return status == dnnl_success ? 0 : error_set(err, EXIT_CODE_INTERNAL, "oneDNN's sgemm failed");
 }
 
+/* The ReLU between the convolution and the predictors; its mask is recomputed from t. */
 static void mask_pixel(void *context, int thread, size_t u) {
     (void)thread;
     const struct head_op *op = context;
@@ -190,7 +208,8 @@ static void mask_pixel(void *context, int thread, size_t u) {
         op->dt[i] = relu_passes_float(op->t[i]) ? op->dt[i] : 0;
 }
 
-/* ret[c] = the sum over all rows of column FIRST + c of WIDTH. */
+/* ret[c] = the sum over all rows of column FIRST + c of WIDTH. In double, as biases sum over all
+ * samples. */
 static void sum_columns(const float *rows, size_t count, size_t width, size_t first, size_t columns,
                         float *ret) {
     for (size_t c = 0; c < columns; c++) {
@@ -201,7 +220,8 @@ static void sum_columns(const float *rows, size_t count, size_t width, size_t fi
     }
 }
 
-/* Gradients of the predictors' weights, and of t, unmasked. */
+/* Gradients of the predictors' weights, and of t, unmasked. Both predictors' gradients lie side by
+ * side in rows of WIDTH, hence the stride; the second adds to dt. */
 static int through_predictors(const struct head_op *op, struct error *err) {
     static const struct {
         size_t first, rows;
@@ -224,6 +244,8 @@ static int through_predictors(const struct head_op *op, struct error *err) {
     return 0;
 }
 
+/* The order of a backward pass: predictors, ReLU, convolution, and last the scatter into dx.
+ * Without samples all products have a depth of 0 and give zeros. */
 static int run(void *context, struct error *err) {
     struct head_op *op = context;
     const int threads = op->step.cpu->threads;
@@ -254,6 +276,7 @@ static void *take(char **memory, size_t *used, size_t bytes) {
     return part;
 }
 
+/* Used twice: with MEMORY NULL it only counts, so that `query` and `bind` cannot disagree. */
 static size_t lay_out(struct head_op *op, int threads, char *memory) {
     size_t used = 0, slots = op->slots, floats_in = slots * TAPS * op->in * sizeof(float);
     op->order = take(&memory, &used, slots * sizeof(uint64_t));
@@ -269,6 +292,7 @@ static size_t lay_out(struct head_op *op, int threads, char *memory) {
     return used;
 }
 
+/* Everything that follows from shapes and attributes; no addresses. */
 static void describe(const struct graph *graph, const struct op *op, struct head_op *ret) {
     const struct anchor_grid grid = detect_grid(&op->attr.detect);
     const struct shape *samples = &cpu_input(graph, op, RPN_HEAD_GRAD_INDEX)->shape;
@@ -285,6 +309,8 @@ static void describe(const struct graph *graph, const struct op *op, struct head
     ret->elem = cpu_elem(x->dtype);
 }
 
+/* The scratch is for as many pixels as there are slots, as each may be a pixel of its own on this
+ * level. */
 static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                  struct backend_needs *ret_needs, struct error *err) {
     (void)err;
@@ -294,6 +320,8 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
     return 0;
 }
 
+/* Addresses are copied whole and read by slot number. The arrays have the lengths of the slot enums
+ * (graph/op_rpn.h). */
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                 const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err) {

@@ -8,6 +8,14 @@
 #include "trainer/math/image_size.h"
 #include "trainer/math/rank.h"
 
+/* Three operators, one after another: RPN_TOP_K takes the best anchors of each level by their
+ * logits, RPN_BOXES decodes and clips their boxes and decides by what they are ranked, and
+ * PROPOSALS merges what suppression (nms.c) kept into the best of a picture or of the batch.
+ *
+ * Ranks (math/rank.h) hold a score's bits in an order that integers share, and the place, so that
+ * equal scores are ordered by place. Sorting integers gives the same order on every backend, NaN
+ * included. */
+
 struct select_op {
     struct cpu_step step;
     struct detect_attr attr;
@@ -23,6 +31,7 @@ struct select_op {
     int32_t *nan; /* in scratch: for each picture and level */
 };
 
+/* Candidates of one picture, all levels together. */
 static size_t candidates(const struct select_op *op) {
     return (size_t)op->places.first[op->places.levels];
 }
@@ -33,11 +42,12 @@ static size_t candidates(const struct select_op *op) {
  * below it they are not, and only those with the border's 16 bits need comparing. */
 enum { DIGITS = 1 << 16 };
 
+/* The upper 16 bits: sign, exponent and seven bits of the mantissa. */
 static uint32_t digit_of(float logit) {
     return rank_of_score(logit) >> 16;
 }
 
-/* Returns the smallest digit among the K best. */
+/* Returns the smallest digit among the K best. COUNT is at least K, so the loop ends. */
 static uint32_t border_digit(const float *logits, int count, int k, uint32_t *histogram) {
     memset(histogram, 0, DIGITS * sizeof(*histogram));
     for (int i = 0; i < count; i++)
@@ -48,6 +58,9 @@ static uint32_t border_digit(const float *logits, int count, int k, uint32_t *hi
     return digit;
 }
 
+/* One level of one picture. The histogram lies at the end of the thread's ranks: 2^16 counts of 4
+ * bytes are DIGITS / 2 ranks, which room_of() adds. NaN logits have the lowest rank and are
+ * counted. */
 static void top_level(void *context, int thread, size_t unit) {
     const struct select_op *op = context;
     size_t n = unit / (size_t)op->grid.levels, level = unit % (size_t)op->grid.levels;
@@ -73,6 +86,8 @@ static void top_level(void *context, int thread, size_t unit) {
     op->nan[unit] = nan;
 }
 
+/* Each level of each picture is one unit; within a picture the largest level comes first. The
+ * counts of NaN are added up afterwards, because several threads work on one picture. */
 static int run_top_k(void *context, struct error *err) {
     (void)err;
     struct select_op *op = context;
@@ -89,6 +104,9 @@ static int run_top_k(void *context, struct error *err) {
 
 /* --- boxes ------------------------------------------------------------------------------------ */
 
+/* A candidate's place tells its picture, its anchor number the level. Excluded candidates, and all
+ * of a picture that is not valid, get minus infinity (proposal_score). Shares are multiples of 16
+ * candidates, a whole cache line of scores. */
 static void boxes_share(void *context, struct share share) {
     const struct select_op *op = context;
     size_t begin, end, all = candidates(op);
@@ -112,6 +130,7 @@ static void boxes_share(void *context, struct share share) {
     }
 }
 
+/* A candidate is computed from its own inputs alone. */
 static int run_boxes(void *context, struct error *err) {
     (void)err;
     struct select_op *op = context;
@@ -121,7 +140,8 @@ static int run_boxes(void *context, struct error *err) {
 
 /* --- proposals -------------------------------------------------------------------------------- */
 
-/* Pool NUMBER: a picture, or the whole batch. */
+/* Pool NUMBER: a picture, or the whole batch. Places are counted over the pool, so n is the picture
+ * within it. Pools of the whole batch limit the sum over the pictures, not each one. */
 static void merge_pool(void *context, int thread, size_t number) {
     const struct select_op *op = context;
     uint64_t *ranks = op->ranks + (size_t)thread * op->room;
@@ -146,6 +166,7 @@ static void merge_pool(void *context, int thread, size_t number) {
     }
 }
 
+/* Units are pools, not pictures. */
 static int run_proposals(void *context, struct error *err) {
     (void)err;
     struct select_op *op = context;
@@ -155,6 +176,8 @@ static int run_proposals(void *context, struct error *err) {
 
 /* --- binding ---------------------------------------------------------------------------------- */
 
+/* With DETECT_TOP_OF_BATCH the best proposals of the whole batch are taken together; otherwise each
+ * picture has its own. */
 static size_t pool_of(const struct op *op, size_t pictures) {
     return (op->attr.detect.flags & DETECT_TOP_OF_BATCH) != 0 ? pictures : 1;
 }
@@ -181,6 +204,8 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
     return 0;
 }
 
+/* One bind for three operators: those without scratch (boxes) leave `ranks` and `nan` unused.
+ * `slots` is read by OP_PROPOSALS alone. */
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                 const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err) {

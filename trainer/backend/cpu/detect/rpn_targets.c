@@ -11,6 +11,14 @@
 #include "trainer/math/match.h"
 #include "trainer/math/sample_key.h"
 
+/* A hundred thousand anchors times a hundred objects would be 10^7 overlaps a picture. Visiting
+ * only the anchors near each object avoids most of them, and an anchor that is never visited has an
+ * overlap of 0 with everything, which is what its arrays start with.
+ *
+ * Two visits: the first finds each anchor's best object and each object's best overlap; the second
+ * makes all anchors that reach this best overlap positive, whatever the thresholds say, so that
+ * objects of unusual shape have one, too (Faster R-CNN, Ren et al. 2015). */
+
 struct targets_op {
     struct cpu_step step;
     struct detect_attr attr;
@@ -37,6 +45,8 @@ struct picture {
     float *most; /* of each object: the largest overlap */
 };
 
+/* In the order of picture_unit(): 8-byte values first, so that everything is aligned; the labels,
+ * of one byte, come last. */
 static size_t room(size_t anchors, size_t objects) {
     return backend_aligned(anchors * (sizeof(uint64_t) + sizeof(float) + sizeof(int32_t) + 1) +
                            (objects + 16) * sizeof(float));
@@ -54,8 +64,8 @@ static void cells_near(float low, float high, float first, float last, int step,
 
 typedef void visitor(struct picture *p, int anchor, int object, float overlap);
 
-/* Calls VISIT for all anchors of a level and a shape that OBJECT may overlap, and possibly
- * others. */
+/* Calls VISIT for all anchors of a level and a shape that OBJECT may overlap, and possibly others.
+ * Areas are computed once per object, level and shape instead of once per overlap. */
 static void visit_near(struct picture *p, int object, int number, int shape, visitor *visit) {
     const struct anchor_level *level = &p->op->grid.level[number];
     const float *box = p->objects + object * 4, *cell = level->cell[shape];
@@ -73,6 +83,7 @@ static void visit_near(struct picture *p, int object, int number, int shape, vis
         }
 }
 
+/* Objects in ascending order: of equal overlaps the first object wins. */
 static void visit_all(struct picture *p, visitor *visit) {
     for (int object = 0; object < p->object_count; object++)
         for (int level = 0; level < p->op->grid.levels; level++)
@@ -80,6 +91,7 @@ static void visit_all(struct picture *p, visitor *visit) {
                 visit_near(p, object, level, shape, visit);
 }
 
+/* The comparison is strict, so a later object with an equal overlap changes nothing. */
 static void note_best(struct picture *p, int anchor, int object, float overlap) {
     if (overlap > p->best[anchor]) {
         p->best[anchor] = overlap;
@@ -89,11 +101,15 @@ static void note_best(struct picture *p, int anchor, int object, float overlap) 
         p->most[object] = overlap;
 }
 
+/* An exact comparison: the same overlap is computed again, by the same instructions. */
 static void note_most(struct picture *p, int anchor, int object, float overlap) {
     if (overlap == p->most[object] && overlap > 0)
         p->label[anchor] = MATCH_OBJECT;
 }
 
+/* Labels every anchor. Anchors that cross the picture's border are ignored, if the attribute says
+ * so, after all matching. Best overlaps start at 0, and the first object stands for anchors without
+ * any. */
 static void match(struct picture *p) {
     const struct targets_op *op = p->op;
     size_t anchors = (size_t)op->grid.count;
@@ -115,7 +131,9 @@ static void match(struct picture *p) {
     }
 }
 
-/* Finds the anchors of this label with the smallest keys, at most MOST, by ascending number. */
+/* Finds the anchors of this label with the smallest keys, at most MOST, by ascending number. Keys
+ * depend on the picture and the anchor's number alone, so the draw is the same on every backend.
+ * rank_select() finds the greatest, so the orders are inverted. */
 static size_t sample(struct picture *p, int label, size_t most, uint32_t *ret_numbers) {
     size_t count = 0;
     for (int a = 0; a < p->op->grid.count; a++)
@@ -128,12 +146,16 @@ static size_t sample(struct picture *p, int label, size_t most, uint32_t *ret_nu
     return count;
 }
 
+/* The box that the anchor should be moved to, as deltas. */
 static void write_target(const struct picture *p, int anchor, float *target) {
     float box[4];
     anchor_box(&p->op->grid, anchor, box);
     box_encode(box, p->objects + p->object[anchor] * 4, p->op->attr.coder, p->op->plus, target);
 }
 
+/* Objects are drawn first, background fills the rest. A picture that is not valid gets no samples:
+ * all slots are ignored, and both counts are 0. INDEX serves as memory for the drawn numbers before
+ * unused slots get -1. */
 static void sample_picture(struct picture *p, size_t n) {
     const struct targets_op *op = p->op;
     size_t samples = (size_t)op->attr.samples;
@@ -158,6 +180,8 @@ static void sample_picture(struct picture *p, size_t n) {
     }
 }
 
+/* Takes its views from the thread's memory, which the next picture uses again. The count of objects
+ * is clamped to the tensor's slots. */
 static void picture_unit(void *context, int thread, size_t n) {
     const struct targets_op *op = context;
     size_t anchors = (size_t)op->grid.count;
@@ -191,6 +215,7 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
     return 0;
 }
 
+/* The grid of anchors follows from attributes alone, so it is made here once. */
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                 const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err) {
