@@ -187,7 +187,7 @@ void *dnn_call_values(struct dnn_call *call, const struct cpu *cpu, const struct
     return wide;
 }
 
-/* Whether a conversion runs before or after the primitive follows from the argument's number. */
+/* The argument's number decides whether a conversion runs before or after the primitive. */
 int dnn_call_tensor(struct dnn_call *call, const struct cpu *cpu, int arg,
                     const_dnnl_memory_desc_t desc, const struct tensor *tensor, void *address,
                     char **scratch, struct error *err) {

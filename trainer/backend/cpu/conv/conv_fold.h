@@ -1,6 +1,6 @@
-/* Folding of the bias or frozen norm after a convolution (OP_CONV2D_AFFINE) into it: the norm's
- * scales times the weights, and its bias. The folded values precede a kernel's own packed weights,
- * conv_fold_bytes() in all. Private to trainer/backend/cpu. */
+/* Folds of a frozen norm or bias into the convolution before it. For OP_CONV2D_AFFINE these are the
+ * norm's scales times the weights, and its bias. The folded values precede a kernel's own packed
+ * weights, conv_fold_bytes() in all. Private to trainer/backend/cpu. */
 #ifndef TRAINER_BACKEND_CPU_CONV_CONV_FOLD_H
 #define TRAINER_BACKEND_CPU_CONV_CONV_FOLD_H
 

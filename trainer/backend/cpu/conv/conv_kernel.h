@@ -1,4 +1,4 @@
-/* A kernel that makes convolutions, and what all of them read of an operator. Private to
+/* Interface of a convolution kernel, and the tensors of a convolution. Private to
  * trainer/backend/cpu. */
 #ifndef TRAINER_BACKEND_CPU_CONV_CONV_KERNEL_H
 #define TRAINER_BACKEND_CPU_CONV_CONV_KERNEL_H

@@ -1,7 +1,8 @@
-/* Which kernel makes a convolution: OP_CONV2D, its data and weight gradients and OP_CONV2D_AFFINE.
- * Each is a row of the table in conv_operators.c, from the best to oneDNN's, which take all that is
- * left. What is chosen follows from shapes, types and the instruction set alone, by rules that were
- * measured, so that ranks on hosts of one kind choose alike. Private to trainer/backend/cpu. */
+/* Choice of the kernel for a convolution. It serves OP_CONV2D, its data and weight gradients and
+ * OP_CONV2D_AFFINE. Each is a row of the table in conv_operators.c, from the best to oneDNN's,
+ * which take all that is left. What is chosen follows from shapes, types and the instruction set
+ * alone, by rules that were measured, so that ranks on hosts of one kind choose alike. Private to
+ * trainer/backend/cpu. */
 #ifndef TRAINER_BACKEND_CPU_CONV_CONV_OPERATORS_H
 #define TRAINER_BACKEND_CPU_CONV_CONV_OPERATORS_H
 

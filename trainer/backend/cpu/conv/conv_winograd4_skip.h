@@ -1,5 +1,5 @@
-/* Tiles that are left out of Winograd's products, where gradients are zero in many of them. Private
- * to trainer/backend/cpu. */
+/* Skipping of tiles in Winograd's products. Gradients that are zero in many tiles need no products
+ * there. Private to trainer/backend/cpu. */
 #ifndef TRAINER_BACKEND_CPU_CONV_CONV_WINOGRAD4_SKIP_H
 #define TRAINER_BACKEND_CPU_CONV_CONV_WINOGRAD4_SKIP_H
 

@@ -1,5 +1,5 @@
-/* Weights of pixels in the bins of one region along one axis, as lists: from bins to pixels, and
- * from pixels to bins. */
+/* Pixel weights of a region's bins along one axis. They are lists: from bins to pixels, and from
+ * pixels to bins. */
 #ifndef TRAINER_BACKEND_CPU_DETECT_ROI_TABLE_H
 #define TRAINER_BACKEND_CPU_DETECT_ROI_TABLE_H
 

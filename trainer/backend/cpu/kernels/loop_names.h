@@ -1,5 +1,5 @@
-/* Names of the functions in loop_*.c, which are compiled once for each instruction set:
- * LOOP(norm_forward) is norm_forward_avx512 and so on. */
+/* Names of the functions in loop_*.c for each instruction set. The files are compiled once for
+ * each: LOOP(norm_forward) is norm_forward_avx512 and so on. */
 #ifndef TRAINER_BACKEND_CPU_KERNELS_LOOP_NAMES_H
 #define TRAINER_BACKEND_CPU_KERNELS_LOOP_NAMES_H
 

@@ -1,12 +1,21 @@
 #include "trainer/backend/cpu/kernels/loop_names.h"
 #include "trainer/backend/cpu/kernels/vec.h"
 
+/* Maximum and mean over windows, for one thread's rows. Channels are vectorized, as they are
+ * adjacent in memory; windows and pixels are plain loops. The last vector of a row may be partial.
+ *
+ * The index that a maximum leaves, one byte, is its place in the window (row * kernel + column), so
+ * that the gradient finds its pixel by comparing bytes. Gradients are computed per pixel of the
+ * large image: it visits the few windows that contain it, adds up what is its own, and is written
+ * once. */
+
 VEC_INLINE vecu bytes_load(const uint8_t *base, size_t at, size_t n) {
     vecb bytes = {0};
     memcpy(&bytes, base + at, n);
     return vec_from_u8(bytes);
 }
 
+/* Indices are below 256, so each fits a byte. */
 VEC_INLINE void bytes_store(uint8_t *base, size_t at, vecu value, size_t n) {
     vecb bytes = vec_to_u8(value);
     memcpy(base + at, &bytes, n);
@@ -18,6 +27,8 @@ struct window {
     size_t row_begin, row_end, column_begin, column_end;
 };
 
+/* Windows at the border are cut here, so that the inner loops need no test. No window is entirely
+ * outside (loops.h), hence no range is empty. */
 VEC_INLINE struct window window_at(const struct pool *p, size_t out_row, size_t out_column) {
     struct window w = {.top = out_row * p->stride, .left = out_column * p->stride};
     w.row_begin = w.top < p->pad ? p->pad - w.top : 0;
@@ -28,6 +39,9 @@ VEC_INLINE struct window window_at(const struct pool *p, size_t out_row, size_t 
     return w;
 }
 
+/* Maximum of one window for N channels from C on. The first cell always counts, and a NaN, once it
+ * is the best, stays: as in math/pool.h. The norm's scale and shift, if given, are applied to each
+ * cell that is read, with a ReLU. */
 VEC_INLINE void pool_vector(const struct pool *p, const struct window *w, enum elem elem,
                             size_t image, size_t out, size_t c, size_t n) {
     vecf scale = {0}, shift = {0};
@@ -57,6 +71,7 @@ VEC_INLINE void pool_vector(const struct pool *p, const struct window *w, enum e
         bytes_store(p->index, out * p->channels + c, where, n);
 }
 
+/* ELEM is a constant in each caller, so two loops result, one for each type. */
 VEC_INLINE void pool_rows(const struct pool *pool, enum elem elem, size_t begin, size_t end) {
     const struct pool p = *pool; /* a copy stays in registers */
     for (size_t row = begin; row < end; row++)
@@ -77,7 +92,8 @@ void LOOP(max_pool)(const struct pool *pool, size_t begin, size_t end) {
         pool_rows(pool, ELEM_BF16, begin, end);
 }
 
-/* Computes the windows [*first, *last) of an axis that contain input cell AT. */
+/* Computes the windows [*first, *last) of an axis that contain input cell AT. A window w covers the
+ * padded cells [w * stride, w * stride + kernel). */
 VEC_INLINE void windows_over(const struct pool *p, size_t at, size_t outputs, size_t *first,
                              size_t *last) {
     size_t padded = at + p->pad;
@@ -92,6 +108,8 @@ struct pool_gradient {
     const void *dy, *dy2;
 };
 
+/* The gradient of window OUT in the lanes where the maximum is this pixel, else 0. DY2 is the
+ * gradient of a second reader of the pooled image. */
 VEC_INLINE vecf window_sum(const struct pool *p, const struct pool_gradient *g, enum elem elem,
                            size_t out, size_t cell, size_t c, size_t n) {
     vecu where = bytes_load(p->index, out * p->channels + c, n);
@@ -108,6 +126,8 @@ struct cover {
     size_t rows, columns, out, cell;
 };
 
+/* Windows are added row by row: the order, and so the sum, is the same for any number of
+ * threads. */
 VEC_INLINE vecf grad_vector(const struct pool *p, const struct pool_gradient *g, enum elem elem,
                             const struct cover *v, size_t c, size_t n) {
     vecf sum = {0};
@@ -118,6 +138,7 @@ VEC_INLINE vecf grad_vector(const struct pool *p, const struct pool_gradient *g,
     return sum;
 }
 
+/* ROW counts over all images. The window's row is found once, its column for every pixel. */
 VEC_INLINE void grad_row(const struct pool *pool, const struct pool_gradient *gradient,
                          enum elem elem, size_t row, void *dx) {
     const struct pool p = *pool; /* copies stay in registers */
@@ -152,7 +173,8 @@ void LOOP(max_pool_grad_row)(const struct pool *pool, const void *dy, const void
 
 /* --- means ------------------------------------------------------------------------------------ */
 
-/* The share of the sum of ROWS x COLUMNS pixels from FIRST on, in a picture that is WIDTH wide. */
+/* The share of the sum of ROWS x COLUMNS pixels from FIRST on, in a picture that is WIDTH wide. The
+ * divisor counts all cells of the window, inside the picture or not. */
 VEC_INLINE void mean_pixels(const struct pool *p, enum elem elem, size_t first, size_t width,
                             size_t rows, size_t columns, size_t out) {
     const float share = 1.0F / (float)(p->kernel * p->kernel);
@@ -166,6 +188,7 @@ VEC_INLINE void mean_pixels(const struct pool *p, enum elem elem, size_t first, 
     }
 }
 
+/* The first pixel that is inside is TOP, LEFT; rows and columns beyond the border are left out. */
 VEC_INLINE void mean_rows(const struct pool *pool, enum elem elem, size_t begin, size_t end) {
     const struct pool p = *pool;
     for (size_t row = begin; row < end; row++)
@@ -178,7 +201,8 @@ VEC_INLINE void mean_rows(const struct pool *pool, enum elem elem, size_t begin,
         }
 }
 
-/* A pixel's gradient is the share of its windows' gradients. */
+/* A pixel's gradient is the share of its windows' gradients. Here x holds dy and y receives dx, so
+ * the same function serves: it adds up windows instead of pixels. */
 VEC_INLINE void mean_grad_rows(const struct pool *pool, enum elem elem, size_t begin, size_t end) {
     const struct pool p = *pool;
     for (size_t row = begin; row < end; row++)

@@ -1,9 +1,10 @@
-/* One register of floats, as wide as the instruction set for which the file is compiled, with
- * loads and stores between it and rows of f32 or bf16 in memory. For loop_*.c only.
+/* Vector register of floats, as wide as the instruction set allows. The width is that for which the
+ * file is compiled; loads and stores convert between it and rows of f32 or bf16 in memory. For
+ * loop_*.c only.
  *
- * Arithmetic uses the compiler's vector extension (a * b + c on vecf). ELEM arguments are
- * constants at every call, so that one body serves both types. bf16 rounds to nearest, ties to
- * even; NaN stays NaN. The first N lanes of a partial load come from memory, the others are 0. */
+ * Arithmetic uses the compiler's vector extension (a * b + c on vecf). ELEM arguments are constants
+ * at every call, so that one body serves both types. bf16 rounds to nearest, ties to even; NaN
+ * stays NaN. The first N lanes of a partial load come from memory, the others are 0. */
 #ifndef TRAINER_BACKEND_CPU_KERNELS_VEC_H
 #define TRAINER_BACKEND_CPU_KERNELS_VEC_H
 
@@ -24,16 +25,22 @@
 #define VEC_BYTES 16
 #endif
 
+/* The width follows from the compiler's options: room.cmake compiles every loop_*.c once for each
+ * instruction set, and loops_best() chooses among the results at run time. */
 enum { LANES = VEC_BYTES / 4 };
 
+/* Unaligned memory is reached through memcpy alone, which compilers turn into one instruction; a
+ * cast pointer would promise alignment and types that do not hold. */
 typedef float vecf __attribute__((vector_size(VEC_BYTES)));
 typedef int32_t veci __attribute__((vector_size(VEC_BYTES)));
 typedef uint32_t vecu __attribute__((vector_size(VEC_BYTES)));
 typedef uint16_t vech __attribute__((vector_size(VEC_BYTES / 2)));
 typedef uint8_t vecb __attribute__((vector_size(VEC_BYTES / 4)));
 
+/* Always inlined, because constant arguments such as ELEM must reach the body. */
 #define VEC_INLINE static inline __attribute__((always_inline, unused))
 
+/* Subtracting 0 broadcasts a scalar and keeps -0 and NaN, which adding 0 would not do for -0. */
 VEC_INLINE vecf vec_set(float value) {
     return value - (vecf){0};
 }
@@ -43,6 +50,7 @@ VEC_INLINE vecf vec_keep(veci mask, vecf value) {
     return (vecf)((veci)value & mask);
 }
 
+/* YES where MASK is all ones, NO where it is 0; other masks mix bits. */
 VEC_INLINE vecf vec_select(veci mask, vecf yes, vecf no) {
     return (vecf)(((veci)yes & mask) | ((veci)no & ~mask));
 }
@@ -68,6 +76,7 @@ VEC_INLINE vecu vec_from_u16(vech value) {
 #endif
 }
 
+/* Keeps the lower 16 bits of each lane. */
 VEC_INLINE vech vec_to_u16(vecu value) {
 #if defined(__AVX512F__)
     return (vech)_mm512_cvtepi32_epi16((__m512i)value);
@@ -84,6 +93,7 @@ VEC_INLINE vecu vec_from_u8(vecb value) {
 #endif
 }
 
+/* Keeps the lower 8 bits of each lane. */
 VEC_INLINE vecb vec_to_u8(vecu value) {
 #if defined(__AVX512F__)
     return (vecb)_mm512_cvtepi32_epi8((__m512i)value);
@@ -92,6 +102,8 @@ VEC_INLINE vecb vec_to_u8(vecu value) {
 #endif
 }
 
+/* Without the instruction: adds half of the last place that stays, minus one if that place is even,
+ * and cuts off the rest. A NaN could become infinite that way, so it is cut off and made quiet. */
 VEC_INLINE vech vec_to_bf16(vecf value) {
 #ifdef __AVX512BF16__
     return (vech)_mm512_cvtneps_pbh((__m512)value);
@@ -104,6 +116,7 @@ VEC_INLINE vech vec_to_bf16(vecf value) {
 #endif
 }
 
+/* bf16 is the upper half of a float, so widening is a shift. */
 VEC_INLINE vecf vec_load(const void *base, size_t at, enum elem elem) {
     if (elem == ELEM_F32) {
         vecf value;
@@ -115,6 +128,8 @@ VEC_INLINE vecf vec_load(const void *base, size_t at, enum elem elem) {
     return (vecf)(vec_from_u16(half) << 16);
 }
 
+/* Never reads past N elements, so a row may end with its page. N is at least 1 and at most
+ * LANES. */
 VEC_INLINE vecf vec_load_n(const void *base, size_t at, size_t n, enum elem elem) {
     if (n == LANES)
         return vec_load(base, at, elem);
@@ -128,6 +143,7 @@ VEC_INLINE vecf vec_load_n(const void *base, size_t at, size_t n, enum elem elem
     return (vecf)(vec_from_u16(half) << 16);
 }
 
+/* AT counts elements, not bytes, in either type. */
 VEC_INLINE void vec_store(void *base, size_t at, vecf value, enum elem elem) {
     if (elem == ELEM_F32) {
         memcpy((float *)base + at, &value, sizeof value);
@@ -137,6 +153,7 @@ VEC_INLINE void vec_store(void *base, size_t at, vecf value, enum elem elem) {
     memcpy((uint16_t *)base + at, &half, sizeof half);
 }
 
+/* Never writes past N elements: the next row may belong to another thread. */
 VEC_INLINE void vec_store_n(void *base, size_t at, vecf value, size_t n, enum elem elem) {
     if (n == LANES) {
         vec_store(base, at, value, elem);
@@ -148,8 +165,9 @@ VEC_INLINE void vec_store_n(void *base, size_t at, vecf value, size_t n, enum el
     }
 }
 
-/* Stores past the caches, if possible: for results too large to be read back from them. The
- * address must be aligned to the stored bytes; call vec_fence() before another thread reads. */
+/* Stores past the caches, if possible: for results too large to be read back from them. The address
+ * must be aligned to the stored bytes; call vec_fence() before another thread reads. Without AVX2
+ * it is an ordinary store. */
 VEC_INLINE void vec_stream(void *base, size_t at, vecf value, enum elem elem) {
 #if defined(__AVX512F__)
     if (elem == ELEM_F32)
@@ -167,7 +185,8 @@ VEC_INLINE void vec_stream(void *base, size_t at, vecf value, enum elem elem) {
 #endif
 }
 
-/* Stores 16 words, a whole line, past the caches: all weights are written before any is read. */
+/* Stores 16 words, a whole line, past the caches: all weights are written before any is read. TO is
+ * aligned to the line in every variant. */
 VEC_INLINE void vec_stream_line(uint32_t *to, const uint32_t line[16]) {
 #ifdef __AVX512F__
     _mm512_stream_si512((void *)to, _mm512_loadu_si512(line));
@@ -180,11 +199,13 @@ VEC_INLINE void vec_stream_line(uint32_t *to, const uint32_t line[16]) {
 #endif
 }
 
-/* Prefetches the cache line of an element; any address is fine. */
+/* Prefetches the cache line of an element; any address is fine. A prefetch never faults, so callers
+ * need not test for the end of a tensor. */
 VEC_INLINE void vec_prefetch(const void *base, size_t at, enum elem elem) {
     __builtin_prefetch((const char *)base + at * elem_size(elem), 0, 3);
 }
 
+/* Orders streamed stores before later ones; other stores need no fence on x86. */
 VEC_INLINE void vec_fence(void) {
 #ifdef __SSE2__
     _mm_sfence();
@@ -192,7 +213,8 @@ VEC_INLINE void vec_fence(void) {
 }
 
 /* Transposes: lane i of each row becomes row i. At each step blocks of `half` lanes are exchanged
- * across the diagonal (Eklundh 1972). */
+ * across the diagonal (Eklundh 1972). The patterns of each step are constants after unrolling, so
+ * every exchange is one or two shuffles in registers. */
 VEC_INLINE void vec_transpose(vecf *rows) {
 #pragma GCC unroll 4
     for (size_t half = 1; half < LANES; half *= 2) {
@@ -213,7 +235,8 @@ VEC_INLINE void vec_transpose(vecf *rows) {
     }
 }
 
-/* Columns [0, 16) of LANES rows, FROM_ROW floats apart, become rows of LANES, TO_ROW apart. */
+/* Columns [0, 16) of LANES rows, FROM_ROW floats apart, become rows of LANES, TO_ROW apart. Sixteen
+ * columns are a multiple of LANES for every instruction set. */
 VEC_INLINE void vec_turn(const float *from, size_t from_row, float *to, size_t to_row) {
     for (size_t column = 0; column < 16; column += LANES) {
         vecf rows[LANES];
@@ -227,6 +250,7 @@ VEC_INLINE void vec_turn(const float *from, size_t from_row, float *to, size_t t
     }
 }
 
+/* In the order of the lanes, so that the result depends on LANES alone. */
 VEC_INLINE float vec_sum(vecf value) {
     float sum = 0;
     for (size_t i = 0; i < LANES; i++)
@@ -234,6 +258,7 @@ VEC_INLINE float vec_sum(vecf value) {
     return sum;
 }
 
+/* NaN in lane 0 stays; in another lane it is never greater and is passed over. */
 VEC_INLINE float vec_max(vecf value) {
     float max = value[0];
     for (size_t i = 1; i < LANES; i++)

@@ -1,5 +1,5 @@
-/* Access to geometry and numbers, which are f32 and i32 in every mode and convert to doubles
- * without loss; private to this folder. */
+/* Access to geometry and numbers of regions. They are f32 and i32 in every mode and convert to
+ * doubles without loss; private to this folder. */
 #ifndef TRAINER_BACKEND_REF_DETECT_REGION_H
 #define TRAINER_BACKEND_REF_DETECT_REGION_H
 

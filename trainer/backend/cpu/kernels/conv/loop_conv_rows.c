@@ -3,6 +3,14 @@
  * each at a time (im2col, in pieces that stay in the L2 cache), and multiplied by all weights. */
 #include "trainer/backend/cpu/kernels/conv/loop_gemm.h"
 
+/* Copying costs one pass over the taps' pixels; in exchange, the product reads rows of equal
+ * stride, whatever the window, stride and padding are. The copy is of one piece of the depth for
+ * one block, so it is read from the L2 cache by all panels of outputs. A 1x1 convolution that reads
+ * every pixel needs no copy (is_matrix).
+ *
+ * C is written by a queue of tiles (loop_gemm.h), on AMX one tile late. Bias, side and ReLU follow
+ * the last piece of the depth. */
+
 enum { BLOCK = GEMM_ROWS == 32 ? 8 * 32 : GEMM_ROWS == 14 ? 8 * 14 : 16 * 6 };
 
 /* Stride of the copied rows: each row starts in another set of the L1 cache. */
@@ -10,10 +18,12 @@ static size_t stride_of(size_t depth) {
     return GEMM_STEP > 1 ? gemm_floats(gemm_steps(depth)) : GEMM_DEPTH + 16;
 }
 
+/* Positions that a call handles at most; conv_gemm.c cuts the work by it. */
 size_t LOOP(conv_rows_block)(void) {
     return BLOCK;
 }
 
+/* Outputs of a panel of packed weights. */
 size_t LOOP(conv_rows_panel)(void) {
     return GEMM_COLUMNS;
 }
@@ -23,7 +33,7 @@ size_t LOOP(conv_rows_scratch)(const struct conv_rows *c) {
     return (size_t)BLOCK * stride_of(GEMM_DEPTH) * sizeof(float);
 }
 
-/* Where a block's positions read and write. */
+/* Addresses that a block's positions read and write. */
 struct places {
     const float *image[BLOCK];
     ptrdiff_t y[BLOCK], x[BLOCK]; /* of tap (0, 0) */
@@ -31,6 +41,8 @@ struct places {
     const float *side[BLOCK];
 };
 
+/* Walks the grid from position BEGIN on, so that divisions are needed once a block. Coordinates in
+ * x may be negative after a tap is added, hence the signed type. */
 static void find_places(const struct conv_rows *c, size_t begin, size_t count, struct places *at) {
     size_t column = begin % c->grid_width, row = begin / c->grid_width % c->grid_height;
     size_t image = begin / c->grid_width / c->grid_height;
@@ -76,7 +88,9 @@ VEC_INLINE void copy(float *to, size_t stride, size_t row, size_t k, const float
 #endif
 }
 
-/* Copies values [k, k + depth) of each of a block's rows, followed by zeros. */
+/* Copies values [k, k + depth) of each of a block's rows, followed by zeros. A piece may begin in
+ * the middle of a tap's channels and span several taps. On AMX the depth is padded with zeros to
+ * whole steps, as the packed weights are. */
 static void gather(const struct conv_rows *c, const struct places *at, size_t count, size_t k,
                    size_t depth, float *to) {
     size_t done = 0, stride = stride_of(depth);
@@ -105,6 +119,7 @@ struct ahead {
     size_t bytes;         /* per tile */
 };
 
+/* Only where positions are consecutive pixels: the next block's input then follows this one's. */
 static struct ahead ahead_of(const struct conv_rows *c, size_t end, size_t count, size_t panels) {
     size_t following = conv_rows_positions(c) - end, tiles = (count + GEMM_ROWS - 1) / GEMM_ROWS;
     struct ahead ahead = {0};
@@ -175,11 +190,13 @@ static void multiply(const struct conv_rows *c, const struct places *at, size_t 
     }
 }
 
+/* A class of positions without taps: its part of a data gradient is 0. */
 static void clear(const struct conv_rows *c, const struct places *at, size_t count) {
     for (size_t i = 0; i < count; i++)
         memset(at->to[i], 0, c->out * sizeof(float));
 }
 
+/* Computes panels [FIRST, LAST) of positions [BEGIN, END), at most BLOCK of them. */
 void LOOP(conv_rows_run)(const struct conv_rows *c, size_t begin, size_t end, size_t first,
                          size_t last) {
     struct places at;

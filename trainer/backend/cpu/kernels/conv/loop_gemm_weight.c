@@ -4,6 +4,14 @@
  * with packing, groups are larger and packed less often. */
 #include "trainer/backend/cpu/kernels/conv/loop_gemm.h"
 
+/* A unit is one group of outputs by one group of columns (tap and channel). For every block of
+ * pixels both sides are packed, in panels as the inner product of loop_gemm.h reads them, and all
+ * tiles of the unit are multiplied. Sums stay in scratch until the last block, and unpack() writes
+ * dw once.
+ *
+ * Packing is repeated for each group of the other side, which is why groups are as large as the L2
+ * cache allows. */
+
 /* Pixels of a block, and the most outputs and columns of a group. Panels are offset by a cache
  * line, so that they use different sets of the caches. */
 enum { PIXELS = 192, GROUP = GEMM_ROWS == 6 ? 256 : 512, LINE = 16 };
@@ -20,15 +28,19 @@ static size_t window_row(const struct weight_part *p) {
     return (p->kernel * p->in + LANES - 1) / LANES * LANES;
 }
 
+/* Either channels fill whole vectors, or all taps of the window fit one group of columns, as for
+ * the three colours of a picture. */
 bool LOOP(gemm_weight_supported)(const struct weight_part *part) {
     return part->elem == ELEM_F32 && part->out % 16 == 0 &&
            (part->in % 16 == 0 || window_row(part) * part->kernel <= GROUP);
 }
 
+/* Outputs, and columns, of a unit; conv_weight.c cuts the results by it. */
 size_t LOOP(gemm_weight_group)(void) {
     return GROUP;
 }
 
+/* Packed dy, packed x, the group's sums and, on AMX, one split panel; the same for every shape. */
 size_t LOOP(gemm_weight_scratch)(const struct weight_part *part) {
     (void)part;
     return (A_PANELS * (size_t)A_PANEL + B_PANELS * (size_t)B_PANEL + (size_t)SUMS + B_SPLIT) *
@@ -77,7 +89,8 @@ static void pack_outputs(const struct block *k) {
 }
 #endif
 
-/* Finds a tap's pixels: NULL outside the picture. */
+/* Finds a tap's pixels: NULL outside the picture. Walks the output pixels from the block's first
+ * one on, so that divisions are needed once. */
 static void find_pixels(const struct block *k, size_t tap, const float **pixel) {
     const struct weight_part *p = k->part;
     size_t column = k->pixel % p->out_width, row = k->pixel / p->out_width % p->out_height;
@@ -97,7 +110,8 @@ static void find_pixels(const struct block *k, size_t tap, const float **pixel) 
     }
 }
 
-/* Packs [panel][pixel][GEMM_COLUMNS] of x, pixel by pixel, in memory order. */
+/* Packs [panel][pixel][GEMM_COLUMNS] of x, pixel by pixel, in memory order. Columns run over (tap,
+ * channel), so a group may begin within a tap. Pixels outside the picture are zeros. */
 static void pack_columns(const struct block *k) {
     const float *pixel[PIXELS];
     size_t in = k->part->in, some;
@@ -116,7 +130,9 @@ static void pack_columns(const struct block *k) {
     }
 }
 
-/* Copies a window's row that leaves the picture, from COLUMN on, or is its last one. */
+/* Copies a window's row that leaves the picture, from COLUMN on, or is its last one. The fast path
+ * reads whole vectors past the window's row; here that would leave the picture's memory or take
+ * pixels of its other side for padding. */
 static void copy_row(const struct weight_part *p, const float *row, size_t column, float *to) {
     size_t left = column < p->pad ? p->pad - column : 0, right = p->width + p->pad - column;
     size_t end = smaller(right, p->kernel);
@@ -126,7 +142,8 @@ static void copy_row(const struct weight_part *p, const float *row, size_t colum
                (end - left) * p->in * sizeof(float));
 }
 
-/* Packs one output pixel: as pack_columns(), all taps together. */
+/* Packs one output pixel: as pack_columns(), all taps together. The wrap-around of unsigned numbers
+ * makes rows above the picture larger than its height. */
 VEC_INLINE void pack_window(const struct block *k, const float *picture, size_t row, size_t column,
                             float *to) {
     const struct weight_part *p = k->part;
@@ -148,6 +165,7 @@ VEC_INLINE void pack_window(const struct block *k, const float *picture, size_t 
     }
 }
 
+/* The same walk as in find_pixels(), but all taps of a pixel are packed at once. */
 static void pack_windows(const struct block *k) {
     const struct weight_part *p = k->part;
     size_t column = k->pixel % p->out_width, row = k->pixel / p->out_width % p->out_height;
@@ -171,6 +189,7 @@ struct ahead {
     const float *dy, *dy_end, *x;
 };
 
+/* After the last block nothing is prefetched: DY then begins at its end. */
 static struct ahead ahead_of(const struct block *k) {
     const struct weight_part *p = k->part;
     size_t next = k->pixel + k->pixels, end = smaller(next + PIXELS, p->end);
@@ -180,6 +199,7 @@ static struct ahead ahead_of(const struct block *k) {
                           .x = p->taps == 1 && p->stride == 1 ? x + next * p->in : NULL};
 }
 
+/* One pixel's channels of each side for each tile. */
 VEC_INLINE void ask(const struct block *k, struct ahead *ahead, struct gemm_tile *tile) {
     if (ahead->dy >= ahead->dy_end)
         return;
@@ -213,7 +233,8 @@ static const float *panel_of(const struct block *k, size_t column) {
 }
 #endif
 
-/* Adds the block's products to the group's sums; the first block sets them. */
+/* Adds the block's products to the group's sums; the first block sets them. Panels are the outer
+ * loop: each is split (on AMX) or stays in the L1 cache while all rows of outputs pass. */
 static void multiply(const struct block *k, bool add) {
     struct ahead ahead = ahead_of(k);
     struct gemm_queue queue;
@@ -238,6 +259,8 @@ static void multiply(const struct block *k, bool add) {
     LOOP(gemm_end)(&queue);
 }
 
+/* Copies the finished sums into dw. With windows, columns were padded to whole vectors for each row
+ * of the window; the padding is dropped here. */
 static void unpack(const struct block *k) {
     const struct weight_part *p = k->part;
     size_t row = p->taps * p->in;
@@ -255,6 +278,8 @@ static void unpack(const struct block *k) {
     }
 }
 
+/* Each unit owns its results. Blocks of pixels are added in order, so the sums do not depend on
+ * which thread takes a unit. */
 void LOOP(gemm_weight_run)(const struct weight_part *part) {
     bool windows = part->in % 16 != 0;
     size_t columns = windows ? part->kernel * window_row(part) : part->taps * part->in;

@@ -6,6 +6,15 @@
 
 #ifdef __AMX_BF16__
 
+/* An f32 value is split into three bf16 parts, and a product needs six of the nine products of
+ * parts (loop_split.h); the other three are below f32's precision. A tile instruction multiplies 16
+ * rows by 16 columns over 32 values of depth.
+ *
+ * Storing sums goes through memory, since tile registers have no other way out, and adding them to
+ * C in place would leave the multiplier idle. So the sums of a tile are stored to a buffer and
+ * finished while the next tile multiplies (struct gemm_queue); gemm_end() finishes the last
+ * ones. */
+
 /* Registers: sums (row, column half), A, B. */
 #define SUM_00 0
 #define SUM_01 1
@@ -16,6 +25,8 @@
 #define B_0 6
 #define B_1 7
 
+/* Loads of 16 rows of 64 bytes: of A for a half of the rows, of B for a half of the columns, and
+ * the part of the split. */
 #define LOAD_A(row, part) _tile_loadd(A_##row, a + (row)*a_row + (part)*SPLIT_TILE, SPLIT_LINE)
 #define LOAD_B(half, part)                                                                         \
     _tile_loadd(B_##half, b + (part)*SPLIT_PANEL_PART + (half)*SPLIT_TILE, SPLIT_LINE)
@@ -30,6 +41,7 @@ struct beside {
 
 enum { SIX = 6 };
 
+/* Divides the work evenly over all turns, rounded up, so that nothing is left after the last. */
 static struct beside beside_of(const struct gemm_tile *t, size_t waiting) {
     size_t turns = SIX * (t->k / SPLIT_STEP);
     struct beside b = {.rows = (GEMM_ROWS + turns - 1) / turns,
@@ -38,6 +50,7 @@ static struct beside beside_of(const struct gemm_tile *t, size_t waiting) {
     return b;
 }
 
+/* END is a constant: the common ends, storing and adding, have loops without tests. */
 VEC_INLINE void finish_row(const struct gemm_tile *t, const float *sums, size_t row,
                            enum gemm_end end) {
     vecf first = vec_load(sums, row * GEMM_COLUMNS, ELEM_F32);
@@ -52,7 +65,8 @@ VEC_INLINE void finish_row(const struct gemm_tile *t, const float *sums, size_t 
         gemm_finish(t, row, 1, second);
 }
 
-/* Multiplies T while the sums of LAST are pending. */
+/* Multiplies T while the sums of LAST are pending. Rows of C and of the side are prefetched for the
+ * tile that is being multiplied, which is finished one tile later. */
 VEC_INLINE void turn(const struct gemm_tile *t, const struct gemm_tile *last, const float *sums,
                      struct beside *b, enum gemm_end end) {
     for (size_t i = 0; i < b->rows; i++, b->row++) {
@@ -95,6 +109,9 @@ VEC_INLINE void turn(const struct gemm_tile *t, const struct gemm_tile *last, co
         LOAD_B(1, part);                                                                           \
     } while (0)
 
+/* The order of the six products loads each part of A once, and two parts of B twice; small terms
+ * and large ones are added to the same sums. The depth K is a multiple of SPLIT_STEP, padded by the
+ * packing. */
 VEC_INLINE void products(const struct gemm_queue *q, bool two, enum gemm_end end) {
     const struct gemm_tile *t = &q->slots[q->current].tile;
     const struct gemm_tile *last = &q->slots[1 - q->current].tile;
@@ -138,6 +155,7 @@ static void leave(struct gemm_queue *q, bool two) {
     q->waits = true;
 }
 
+/* Selects the loop by what the pending tile wants, not by the current one's wishes. */
 VEC_INLINE void products_of(struct gemm_queue *q, bool two) {
     const struct gemm_tile *last = &q->slots[1 - q->current].tile;
     switch (q->waits ? gemm_end_of(last, last->rows) : GEMM_ANY) {
@@ -154,6 +172,7 @@ VEC_INLINE void products_of(struct gemm_queue *q, bool two) {
     leave(q, two);
 }
 
+/* More than 16 rows take all four registers of sums; fewer leave two of them alone. */
 void LOOP(gemm_rows)(struct gemm_queue *queue) {
     /* The compiler does not know that tile loads read memory. */
     __asm__ volatile("" ::: "memory");
@@ -179,6 +198,8 @@ void LOOP(gemm_begin)(struct gemm_queue *queue) {
     queue->waits = false;
 }
 
+/* Also releases the registers, because the kernel saves them at each switch of threads while they
+ * are in use. */
 void LOOP(gemm_end)(struct gemm_queue *queue) {
     const struct gemm_tile *last = &queue->slots[1 - queue->current].tile;
     for (size_t row = 0; queue->waits && row < last->rows; row++)

@@ -28,9 +28,18 @@ void LOOP(weight_run)(const struct weight_part *part) {
 
 #else
 
+/* Memory of one call: the pixels of a block, a row of zeros for windows outside the picture, the
+ * packed dy of all outputs, and the packed x of one group of input channels. conv_weight.c calls
+ * weight_run() for a range of pixels and of units; a unit is one tap of one group of inputs, so dy
+ * is packed once per block and x once per block and unit.
+ *
+ * Sums of one block are made in registers from zero and added to dw in memory, block after
+ * block. */
+
 /* BLOCK lines are at most 2 * BLOCK pixels. */
 enum { PANEL = 16, GROUP = 4, TILE = 4, LINE = 64, BLOCK = 128 };
 
+/* Channels fill panels, so no line is partial. */
 bool LOOP(weight_supported)(const struct weight_part *part) {
 #ifndef __AVX512BF16__
     if (part->elem == ELEM_BF16)
@@ -39,7 +48,7 @@ bool LOOP(weight_supported)(const struct weight_part *part) {
     return part->in % PANEL == 0 && part->out % PANEL == 0;
 }
 
-/* Pixels per line. */
+/* Pixels per line. A line has 16 words of 32 bits: an f32, or a pair of bf16. */
 static size_t line_pixels(enum elem elem) {
     return elem == ELEM_BF16 ? 2 : 1;
 }
@@ -59,6 +68,7 @@ struct ahead {
     size_t step[2];
 };
 
+/* Views of the scratch, which memory_of() cuts up, and what is prefetched at present. */
 struct memory {
     struct block *block;
     char *zeros, *packed_dy, *packed_x;
@@ -75,15 +85,18 @@ static size_t panel_bytes(size_t lines) {
     return (lines | 1) * LINE;
 }
 
+/* One row for either tensor: as wide as the wider of x and dy. */
 static size_t zero_bytes(const struct weight_part *p) {
     return padded((p->in > p->out ? p->in : p->out) * elem_size(p->elem));
 }
 
+/* The panels of packed x hold at most GROUP * PANEL channels, those of dy all outputs. */
 size_t LOOP(weight_scratch)(const struct weight_part *part) {
     return padded(sizeof(struct block)) + zero_bytes(part) +
            (part->out / PANEL + GROUP) * panel_bytes(BLOCK);
 }
 
+/* The parts follow one another in the order of weight_scratch(). */
 static struct memory memory_of(const struct weight_part *p) {
     struct memory m = {0};
     m.block = p->scratch;
@@ -93,6 +106,9 @@ static struct memory memory_of(const struct weight_part *p) {
     return m;
 }
 
+/* Walks the output pixels from BEGIN on, so that divisions are needed once a block. Addresses in x
+ * may lie outside the tensor; find_tap() uses none of those. An odd pixel of bf16 gets a row of
+ * zeros as its partner. */
 static void find_pixels(const struct weight_part *p, struct block *b, size_t begin, size_t end,
                         const char *zeros) {
     size_t column = begin % p->out_width, row = begin / p->out_width % p->out_height;
@@ -118,7 +134,8 @@ static void find_pixels(const struct weight_part *p, struct block *b, size_t beg
         b->dy[b->count] = zeros;
 }
 
-/* Finds the pixels that the block reads at tap (ROW, COLUMN), from channel FIRST on. */
+/* Finds the pixels that the block reads at tap (ROW, COLUMN), from channel FIRST on. Negative
+ * coordinates become large as unsigned numbers, so one comparison tests both borders. */
 static void find_tap(const struct weight_part *p, struct block *b, size_t row, size_t column,
                      size_t first, const char *zeros) {
     ptrdiff_t offset =
@@ -132,6 +149,7 @@ static void find_tap(const struct weight_part *p, struct block *b, size_t row, s
         b->rows[b->count] = zeros;
 }
 
+/* Copies one line for each row and panel; panels are panel_bytes() apart. */
 static void pack_f32(const char *const *rows, size_t lines, size_t panels, char *to) {
     for (size_t k = 0; k < lines; k++)
         for (size_t panel = 0; panel < panels; panel++)
@@ -143,6 +161,9 @@ static __m512i load_half(const char *at) {
     return _mm512_castsi256_si512(_mm256_loadu_si256((const __m256i *)(const void *)at));
 }
 
+/* Interleaves two rows word by word: vdpbf16ps multiplies pairs, here two pixels of one channel,
+ * and adds both products to one f32. The table names words of both rows, 32 and up being those of
+ * the second. */
 static void pack_bf16(const char *const *rows, size_t lines, size_t panels, char *to) {
     static const uint16_t order[64] = {
         0,  32, 1,  33, 2,  34, 3,  35, 4,  36, 5,  37, 6,  38, 7,  39, 8,  40, 9,  41, 10, 42,
@@ -166,7 +187,8 @@ static void pack_bf16(const char *const *rows, size_t lines, size_t panels, char
     }
 }
 
-/* Packs PANELS panels of the LINES formed by ROWS. */
+/* Packs PANELS panels of the LINES formed by ROWS. PANELS may be odd; then the last one is packed
+ * alone. */
 static void pack(const struct weight_part *p, const char *const *rows, size_t lines, size_t panels,
                  char *to) {
     if (p->elem == ELEM_F32)
@@ -185,7 +207,9 @@ VEC_INLINE __m512 multiply(__m512 sum, __m512i dy, __m512i x, enum elem elem) {
     return _mm512_fmadd_ps((__m512)dy, (__m512)x, sum);
 }
 
-/* 4 outputs x PANELS * 16 inputs over all lines of a block, added to C or set in it. */
+/* 4 outputs x PANELS * 16 inputs over all lines of a block, added to C or set in it. All indices of
+ * SUM are constants after unrolling, so it lives in 16 registers at most. C is prefetched for
+ * writing while the lines are read. */
 VEC_INLINE void tile(const char *dy, const char *x, size_t lines, size_t panels, enum elem elem,
                      float *c, size_t stride, bool set) {
     __m512 sum[TILE][GROUP];
@@ -232,6 +256,7 @@ static void fetch_ahead(struct ahead *ahead) {
     }
 }
 
+/* All outputs for one packed group of inputs. Outputs are a multiple of PANEL, and so of TILE. */
 VEC_INLINE void tiles(const struct weight_part *p, struct memory *m, size_t panels, enum elem elem,
                       float *c, bool set) {
     size_t lines = m->block->lines, stride = p->taps * p->in;
@@ -243,6 +268,7 @@ VEC_INLINE void tiles(const struct weight_part *p, struct memory *m, size_t pane
     }
 }
 
+/* The last group of inputs may have fewer panels; each number is a constant of its own loop. */
 VEC_INLINE void tiles_of(const struct weight_part *p, struct memory *m, size_t panels,
                          enum elem elem, float *c, bool set) {
     switch (panels) {
@@ -261,7 +287,8 @@ VEC_INLINE void tiles_of(const struct weight_part *p, struct memory *m, size_t p
     }
 }
 
-/* One tap of one group of input channels. */
+/* One tap of one group of input channels. SET is true in the first block, which makes clearing dw
+ * unnecessary. */
 static void run_unit(const struct weight_part *p, struct memory *m, size_t unit, bool set) {
     size_t groups = weight_groups(p->in), tap = unit / groups;
     size_t first = unit % groups * WEIGHT_GROUP;
@@ -276,7 +303,7 @@ static void run_unit(const struct weight_part *p, struct memory *m, size_t unit,
 }
 
 /* Pixels [BEGIN, END) of the next block. Windows larger than a pixel read rows that are still in
- * the caches. */
+ * the caches. The bytes are divided by the number of tiles, rounded up to lines. */
 static struct ahead ahead_of(const struct weight_part *p, size_t begin, size_t end) {
     size_t tiles = (p->unit_end - p->unit_begin) * (p->out / TILE);
     size_t row[2] = {p->out * elem_size(p->elem), p->in * elem_size(p->elem)};
@@ -291,6 +318,8 @@ static struct ahead ahead_of(const struct weight_part *p, size_t begin, size_t e
     return ahead;
 }
 
+/* Blocks are of nearly equal size, instead of full ones and a rest. Without units there is nothing
+ * to write. */
 void LOOP(weight_run)(const struct weight_part *p) {
     struct memory m = memory_of(p);
     size_t most = BLOCK * line_pixels(p->elem);

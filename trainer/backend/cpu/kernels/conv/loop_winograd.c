@@ -39,9 +39,14 @@ void LOOP(winograd_run)(const struct winograd *w, size_t begin, size_t end) {
 
 #include "trainer/backend/cpu/kernels/conv/loop_tile.h"
 
+/* Scratch of a thread: the block's transformed inputs, its sums for 64 outputs at all places, and a
+ * row of zeros for pixels outside the picture. conv_bf16.c gives each thread whole lines of
+ * tiles. */
+
 enum { PLACES = 16, GROUP = TILE_GROUP, OUTS = PACK_OUTS, ROWS = TILE_ROWS, LINE = TILE_LINE };
 enum { INPUT_BYTES = 384 << 10 }; /* approximate size of a block's transformed inputs */
 
+/* Channels fill whole lines of bf16 and whole groups of packed outputs. */
 bool LOOP(winograd_supported)(const struct winograd *w) {
     return w->in % PACK_INS == 0 && w->out % OUTS == 0;
 }
@@ -57,6 +62,7 @@ static size_t row_bytes(const struct winograd *w) {
     return w->in * sizeof(uint16_t) + LINE;
 }
 
+/* Transformed inputs and sums of a block at 16 places, and a row of zeros. */
 size_t LOOP(winograd_scratch)(const struct winograd *w) {
     return PLACES * LOOP(winograd_block)(w) * (row_bytes(w) + OUTS * sizeof(float)) +
            w->in * sizeof(uint16_t);
@@ -67,6 +73,7 @@ struct corner {
     size_t image, row, column;
 };
 
+/* Tiles are counted row by row over all images. */
 static struct corner corner_of(const struct winograd *w, size_t number) {
     size_t columns = winograd_tiles(w->width), rows = winograd_tiles(w->height);
     return (struct corner){.image = number / columns / rows,
@@ -74,7 +81,9 @@ static struct corner corner_of(const struct winograd *w, size_t number) {
                            .column = 2 * (number % columns)};
 }
 
-/* Finds the 16 pixels that a tile reads; ZEROS outside the picture. */
+/* Finds the 16 pixels that a tile reads; ZEROS outside the picture. The window begins one pixel
+ * above and left of the tile; coordinates before the picture wrap around to large numbers and count
+ * as outside. */
 static void find_pixels(const struct winograd *w, struct corner t, const char *zeros,
                         const char *ret[PLACES]) {
     for (size_t i = 0; i < PLACES; i++) {
@@ -86,6 +95,8 @@ static void find_pixels(const struct winograd *w, struct corner t, const char *z
     }
 }
 
+/* A bf16 is the upper half of an f32: the odd ones of 32 channels need a mask, the even ones a
+ * shift. */
 VEC_INLINE __m512 half_of(__m512i pairs, bool odd) {
     return (__m512)(odd ? _mm512_and_si512(pairs, _mm512_set1_epi32((int)0xffff0000U))
                         : _mm512_slli_epi32(pairs, 16));
@@ -100,7 +111,8 @@ VEC_INLINE void forward_four(__m512 *a, size_t step) {
     a[3 * step] = _mm512_sub_ps(a1, a3);
 }
 
-/* 16 channels of one tile: the even or the odd ones of 32. */
+/* 16 channels of one tile: the even or the odd ones of 32. OFFSET is in bytes within a pixel, PLACE
+ * the distance between two places. */
 VEC_INLINE void transform_half(const char *const *pixels, size_t offset, bool odd, char *to,
                                size_t place) {
     __m512 a[PLACES];
@@ -118,6 +130,7 @@ VEC_INLINE void transform_half(const char *const *pixels, size_t offset, bool od
         _mm256_store_si256((__m256i *)(void *)(to + i * place), (__m256i)_mm512_cvtneps_pbh(a[i]));
 }
 
+/* COUNT tiles from BEGIN on, for all channels: rows of the matrices that products() multiplies. */
 static void transform_inputs(const struct winograd *w, size_t begin, size_t count, char *inputs,
                              const char *zeros) {
     size_t row = row_bytes(w), place = row * LOOP(winograd_block)(w);
@@ -132,7 +145,8 @@ static void transform_inputs(const struct winograd *w, size_t begin, size_t coun
     }
 }
 
-/* COUNT tiles x 64 outputs over all channels. */
+/* COUNT tiles x 64 outputs over all channels. COUNT is a constant, so that the sums stay in
+ * registers (loop_tile.h). */
 VEC_INLINE void product(const char *inputs, size_t row, const char *weights, size_t pairs,
                         size_t count, float *sums) {
     struct tile tile;
@@ -145,6 +159,7 @@ VEC_INLINE void product(const char *inputs, size_t row, const char *weights, siz
             _mm512_store_ps(sums + i * OUTS + j * 16, tile.sum[i][j]);
 }
 
+/* Parts of equal size, at most ROWS tiles each; TILE_COUNTS turns their number into a constant. */
 static void products(const char *inputs, size_t row, const char *weights, size_t pairs,
                      size_t count, float *sums) {
     size_t parts = (count + ROWS - 1) / ROWS;
@@ -165,7 +180,8 @@ VEC_INLINE void back_two(const __m512 *m, size_t step, __m512 *ret, size_t ret_s
     ret[ret_step] = _mm512_sub_ps(rest, m[3 * step]);
 }
 
-/* Writes 16 SUMS with their end to element AT of Y, an output OUT and the following ones. */
+/* Writes 16 SUMS with their end to element AT of Y, an output OUT and the following ones. The order
+ * is that of struct bf16_end: bias, side, ReLU, and one rounding. */
 VEC_INLINE void store(void *y, size_t at, size_t out, __m512 sums, const struct bf16_end *end) {
     vecf value = (vecf)sums;
     if (end->bias != NULL)
@@ -196,6 +212,7 @@ VEC_INLINE void transform_back(const struct winograd *w, const float *sums, size
             store(w->y, pixels[i] * w->out + out, out, y[i], &w->end);
 }
 
+/* The last row and column of an odd picture have tiles with fewer pixels. */
 static void transform_outputs(const struct winograd *w, size_t begin, size_t count,
                               const float *sums, size_t out) {
     size_t place = LOOP(winograd_block)(w) * OUTS;
@@ -213,6 +230,8 @@ static void transform_outputs(const struct winograd *w, size_t begin, size_t cou
     }
 }
 
+/* Tiles [BEGIN, END) by blocks of equal size. The weights of 64 outputs at all places are read once
+ * per block, which is why a block should not be small. */
 void LOOP(winograd_run)(const struct winograd *w, size_t begin, size_t end) {
     size_t tiles = LOOP(winograd_block)(w), row = row_bytes(w), pairs = w->in / 2;
     size_t blocks = (end - begin + tiles - 1) / tiles;

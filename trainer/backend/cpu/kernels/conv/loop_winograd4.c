@@ -3,11 +3,21 @@
 #include "trainer/backend/cpu/kernels/conv/loop_winograd4.h"
 #include "trainer/backend/cpu/kernels/loop_names.h"
 
-/* Position of a tile. */
+/* These functions do what surrounds the products: winograd4_inputs() and winograd4_gradients() turn
+ * pictures into 36 matrices of tiles by channels, winograd4_product() (loop_winograd4_product.c)
+ * multiplies them, and winograd4_outputs() turns sums into pixels with their epilogue.
+ * conv_winograd4.c and conv_winograd4_weight.c call them for ranges of tiles.
+ *
+ * The one-dimensional transforms are in loop_winograd4.h; a two-dimensional one applies them to
+ * columns, then to rows. All loops over places are unrolled, so values stay in registers where
+ * there are enough of them. */
+
+/* Position of a tile. Row and column of its first pixel. */
 struct corner {
     size_t image, row, column;
 };
 
+/* With a list of chosen tiles TILE is an index in it (winograd4.h). */
 static struct corner corner_of(const struct winograd4_picture *p, size_t tile) {
     if (p->chosen != NULL)
         tile = p->chosen[tile];
@@ -16,7 +26,9 @@ static struct corner corner_of(const struct winograd4_picture *p, size_t tile) {
                            .column = tile % p->columns * WINOGRAD4_SIDE};
 }
 
-/* Finds the SIDE x SIDE pixels that are read for a tile; ZEROS outside the picture. */
+/* Finds the SIDE x SIDE pixels that are read for a tile; ZEROS outside the picture. Rows and
+ * columns before the picture wrap around to large unsigned numbers, so one comparison tests both
+ * borders. */
 VEC_INLINE void find_pixels(const struct winograd4_picture *p, const float *from, size_t tile,
                             size_t side, const float *zeros, const float **ret) {
     struct corner at = corner_of(p, tile);
@@ -32,7 +44,7 @@ VEC_INLINE void find_pixels(const struct winograd4_picture *p, const float *from
     }
 }
 
-/* B'xB. */
+/* B'xB. For LANES channels from CHANNEL on; 36 loads and 36 results. */
 VEC_INLINE void transform_inputs(const float *const *pixels, size_t channel, vecf *ret) {
     vecf half[PLACES];
 #pragma GCC unroll 6
@@ -48,7 +60,7 @@ VEC_INLINE void transform_inputs(const float *const *pixels, size_t channel, vec
         winograd4_b(half + i * SIX, 1, ret + i * SIX, 1);
 }
 
-/* A dy A'. */
+/* A dy A'. LANES channels again; 16 loads become 36 values. */
 VEC_INLINE void transform_gradients(const float *const *pixels, size_t channel, vecf *ret) {
     vecf half[SIX * FOUR];
 #pragma GCC unroll 4
@@ -64,13 +76,16 @@ VEC_INLINE void transform_gradients(const float *const *pixels, size_t channel, 
         winograd4_a(half + i * FOUR, 1, ret + i * SIX, 1);
 }
 
+/* PLACES is the distance between two places, in floats. Each place is a matrix of its own, so the
+ * stores of a tile go to 36 lines. */
 VEC_INLINE void store_places(float *to, size_t places, const vecf *values) {
 #pragma GCC unroll 36
     for (size_t i = 0; i < PLACES; i++)
         vec_store(to, i * places, values[i], ELEM_F32);
 }
 
-/* One tile of x or, with GRADIENT, of dy. */
+/* One tile of x or, with GRADIENT, of dy. The matrix is in panels of `width` channels or in whole
+ * rows, for which there is one panel. */
 VEC_INLINE void transform_tile(const struct winograd4_picture *p, const float *const *pixels,
                                const struct winograd4_matrix *to, size_t tile, bool gradient) {
     for (size_t first = 0; first < p->channels; first += to->width) {
@@ -87,6 +102,7 @@ VEC_INLINE void transform_tile(const struct winograd4_picture *p, const float *c
     }
 }
 
+/* COUNT tiles from BEGIN on become the first rows of TO. */
 void LOOP(winograd4_inputs)(const struct winograd4_picture *p, const float *x, const float *zeros,
                             size_t begin, size_t count, const struct winograd4_matrix *to) {
     for (size_t tile = 0; tile < count; tile++) {
@@ -96,6 +112,7 @@ void LOOP(winograd4_inputs)(const struct winograd4_picture *p, const float *x, c
     }
 }
 
+/* dy has no border around its tiles: 4x4 pixels become 6x6 places. */
 void LOOP(winograd4_gradients)(const struct winograd4_picture *p, const float *dy,
                                const float *zeros, size_t begin, size_t count,
                                const struct winograd4_matrix *to) {
@@ -106,7 +123,7 @@ void LOOP(winograd4_gradients)(const struct winograd4_picture *p, const float *d
     }
 }
 
-/* Returns true if a pixel of a tile has a nonzero value. */
+/* Returns true if a pixel of a tile has a nonzero value. -0 counts as zero and NaN as nonzero. */
 static bool is_used(const float *const *pixels, size_t count, size_t channels) {
     for (size_t i = 0; i < count; i++) {
         veci any = {0};
@@ -119,6 +136,8 @@ static bool is_used(const float *const *pixels, size_t count, size_t channels) {
     return false;
 }
 
+/* SIDE is 4 for a tile's own pixels or 6 for all that are read for it. NaN and infinity are values,
+ * too: their tiles are computed. */
 void LOOP(winograd4_used)(const struct winograd4_picture *p, const float *from, const float *zeros,
                           size_t side, size_t begin, size_t end, bool *ret) {
     for (size_t tile = begin; tile < end; tile++) {
@@ -131,7 +150,8 @@ void LOOP(winograd4_used)(const struct winograd4_picture *p, const float *from, 
 /* --- back ------------------------------------------------------------------------------------- */
 
 /* Transforms a tile's sums of some channels back to ROWS x COLUMNS pixels from AT on, where y and
- * side have channel OUT. */
+ * side have channel OUT. ROWS and COLUMNS may exceed 4; less than 4 are a tile that extends beyond
+ * the picture. */
 VEC_INLINE void transform_back(const struct winograd4_picture *p, const float *from, size_t places,
                                const struct winograd4_end *end, size_t at, size_t rows,
                                size_t columns, size_t out) {
@@ -164,6 +184,7 @@ VEC_INLINE void transform_back(const struct winograd4_picture *p, const float *f
     }
 }
 
+/* Channels [OUT, OUT + width) of COUNT tiles; FROM holds the sums of exactly these. */
 void LOOP(winograd4_outputs)(const struct winograd4_picture *p, const struct winograd4_matrix *from,
                              size_t begin, size_t count, size_t out,
                              const struct winograd4_end *end) {

@@ -2,6 +2,15 @@
  * panel of b stays in the L1 cache while all rows are multiplied with it. */
 #include "trainer/backend/cpu/kernels/conv/loop_gemm.h"
 
+/* A call is one of 36 products for a block of tiles. Forward, a is transformed inputs and b packed
+ * weights; for a weight gradient both are transformed pictures, with the tiles as depth
+ * (`by_columns`). The loops go over pieces of the depth, panels of columns, and tiles of rows, so a
+ * panel is used by all rows while it is near.
+ *
+ * On AMX both sides must be split into parts first (loop_split.h): a once per piece of the depth,
+ * and b, if it is not packed weights, once per panel. Elsewhere they are read where they are, and
+ * the scratch is empty. */
+
 /* Rows, rounded up to whole tiles. */
 static size_t gemm_rows_up(size_t rows) {
     return (rows + GEMM_ROWS - 1) / GEMM_ROWS * GEMM_ROWS;
@@ -15,6 +24,7 @@ struct ahead {
     size_t floats, step; /* size of a piece, and distance to the next */
 };
 
+/* Without a following call nothing of a is prefetched. */
 static struct ahead ahead_of(const struct winograd4_product *p) {
     struct ahead ahead = {.piece = p->next_a, .end = p->next_a, .step = p->a_row};
     if (p->next_a != NULL)
@@ -23,7 +33,8 @@ static struct ahead ahead_of(const struct winograd4_product *p) {
     return ahead;
 }
 
-/* Sets the prefetches of tile TILE of COUNT of a panel. */
+/* Sets the prefetches of tile TILE of COUNT of a panel. Two pieces per tile, one for each pointer
+ * of a tile's prefetches. */
 static void ask(struct ahead *ahead, size_t tile, size_t count, struct gemm_tile *to) {
     size_t bytes = gemm_floats(to->k * GEMM_COLUMNS) * sizeof(float);
     if (GEMM_STEP > 1 && ahead->panel != NULL) {
@@ -50,10 +61,12 @@ struct sides {
 
 #ifdef __AMX_BF16__
 
+/* Floats between the rows of a in the split layout. */
 static size_t stride_of(const struct sides *s) {
     return gemm_floats(gemm_steps(s->depth));
 }
 
+/* The depth is padded with zeros to whole steps, as on the other side (loop_gemm.h). */
 static void split_a(const struct winograd4_product *p, const struct sides *s) {
     size_t stride = stride_of(s);
     if (p->by_columns) {
@@ -113,6 +126,8 @@ VEC_INLINE void multiply(const struct winograd4_product *p, const struct sides *
 
 #endif
 
+/* One tile of results, at most GEMM_ROWS rows by GEMM_COLUMNS. It overwrites C in the first piece
+ * of the depth, unless the caller adds, and adds to it in the others. */
 static void few_rows(const struct winograd4_product *p, const struct sides *s, size_t row,
                      size_t column, const float *b, struct ahead *ahead) {
     struct gemm_slot *slot = gemm_next(s->queue);
@@ -138,6 +153,7 @@ static const float *behind(const struct winograd4_product *p, const struct sides
                                               : p->next_b;
 }
 
+/* A row's result depends on `cut`, but not on the other rows of the call (loop_gemm.h). */
 void LOOP(winograd4_product)(const struct winograd4_product *p) {
     struct ahead ahead = ahead_of(p);
     struct gemm_queue queue;
@@ -157,6 +173,7 @@ void LOOP(winograd4_product)(const struct winograd4_product *p) {
     LOOP(gemm_end)(&queue);
 }
 
+/* Split rows of one piece of the depth, and one split panel. */
 size_t LOOP(winograd4_product_scratch)(size_t rows, size_t cut) {
     if (GEMM_STEP == 1)
         return 0;

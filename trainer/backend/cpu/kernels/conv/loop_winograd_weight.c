@@ -27,6 +27,13 @@ void LOOP(winograd_weight_run)(const struct weight_part *part) {
 
 #else
 
+/* conv_weight.c prefers this kernel to loop_weight.c where both exist: 16 products for a tile
+ * instead of 36, at the price of transforms. Sums are f32. Both transformed sides are rounded to
+ * bf16 once, as the products take bf16 alone.
+ *
+ * Scratch of a thread: packed x, packed dy, the sums of the unit at 16 places, and a row of zeros
+ * for pixels outside the picture. */
+
 enum { PLACES = 16, PANEL = 16, PANELS = 4, WIDE = WEIGHT_GROUP, TILE = 4, LINE = 64 };
 enum { LINES = 56 }; /* of a block, each with two tiles */
 
@@ -34,6 +41,7 @@ enum { LINES = 56 }; /* of a block, each with two tiles */
 enum { PANEL_BYTES = (LINES | 1) * LINE, PLACE_BYTES = PANELS * PANEL_BYTES };
 enum { SUM_FLOATS = WIDE * WIDE }; /* for one place */
 
+/* Units are whole, so no panel is partial. */
 bool LOOP(winograd_weight_supported)(const struct weight_part *part) {
     return part->elem == ELEM_BF16 && part->kernel == 3 && part->stride == 1 && part->pad == 1 &&
            part->in % WIDE == 0 && part->out % WIDE == 0;
@@ -44,12 +52,14 @@ size_t LOOP(winograd_weight_scratch)(const struct weight_part *part) {
            (part->in > part->out ? part->in : part->out) * sizeof(uint16_t);
 }
 
+/* Transformed sides of a block and sums of the unit; ZEROS is the row for pixels outside. */
 struct memory {
     char *x, *dy;
     float *sums;
     const char *zeros;
 };
 
+/* Clears the row of zeros at each call: the scratch is shared with other operators. */
 static struct memory memory_of(const struct weight_part *p) {
     struct memory m = {.x = p->scratch};
     m.dy = m.x + PLACES * PLACE_BYTES;
@@ -61,7 +71,9 @@ static struct memory memory_of(const struct weight_part *p) {
 }
 
 /* Finds a square of SIDE x SIDE pixels that begins that many pixels before the tile's; ZEROS
- * outside the picture, and for all of a tile that does not exist. */
+ * outside the picture, and for all of a tile that does not exist. x is read one pixel before the
+ * tile, 4x4; dy is the tile itself, 2x2. Coordinates before the picture wrap around to large
+ * numbers. */
 static void find_pixels(const struct weight_part *p, size_t tile, size_t side, const char *zeros,
                         const char **ret) {
     size_t columns = winograd_tiles(p->width), rows = winograd_tiles(p->height);
@@ -77,13 +89,16 @@ static void find_pixels(const struct weight_part *p, size_t tile, size_t side, c
     }
 }
 
+/* Sixteen of 32 bf16 channels as f32: a bf16 is the upper half of an f32, so the odd ones only need
+ * a mask and the even ones a shift. This is why channels are split into even and odd ones. */
 VEC_INLINE __m512 half_of(const char *pairs, bool odd) {
     __m512i all = _mm512_loadu_si512(pairs);
     return (__m512)(odd ? _mm512_and_si512(all, _mm512_set1_epi32((int)0xffff0000U))
                         : _mm512_slli_epi32(all, 16));
 }
 
-/* One dimension of B'x. */
+/* One dimension of B'x. STEP is 4 for columns and 1 for rows of the 4x4 inputs; both together are
+ * B'xB. */
 VEC_INLINE void inputs_four(__m512 *a, size_t step) {
     __m512 a0 = a[0], a1 = a[step], a2 = a[2 * step], a3 = a[3 * step];
     a[0] = _mm512_sub_ps(a0, a2);
@@ -92,6 +107,7 @@ VEC_INLINE void inputs_four(__m512 *a, size_t step) {
     a[3 * step] = _mm512_sub_ps(a1, a3);
 }
 
+/* All 16 places of 16 channels are in registers at once. */
 VEC_INLINE void transform_x(const char *const *pixels, size_t offset, bool odd, __m512 *a) {
 #pragma GCC unroll 16
     for (size_t i = 0; i < PLACES; i++)
@@ -112,6 +128,7 @@ VEC_INLINE void outputs_four(__m512 a, __m512 b, __m512 *ret, size_t step) {
     ret[3 * step] = _mm512_sub_ps(_mm512_setzero_ps(), b);
 }
 
+/* Columns first, then rows; A dy A' has 16 values from four. */
 VEC_INLINE void transform_dy(const char *const *pixels, size_t offset, bool odd, __m512 *a) {
     __m512 y[4], half[8];
 #pragma GCC unroll 4
@@ -124,7 +141,8 @@ VEC_INLINE void transform_dy(const char *const *pixels, size_t offset, bool odd,
         outputs_four(half[2 * i], half[2 * i + 1], a + 4 * i, 1);
 }
 
-/* One panel's line at all places. */
+/* One panel's line at all places. Two tiles are interleaved word by word, as vdpbf16ps adds the
+ * products of pairs. */
 VEC_INLINE void pack_line(const char *const *first, const char *const *second, size_t offset,
                           bool odd, bool is_x, char *to) {
     static const uint16_t order[32] = {0,  16, 1,  17, 2,  18, 3,  19, 4,  20, 5,
@@ -146,7 +164,8 @@ VEC_INLINE void pack_line(const char *const *first, const char *const *second, s
             _mm512_permutexvar_epi16(interleave, (__m512i)_mm512_cvtne2ps_pbh(b[i], a[i])));
 }
 
-/* Finds the pixels of tiles TILE and TILE + 1, and prefetches them. */
+/* Finds the pixels of tiles TILE and TILE + 1, and prefetches them. Of x two of four columns were
+ * read with the tile before, and are not prefetched. */
 VEC_INLINE void find_pair(const struct weight_part *p, const char *zeros, size_t tile,
                           size_t channel, bool is_x, const char *ret[2][PLACES]) {
     size_t side = is_x ? 4 : 2;
@@ -161,7 +180,8 @@ VEC_INLINE void find_pair(const struct weight_part *p, const char *zeros, size_t
     }
 }
 
-/* 64 channels of COUNT lines from tile BEGIN on. */
+/* 64 channels of COUNT lines from tile BEGIN on. Pixels of the following line are found, and
+ * prefetched, before the current one is transformed; the two sets take turns. */
 VEC_INLINE void pack(const struct weight_part *p, const char *zeros, size_t begin, size_t count,
                      size_t channel, bool is_x, char *to) {
     const char *pixels[2][2][PLACES];
@@ -178,7 +198,7 @@ VEC_INLINE void pack(const struct weight_part *p, const char *zeros, size_t begi
     }
 }
 
-/* 4 outputs x 64 inputs over the lines of a block. */
+/* 4 outputs x 64 inputs over the lines of a block. SET begins the sums with zeros. */
 VEC_INLINE void product(const char *dy, const char *x, size_t lines, bool set, float *sums) {
     __m512 sum[TILE][PANELS];
 #pragma GCC unroll 4
@@ -208,6 +228,8 @@ VEC_INLINE void product(const char *dy, const char *x, size_t lines, bool set, f
             _mm512_store_ps(sums + i * WIDE + j * PANEL, sum[i][j]);
 }
 
+/* At each place 64 x 64 results, 4 outputs at a time; the block's panels of x are read again for
+ * each. */
 static void products(const struct memory *m, size_t lines, bool set) {
     for (size_t place = 0; place < PLACES; place++)
         for (size_t o = 0; o < WIDE; o += TILE)
@@ -244,6 +266,8 @@ static size_t channel_of(size_t o) {
     return o / 32 * 32 + o % 16 * 2 + o / 16 % 2;
 }
 
+/* Transforms the sums of the unit to nine taps, 32 inputs at a time, and interleaves even and odd
+ * ones: both channels' orders are put right here. */
 static void finish(const struct weight_part *p, const float *sums, size_t in, size_t out) {
     static const int32_t order[32] = {0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
                                       8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
@@ -261,6 +285,8 @@ static void finish(const struct weight_part *p, const float *sums, size_t in, si
         }
 }
 
+/* A unit owns its results and adds its blocks in order. The last line may have one tile only; the
+ * missing one reads zeros. */
 void LOOP(winograd_weight_run)(const struct weight_part *p) {
     struct memory m = memory_of(p);
     size_t total = (p->end - p->begin + 1) / 2, blocks = (total + LINES - 1) / LINES;
