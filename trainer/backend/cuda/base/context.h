@@ -1,4 +1,4 @@
-/* Internal state of the CUDA backend, and the form of a bound step. */
+/* Internal state of the CUDA backend and form of its steps. */
 #ifndef TRAINER_BACKEND_CUDA_BASE_CONTEXT_H
 #define TRAINER_BACKEND_CUDA_BASE_CONTEXT_H
 

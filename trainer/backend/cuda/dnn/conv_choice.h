@@ -1,4 +1,4 @@
-/* The choice among cuDNN's plans for one convolution pass, and the passes of a device. */
+/* Choice among cuDNN's plans for one pass, and a device's passes. */
 #ifndef TRAINER_BACKEND_CUDA_DNN_CONV_CHOICE_H
 #define TRAINER_BACKEND_CUDA_DNN_CONV_CHOICE_H
 

@@ -1,5 +1,5 @@
-/* Table of cuDNN's operation graph for each kind of convolution operator, plain or fused, and of
- * the operator's tensors for the graph's ids. */
+/* Table of cuDNN's operation graph for each kind of convolution operator. Operators are plain or
+ * fused; the table also gives the operator's tensor for each of the graph's ids. */
 #ifndef TRAINER_BACKEND_CUDA_DNN_CONV_TABLE_H
 #define TRAINER_BACKEND_CUDA_DNN_CONV_TABLE_H
 

@@ -1,5 +1,5 @@
-/* The launchers of the device's own kernels, callable from C: each enqueues on STREAM and returns
- * what the launch said. Addresses are device memory; activations are NHWC, dense; `type` is that of
+/* Launchers of the device's own kernels, callable from C. Each enqueues on STREAM and returns what
+ * the launch said. Addresses are device memory; activations are NHWC, dense; `type` is that of
  * activations, everything per channel is f32. Nothing here waits. */
 #ifndef TRAINER_BACKEND_CUDA_KERNELS_LAUNCH_H
 #define TRAINER_BACKEND_CUDA_KERNELS_LAUNCH_H

@@ -1,5 +1,5 @@
-/* GPUs that use our own backward pass of 1x1 convolutions between norms
- * (optional/kernels/launch_backward.h). */
+/* Use of the own backward pass of 1x1 convolutions between norms. The kernel is that of
+ * optional/kernels/launch_backward.h. */
 #ifndef TRAINER_BACKEND_CUDA_OPTIONAL_BACKWARD_H
 #define TRAINER_BACKEND_CUDA_OPTIONAL_BACKWARD_H
 

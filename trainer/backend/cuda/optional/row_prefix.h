@@ -1,7 +1,7 @@
-/* Partial operators on a GPU (struct op, `rows`), if it can choose while it runs (graph_switch.h):
- * each is bound for eight fractions of its rows (graph/row_prefix.h), and a recorded step runs the
- * smallest that contains all rows that count. The rest of its outputs is left unchanged. All
- * fractions share one packed copy of the weights.
+/* Partial operators on a GPU (struct op, `rows`). They exist if the GPU can choose while it runs
+ * (graph_switch.h): each is bound for eight fractions of its rows (graph/row_prefix.h), and a
+ * recorded step runs the smallest that contains all rows that count. The rest of its outputs is
+ * left unchanged. All fractions share one packed copy of the weights.
  *
  * Unrecorded steps, and operators that lack a kernel for one of the fractions, compute all rows. */
 #ifndef TRAINER_BACKEND_CUDA_OPTIONAL_ROW_PREFIX_H

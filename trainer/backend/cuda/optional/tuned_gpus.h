@@ -1,4 +1,4 @@
-/* GPUs on which an optional choice was measured to be faster, so that `auto` uses it. */
+/* GPUs for which an optional choice was measured to be faster. There `auto` uses it. */
 #ifndef TRAINER_BACKEND_CUDA_OPTIONAL_TUNED_GPUS_H
 #define TRAINER_BACKEND_CUDA_OPTIONAL_TUNED_GPUS_H
 

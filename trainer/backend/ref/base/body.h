@@ -1,5 +1,5 @@
-/* Private to trainer/backend/ref: what an operator's body gets. Slots as in graph/op.h; arrays are
- * dense doubles in the order of the shape; NULL where the slot is absent. */
+/* Call of an operator's body in the reference backend. Private to trainer/backend/ref. Slots as in
+ * graph/op.h; arrays are dense doubles in the order of the shape; NULL where the slot is absent. */
 #ifndef TRAINER_BACKEND_REF_BASE_BODY_H
 #define TRAINER_BACKEND_REF_BASE_BODY_H
 

@@ -2,6 +2,15 @@
 #include "trainer/math/dropout.h"
 #include "trainer/math/relu.h"
 
+/* Each body is the definition of its operator, in the most direct loops: backends are tested
+ * against them, and a reader should see the formula. ref.c has converted all inputs to double, set
+ * the outputs to zero and rounds them to their types afterwards; so bodies may add to an output at
+ * once, and none keeps state. None of them can fail.
+ *
+ * Convolutions, norms, pools and losses have files of their own in this folder. */
+
+/* Bytes of a picture to [0, 1], then by mean and deviation. The result may have more channels than
+ * the three colours; the further ones stay 0. */
 int ref_image_normalize(const struct ref_call *call, struct error *err) {
     (void)err;
     const struct op_attr *attr = &call->op.attr;
@@ -13,6 +22,8 @@ int ref_image_normalize(const struct ref_call *call, struct error *err) {
     return 0;
 }
 
+/* Formulas are rows of math/pointwise.h, which all backends share. The default serves no kind: the
+ * table in ref.c calls this body for pointwise operators alone. */
 int ref_pointwise(const struct ref_call *call, struct error *err) {
     (void)err;
     const double *a = call->in[0], *b = call->in[1];
@@ -30,6 +41,9 @@ int ref_pointwise(const struct ref_call *call, struct error *err) {
     }
 }
 
+/* An element's number depends on its sample's key, the layer and its position, so that every
+ * backend drops the same elements. Numbers come in blocks of RANDOM_BLOCK. The gradient is the same
+ * operator on dy. */
 int ref_dropout(const struct ref_call *call, struct error *err) {
     (void)err;
     const int64_t samples = call->in_shape[0].dim[0];
@@ -50,6 +64,7 @@ int ref_dropout(const struct ref_call *call, struct error *err) {
     return 0;
 }
 
+/* The bias of the last dimension, with a fused ReLU if asked for. */
 int ref_bias(const struct ref_call *call, struct error *err) {
     (void)err;
     int64_t channels = call->in_shape[1].dim[0];
@@ -60,6 +75,7 @@ int ref_bias(const struct ref_call *call, struct error *err) {
     return 0;
 }
 
+/* Sums over all rows, in double. */
 int ref_bias_grad(const struct ref_call *call, struct error *err) {
     (void)err;
     int64_t channels = call->out_shape[0].dim[0];
@@ -76,6 +92,8 @@ static int64_t halved(const struct shape *shape, int64_t i) {
     return (row / 2 * (shape->dim[2] / 2) + q / 2) * shape->dim[3] + c;
 }
 
+/* Doubles height and width by repetition and adds: the step from a level of a feature pyramid to
+ * the finer one. */
 int ref_upsample_add(const struct ref_call *call, struct error *err) {
     (void)err;
     for (int64_t i = 0; i < shape_count(&call->out_shape[0]); i++)
@@ -83,6 +101,7 @@ int ref_upsample_add(const struct ref_call *call, struct error *err) {
     return 0;
 }
 
+/* Four elements of dy add to one of dx; the other input's gradient is dy itself. */
 int ref_upsample_grad(const struct ref_call *call, struct error *err) {
     (void)err;
     for (int64_t i = 0; i < shape_count(&call->in_shape[0]); i++)
@@ -90,6 +109,8 @@ int ref_upsample_grad(const struct ref_call *call, struct error *err) {
     return 0;
 }
 
+/* Weights are rounded to the activations' type first, as products on devices read them in it. The
+ * bias is not. */
 int ref_linear(const struct ref_call *call, struct error *err) {
     (void)err;
     ref_round_weights(call);
@@ -104,6 +125,8 @@ int ref_linear(const struct ref_call *call, struct error *err) {
     return 0;
 }
 
+/* dx = dy w. The length of a row of x is taken from the weights, as x may have more than two
+ * dimensions. */
 int ref_linear_grad_data(const struct ref_call *call, struct error *err) {
     (void)err;
     ref_round_weights(call);
@@ -115,6 +138,7 @@ int ref_linear_grad_data(const struct ref_call *call, struct error *err) {
     return 0;
 }
 
+/* dw = dy' x and db, the sum of dy. Master weights are not needed, so nothing is rounded. */
 int ref_linear_grad_weight(const struct ref_call *call, struct error *err) {
     (void)err;
     int64_t outputs = call->out_shape[0].dim[0],
@@ -142,6 +166,7 @@ static int64_t last_of(const struct shape *shape) {
     return shape->dim[shape->rank - 1];
 }
 
+/* Inputs side by side in the last dimension; the list ends with the first absent input. */
 int ref_concat(const struct ref_call *call, struct error *err) {
     (void)err;
     const struct shape *y = &call->out_shape[0];
@@ -155,6 +180,7 @@ int ref_concat(const struct ref_call *call, struct error *err) {
     return 0;
 }
 
+/* A range of the last dimension: the inverse of ref_concat() for one input, and its gradient. */
 int ref_channels(const struct ref_call *call, struct error *err) {
     (void)err;
     const struct shape *x = &call->in_shape[0], *y = &call->out_shape[0];

@@ -10,6 +10,14 @@
 
 #include <stdlib.h>
 
+/* The definition of both operators (graph/op_roi.h), which the other backends must match in every
+ * choice. It is written for a reader: a candidate is sampled if fewer than the limit of its kind
+ * come before it in the order of sampling, and that is what is_sampled() counts, in quadratic time.
+ * backend/cpu sorts instead.
+ *
+ * Overlaps and codes are computed in float by functions of math/, as on the other backends; doubles
+ * would decide differently where two overlaps are nearly equal. */
+
 struct candidate {
     float box[4];
     int match, label; /* label: -1 is ignored */
@@ -25,6 +33,8 @@ struct picture {
     int count;
 };
 
+/* The first object of the largest overlap wins. Without objects the best overlap is -1, which is
+ * background. */
 static void find_match(const struct picture *p, struct candidate *c) {
     const struct ref_call *call = p->call;
     const struct detect_attr *d = &call->op.attr.detect;
@@ -47,6 +57,8 @@ static void find_match(const struct picture *p, struct candidate *c) {
         c->match = -1;
 }
 
+/* The number in the order of sampling counts proposals first, then objects. Keys are converted back
+ * from double, which holds an i32 exactly. */
 static void find_candidates(struct picture *p) {
     const struct ref_call *call = p->call;
     int32_t key[SAMPLE_KEY_WORDS];
@@ -62,7 +74,8 @@ static void find_candidates(struct picture *p) {
     }
 }
 
-/* Returns true if fewer than LIMIT candidates of candidate I's kind precede it. */
+/* Returns true if fewer than LIMIT candidates of candidate I's kind precede it. Ignored candidates
+ * are never asked about and never counted. */
 static bool is_sampled(const struct picture *p, int i, int limit) {
     const struct candidate *c = p->candidates;
     int before = 0;
@@ -72,6 +85,7 @@ static bool is_sampled(const struct picture *p, int i, int limit) {
     return before < limit;
 }
 
+/* The regression target is 0 for background. A label above 0 is an object's class. */
 static void put(const struct picture *p, int64_t slot, const struct candidate *c) {
     const struct ref_call *call = p->call;
     const struct detect_attr *d = &call->op.attr.detect;
@@ -87,7 +101,8 @@ static void put(const struct picture *p, int64_t slot, const struct candidate *c
     ref_set_box(call->out[ROI_TARGETS_TARGET], slot, code);
 }
 
-/* Fills slots from SLOT on with the samples of one kind; returns how many. */
+/* Fills slots from SLOT on with the samples of one kind; returns how many. Candidates are visited
+ * by ascending number, which is the order of the slots. */
 static int put_sampled(const struct picture *p, bool objects, int limit, int64_t slot) {
     int count = 0;
     for (int i = 0; i < p->count; i++) {
@@ -98,6 +113,8 @@ static int put_sampled(const struct picture *p, bool objects, int limit, int64_t
     return count;
 }
 
+/* Slots without a sample keep the zeros that ref.c has written, with label and match -1. One more
+ * candidate than needed is allocated, because calloc of 0 bytes may return NULL. */
 static int fill_picture(const struct ref_call *call, int64_t number, struct error *err) {
     const struct detect_attr *d = &call->op.attr.detect;
     struct picture p = {.call = call,
@@ -121,6 +138,7 @@ static int fill_picture(const struct ref_call *call, int64_t number, struct erro
     return 0;
 }
 
+/* Pictures are independent of each other. */
 int ref_roi_targets(const struct ref_call *call, struct error *err) {
     for (int64_t n = 0; n < call->in_shape[ROI_TARGETS_BOX].dim[0]; n++)
         if (fill_picture(call, n, err) != 0)
@@ -128,6 +146,8 @@ int ref_roi_targets(const struct ref_call *call, struct error *err) {
     return 0;
 }
 
+/* Slots of objects with a mask, in order, until the rows of the mask head are full. COUNT is how
+ * many there are; rows after it are -1. */
 int ref_mask_rows(const struct ref_call *call, struct error *err) {
     (void)err;
     const struct shape *slots = &call->in_shape[MASK_ROWS_LABEL];

@@ -5,8 +5,15 @@
 #include "trainer/math/match.h"
 #include "trainer/math/relu.h"
 
-/* Returns the divisor that turns the losses' sums into means; the slots are in input SLOT and
- * after it. */
+/* The logits and deltas of all anchors exist, one map per level, but only sampled anchors have a
+ * loss; INDEX lists them by their number over all levels. The first two bodies are the losses and
+ * their dense gradient on one level. The third goes on through the network's head, from the
+ * gradients of single anchors, without maps of gradients between.
+ *
+ * Outputs are zero when a body begins (ref.c). */
+
+/* Returns the divisor that turns the losses' sums into means; the slots are in input SLOT and after
+ * it. It is never 0, so a batch without samples has losses of 0. */
 static double divisor(const struct ref_call *call, int slot) {
     double found = 0;
     int64_t count = shape_count(&call->in_shape[slot]);
@@ -17,6 +24,8 @@ static double divisor(const struct ref_call *call, int slot) {
     return found > 0 ? found : 1;
 }
 
+/* Binary cross-entropy of every sample, smooth L1 of the four deltas of objects alone. Both are
+ * divided by the number of samples, not each by its own. */
 int ref_rpn_loss(const struct ref_call *call, struct error *err) {
     (void)err;
     const struct anchor_grid grid = detect_grid(&call->op.attr.detect);
@@ -46,6 +55,8 @@ int ref_rpn_loss(const struct ref_call *call, struct error *err) {
     return 0;
 }
 
+/* For one level, given by the attribute: samples of other levels are skipped. Anchors that were not
+ * sampled keep 0. */
 int ref_rpn_loss_grad(const struct ref_call *call, struct error *err) {
     (void)err;
     const struct detect_attr *attr = &call->op.attr.detect;
@@ -82,6 +93,8 @@ struct head_sample {
     double gradient[HEAD_WIDTH];  /* of the logits, then the deltas, of its pixel */
 };
 
+/* Finds sample I's pixel, and the gradients of its logit and deltas, in the place of its anchor
+ * shape among the head's outputs. */
 static void grade_sample(const struct ref_call *call, const struct anchor_level *level, int64_t i,
                          double scale, struct head_sample *ret) {
     const double beta = (double)call->op.attr.detect.beta, *in[RPN_HEAD_GRAD_INPUTS];
@@ -102,7 +115,8 @@ static void grade_sample(const struct ref_call *call, const struct anchor_level 
                 in[RPN_HEAD_GRAD_DELTAS][row * 4 + k] - in[RPN_HEAD_GRAD_TARGET][i * 4 + k], beta);
 }
 
-/* Through the predictors to channel O of t, which is masked. */
+/* Through the predictors to channel O of t, which is masked. Adds to the gradients of the
+ * predictors' weights on the way. */
 static double predictors_gradient(const struct ref_call *call, const struct head_sample *s,
                                   int64_t o, int64_t outputs) {
     double t = call->in[RPN_HEAD_GRAD_T][s->pixel * outputs + o], sum = 0;
@@ -115,7 +129,8 @@ static double predictors_gradient(const struct ref_call *call, const struct head
     return relu_passes(t) ? sum : 0;
 }
 
-/* Through the convolution, from DT at channel O of t. */
+/* Through the convolution, from DT at channel O of t. Taps outside the map read the padding's
+ * zeros, which have no gradient. */
 static void conv_gradient(const struct ref_call *call, const struct head_sample *s, int64_t o,
                           double dt) {
     const struct shape *x = &call->in_shape[RPN_HEAD_GRAD_X];
@@ -132,6 +147,8 @@ static void conv_gradient(const struct ref_call *call, const struct head_sample 
     }
 }
 
+/* Sample by sample, even if several belong to one pixel: everything is linear in the gradients, so
+ * the sums are the same as for all at once. */
 int ref_rpn_head_grad(const struct ref_call *call, struct error *err) {
     (void)err;
     const struct detect_attr *attr = &call->op.attr.detect;

@@ -10,11 +10,20 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* Four operators in the order in which a step runs them: the best anchors of each level, their
+ * boxes, suppression of overlapping boxes within a level, and the best of what is left. Ranks
+ * (math/rank.h) are integers of score and position: sorting them orders equal scores by position,
+ * on every backend alike.
+ *
+ * Everything is sorted whole, where other backends select. */
+
 static int by_falling_rank(const void *a, const void *b) {
     uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
     return (left < right) - (left > right);
 }
 
+/* Returns NULL with an error. The caller frees. COUNT is the largest number of ranks that the body
+ * sorts at once. */
 static uint64_t *new_ranks(int64_t count, struct error *err) {
     uint64_t *ranks = malloc((size_t)count * sizeof(*ranks));
     if (ranks == NULL)
@@ -22,6 +31,8 @@ static uint64_t *new_ranks(int64_t count, struct error *err) {
     return ranks;
 }
 
+/* Places of the result are divided among levels by detect_candidates(). Scores are logits as float,
+ * and NaN logits, which rank last, are counted for each picture. */
 int ref_rpn_top_k(const struct ref_call *call, struct error *err) {
     const struct anchor_grid grid = detect_grid(&call->op.attr.detect);
     const struct detect_candidates places = detect_candidates(&call->op.attr.detect);
@@ -47,11 +58,14 @@ int ref_rpn_top_k(const struct ref_call *call, struct error *err) {
     return 0;
 }
 
+/* Doubles hold floats exactly, so the box is what the network computed. */
 static void read_box(const double *values, float box[4]) {
     for (int i = 0; i < 4; i++)
         box[i] = (float)values[i];
 }
 
+/* Decodes the anchor's deltas, clips the box to the resized picture, and writes by what proposals
+ * are ranked: minus infinity for those that are excluded. */
 int ref_rpn_boxes(const struct ref_call *call, struct error *err) {
     (void)err;
     const struct detect_attr *attr = &call->op.attr.detect;
@@ -77,7 +91,8 @@ int ref_rpn_boxes(const struct ref_call *call, struct error *err) {
 }
 
 /* Sorts a picture's candidates of one level, positions FIRST to END - 1, best first, without
- * excluded ones. Returns how many. */
+ * excluded ones. Returns how many. Excluded candidates have a score of minus infinity; NaN fails
+ * the comparison, too. */
 static int order_level(const double *score, int first, int end, uint64_t *ranks) {
     int count = 0;
     for (int i = first; i < end; i++)
@@ -87,6 +102,8 @@ static int order_level(const double *score, int first, int end, uint64_t *ranks)
     return count;
 }
 
+/* Greedy: a box is kept unless a better one that was kept itself overlaps it by more than the
+ * threshold. KEEP is zero for all others. */
 static void suppress(const struct detect_attr *attr, const double *boxes, const uint64_t *ranks,
                      int count, double *keep) {
     const float plus = detect_plus(attr);
@@ -103,6 +120,7 @@ static void suppress(const struct detect_attr *attr, const double *boxes, const 
     }
 }
 
+/* Levels and pictures are suppressed separately. */
 int ref_nms(const struct ref_call *call, struct error *err) {
     const struct detect_attr *attr = &call->op.attr.detect;
     const struct detect_candidates places = detect_candidates(attr);
@@ -142,6 +160,8 @@ static void put_proposal(const struct ref_call *call, int64_t from) {
     call->out[PROPOSALS_SCORE][to] = call->in[PROPOSALS_FROM_SCORE][from];
 }
 
+/* Pools are single pictures or the whole batch (DETECT_TOP_OF_BATCH). Slots that stay empty are
+ * zero, and COUNT tells how many of a picture are used. */
 int ref_proposals(const struct ref_call *call, struct error *err) {
     const struct detect_attr *attr = &call->op.attr.detect;
     int64_t pictures = call->in_shape[PROPOSALS_KEEP].dim[0];

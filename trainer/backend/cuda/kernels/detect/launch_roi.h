@@ -1,7 +1,7 @@
-/* Launchers of the operators that follow the proposals (graph/op_roi.h), in the form of
- * kernels/launch.h. Geometry, logits, deltas and losses are f32. Choices equal the host's bit for
- * bit: the arithmetic is that of trainer/math, without contraction. Sums are made in a fixed order:
- * atomics add only counts. */
+/* Launchers of the operators that follow the proposals (graph/op_roi.h). They have the form of
+ * those in kernels/launch.h. Geometry, logits, deltas and losses are f32. Choices equal the host's
+ * bit for bit: the arithmetic is that of trainer/math, without contraction. Sums are made in a
+ * fixed order: atomics add only counts. */
 #ifndef TRAINER_BACKEND_CUDA_KERNELS_DETECT_LAUNCH_ROI_H
 #define TRAINER_BACKEND_CUDA_KERNELS_DETECT_LAUNCH_ROI_H
 

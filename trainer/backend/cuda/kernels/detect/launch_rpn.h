@@ -1,6 +1,6 @@
-/* Launchers of the operators of a region proposal network (graph/op_rpn.h), in the form of
- * kernels/launch.h. Geometry is f32, logits and deltas too. Choices equal the host's bit for bit:
- * the arithmetic is that of trainer/math, without contraction. */
+/* Launchers of a region proposal network's operators (graph/op_rpn.h). They have the form of those
+ * in kernels/launch.h. Geometry is f32, logits and deltas too. Choices equal the host's bit for
+ * bit: the arithmetic is that of trainer/math, without contraction. */
 #ifndef TRAINER_BACKEND_CUDA_KERNELS_DETECT_LAUNCH_RPN_H
 #define TRAINER_BACKEND_CUDA_KERNELS_DETECT_LAUNCH_RPN_H
 

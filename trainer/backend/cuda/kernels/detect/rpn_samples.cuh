@@ -1,4 +1,5 @@
-/* Loss gradients of one sampled anchor of a region proposal network, and their average. */
+/* Loss gradients of one sampled anchor, and the divisor of their mean. The anchors are those of a
+ * region proposal network. */
 #ifndef CUDA_DETECT_RPN_SAMPLES_CUH
 #define CUDA_DETECT_RPN_SAMPLES_CUH
 

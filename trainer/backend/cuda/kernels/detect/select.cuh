@@ -1,6 +1,6 @@
-/* The greatest of many numbers, found by one block: a radix select from the highest byte down, then
- * a bitonic sort of those few. Keys are 64-bit ranks, all different but for 0, which stands for
- * "none" (math/rank.h); so that the result has one order, whichever thread finds it. */
+/* Selection of the greatest of many numbers by one block: a radix select from the highest byte
+ * down, then a bitonic sort of those few. Keys are 64-bit ranks, all different but for 0, which
+ * stands for "none" (math/rank.h); so that the result has one order, whichever thread finds it. */
 #ifndef CUDA_DETECT_SELECT_CUH
 #define CUDA_DETECT_SELECT_CUH
 

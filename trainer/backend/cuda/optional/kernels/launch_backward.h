@@ -1,16 +1,17 @@
-/* The launcher of the backward pass of a 1x1 convolution before a norm as one kernel, for
- * devices with the tensor cores and the copy engine of compute capability 9.0; callable from C
- * (launch.h). It moves g, z and what stands in front once, dx once, and what its blocks found of
- * the weights' gradient, where three kernels move g and z, and what they make of them, five times.
+/* Launcher of a 1x1 convolution's backward pass as one kernel. The convolution precedes a norm;
+ * devices need the tensor cores and the copy engine of compute capability 9.0. It is callable from
+ * C (launch.h). It moves g, z and the tensors before the convolution once, dx once, and its blocks'
+ * parts of the weights' gradient; three kernels would move g and z, and what they make of them,
+ * five times.
  *
  * What it moves in ResNet-50's stages 1 and 2, in units of the narrow tensor (64 or 128 channels),
  * beside the three kernels: a bottleneck's last convolution 10 of 23, the first shortcut's 10 of
  * 22, the first convolution 4 of 7, one after a join 18 of 25, the first one of stage 2 10 of 15.
  *
- * Two have none. After a join of two norms sums of two x are needed, so that a block has five
- * tiles of the slice at once, for 22 of 25 units. A shortcut with stride 2 would move 4.5 of 7.5,
- * but its pixels are no rows of one matrix: the copy engine would want other maps, and zeros
- * written between its results, for 2.4 MB a picture of about 190. */
+ * Two have none. After a join of two norms sums of two x are needed, so that a block has five tiles
+ * of the slice at once, for 22 of 25 units. A shortcut with stride 2 would move 4.5 of 7.5, but its
+ * pixels are no rows of one matrix: the copy engine would want other maps, and zeros written
+ * between its results, for 2.4 MB a picture of about 190. */
 #ifndef TRAINER_BACKEND_CUDA_OPTIONAL_KERNELS_LAUNCH_BACKWARD_H
 #define TRAINER_BACKEND_CUDA_OPTIONAL_KERNELS_LAUNCH_BACKWARD_H
 

@@ -1,4 +1,4 @@
-/* One of several bodies, chosen on the device by a count that only the device knows. */
+/* Choice of one of several bodies on the device. A count decides that only the device knows. */
 #ifndef TRAINER_BACKEND_CUDA_OPTIONAL_KERNELS_LAUNCH_SWITCH_H
 #define TRAINER_BACKEND_CUDA_OPTIONAL_KERNELS_LAUNCH_SWITCH_H
 

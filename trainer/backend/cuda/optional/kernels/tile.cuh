@@ -1,7 +1,7 @@
-/* Tiles in shared memory as the tensor cores of compute capability 9.0 read them and the copy
- * engine writes them (PTX ISA, "Asynchronous Warpgroup Level Matrix Shared Memory Layout",
- * "Swizzling Modes"): here is the layout, in tile_ptx.cuh are the instructions, for which a build
- * for the host brings its own. */
+/* Layout of tiles in shared memory. The tensor cores of compute capability 9.0 read them so, and
+ * the copy engine writes them so (PTX ISA, "Asynchronous Warpgroup Level Matrix Shared Memory
+ * Layout", "Swizzling Modes"). The instructions are in tile_ptx.cuh; a build for the host has its
+ * own. */
 #ifndef CUDA_KERNELS_TILE_CUH
 #define CUDA_KERNELS_TILE_CUH
 

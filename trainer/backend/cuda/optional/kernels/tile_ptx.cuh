@@ -1,5 +1,5 @@
-/* The instructions of compute capability 9.0 that move and multiply tiles (tile.cuh), and nothing
- * else: no arithmetic, no addresses. Those of a build for the host do the same on memory
+/* Instructions of compute capability 9.0 that move and multiply tiles (tile.cuh). There is no
+ * arithmetic and no addressing here. Those of a build for the host do the same on memory
  * (tests/cuda/tile_on_host.hpp). */
 #ifndef CUDA_KERNELS_TILE_PTX_CUH
 #define CUDA_KERNELS_TILE_PTX_CUH
