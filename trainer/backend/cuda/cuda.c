@@ -13,10 +13,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* The table of the backend's functions (graph/backend.h) and its opening; queue.c has the part of
+ * the table that concerns streams, copies and the optimizer. Operators are found by kind in
+ * operators.c, and their rules are in steps/, dnn/ and optional/.
+ *
+ * Opening goes from what the user can change to what only a fault can break: the GPU
+ * (base/device.c), the choices of optional code, streams and libraries, and cuDNN. simulated_gpu.c
+ * uses the same table with another memory and another queue. */
+
 static struct cuda *cuda_of(struct backend *backend) {
     return (struct cuda *)backend;
 }
 
+/* Three types of activations, a rule, and two kinds of operators that depend on the GPU: own
+ * backward passes, and convolutions, which need cuDNN and a graph of it. A partial operator is
+ * judged like a whole one. */
 static bool supports(const struct backend *backend, const struct graph *graph,
                      const struct op *op) {
     bool type =
@@ -26,6 +37,8 @@ static bool supports(const struct backend *backend, const struct graph *graph,
            convs_support((struct cuda *)backend, graph, op);
 }
 
+/* Query and bind of an operator that is not partial; cuda_row_prefix_of calls them for each
+ * fraction of rows. */
 static int query_one(struct backend *backend, const struct graph *graph, const struct op *op,
                      struct backend_needs *ret_needs, struct error *err) {
     const struct cuda_rule *rule = cuda_rule(op->kind);
@@ -38,17 +51,22 @@ static int bind_one(struct backend *backend, const struct graph *graph, const st
     return cuda_rule(op->kind)->bind(cuda_of(backend), graph, op, addresses, ret_bound, err);
 }
 
+/* The end of a refresh of all weights: launches the folds that their steps have put off
+ * (folds_add). */
 static int refreshed(struct backend *backend, struct error *err) {
     return folds_launch(cuda_of(backend), err);
 }
 
+/* Contexts begin with a struct cuda_step, whichever rule made them. */
 static void release(struct backend *backend, void *context) {
     (void)backend;
     cuda_step_free(context);
 }
 
+/* What optional/row_prefix.c needs of an operator that is not partial itself. */
 static const struct cuda_row_prefix_of one = {supports, query_one, bind_one, release};
 
+/* Partial operators are queried for every fraction of their rows and need the most of them. */
 static int query(struct backend *backend, const struct graph *graph, const struct op *op,
                  struct backend_needs *ret_needs, struct error *err) {
     return cuda_row_prefix_has(cuda_of(backend), &one, graph, op)
@@ -56,6 +74,7 @@ static int query(struct backend *backend, const struct graph *graph, const struc
                : query_one(backend, graph, op, ret_needs, err);
 }
 
+/* The same question as in query(): both must take the same way. */
 static int bind(struct backend *backend, const struct graph *graph, const struct op *op,
                 const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err) {
@@ -64,6 +83,8 @@ static int bind(struct backend *backend, const struct graph *graph, const struct
                : bind_one(backend, graph, op, addresses, ret_bound, err);
 }
 
+/* Zeroed by the selected stream, in which all later uses are enqueued after it. On failure ERR has
+ * CUDA's reason and the memory that is left. It is freed by free_memory(), whatever it holds. */
 static void *alloc(struct backend *backend, size_t bytes, struct error *err) {
     void *memory = NULL;
     cudaError_t status = cudaMalloc(&memory, bytes);
@@ -78,12 +99,14 @@ static void *alloc(struct backend *backend, size_t bytes, struct error *err) {
     return NULL;
 }
 
+/* cudaFree waits for the device, so no pending work uses the memory. */
 static void free_memory(struct backend *backend, void *memory, size_t bytes) {
     (void)backend;
     (void)bytes;
     (void)cudaFree(memory);
 }
 
+/* An error of a kernel appears at the next wait, which may be this one, and names no operator. */
 static int sync(struct backend *backend, struct error *err) {
     cudaError_t status = cudaStreamSynchronize(cuda_of(backend)->stream);
     return status == cudaSuccess ? 0
@@ -93,27 +116,31 @@ static int sync(struct backend *backend, struct error *err) {
                                               err);
 }
 
+/* Blocking, for the few values that are copied outside a step; steps copy by queue.c. */
 static int copy(struct backend *backend, void *to, const void *from, size_t bytes,
                 enum cudaMemcpyKind kind, struct error *err) {
     cudaError_t status = cudaMemcpyAsync(to, from, bytes, kind, cuda_of(backend)->stream);
     return status == cudaSuccess ? sync(backend, err) : cuda_error(status, "copying", err);
 }
 
+/* HOST may be freed as soon as the call returns. */
 static int copy_in(struct backend *backend, void *device, const void *host, size_t bytes,
                    struct error *err) {
     return copy(backend, device, host, bytes, cudaMemcpyHostToDevice, err);
 }
 
+/* Waits for all earlier work of the selected stream, so HOST is complete afterwards. */
 static int copy_out(struct backend *backend, void *host, const void *device, size_t bytes,
                     struct error *err) {
     return copy(backend, host, device, bytes, cudaMemcpyDeviceToHost, err);
 }
 
+/* The GPU's name, its compute capability and the versions of the libraries, made by cuda_open(). */
 static const char *describe(const struct backend *backend) {
     return ((const struct cuda *)backend)->description;
 }
 
-/* Safe on a half-opened backend. */
+/* Safe on a half-opened backend. The libraries go first, as they use the streams. */
 static void close_backend(struct backend *backend) {
     struct cuda *cuda = cuda_of(backend);
     convs_close(cuda->convs);
@@ -127,6 +154,7 @@ static void close_backend(struct backend *backend) {
     free(cuda);
 }
 
+/* Also the start of a simulated GPU's table. */
 const struct backend_table cuda_table = {
     .name = "cuda",
     .device = &cuda_queue,
@@ -144,6 +172,8 @@ const struct backend_table cuda_table = {
     .close = close_backend,
 };
 
+/* The text is static: the program's versions do not change. CUDART_VERSION is that of the headers
+ * with which this was compiled. */
 const char *cuda_build_text(void) {
     static char text[64];
     char version[16];
@@ -152,6 +182,8 @@ const char *cuda_build_text(void) {
     return text;
 }
 
+/* `control` is the optimizer's state on the device (kernels/launch.h). The stream for bodies exists
+ * only with row choice. A dynamic loss scale starts with the user's value. */
 static int open_libraries(struct cuda *cuda, struct error *err) {
     if (cuda_queue_open(cuda, err) != 0)
         return -1;
@@ -171,6 +203,8 @@ static int open_libraries(struct cuda *cuda, struct error *err) {
     return copy_in(&cuda->base, cuda->control, &control, sizeof(control), err);
 }
 
+/* For app/device/locality.c: the process moves to the cores near the GPU before it opens it.
+ * ADDRESS has room for "0000:0A:00.0" and its end. */
 int cuda_address(const struct cuda_options *options, char address[16], struct error *err) {
     int ordinal = 0;
     if (cuda_device_find(options, &ordinal, err) != 0)
@@ -179,6 +213,8 @@ int cuda_address(const struct cuda_options *options, char address[16], struct er
     return status == cudaSuccess ? 0 : cuda_error(status, "asking for the GPU's place", err);
 }
 
+/* Options for which this GPU cannot do what was asked are errors; `auto` never is. launch_overlap()
+ * is a switch of the whole process and is set last, when opening can no longer fail. */
 int cuda_open(struct backend **ret, const struct cuda_options *options, struct error *err) {
     struct cudaDeviceProp properties;
     int ordinal = 0;

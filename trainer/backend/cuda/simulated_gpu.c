@@ -15,6 +15,15 @@
 #include <string.h>
 #include <sys/mman.h>
 
+/* Everything that decides is real: operators, cuDNN's plans for the described device, streams, the
+ * memory plan, the optimizer's launches. Three things are replaced: memory is a range of addresses,
+ * copies and waits are counted or ignored, and launches are counted instead of made
+ * (launch_count_in, and `counted` of struct cuda for libraries).
+ *
+ * `ringtrain inspect plan --device` and tests/plans use it, on machines without a GPU or a
+ * driver. */
+
+/* `used` counts what was allocated, so that a network that does not fit fails as on the device. */
 struct described {
     struct cuda cuda; /* must be first: steps use this */
     struct backend_table table;
@@ -26,13 +35,15 @@ struct described {
     bool overlap;
 };
 
+/* The backend is the first member of the first member. */
 static struct described *described_of(struct backend *backend) {
     return (struct described *)backend;
 }
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-/* Returns addresses of unmapped pages: an access fails immediately. */
+/* Returns addresses of unmapped pages: an access fails immediately. MAP_NORESERVE: hundreds of
+ * gigabytes of addresses cost no memory. */
 static void *alloc(struct backend *backend, size_t bytes, struct error *err) {
     struct described *d = described_of(backend);
     if (bytes > d->memory - d->used) {
@@ -49,11 +60,13 @@ static void *alloc(struct backend *backend, size_t bytes, struct error *err) {
     return memory;
 }
 
+/* BYTES is what was allocated, so the count of used memory returns to zero. */
 static void free_memory(struct backend *backend, void *memory, size_t bytes) {
     (void)munmap(memory, bytes);
     described_of(backend)->used -= bytes;
 }
 
+/* The host's side of copies is real memory, as the program fills it with pictures. */
 static void *host_alloc(struct backend *backend, size_t bytes, struct error *err) {
     (void)backend;
     void *memory = calloc(1, bytes);
@@ -69,6 +82,8 @@ static void host_free(struct backend *backend, void *memory) {
 
 /* --- what a device does ----------------------------------------------------------------------- */
 
+/* Counts a copy; neither side is touched. Also stands for a blocking copy, which has the same
+ * arguments. */
 static int copy(struct backend *backend, void *to, const void *from, size_t bytes,
                 struct error *err) {
     (void)to, (void)from, (void)bytes, (void)err;
@@ -76,15 +91,18 @@ static int copy(struct backend *backend, void *to, const void *from, size_t byte
     return 0;
 }
 
+/* Counted as a copy: both are work of the copy engines or of a small kernel of the driver. */
 static int clear(struct backend *backend, void *memory, size_t bytes, struct error *err) {
     return copy(backend, memory, NULL, bytes, err);
 }
 
+/* The rule is sent before each step, which is a copy on the device. */
 static int set_optimizer(struct backend *backend, const struct optimizer_rule *rule,
                          struct error *err) {
     return copy(backend, NULL, rule, sizeof(*rule), err);
 }
 
+/* Returns without a state: RET is left unchanged, as no step has run. */
 static int optimizer_state(struct backend *backend, struct backend_optimizer_state *ret,
                            struct error *err) {
     return copy(backend, ret, NULL, sizeof(*ret), err);
@@ -95,6 +113,7 @@ static int set_optimizer_state(struct backend *backend, const struct backend_opt
     return copy(backend, NULL, state, sizeof(*state), err);
 }
 
+/* The launches are the real ones; the result stays what it was. */
 static int squares(struct backend *backend, const struct backend_update *update, double *ret,
                    struct error *err) {
     return cuda_queue_squares(backend, update, err) != 0
@@ -108,18 +127,22 @@ static int select_stream(struct backend *backend, enum backend_stream stream, st
     return 0;
 }
 
+/* Serves three functions of the queue with the same arguments: marking, waiting in a stream,
+ * waiting on the host. */
 static int event(struct backend *backend, int number, struct error *err) {
     (void)backend, (void)number, (void)err;
     return 0;
 }
 
+/* There is never anything to wait for. */
 static int sync(struct backend *backend, struct error *err) {
     (void)backend, (void)err;
     return 0;
 }
 
-/* Where a recording would choose among fractions of rows, counts the selecting kernel and the body
- * with all rows. */
+/* Counts the selecting kernel and the body with all rows, for a recording that would choose among
+ * fractions of rows. A real recording has all bodies; only one of them runs, and the largest is the
+ * safe count. */
 static int choose(struct cuda *cuda, const struct switch_choice *choice,
                   const struct bound_step bodies[ROW_PARTS], struct error *err) {
     (void)cuda;
@@ -129,10 +152,12 @@ static int choose(struct cuda *cuda, const struct switch_choice *choice,
                                  : cuda_error(status, "a choice of rows", err);
 }
 
+/* The description says that the device is not there. */
 static const char *describe(const struct backend *backend) {
     return ((const struct cuda *)backend)->description;
 }
 
+/* Counting ends first: the counters are part of D. */
 static void close_backend(struct backend *backend) {
     struct described *d = described_of(backend);
     launch_count_in(NULL);
@@ -142,6 +167,7 @@ static void close_backend(struct backend *backend) {
     free(d);
 }
 
+/* Without functions for recording: a step is enqueued anew each time, and counted each time. */
 static const struct backend_device queue = {
     .select = select_stream,
     .event = event,
@@ -163,7 +189,9 @@ static const struct backend_device queue = {
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* Reads the members that we need ourselves; cuDNN reads the rest. */
+/* Reads the members that we need ourselves; cuDNN reads the rest. The version is 100 times the
+ * compute capability: 900 is 9.0. The limits only keep nonsense out of later arithmetic. A GPU
+ * newer than this file passes. */
 static int read_description(struct described *d, const char *path, struct error *err) {
     cleanup_json json_t *root = NULL;
     const char *name = NULL;
@@ -191,6 +219,8 @@ static int read_description(struct described *d, const char *path, struct error 
     return 0;
 }
 
+/* The same choices as cuda_open() makes for a real GPU, except that no driver can be asked for
+ * switch nodes. */
 static int settle(struct described *d, const struct cuda_options *o, struct error *err) {
     bool rows = false;
     if (!cuda_has_code(d->major, d->minor))
@@ -205,6 +235,9 @@ static int settle(struct described *d, const struct cuda_options *o, struct erro
                                 err);
 }
 
+/* Plans are neither timed nor remembered, as times would be those of no device. The table is copied
+ * from the real backend, and the functions that would touch a device are replaced. On failure
+ * nothing is left open. */
 int cuda_simulated_open(struct backend **ret, const char *path, const struct cuda_options *options,
                         struct error *err) {
     struct described *d = calloc(1, sizeof(*d));
@@ -238,6 +271,7 @@ int cuda_simulated_open(struct backend **ret, const char *path, const struct cud
     return 0;
 }
 
+/* Early launches count only if overlap was chosen; the launchers count them in any case. */
 struct cuda_launches cuda_simulated_launches(const struct backend *backend) {
     const struct described *d = (const struct described *)backend;
     struct cuda_launches all = d->calls;
@@ -246,6 +280,7 @@ struct cuda_launches cuda_simulated_launches(const struct backend *backend) {
     return all;
 }
 
+/* The name is that of the description and lives as long as the backend. */
 const char *cuda_simulated_name(const struct backend *backend) {
     return ((const struct described *)backend)->name;
 }

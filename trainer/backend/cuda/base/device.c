@@ -9,13 +9,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What can keep a GPU from being used, from the outside in: no driver, a driver older than this
+ * build, no GPU or too few, a GPU without code for it in this build. Each becomes one line for the
+ * user, with EXIT_CODE_DEVICE, and says what to change. None of these checks opens a GPU, except
+ * cuda_device_open().
+ *
+ * CUDA keeps the last error of a thread until it is asked for. Every failed call here is followed
+ * by cudaGetLastError(), so that no later call reports it as its own. */
+
+/* The driver's file has two short lines; this is a ceiling against anything else. */
 enum { DRIVER_FILE_MAX = 64 * 1024 };
 
+/* CUDA encodes a version as 1000 * major + 10 * minor. */
 void cuda_version_text(int version, char text[16]) {
     snprintf(text, 16, "%d.%d", version / 1000, version % 1000 / 10);
 }
 
-/* After these errors a GPU accepts no more work from this process. */
+/* After these errors a GPU accepts no more work from this process. The error text says so, because
+ * later messages of the same process would otherwise look like faults of their own. */
 static bool is_sticky(cudaError_t status) {
     switch (status) {
     case cudaErrorIllegalAddress:
@@ -35,12 +46,15 @@ static bool is_sticky(cudaError_t status) {
     }
 }
 
+/* WHAT is the activity that failed, as in "opening the GPU". */
 int cuda_error(cudaError_t status, const char *what, struct error *err) {
     (void)cudaGetLastError();
     return error_set(err, EXIT_CODE_DEVICE, "CUDA: %s: %s%s", what, cudaGetErrorString(status),
                      is_sticky(status) ? " (the GPU takes no more work from this process)" : "");
 }
 
+/* The figures are those after the failure: what could not be allocated is still free. WANTED is in
+ * bytes. */
 int cuda_memory_error(size_t wanted, struct error *err) {
     size_t left = 0, total = 0;
     if (cudaMemGetInfo(&left, &total) != cudaSuccess)
@@ -49,7 +63,8 @@ int cuda_memory_error(size_t wanted, struct error *err) {
                       (double)wanted / 1048576, (double)left / 1048576, (double)total / 1048576);
 }
 
-/* Returns the oldest driver for a major version of CUDA: all minor ones run on it. */
+/* Returns the oldest driver for a major version of CUDA: all minor ones run on it. The versions are
+ * those of NVIDIA's table of minor version compatibility. */
 static const char *oldest_driver(int runtime) {
     switch (runtime / 1000) {
     case 11:
@@ -63,6 +78,9 @@ static const char *oldest_driver(int runtime) {
     }
 }
 
+/* The line reads "NVRM version: NVIDIA UNIX x86_64 Kernel Module 580.65.06 ..." or "... Open Kernel
+ * Module for x86_64 580.65.06 ...": the first number after "Module" that is not part of the
+ * architecture. Only that line is searched. */
 void cuda_driver_name(const char *text, char name[32]) {
     const char *at = strstr(text, "Module");
     name[0] = '\0';
@@ -77,6 +95,8 @@ void cuda_driver_name(const char *text, char name[32]) {
         snprintf(name, 32, "%.*s", (int)strspn(at, "0123456789."), at);
 }
 
+/* Minor versions are not compared: a driver runs all runtimes of its major version. DRIVER and
+ * RUNTIME are encoded as cuda_version_text() says. */
 int cuda_driver_check(int driver, int runtime, const char *name, struct error *err) {
     char driver_text[16];
     char runtime_text[16];
@@ -95,6 +115,8 @@ int cuda_driver_check(int driver, int runtime, const char *name, struct error *e
                      driver_text, runtime_text, oldest_driver(runtime));
 }
 
+/* The file of the kernel module is only for the message, so a missing one is no error. Returns the
+ * version that the driver supports, not its own. */
 int cuda_driver_find(char name[32]) {
     int driver = 0;
     cleanup_buf struct buf text;
@@ -108,6 +130,8 @@ int cuda_driver_find(char name[32]) {
     return driver;
 }
 
+/* The driver is checked first: with a driver that is too old, CUDA's own error would not name the
+ * version. "No device" is a count of 0, not an error. */
 int cuda_device_count(int *ret_count, struct error *err) {
     char name[32];
     int driver = cuda_driver_find(name);
@@ -124,6 +148,7 @@ int cuda_device_count(int *ret_count, struct error *err) {
     return 0;
 }
 
+/* Names CUDA_VISIBLE_DEVICES where it is set, as it may be the reason. */
 static int too_few(const struct cuda_options *o, int count, struct error *err) {
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     const char *equals = visible != NULL ? ", CUDA_VISIBLE_DEVICES=" : "";
@@ -138,6 +163,8 @@ static int too_few(const struct cuda_options *o, int count, struct error *err) {
         o->local_ranks, o->local_ranks - 1, count, count == 1 ? "" : "s", equals, visible);
 }
 
+/* Ranks are numbered within this host, so they take GPUs in order and share them in turns. Without
+ * `share`, more ranks than GPUs are an error, because NCCL gives each rank a GPU of its own. */
 int cuda_device_find(const struct cuda_options *o, int *ret_ordinal, struct error *err) {
     int count = 0;
     if (cuda_device_count(&count, err) != 0)
@@ -148,6 +175,7 @@ int cuda_device_find(const struct cuda_options *o, int *ret_ordinal, struct erro
     return 0;
 }
 
+/* The first call that creates a context on the GPU, which takes memory there. */
 int cuda_device_open(int ordinal, struct cudaDeviceProp *ret, struct error *err) {
     cudaError_t status = cudaSetDevice(ordinal);
     if (status == cudaSuccess)

@@ -2,19 +2,31 @@
 
 #include <stddef.h>
 
+/* From an operation graph to plans that can run: the heuristics list engine configurations, best
+ * first (mode A), and a fallback list serves graphs that they do not know. Each configuration is
+ * described, filtered by what the query excludes, and finalized for the device. Finalizing is the
+ * real test: an engine may be offered and still refuse the graph.
+ *
+ * A device is either open, with a handle, or described (dnn_device.h). For a described one, engines
+ * that compile at run time cannot be finalized; they are counted instead (`needs_driver`), as the
+ * real device would have them. */
+
 typedef cudnnBackendDescriptor_t desc_t;
 
+/* The descriptors of plan, engine and configuration are in the plan's own pool. */
 static void plan_done(struct dnn_plan *plan) {
     dnn_pool_done(&plan->pool);
     *plan = (struct dnn_plan){0};
 }
 
+/* Leaves an empty list, which may be filled again. */
 void dnn_plan_list_done(struct dnn_plan_list *list) {
     while (list->count > 0)
         plan_done(&list->plans[--list->count]);
 }
 
-/* Returns true if an engine with this note computes with less precision than f32. */
+/* Returns true if an engine with this note computes with less precision than f32. Tensor cores
+ * count because f32 goes through them as TF32. */
 static bool loses_bits(cudnnBackendNumericalNote_t note) {
     switch (note) {
     case CUDNN_NUMERICAL_NOTE_TENSOR_CORE:
@@ -28,7 +40,8 @@ static bool loses_bits(cudnnBackendNumericalNote_t note) {
     }
 }
 
-/* Reads the engine of PLAN's configuration: its index and properties. */
+/* Reads the engine of PLAN's configuration: its index and properties. An engine may have more notes
+ * than NOTES_MAX; cuDNN then returns the first ones. */
 static int describe(struct dnn_plan *plan, desc_t config, struct error *err) {
     enum { NOTES_MAX = 16 };
     desc_t engine = NULL;
@@ -65,7 +78,8 @@ static int describe(struct dnn_plan *plan, desc_t config, struct error *err) {
     return 0;
 }
 
-/* Sets the target of PLAN: the handle that will run it, or a device description. */
+/* Sets the target of PLAN: the handle that will run it, or a device description. The heuristics
+ * always take the properties; only the plan needs the handle. */
 static int set_target(desc_t plan, const struct dnn_device *device, struct error *err) {
     if (device->handle != NULL)
         return dnn_set(plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1,
@@ -73,7 +87,8 @@ static int set_target(desc_t plan, const struct dnn_device *device, struct error
     return dnn_set_desc(plan, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, device->properties, err);
 }
 
-/* Makes and finalizes the plan; -1 with the reason if this engine is not usable. */
+/* Makes and finalizes the plan; -1 with the reason if this engine is not usable. ERR may be NULL
+ * where a failure only means the next engine. On success PLAN knows its workspace in bytes. */
 static int finalize(struct dnn_plan *plan, desc_t config, const struct dnn_device *device,
                     struct error *err) {
     if (dnn_new(&plan->pool, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, "plan", &plan->plan, err) !=
@@ -88,7 +103,8 @@ static int finalize(struct dnn_plan *plan, desc_t config, const struct dnn_devic
     return status == CUDNN_STATUS_SUCCESS ? 0 : dnn_error(status, "workspace size", err);
 }
 
-/* Queries the heuristics of MODE for configurations; their descriptors belong to POOL. */
+/* Queries the heuristics of MODE for configurations; their descriptors belong to POOL. No
+ * configuration is not an error: *RET_COUNT is 0 then. */
 static int ask(struct dnn_pool *pool, const struct dnn_graph *graph,
                const struct dnn_device *device, cudnnBackendHeurMode_t mode,
                desc_t configs[DNN_PLANS_MAX], int64_t *ret_count, struct error *err) {
@@ -111,11 +127,16 @@ static int ask(struct dnn_pool *pool, const struct dnn_graph *graph,
     return status == CUDNN_STATUS_SUCCESS ? 0 : dnn_error(status, "heuristics", err);
 }
 
+/* True if PLAN has none of the properties that the query excludes. Asked before finalizing, which
+ * may compile for a second. */
 static bool wanted(const struct dnn_plan *plan, const struct dnn_plan_query *query) {
     return !(query->precompiled && plan->runtime_compiled) &&
            !(query->deterministic && !plan->deterministic) && !(query->exact && plan->rounds);
 }
 
+/* Configurations of plans that are kept move to the plan's pool; all others are freed with POOL. A
+ * plan with too large a workspace is dropped after it was finalized, because only then is its size
+ * known. Descriptions that fail end the search; engines that do not finalize are passed over. */
 static int add_plans(struct dnn_plan_list *list, const struct dnn_graph *graph,
                      const struct dnn_plan_query *query, cudnnBackendHeurMode_t mode,
                      struct error *err) {
@@ -140,6 +161,7 @@ static int add_plans(struct dnn_plan_list *list, const struct dnn_graph *graph,
     return result;
 }
 
+/* The fallback list only fills up what mode A leaves of `most`. On failure LIST is empty. */
 int dnn_plan_list_find(struct dnn_plan_list *list, const struct dnn_graph *graph,
                        const struct dnn_plan_query *query, struct error *err) {
     static const cudnnBackendHeurMode_t modes[] = {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK};
@@ -153,6 +175,8 @@ int dnn_plan_list_find(struct dnn_plan_list *list, const struct dnn_graph *graph
     return 0;
 }
 
+/* Binds the addresses once; running a plan then sends no pointers through the heap again. Such a
+ * pack keeps its ids and addresses until it is freed. */
 int dnn_pack_init(struct dnn_pack *pack, const int64_t *ids, void *const *addresses, int count,
                   void *workspace, struct error *err) {
     *pack = (struct dnn_pack){0};
@@ -168,11 +192,13 @@ int dnn_pack_init(struct dnn_pack *pack, const int64_t *ids, void *const *addres
     return dnn_finalize(pack->pack, "operands", err);
 }
 
+/* Safe on a zeroed pack, and on one that dnn_pack_init() left half-made. */
 void dnn_pack_done(struct dnn_pack *pack) {
     dnn_pool_done(&pack->pool);
     *pack = (struct dnn_pack){0};
 }
 
+/* WHAT ran is named by the caller, which knows the operator. */
 int dnn_pack_run(const struct dnn_pack *pack, cudnnHandle_t handle, const struct dnn_plan *plan,
                  struct error *err) {
     cudnnStatus_t status = cudnnBackendExecute(handle, plan->plan, pack->pack);

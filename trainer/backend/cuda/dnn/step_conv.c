@@ -3,6 +3,14 @@
 #include "trainer/backend/cuda/dnn/conv_table.h"
 #include "trainer/backend/cuda/dnn/dnn_plan.h"
 
+/* Queries ask for the choice of a plan (conv_plan.c), which decides the workspace; binding settles
+ * it, by timing on the real buffers if that was asked for, and binds addresses to ids by the table
+ * (conv_table.c). A step then is one call of cuDNN, followed, for some kinds, by a small kernel of
+ * our own.
+ *
+ * Scratch: the workspace first, aligned for cuDNN, then packed gradients or results that are not
+ * used; an operator has at most one of the two. */
+
 /* A convolution pass, plain or fused. cuDNN needs weights in the activation's type and with the
  * input's channels. The half-precision copy of the parameters has that form. Where it is not
  * usable, `packed` is: a stem's channels are padded, a frozen norm is folded in, and constants
@@ -25,6 +33,7 @@ struct conv_step {
     int norms;
 };
 
+/* Only OP_CONV2D_AFFINE has one. */
 static bool has_bias(const struct op *op) {
     return op->kind == OP_CONV2D_AFFINE;
 }
@@ -39,7 +48,8 @@ static int gamma_slot(const struct op *op) {
     return slot >= 0 && op->inputs[slot] != TENSOR_NONE ? slot : -1;
 }
 
-/* Returns true if cuDNN reads the parameters' half-precision copy, bias included. */
+/* Returns true if cuDNN reads the parameters' half-precision copy, bias included. A folded norm
+ * changes the weights, so their copy does not serve. */
 static bool reads_half(const struct graph *graph, const struct op *op, const struct tensor *w,
                        const struct dnn_conv *conv) {
     return cuda_has_half(graph, w) && dnn_conv_filter_channels(conv) == w->shape.dim[3] &&
@@ -47,14 +57,16 @@ static bool reads_half(const struct graph *graph, const struct op *op, const str
            (!has_bias(op) || cuda_has_half(graph, cuda_input(graph, op, AFFINE_BIAS)));
 }
 
-/* Returns true if W is a gradient that cuDNN writes directly. */
+/* Returns true if W is a gradient that cuDNN writes directly. The optimizer reads such gradients in
+ * their type. */
 static bool is_made_half(const struct graph *graph, const struct tensor *w,
                          const struct dnn_conv *conv) {
     return w->role == TENSOR_GRADIENT && w->dtype == graph->dtype &&
            dnn_conv_filter_channels(conv) == w->shape.dim[3];
 }
 
-/* Returns true if cuDNN can use neither that nor the arena's own weights. */
+/* Returns true if cuDNN can use neither that nor the arena's own weights. In f32, weights of the
+ * right width are read in place. */
 static bool needs_packing(const struct graph *graph, const struct op *op, const struct tensor *w,
                           const struct dnn_conv *conv) {
     if (reads_half(graph, op, w, conv) || is_made_half(graph, w, conv))
@@ -63,12 +75,14 @@ static bool needs_packing(const struct graph *graph, const struct op *op, const 
     return graph->dtype != DTYPE_F32 || dnn_conv_filter_channels(conv) != w->shape.dim[3] || folded;
 }
 
+/* Padded to the channels that cuDNN reads, and aligned, because a bias may follow. */
 static size_t weight_bytes(const struct graph *graph, const struct tensor *w,
                            const struct dnn_conv *conv) {
     size_t bytes = cuda_rows(w) * (size_t)dnn_conv_filter_channels(conv) * dtype_size(graph->dtype);
     return backend_aligned(bytes);
 }
 
+/* Weights, then the bias, both in the activation's type; 0 if nothing is packed. */
 static size_t packed_bytes(const struct graph *graph, const struct op *op, const struct tensor *w,
                            const struct dnn_conv *conv) {
     if (!needs_packing(graph, op, w, conv))
@@ -77,16 +91,19 @@ static size_t packed_bytes(const struct graph *graph, const struct op *op, const
     return weight_bytes(graph, w, conv) + bias;
 }
 
+/* Outputs that the operator lacks still have ids in the graph, and cuDNN writes them. */
 static bool is_spare(const struct conv_row *row, const struct op *op) {
     return row->fill == CONV_SPARE ||
            (row->fill == CONV_TENSOR && row->output && op->outputs[row->slot] == TENSOR_NONE);
 }
 
+/* For these the "weights" of the table are an output. */
 static bool is_weight_gradient(const struct conv_table *form) {
     return form->pattern == DNN_GRAD_WEIGHT || form->pattern == DNN_NORM_GRAD_WEIGHT;
 }
 
-/* Returns how many rows of input channels a form writes that are not used. */
+/* Returns how many rows of input channels a form writes that are not used. A part is one row of
+ * in_channels floats. */
 static size_t spare_rows(const struct conv_table *form, const struct op *op) {
     size_t rows = 0;
     for (const struct conv_row *row = form->rows; row->uid != 0; row++)
@@ -95,6 +112,8 @@ static size_t spare_rows(const struct conv_table *form, const struct op *op) {
     return rows;
 }
 
+/* The first query of a shape makes its choice of plans; later ones of the same shape share it.
+ * Packed weights are kept between steps, a packed gradient is scratch. */
 static int query_conv(struct cuda *cuda, const struct graph *graph, const struct op *op,
                       struct backend_needs *needs, struct error *err) {
     const struct conv_table *form = conv_table(op);
@@ -112,6 +131,7 @@ static int query_conv(struct cuda *cuda, const struct graph *graph, const struct
     return 0;
 }
 
+/* On a simulated GPU the call is counted and nothing runs. */
 static int run_conv(void *context, struct error *err) {
     struct conv_step *s = context;
     if (cuda_is_counted(s->step.cuda))
@@ -131,6 +151,7 @@ static int run_grad_data_norm(void *context, struct error *err) {
     return cuda_step_check(&s->step, status, err);
 }
 
+/* One set for each norm that the convolution's input comes from: a dual join has two. */
 static void fill_coefficients(struct conv_step *s, const struct graph *graph, const struct op *op,
                               const struct op_addresses *addresses) {
     const struct tensor *x = cuda_input(graph, op, GRAD_DATA_NORM_X);
@@ -160,6 +181,8 @@ static void fill_coefficients(struct conv_step *s, const struct graph *graph, co
     s->norms = 2;
 }
 
+/* After cuDNN: the gradient of a folded norm's weights is scaled back, or a padded or
+ * half-precision gradient is converted into the arena's form. */
 static int run_grad_weight(void *context, struct error *err) {
     struct conv_step *s = context;
     if (run_conv(context, err) != 0)
@@ -173,6 +196,7 @@ static int run_grad_weight(void *context, struct error *err) {
     return cuda_step_check(&s->step, status, err);
 }
 
+/* Pads and rounds the master weights; runs after each change of parameters. */
 static int refresh_weights(void *context, struct error *err) {
     struct conv_step *s = context;
     cudaError_t status = launch_pack(s->step.cuda->stream, s->step.type, s->packed, s->arena,
@@ -180,15 +204,19 @@ static int refresh_weights(void *context, struct error *err) {
     return cuda_step_check(&s->step, status, err);
 }
 
+/* Put off, so that the folds of many convolutions share a launch. */
 static int refresh_folded(void *context, struct error *err) {
     struct conv_step *s = context;
     return folds_add(s->step.cuda, s->step.type, &s->fold, err);
 }
 
+/* The plan belongs to the choice, which outlives the step. */
 static void conv_done(struct cuda_step *step) {
     dnn_pack_done(&((struct conv_step *)step)->pack);
 }
 
+/* The slots differ: in a forward pass the variance is a named input, in gradients it follows
+ * gamma. */
 static void fill_fold(struct conv_step *s, const struct op *op, const struct tensor *w,
                       const struct op_addresses *addresses) {
     int gamma = gamma_slot(op);
@@ -214,7 +242,8 @@ static void fill_fold(struct conv_step *s, const struct op *op, const struct ten
     s->fold.mean = addresses->inputs[AFFINE_MEAN];
 }
 
-/* Sets the addresses of weights and bias; `packed` of a gradient is in its scratch. */
+/* Sets the addresses of weights and bias; `packed` of a gradient is in its scratch. Sizes of what
+ * tuning may overwrite are whole words: it fills buffers with numbers before it times. */
 static void place_weights(struct conv_step *s, const struct graph *graph, const struct op *op,
                           const struct op_addresses *addresses, const struct tensor *w,
                           const struct dnn_conv *conv) {
@@ -231,7 +260,8 @@ static void place_weights(struct conv_step *s, const struct graph *graph, const 
     }
 }
 
-/* Returns the bytes of a tensor in the step's own arena; 0 for parameters and the like. */
+/* Returns the bytes of a tensor in the step's own arena; 0 for parameters and the like. Tuning runs
+ * plans on the real buffers, so it must know which contents matter. */
 static size_t arena_bytes(const struct graph *graph, const struct op *op,
                           const struct conv_row *row) {
     const struct tensor *t =
@@ -239,7 +269,8 @@ static size_t arena_bytes(const struct graph *graph, const struct op *op,
     return t->role == TENSOR_ACTIVATION ? tensor_bytes(t) : 0;
 }
 
-/* Returns the address of ROW's tensor; *RET_SCRATCH: bytes there that tuning may overwrite. */
+/* Returns the address of ROW's tensor; *RET_SCRATCH: bytes there that tuning may overwrite.
+ * Constants are shared by all steps and must never be overwritten. */
 static char *operand(const struct conv_step *s, const struct graph *graph, const struct op *op,
                      const struct op_addresses *addresses, const struct conv_row *row,
                      size_t *ret_scratch) {
@@ -258,7 +289,8 @@ static char *operand(const struct conv_step *s, const struct graph *graph, const
     return row->output ? addresses->outputs[row->slot] : addresses->inputs[row->slot];
 }
 
-/* Every id of the form with its address. */
+/* Every id of the form with its address. The table of ids and addresses for the variant pack. Spare
+ * results lie one after another; parts of one tensor are rows of it. */
 static void fill_operands(struct conv_operands *o, const struct conv_step *s,
                           const struct conv_table *form, const struct graph *graph,
                           const struct op *op, const struct op_addresses *addresses) {
@@ -282,6 +314,8 @@ static void fill_operands(struct conv_operands *o, const struct conv_step *s,
     }
 }
 
+/* The step is in BOUND as soon as it exists, so that a failure after it is released by the
+ * caller. */
 static int bind_conv(struct cuda *cuda, const struct graph *graph, const struct op *op,
                      const struct op_addresses *addresses, struct backend_bound *bound,
                      struct error *err) {

@@ -138,7 +138,7 @@ static int fill_picture(const struct ref_call *call, int64_t number, struct erro
     return 0;
 }
 
-/* Pictures are independent of each other. */
+/* Pictures are independent of each other. Candidates are allocated anew for each. */
 int ref_roi_targets(const struct ref_call *call, struct error *err) {
     for (int64_t n = 0; n < call->in_shape[ROI_TARGETS_BOX].dim[0]; n++)
         if (fill_picture(call, n, err) != 0)

@@ -17,6 +17,7 @@
  *
  * Everything is sorted whole, where other backends select. */
 
+/* For qsort. No two ranks are equal. */
 static int by_falling_rank(const void *a, const void *b) {
     uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
     return (left < right) - (left > right);
