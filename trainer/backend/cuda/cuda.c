@@ -45,6 +45,7 @@ static int query_one(struct backend *backend, const struct graph *graph, const s
     return rule->query != NULL ? rule->query(cuda_of(backend), graph, op, ret_needs, err) : 0;
 }
 
+/* supports() was asked before, so the kind has a rule. */
 static int bind_one(struct backend *backend, const struct graph *graph, const struct op *op,
                     const struct op_addresses *addresses, struct backend_bound *ret_bound,
                     struct error *err) {
@@ -106,7 +107,8 @@ static void free_memory(struct backend *backend, void *memory, size_t bytes) {
     (void)cudaFree(memory);
 }
 
-/* An error of a kernel appears at the next wait, which may be this one, and names no operator. */
+/* An error of a kernel appears at the next wait, which may be this one, and names no operator. The
+ * message therefore names the option that makes every operator wait. */
 static int sync(struct backend *backend, struct error *err) {
     cudaError_t status = cudaStreamSynchronize(cuda_of(backend)->stream);
     return status == cudaSuccess ? 0
@@ -214,7 +216,8 @@ int cuda_address(const struct cuda_options *options, char address[16], struct er
 }
 
 /* Options for which this GPU cannot do what was asked are errors; `auto` never is. launch_overlap()
- * is a switch of the whole process and is set last, when opening can no longer fail. */
+ * is a switch of the whole process and is set last, when opening can no longer fail. *RET is set
+ * only on success. */
 int cuda_open(struct backend **ret, const struct cuda_options *options, struct error *err) {
     struct cudaDeviceProp properties;
     int ordinal = 0;

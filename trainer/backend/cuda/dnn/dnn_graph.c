@@ -4,6 +4,12 @@
 
 #include <stddef.h>
 
+/* Fusion happens if cuDNN has an engine for the whole graph, so these graphs are written after the
+ * engines that exist, and what is not offered is left out (dnn_pattern_applies). A build_ function
+ * for each family of patterns reads like the formula in enum dnn_pattern; the operations are in
+ * dnn_ops.c. tests/plans checks which patterns have plans on which device. */
+
+/* Used in errors and in the keys of the plan cache: with another name its entries are not found. */
 static const char *const names[DNN_PATTERN_COUNT] = {
     "forward",
     "grad_data",
@@ -22,10 +28,13 @@ static const char *const names[DNN_PATTERN_COUNT] = {
     "grad_data_add_dual_join",
 };
 
+/* PATTERN is below DNN_PATTERN_COUNT; the text is static. */
 const char *dnn_pattern_name(enum dnn_pattern pattern) {
     return names[pattern];
 }
 
+/* Groups have no fused engines. A join before a strided convolution would write a tensor of which
+ * the convolution reads a quarter. */
 bool dnn_pattern_applies(enum dnn_pattern pattern, const struct dnn_conv *conv) {
     if (conv->groups > 1 && pattern > DNN_GRAD_WEIGHT)
         return false;
@@ -41,6 +50,7 @@ bool dnn_pattern_applies(enum dnn_pattern pattern, const struct dnn_conv *conv) 
     }
 }
 
+/* Also frees a graph that was built in part, and may be called twice. */
 void dnn_graph_done(struct dnn_graph *g) {
     dnn_pool_done(&g->pool);
     *g = (struct dnn_graph){0};
@@ -48,6 +58,11 @@ void dnn_graph_done(struct dnn_graph *g) {
 
 typedef cudnnBackendDescriptor_t desc_t;
 
+/* The plain pass, and those with a prologue (norm, ReLU, join) and statistics. A join is written to
+ * memory, because other operators read it, too; the result of a norm alone is not. X is replaced
+ * step by step by what the convolution reads, so the same call of the convolution ends every
+ * pattern. In a dual join the other branch has a norm of its own; in a plain one the residual is
+ * added as it is. */
 static void build_forward(struct dnn_build *b, enum dnn_pattern pattern) {
     desc_t x = NULL;
     if (pattern == DNN_FORWARD || pattern == DNN_FORWARD_STATS) {
@@ -92,6 +107,9 @@ static void build_forward_bias(struct dnn_build *b, enum dnn_pattern pattern) {
     dnn_op_pointwise(b, CUDNN_POINTWISE_RELU_FWD, sum, NULL, dnn_op_response(b));
 }
 
+/* The fused form recomputes its normalized input, which the forward pass did not store. The two
+ * patterns differ in the first operand alone. The gradient is in the activation's type
+ * (dnn_graph.h). */
 static void build_grad_weight(struct dnn_build *b, enum dnn_pattern pattern) {
     desc_t x = NULL;
     if (pattern == DNN_GRAD_WEIGHT) {
@@ -103,6 +121,10 @@ static void build_grad_weight(struct dnn_build *b, enum dnn_pattern pattern) {
     dnn_op_convolve(b, DNN_GRAD_WEIGHT, x, dnn_op_response(b));
 }
 
+/* The epilogues read from the convolution outwards: add the shortcut's gradient, mask by the ReLU
+ * of the recomputed norm or join, and reduce for the norm or for both. G is written for the
+ * operators that follow: the weight gradient of the convolution before, and the second pass of the
+ * norm. With two norms, both reduce the same g. */
 static void build_grad_data(struct dnn_build *b, enum dnn_pattern pattern) {
     if (pattern == DNN_GRAD_DATA) {
         desc_t dx = dnn_op_tensor(b, DNN_UID_DX, b->in_dims, b->activation);
@@ -132,6 +154,10 @@ static void build_grad_data(struct dnn_build *b, enum dnn_pattern pattern) {
         dnn_op_norm_reduction(b, &second, DNN_UID_NORM2, DNN_UID_COEFFICIENT2, g);
 }
 
+/* The pattern's name is put before any error. G is initialized in any case, so dnn_graph_done() is
+ * safe. Patterns are grouped by the order of enum dnn_pattern: forward passes with a bias, and data
+ * gradients with a norm, are ranges in it. Errors of single operations are found here, after the
+ * build, since all later operations did nothing. */
 int dnn_graph_build(struct dnn_graph *g, enum dnn_pattern pattern, const struct dnn_conv *conv,
                     cudnnDataType_t activation, struct error *err) {
     *g = (struct dnn_graph){.next_virtual = DNN_UID_VIRTUAL};

@@ -2,12 +2,24 @@
 
 #include <stddef.h>
 
+/* cuDNN's graphs are built of descriptors: a tensor has an id, sizes and a type; an operation names
+ * its tensors; the graph lists its operations. Every descriptor is made, given its attributes one
+ * by one, and finalized, which checks them. All of them are in the graph's pool and live as long as
+ * the graph.
+ *
+ * Failures are kept in struct dnn_build instead of being returned, as a formula of a dozen
+ * operations would otherwise be mostly checks. Everything is computed in f32; only tensors in
+ * memory have the activation's type. */
+
 typedef cudnnBackendDescriptor_t desc_t;
 
+/* The error itself is in b->err; this only remembers that there is one. */
 static void check(struct dnn_build *b, int result) {
     b->failed = b->failed || result != 0;
 }
 
+/* Strides are those of NHWC for dimensions in the order N C H W. Arenas align tensors to 64 bytes,
+ * so an alignment of 16 is always met; it is what vectorized engines ask for. */
 desc_t dnn_op_tensor(struct dnn_build *b, int64_t uid, const int64_t dims[4],
                      cudnnDataType_t type) {
     desc_t t = NULL;
@@ -30,15 +42,18 @@ desc_t dnn_op_tensor(struct dnn_build *b, int64_t uid, const int64_t dims[4],
     return t;
 }
 
+/* Each gets the next unused id; nothing refers to it by number. */
 desc_t dnn_op_virtual(struct dnn_build *b, const int64_t dims[4]) {
     return dnn_op_tensor(b, b->g->next_virtual++, dims, CUDNN_DATA_FLOAT);
 }
 
+/* Height and width of 1 make cuDNN broadcast it over all pixels. */
 desc_t dnn_op_channels(struct dnn_build *b, int64_t uid, int64_t channels, cudnnDataType_t type) {
     return dnn_op_tensor(b, uid, (int64_t[4]){1, channels, 1, 1}, type);
 }
 
-/* Makes a new operation of TYPE, listed in the graph; finished by finish_op. */
+/* Makes a new operation of TYPE, listed in the graph; finished by finish_op. Also used for
+ * descriptors that are parts of an operation, such as a pointwise mode. */
 static desc_t new_op(struct dnn_build *b, cudnnBackendDescriptorType_t type, const char *what) {
     desc_t op = NULL;
     if (!b->failed)
@@ -46,6 +61,8 @@ static desc_t new_op(struct dnn_build *b, cudnnBackendDescriptorType_t type, con
     return op;
 }
 
+/* Lists OP in the graph, whose array has room for the longest pattern. Finalizing is where cuDNN
+ * checks that all attributes fit together. */
 static void finish_op(struct dnn_build *b, desc_t op, const char *what) {
     if (b->failed)
         return;
@@ -53,11 +70,13 @@ static void finish_op(struct dnn_build *b, desc_t op, const char *what) {
     b->g->ops[b->g->op_count++] = op;
 }
 
+/* An attribute of an operation that is a tensor or another descriptor. */
 struct slot {
     cudnnBackendAttributeName_t name;
     desc_t value;
 };
 
+/* Stops at the first failure, like every step of a build. */
 static void set_slots(struct dnn_build *b, desc_t op, const struct slot *slots, size_t count) {
     for (size_t i = 0; i < count && !b->failed; i++)
         check(b, dnn_set_desc(op, slots[i].name, slots[i].value, b->err));
@@ -66,6 +85,9 @@ static void set_slots(struct dnn_build *b, desc_t op, const struct slot *slots, 
     set_slots(b, op, (const struct slot[]){__VA_ARGS__},                                           \
               sizeof((const struct slot[]){__VA_ARGS__}) / sizeof(struct slot))
 
+/* Cross-correlation is what deep learning calls convolution: the filter is not mirrored. Padding is
+ * the same on both sides, and there is no dilation. Rows and columns may have different paddings,
+ * but one stride. */
 static desc_t conv_descriptor(struct dnn_build *b) {
     desc_t d = new_op(b, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR, "convolution");
     if (b->failed)
@@ -90,6 +112,8 @@ static desc_t conv_descriptor(struct dnn_build *b) {
     return d;
 }
 
+/* The filter or its gradient: O I H W, with the strides of OHWI in memory. A group has only its own
+ * share of the input channels. Its id is DNN_UID_W in all passes, whether it is read or written. */
 static desc_t filter(struct dnn_build *b) {
     const struct dnn_conv *c = b->conv;
     const int64_t dims[4] = {c->out_channels, dnn_conv_filter_channels(c), c->kernel[0],
@@ -98,7 +122,8 @@ static desc_t filter(struct dnn_build *b) {
 }
 
 /* The three passes of a convolution have the same operands under different names. IMAGE is the
- * convolution's input or its gradient, RESPONSE the output or its gradient. */
+ * convolution's input or its gradient, RESPONSE the output or its gradient. The table exists
+ * because cuDNN names the attributes of each pass differently. */
 struct conv_pass {
     cudnnBackendDescriptorType_t type;
     const char *what;
@@ -129,6 +154,8 @@ static const struct conv_pass conv_passes[] = {
                          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA},
 };
 
+/* alpha 1 and beta 0: the result overwrites its target instead of being added to it. The conv
+ * descriptor is a new one for each operation, as a graph has one convolution. */
 void dnn_op_convolve(struct dnn_build *b, enum dnn_pattern pattern, desc_t image, desc_t response) {
     const struct conv_pass *pass = &conv_passes[pattern];
     float alpha = 1, beta = 0;
@@ -142,10 +169,12 @@ void dnn_op_convolve(struct dnn_build *b, enum dnn_pattern pattern, desc_t image
     finish_op(b, op, pass->what);
 }
 
+/* Forward it is y, in both gradients dy; its id is DNN_UID_Y in all three. */
 desc_t dnn_op_response(struct dnn_build *b) {
     return dnn_op_tensor(b, DNN_UID_Y, b->out_dims, b->activation);
 }
 
+/* MODE with f32 arithmetic, whatever the types of its operands. */
 static desc_t pointwise_descriptor(struct dnn_build *b, cudnnPointwiseMode_t mode) {
     desc_t d = new_op(b, CUDNN_BACKEND_POINTWISE_DESCRIPTOR, "pointwise");
     if (b->failed)
@@ -158,6 +187,7 @@ static desc_t pointwise_descriptor(struct dnn_build *b, cudnnPointwiseMode_t mod
     return d;
 }
 
+/* The unary mode has no second operand, and setting a NULL descriptor would be an error. */
 void dnn_op_pointwise(struct dnn_build *b, cudnnPointwiseMode_t mode, desc_t x, desc_t operand,
                       desc_t y) {
     desc_t d = pointwise_descriptor(b, mode);
@@ -169,6 +199,7 @@ void dnn_op_pointwise(struct dnn_build *b, cudnnPointwiseMode_t mode, desc_t x, 
     finish_op(b, op, "pointwise operation");
 }
 
+/* A virtual result lets an engine keep it in registers. */
 desc_t dnn_op_pointwise_of(struct dnn_build *b, const int64_t dims[4], cudnnPointwiseMode_t mode,
                            desc_t x, desc_t operand) {
     desc_t y = dnn_op_virtual(b, dims);
@@ -176,11 +207,14 @@ desc_t dnn_op_pointwise_of(struct dnn_build *b, const int64_t dims[4], cudnnPoin
     return y;
 }
 
+/* For tensors of the convolution's input shape, as in all prologues and gradients. */
 desc_t dnn_op_pointwise_virtual(struct dnn_build *b, cudnnPointwiseMode_t mode, desc_t x,
                                 desc_t operand) {
     return dnn_op_pointwise_of(b, b->in_dims, mode, x, operand);
 }
 
+/* A norm as two factors per channel, which the engines with this prologue read in the activation's
+ * type. */
 desc_t dnn_op_scale_bias(struct dnn_build *b, int64_t x_uid, int64_t scale_uid, int64_t bias_uid) {
     int64_t channels = b->conv->in_channels;
     desc_t x = dnn_op_tensor(b, x_uid, b->in_dims, b->activation);
@@ -190,6 +224,8 @@ desc_t dnn_op_scale_bias(struct dnn_build *b, int64_t x_uid, int64_t scale_uid, 
     return dnn_op_pointwise_virtual(b, CUDNN_POINTWISE_ADD, scaled, bias);
 }
 
+/* In f32; the norm that follows makes mean and variance of them. cuDNN has one operation for both
+ * sums, which engines append to the convolution's end. */
 void dnn_op_statistics(struct dnn_build *b, desc_t y) {
     int64_t channels = b->conv->out_channels;
     desc_t sum = dnn_op_channels(b, DNN_UID_SUM, channels, CUDNN_DATA_FLOAT);
@@ -209,6 +245,8 @@ void dnn_op_statistics(struct dnn_build *b, desc_t y) {
     finish_op(b, op, "statistics");
 }
 
+/* Statistics and parameters are f32 in every mode; x has the activation's type. BASE is
+ * DNN_UID_NORM or DNN_UID_NORM2, to which enum dnn_norm_uid is added. */
 struct dnn_norm dnn_op_norm(struct dnn_build *b, int64_t base) {
     int64_t channels = b->conv->in_channels;
     return (struct dnn_norm){
@@ -220,6 +258,7 @@ struct dnn_norm dnn_op_norm(struct dnn_build *b, int64_t base) {
     };
 }
 
+/* (x - mean) * inv_std * gamma + beta, in the four operations that cuDNN's engines match. */
 desc_t dnn_op_normalise(struct dnn_build *b, const struct dnn_norm *n) {
     desc_t centred = dnn_op_pointwise_virtual(b, CUDNN_POINTWISE_SUB, n->x, n->mean);
     desc_t unit = dnn_op_pointwise_virtual(b, CUDNN_POINTWISE_MUL, centred, n->inv_std);
@@ -227,6 +266,8 @@ desc_t dnn_op_normalise(struct dnn_build *b, const struct dnn_norm *n) {
     return dnn_op_pointwise_virtual(b, CUDNN_POINTWISE_ADD, scaled, n->beta);
 }
 
+/* INPUT is the ReLU's argument, recomputed in the same graph. The result is not virtual: weight
+ * gradients and the norm's second pass read it. */
 desc_t dnn_op_relu_grad(struct dnn_build *b, desc_t input, desc_t gradient) {
     desc_t g = dnn_op_tensor(b, DNN_UID_DX, b->in_dims, b->activation);
     desc_t d = pointwise_descriptor(b, CUDNN_POINTWISE_RELU_BWD);
@@ -239,6 +280,8 @@ desc_t dnn_op_relu_grad(struct dnn_build *b, desc_t input, desc_t gradient) {
     return g;
 }
 
+/* Writes dgamma, dbeta and three coefficients per channel. step_conv.c does not use the
+ * coefficients, as cuDNN does not document them, but the operation has to write them. */
 void dnn_op_norm_reduction(struct dnn_build *b, const struct dnn_norm *n, int64_t base,
                            int64_t coefficient, desc_t gradient) {
     int64_t channels = b->conv->in_channels;

@@ -161,7 +161,8 @@ static int add_plans(struct dnn_plan_list *list, const struct dnn_graph *graph,
     return result;
 }
 
-/* The fallback list only fills up what mode A leaves of `most`. On failure LIST is empty. */
+/* The fallback list only fills up what mode A leaves of `most`. On failure LIST is empty. For a
+ * described device all plans are of precompiled engines. */
 int dnn_plan_list_find(struct dnn_plan_list *list, const struct dnn_graph *graph,
                        const struct dnn_plan_query *query, struct error *err) {
     static const cudnnBackendHeurMode_t modes[] = {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK};
