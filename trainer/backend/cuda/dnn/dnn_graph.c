@@ -34,7 +34,8 @@ const char *dnn_pattern_name(enum dnn_pattern pattern) {
 }
 
 /* Groups have no fused engines. A join before a strided convolution would write a tensor of which
- * the convolution reads a quarter. */
+ * the convolution reads a quarter. Only shapes count here; convs_support() also asks whether the
+ * device has plans. */
 bool dnn_pattern_applies(enum dnn_pattern pattern, const struct dnn_conv *conv) {
     if (conv->groups > 1 && pattern > DNN_GRAD_WEIGHT)
         return false;
@@ -50,7 +51,7 @@ bool dnn_pattern_applies(enum dnn_pattern pattern, const struct dnn_conv *conv) 
     }
 }
 
-/* Also frees a graph that was built in part, and may be called twice. */
+/* Also frees a graph that was built in part, and may be called twice. G is zeroed afterwards. */
 void dnn_graph_done(struct dnn_graph *g) {
     dnn_pool_done(&g->pool);
     *g = (struct dnn_graph){0};

@@ -76,7 +76,8 @@ struct slot {
     desc_t value;
 };
 
-/* Stops at the first failure, like every step of a build. */
+/* Stops at the first failure, like every step of a build. The attribute takes one descriptor
+ * each. */
 static void set_slots(struct dnn_build *b, desc_t op, const struct slot *slots, size_t count) {
     for (size_t i = 0; i < count && !b->failed; i++)
         check(b, dnn_set_desc(op, slots[i].name, slots[i].value, b->err));
@@ -169,7 +170,8 @@ void dnn_op_convolve(struct dnn_build *b, enum dnn_pattern pattern, desc_t image
     finish_op(b, op, pass->what);
 }
 
-/* Forward it is y, in both gradients dy; its id is DNN_UID_Y in all three. */
+/* Forward it is y, in both gradients dy; its id is DNN_UID_Y in all three. A response has the
+ * dimensions of the convolution's output. */
 desc_t dnn_op_response(struct dnn_build *b) {
     return dnn_op_tensor(b, DNN_UID_Y, b->out_dims, b->activation);
 }
@@ -207,14 +209,15 @@ desc_t dnn_op_pointwise_of(struct dnn_build *b, const int64_t dims[4], cudnnPoin
     return y;
 }
 
-/* For tensors of the convolution's input shape, as in all prologues and gradients. */
+/* For tensors of the convolution's input shape, as in all prologues and gradients. Its dimensions
+ * are those of the image, not of the response. */
 desc_t dnn_op_pointwise_virtual(struct dnn_build *b, cudnnPointwiseMode_t mode, desc_t x,
                                 desc_t operand) {
     return dnn_op_pointwise_of(b, b->in_dims, mode, x, operand);
 }
 
 /* A norm as two factors per channel, which the engines with this prologue read in the activation's
- * type. */
+ * type. The x is in memory, the result is virtual. */
 desc_t dnn_op_scale_bias(struct dnn_build *b, int64_t x_uid, int64_t scale_uid, int64_t bias_uid) {
     int64_t channels = b->conv->in_channels;
     desc_t x = dnn_op_tensor(b, x_uid, b->in_dims, b->activation);
@@ -258,7 +261,8 @@ struct dnn_norm dnn_op_norm(struct dnn_build *b, int64_t base) {
     };
 }
 
-/* (x - mean) * inv_std * gamma + beta, in the four operations that cuDNN's engines match. */
+/* (x - mean) * inv_std * gamma + beta, in the four operations that cuDNN's engines match. All four
+ * results are virtual and so f32. */
 desc_t dnn_op_normalise(struct dnn_build *b, const struct dnn_norm *n) {
     desc_t centred = dnn_op_pointwise_virtual(b, CUDNN_POINTWISE_SUB, n->x, n->mean);
     desc_t unit = dnn_op_pointwise_virtual(b, CUDNN_POINTWISE_MUL, centred, n->inv_std);

@@ -3,8 +3,18 @@
 _Static_assert((int)CONCAT_INPUTS == (int)LAUNCH_MAPS_MAX, "a launch takes all maps");
 #include "trainer/math/dropout.h"
 
+/* Operators that are one launch each (kernels/dense.cu and others). A rule has two functions:
+ * `query` says what memory the operator needs, `bind` copies addresses and sizes into a step, and
+ * the step's `run` is a single launch. Sizes never change after binding, so a recorded step can be
+ * replayed with the same arguments.
+ *
+ * Rules without a query need no memory; those with cuda_query_in_place may write over their first
+ * input, because every element depends on itself alone. */
+
 /* --- biases ----------------------------------------------------------------------------------- */
 
+/* The sum over rows that a bias's gradient is goes through SCRATCH if there are many rows
+ * (launch_column_sum_bytes). */
 struct bias_step {
     struct cuda_step step;
     const void *x;
@@ -16,6 +26,7 @@ struct bias_step {
     bool relu;
 };
 
+/* y = x + bias, with the ReLU in the same launch. */
 static int run_bias(void *context, struct error *err) {
     struct bias_step *s = context;
     cudaError_t status = launch_bias(s->step.cuda->stream, s->step.type, s->x, s->bias, s->y,
@@ -23,6 +34,7 @@ static int run_bias(void *context, struct error *err) {
     return cuda_step_check(&s->step, status, err);
 }
 
+/* X is dy here: new_bias() takes input 0 of either operator. */
 static int run_bias_grad(void *context, struct error *err) {
     struct bias_step *s = context;
     cudaError_t status = launch_column_sum(s->step.cuda->stream, s->step.type, s->sums, s->x,
@@ -30,6 +42,8 @@ static int run_bias_grad(void *context, struct error *err) {
     return cuda_step_check(&s->step, status, err);
 }
 
+/* Sets what both operators share; `run` is the caller's to set. NULL with an error. Rows are all
+ * dimensions but the last. */
 static struct bias_step *new_bias(struct cuda *cuda, const struct graph *graph, const struct op *op,
                                   const struct op_addresses *addresses, struct error *err) {
     struct bias_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
@@ -41,6 +55,7 @@ static struct bias_step *new_bias(struct cuda *cuda, const struct graph *graph, 
     return s;
 }
 
+/* The bias is f32 in every mode. */
 static int bind_bias(struct cuda *cuda, const struct graph *graph, const struct op *op,
                      const struct op_addresses *addresses, struct backend_bound *bound,
                      struct error *err) {
@@ -56,6 +71,7 @@ static int bind_bias(struct cuda *cuda, const struct graph *graph, const struct 
 
 const struct cuda_rule cuda_bias_rule = {cuda_query_in_place, bind_bias};
 
+/* Sums over all pixels of a batch, by blocks in a fixed order. */
 static int query_bias_grad(struct cuda *cuda, const struct graph *graph, const struct op *op,
                            struct backend_needs *needs, struct error *err) {
     (void)cuda;
@@ -65,6 +81,7 @@ static int query_bias_grad(struct cuda *cuda, const struct graph *graph, const s
     return 0;
 }
 
+/* The gradient is f32, like the bias. */
 static int bind_bias_grad(struct cuda *cuda, const struct graph *graph, const struct op *op,
                           const struct op_addresses *addresses, struct backend_bound *bound,
                           struct error *err) {
@@ -81,17 +98,22 @@ const struct cuda_rule cuda_bias_grad_rule = {query_bias_grad, bind_bias_grad};
 
 /* --- dropout --------------------------------------------------------------------------------- */
 
+/* The launcher's arguments are the whole step. */
 struct dropout_step {
     struct cuda_step step;
     struct dropout_args args;
 };
 
+/* Backwards too: the gradient is the same operator on dy, with the same key. */
 static int run_dropout(void *context, struct error *err) {
     struct dropout_step *s = context;
     return cuda_step_check(&s->step, launch_dropout(s->step.cuda->stream, s->step.type, &s->args),
                            err);
 }
 
+/* BOUND is the integer below which an element's random number drops it, and SCALE keeps the
+ * expected value (math/dropout.h). The key is data of the batch, read at each run. A sample has a
+ * key of its own, so its mask does not depend on the batch around it. */
 static int bind_dropout(struct cuda *cuda, const struct graph *graph, const struct op *op,
                         const struct op_addresses *addresses, struct backend_bound *bound,
                         struct error *err) {
@@ -117,6 +139,7 @@ const struct cuda_rule cuda_dropout_rule = {cuda_query_in_place, bind_dropout};
 
 /* --- maps of half the size -------------------------------------------------------------------- */
 
+/* ROWS and WIDTH are those of the small map; SMALL is NULL for the gradient. */
 struct upsample_step {
     struct cuda_step step;
     const void *large, *small;
@@ -125,6 +148,8 @@ struct upsample_step {
     int channels;
 };
 
+/* One step for both directions; which launch it is follows from SMALL. Sizes in the launch are the
+ * small map's in both. */
 static int run_upsample(void *context, struct error *err) {
     struct upsample_step *s = context;
     cudaStream_t stream = s->step.cuda->stream;
@@ -136,6 +161,8 @@ static int run_upsample(void *context, struct error *err) {
     return cuda_step_check(&s->step, status, err);
 }
 
+/* Adding may happen in place of the large map. The gradient of the large map is dy itself and needs
+ * no operator. Rows are counted over all pictures, since their heights are even. */
 static int bind_upsample(struct cuda *cuda, const struct graph *graph, const struct op *op,
                          const struct op_addresses *addresses, struct backend_bound *bound,
                          struct error *err) {
@@ -159,17 +186,22 @@ const struct cuda_rule cuda_upsample_grad_rule = {NULL, bind_upsample};
 
 /* --- the gradient of frozen norms ------------------------------------------------------------- */
 
+/* A norm with constant statistics, as detectors have in their backbones. Only its gradient is an
+ * operator here; forward, it is folded into a convolution or applied by step_norm.c. */
 struct frozen_step {
     struct cuda_step step;
     struct frozen_grad_args args;
 };
 
+/* Mask and both scales in one pass over dy. */
 static int run_frozen(void *context, struct error *err) {
     struct frozen_step *s = context;
     return cuda_step_check(&s->step,
                            launch_frozen_grad(s->step.cuda->stream, s->step.type, &s->args), err);
 }
 
+/* What an operator lacks is NULL: the mask's y, or the second norm and its result for the side of a
+ * join. gamma2 NULL leaves the side's gradient unscaled. */
 static int bind_frozen(struct cuda *cuda, const struct graph *graph, const struct op *op,
                        const struct op_addresses *addresses, struct backend_bound *bound,
                        struct error *err) {
@@ -196,17 +228,24 @@ const struct cuda_rule cuda_frozen_norm_grad_rule = {cuda_query_in_place, bind_f
 
 /* --- maps side by side ------------------------------------------------------------------------ */
 
+/* Maps are joined along their channels, for every pixel. LAUNCH_MAPS_MAX of them fit into the
+ * kernel's arguments. */
 struct concat_step {
     struct cuda_step step;
     struct concat_args args;
 };
 
+/* Both operators are the same launch: a range of the channels of one map, or several maps one after
+ * another. Copies of whole channels; nothing is computed, so bits are kept. */
 static int run_concat(void *context, struct error *err) {
     struct concat_step *s = context;
     return cuda_step_check(&s->step, launch_concat(s->step.cuda->stream, s->step.type, &s->args),
                            err);
 }
 
+/* END is the running sum of channels, by which a thread finds its map. The inputs end with the
+ * first absent one; a range begins at the attribute's channel. Both rules have no query: outputs
+ * never overlap inputs. */
 static int bind_maps(struct cuda *cuda, const struct graph *graph, const struct op *op,
                      const struct op_addresses *addresses, struct backend_bound *bound,
                      struct error *err) {

@@ -2,6 +2,14 @@
 
 #include "trainer/backend/cuda/steps/matmul.h"
 
+/* Products are by cuBLASLt (matmul.h), in which an algorithm is chosen once, when the operator is
+ * bound. Weights must be of the activation's type: the parameters' half-precision copy serves if
+ * there is one, otherwise the step keeps a packed copy, which `refresh` updates. In f32 the arena's
+ * own weights are read.
+ *
+ * Scratch: the library's workspace, and for the weight gradient the partial column sums of the bias
+ * gradient after it. */
+
 /* Linear layer and its gradients: one product each. */
 struct linear_step {
     struct cuda_step step;
@@ -21,6 +29,7 @@ struct linear_step {
     int batch;
 };
 
+/* Weights, or their gradient: [outputs, inputs ...]. */
 static const struct tensor *weights_of(const struct graph *graph, const struct op *op) {
     return op->kind == OP_LINEAR_GRAD_WEIGHT ? cuda_output(graph, op, 0) : cuda_input(graph, op, 1);
 }
@@ -32,21 +41,27 @@ static size_t packed_weights(const struct graph *graph, const struct op *op) {
     return backend_aligned(bytes);
 }
 
+/* 0 if the library can read the bias where it is: an f32 result takes the master bias. */
 static size_t packed_bias(const struct graph *graph, const struct op *op) {
     if (op->kind != OP_LINEAR || cuda_output(graph, op, 0)->dtype == DTYPE_F32)
         return 0;
     return (size_t)tensor_count(cuda_input(graph, op, 2)) * dtype_size(graph->dtype);
 }
 
+/* Both weights and bias need a copy; a step does not mix copies and packing. */
 static bool reads_half(const struct graph *graph, const struct op *op) {
     return cuda_has_half(graph, cuda_input(graph, op, 1)) &&
            (op->kind != OP_LINEAR || cuda_has_half(graph, cuda_input(graph, op, 2)));
 }
 
+/* A weight gradient has no weights as input, and f32 reads the arena. Then `packed` holds weights
+ * and, in a forward pass, the bias. */
 static bool needs_packing(const struct graph *graph, const struct op *op) {
     return op->kind != OP_LINEAR_GRAD_WEIGHT && graph->dtype != DTYPE_F32 && !reads_half(graph, op);
 }
 
+/* The workspace is as large as the library recommends; it is scratch, shared by all operators. Its
+ * alignment exceeds that of arenas (cuda_workspace_bytes). */
 static int query_linear(struct cuda *cuda, const struct graph *graph, const struct op *op,
                         struct backend_needs *needs, struct error *err) {
     (void)cuda;
@@ -60,6 +75,7 @@ static int query_linear(struct cuda *cuda, const struct graph *graph, const stru
     return 0;
 }
 
+/* On a simulated GPU the product is counted and not made. */
 static int run_product(void *context, struct error *err) {
     struct linear_step *s = context;
     struct cuda *cuda = s->step.cuda;
@@ -70,6 +86,7 @@ static int run_product(void *context, struct error *err) {
     return 0;
 }
 
+/* dw by the library, then db by our own launch; both read dy. */
 static int run_grad_weight(void *context, struct error *err) {
     struct linear_step *s = context;
     if (run_product(context, err) != 0)
@@ -79,6 +96,7 @@ static int run_grad_weight(void *context, struct error *err) {
     return cuda_step_check(&s->step, status, err);
 }
 
+/* The bias is one row of values for the launcher. */
 static int refresh_weights(void *context, struct error *err) {
     struct linear_step *s = context;
     cudaError_t status = launch_pack(s->step.cuda->stream, s->step.type, s->packed, s->weights,
@@ -89,11 +107,13 @@ static int refresh_weights(void *context, struct error *err) {
     return cuda_step_check(&s->step, status, err);
 }
 
+/* Frees the library's descriptors; addresses are the arenas'. */
 static void linear_done(struct cuda_step *step) {
     matmul_done(&((struct linear_step *)step)->product);
 }
 
-/* Makes a new step with the common members of the three kinds. */
+/* Makes a new step with the common members of the three kinds. The batch is the number of rows of
+ * y, and of dy. */
 static struct linear_step *new_step(struct cuda *cuda, const struct graph *graph,
                                     const struct op *op, const struct op_addresses *addresses,
                                     struct error *err) {
@@ -110,7 +130,9 @@ static struct linear_step *new_step(struct cuda *cuda, const struct graph *graph
     return s;
 }
 
-/* Forward: y = x w^T + bias; data gradient: dx = dy w. */
+/* Forward: y = x w^T + bias; data gradient: dx = dy w. Row-major weights [outputs, inputs] are
+ * transposed forward and read as they are backwards, so one packed copy would serve both; each
+ * operator has its own, as each is bound alone. */
 static int bind_linear(struct cuda *cuda, const struct graph *graph, const struct op *op,
                        const struct op_addresses *addresses, struct backend_bound *bound,
                        struct error *err) {
@@ -153,7 +175,7 @@ static int bind_linear(struct cuda *cuda, const struct graph *graph, const struc
 
 const struct cuda_rule cuda_linear_rule = {query_linear, bind_linear};
 
-/* dw = dy^T x. */
+/* dw = dy^T x. dw is f32 in every mode: it goes to the arena of gradients. */
 static int bind_grad_weight(struct cuda *cuda, const struct graph *graph, const struct op *op,
                             const struct op_addresses *addresses, struct backend_bound *bound,
                             struct error *err) {

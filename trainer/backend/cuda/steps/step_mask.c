@@ -2,6 +2,16 @@
 #include "trainer/backend/cuda/base/context.h"
 #include "trainer/backend/cuda/kernels/detect/launch_roi.h"
 
+/* Steps of five groups of operators: which samples train the mask head, their targets, its loss,
+ * its last layer (one channel per region: the class's own), and the losses of the box head. A step
+ * copies addresses and sizes into the launcher's arguments (kernels/detect/launch_roi.h) when it is
+ * bound; running it is one call, which may be several launches.
+ *
+ * Nothing is sent to the host. Counts that only the device knows, such as the rows that are used,
+ * are read by the kernels. */
+
+/* A step has one member of the union, by its operator. VALUES are a loss's results in f32. SCRATCH
+ * is what `query` asked for, or NULL. */
 struct mask_step {
     struct cuda_step step;
     union {
@@ -16,6 +26,7 @@ struct mask_step {
     void *gradient, *second; /* of the losses */
 };
 
+/* Allocates the step and sets RUN; the caller sets the arguments. NULL with an error. */
 static struct mask_step *new_step(struct cuda *cuda, const struct graph *graph, const struct op *op,
                                   int (*run)(void *context, struct error *err),
                                   const struct op_addresses *addresses, struct backend_bound *bound,
@@ -28,17 +39,22 @@ static struct mask_step *new_step(struct cuda *cuda, const struct graph *graph, 
     return s;
 }
 
+/* Device memory: the scale of half-precision gradients changes between steps without the host. */
 static const float *loss_scale(const struct mask_step *s) {
     return &s->step.cuda->control->state.loss_scale;
 }
 
 /* --- rows and targets ------------------------------------------------------------------------- */
 
+/* No scratch and one small launch. One thread block scans all slots of the batch, because a row's
+ * place depends on all slots before it. */
 static int run_rows(void *context, struct error *err) {
     const struct mask_step *s = context;
     return cuda_step_check(&s->step, launch_mask_rows(s->step.cuda->stream, &s->args.rows), err);
 }
 
+/* Labels are [pictures, slots]; the result has a fixed number of rows and COUNT says how many are
+ * used. The slots of a picture are consecutive, and so are its objects in AT. */
 static int bind_rows(struct cuda *cuda, const struct graph *graph, const struct op *op,
                      const struct op_addresses *addresses, struct backend_bound *bound,
                      struct error *err) {
@@ -62,12 +78,17 @@ static int bind_rows(struct cuda *cuda, const struct graph *graph, const struct 
 
 const struct cuda_rule cuda_mask_rows_rule = {NULL, bind_rows};
 
+/* One target for each row of the mask head. A row that is not in use gets zeros, so that later
+ * kernels may read all of them. */
 static int run_targets(void *context, struct error *err) {
     const struct mask_step *s = context;
     return cuda_step_check(&s->step, launch_mask_targets(s->step.cuda->stream, &s->args.targets),
                            err);
 }
 
+/* Targets are cut to 0 or 1 if they follow polygons. The tensors of outlines may be absent; then
+ * their addresses are NULL. Outlines are points in pixels of the resized picture
+ * (graph/op_roi.h). */
 static int bind_targets(struct cuda *cuda, const struct graph *graph, const struct op *op,
                         const struct op_addresses *addresses, struct backend_bound *bound,
                         struct error *err) {
@@ -98,6 +119,8 @@ const struct cuda_rule cuda_mask_targets_rule = {NULL, bind_targets};
 
 /* --- mask loss -------------------------------------------------------------------------------- */
 
+/* One partial sum a row for the loss. The gradient needs no scratch, as its divisor is the count of
+ * rows. The sum is finished by a second kernel, in a fixed order. */
 static int query_mask_loss(struct cuda *cuda, const struct graph *graph, const struct op *op,
                            struct backend_needs *needs, struct error *err) {
     (void)cuda;
@@ -108,6 +131,7 @@ static int query_mask_loss(struct cuda *cuda, const struct graph *graph, const s
     return 0;
 }
 
+/* The mean over the rows in use and their pixels. Its f32 result is one number in device memory. */
 static int run_mask_loss(void *context, struct error *err) {
     const struct mask_step *s = context;
     return cuda_step_check(
@@ -115,6 +139,7 @@ static int run_mask_loss(void *context, struct error *err) {
         err);
 }
 
+/* In the activation's type, times the loss scale. */
 static int run_mask_loss_grad(void *context, struct error *err) {
     const struct mask_step *s = context;
     return cuda_step_check(&s->step,
@@ -123,6 +148,8 @@ static int run_mask_loss_grad(void *context, struct error *err) {
                            err);
 }
 
+/* Loss and gradient have the same inputs in the same slots. The count of rows is device memory,
+ * which an operator of the same step has written. */
 static int bind_mask_loss(struct cuda *cuda, const struct graph *graph, const struct op *op,
                           const struct op_addresses *addresses, struct backend_bound *bound,
                           struct error *err) {
@@ -147,13 +174,15 @@ const struct cuda_rule cuda_mask_loss_rule = {query_mask_loss, bind_mask_loss};
 
 /* --- the class's channel ---------------------------------------------------------------------- */
 
-/* x, or dx. */
+/* x, or dx. The tensor that has rows, pixels and channels, whichever slot it is in. */
 static const struct tensor *x_of(const struct graph *graph, const struct op *op) {
     return op->kind == OP_CLASS_CONV             ? cuda_input(graph, op, CLASS_CONV_X)
            : op->kind == OP_CLASS_CONV_GRAD_DATA ? cuda_output(graph, op, 0)
                                                  : cuda_input(graph, op, CLASS_CONV_GRAD_WEIGHT_X);
 }
 
+/* Parts for each row: the gradients of its class's weights and bias, added class by class
+ * afterwards. */
 static int query_conv(struct cuda *cuda, const struct graph *graph, const struct op *op,
                       struct backend_needs *needs, struct error *err) {
     (void)cuda;
@@ -164,12 +193,15 @@ static int query_conv(struct cuda *cuda, const struct graph *graph, const struct
     return 0;
 }
 
+/* Logits in f32, from activations and weights of the activation's type. */
 static int run_conv(void *context, struct error *err) {
     const struct mask_step *s = context;
     return cuda_step_check(
         &s->step, launch_class_conv(s->step.cuda->stream, s->step.type, &s->args.conv), err);
 }
 
+/* Rows without a class get zeros. It is the outer product of a row's gradients and its class's
+ * weights. */
 static int run_conv_grad_data(void *context, struct error *err) {
     const struct mask_step *s = context;
     return cuda_step_check(
@@ -177,6 +209,8 @@ static int run_conv_grad_data(void *context, struct error *err) {
         err);
 }
 
+/* Classes without a row get zeros. Two launches: parts of each row, then their sums by class in the
+ * order of rows. */
 static int run_conv_grad_weight(void *context, struct error *err) {
     const struct mask_step *s = context;
     return cuda_step_check(
@@ -184,6 +218,8 @@ static int run_conv_grad_weight(void *context, struct error *err) {
         err);
 }
 
+/* The three operators have their own slots; arguments that one of them lacks stay NULL. The weights
+ * are those of all classes, in f32. */
 static void bind_conv_tensors(struct class_conv_args *args, const struct graph *graph,
                               const struct op *op, const struct op_addresses *addresses) {
     if (op->kind == OP_CLASS_CONV) {
@@ -208,6 +244,8 @@ static void bind_conv_tensors(struct class_conv_args *args, const struct graph *
     }
 }
 
+/* Shapes first, then addresses; RUN follows from the kind. The number of classes matters to the
+ * weight gradient alone. */
 static int bind_conv(struct cuda *cuda, const struct graph *graph, const struct op *op,
                      const struct op_addresses *addresses, struct backend_bound *bound,
                      struct error *err) {
@@ -229,6 +267,8 @@ const struct cuda_rule cuda_class_conv_rule = {query_conv, bind_conv};
 
 /* --- box loss --------------------------------------------------------------------------------- */
 
+/* Partial sums of each row for the loss; for the gradient, what launch_box_loss_grad() says: one a
+ * row, and one. They are double, as sums of rows are. */
 static int query_box_loss(struct cuda *cuda, const struct graph *graph, const struct op *op,
                           struct backend_needs *needs, struct error *err) {
     (void)cuda;
@@ -238,12 +278,15 @@ static int query_box_loss(struct cuda *cuda, const struct graph *graph, const st
     return 0;
 }
 
+/* Five numbers (enum box_loss): two losses, the accuracy, and counts of objects and samples. */
 static int run_box_loss(void *context, struct error *err) {
     const struct mask_step *s = context;
     return cuda_step_check(
         &s->step, launch_box_loss(s->step.cuda->stream, &s->args.box_loss, s->values), err);
 }
 
+/* Gradients of logits and deltas in one call, as both need the number of samples. Both are written
+ * whole: zeros for classes other than the row's. */
 static int run_box_loss_grad(void *context, struct error *err) {
     const struct mask_step *s = context;
     return cuda_step_check(&s->step,
@@ -253,6 +296,8 @@ static int run_box_loss_grad(void *context, struct error *err) {
                            err);
 }
 
+/* Loss and gradient share their inputs; each writes its own outputs. BETA is the width of the
+ * quadratic part of smooth L1. */
 static int bind_box_loss(struct cuda *cuda, const struct graph *graph, const struct op *op,
                          const struct op_addresses *addresses, struct backend_bound *bound,
                          struct error *err) {

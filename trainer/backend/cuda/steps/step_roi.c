@@ -4,6 +4,15 @@
 #include "trainer/backend/cuda/kernels/detect/launch_roi.h"
 #include "trainer/graph/detect_grid.h"
 
+/* Steps of the operators after the proposals: resizing the batch's pictures, RoIAlign and its
+ * gradient, sampling of regions, detections, and the total loss. The kernels are in kernels/detect/
+ * and take their arguments as structs (launch_roi.h); a step is such a struct, filled when it is
+ * bound.
+ *
+ * Some kernels have ceilings, such as the samples that one block can sort. `query` checks them, so
+ * a network that exceeds one is refused when it is compiled and not in the middle of a run. */
+
+/* A step has one member of the union, by its operator. */
 struct roi_step {
     struct cuda_step step;
     union {
@@ -15,6 +24,7 @@ struct roi_step {
     } args;
 };
 
+/* Allocates the step and sets RUN; the caller fills the arguments. NULL with an error. */
 static struct roi_step *new_step(struct cuda *cuda, const struct graph *graph, const struct op *op,
                                  int (*run)(void *context, struct error *err),
                                  struct backend_bound *bound, struct error *err) {
@@ -26,12 +36,17 @@ static struct roi_step *new_step(struct cuda *cuda, const struct graph *graph, c
 
 /* --- pictures --------------------------------------------------------------------------------- */
 
+/* From bytes of the source pictures to the normalized canvas, in one launch. The type of the canvas
+ * is that of activations. */
 static int run_resize(void *context, struct error *err) {
     const struct roi_step *s = context;
     return cuda_step_check(
         &s->step, launch_image_resize(s->step.cuda->stream, s->step.type, &s->args.resize), err);
 }
 
+/* Pictures have slots of equal size in the batch; SIZE tells how large each is and becomes
+ * (math/image_size.h). Mean and deviation are those of the three colours; further channels are
+ * zero. */
 static int bind_resize(struct cuda *cuda, const struct graph *graph, const struct op *op,
                        const struct op_addresses *addresses, struct backend_bound *bound,
                        struct error *err) {
@@ -60,15 +75,20 @@ const struct cuda_rule cuda_image_resize_rule = {NULL, bind_resize};
 
 /* --- RoIAlign --------------------------------------------------------------------------------- */
 
+/* Forward and gradient share their rule, and a step's arguments. */
 static bool is_gradient(const struct op *op) {
     return op->kind == OP_ROI_ALIGN_GRAD;
 }
 
+/* The tensor with one row of bins for each region: y or dy. */
 static const struct tensor *bins_of(const struct graph *graph, const struct op *op) {
     return is_gradient(op) ? cuda_input(graph, op, ROI_ALIGN_GRAD_DY)
                            : cuda_output(graph, op, ROI_ALIGN_Y);
 }
 
+/* Scratch is one struct roi_region for each row: level and axes, which a first kernel computes
+ * once. A block keeps the bins' weights of an axis in shared memory, which limits their number.
+ * Writing in place of the maps' other gradients is allowed. */
 static int query_align(struct cuda *cuda, const struct graph *graph, const struct op *op,
                        struct backend_needs *needs, struct error *err) {
     (void)cuda;
@@ -81,18 +101,25 @@ static int query_align(struct cuda *cuda, const struct graph *graph, const struc
     return 0;
 }
 
+/* Two launches: regions are located, then their bins are averaged. Regions without a sample have
+ * image -1 and become zeros. */
 static int run_align(void *context, struct error *err) {
     const struct roi_step *s = context;
     return cuda_step_check(
         &s->step, launch_roi_align(s->step.cuda->stream, s->step.type, &s->args.align), err);
 }
 
+/* The gradient adds to what other readers of the maps have left in `before`, which may be the
+ * result's memory. */
 static int run_align_grad(void *context, struct error *err) {
     const struct roi_step *s = context;
     return cuda_step_check(
         &s->step, launch_roi_align_grad(s->step.cuda->stream, s->step.type, &s->args.align), err);
 }
 
+/* Regions, labels and rows are consecutive slots in both operators; label and row may be absent.
+ * Maps have the canvas's size divided by each level's stride. The rule of sampling is that of
+ * math/roi_axis.h, shared with the other backends. */
 static int bind_align(struct cuda *cuda, const struct graph *graph, const struct op *op,
                       const struct op_addresses *addresses, struct backend_bound *bound,
                       struct error *err) {
@@ -136,6 +163,7 @@ const struct cuda_rule cuda_roi_align_rule = {query_align, bind_align};
 
 /* --- targets ---------------------------------------------------------------------------------- */
 
+/* Everything but addresses, for `query` and `bind` alike. */
 static struct roi_targets_args targets_args(const struct graph *graph, const struct op *op) {
     const struct detect_attr *d = &op->attr.detect;
     return (struct roi_targets_args){
@@ -150,6 +178,8 @@ static struct roi_targets_args targets_args(const struct graph *graph, const str
         .coder = {d->coder[0], d->coder[1], d->coder[2], d->coder[3]}};
 }
 
+/* A block sorts the samples of a picture in shared memory: hence ROI_SAMPLES_MAX. The scratch
+ * belongs to all pictures, which are worked on at once. */
 static int query_targets(struct cuda *cuda, const struct graph *graph, const struct op *op,
                          struct backend_needs *needs, struct error *err) {
     (void)cuda;
@@ -162,12 +192,15 @@ static int query_targets(struct cuda *cuda, const struct graph *graph, const str
     return 0;
 }
 
+/* Draws the same samples as the other backends (math/sample_key.h). */
 static int run_targets(void *context, struct error *err) {
     const struct roi_step *s = context;
     return cuda_step_check(&s->step, launch_roi_targets(s->step.cuda->stream, &s->args.targets),
                            err);
 }
 
+/* Counts of proposals and objects are device memory, written by operators before. The scratch has
+ * one entry for each proposal and object. */
 static int bind_targets(struct cuda *cuda, const struct graph *graph, const struct op *op,
                         const struct op_addresses *addresses, struct backend_bound *bound,
                         struct error *err) {
@@ -194,6 +227,8 @@ const struct cuda_rule cuda_roi_targets_rule = {query_targets, bind_targets};
 
 /* --- detections ------------------------------------------------------------------------------- */
 
+/* CLASSES includes the background; FOUND is the number of slots for a picture's detections.
+ * Thresholds are copied from the attributes, so they cannot change after compilation. */
 static struct detections_args detections_args(const struct graph *graph, const struct op *op) {
     const struct detect_attr *d = &op->attr.detect;
     return (struct detections_args){
@@ -209,6 +244,7 @@ static struct detections_args detections_args(const struct graph *graph, const s
         .side_above = (d->flags & DETECT_SIDE_ABOVE) != 0};
 }
 
+/* The scratch holds candidates of all pictures; its size is the launcher's to say. */
 static int query_detections(struct cuda *cuda, const struct graph *graph, const struct op *op,
                             struct backend_needs *needs, struct error *err) {
     (void)cuda;
@@ -218,12 +254,16 @@ static int query_detections(struct cuda *cuda, const struct graph *graph, const 
     return 0;
 }
 
+/* Three launches: counts are cleared, candidates are found, and one block a picture chooses among
+ * them (kernels/detect/detections.cu). */
 static int run_detections(void *context, struct error *err) {
     const struct roi_step *s = context;
     return cuda_step_check(&s->step, launch_detections(s->step.cuda->stream, &s->args.detections),
                            err);
 }
 
+/* Logits and deltas have one row for each proposal of each picture. Slots that stay empty are
+ * written, too, with label -1. */
 static int bind_detections(struct cuda *cuda, const struct graph *graph, const struct op *op,
                            const struct op_addresses *addresses, struct backend_bound *bound,
                            struct error *err) {
@@ -249,11 +289,15 @@ const struct cuda_rule cuda_detections_rule = {query_detections, bind_detections
 
 /* --- a step's numbers ------------------------------------------------------------------------- */
 
+/* Sums the losses of the heads and the batch's metrics on the device, so that a step sends one
+ * small array to the host. */
 static int run_total(void *context, struct error *err) {
     const struct roi_step *s = context;
     return cuda_step_check(&s->step, launch_total_loss(s->step.cuda->stream, &s->args.total), err);
 }
 
+/* SIZE tells which pictures of the batch are valid: metrics are means times their number, so that
+ * batches can be added up. */
 static int bind_total(struct cuda *cuda, const struct graph *graph, const struct op *op,
                       const struct op_addresses *addresses, struct backend_bound *bound,
                       struct error *err) {

@@ -2,6 +2,14 @@
 #include "trainer/backend/cuda/base/context.h"
 #include "trainer/backend/cuda/kernels/detect/launch_rpn.h"
 
+/* Steps of a region proposal network: the choice of proposals (top k, boxes, suppression, merging),
+ * the targets of its training, its losses, and the gradient of its head for sampled anchors alone.
+ * Kernels are in kernels/detect/ and take structs of arguments (launch_rpn.h), which `bind` fills.
+ *
+ * A block sorts what it chooses in shared memory, at most LAUNCH_CANDIDATES_MAX of a level or
+ * picture. Larger numbers are refused when a network is compiled. */
+
+/* A step has one member of the union, by its operator. The members after it are of losses. */
 struct rpn_step {
     struct cuda_step step;
     union {
@@ -18,6 +26,9 @@ struct rpn_step {
     float gradient_scale;
 };
 
+/* What all of them need of the detector: anchors, places of candidates among levels, and rules.
+ * Structs of math/ and graph/ are passed to kernels as they are. PICTURES is read from the
+ * operator's first output, which has them as its first dimension in most operators. */
 static struct rpn_args rpn_args(const struct graph *graph, const struct op *op) {
     const struct detect_attr *attr = &op->attr.detect;
     return (struct rpn_args){
@@ -28,7 +39,9 @@ static struct rpn_args rpn_args(const struct graph *graph, const struct op *op) 
         .pictures = (int)cuda_output(graph, op, 0)->shape.dim[0]};
 }
 
-/* A block can only sort a limited number. */
+/* A block can only sort a limited number. The message names the operator, the ceiling and what was
+ * asked for. Returns -1 with EXIT_CODE_CONFIG, since the numbers come from the network's
+ * configuration. */
 static int check_limit(const struct op *op, int count, struct error *err) {
     if (count <= LAUNCH_CANDIDATES_MAX)
         return 0;
@@ -37,6 +50,7 @@ static int check_limit(const struct op *op, int count, struct error *err) {
                      op_name(op->kind), LAUNCH_CANDIDATES_MAX, count);
 }
 
+/* Allocates the step and sets RUN; the caller fills the arguments. NULL with an error. */
 static struct rpn_step *new_step(struct cuda *cuda, const struct graph *graph, const struct op *op,
                                  int (*run)(void *context, struct error *err),
                                  struct backend_bound *bound, struct error *err) {
@@ -46,6 +60,8 @@ static struct rpn_step *new_step(struct cuda *cuda, const struct graph *graph, c
     return s;
 }
 
+/* The most candidates that a level keeps, not the anchors that it has. Both top k and suppression
+ * sort one level at a time. */
 static int longest_level(const struct op *op) {
     const struct detect_candidates places = detect_candidates(&op->attr.detect);
     int most = 0;
@@ -57,11 +73,14 @@ static int longest_level(const struct op *op) {
 
 /* --- top k ------------------------------------------------------------------------------------ */
 
+/* One block for each level of each picture. */
 static int run_top_k(void *context, struct error *err) {
     const struct rpn_step *s = context;
     return cuda_step_check(&s->step, launch_rpn_top_k(s->step.cuda->stream, &s->args.top_k), err);
 }
 
+/* Levels that the detector lacks have NULL logits. NAN counts logits that are no number, for each
+ * picture. The outputs have places for the candidates of all levels, one level after another. */
 static int bind_top_k(struct cuda *cuda, const struct graph *graph, const struct op *op,
                       const struct op_addresses *addresses, struct backend_bound *bound,
                       struct error *err) {
@@ -83,11 +102,14 @@ const struct cuda_rule cuda_rpn_top_k_rule = {NULL, bind_top_k};
 
 /* --- boxes ------------------------------------------------------------------------------------ */
 
+/* One thread a candidate. */
 static int run_boxes(void *context, struct error *err) {
     const struct rpn_step *s = context;
     return cuda_step_check(&s->step, launch_rpn_boxes(s->step.cuda->stream, &s->args.boxes), err);
 }
 
+/* Deltas are one map per level; a candidate's index tells which of them to read. ANCHORS are not a
+ * tensor: a kernel computes an anchor from its number. */
 static int bind_boxes(struct cuda *cuda, const struct graph *graph, const struct op *op,
                       const struct op_addresses *addresses, struct backend_bound *bound,
                       struct error *err) {
@@ -109,6 +131,8 @@ const struct cuda_rule cuda_rpn_boxes_rule = {NULL, bind_boxes};
 
 /* --- suppression ------------------------------------------------------------------------------ */
 
+/* A bit for every pair of candidates of a level, for all pictures. That is what makes the scratch
+ * large: LAUNCH_CANDIDATES_MAX squared bits for each level and picture. */
 static int query_nms(struct cuda *cuda, const struct graph *graph, const struct op *op,
                      struct backend_needs *needs, struct error *err) {
     (void)cuda;
@@ -118,11 +142,15 @@ static int query_nms(struct cuda *cuda, const struct graph *graph, const struct 
     return 0;
 }
 
+/* Three launches: candidates are ordered, all pairs are tested for overlap in parallel, and one
+ * warp walks through the order (kernels/detect/nms.cu). */
 static int run_nms(void *context, struct error *err) {
     const struct rpn_step *s = context;
     return cuda_step_check(&s->step, launch_nms(s->step.cuda->stream, &s->args.nms), err);
 }
 
+/* The score is what boxes are ranked by, minus infinity for those that are excluded. KEEP is 1 for
+ * candidates that stay, 0 for all others. */
 static int bind_nms(struct cuda *cuda, const struct graph *graph, const struct op *op,
                     const struct op_addresses *addresses, struct backend_bound *bound,
                     struct error *err) {
@@ -146,10 +174,13 @@ const struct cuda_rule cuda_nms_rule = {query_nms, bind_nms};
 
 /* --- proposals -------------------------------------------------------------------------------- */
 
+/* True if the best are chosen from all pictures together. */
 static bool of_batch(const struct op *op) {
     return (op->attr.detect.flags & DETECT_TOP_OF_BATCH) != 0;
 }
 
+/* For the batch's choice: the rank at its border, which a first kernel finds and a second one
+ * compares with. */
 static int query_proposals(struct cuda *cuda, const struct graph *graph, const struct op *op,
                            struct backend_needs *needs, struct error *err) {
     (void)cuda;
@@ -159,6 +190,8 @@ static int query_proposals(struct cuda *cuda, const struct graph *graph, const s
     return 0;
 }
 
+/* `pool` is 0 unless the choice is of the batch. The batch's choice takes three launches instead of
+ * one, as no block can sort a batch. */
 static int run_proposals(void *context, struct error *err) {
     const struct rpn_step *s = context;
     const struct proposals_args *args = &s->args.proposals;
@@ -167,6 +200,8 @@ static int run_proposals(void *context, struct error *err) {
     return cuda_step_check(&s->step, status, err);
 }
 
+/* The limit holds per picture; the batch's choice is not sorted by one block. BORDER is NULL unless
+ * it is used. */
 static int bind_proposals(struct cuda *cuda, const struct graph *graph, const struct op *op,
                           const struct op_addresses *addresses, struct backend_bound *bound,
                           struct error *err) {
@@ -195,6 +230,8 @@ const struct cuda_rule cuda_proposals_rule = {query_proposals, bind_proposals};
 
 /* --- targets ---------------------------------------------------------------------------------- */
 
+/* Everything but addresses, for `query` and `bind` alike. SLOTS is the room for objects of a
+ * picture; how many there are is device memory. */
 static struct rpn_targets_args targets_args(const struct graph *graph, const struct op *op) {
     const struct detect_attr *attr = &op->attr.detect;
     return (struct rpn_targets_args){
@@ -207,6 +244,7 @@ static struct rpn_targets_args targets_args(const struct graph *graph, const str
         .positives = attr->positives};
 }
 
+/* Best overlaps and labels of all anchors of all pictures, laid out by the launcher. */
 static int query_targets(struct cuda *cuda, const struct graph *graph, const struct op *op,
                          struct backend_needs *needs, struct error *err) {
     (void)cuda;
@@ -216,12 +254,15 @@ static int query_targets(struct cuda *cuda, const struct graph *graph, const str
     return 0;
 }
 
+/* Matching and sampling, in several launches. */
 static int run_targets(void *context, struct error *err) {
     const struct rpn_step *s = context;
     return cuda_step_check(&s->step, launch_rpn_targets(s->step.cuda->stream, &s->args.targets),
                            err);
 }
 
+/* The number of samples of a picture is limited, as one block sorts them. Labels and keys of
+ * anchors stay in scratch, only the samples are outputs. */
 static int bind_targets(struct cuda *cuda, const struct graph *graph, const struct op *op,
                         const struct op_addresses *addresses, struct backend_bound *bound,
                         struct error *err) {
@@ -248,12 +289,15 @@ const struct cuda_rule cuda_rpn_targets_rule = {query_targets, bind_targets};
 
 /* --- loss ------------------------------------------------------------------------------------- */
 
+/* Sums over the samples of the batch, in a fixed order. */
 static int run_loss(void *context, struct error *err) {
     const struct rpn_step *s = context;
     cudaError_t status = launch_rpn_loss(s->step.cuda->stream, &s->args.loss, s->losses);
     return cuda_step_check(&s->step, status, err);
 }
 
+/* Dense gradients of one level: zeros except at sampled anchors. The scale of half-precision
+ * gradients is applied here. */
 static int run_loss_grad(void *context, struct error *err) {
     const struct rpn_step *s = context;
     const struct cuda *cuda = s->step.cuda;
@@ -263,7 +307,8 @@ static int run_loss_grad(void *context, struct error *err) {
     return cuda_step_check(&s->step, status, err);
 }
 
-/* SLOT is the first of index, label and target. */
+/* SLOT is the first of index, label and target. The number of pictures is taken from the samples,
+ * since a gradient's first output has other dimensions. */
 static struct rpn_loss_args loss_args(const struct graph *graph, const struct op *op,
                                       const struct op_addresses *addresses, int slot) {
     const struct detect_attr *attr = &op->attr.detect;
@@ -278,6 +323,7 @@ static struct rpn_loss_args loss_args(const struct graph *graph, const struct op
     return args;
 }
 
+/* The maps of all levels are read by one launch. */
 static int bind_loss(struct cuda *cuda, const struct graph *graph, const struct op *op,
                      const struct op_addresses *addresses, struct backend_bound *bound,
                      struct error *err) {
@@ -293,6 +339,8 @@ static int bind_loss(struct cuda *cuda, const struct graph *graph, const struct 
     return 0;
 }
 
+/* The level's maps take the place of level 0 in the arguments, as launch_rpn.h says. It has one
+ * level by its attribute; the graph has a gradient operator for each. */
 static int bind_loss_grad(struct cuda *cuda, const struct graph *graph, const struct op *op,
                           const struct op_addresses *addresses, struct backend_bound *bound,
                           struct error *err) {
@@ -311,11 +359,13 @@ static int bind_loss_grad(struct cuda *cuda, const struct graph *graph, const st
 
 /* --- head ------------------------------------------------------------------------------------- */
 
+/* A struct of its own: the steps above need no room for its arguments. */
 struct head_step {
     struct cuda_step step;
     struct rpn_head_args args;
 };
 
+/* ADDRESSES may have NULL inputs, for sizes alone. */
 static struct rpn_head_args head_args(const struct graph *graph, const struct op *op,
                                       const struct op_addresses *addresses) {
     return (struct rpn_head_args){
@@ -327,6 +377,8 @@ static struct rpn_head_args head_args(const struct graph *graph, const struct op
     };
 }
 
+/* The launcher counts the scratch if it is given no memory. It depends on the number of slots, not
+ * on how many are sampled. */
 static int query_head(struct cuda *cuda, const struct graph *graph, const struct op *op,
                       struct backend_needs *needs, struct error *err) {
     (void)cuda;
@@ -337,12 +389,15 @@ static int query_head(struct cuda *cuda, const struct graph *graph, const struct
     return 0;
 }
 
+/* A chain of launches on rows of sampled pixels. */
 static int run_head(void *context, struct error *err) {
     const struct head_step *s = context;
     return cuda_step_check(&s->step,
                            launch_rpn_head_grad(s->step.cuda->stream, s->step.type, &s->args), err);
 }
 
+/* The loss scale is device memory, read when the step runs. The last call sets the addresses of the
+ * scratch. Its gradients of weights are f32, that of x has the activations' type. */
 static int bind_head(struct cuda *cuda, const struct graph *graph, const struct op *op,
                      const struct op_addresses *addresses, struct backend_bound *bound,
                      struct error *err) {
