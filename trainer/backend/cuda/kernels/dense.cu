@@ -5,7 +5,13 @@
 #include "trainer/math/dropout.h"
 #include "trainer/math/relu.h"
 
-/* Bytes moved: x and y once. */
+/* Each function here is a launcher and its kernel. A thread handles a packet of neighbouring
+ * channels (vec.cuh), 16 bytes where the number of channels allows, so that the memory system sees
+ * whole lines. All arithmetic is f32; types only matter at loads and stores. Sizes are arguments of
+ * the launch, so a recorded step can be replayed. */
+
+/* Bytes moved: x and y once. A packet never crosses the end of a row, because its width divides the
+ * number of channels. */
 template <typename T, int W>
 static __global__ void bias_kernel(const T *x, const float *bias, T *y, size_t packets,
                                    int channels, bool relu) {
@@ -21,6 +27,7 @@ static __global__ void bias_kernel(const T *x, const float *bias, T *y, size_t p
     }
 }
 
+/* Packets are as wide as CHANNELS allows. Y may be X. */
 cudaError_t launch_bias(cudaStream_t stream, enum dtype type, const void *x, const float *bias,
                         void *y, size_t rows, int channels, bool relu) {
     return with_packets(type, static_cast<size_t>(channels), [=](auto tag, auto width) {
@@ -33,7 +40,9 @@ cudaError_t launch_bias(cudaStream_t stream, enum dtype type, const void *x, con
     });
 }
 
-/* A thread has the elements of one block of random numbers. Bytes moved: x and y once. */
+/* A thread has the elements of one block of random numbers. Bytes moved: x and y once. Blocks of
+ * numbers belong to positions in a sample, so every backend drops the same elements
+ * (math/dropout.h). The last block of a sample may be partial. */
 template <typename T>
 static __global__ void dropout_kernel(const __grid_constant__ struct dropout_args args,
                                       size_t blocks) {
@@ -54,6 +63,8 @@ static __global__ void dropout_kernel(const __grid_constant__ struct dropout_arg
     }
 }
 
+/* One thread for each block of random numbers, not for each element: the numbers come RANDOM_BLOCK
+ * at a time. */
 cudaError_t launch_dropout(cudaStream_t stream, enum dtype type, const struct dropout_args *args) {
     return with_type(type, [=](auto tag) {
         using T = typename decltype(tag)::type;
@@ -64,7 +75,9 @@ cudaError_t launch_dropout(cudaStream_t stream, enum dtype type, const struct dr
     });
 }
 
-/* ROWS of all pictures and WIDTH are the smaller map's. Bytes moved: large, small and y once. */
+/* ROWS of all pictures and WIDTH are the smaller map's. Bytes moved: large, small and y once. I
+ * counts packets of the large map; every pixel of the small one is read by four threads, which the
+ * caches serve. */
 template <typename T, int W>
 static __global__ void upsample_add_kernel(const T *large, const T *small, T *y, size_t packets,
                                            size_t width, int channels) {
@@ -79,7 +92,8 @@ static __global__ void upsample_add_kernel(const T *large, const T *small, T *y,
     }
 }
 
-/* Bytes moved: dy and db once. */
+/* Bytes moved: dy and db once. I counts packets of the small map. The four are added in pairs, in
+ * f32, and rounded once. */
 template <typename T, int W>
 static __global__ void upsample_grad_kernel(const T *dy, T *db, size_t packets, size_t width,
                                             int channels) {
@@ -96,6 +110,8 @@ static __global__ void upsample_grad_kernel(const T *dy, T *db, size_t packets, 
     }
 }
 
+/* Y may be LARGE: each packet is read before it is written. The number of packets is that of LARGE,
+ * four times that of SMALL. */
 cudaError_t launch_upsample_add(cudaStream_t stream, enum dtype type, const void *large,
                                 const void *small, void *y, size_t rows, size_t width,
                                 int channels) {
@@ -110,6 +126,7 @@ cudaError_t launch_upsample_add(cudaStream_t stream, enum dtype type, const void
     });
 }
 
+/* DB is the gradient of the small map. */
 cudaError_t launch_upsample_grad(cudaStream_t stream, enum dtype type, const void *dy, void *db,
                                  size_t rows, size_t width, int channels) {
     return with_packets(type, static_cast<size_t>(channels), [=](auto tag, auto lanes) {
@@ -122,7 +139,9 @@ cudaError_t launch_upsample_grad(cudaStream_t stream, enum dtype type, const voi
     });
 }
 
-/* Bytes moved: the channels taken and y once. */
+/* Bytes moved: the channels taken and y once. A thread finds its map by the running sums of
+ * channels, of which there are at most LAUNCH_MAPS_MAX. With one map and a first channel the same
+ * kernel takes a range. */
 template <typename T, int W>
 static __global__ void concat_kernel(const __grid_constant__ struct concat_args a, size_t packets) {
     const size_t width = static_cast<size_t>(a.y_channels / W);
@@ -138,6 +157,8 @@ static __global__ void concat_kernel(const __grid_constant__ struct concat_args 
     }
 }
 
+/* Boundaries between maps must not cut a packet. The bitwise or of all sizes is divisible by a
+ * power of two exactly if each of them is. */
 cudaError_t launch_concat(cudaStream_t stream, enum dtype type, const struct concat_args *args) {
     /* Whole packets if all of these numbers have them. */
     size_t sizes = static_cast<size_t>(args->y_channels | args->first);
@@ -152,12 +173,15 @@ cudaError_t launch_concat(cudaStream_t stream, enum dtype type, const struct con
     });
 }
 
+/* Computed anew by each thread, from two values per channel that stay in the caches: a table would
+ * be another launch. */
 static __device__ __forceinline__ float frozen_scale(const float *gamma, const float *variance,
                                                      float epsilon, int c) {
     return gamma[c] / sqrtf(variance[c] + epsilon);
 }
 
-/* Bytes moved: dy, y if there is one, dx and dside if they are requested, once. */
+/* Bytes moved: dy, y if there is one, dx and dside if they are requested, once. Without y nothing
+ * is masked. dx may be dy: an element is read before it is written. */
 template <typename T, int W>
 static __global__ void frozen_grad_kernel(const __grid_constant__ struct frozen_grad_args args,
                                           size_t packets) {
@@ -184,6 +208,8 @@ static __global__ void frozen_grad_kernel(const __grid_constant__ struct frozen_
     }
 }
 
+/* dx and dside are made from one read of dy. The launch is the operator: detectors have dozens of
+ * these norms, each folded into its convolution in the forward pass. */
 cudaError_t launch_frozen_grad(cudaStream_t stream, enum dtype type,
                                const struct frozen_grad_args *args) {
     return with_packets(type, static_cast<size_t>(args->channels), [=](auto tag, auto width) {

@@ -3,6 +3,14 @@
 #include "trainer/backend/cuda/kernels/norm.cuh"
 #include "trainer/backend/cuda/kernels/vec.cuh"
 
+/* Activation functions and their gradients, the input's normalization, conversions between f32 and
+ * the activation's type, and sums of columns. Functions of math/pointwise.h become kernels by their
+ * table: a new row there is a new kernel here, without another line.
+ *
+ * Switches of the launchers that apply to the whole process are set here, too (vec.cuh declares
+ * them). */
+
+/* One specialization for each function; READS is its number of tensors. */
 template <enum pointwise> struct pointwise_body;
 #define BODY(kind, name, tensors, value)                                                           \
     template <> struct pointwise_body<POINTWISE_##kind> {                                          \
@@ -13,7 +21,8 @@ template <enum pointwise> struct pointwise_body;
     };
 POINTWISE(BODY)
 
-/* Bytes moved: a, b if F has one, and y once. */
+/* Bytes moved: a, b if F has one, and y once. A function of one tensor reads no second one. Y may
+ * be A or B. */
 template <typename T, int W, enum pointwise F>
 static __global__ void pointwise_kernel(const T *a, const T *b, T *y, size_t packets) {
     FOR_EACH_ITEM(i, packets) {
@@ -26,6 +35,7 @@ static __global__ void pointwise_kernel(const T *a, const T *b, T *y, size_t pac
     }
 }
 
+/* Neighbouring elements are all that counts, so packets follow from COUNT. */
 template <enum pointwise F>
 static cudaError_t pointwise_of(cudaStream_t stream, enum dtype type, const void *a, const void *b,
                                 void *y, size_t count) {
@@ -39,6 +49,7 @@ static cudaError_t pointwise_of(cudaStream_t stream, enum dtype type, const void
     });
 }
 
+/* From a number known at run time to a kernel with the function inlined. */
 cudaError_t launch_pointwise(cudaStream_t stream, enum pointwise function, enum dtype type,
                              const void *a, const void *b, void *y, size_t count) {
     switch (function) {
@@ -51,7 +62,8 @@ cudaError_t launch_pointwise(cudaStream_t stream, enum pointwise function, enum 
     }
 }
 
-/* W channels are written at once. Bytes moved: 3 read per pixel, y once. */
+/* W channels are written at once. Bytes moved: 3 read per pixel, y once. A thread has one pixel.
+ * Channels beyond the third are zeros. */
 template <typename T, int W>
 static __global__ void normalize_kernel(const __grid_constant__ struct normalize_args args) {
     T *y = static_cast<T *>(args.y);
@@ -70,10 +82,14 @@ static __global__ void normalize_kernel(const __grid_constant__ struct normalize
     }
 }
 
+/* Before the first launch, as steps that were recorded keep what they had. The setting is one
+ * variable for all streams. */
 void launch_overlap(bool overlap) {
     launches_overlap = overlap;
 }
 
+/* For simulated GPUs (simulated_gpu.c); COUNT must stay valid until the next call. It is not
+ * guarded: launches come from one thread. */
 void launch_count_in(struct launch_count *count) {
     launches_counted = count;
 }
@@ -91,7 +107,9 @@ cudaError_t launch_normalize(cudaStream_t stream, enum dtype type,
     });
 }
 
-/* Copies rows of one width to rows of another and converts them. Bytes moved: both once. */
+/* Copies rows of one width to rows of another and converts them. Bytes moved: both once. Widths
+ * differ only for a stem, which has padded channels; otherwise it is a conversion. What is missing
+ * in FROM is zero. */
 template <typename To, typename From>
 static __global__ void resize_rows_kernel(To *to, const From *from, size_t count, int to_width,
                                           int from_width) {
@@ -102,6 +120,7 @@ static __global__ void resize_rows_kernel(To *to, const From *from, size_t count
     }
 }
 
+/* Also makes the half-precision copy of all parameters, as one row. */
 cudaError_t launch_pack(cudaStream_t stream, enum dtype to, void *packed, const float *values,
                         size_t rows, int to_width, int from_width) {
     return with_type(to, [=](auto tag) {
@@ -113,6 +132,8 @@ cudaError_t launch_pack(cudaStream_t stream, enum dtype to, void *packed, const 
     });
 }
 
+/* The way back, for gradients that cuDNN has made in the activation's type; padded channels are
+ * dropped. */
 cudaError_t launch_unpack(cudaStream_t stream, enum dtype from, float *values, const void *packed,
                           size_t rows, int to_width, int from_width) {
     return with_type(from, [=](auto tag) {
@@ -128,16 +149,19 @@ cudaError_t launch_unpack(cudaStream_t stream, enum dtype from, float *values, c
  * rows, since a single thread would wait for each load. */
 enum { COLUMN_ROWS = 256, COLUMN_SIDE = 32 };
 
+/* Depends on ROWS alone, which keeps the order of sums the same on every GPU. */
 static inline int column_chunks(int rows) {
     return (rows + COLUMN_ROWS - 1) / COLUMN_ROWS;
 }
 
+/* A single chunk writes the result itself. */
 size_t launch_column_sum_bytes(int rows, int columns) {
     int chunks = column_chunks(rows);
     return chunks > 1 ? static_cast<size_t>(chunks) * columns * sizeof(float) : 0;
 }
 
-/* Computes the sums of chunk blockIdx.y. Bytes moved: x once. */
+/* Computes the sums of chunk blockIdx.y. Bytes moved: x once. Threads of a block are 32 columns by
+ * 32 rows; a tree in shared memory adds the rows. */
 template <typename T>
 static __global__ void column_sum_kernel(float *sums, const T *x, int rows, int columns) {
     wait_for_others();
@@ -172,6 +196,8 @@ static __global__ void add_column_chunks_kernel(float *sums, const float *partia
         sums[c] = static_cast<float>(sum.v[0]);
 }
 
+/* Two launches at most; both may begin early. PARTIAL is used only if there is more than one
+ * chunk. */
 cudaError_t launch_column_sum(cudaStream_t stream, enum dtype type, float *sums, const void *x,
                               int rows, int columns, float *partial) {
     return with_type(type, [=](auto tag) {

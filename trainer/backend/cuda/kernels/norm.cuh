@@ -7,14 +7,22 @@
 #include "trainer/backend/cuda/kernels/vec.cuh"
 #include "trainer/math/relu.h"
 
+/* norm_forward.cu, norm_backward.cu, norm_fused.cu, elementwise.cu and optional/kernels/ use these
+ * parts. Activations are matrices [rows, channels]: all pixels of a batch by their channels. A grid
+ * has blocks of channels (x) and chunks of rows (y); the number of chunks is the caller's
+ * (launch_norm_chunks) and decides the order of all sums, so results depend on it and on nothing
+ * else. */
+
 /* A block is LANES packets of channels wide and ROWS_PER_BLOCK rows high. Eight lanes of 16 bytes
  * are a whole 128-byte line of each row. A thread keeps the same channels, so that values per
  * channel are loaded once, into registers. */
 enum { LANES = 8, ROWS_PER_BLOCK = 32, NORM_THREADS = LANES * ROWS_PER_BLOCK };
 
+/* Threads of one warp are 8 packets of channels by 4 rows. */
 static inline dim3 norm_block() {
     return dim3(LANES, ROWS_PER_BLOCK);
 }
+/* The last block of channels may have idle lanes. */
 template <int W> static inline dim3 norm_grid(int channels, int chunks) {
     return dim3((channels + LANES * W - 1) / (LANES * W), chunks);
 }
@@ -25,7 +33,8 @@ template <int W> static __device__ __forceinline__ int own_channel() {
 }
 
 /* USE(r, FETCH(r)) for every row of this thread, in order. The loads of FLIGHT rows are issued
- * before the first of them is used. */
+ * before the first of them is used. Rows are dealt to the chunks in turns, ROWS_PER_BLOCK at a
+ * time, so neighbouring blocks read neighbouring memory. */
 template <int FLIGHT, typename Fetch, typename Use>
 static __device__ __forceinline__ void walk_rows(size_t rows, Fetch fetch, Use use) {
     const size_t step = static_cast<size_t>(gridDim.y) * ROWS_PER_BLOCK;
@@ -43,7 +52,8 @@ static __device__ __forceinline__ void walk_rows(size_t rows, Fetch fetch, Use u
         use(r, fetch(r));
 }
 
-/* A packet as stored in memory; it is converted to f32 at its use. */
+/* A packet as stored in memory; it is converted to f32 at its use. This halves the registers of
+ * loads in flight. */
 template <typename T, int W>
 static __device__ __forceinline__ packet<T, W> raw_at(const void *base, size_t at) {
     return *reinterpret_cast<const packet<T, W> *>(static_cast<const T *>(base) + at);
@@ -57,7 +67,8 @@ static __device__ __forceinline__ lane<W> widened(const packet<T, W> &raw) {
     return out;
 }
 
-/* W neighbouring f32 values of a row of channels. */
+/* W neighbouring f32 values of a row of channels. Four at a time where W allows, as 16 bytes are
+ * the widest load. */
 template <int W> static __device__ __forceinline__ lane<W> load_f32(const float *p) {
     lane<W> out;
     constexpr int PART = W % 4 == 0 ? 4 : 1;
@@ -80,7 +91,8 @@ template <int W> struct affine {
     }
 };
 
-/* The norm with MEAN and INVSTD as such. */
+/* The norm with MEAN and INVSTD as such. Two numbers a channel instead of four, and one fused
+ * operation an element. */
 template <int W>
 static __device__ __forceinline__ affine<W> affine_of(const struct norm_args &norm, int c,
                                                       const lane<W> &mean, const lane<W> &invstd) {
@@ -94,7 +106,8 @@ static __device__ __forceinline__ affine<W> affine_of(const struct norm_args &no
     return a;
 }
 
-/* dx = a g + b x + c of a packet of channels. */
+/* dx = a g + b x + c of a packet of channels. The coefficients are a tensor [3, channels]: a, b and
+ * c, one row each. */
 template <int W> struct grad_affine {
     lane<W> a, b, c;
 
@@ -108,7 +121,8 @@ template <int W> struct grad_affine {
     }
 };
 
-/* The operand added to a norm's result: none, another activation, or another norm of one. */
+/* The operand added to a norm's result: none, another activation, or another norm of one. It holds
+ * the factors of the second norm in registers. */
 template <int W> struct join_side {
     const void *x; /* NULL: nothing */
     bool dual;
@@ -116,7 +130,8 @@ template <int W> struct join_side {
 };
 
 /* y = norm(x) + side, with a ReLU if RELU is set, over this block's rows of [rows, channels], for
- * the packet of channels at C. */
+ * the packet of channels at C. X and Y may be the same memory, as each element is read before it is
+ * written. */
 template <typename T, int W>
 static __device__ __forceinline__ void apply_norm(const void *x, const affine<W> &norm,
                                                   const join_side<W> &side, bool relu, void *y,
@@ -148,7 +163,8 @@ static __device__ __forceinline__ void apply_norm(const void *x, const affine<W>
 }
 
 /* Adds V over the rows of the block, in a fixed order, and writes the W sums to OUT (each lane has
- * its own OUT). All threads of the block must call it. */
+ * its own OUT). All threads of the block must call it. INSIDE is false in lanes past the last
+ * channel, which have no OUT. Called several times by one kernel, hence the first barrier. */
 template <int W>
 static __device__ __forceinline__ void reduce_rows(const lane<W> &v, bool inside, float *out) {
     __shared__ float sums[ROWS_PER_BLOCK][LANES * W];
@@ -220,7 +236,8 @@ static __device__ __forceinline__ chunk_sums<SUMS> add_chunks(const float *parti
     return sum;
 }
 
-/* The coefficients of channel C from its sums of g and of g times the normalised x. */
+/* The coefficients of channel C from its sums of g and of g times the normalised x. In double: the
+ * last one is a difference of numbers that may be nearly equal. */
 static __device__ __forceinline__ void write_coefficients(const struct norm_coefficients_args &args,
                                                           int c, double dgamma, double dbeta) {
     double rows = static_cast<double>(args.rows);

@@ -4,12 +4,22 @@
 #include "trainer/backend/cuda/kernels/norm.cuh"
 #include "trainer/backend/cuda/kernels/pool.cuh"
 
-/* The values of a row, as stored in memory. */
+/* Three kernels: sums by chunks, their total with the coefficients of each channel, and dx. A
+ * kernel is a template over the type, the width of packets and its source of g: masked, with or
+ * without a second norm, or masked_pool. All have the same shape, a walk over rows with fetch() and
+ * gradient(), so that loads of a row are issued before its arithmetic.
+ *
+ * Both passes read everything. Storing g between them would cost a write and a read of it, and
+ * saves only dy2 and y. */
+
+/* The values of a row, as stored in memory. Packets that a form lacks are never loaded and cost no
+ * registers after compilation. */
 template <typename T, int W> struct grad_operands { packet<T, W> x, x2, dy, dy2, y; };
 
 /* Operands of both passes, to compute the masked gradient g of the packet of channels at C: FETCH
  * loads a row, GRADIENT computes g from it. Without a pool; the mask is y > 0 if y is available,
- * else norm(x) (+ norm2(x2)) > 0, computed again. */
+ * else norm(x) (+ norm2(x2)) > 0, computed again. An object of it lives in registers: the
+ * constructor loads the factors of its channels once, before the walk over rows. */
 template <typename T, int W, bool DUAL_> struct masked {
     static constexpr bool DUAL = DUAL_;
     using operands = grad_operands<T, W>;
@@ -58,7 +68,9 @@ template <typename T, int W, bool DUAL_> struct masked {
 };
 
 /* The same after a max pool: the gradient of an element is gathered from the windows that have it
- * as their maximum. Both passes gather, so dx of the pool never reaches memory. */
+ * as their maximum. Both passes gather, so dx of the pool never reaches memory. The mask is
+ * computed from x in any case, since the normalized image was never stored. Windows overlap, so up
+ * to a few dys are added for an element; their order is fixed. */
 template <typename T, int W> struct masked_pool {
     static constexpr bool DUAL = false;
     struct operands {
@@ -88,7 +100,9 @@ template <typename T, int W> struct masked_pool {
     }
 };
 
-/* Bytes moved: dy and x, and dy2, y and x2 if present, once. */
+/* Bytes moved: dy and x, and dy2, y and x2 if present, once. Sums are f32 within a thread and a
+ * block, of g and of g times the centred x. Lanes past the last channel stay, because reduce_rows()
+ * has barriers; they add zeros and write nothing. */
 template <typename T, int W, typename Source>
 static __global__ void __launch_bounds__(NORM_THREADS, 2)
     norm_backward_reduce_kernel(const __grid_constant__ struct norm_backward_args args) {
@@ -124,11 +138,14 @@ static __global__ void __launch_bounds__(NORM_THREADS, 2)
         reduce_rows<W>(second, inside, out + 2 * args.channels);
 }
 
+/* The arguments of one launch for several norms. They are passed by value, in the constant memory
+ * of the launch. */
 struct norms {
     struct norm_coefficients_args norm[LAUNCH_NORMS_MAX];
 };
 
-/* Norm blockIdx.y. Bytes moved: 20 read and 12 written per channel. */
+/* Norm blockIdx.y. Bytes moved: 20 read and 12 written per channel. After cuDNN's fused data
+ * gradient (dnn/step_conv.c), which gives dgamma and dbeta only. */
 static __global__ void norm_coefficients_kernel(const __grid_constant__ struct norms args) {
     wait_for_others();
     const struct norm_coefficients_args &norm = args.norm[blockIdx.y];
@@ -136,6 +153,8 @@ static __global__ void norm_coefficients_kernel(const __grid_constant__ struct n
     write_coefficients(norm, static_cast<int>(c), norm.dgamma[c], norm.dbeta[c]);
 }
 
+/* COUNT is 1, or 2 for a dual join; the grid is wide enough for the larger one. Each block of the
+ * grid's y handles one norm. */
 cudaError_t launch_norm_coefficients(cudaStream_t stream, const struct norm_coefficients_args *args,
                                      int count) {
     struct norms norms = {};
@@ -152,7 +171,8 @@ cudaError_t launch_norm_coefficients(cudaStream_t stream, const struct norm_coef
     return launch_status();
 }
 
-/* Bytes moved: 8 per channel and chunk, 12 where two norms share a join. */
+/* Bytes moved: 8 per channel and chunk, 12 where two norms share a join. Coefficients of the second
+ * norm follow those of the first, three rows each. In double, in the order of the chunks. */
 template <bool DUAL>
 static __global__ void __launch_bounds__(CHUNK_CHANNELS *CHUNK_ROWS, 1)
     norm_backward_finish_kernel(const __grid_constant__ struct norm_backward_args args) {
@@ -170,7 +190,8 @@ static __global__ void __launch_bounds__(CHUNK_CHANNELS *CHUNK_ROWS, 1)
 }
 
 /* Bytes moved: everything that was read for the sums, once more, and dx and dside if they are
- * requested. */
+ * requested. The side's result is dx of the second norm, or g itself if the side of the join has no
+ * norm. Lanes past the last channel may leave here, because no barrier follows. */
 template <typename T, int W, typename Source>
 static __global__ void __launch_bounds__(NORM_THREADS, 2)
     norm_backward_apply_kernel(const __grid_constant__ struct norm_backward_args args) {
@@ -202,6 +223,9 @@ static __global__ void __launch_bounds__(NORM_THREADS, 2)
         });
 }
 
+/* The first two are needed even if nobody asks for dx: they make dgamma and dbeta. All three may
+ * begin before the preceding one has ended (vec.cuh). Sums, totals and dx are enqueued in one
+ * stream. */
 template <typename T, int W, typename Source>
 static cudaError_t backward(cudaStream_t stream, const struct norm_backward_args *args) {
     const dim3 grid = norm_grid<W>(args->channels, args->chunks);
@@ -212,6 +236,8 @@ static cudaError_t backward(cudaStream_t stream, const struct norm_backward_args
     return launch_status();
 }
 
+/* The form follows from the arguments: an index of maxima means a pool, a second x means two norms.
+ * The number of chunks is the caller's, which has allocated the partial sums. */
 cudaError_t launch_norm_backward(cudaStream_t stream, enum dtype type,
                                  const struct norm_backward_args *args) {
     return with_packets(type, static_cast<size_t>(args->channels), [=](auto tag, auto width) {

@@ -7,6 +7,14 @@
 #include "trainer/backend/cuda/kernels/norm.cuh"
 #include "trainer/backend/cuda/kernels/pool.cuh"
 
+/* Statistics are a kernel of partial sums and one that adds them and updates the running averages;
+ * then comes the normalization, alone, with a join, or inside a max pool. In inference the running
+ * averages take the place of the first two. A variance by two passes over x would be exact without
+ * a shift, but costs another read of the largest tensors. */
+
+/* About eight blocks a multiprocessor, but no more chunks than there are blocks of rows, and at
+ * most LAUNCH_CHUNKS_MAX, for which `partial` has room. MULTIPROCESSORS enters it, so sums differ
+ * between kinds of GPU, but not between runs on one. */
 int launch_norm_chunks(size_t rows, int channels, int multiprocessors) {
     int groups = (channels + 8 * LANES - 1) / (8 * LANES);
     size_t chunks = static_cast<size_t>(multiprocessors) * 8 / static_cast<size_t>(groups) + 1;
@@ -23,6 +31,7 @@ static __device__ __forceinline__ float median(float a, float b, float c) {
     return fmaxf(fminf(a, b), fminf(fmaxf(a, b), c));
 }
 
+/* The finishing kernel reads the same three values again, which gives the same shift. */
 template <typename T, int W>
 static __device__ __forceinline__ lane<W> center_of(const T *column, size_t rows, int channels) {
     lane<W> a = load<T, W>(column), b = load<T, W>(column + rows / 3 * channels);
@@ -33,7 +42,7 @@ static __device__ __forceinline__ lane<W> center_of(const T *column, size_t rows
     return a;
 }
 
-/* Bytes moved: x once. */
+/* Bytes moved: x once. Four rows are in flight, as the loop does little but load. */
 template <typename T, int W>
 static __global__ void __launch_bounds__(NORM_THREADS)
     norm_statistics_kernel(const T *x, float *partial, size_t rows, int channels) {
@@ -60,7 +69,8 @@ static __global__ void __launch_bounds__(NORM_THREADS)
 }
 
 /* Turns partial sums into mean and invstd, and updates the running statistics. Bytes moved: 8 per
- * channel and chunk. */
+ * channel and chunk. The variance is clamped at 0, below which rounding may push it; the running
+ * one is unbiased. A batch with one row keeps the biased one. */
 template <typename T>
 static __global__ void __launch_bounds__(CHUNK_CHANNELS *CHUNK_ROWS, 1)
     norm_finish_statistics_kernel(const __grid_constant__ struct norm_args norm,
@@ -85,7 +95,8 @@ static __global__ void __launch_bounds__(CHUNK_CHANNELS *CHUNK_ROWS, 1)
         momentum * (static_cast<float>(unbiased) - norm.running_variance[c]);
 }
 
-/* y = x * scale + bias, from the batch's statistics or the running ones. */
+/* y = x * scale + bias, from the batch's statistics or the running ones. INFERENCE uses the running
+ * ones, which are variances, not their inverse roots. */
 template <int W>
 static __device__ __forceinline__ affine<W> affine_by(const struct norm_args &norm, int c,
                                                       bool inference, float epsilon) {
@@ -98,7 +109,8 @@ static __device__ __forceinline__ affine<W> affine_by(const struct norm_args &no
     return affine_of<W>(norm, c, load_f32<W>(norm.running_mean + c), invstd);
 }
 
-/* Bytes moved: x, the side if there is one, and y once. */
+/* Bytes moved: x, the side if there is one, and y once. A side is another activation or, if
+ * `second` has an x, another norm of one. */
 template <typename T, int W>
 static __global__ void __launch_bounds__(NORM_THREADS)
     norm_forward_apply_kernel(const __grid_constant__ struct norm_forward_args args) {
@@ -115,8 +127,8 @@ static __global__ void __launch_bounds__(NORM_THREADS)
                      args.relu, args.y, args.rows, args.channels, c);
 }
 
-/* y = max_pool(relu(norm(x))): the input of the pool never reaches memory. Bytes moved: x
- * once (windows overlap in the caches), y and a byte a value. */
+/* y = max_pool(relu(norm(x))): the input of the pool never reaches memory. Bytes moved: x once
+ * (windows overlap in the caches), y and a byte a value. Rows are those of the pool's result. */
 template <typename T, int W>
 static __global__ void __launch_bounds__(NORM_THREADS)
     norm_pool_kernel(const __grid_constant__ struct norm_forward_args args) {
@@ -140,6 +152,8 @@ static __global__ void __launch_bounds__(NORM_THREADS)
         });
 }
 
+/* Two launches for each norm of a join. PARTIAL is used again by the second norm, after the first
+ * one's sums were added. */
 template <typename T, int W>
 static void statistics(cudaStream_t stream, const struct norm_forward_args *args,
                        const struct norm_args *norm) {
@@ -151,6 +165,8 @@ static void statistics(cudaStream_t stream, const struct norm_forward_args *args
                   args->epsilon, args->momentum);
 }
 
+/* Without an output and an index only the statistics are wanted, as before a convolution that
+ * applies the norm itself. */
 template <typename T, int W>
 static cudaError_t forward(cudaStream_t stream, const struct norm_forward_args *args) {
     if (!args->inference) {

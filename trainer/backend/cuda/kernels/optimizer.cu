@@ -3,7 +3,16 @@
 #include "trainer/backend/cuda/kernels/launch.h"
 #include "trainer/backend/cuda/kernels/vec.cuh"
 
-/* Bytes moved: a few numbers. */
+/* One update is a chain of launches: begin, a check of all gradients, the norms that clipping or
+ * adaptive rules need, the update itself, and the loss scale. A gradient that is not finite makes
+ * the step void on the device: weights stay as they are, running statistics are restored, and the
+ * loss scale is halved (Micikevicius et al. 2018). The host learns of it when it reads the state.
+ *
+ * Formulas are those of math/optimizer.h, compiled without contraction, so that hosts and devices
+ * compute the same bits. Sums of squares are double, by blocks in a fixed order. */
+
+/* Bytes moved: a few numbers. It decides whether this step counts at all; the bias corrections of
+ * Adam are those of the update that would be the next one. */
 static __global__ void begin_kernel(struct control *control, const float *void_flag,
                                     const float *loss) {
     control->is_void = void_flag != nullptr && *void_flag > 0;
@@ -11,6 +20,8 @@ static __global__ void begin_kernel(struct control *control, const float *void_f
     control->now = optimizer_at(control->rule.step, control->state.updates + 1);
 }
 
+/* A gradient is in f32 or in half precision, which a byte for its group of LAUNCH_GROUP elements
+ * tells (struct backend_gradients). */
 template <typename T>
 static __device__ __forceinline__ float gradient_at(const struct backend_gradients &g, size_t i) {
     if (g.half != nullptr && g.half_mask[i / LAUNCH_GROUP])
@@ -18,7 +29,8 @@ static __device__ __forceinline__ float gradient_at(const struct backend_gradien
     return g.wide[i];
 }
 
-/* Bytes moved: 4 per gradient, 2 of one that is in half precision. */
+/* Bytes moved: 4 per gradient, 2 of one that is in half precision. One pass over all gradients.
+ * Infinities of half precision are found here, too. */
 template <typename T>
 static __global__ void
 check_finite_kernel(struct control *control,
@@ -33,20 +45,23 @@ check_finite_kernel(struct control *control,
         control->state.finite = 0; /* every writer writes the same */
 }
 
+/* False for steps that are void or not finite. */
 static __device__ __forceinline__ bool counts(const struct control *control) {
     return control->state.finite && !control->is_void;
 }
 
+/* Groups differ in learning rate and decay; without a table all weights are of group 0. */
 static __device__ __forceinline__ int group_of(const struct optimizer_args &args, size_t i) {
     return args.groups == nullptr ? 0 : args.groups[i / LAUNCH_GROUP];
 }
 
-/* From a sum of gradients to their mean. */
+/* From a sum of gradients to their mean. It undoes the loss scale as well. */
 static __device__ __forceinline__ float mean_scale(const struct control *control) {
     return control->rule.step.scale / control->state.loss_scale;
 }
 
-/* The numbers of this step, before those of the groups. */
+/* The numbers of this step, before those of the groups. A copy in registers; `now` itself is the
+ * same for all threads. */
 static __device__ __forceinline__ struct optimizer_step step_now(const struct control *control,
                                                                  bool clips) {
     struct optimizer_step step = control->now;
@@ -56,6 +71,7 @@ static __device__ __forceinline__ struct optimizer_step step_now(const struct co
     return step;
 }
 
+/* The average is updated apart from the rule, after the weight. */
 static __device__ __forceinline__ struct optimizer_state state_at(const struct optimizer_state &all,
                                                                   size_t i) {
     struct optimizer_state state;
@@ -67,7 +83,8 @@ static __device__ __forceinline__ struct optimizer_state state_at(const struct o
 
 /* A skipped step restores the states instead. Bytes moved: with one state 12 read per weight, 10
  * where its gradient is in half precision, and 8 written, and those of the half-precision copy; 8
- * more for each further state, and for the average. */
+ * more for each further state, and for the average. KIND is a constant, so each rule is a kernel
+ * without tests for the others. */
 template <typename T, int KIND>
 static __global__ void update_kernel(const struct control *control,
                                      const __grid_constant__ struct optimizer_args args) {
@@ -93,7 +110,9 @@ static __global__ void update_kernel(const struct control *control,
     }
 }
 
-/* Bytes moved: a few numbers. */
+/* Bytes moved: a few numbers. Limits are 1 and 65536. The scale doubles after growth_interval good
+ * steps in a row, which makes it as large as f16 gradients allow. A void step changes nothing, not
+ * even the count of good steps. */
 static __global__ void adapt_scale_kernel(struct control *control) {
     wait_for_others();
     const float least = 1, most = 65536;
@@ -138,7 +157,8 @@ static __device__ double sum_of_blocks(const struct control *control) {
                                                          : 0);
 }
 
-/* Bytes moved: 4 per gradient, 2 of one that is in half precision. */
+/* Bytes moved: 4 per gradient, 2 of one that is in half precision. A fixed number of blocks, hence
+ * a fixed order of the sum for any GPU. */
 template <typename T>
 static __global__ void gradient_squares_kernel(struct control *control,
                                                const __grid_constant__ struct optimizer_args args) {
@@ -152,7 +172,7 @@ static __global__ void gradient_squares_kernel(struct control *control,
         control->partial_squares[blockIdx.x] = sum;
 }
 
-/* Bytes moved: 8 per block of the sum. */
+/* Bytes moved: 8 per block of the sum. Clipping by the global norm: the factor is at most 1. */
 static __global__ void clip_kernel(struct control *control) {
     double squares = sum_of_blocks(control);
     if (threadIdx.x == 0)
@@ -160,7 +180,7 @@ static __global__ void clip_kernel(struct control *control) {
 }
 
 /* A block sums one piece of a tensor. Bytes moved: 8 per weight, 6 where its gradient is in half
- * precision. */
+ * precision. Pieces are consecutive weights of one tensor and one group, made by the host. */
 template <typename T>
 static __global__ void norm_pieces_kernel(const struct control *control,
                                           const __grid_constant__ struct optimizer_args args) {
@@ -185,7 +205,9 @@ static __global__ void norm_pieces_kernel(const struct control *control,
     }
 }
 
-/* A block adds the pieces of one tensor. Bytes moved: 16 per piece. */
+/* A block adds the pieces of one tensor. Bytes moved: 16 per piece. LARS and LARC scale each
+ * tensor's step by the ratio of its norms (You et al. 2017); groups that do not adapt have a factor
+ * of 1. */
 static __global__ void norm_factors_kernel(const struct control *control,
                                            const __grid_constant__ struct optimizer_args args) {
     const unsigned first = args.norms.begins[blockIdx.x], end = args.norms.begins[blockIdx.x + 1];
@@ -205,7 +227,8 @@ static __global__ void norm_factors_kernel(const struct control *control,
     args.norms.factors[blockIdx.x] = group.adapts ? optimizer_factor(&own, weights, gradients) : 1;
 }
 
-/* The type of all half-precision values here; f32 if there are none. */
+/* The type of all half-precision values here; f32 if there are none. One template argument serves
+ * weights and gradients. */
 static enum dtype half_type(const struct optimizer_args *args) {
     if (args->half != nullptr)
         return args->half_type;
@@ -213,7 +236,8 @@ static enum dtype half_type(const struct optimizer_args *args) {
                                            : DTYPE_F32;
 }
 
-/* Everything that reads gradients. */
+/* Everything that reads gradients. The check comes first: whether a step is finite is known before
+ * any weight changes. */
 template <typename T, int KIND>
 static void enqueue_update(cudaStream_t stream, struct control *control,
                            const struct optimizer_args *args) {
@@ -231,6 +255,7 @@ static void enqueue_update(cudaStream_t stream, struct control *control,
     enqueue_early(update_kernel<T, KIND>, blocks, THREADS, stream, control, *args);
 }
 
+/* The list of rules; a new one needs a case here. */
 template <typename T>
 static void enqueue_kind(cudaStream_t stream, struct control *control,
                          const struct optimizer_args *args) {
@@ -248,6 +273,8 @@ static void enqueue_kind(cudaStream_t stream, struct control *control,
     }
 }
 
+/* The gradients and the copy of the weights must have one half-precision type. Begins and ends with
+ * a kernel of one thread. */
 cudaError_t launch_optimizer(cudaStream_t stream, struct control *control,
                              const struct optimizer_args *args) {
     const bool both = args->half != nullptr && args->gradients.half != nullptr;
@@ -275,6 +302,7 @@ static __global__ void add_gradients_kernel(const __grid_constant__ struct backe
     }
 }
 
+/* TO may be the sum or the f32 gradients themselves. */
 cudaError_t launch_add_gradients(cudaStream_t stream, const struct backend_sum *sum) {
     const enum dtype type =
         sum->gradients.half == nullptr ? DTYPE_F32 : static_cast<enum dtype>(sum->gradients.type);
@@ -305,6 +333,7 @@ static __global__ void add_squares_kernel(struct control *control) {
         control->squares = sum;
 }
 
+/* Leaves the sum in control->squares, which the host copies when it wants it. */
 cudaError_t launch_squares(cudaStream_t stream, struct control *control,
                            const struct optimizer_args *args) {
     enqueue(squares_kernel, LAUNCH_SQUARES_BLOCKS, THREADS, stream, control, *args);

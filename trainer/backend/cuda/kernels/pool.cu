@@ -3,7 +3,15 @@
 #include "trainer/backend/cuda/kernels/pool.cuh"
 #include "trainer/backend/cuda/kernels/vec.cuh"
 
-/* Bytes moved: x once (its windows overlap in the caches), y and a byte a value. */
+/* Maximum and mean over windows and their gradients, and the mean over a whole picture. A thread
+ * computes a packet of channels of one result. Gradients gather: the thread of an input's packet
+ * looks at the few windows that contain it, so nothing is added atomically, and dx needs no
+ * clearing. pool.cuh has the walks over windows, which norm kernels with a pool share.
+ *
+ * Indices are 32 bits wide, which makes their divisions cheap; launchers refuse larger tensors. */
+
+/* Bytes moved: x once (its windows overlap in the caches), y and a byte a value. The index is left
+ * out in inference. The first cell wins among equals, and NaN wins against all (math/pool.h). */
 template <typename T, int W>
 static __global__ void max_pool_kernel(const __grid_constant__ struct pool_args s, const T *x, T *y,
                                        uint8_t *index, unsigned packets) {
@@ -19,12 +27,15 @@ static __global__ void max_pool_kernel(const __grid_constant__ struct pool_args 
     }
 }
 
-/* Returns 0 if there are more packets than 32 bits can count. */
+/* Returns 0 if there are more packets than 32 bits can count. The launchers then return an error
+ * instead of wrapping around. */
 static unsigned packets_of(const struct pool_args *s, int height, int width, int in_packet) {
     size_t packets = static_cast<size_t>(s->batch) * height * width * s->channels / in_packet;
     return packets <= UINT32_MAX ? static_cast<unsigned>(packets) : 0;
 }
 
+/* The size of the input is checked as well: its pixels are indexed in 32 bits, too. INDEX may be
+ * NULL. */
 cudaError_t launch_max_pool(cudaStream_t stream, enum dtype type, const struct pool_args *shape,
                             const void *x, void *y, uint8_t *index) {
     return with_packets(type, static_cast<size_t>(shape->channels), [=](auto tag, auto width) {
@@ -39,7 +50,9 @@ cudaError_t launch_max_pool(cudaStream_t stream, enum dtype type, const struct p
     });
 }
 
-/* Bytes moved: dy and the index once (windows overlap in the caches), dx. */
+/* Bytes moved: dy and the index once (windows overlap in the caches), dx. It needs no x: the index
+ * tells which cell of a window was the maximum. Windows are added in a fixed order, so the sum has
+ * the same bits in every run. */
 template <typename T, int W>
 static __global__ void max_pool_grad_kernel(const __grid_constant__ struct pool_args s, const T *dy,
                                             const uint8_t *index, T *dx, unsigned packets) {
@@ -53,6 +66,8 @@ static __global__ void max_pool_grad_kernel(const __grid_constant__ struct pool_
     }
 }
 
+/* SHAPE describes the pool, so its height and width are dx's. INDEX is what launch_max_pool()
+ * wrote, of the same shape. */
 cudaError_t launch_max_pool_grad(cudaStream_t stream, enum dtype type,
                                  const struct pool_args *shape, const void *dy,
                                  const uint8_t *index, void *dx) {
@@ -68,7 +83,8 @@ cudaError_t launch_max_pool_grad(cudaStream_t stream, enum dtype type,
     });
 }
 
-/* Bytes moved: x once (its windows overlap in the caches), y. */
+/* Bytes moved: x once (its windows overlap in the caches), y. Cells outside the picture count as 0
+ * but stay in the divisor. The window may begin before the picture; pool_mean() cuts it. */
 template <typename T, int W>
 static __global__ void window_average_kernel(const __grid_constant__ struct pool_args s, const T *x,
                                              T *y, unsigned packets) {
@@ -83,7 +99,8 @@ static __global__ void window_average_kernel(const __grid_constant__ struct pool
     }
 }
 
-/* Bytes moved: dy once (windows overlap in the caches), dx. */
+/* Bytes moved: dy once (windows overlap in the caches), dx. The same mean over the windows that
+ * contain the pixel. Sizes change places: it averages over a part of the small map. */
 template <typename T, int W>
 static __global__ void window_average_grad_kernel(const __grid_constant__ struct pool_args s,
                                                   const T *dy, T *dx, unsigned packets) {
@@ -98,6 +115,7 @@ static __global__ void window_average_grad_kernel(const __grid_constant__ struct
     }
 }
 
+/* FROM and TO change places for the gradient. The launch has as many packets as its result. */
 cudaError_t launch_window_average(cudaStream_t stream, enum dtype type,
                                   const struct pool_args *shape, const void *from, void *to,
                                   bool gradient) {
@@ -116,7 +134,8 @@ cudaError_t launch_window_average(cudaStream_t stream, enum dtype type,
     });
 }
 
-/* Bytes moved: x once. */
+/* Bytes moved: x once. A thread adds up one channel of a picture, in f32 and in order. Neighbouring
+ * threads read neighbouring channels of a pixel. */
 template <typename T>
 static __global__ void average_kernel(const T *x, T *y, int pixels, int channels, size_t count) {
     FOR_EACH_ITEM(i, count) {
@@ -129,6 +148,7 @@ static __global__ void average_kernel(const T *x, T *y, int pixels, int channels
     }
 }
 
+/* One thread for each result. PIXELS is the number of pixels of one picture. */
 cudaError_t launch_average_pool(cudaStream_t stream, enum dtype type, const void *x, void *y,
                                 int batch, int pixels, int channels) {
     return with_type(type, [=](auto tag) {
@@ -140,7 +160,8 @@ cudaError_t launch_average_pool(cudaStream_t stream, enum dtype type, const void
     });
 }
 
-/* Bytes moved: dx once. */
+/* Bytes moved: dx once. Every pixel gets the same share. The division is by the same number as in
+ * the forward pass. */
 template <typename T>
 static __global__ void average_grad_kernel(const T *dy, T *dx, int pixels, int channels,
                                            size_t count) {
@@ -151,6 +172,7 @@ static __global__ void average_grad_kernel(const T *dy, T *dx, int pixels, int c
     }
 }
 
+/* x is not needed; the launch writes all of dx. */
 cudaError_t launch_average_pool_grad(cudaStream_t stream, enum dtype type, const void *dy, void *dx,
                                      int batch, int pixels, int channels) {
     return with_type(type, [=](auto tag) {

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Conversions between the activation's type and f32; both half-precision types widen exactly and
+ * are rounded to nearest, ties to even. */
 static __device__ __forceinline__ float widen(float v) {
     return v;
 }
@@ -36,6 +38,7 @@ template <> __device__ __forceinline__ __nv_bfloat16 narrow<__nv_bfloat16>(float
 /* W neighbouring elements in f32. */
 template <int W> struct lane { float v[W]; };
 
+/* W elements as they are in memory; its alignment makes a load or store of it one instruction. */
 template <typename T, int W> struct alignas(W * sizeof(T)) packet { T v[W]; };
 
 template <typename T, int W> __device__ __forceinline__ lane<W> load(const T *p) {
@@ -60,6 +63,7 @@ template <typename T> struct full_width {
     static constexpr int value = 16 / static_cast<int>(sizeof(T));
 };
 
+/* Carries a type as a value, for generic lambdas in C++17. */
 template <typename T> struct type_tag { using type = T; };
 
 /* Calls BODY with the tag of the activation's type: one list of types for all launchers. */
@@ -76,6 +80,7 @@ template <typename Body> static cudaError_t with_type(enum dtype type, Body body
     }
 }
 
+/* The same for a width. */
 template <int W> struct width_tag { static constexpr int value = W; };
 
 /* Calls BODY with the tags of the activation's type and of the packet's width: 16 bytes where they
@@ -97,6 +102,7 @@ inline bool launches_overlap = false;
 /* Where it is set a launch is counted there and nothing else happens (launch_count of launch.h). */
 inline struct launch_count *launches_counted = nullptr;
 
+/* Returns true if the launch is to be left out. */
 static inline bool is_counted(bool early) {
     if (launches_counted == nullptr)
         return false;
@@ -168,7 +174,8 @@ static inline cudaError_t enqueue_shared(void (*kernel)(P...), dim3 grid, dim3 b
 
 enum { THREADS = 256 };
 
-/* Blocks of THREADS for WORK items; kernels stride over what a grid does not cover. */
+/* Blocks of THREADS for WORK items; kernels stride over what a grid does not cover. The ceiling
+ * keeps grids within 32 bits of threads per dimension. */
 static inline unsigned blocks_for(size_t work) {
     const size_t most = 65535u * 32u;
     size_t blocks = (work + THREADS - 1) / THREADS;

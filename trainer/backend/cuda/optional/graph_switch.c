@@ -7,8 +7,19 @@
 
 #include <string.h>
 
+/* A recorded step has fixed launches and fixed grids. To let a count that the step itself computes
+ * decide how much of an operator runs, the recording gets a conditional node of the switch kind
+ * (CUDA Programming Guide, "Conditional Nodes"): ROW_PARTS bodies, of which one runs, chosen by a
+ * handle that a small kernel sets (optional/kernels/switch.cu).
+ *
+ * Bodies are recorded like the rest of a step, from a stream, into graphs that the node owns. While
+ * a body is recorded, the backend's selected stream and cuDNN's stream are a separate one; both are
+ * set back when it has been recorded. */
+
 #if CUDART_VERSION >= 13000
 
+/* EDGES may be NULL for plain dependencies. On success BODIES are the node's graphs, empty and
+ * owned by it. BEHIND are the nodes that come before it, COUNT of them. */
 static cudaError_t add_node(cudaGraph_t graph, const cudaGraphNode_t *behind,
                             const cudaGraphEdgeData *edges, size_t count,
                             cudaGraphConditionalHandle handle, cudaGraphNode_t *ret_node,
@@ -23,7 +34,9 @@ static cudaError_t add_node(cudaGraph_t graph, const cudaGraphNode_t *behind,
     return status;
 }
 
-/* Tests whether the driver accepts such a node, on a graph that never runs. */
+/* Tests whether the driver accepts such a node, on a graph that never runs. The graph is
+ * instantiated, too, since a driver may refuse it only then. Nothing of it is left. It is asked
+ * once, when the backend is opened with row choice. */
 static cudaError_t try_node(void) {
     cudaGraph_t graph = NULL, bodies[ROW_PARTS];
     cudaGraphExec_t ready = NULL;
@@ -44,7 +57,9 @@ static cudaError_t try_node(void) {
 }
 
 /* Adds a node to what STREAM records, after all earlier work; *RET_CAPTURING: it is recording at
- * all. */
+ * all. Order: the handle, the kernel that sets it, then the node, which therefore depends on the
+ * kernel. The node replaces the stream's dependencies, so that all later work waits for the chosen
+ * body. Outside a recording it adds nothing. */
 static cudaError_t add_to_recording(cudaStream_t stream, const struct switch_choice *choice,
                                     bool *ret_capturing, cudaGraph_t bodies[ROW_PARTS]) {
     enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
@@ -71,7 +86,10 @@ static cudaError_t add_to_recording(cudaStream_t stream, const struct switch_cho
     return status;
 }
 
-/* Enqueues BODY on a separate stream, which records into GRAPH. */
+/* Enqueues BODY on a separate stream, which records into GRAPH. If the body fails, the recording is
+ * ended all the same, since a stream cannot be left capturing. Thread-local capture: CUDA calls of
+ * other threads do not disturb it. cuDNN's handle follows the selected stream, in both
+ * directions. */
 static int record_body(struct cuda *cuda, cudaGraph_t graph, const struct bound_step *body,
                        struct error *err) {
     cudaStream_t stream = cuda->stream;
@@ -91,6 +109,7 @@ static int record_body(struct cuda *cuda, cudaGraph_t graph, const struct bound_
     return result == 0 ? convs_stream(cuda, err) : result;
 }
 
+/* A body that cannot be recorded is an error of the step. */
 int cuda_graph_switch_node(struct cuda *cuda, const struct switch_choice *choice,
                            const struct bound_step bodies[ROW_PARTS], struct error *err) {
     cudaGraph_t graphs[ROW_PARTS];
@@ -106,6 +125,8 @@ int cuda_graph_switch_node(struct cuda *cuda, const struct switch_choice *choice
     return 0;
 }
 
+/* ERR may be NULL, where a missing feature only means that it is not used. No attempt is made to
+ * use them there. */
 static int check_node(struct error *err) {
     cudaError_t status = try_node();
     return status == cudaSuccess ? 0 : cuda_error(status, "--row-choice on: switch nodes", err);
@@ -118,6 +139,7 @@ static int check_node(struct error *err) {
     return error_set(err, EXIT_CODE_DEVICE, "--row-choice on: built with a CUDA older than 13");
 }
 
+/* Computes all rows, as without row choice. */
 int cuda_graph_switch_node(struct cuda *cuda, const struct switch_choice *choice,
                            const struct bound_step bodies[ROW_PARTS], struct error *err) {
     (void)cuda;
@@ -127,6 +149,7 @@ int cuda_graph_switch_node(struct cuda *cuda, const struct switch_choice *choice
 
 #endif
 
+/* The name is the driver's, as tuned_gpus.c lists it. Without a list entry `auto` means off. */
 int cuda_graph_switch_wanted(enum cuda_own wanted, const char *name, bool deterministic,
                              bool *ret_wanted, struct error *err) {
     *ret_wanted =
@@ -139,6 +162,8 @@ int cuda_graph_switch_wanted(enum cuda_own wanted, const char *name, bool determ
     return 0;
 }
 
+/* *RET_CHOOSE is NULL if rows are not chosen, which is not an error unless it was asked for. `auto`
+ * never fails: a driver without such nodes only means that all rows are computed. */
 int cuda_graph_switch_choose(enum cuda_own wanted, const char *name, bool deterministic,
                              cuda_switch **ret_choose, struct error *err) {
     bool take = false;

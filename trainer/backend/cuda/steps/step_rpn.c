@@ -308,7 +308,8 @@ static int run_loss_grad(void *context, struct error *err) {
 }
 
 /* SLOT is the first of index, label and target. The number of pictures is taken from the samples,
- * since a gradient's first output has other dimensions. */
+ * since a gradient's first output has other dimensions. Label and target follow the index in every
+ * operator's slots. */
 static struct rpn_loss_args loss_args(const struct graph *graph, const struct op *op,
                                       const struct op_addresses *addresses, int slot) {
     const struct detect_attr *attr = &op->attr.detect;
@@ -323,7 +324,7 @@ static struct rpn_loss_args loss_args(const struct graph *graph, const struct op
     return args;
 }
 
-/* The maps of all levels are read by one launch. */
+/* The maps of all levels are read by one launch. Values are f32, in the order of enum rpn_loss. */
 static int bind_loss(struct cuda *cuda, const struct graph *graph, const struct op *op,
                      const struct op_addresses *addresses, struct backend_bound *bound,
                      struct error *err) {
@@ -359,7 +360,8 @@ static int bind_loss_grad(struct cuda *cuda, const struct graph *graph, const st
 
 /* --- head ------------------------------------------------------------------------------------- */
 
-/* A struct of its own: the steps above need no room for its arguments. */
+/* A struct of its own: the steps above need no room for its arguments. Its loss members have the
+ * level's maps at index 0. */
 struct head_step {
     struct cuda_step step;
     struct rpn_head_args args;

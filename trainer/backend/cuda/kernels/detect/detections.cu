@@ -9,17 +9,25 @@
 #include "trainer/math/match.h"
 #include "trainer/math/rank.h"
 
+/* The result is that of a sort followed by greedy suppression, as on the host: the best remaining
+ * candidate is always the next one kept. A scan of all candidates for each detection replaces a
+ * sort and a matrix of overlaps; few candidates pass the threshold, and they stay in the L2
+ * cache. */
+
 struct candidate {
     unsigned long long rank; /* 0: struck out */
     float box[4], score;
     int32_t label;
 };
 
-/* The scratch: how many candidates each picture has, then the candidates. */
+/* The scratch: how many candidates each picture has, then the candidates. Both follow from the
+ * arguments, on the host and the device. */
 struct candidate_room {
     size_t counts, each; /* bytes, and candidates of a picture */
 };
 
+/* `each` is the most that can pass the threshold, as the probabilities of a proposal sum to 1
+ * (detect_likely). The counts are padded, so that candidates are aligned. */
 static __host__ __device__ struct candidate_room room_of(const struct detections_args &args) {
     struct candidate_room room;
     room.counts = (static_cast<size_t>(args.images) * sizeof(int) + 63) / 64 * 64;
@@ -28,10 +36,12 @@ static __host__ __device__ struct candidate_room room_of(const struct detections
     return room;
 }
 
+/* A count may exceed the room: writers check it and readers clamp it. */
 static __device__ int *counts_of(const struct detections_args &args) {
     return static_cast<int *>(args.scratch);
 }
 
+/* Those of picture N, in the order in which threads found them. */
 static __device__ struct candidate *candidates_of(const struct detections_args &args, size_t n) {
     const struct candidate_room room = room_of(args);
     char *first = static_cast<char *>(args.scratch) + room.counts;
@@ -45,7 +55,8 @@ detections_clear_kernel(const __grid_constant__ struct detections_args args) {
     counts_of(args)[n] = 0;
 }
 
-/* Fills in the candidate C of a row and class. Returns false if its box is too small. */
+/* Fills in the candidate C of a row and class. Returns false if its box is too small. The rank
+ * contains the number that breaks ties: proposal by proposal, class by class. */
 static __device__ bool candidate_of(const struct detections_args &args, size_t row, int label,
                                     float score, struct candidate *c) {
     const int32_t *size = args.size + row / args.proposals * IMAGE_SIZE_FIELDS;
@@ -83,7 +94,8 @@ static __global__ void find_kernel(const __grid_constant__ struct detections_arg
 
 enum { CHOOSE_THREADS = 1024, WARP = 32, WARPS = CHOOSE_THREADS / WARP };
 
-/* The greatest of all threads' values. */
+/* The greatest of all threads' values. Two rounds of exchanges: within each warp, then among the
+ * warps' results. Every thread returns the same value. */
 static __device__ unsigned long long best_of_block(unsigned long long value) {
     __shared__ unsigned long long warps[WARPS];
     const int warp = static_cast<int>(threadIdx.x) / WARP;
@@ -106,7 +118,8 @@ static __device__ unsigned long long best_of_block(unsigned long long value) {
 static_assert(int{WARPS} == int{WARP}, "a warp reads what all warps have found");
 
 /* Removes those of a thread's candidates that BEST suppresses, and finds the greatest rank among
- * the others; *RET_PLACE is the place of that one. */
+ * the others; *RET_PLACE is the place of that one. BEST is the detection found last, or nobody's in
+ * the first round. Suppression and the search for the next one share a pass. */
 static __device__ unsigned long long look_through(const struct detections_args &args,
                                                   struct candidate *candidates, int count,
                                                   const struct candidate &best, int *ret_place) {
@@ -164,11 +177,13 @@ static __global__ void choose_kernel(const __grid_constant__ struct detections_a
         args.found_count[n] = found;
 }
 
+/* Called by the host when the operator is queried. */
 size_t launch_detections_scratch(const struct detections_args *args) {
     const struct candidate_room room = room_of(*args);
     return room.counts + static_cast<size_t>(args->images) * room.each * sizeof(struct candidate);
 }
 
+/* Counts are cleared first, because threads of all blocks add to them. */
 cudaError_t launch_detections(cudaStream_t stream, const struct detections_args *args) {
     enqueue(detections_clear_kernel, blocks_for(static_cast<size_t>(args->images)), THREADS, stream,
             *args);

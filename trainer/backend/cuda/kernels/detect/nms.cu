@@ -21,6 +21,7 @@ struct nms_group {
     unsigned long long overlaps[SELECT_MAX][WORDS]; /* bit k of word w: with candidate 64 w + k */
 };
 
+/* More than half a megabyte for each level of each picture: the bits of SELECT_MAX rows. */
 size_t launch_nms_scratch(const struct detect_candidates *places, int pictures) {
     return sizeof(struct nms_group) * static_cast<size_t>(places->levels) *
            static_cast<size_t>(pictures);
@@ -101,7 +102,8 @@ static __global__ void overlap_kernel(const __grid_constant__ struct nms_args ar
 }
 
 /* Which of the candidates in the 64 bits of DIAGONAL are kept, in order: lane l has the rows l and
- * l + 32. STRUCK: those that are out already. */
+ * l + 32. STRUCK: those that are out already. The loop is the part that cannot be parallel: whether
+ * a candidate is kept depends on all before it. A tile of 64 keeps it short. */
 static __device__ __forceinline__ unsigned long long
 walk_tile(unsigned long long low, unsigned long long high, unsigned long long struck, int count) {
     unsigned long long kept = 0;
@@ -142,6 +144,8 @@ static __global__ void walk_kernel(const __grid_constant__ struct nms_args args)
     }
 }
 
+/* The grid of tiles is that of the largest level; blocks past a level's candidates leave at
+ * once. */
 cudaError_t launch_nms(cudaStream_t stream, const struct nms_args *args) {
     unsigned groups = static_cast<unsigned>(args->places.levels * args->pictures), tiles = 0;
     for (int i = 0; i < args->places.levels; i++) {

@@ -7,6 +7,14 @@
 
 #include <vector_functions.h>
 
+/* The steps of choosing proposals, apart from suppression (nms.cu): the best anchors of each level,
+ * their boxes, and the best of what suppression kept. All choices go by ranks (math/rank.h), which
+ * are distinct integers of score and position: whichever thread finds one, the result is the same.
+ *
+ * A block selects by radix (select.cuh), at most SELECT_MAX numbers in shared memory. The best of a
+ * whole batch can be more; for that choice a block only finds the smallest rank that is in, and
+ * every candidate then counts its own place. */
+
 static_assert(int{LAUNCH_CANDIDATES_MAX} == int{SELECT_MAX}, "what a block sorts");
 
 /* Bytes moved: 4 per picture. */
@@ -16,7 +24,8 @@ static __global__ void nan_clear_kernel(int32_t *values, int count) {
 }
 
 /* A block for each level (x) of each picture (y). Bytes moved: 4 per anchor, a few times where a
- * selection takes several passes, 8 per candidate written. */
+ * selection takes several passes, 8 per candidate written. A level with fewer anchors than places
+ * gives as many as it has. */
 static __global__ void __launch_bounds__(SELECT_THREADS, 1)
     top_k_kernel(const __grid_constant__ struct top_k_args args) {
     __shared__ uint64_t list[SELECT_MAX];
@@ -40,6 +49,7 @@ static __global__ void __launch_bounds__(SELECT_THREADS, 1)
     }
 }
 
+/* Clears the counts of NaN first, because several blocks add to each. */
 cudaError_t launch_rpn_top_k(cudaStream_t stream, const struct top_k_args *args) {
     dim3 grid(static_cast<unsigned>(args->rpn.grid.levels),
               static_cast<unsigned>(args->rpn.pictures));
@@ -48,7 +58,8 @@ cudaError_t launch_rpn_top_k(cudaStream_t stream, const struct top_k_args *args)
     return launch_status();
 }
 
-/* Bytes moved: 24 read and 20 written per candidate. */
+/* Bytes moved: 24 read and 20 written per candidate. Deltas and boxes are read and written as whole
+ * vectors of four floats. */
 static __global__ void boxes_kernel(const __grid_constant__ struct rpn_boxes_args args) {
     const size_t all = static_cast<size_t>(args.rpn.places.first[args.rpn.places.levels]);
     FOR_EACH_ITEM(i, all * static_cast<size_t>(args.rpn.pictures)) {
@@ -72,6 +83,7 @@ static __global__ void boxes_kernel(const __grid_constant__ struct rpn_boxes_arg
     }
 }
 
+/* One thread for each candidate of the batch. Boxes are f32 in every mode. */
 cudaError_t launch_rpn_boxes(cudaStream_t stream, const struct rpn_boxes_args *args) {
     size_t all = static_cast<size_t>(args->rpn.places.first[args->rpn.places.levels]) *
                  static_cast<size_t>(args->rpn.pictures);
@@ -80,7 +92,7 @@ cudaError_t launch_rpn_boxes(cudaStream_t stream, const struct rpn_boxes_args *a
 }
 
 /* One block per picture. Bytes moved: 8 per candidate, a few times; 16 read and 20 written per
- * proposal. */
+ * proposal. Slots past the last proposal are zeroed, so that later kernels may read all of them. */
 static __global__ void __launch_bounds__(SELECT_THREADS, 1)
     proposals_kernel(const __grid_constant__ struct proposals_args args) {
     __shared__ uint64_t list[SELECT_MAX];
@@ -107,6 +119,7 @@ static __global__ void __launch_bounds__(SELECT_THREADS, 1)
         args.count[picture] = found;
 }
 
+/* At most SELECT_MAX slots a picture, which step_rpn.c has checked. */
 cudaError_t launch_proposals(cudaStream_t stream, const struct proposals_args *args) {
     enqueue(proposals_kernel, static_cast<unsigned>(args->pictures), SELECT_THREADS, stream, *args);
     return launch_status();
@@ -127,7 +140,7 @@ static __global__ void __launch_bounds__(SELECT_THREADS, 1)
 
 /* One thread per candidate: a chosen one is placed after those of its picture that rank higher,
  * which the thread counts. Bytes moved: 8 per candidate, 20 read and written per proposal; the data
- * that it counts over stays in L2. */
+ * that it counts over stays in L2. Ranks are distinct, so no two candidates find the same slot. */
 static __global__ void pool_place_kernel(const __grid_constant__ struct proposals_args args) {
     const uint64_t border = *args.border;
     const int all = args.candidates;
@@ -148,7 +161,8 @@ static __global__ void pool_place_kernel(const __grid_constant__ struct proposal
     }
 }
 
-/* Bytes moved: 20 per slot. */
+/* Bytes moved: 20 per slot. Each slot is cleared by the thread of its number, the counts by the
+ * first threads. */
 static __global__ void clear_proposals_kernel(const __grid_constant__ struct proposals_args args) {
     FOR_EACH_ITEM(i, static_cast<size_t>(args.slots) * static_cast<size_t>(args.pictures)) {
         reinterpret_cast<float4 *>(args.box)[i] = make_float4(0, 0, 0, 0);
@@ -158,6 +172,8 @@ static __global__ void clear_proposals_kernel(const __grid_constant__ struct pro
     }
 }
 
+/* In order: all slots are cleared, the border is found, and chosen candidates find their slots. The
+ * batch's candidates are counted in 32 bits. */
 cudaError_t launch_proposals_of_batch(cudaStream_t stream, const struct proposals_args *args) {
     size_t pictures = static_cast<size_t>(args->pictures);
     enqueue(clear_proposals_kernel, blocks_for(pictures * static_cast<size_t>(args->slots)),

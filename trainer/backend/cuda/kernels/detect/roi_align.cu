@@ -5,9 +5,20 @@
 #include "trainer/backend/cuda/kernels/vec.cuh"
 #include "trainer/math/roi_level.h"
 
+/* Two launches each. The first one computes a struct roi_region for every row: the level of the
+ * pyramid and both axes, so that thousands of threads need not repeat it. RoIAlign is that of He et
+ * al. 2017; the arithmetic of levels and samples is that of math/roi_level.h and math/roi_axis.h,
+ * compiled without contraction, so every backend reads the same pixels.
+ *
+ * The obvious gradient, in which regions add to the map, needs atomic additions of floats, and
+ * their order changes from run to run. Gathering reads some regions more often, but gives the same
+ * bits each time and writes dx once, with no pass that clears it first. */
+
 enum { WARP = 32, TILE = 8 /* pixels a side; a warp has a row of them */ };
 static_assert(THREADS == TILE * WARP, "a warp a row of the tile");
 
+/* Image -1 stands for an empty row: a slot without a region, a row of the mask head that is not in
+ * use, or a region without a label. */
 static __device__ struct roi_region region_of(const struct roi_align_args &args, int r) {
     struct roi_region region = {};
     int slot = args.row != nullptr ? args.row[r] : r;
@@ -29,13 +40,15 @@ static __global__ void regions_kernel(const __grid_constant__ struct roi_align_a
     args.regions[r] = region_of(args, static_cast<int>(r));
 }
 
+/* Always in the stream of the kernels that read the result. */
 static void find_regions(cudaStream_t stream, const struct roi_align_args *args) {
     enqueue(regions_kernel, blocks_for(static_cast<size_t>(args->rows)), THREADS, stream, *args);
 }
 
 /* --- forward ---------------------------------------------------------------------------------- */
 
-/* sum += WEIGHT times the packet at FROM. */
+/* sum += WEIGHT times the packet at FROM. Used for samples of a map and for gradients of other
+ * readers. */
 template <typename T, int W>
 static __device__ __forceinline__ void add(lane<W> &sum, float weight, const T *from) {
     lane<W> value = load<T, W>(from);
@@ -44,6 +57,8 @@ static __device__ __forceinline__ void add(lane<W> &sum, float weight, const T *
         sum.v[i] += weight * value.v[i];
 }
 
+/* The mean of all samples of bin (P, Q) for W channels from C on. Samples outside the map count as
+ * 0, but count. A bin without samples is 0. */
 template <typename T, int W>
 static __device__ lane<W> bin_of(const struct roi_align_args &args, const struct roi_region &region,
                                  int p, int q, int c) {
@@ -77,7 +92,7 @@ static __device__ lane<W> bin_of(const struct roi_align_args &args, const struct
 }
 
 /* Bytes moved: the regions' bins once; of the maps what lies under regions (these overlap in the
- * caches). */
+ * caches). Neighbouring threads have neighbouring channels of one bin. */
 template <typename T, int W>
 static __global__ void align_kernel(const __grid_constant__ struct roi_align_args args) {
     int bins = args.rule.bins, groups = args.channels / W;
@@ -94,6 +109,7 @@ static __global__ void align_kernel(const __grid_constant__ struct roi_align_arg
     }
 }
 
+/* The width of packets follows from the number of channels. */
 cudaError_t launch_roi_align(cudaStream_t stream, enum dtype type,
                              const struct roi_align_args *args) {
     find_regions(stream, args);
@@ -109,19 +125,23 @@ cudaError_t launch_roi_align(cudaStream_t stream, enum dtype type,
 
 /* --- gradient --------------------------------------------------------------------------------- */
 
+/* A tile of TILE x TILE pixels of one picture's map. */
 struct pixel_tile {
     int image, level, y, x; /* its first pixel */
 };
 
+/* The last tile of a row or column may extend beyond the map. */
 static __host__ __device__ int tiles_of(int pixels) {
     return (pixels + TILE - 1) / TILE;
 }
 
+/* For all pictures of the batch; used by the host for the grid and by blocks to find their tile. */
 static __host__ __device__ unsigned tiles_of_level(const struct roi_align_args &args, int level) {
     return static_cast<unsigned>(args.images) * tiles_of(args.map[level].height) *
            tiles_of(args.map[level].width);
 }
 
+/* Tiles are numbered level by level, large maps first. */
 static __device__ struct pixel_tile tile_of(const struct roi_align_args &args, unsigned number) {
     struct pixel_tile t = {};
     while (number >= tiles_of_level(args, t.level))
@@ -139,6 +159,8 @@ struct tile_weights {
     float y[TILE][LAUNCH_BINS_MAX], x[LAUNCH_BINS_MAX][TILE];
 };
 
+/* Weights are separable: a pixel's weight in a bin is the product of both axes' weights. Each block
+ * computes them for its eight rows and columns. */
 static __device__ void find_weights(const struct roi_region &region, const struct pixel_tile &t,
                                     int bins, struct tile_weights *w) {
     for (int i = static_cast<int>(threadIdx.x); i < TILE * bins; i += THREADS) {
@@ -148,12 +170,15 @@ static __device__ void find_weights(const struct roi_region &region, const struc
     }
 }
 
-/* The numbers, in order, of those of rows [first, first + THREADS) that may reach the tile. */
+/* The numbers, in order, of those of rows [first, first + THREADS) that may reach the tile. It is
+ * refilled for each portion of THREADS rows. */
 struct list {
     int count[THREADS / WARP];
     int row[THREADS];
 };
 
+/* The order is kept by counting: a thread's place is the number of hits in the warps and lanes
+ * before it. All threads of the block must call it; it returns the number of hits to each. */
 static __device__ int find_rows(const struct roi_align_args &args, const struct pixel_tile &t,
                                 int first, int end, struct list *list) {
     int r = first + static_cast<int>(threadIdx.x);
@@ -180,7 +205,8 @@ static __device__ int find_rows(const struct roi_align_args &args, const struct 
     return all;
 }
 
-/* Adds the contribution of region R to this warp's row of the tile. */
+/* Adds the contribution of region R to this warp's row of the tile. Bins that no pixel of the row
+ * reaches are skipped before they are read. */
 template <typename T, int W>
 static __device__ void add_region(const struct roi_align_args &args, const struct tile_weights &w,
                                   int r, int c, lane<W> sum[TILE]) {
@@ -209,7 +235,9 @@ static __device__ void add_region(const struct roi_align_args &args, const struc
 }
 
 /* Bytes moved: the maps' gradients written once, and read once where there were some before; the
- * regions' bins once (tiles that share one meet in the caches). */
+ * regions' bins once (tiles that share one meet in the caches). Regions are looked through in
+ * portions of THREADS: each thread tests one, and the block then adds those that reach the tile, in
+ * order. With slots per picture only the picture's own are tested. */
 template <typename T, int W>
 static __global__ void align_grad_kernel(const __grid_constant__ struct roi_align_args args) {
     __shared__ struct tile_weights weights;
@@ -243,6 +271,8 @@ static __global__ void align_grad_kernel(const __grid_constant__ struct roi_alig
     }
 }
 
+/* A warp covers WARP packets of channels; more of them are further blocks (y) of the same tile.
+ * Every tile of every level is written, with zeros where no region reaches. */
 cudaError_t launch_roi_align_grad(cudaStream_t stream, enum dtype type,
                                   const struct roi_align_args *args) {
     unsigned tiles = 0;

@@ -10,6 +10,14 @@
 #include "trainer/math/match.h"
 #include "trainer/math/sample_key.h"
 
+/* The choice is that of backend/ref: boxes are the proposals and after them the labelled objects;
+ * each takes its best object, and those with the smallest pseudo-random keys are drawn, objects
+ * first. Keys depend on the picture and the box's number alone (math/sample_key.h), so no state of
+ * a generator is kept on the device.
+ *
+ * A candidate's order of sampling contains its number in the lower half, so the number can be read
+ * back from the selected key. */
+
 static_assert(int{ROI_SAMPLES_MAX} == int{SELECT_MAX}, "what a block sorts");
 
 struct candidate {
@@ -17,6 +25,8 @@ struct candidate {
     int32_t label, match;
 };
 
+/* Views of one picture in the batch's tensors, made by every thread that needs it; it lives in
+ * registers. */
 struct picture {
     const float *box, *gt_box;
     const int32_t *gt_label, *key;
@@ -24,6 +34,7 @@ struct picture {
     struct candidate *candidates;
 };
 
+/* Counts come from other kernels and are clamped to the tensors. */
 static __device__ struct picture picture_of(const struct roi_targets_args &args, size_t n) {
     struct picture p;
     p.box = args.box + 4 * n * args.proposals;
@@ -37,10 +48,12 @@ static __device__ struct picture picture_of(const struct roi_targets_args &args,
     return p;
 }
 
+/* Numbers from `proposals` on are objects. */
 static __device__ const float *box_of(const struct picture &p, int i) {
     return i < p.proposals ? p.box + 4 * i : p.gt_box + 4 * (i - p.proposals);
 }
 
+/* The first object of the largest overlap wins. Without objects the overlap is -1: background. */
 static __device__ struct candidate candidate_of(const struct roi_targets_args &args,
                                                 const struct picture &p, int i) {
     struct candidate c = {};
@@ -63,10 +76,12 @@ static __device__ struct candidate candidate_of(const struct roi_targets_args &a
     return c;
 }
 
+/* Ignored candidates, with label -1, are of neither kind. */
 static __device__ bool is_kind(const struct candidate &c, bool object) {
     return object ? c.label > 0 : c.label == 0;
 }
 
+/* The regression target of background is 0. */
 static __device__ void put(const struct roi_targets_args &args, const struct picture &p, int i,
                            size_t slot) {
     const struct candidate &c = p.candidates[i];
@@ -82,6 +97,7 @@ static __device__ void put(const struct roi_targets_args &args, const struct pic
     args.match[slot] = c.match;
 }
 
+/* Label -1 excludes the slot from all losses. */
 static __device__ void put_nothing(const struct roi_targets_args &args, size_t slot) {
     for (int k = 0; k < 4; k++)
         args.roi[4 * slot + k] = args.target[4 * slot + k] = 0;
@@ -131,11 +147,13 @@ static __global__ void __launch_bounds__(SELECT_THREADS, 1)
         put_nothing(args, first + slot);
 }
 
+/* One candidate for each proposal and object of each picture. */
 size_t launch_roi_targets_scratch(const struct roi_targets_args *args) {
     return static_cast<size_t>(args->images) *
            (static_cast<size_t>(args->proposals) + args->objects) * sizeof(struct candidate);
 }
 
+/* Matching is spread over all blocks; sampling needs all candidates of a picture in one. */
 cudaError_t launch_roi_targets(cudaStream_t stream, const struct roi_targets_args *args) {
     unsigned images = static_cast<unsigned>(args->images);
     unsigned blocks =
@@ -147,6 +165,7 @@ cudaError_t launch_roi_targets(cudaStream_t stream, const struct roi_targets_arg
 
 /* --- rows of the mask head -------------------------------------------------------------------- */
 
+/* The object belongs to the slot's own picture. */
 static __device__ bool has_mask(const struct mask_rows_args &args, int slot) {
     if (args.label[slot] < 1 || args.match[slot] < 0)
         return false;
@@ -189,6 +208,7 @@ static __global__ void mask_rows_kernel(const __grid_constant__ struct mask_rows
         *args.count = all;
 }
 
+/* A single block: each row's place depends on all slots before it, and there are few. */
 cudaError_t launch_mask_rows(cudaStream_t stream, const struct mask_rows_args *args) {
     enqueue(mask_rows_kernel, 1, ROWS_THREADS, stream, *args);
     return launch_status();

@@ -11,11 +11,20 @@
 #include "trainer/graph/backend.h"
 #include "trainer/math/relu.h"
 
+/* Eight launches: rows of pixels are cleared, pixels counted for each picture, numbered and graded,
+ * then the predictors, all column sums, both products of the convolution, and the scatter into dx.
+ * The sampled pixels are compact rows, far fewer than the maps have; a dense backward pass would
+ * mostly multiply zeros.
+ *
+ * No sum depends on how blocks are scheduled: each result has one thread or block, which adds in
+ * the order of rows. */
+
 enum { TAPS = 9, TILE = 64, DEPTH = 16, SUB = 4 };
 
 /* --- which pixels ----------------------------------------------------------------------------- */
 
-/* The pixel of slot I, counted over the whole batch; -1 for a slot of another level, or of none. */
+/* The pixel of slot I, counted over the whole batch; -1 for a slot of another level, or of none.
+ * Anchors of one pixel are consecutive numbers. */
 static __device__ int pixel_of(const struct rpn_head_args &args, int i) {
     const struct anchor_level *level = &args.loss.rpn.grid.level[args.level];
     const int own = args.loss.index[i] - level->first;
@@ -24,7 +33,8 @@ static __device__ int pixel_of(const struct rpn_head_args &args, int i) {
     return i / args.loss.samples * level->height * level->width + own / ANCHOR_SHAPES;
 }
 
-/* Returns true if slot I, of this level, is the first one of its pixel. */
+/* Returns true if slot I, of this level, is the first one of its pixel. Quadratic in the samples of
+ * a picture, which the caches hold. */
 static __device__ bool is_first(const struct rpn_head_args &args, int i) {
     const int pixel = pixel_of(args, i);
     for (int j = i / args.loss.samples * args.loss.samples; j < i && pixel >= 0; j++)
@@ -288,11 +298,13 @@ static __global__ void head_scatter_kernel(const __grid_constant__ struct rpn_he
     }
 }
 
+/* Pixels of the level's map, over all pictures. */
 static size_t pixels_of(const struct rpn_head_args *args) {
     const struct anchor_level *level = &args->loss.rpn.grid.level[args->level];
     return static_cast<size_t>(level->height) * level->width * args->loss.rpn.pictures;
 }
 
+/* An upper bound for U, as each slot may be another pixel. */
 static size_t slots_of(const struct rpn_head_args *args) {
     return static_cast<size_t>(args->loss.samples) * args->loss.rpn.pictures;
 }
@@ -304,6 +316,7 @@ template <typename T> static void take(T **part, void *memory, size_t *used, siz
     *used += backend_aligned(count * sizeof(T));
 }
 
+/* Without MEMORY the addresses become NULL and only the size is returned. */
 size_t launch_rpn_head_scratch(struct rpn_head_args *args, void *memory) {
     const size_t slots = slots_of(args);
     size_t used = 0;
@@ -318,6 +331,7 @@ size_t launch_rpn_head_scratch(struct rpn_head_args *args, void *memory) {
     return used;
 }
 
+/* Grids are as large as all slots would need, since U is known on the device alone. */
 cudaError_t launch_rpn_head_grad(cudaStream_t stream, enum dtype type,
                                  const struct rpn_head_args *args) {
     const unsigned pictures = static_cast<unsigned>(args->loss.rpn.pictures);

@@ -10,9 +10,17 @@
 
 #include <string.h>
 
+/* Matching needs two passes over all anchors and objects, because an anchor is positive if it
+ * reaches an object's largest overlap, and that is known only after all anchors have been looked at
+ * (Faster R-CNN, Ren et al. 2015). Overlaps are computed again in the second pass: they are cheaper
+ * than the memory for anchors times objects, and the same instructions give the same bits, so they
+ * can be compared exactly.
+ *
+ * Sampling takes the smallest keys of each label, as every backend does. */
+
 enum { OBJECTS_AT_ONCE = 128 }; /* in a block's shared memory */
 
-/* Where the parts of the scratch lie, of all pictures. */
+/* Addresses of the scratch's parts, each for all pictures. */
 struct targets_scratch {
     unsigned *most;  /* [pictures, slots]: bits of the largest overlap of an object */
     float *best;     /* [pictures, anchors]: the largest overlap of an anchor, */
@@ -21,6 +29,7 @@ struct targets_scratch {
     signed char *label;
 };
 
+/* Of all pictures: every picture has the same grid. */
 static __host__ __device__ size_t anchors_of(const struct rpn_targets_args &args) {
     return static_cast<size_t>(args.rpn.grid.count) * static_cast<size_t>(args.rpn.pictures);
 }
@@ -29,6 +38,7 @@ static __host__ __device__ size_t objects_of(const struct rpn_targets_args &args
     return static_cast<size_t>(args.slots) * static_cast<size_t>(args.rpn.pictures);
 }
 
+/* Parts follow one another without gaps: wide types first, labels of one byte last. */
 static __device__ __forceinline__ struct targets_scratch
 scratch_of(const struct rpn_targets_args &args) {
     struct targets_scratch ret;
@@ -40,10 +50,12 @@ scratch_of(const struct rpn_targets_args &args) {
     return ret;
 }
 
+/* Must agree with scratch_of(): three words and a byte an anchor, a word an object. */
 size_t launch_rpn_targets_scratch(const struct rpn_targets_args *args) {
     return objects_of(*args) * sizeof(unsigned) + anchors_of(*args) * (3 * sizeof(uint32_t) + 1);
 }
 
+/* The count is data of the batch, clamped to the tensor. */
 static __device__ __forceinline__ int object_count(const struct rpn_targets_args &args,
                                                    unsigned picture) {
     int count = args.count[picture];
@@ -56,24 +68,29 @@ static __device__ __forceinline__ float from_bits(unsigned bits) {
     return value;
 }
 
+/* For overlaps, which are at least 0. */
 static __device__ __forceinline__ unsigned bits_of(float value) {
     unsigned bits;
     memcpy(&bits, &value, sizeof(bits));
     return bits;
 }
 
-/* Bytes moved: 4 per object. */
+/* Bytes moved: 4 per object. They are the bits of 0. */
 static __global__ void clear_most_kernel(const __grid_constant__ struct rpn_targets_args args) {
     FOR_EACH_ITEM(i, objects_of(args))
     scratch_of(args).most[i] = 0;
 }
 
-/* Some of a picture's objects, read once for a block. */
+/* Some of a picture's objects, read once for a block. `most` is the largest overlap of each, as
+ * bits. */
 struct object_part {
     float box[OBJECTS_AT_ONCE][4];
     unsigned most[OBJECTS_AT_ONCE];
 };
 
+/* LARGEST asks for the results of the first pass; else they begin at 0. All threads of the block
+ * must call it, and it begins and ends with a barrier, because parts are read one after another
+ * into the same memory. */
 static __device__ __forceinline__ void read_part(const struct rpn_targets_args &args,
                                                  unsigned picture, int first, int count,
                                                  struct object_part *part, bool largest) {
@@ -88,7 +105,8 @@ static __device__ __forceinline__ void read_part(const struct rpn_targets_args &
 }
 
 /* Blocks of anchors (x) of a picture (y): each anchor's best object, each object's largest overlap.
- * Bytes moved: 8 per anchor written; objects stay in shared memory. */
+ * Bytes moved: 8 per anchor written; objects stay in shared memory. Maxima are collected in shared
+ * memory first, so that few atomics reach the L2 cache. */
 static __global__ void match_kernel(const __grid_constant__ struct rpn_targets_args args) {
     __shared__ struct object_part part;
     const struct targets_scratch scratch = scratch_of(args);
@@ -127,7 +145,8 @@ static __global__ void match_kernel(const __grid_constant__ struct rpn_targets_a
     scratch.object[at] = own;
 }
 
-/* The same blocks: label and key of each anchor. Bytes moved: 4 read and 5 written per anchor. */
+/* The same blocks: label and key of each anchor. Bytes moved: 4 read and 5 written per anchor.
+ * Threads past the last anchor stay until the end, because read_part() has barriers. */
 static __global__ void label_kernel(const __grid_constant__ struct rpn_targets_args args) {
     __shared__ struct object_part part;
     const struct targets_scratch scratch = scratch_of(args);
@@ -165,7 +184,9 @@ static __global__ void label_kernel(const __grid_constant__ struct rpn_targets_a
 }
 
 /* The anchors of a label with the smallest keys, at most MOST, by rising number, into the slots
- * from FIRST on of the block's picture. Returns how many. */
+ * from FIRST on of the block's picture. Returns how many. All threads of the block must call it.
+ * The order of sampling has the anchor's number in its lower half, which is what remains in the
+ * list. */
 static __device__ int sample(const struct rpn_targets_args &args, int label, int most, int first,
                              uint64_t *list) {
     const struct targets_scratch scratch = scratch_of(args);
@@ -219,6 +240,8 @@ static __global__ void __launch_bounds__(SELECT_THREADS, 1)
     }
 }
 
+/* Four launches: the largest overlaps are cleared, found, used for labels, and samples are
+ * drawn. */
 cudaError_t launch_rpn_targets(cudaStream_t stream, const struct rpn_targets_args *args) {
     dim3 grid((static_cast<unsigned>(args->rpn.grid.count) + THREADS - 1) / THREADS,
               static_cast<unsigned>(args->rpn.pictures));

@@ -1,12 +1,24 @@
 /* The backward pass of a 1x1 convolution that precedes a norm (launch_backward.h), for compute
- * capability 9.0 alone: built for sm_90a, launched nowhere else (steps/step_backward.c). */
+ * capability 9.0 alone: built for sm_90a, launched nowhere else (optional/backward.c). */
 #include "trainer/backend/cuda/optional/kernels/conv_backward.cuh"
 
 #include <climits>
 
+/* Three launches. The main kernel has a block for each pair of a worker and a slice of 64 input
+ * channels; a worker takes tiles of 128 pixels in turns. It writes dx, and partial sums of dw and
+ * of the norm's reductions, which the two others add in the order of workers. So the number of
+ * workers decides the bits, and it follows from the device and the sizes
+ * (launch_conv_backward_workers).
+ *
+ * In a block, one chunk of 64 output channels is multiplied by the tensor cores while registers
+ * make the next one's dz and the copy engine loads those after it. The steps are those of
+ * conv_backward.cuh; this file orders them and has the barriers between them. */
+
 /* The kernel's name contains BYTES of shared memory, so that the report of kernels shows them: the
  * assembler does not know the size of dynamic shared memory. Bytes moved: g, z, dx and the
- * preceding activation once, the weights once per block, 4 per weight and block. */
+ * preceding activation once, the weights once per block, 4 per weight and block. The accumulators
+ * of dw stay in registers over all tiles, so K output channels take K / 64 * 16 of them per
+ * thread. */
 template <typename T, conv_backward_form FORM, int K, int BYTES>
 static __global__ void __launch_bounds__(BACKWARD_THREADS, 1)
     conv_backward_kernel(const __grid_constant__ struct backward_held args) {
@@ -54,7 +66,8 @@ static __global__ void __launch_bounds__(BACKWARD_THREADS, 1)
         tile_store_done();
 }
 
-/* Bytes moved: 8 per channel and block that had some of the rows. */
+/* Bytes moved: 8 per channel and block that had some of the rows. The result is what
+ * norm_backward.cu makes for a norm without this fusion. */
 static __global__ void __launch_bounds__(CHUNK_CHANNELS *CHUNK_ROWS, 1)
     conv_backward_norm_kernel(const __grid_constant__ struct conv_backward_args args) {
     wait_for_others();
@@ -70,7 +83,8 @@ static __global__ void __launch_bounds__(CHUNK_CHANNELS *CHUNK_ROWS, 1)
                 sums.v[0], sums.v[1]);
 }
 
-/* Bytes moved: 4 per weight and block that had some of the rows, and dw once. */
+/* Bytes moved: 4 per weight and block that had some of the rows, and dw once. Partial sums of
+ * weights follow those of the norm, in the order of write_dw(). */
 template <typename T>
 static __global__ void __launch_bounds__(CHUNK_CHANNELS *CHUNK_ROWS, 1)
     conv_backward_weight_kernel(const __grid_constant__ struct conv_backward_args args) {
@@ -83,11 +97,14 @@ static __global__ void __launch_bounds__(CHUNK_CHANNELS *CHUNK_ROWS, 1)
         static_cast<T *>(args.dw)[i] = narrow<T>(static_cast<float>(sums.v[0]));
 }
 
+/* Carries both constants as a type, for generic lambdas. */
 template <conv_backward_form FORM, int K> struct form_tag {
     static constexpr conv_backward_form form = FORM;
     static constexpr int out = K;
 };
 
+/* Combinations that exceed shared memory are not compiled at all, so no kernel exists that could
+ * not be launched. */
 template <conv_backward_form FORM, int K, typename Body> static cudaError_t if_it_fits(Body body) {
     if constexpr (backward_layout<FORM, K>::FITS)
         return body(form_tag<FORM, K>{});
@@ -111,6 +128,7 @@ template <conv_backward_form FORM, typename Body> static cudaError_t with_out(in
         return cudaErrorInvalidValue;
     }
 }
+/* From numbers known at run time to constants. */
 template <typename Body> static cudaError_t with_form(conv_backward_form form, int out, Body body) {
     switch (form) {
     case BACKWARD_PLAIN:
@@ -123,22 +141,28 @@ template <typename Body> static cudaError_t with_form(conv_backward_form form, i
     return cudaErrorInvalidValue;
 }
 
+/* The main kernel multiplies 16-bit types alone. Input channels are whole slices, at most 512. */
 bool launch_conv_backward_has(enum dtype type, enum conv_backward_form form, int in, int out) {
     return (type == DTYPE_F16 || type == DTYPE_BF16) && in > 0 && in % SLICE == 0 && in <= 512 &&
            with_form(form, out, [](auto) { return cudaSuccess; }) == cudaSuccess;
 }
 
+/* One block for each multiprocessor: a block takes most of its shared memory. There are never more
+ * workers than tiles, and always one. */
 int launch_conv_backward_workers(size_t rows, int in, int multiprocessors) {
     const size_t tiles = (rows + TILE_ROWS - 1) / TILE_ROWS;
     const size_t most = static_cast<size_t>(multiprocessors / (in / SLICE));
     return static_cast<int>(most == 0 ? 1 : most < tiles ? most : tiles);
 }
 
+/* For each worker two sums and a row of dw per input channel, in f32. */
 size_t launch_conv_backward_bytes(int in, int out, int workers) {
     return static_cast<size_t>(workers) * static_cast<size_t>(in) * (2 + static_cast<size_t>(out)) *
            sizeof(float);
 }
 
+/* Row numbers of tiles are int, hence the limit. Maps of tensors that a form lacks are left as they
+ * are; the kernel does not touch them. The tile's width in bytes selects the swizzle (tile.cuh). */
 cudaError_t launch_conv_backward_maps(enum dtype type, struct conv_backward_args *args) {
     if (args->rows > INT_MAX - TILE_ROWS)
         return cudaErrorInvalidValue;
@@ -169,6 +193,7 @@ cudaError_t launch_conv_backward_maps(enum dtype type, struct conv_backward_args
     return cudaSuccess;
 }
 
+/* The arguments are copied into a struct that is aligned for the copy engine's maps. */
 template <typename T>
 static cudaError_t launch_main(cudaStream_t stream, const struct conv_backward_args *args) {
     return with_form(args->form, args->out, [=](auto tag) {
@@ -182,6 +207,7 @@ static cudaError_t launch_main(cudaStream_t stream, const struct conv_backward_a
     });
 }
 
+/* The two small kernels may begin early; both wait for the main one first. */
 cudaError_t launch_conv_backward(cudaStream_t stream, enum dtype type,
                                  const struct conv_backward_args *args) {
     if (!launch_conv_backward_has(type, args->form, args->in, args->out))

@@ -18,7 +18,8 @@
 /* --- on the host: maps ------------------------------------------------------------------------ */
 
 /* The map of a matrix [ROWS, COLUMNS] of 16-bit elements at BASE, from which tiles of TILE_ROWS by
- * TILE_BYTES are taken. The driver's encoder is asked for by name: nothing links the driver. */
+ * TILE_BYTES are taken. The driver's encoder is asked for by name: nothing links the driver. The
+ * map holds the address, so it is made anew for other memory. */
 static inline cudaError_t tile_map_make(struct tile_map *map, bool bf16, const void *base,
                                         size_t rows, size_t columns, unsigned tile_rows,
                                         unsigned tile_bytes) {
@@ -50,6 +51,7 @@ static inline cudaError_t tile_map_make(struct tile_map *map, bool bf16, const v
 /* --- the copy engine ----------------------------------------------------------------------------
  */
 
+/* PTX takes addresses of shared memory as 32-bit offsets. */
 static __device__ __forceinline__ uint32_t tile_address(const void *shared) {
     return static_cast<uint32_t>(__cvta_generic_to_shared(shared));
 }
@@ -109,6 +111,7 @@ static __device__ __forceinline__ void tile_store(const struct tile_map *map, co
         "r"(tile_address(from)), "r"(column), "r"(row)
         : "memory");
 }
+/* Closes the group of stores that the waits below refer to. */
 static __device__ __forceinline__ void tile_store_commit() {
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
