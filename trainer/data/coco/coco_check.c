@@ -1,11 +1,13 @@
 #include "trainer/data/coco/coco_check.h"
 
 #include "common/cleanup.h"
-#include "trainer/data/coco/coco_check_pictures.h"
+#include "trainer/data/codec/picture.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Tolerance between the given area and the mask's: outlines and pixels never agree exactly, least
  * for small and thin objects. */
@@ -15,6 +17,14 @@ static const double AREA_PIXELS = 20;
 void coco_check_done(struct coco_check *check) {
     free(check->by_category);
     *check = (struct coco_check){0};
+}
+
+void coco_findings_add(struct coco_finding findings[COCO_FINDINGS], enum coco_finding_kind kind,
+                       int64_t id) {
+    struct coco_finding *finding = &findings[kind];
+    if (finding->count < COCO_EXAMPLES)
+        finding->examples[finding->count] = id;
+    finding->count++;
 }
 
 static void check_box(struct coco_check *check, const struct coco_annotation *a,
@@ -156,6 +166,39 @@ static void check_images(struct coco_check *check, const struct coco_index *inde
     }
 }
 
+/* Result of a picture; the last value stands for "no finding". */
+enum { IN_ORDER = COCO_FINDINGS };
+
+static uint8_t check_picture(const struct coco_index *index, const struct coco_image *image,
+                             const char *pictures) {
+    cleanup_image struct image picture = {0};
+    char path[PATH_MAX];
+    struct stat st;
+    if (coco_index_picture(index, image, pictures, path, sizeof(path), NULL) != 0 ||
+        stat(path, &st) != 0)
+        return COCO_NO_FILE;
+    if (picture_read(path, &picture, NULL) != 0)
+        return COCO_BAD_FILE;
+    bool agrees = image->width == 0 || image->height == 0 ||
+                  (picture.width == (int)image->width && picture.height == (int)image->height);
+    return agrees ? IN_ORDER : COCO_OTHER_SIZE;
+}
+
+static int check_pictures(struct coco_check *check, const struct coco_index *index,
+                          const char *pictures, struct error *err) {
+    cleanup_free uint8_t *kinds = calloc(index->image_count + 1, 1);
+    if (kinds == NULL)
+        return error_no_memory(err, "pictures to check");
+#pragma omp parallel for schedule(dynamic, 16)
+    for (size_t i = 0; i < index->image_count; i++)
+        kinds[i] = check_picture(index, &index->images[i], pictures);
+    for (size_t i = 0; i < index->image_count; i++)
+        if (kinds[i] != IN_ORDER)
+            coco_findings_add(check->findings, (enum coco_finding_kind)kinds[i],
+                              index->images[i].id);
+    return 0;
+}
+
 int coco_check_make(struct coco_check *ret, const struct coco_index *index, const char *pictures,
                     struct error *err) {
     cleanup_coco_check struct coco_check check = {0};
@@ -173,7 +216,7 @@ int coco_check_make(struct coco_check *ret, const struct coco_index *index, cons
     check_images(&check, index);
     check.missing = coco_index_missing(index);
     if (check_repeated(&check, index, err) != 0 || check_names(&check, index, err) != 0 ||
-        (pictures != NULL && coco_check_pictures(check.findings, index, pictures, err) != 0))
+        (pictures != NULL && check_pictures(&check, index, pictures, err) != 0))
         return -1;
     *ret = check;
     check = (struct coco_check){0};
