@@ -3,6 +3,8 @@
 #ifndef TRAINER_DATA_CODEC_RESIZE_AXIS_H
 #define TRAINER_DATA_CODEC_RESIZE_AXIS_H
 
+#include "common/error.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,6 +27,12 @@ struct resize_axis {
     size_t weights_capacity;
     size_t values_capacity;
 };
+
+/* Makes the weights for places BEGIN .. BEGIN+COUNT-1 of an axis on which LENGTH input pixels from
+ * START become VIRTUAL_LENGTH. SIZE is the input's. */
+int resize_axis_make(struct resize_axis *axis, double start, double length, int virtual_length,
+                     int begin, int count, int size, struct error *err);
+void resize_axis_done(struct resize_axis *axis);
 
 /* An axis in the order in which vectors take it. Initialize with zeros. */
 struct resize_across {
