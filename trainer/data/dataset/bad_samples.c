@@ -1,8 +1,21 @@
 #include "trainer/data/dataset/bad_samples.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+bool bad_sample_at_fault(const struct error *err) {
+    return err->code == EXIT_CODE_DATA && err->os_errno != EMFILE && err->os_errno != ENFILE &&
+           err->os_errno != ENOMEM;
+}
+
+const char *bad_sample_reason(const char *name, const char *text) {
+    size_t length = strlen(name);
+    if (strncmp(text, name, length) != 0 || text[length] != ':')
+        return text;
+    return text + length + strspn(text + length, ": ");
+}
 
 /* Each kind has two bits of `known`: the fault is known, and it is shared with the other ranks. */
 static uint8_t known_bit(enum bad_sample_kind kind) {

@@ -38,6 +38,13 @@ struct bad_samples {
     int waiting;                     /* in to_log */
 };
 
+/* Returns true if ERR is the sample's fault, and not that of a machine that is temporarily short
+ * of descriptors or memory. */
+bool bad_sample_at_fault(const struct error *err);
+
+/* Returns TEXT without a leading "NAME: ", a sample's name. */
+const char *bad_sample_reason(const char *name, const char *text);
+
 int bad_samples_init(struct bad_samples *f, size_t samples, struct error *err);
 void bad_samples_done(struct bad_samples *f);
 

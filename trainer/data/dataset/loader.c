@@ -163,12 +163,12 @@ static bool take_work(struct loader *l, struct slot **ret_slot, int *ret_place) 
 static int judge(const struct loader *l, const struct batch *batch, int place,
                  const struct error *err) {
     const struct loader_options *o = &l->options;
-    if (o->faults == NULL || !source_is_at_fault(err))
+    if (o->faults == NULL || !bad_sample_at_fault(err))
         return -1;
     const int64_t sample = batch->samples[place];
     char name[PATH_MAX];
     o->source->table->sample_name(o->source, (size_t)sample, name, sizeof(name));
-    const char *why = source_without_name(name, err->text);
+    const char *why = bad_sample_reason(name, err->text);
     if (bad_samples_note(o->faults, sample, BAD_SAMPLE_BAD, why) > o->bad_allowed)
         return -1;
     o->source->table->clear(o->source, batch, place);
@@ -447,7 +447,7 @@ static enum loader_result give(struct loader *l, int64_t deadline, const struct 
         l->figures.batches++;
         return LOADER_BATCH;
     }
-    bool of_data = source_is_at_fault(slot->error);
+    bool of_data = bad_sample_at_fault(slot->error);
     if (of_data && l->options.faults != NULL && !wait_until(l, is_all_ready, deadline))
         return LOADER_DEADLINE;
     if (err != NULL)

@@ -36,7 +36,7 @@ struct source_table {
     void (*batch_close)(struct batch *batch);
 
     /* Fills place PLACE with its sample. *RET_DAMAGE: describes damage that was decoded over.
-     * Errors name the sample; source_is_at_fault tells whether it is at fault. */
+     * Errors name the sample; bad_sample_at_fault (bad_samples.h) tells whether it is at fault. */
     int (*fill)(const struct source *source, void *worker, const struct batch *batch, int place,
                 const char **ret_damage, struct error *err);
     /* Marks place PLACE as unused: it is padding, or its sample cannot be used. */
@@ -59,12 +59,5 @@ struct source_table {
     /* Writes the sample's name, truncated if necessary. For messages. */
     void (*sample_name)(const struct source *source, size_t sample, char *text, size_t size);
 };
-
-/* Returns true if ERR is the sample's fault, and not that of a machine that is temporarily short
- * of descriptors or memory. */
-bool source_is_at_fault(const struct error *err);
-
-/* Returns TEXT without a leading "NAME: ", a sample's name. */
-const char *source_without_name(const char *name, const char *text);
 
 #endif

@@ -1,6 +1,7 @@
 #include "trainer/data/dataset/verify.h"
 
 #include "common/str.h"
+#include "trainer/data/dataset/bad_samples.h"
 #include "trainer/data/dataset/fetch.h"
 #include "trainer/data/dataset/source.h"
 
@@ -36,10 +37,10 @@ static int look_at(struct fetcher *fetcher, const struct dataset *set, size_t sa
         pixel_statistics_add(pixels, &fetcher->picture);
         why = fetcher->damage;
         item->state = why != NULL ? VERIFIED_DAMAGED : VERIFIED_GOOD;
-    } else if (source_is_at_fault(err)) {
+    } else if (bad_sample_at_fault(err)) {
         char name[PATH_MAX];
         dataset_sample_name(set, sample, name, sizeof(name));
-        why = source_without_name(name, err->text);
+        why = bad_sample_reason(name, err->text);
         item->state = VERIFIED_BAD;
     } else {
         return -1;

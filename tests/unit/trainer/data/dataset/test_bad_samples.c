@@ -1,6 +1,7 @@
 #include "tests/support/unit.h"
 #include "trainer/data/dataset/bad_samples.h"
 
+#include <errno.h>
 #include <string.h>
 
 static void a_fault_counts_once(void) {
@@ -70,6 +71,24 @@ static void ranks_know_together_what_each_found(void) {
     CU_ASSERT_EQUAL(bad_samples_count(&a, BAD_SAMPLE_BAD), 5);
 }
 
+static void a_machine_in_need_is_not_the_samples_fault(void) {
+    struct error err = {.code = EXIT_CODE_DATA};
+    CU_ASSERT(bad_sample_at_fault(&err));
+    err.os_errno = ENOENT;
+    CU_ASSERT(bad_sample_at_fault(&err));
+    err.os_errno = EMFILE;
+    CU_ASSERT(!bad_sample_at_fault(&err));
+    err = (struct error){.code = EXIT_CODE_INTERNAL};
+    CU_ASSERT(!bad_sample_at_fault(&err));
+}
+
+static void a_name_in_front_is_taken_away(void) {
+    CU_ASSERT_STRING_EQUAL(bad_sample_reason("a.jpg", "a.jpg: cut"), "cut");
+    CU_ASSERT_STRING_EQUAL(bad_sample_reason("a.jp", "a.jpg: cut"), "a.jpg: cut");
+    CU_ASSERT_STRING_EQUAL(bad_sample_reason("b.jpg", "a.jpg: cut"), "a.jpg: cut");
+}
+
 UNIT_SUITE("data.bad_samples", UNIT(a_fault_counts_once),
            UNIT(what_is_reported_is_bounded_and_the_rest_counted),
-           UNIT(ranks_know_together_what_each_found))
+           UNIT(ranks_know_together_what_each_found),
+           UNIT(a_machine_in_need_is_not_the_samples_fault), UNIT(a_name_in_front_is_taken_away))

@@ -6,7 +6,6 @@
 #include "tests/support/unit.h"
 #include "trainer/data/dataset/loader.h"
 
-#include <errno.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -140,23 +139,5 @@ static void what_cannot_be_finished_is_an_error_in_its_place(void) {
     loader_done(loader);
 }
 
-static void a_machine_in_need_is_not_the_samples_fault(void) {
-    struct error err = {.code = EXIT_CODE_DATA};
-    CU_ASSERT(source_is_at_fault(&err));
-    err.os_errno = ENOENT;
-    CU_ASSERT(source_is_at_fault(&err));
-    err.os_errno = EMFILE;
-    CU_ASSERT(!source_is_at_fault(&err));
-    err = (struct error){.code = EXIT_CODE_INTERNAL};
-    CU_ASSERT(!source_is_at_fault(&err));
-}
-
-static void a_name_in_front_is_taken_away(void) {
-    CU_ASSERT_STRING_EQUAL(source_without_name("a.jpg", "a.jpg: cut"), "cut");
-    CU_ASSERT_STRING_EQUAL(source_without_name("a.jp", "a.jpg: cut"), "a.jpg: cut");
-    CU_ASSERT_STRING_EQUAL(source_without_name("b.jpg", "a.jpg: cut"), "a.jpg: cut");
-}
-
 UNIT_SUITE("data.source", UNIT(a_batch_is_finished_once_behind_its_last_place),
-           UNIT(what_cannot_be_finished_is_an_error_in_its_place),
-           UNIT(a_machine_in_need_is_not_the_samples_fault), UNIT(a_name_in_front_is_taken_away))
+           UNIT(what_cannot_be_finished_is_an_error_in_its_place))
