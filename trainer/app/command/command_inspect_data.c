@@ -22,7 +22,7 @@
 #include "trainer/app/options/flag_print.h"
 #include "trainer/app/options/shard_inputs.h"
 #include "trainer/app/task/sample_health.h"
-#include "trainer/data/codec/suffix.h"
+#include "trainer/data/codec/picture.h"
 #include "trainer/data/dataset/folder_walk.h"
 #include "trainer/data/dataset/splits.h"
 #include "trainer/data/dataset/verify.h"

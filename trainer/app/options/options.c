@@ -2,7 +2,7 @@
 
 #include "trainer/app/options/flag.h"
 #include "trainer/app/options/flag_print.h"
-#include "trainer/data/codec/suffix.h"
+#include "trainer/data/codec/picture.h"
 #include "trainer/data/order/lanes.h"
 
 #include <stddef.h>

@@ -1,7 +1,7 @@
 #include "trainer/data/coco/coco_pictures.h"
 
 #include "common/file/file_look.h"
-#include "trainer/data/codec/suffix.h"
+#include "trainer/data/codec/picture.h"
 
 #include <dirent.h>
 #include <stdio.h>

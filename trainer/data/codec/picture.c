@@ -3,9 +3,11 @@
 #include "common/file/file.h"
 #include "trainer/data/codec/jpeg.h"
 #include "trainer/data/codec/png.h"
+#include "trainer/data/codec/pnm.h"
 #include "trainer/data/codec/whole.h"
 
 #include <string.h>
+#include <strings.h>
 
 enum { QUALITY = 95 };
 
@@ -96,4 +98,20 @@ int picture_write(const struct image *image, bool png, const char *path, struct 
     if (failed != 0)
         return error_wrap(err, "%s", path);
     return file_publish(path, bytes.data, bytes.size, 0644, err);
+}
+
+bool picture_suffix_ends(const char *name) {
+    static const char *const suffixes[] = {".jpg", ".jpeg", ".jpe", ".jfif",
+                                           ".png", ".ppm",  ".pgm"};
+    const char *dot = strrchr(name, '.');
+    for (size_t i = 0; dot != NULL && i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
+        if (strcasecmp(dot, suffixes[i]) == 0)
+            return true;
+    return false;
+}
+
+const char *picture_suffix_of(const uint8_t *bytes, size_t size) {
+    if (png_is(bytes, size))
+        return ".png";
+    return pnm_is(bytes, size) ? ".ppm" : ".jpg";
 }

@@ -8,6 +8,8 @@
 #include "trainer/data/codec/jpeg.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* Reads a JPEG, PNG or PNM, whatever its suffix, in full size. Errors name the file. */
 int picture_read(const char *path, struct image *ret, struct error *err);
@@ -30,6 +32,16 @@ int picture_reader_size(struct picture_reader *reader, const char *path, int *re
 
 /* Writes a PNG, or a JPEG of high quality; replaces an existing file. */
 int picture_write(const struct image *image, bool png, const char *path, struct error *err);
+
+/* Suffixes of the files that are taken for pictures, for messages. Their content tells how they are
+ * decoded. */
+#define PICTURE_SUFFIXES ".jpg .jpeg .jpe .jfif .png .ppm .pgm"
+
+/* Returns true if NAME ends in one of them, in any case. */
+bool picture_suffix_ends(const char *name);
+
+/* Returns the suffix for a picture of these bytes, ".jpg" for those that are none. */
+const char *picture_suffix_of(const uint8_t *bytes, size_t size);
 
 #define cleanup_picture_reader __attribute__((cleanup(picture_reader_done)))
 

@@ -2,7 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/str.h"
-#include "trainer/data/codec/suffix.h"
+#include "trainer/data/codec/picture.h"
 #include "trainer/data/dataset/folder_walk.h"
 
 #include <stdlib.h>

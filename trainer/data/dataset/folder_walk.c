@@ -2,7 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/grow.h"
-#include "trainer/data/codec/suffix.h"
+#include "trainer/data/codec/picture.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 #include "trainer/data/dataset/picture_list.h"
 
 #include "common/grow.h"
-#include "trainer/data/codec/suffix.h"
+#include "trainer/data/codec/picture.h"
 #include "trainer/data/dataset/folder_walk.h"
 
 #include <stdio.h>

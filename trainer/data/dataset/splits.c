@@ -1,7 +1,7 @@
 #include "trainer/data/dataset/splits.h"
 
 #include "common/cleanup.h"
-#include "trainer/data/codec/suffix.h"
+#include "trainer/data/codec/picture.h"
 #include "trainer/data/dataset/folder_walk.h"
 
 #include <dirent.h>

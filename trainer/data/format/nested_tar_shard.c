@@ -8,7 +8,7 @@
  * archives leaves out the rest of that class alone. */
 #include "common/cleanup.h"
 #include "common/str.h"
-#include "trainer/data/codec/suffix.h"
+#include "trainer/data/codec/picture.h"
 #include "trainer/data/format/format.h"
 #include "trainer/data/format/tar_walk.h"
 

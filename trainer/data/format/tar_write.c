@@ -1,7 +1,7 @@
 #include "trainer/data/format/tar_write.h"
 
 #include "common/str.h"
-#include "trainer/data/codec/suffix.h"
+#include "trainer/data/codec/picture.h"
 #include "trainer/data/format/tar_walk.h"
 
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 
 #include "common/file/file.h"
 #include "trainer/data/archive/member_path.h"
-#include "trainer/data/codec/suffix.h"
+#include "trainer/data/codec/picture.h"
 #include "trainer/data/prepare/staging.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 #include "trainer/data/prepare/picture_make.h"
 
 #include "trainer/data/codec/jpeg.h"
+#include "trainer/data/codec/picture.h"
 #include "trainer/data/codec/pnm.h"
 #include "trainer/data/codec/resize.h"
-#include "trainer/data/codec/suffix.h"
 
 #include <stdio.h>
 #include <string.h>
