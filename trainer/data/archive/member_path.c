@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+/* Returns true if the SIZE bytes of NAME, which has no NUL after them, can name a file. Comparing
+ * two bytes at most catches "." and "..", and nothing else that begins with a dot. */
 static bool is_name(const char *name, size_t size) {
     if (size == 0 || size > NAME_MAX)
         return false;
@@ -13,6 +15,8 @@ static bool is_name(const char *name, size_t size) {
 bool member_path_is_safe(const char *path) {
     if (strlen(path) >= PATH_MAX)
         return false;
+    /* Each part up to a slash must be a name. An absolute path fails by its empty first part, and a
+     * path that ends in a slash by its empty last one. */
     for (;;) {
         const char *slash = strchr(path, '/');
         const size_t size = slash != NULL ? (size_t)(slash - path) : strlen(path);

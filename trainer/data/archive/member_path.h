@@ -1,4 +1,6 @@
-/* Paths of archives' members, which are foreign text: before a file is made from one. */
+/* Checks of archive members' paths, which are foreign text.
+ *
+ * Called before a file is made from such a path. */
 #ifndef TRAINER_DATA_ARCHIVE_MEMBER_PATH_H
 #define TRAINER_DATA_ARCHIVE_MEMBER_PATH_H
 

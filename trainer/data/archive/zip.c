@@ -8,16 +8,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Reads an archive from its end, as the format wants: the end record tells the place of the central
+ * directory, and its entries are the members. Local headers are not looked at here. zip_extract.c
+ * reads that of one member when its content is wanted.
+ *
+ * The archive is foreign: trainer/data/prepare/unzip.c opens what a user or a download brought.
+ * Every length from the file is compared with the bytes that are left before it is used. A lie is
+ * an error and never a read beyond a buffer. Paths are taken as they are; member_path.c judges
+ * them. */
+
 enum {
-    END_SIZE = 22,       /* of the end record, without its comment */
-    END_COMMENT = 65535, /* longest comment */
-    END64_LOCATOR = 20,
-    END64_SIZE = 56,
-    ENTRY_SIZE = 46, /* of the central directory, without names */
-    DIRECTORY_MAX = 1 << 30,
-    EXTRA_ZIP64 = 1,
+    END_SIZE = 22,           /* of the end record, without its comment */
+    END_COMMENT = 65535,     /* longest comment */
+    END64_LOCATOR = 20,      /* bytes; lies directly before the end record */
+    END64_SIZE = 56,         /* without the extensible data that may follow */
+    ENTRY_SIZE = 46,         /* of the central directory, without names */
+    DIRECTORY_MAX = 1 << 30, /* bytes; the directory is read as one block */
+    EXTRA_ZIP64 = 1,         /* tag of the extra field with 64-bit sizes */
 };
 
+/* Ceiling of all 64-bit fields, in bytes: no real archive comes near, and sums of a few such
+ * numbers cannot overflow. */
 #define SIZE_LIMIT (UINT64_C(1) << 48)
 
 static const uint32_t end_magic = 0x06054b50, end64_magic = 0x06064b50, locator_magic = 0x07064b50,
@@ -49,11 +60,13 @@ struct directory {
     uint64_t count;
 };
 
+/* Sets the error for malformed content at byte AT; WHAT says what is wrong there. */
 static int refuse(const struct shard_file *file, uint64_t at, const char *what, struct error *err) {
     return shard_file_bad(file, at, err, "%s: not a zip archive, or a damaged one", what);
 }
 
-/* Replaces what the end record at END says by what its ZIP64 form says, if there is one. */
+/* Replaces what the end record at END says by what its ZIP64 form says. Without a locator directly
+ * before END there is no such form, and *D stays as it is. */
 static int read_end64(const struct shard_file *file, uint64_t end, struct directory *d,
                       struct error *err) {
     uint8_t locator[END64_LOCATOR];
@@ -74,7 +87,9 @@ static int read_end64(const struct shard_file *file, uint64_t end, struct direct
     return 0;
 }
 
-/* The end record is the last thing in the file but for a comment. */
+/* Finds the end record, which is the last thing in the file but for a comment of unknown length.
+ * The search goes backwards, so that the magic number inside an earlier member is not taken for it.
+ * A comment longer than the rest of the file rules a place out. */
 static int find_end(const struct shard_file *file, struct directory *ret, struct error *err) {
     const uint64_t room = END_SIZE + END_COMMENT;
     const size_t size = file->size < room ? (size_t)file->size : (size_t)room;
@@ -84,6 +99,7 @@ static int find_end(const struct shard_file *file, struct directory *ret, struct
         return error_no_memory(err, "a zip archive");
     if (shard_file_read(file, start, bytes, size, err) != 0)
         return -1;
+    /* `at` counts down to 0; for a file shorter than the record there is no place at all. */
     for (size_t at = size < END_SIZE ? 0 : size - END_SIZE + 1; at-- > 0;) {
         const uint8_t *p = bytes + at;
         if (u32(p) != end_magic || at + END_SIZE + u16(p + 20) > size)
@@ -94,7 +110,9 @@ static int find_end(const struct shard_file *file, struct directory *ret, struct
     return refuse(file, file->size, "no end record", err);
 }
 
-/* Takes the 64-bit sizes from the extra field where the 32-bit ones are full. */
+/* Takes the 64-bit sizes from the extra field where the 32-bit ones are full. The fields that are
+ * present have the order of APPNOTE 4.5.3: size, packed size, offset of the header. Other extra
+ * fields are skipped. Returns false if a field is cut off. */
 static bool take_extra(struct zip_member *m, const uint8_t *extra, size_t size) {
     uint64_t *const fields[] = {&m->size, &m->packed, &m->header};
     while (size >= 4) {
@@ -117,7 +135,8 @@ static bool take_extra(struct zip_member *m, const uint8_t *extra, size_t size) 
     return true;
 }
 
-/* Parses the entry at *AT of the SIZE bytes of the directory. */
+/* Parses the entry at *AT of the SIZE bytes of the directory, and moves *AT to the next one. A file
+ * becomes a member, with its path at *PATHS, which moves after the NUL; a folder becomes none. */
 static int take_entry(struct zip *zip, const uint8_t *bytes, size_t size, size_t *at, char **paths,
                       struct error *err) {
     const uint8_t *p = bytes + *at;
@@ -148,6 +167,10 @@ static int take_entry(struct zip *zip, const uint8_t *bytes, size_t size, size_t
     return 0;
 }
 
+/* Reads the directory into one block and makes the members from it. The count is checked against
+ * the size in bytes before memory is asked for, so that a small file cannot demand a large table.
+ * An entry is longer than its path with a NUL: the paths fit into as many bytes as the directory
+ * has. */
 static int read_directory(struct zip *zip, const struct directory *d, struct error *err) {
     if (d->size > DIRECTORY_MAX || d->count > ZIP_MEMBERS_MAX || d->count > d->size / ENTRY_SIZE)
         return shard_file_bad(&zip->file, d->offset, err,

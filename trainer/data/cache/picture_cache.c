@@ -15,23 +15,38 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Head and entries are mapped and shared; pixels go through pread and pwrite. A mapping of the
+ * pixels would end the program with SIGBUS where the disk is full or another process cuts the file.
+ * A failed read or write is just a picture that is not cached.
+ *
+ * No lock is taken for a picture. An entry goes from 0 to CLAIMED by one compare-and-swap, so that
+ * one process alone writes it, and then to its offset, with release order. A reader that sees the
+ * offset, with acquire order, sees size and checksum, too. A process that dies between the two
+ * leaves its entry claimed for good: the picture is decoded each time.
+ *
+ * trainer/app/hosts/training_cache.c opens the cache for the ranks of a host, and
+ * trainer/data/dataset/fetch.c asks it before it decodes. */
+
 #define MAGIC "RTPC"
 
 enum { VERSION = 1, HEAD_BYTES = 4096 };
-/* In place of an offset: the picture is being written, or there was no room for it. */
+/* In place of an offset: the picture is being written, or there was no room for it. No real offset
+ * is that small, as pixels follow the head. */
 enum { CLAIMED = 1 };
 
+/* Start of the file. Key, samples and version say what the cache is for; the two counters are
+ * written by all processes that share it. */
 struct cache_head {
     char magic[4];
     uint32_t version;
     uint64_t key, samples, capacity;
     atomic_ullong taken; /* bytes of pixels, more than the capacity once it is full */
-    atomic_ullong kept;
+    atomic_ullong kept;  /* pictures, for picture_cache_figures */
 };
 
 struct cache_entry {
     atomic_ullong offset; /* CLAIMED first, set last */
-    uint32_t crc;
+    uint32_t crc;         /* of the sides and the pixels */
     uint16_t width, height;
 };
 
@@ -45,7 +60,7 @@ struct picture_cache {
     size_t mapped;
 };
 
-/* Whole pages. */
+/* Head and entries, in whole pages of 4 KiB, so that the pixels begin at a page, too. */
 uint64_t picture_cache_overhead(size_t samples) {
     return HEAD_BYTES + ((uint64_t)samples * sizeof(struct cache_entry) + HEAD_BYTES - 1) /
                             HEAD_BYTES * HEAD_BYTES;
@@ -65,7 +80,8 @@ int picture_cache_fd(const struct picture_cache *cache) {
     return cache->fd;
 }
 
-/* Takes over FD, and closes it on failure. */
+/* Maps head and entries. Takes over FD, and closes it on failure. The file must have that length
+ * already: a mapping beyond its end faults at the first access. */
 static struct picture_cache *map(int fd, const struct picture_cache_plan *plan, struct error *err) {
     struct picture_cache *cache = calloc(1, sizeof(*cache));
     if (cache == NULL) {
@@ -86,6 +102,8 @@ static struct picture_cache *map(int fd, const struct picture_cache_plan *plan, 
     return cache;
 }
 
+/* Makes an empty cache of zeros one of PLAN. The magic number comes last: a file without it is not
+ * taken for a cache by is_of. */
 static void begin(struct picture_cache *cache, const struct picture_cache_plan *plan) {
     struct cache_head *head = cache->head;
     head->key = plan->key;
@@ -95,11 +113,15 @@ static void begin(struct picture_cache *cache, const struct picture_cache_plan *
     memcpy(head->magic, MAGIC, sizeof(head->magic));
 }
 
+/* The capacity is no part of the plan's identity: a cache that was made with another one stays
+ * useful. */
 static bool is_of(const struct cache_head *head, const struct picture_cache_plan *plan) {
     return memcmp(head->magic, MAGIC, sizeof(head->magic)) == 0 && head->version == VERSION &&
            head->key == plan->key && head->samples == plan->samples;
 }
 
+/* The memory is a file without a name, of which pages are used as they are written. The descriptor
+ * is how other ranks reach it. */
 struct picture_cache *picture_cache_in_memory(const struct picture_cache_plan *plan,
                                               struct error *err) {
     const int fd = memfd_create("ringtrain pictures", MFD_CLOEXEC);
@@ -117,6 +139,8 @@ struct picture_cache *picture_cache_in_memory(const struct picture_cache_plan *p
     return cache;
 }
 
+/* The descriptor comes from another process of the host. The checks find two ranks that disagree
+ * about the data, which would be a fault of the program: EXIT_CODE_INTERNAL. */
 struct picture_cache *picture_cache_share(int fd, const struct picture_cache_plan *plan,
                                           struct error *err) {
     struct stat status;
@@ -137,7 +161,8 @@ struct picture_cache *picture_cache_share(int fd, const struct picture_cache_pla
 
 /* --- in a file ------------------------------------------------------------------------------- */
 
-/* Returns true if the file begins as a cache of this plan does, and is as long as it says. */
+/* Returns true if the file begins as a cache of this plan does, and is as long as it says. The
+ * bound on the capacity keeps the sum from overflowing, as the number comes from a file. */
 static bool looks_like(int fd, const struct picture_cache_plan *plan) {
     struct cache_head head;
     struct stat status;
@@ -147,7 +172,9 @@ static bool looks_like(int fd, const struct picture_cache_plan *plan) {
            (uint64_t)status.st_size == overhead + head.capacity;
 }
 
-/* File systems that cannot reserve room give it as pictures come. */
+/* Empties the file and reserves its room, so that a full disk is found now and not in the middle of
+ * a training. File systems that cannot reserve room give it as pictures come. On failure the file
+ * is emptied again, to give back what was reserved. */
 static int make_anew(int fd, const char *path, const struct picture_cache_plan *plan,
                      struct error *err) {
     const off_t size = (off_t)(picture_cache_overhead(plan->samples) + plan->capacity);
@@ -162,8 +189,9 @@ static int make_anew(int fd, const char *path, const struct picture_cache_plan *
     return -1;
 }
 
-/* Returns 1 if the file is one of this plan, 0 if it was emptied for it. The lock is exclusive
- * while a cache is made, and shared while it is used. */
+/* Returns 1 if the file is one of this plan, 0 if it was emptied for it, -1 with an error. The lock
+ * is exclusive while a cache is made, and shared while it is used. A file that holds anything but a
+ * cache is never emptied. */
 static int settle(int fd, const char *path, const struct picture_cache_plan *plan,
                   struct error *err) {
     struct stat status;
@@ -193,6 +221,8 @@ static int settle(int fd, const char *path, const struct picture_cache_plan *pla
 
 struct picture_cache *picture_cache_in_file(const char *path, const struct picture_cache_plan *plan,
                                             bool *ret_kept, struct error *err) {
+    /* O_NONBLOCK: a FIFO of this name must not block; settle refuses it, as it is no regular
+     * file. */
     const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0644);
     if (fd < 0) {
         (void)error_set_errno(err, EXIT_CODE_CONFIG, "--cache %s", path);
@@ -208,6 +238,7 @@ struct picture_cache *picture_cache_in_file(const char *path, const struct pictu
         return NULL;
     if (kept == 0)
         begin(cache, plan);
+    /* From exclusive to shared, so that other processes may use the new cache, too. */
     (void)flock(fd, LOCK_SH | LOCK_NB);
     *ret_kept = kept == 1;
     return cache;
@@ -215,6 +246,7 @@ struct picture_cache *picture_cache_in_file(const char *path, const struct pictu
 
 /* --- pictures -------------------------------------------------------------------------------- */
 
+/* Reads exactly SIZE bytes; false at an error or an early end, as of a file that was cut. */
 static bool read_all(int fd, uint8_t *bytes, size_t size, uint64_t offset) {
     while (size > 0) {
         const ssize_t got = pread(fd, bytes, size, (off_t)offset);
@@ -229,6 +261,8 @@ static bool read_all(int fd, uint8_t *bytes, size_t size, uint64_t offset) {
     return true;
 }
 
+/* False where the disk is full, which happens on file systems that could not reserve the room. The
+ * entry then stays claimed. */
 static bool write_all(int fd, const uint8_t *bytes, size_t size, uint64_t offset) {
     while (size > 0) {
         const ssize_t put = pwrite(fd, bytes, size, (off_t)offset);
@@ -249,6 +283,8 @@ static uint32_t checksum(const uint8_t *pixels, size_t size, uint16_t width, uin
     return crc32c(crc32c(0, sides, sizeof(sides)), pixels, size);
 }
 
+/* A checksum that differs means that the entry was damaged, or that its pixels never reached the
+ * disk before a crash: the picture counts as missing. */
 bool picture_cache_get(struct picture_cache *cache, size_t sample, struct image *image) {
     struct cache_entry *e = &cache->entries[sample];
     const uint64_t offset = atomic_load_explicit(&e->offset, memory_order_acquire);
@@ -260,6 +296,8 @@ bool picture_cache_get(struct picture_cache *cache, size_t sample, struct image 
            checksum(image->pixels, size, (uint16_t)image->width, (uint16_t)image->height) == e->crc;
 }
 
+/* The first look at the capacity spares a full cache the claim of every entry. The second one,
+ * after the room is taken, decides, as others may have taken room meanwhile. */
 void picture_cache_put(struct picture_cache *cache, size_t sample, const struct image *image) {
     struct cache_entry *e = &cache->entries[sample];
     struct cache_head *head = cache->head;

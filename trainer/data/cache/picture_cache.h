@@ -1,9 +1,9 @@
-/* Cache of decoded pictures, in memory or in a file, which the ranks of a host share.
+/* Cache of decoded pictures, shared by the ranks of a host.
  *
- * Each picture is kept once, as rows of RGB, in the order in which pictures come; those beyond the
- * capacity are not kept. Any number of threads and processes may read and add at the same time. An
- * entry has a checksum of its picture: what was overwritten, cut or never written to the disk
- * counts as missing, so a cache never gives another picture.
+ * It lies in memory or in a file. Each picture is kept once, as rows of RGB, in the order in which
+ * pictures come; those beyond the capacity are not kept. Any number of threads and processes may
+ * read and add at the same time. An entry has a checksum of its picture: what was overwritten, cut
+ * or never written to the disk counts as missing, so a cache never gives another picture.
  *
  * Layout: a head of 4 KiB, then an entry of 16 bytes for each sample, which are mapped; then the
  * pixels, which are read and written as a file is. Numbers have the machine's order.
