@@ -12,11 +12,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* The JSON is read once, from front to back, in whatever order its three lists come. Images and
+ * categories go to lists in memory, outlines straight to the index file, and annotations to a list
+ * that still holds the ids of their image and category. coco_build_write.c replaces these ids by
+ * numbers and writes the rest, once all lists are known.
+ *
+ * A document tree would be simpler, but the JSON of COCO's training set has more than 400 MB, and a
+ * tree takes several times that in memory.
+ *
+ * coco_load.c calls coco_build for an index in memory, and coco_build_file for one that stays on
+ * the disk. */
+
 /* The named lists, "images": [...] and "categories": [...]. */
 struct naming {
-    const char *one, *many;
-    const char *key; /* key of the name */
-    size_t max;
+    const char *one, *many; /* for messages */
+    const char *key;        /* key of the name */
+    size_t max;             /* items; more are refused */
 };
 
 static const struct naming IMAGES = {"image", "images", "file_name", COCO_IMAGES_MAX};
@@ -31,6 +42,8 @@ static const char *known_key(const struct json_text *key, const struct naming *n
     return NULL;
 }
 
+/* Reads the value of KEY. The pointer KEY is one that known_key returned; what is left after the
+ * first three is the key of the name. */
 static int read_named_field(struct coco_builder *b, const char *key, struct coco_named *ret,
                             struct error *err) {
     if (strcmp(key, "id") == 0)
@@ -42,6 +55,9 @@ static int read_named_field(struct coco_builder *b, const char *key, struct coco
     return coco_add_name(b, &ret->name, err);
 }
 
+/* Reads one object of a named list. Keys may come in any order, and unknown ones are skipped. A
+ * null counts as absent. Returns -1 without an "id", since annotations refer to an item by its id.
+ * A missing name stays empty, and missing sides stay 0. */
 static int read_named(struct coco_builder *b, const struct naming *naming, struct coco_named *ret,
                       struct error *err) {
     struct json_text text;
@@ -69,6 +85,8 @@ static int read_named(struct coco_builder *b, const struct naming *naming, struc
     return more;
 }
 
+/* Reads a list to its end. The offset of each item is noted before it is read, because after an
+ * error the stream is somewhere within it, and its id may not have been seen. */
 static int read_named_list(struct coco_builder *b, struct coco_named_list *list,
                            const struct naming *naming, struct error *err) {
     int more;
@@ -87,6 +105,8 @@ static int read_named_list(struct coco_builder *b, struct coco_named_list *list,
     return more;
 }
 
+/* Keeps an annotation with the ids that it refers to. The offset of its outline counts from the
+ * start of the section: what is in the file already, and then what the buffer holds. */
 static int add_annotation(struct coco_builder *b, const struct coco_record *record,
                           struct error *err) {
     if (grow_array(&b->annotations, &b->annotation_capacity, b->annotation_count + 1,
@@ -110,6 +130,8 @@ static int add_annotation(struct coco_builder *b, const struct coco_record *reco
     return 0;
 }
 
+/* Reads the list of annotations. The buffer of outlines is written to the file between two
+ * annotations, so that an outline is never divided. */
 static int read_annotations(struct coco_builder *b, struct error *err) {
     int more;
     if (json_stream_array(&b->stream, err) != 0)
@@ -127,7 +149,9 @@ static int read_annotations(struct coco_builder *b, struct error *err) {
     return more;
 }
 
-/* Reads the list named KEY, or skips any other value. */
+/* Reads the list named KEY, or skips any other value, such as "info" and "licenses". A list that is
+ * there counts in the head even if it is empty: only a missing one is worth a warning
+ * (coco_index_missing). */
 static int read_part(struct coco_builder *b, const struct json_text *key, struct error *err) {
     if (json_text_is(key, "images")) {
         b->head.lists |= COCO_LIST_IMAGES;
@@ -144,6 +168,8 @@ static int read_part(struct coco_builder *b, const struct json_text *key, struct
     return json_stream_skip(&b->stream, err);
 }
 
+/* Reads the top level. A list there is what detectors write as results, which is easily mistaken
+ * for annotations, so it has a message of its own. */
 static int read_document(struct coco_builder *b, struct error *err) {
     struct json_text key;
     enum json_kind kind;
@@ -162,11 +188,15 @@ static int read_document(struct coco_builder *b, struct error *err) {
     return more == 0 ? json_stream_finish(&b->stream, err) : -1;
 }
 
+/* Returns true if the file is still as long and was not written between the two looks, as far as
+ * its time of modification tells. */
 static bool same_times(const struct stat *a, const struct stat *b) {
     return a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
            a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
+/* A key that was made from the old content, with annotations from the new one, would make the index
+ * valid for the wrong JSON. Hence a JSON that is written to meanwhile is an error. */
 static int build(struct coco_builder *b, struct error *err) {
     struct stat before, after;
     if (coco_json_open(&b->stream, b->json, err) != 0)
@@ -197,6 +227,8 @@ int coco_build(const char *json, int fd, bool keyed, enum coco_outlines outlines
     return failed;
 }
 
+/* The index is built in a temporary file beside PATH and renamed, so that neither a failure nor
+ * another process ever leaves half of one at PATH. */
 int coco_build_file(const char *json, const char *path, struct error *err) {
     char temp[4096];
     int fd = file_publish_open(path, temp, 0644, err);

@@ -1,8 +1,9 @@
-/* Conversion of a JSON of annotations to an index, in one pass. Outlines are written to the index
- * as they are read; memory holds the images' names and about a hundred bytes an annotation.
- * Malformed input is an error that names file, annotation id and byte. Odd but usable input (boxes
- * without area, repeated ids, images without annotations) is accepted, and reported by
- * coco_check.h. */
+/* Conversion of a JSON of annotations to an index, in one pass.
+ *
+ * Outlines are written to the index as they are read; memory holds the images' names and about a
+ * hundred bytes an annotation. Malformed input is an error that names file, annotation id and byte.
+ * Odd but usable input (boxes without area, repeated ids, images without annotations) is accepted,
+ * and reported by coco_check.h. */
 #ifndef TRAINER_DATA_COCO_COCO_BUILD_H
 #define TRAINER_DATA_COCO_COCO_BUILD_H
 

@@ -1,5 +1,7 @@
-/* State of the index conversion: what is collected while the JSON is read, and how it is written
- * to the file at the end. Private to the conversion. */
+/* State of the index conversion, private to it.
+ *
+ * It holds what is collected while the JSON is read. Its functions write that to the file at the
+ * end. */
 #ifndef TRAINER_DATA_COCO_COCO_BUILD_PARTS_H
 #define TRAINER_DATA_COCO_COCO_BUILD_PARTS_H
 

@@ -8,9 +8,16 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* Writing of the index file (coco_file.h). Outlines come first and are written while the JSON is
+ * still being read. coco_end_file adds the other sections and then the head, in the room that was
+ * left for it at the start of the file. Until the head is there, the file has no magic number, and
+ * no reader takes it for an index. */
+
+/* Bytes of outlines, and number of annotations, that are collected for one write. */
 enum { FLUSH_SIZE = 1024 * 1024, ANNOTATIONS_AT_ONCE = 4096 };
 
-/* Appends to the file. */
+/* Appends to the file and to the checksum of the body. The first call moves to the place after the
+ * head. Padding passes here, too: each byte after the head is covered. */
 static int append(struct coco_builder *b, const void *bytes, size_t size, struct error *err) {
     if (b->written == 0 && lseek(b->fd, sizeof(b->head), SEEK_SET) < 0)
         return error_set_errno(err, file_write_code(errno), "writing an index of annotations");
@@ -21,6 +28,8 @@ static int append(struct coco_builder *b, const void *bytes, size_t size, struct
     return 0;
 }
 
+/* The buffer of outlines is emptied, and what it held counts in `segments_flushed`, on which the
+ * offsets of later outlines are based. */
 int coco_flush_segments(struct coco_builder *b, bool all, struct error *err) {
     if (!all && b->segments.size < FLUSH_SIZE)
         return 0;
@@ -31,7 +40,8 @@ int coco_flush_segments(struct coco_builder *b, bool all, struct error *err) {
     return 0;
 }
 
-/* Starts a section at the next multiple of eight. */
+/* Starts a section of SIZE bytes at the next multiple of eight, as its structs are used in place
+ * once the file is in memory (coco_file.c). */
 static int begin_section(struct coco_builder *b, enum coco_section section, uint64_t size,
                          struct error *err) {
     static const char ZEROS[8] = {0};
@@ -42,6 +52,7 @@ static int begin_section(struct coco_builder *b, enum coco_section section, uint
     return 0;
 }
 
+/* By id, and of one id in the order of the JSON, as qsort itself is not stable. */
 static int compare_named(const void *a, const void *b) {
     const struct coco_named *left = a, *right = b;
     if (left->id != right->id)
@@ -49,7 +60,8 @@ static int compare_named(const void *a, const void *b) {
     return left->order < right->order ? -1 : left->order > right->order;
 }
 
-/* Sorts by id and keeps the last item of each id; returns how many were removed. */
+/* Sorts by id and keeps the last item of each id; returns how many were removed. pycocotools, too,
+ * keeps the last one, in a dictionary. */
 static uint64_t sort_named(struct coco_named_list *list) {
     size_t kept = 0;
     if (list->count == 0)
@@ -65,6 +77,8 @@ static uint64_t sort_named(struct coco_named_list *list) {
     return gone;
 }
 
+/* Returns the place of ID in the sorted list, which is its number in the index; COCO_NUMBER_NONE if
+ * no item has it. Bisection, as ids may be any 64-bit numbers, with gaps. */
 static uint32_t find_named(const struct coco_named_list *list, int64_t id) {
     size_t low = 0, high = list->count;
     while (low < high) {
@@ -78,16 +92,21 @@ static uint32_t find_named(const struct coco_named_list *list, int64_t id) {
 }
 
 /* Numbers the annotations' images and categories. STARTS[i] becomes the first annotation of image
- * i, STARTS[images] the first one without an image; ORDER lists all annotations in that order. */
+ * i, STARTS[images] the first one without an image; ORDER lists all annotations in that order. It
+ * is a counting sort, which keeps the JSON's order within an image. STARTS has images + 2 items,
+ * zeros at the call. */
 static void order_annotations(struct coco_builder *b, size_t *starts, uint32_t *order) {
     size_t images = b->images.count;
     for (size_t i = 0; i < b->annotation_count; i++) {
         struct coco_pending *pending = &b->annotations[i];
         pending->annotation.image = find_named(&b->images, pending->image_id);
         pending->annotation.category = find_named(&b->categories, pending->category_id);
+        /* Without an image the number is the largest there is, and the annotation goes to the place
+         * after all images. */
         size_t image = pending->annotation.image;
         starts[(image < images ? image : images) + 1]++;
     }
+    /* From how many annotations each image has to where they begin. */
     for (size_t i = 0; i <= images; i++)
         starts[i + 1] += starts[i];
     for (size_t i = 0; i < b->annotation_count; i++) {
@@ -100,6 +119,8 @@ static void order_annotations(struct coco_builder *b, size_t *starts, uint32_t *
     starts[0] = 0;
 }
 
+/* Writes the annotations in ORDER, gathered into blocks: they lie in the order of the JSON in
+ * memory, and a write for each would be millions of system calls. */
 static int write_annotations(struct coco_builder *b, const uint32_t *order, struct error *err) {
     cleanup_free struct coco_annotation *block = calloc(ANNOTATIONS_AT_ONCE, sizeof(*block));
     if (block == NULL)
@@ -118,6 +139,7 @@ static int write_annotations(struct coco_builder *b, const uint32_t *order, stru
     return 0;
 }
 
+/* Writes the images in the order of their numbers, each with its range of annotations. */
 static int write_images(struct coco_builder *b, const size_t *starts, struct error *err) {
     size_t size = b->images.count * sizeof(struct coco_image);
     cleanup_free struct coco_image *images = calloc(1, size + 1);
@@ -150,6 +172,9 @@ static int write_categories(struct coco_builder *b, struct error *err) {
     return append(b, categories, size, err);
 }
 
+/* Names come before the items that refer to them by offset; images and categories before the
+ * annotations that refer to them by number. The order is no part of the format, as the head has
+ * each section's place. */
 static int write_sections(struct coco_builder *b, struct error *err) {
     cleanup_free size_t *starts = calloc(b->images.count + 2, sizeof(*starts));
     cleanup_free uint32_t *order = calloc(b->annotation_count + 1, sizeof(*order));
@@ -165,6 +190,8 @@ static int write_sections(struct coco_builder *b, struct error *err) {
     return write_annotations(b, order, err);
 }
 
+/* Sorting comes before the sections, because sort_named fixes the numbers that they refer to. The
+ * head is written last, with pwrite, as it needs all sizes and the checksum of the body. */
 int coco_end_file(struct coco_builder *b, struct error *err) {
     if (coco_flush_segments(b, true, err) != 0)
         return -1;

@@ -9,16 +9,25 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* One pass over the annotations, one over the images, and sorted copies of ids and names to find
+ * what occurs twice. The pictures come last, each of them decoded, if the caller names their
+ * folder. `ringtrain inspect coco` prints the result (coco_check_print.c).
+ *
+ * Nothing here ends the check but a lack of memory. A mask that cannot be made or a picture that
+ * cannot be read is a finding. */
+
 /* Tolerance between the given area and the mask's: outlines and pixels never agree exactly, least
  * for small and thin objects. */
 static const double AREA_SHARE = 0.1;
 static const double AREA_PIXELS = 20;
 
+/* The examples are inside the struct; only the counts of the categories are allocated. */
 void coco_check_done(struct coco_check *check) {
     free(check->by_category);
     *check = (struct coco_check){0};
 }
 
+/* Only the first COCO_EXAMPLES ids are kept; all are counted. */
 void coco_findings_add(struct coco_finding findings[COCO_FINDINGS], enum coco_finding_kind kind,
                        int64_t id) {
     struct coco_finding *finding = &findings[kind];
@@ -27,6 +36,8 @@ void coco_findings_add(struct coco_finding findings[COCO_FINDINGS], enum coco_fi
     finding->count++;
 }
 
+/* Looks at the box of an annotation that has an image. Without the image's size nothing can lie
+ * outside it, and check_sides reports that. */
 static void check_box(struct coco_check *check, const struct coco_annotation *a,
                       const struct coco_image *image) {
     if ((a->flags & COCO_ANNOTATION_BOX) == 0) {
@@ -42,13 +53,16 @@ static void check_box(struct coco_check *check, const struct coco_annotation *a,
         coco_findings_add(check->findings, COCO_BOX_OUTSIDE, a->id);
 }
 
-/* State for making masks. */
+/* Scratch memory that is reused from mask to mask. */
 struct masks {
-    struct coco_outline room;
+    struct coco_outline room; /* unpacked polygons */
     struct rle_scratch scratch;
     struct rle mask;
 };
 
+/* Makes the mask, as an evaluation would, and compares its pixels with the given area. The
+ * difference must be above both limits, so that neither rounding at small objects nor a small share
+ * of large ones counts. */
 static void check_outline(struct coco_check *check, const struct coco_index *index,
                           const struct coco_annotation *a, struct masks *masks) {
     struct error ignored = {0};
@@ -72,6 +86,9 @@ static void check_outline(struct coco_check *check, const struct coco_index *ind
         coco_findings_add(check->findings, COCO_AREA_MISMATCH, a->id);
 }
 
+/* Counts one annotation and looks at its parts. Boxes and outlines cannot be judged if the image is
+ * unknown, and only the category counts. The limits of the sizes are COCO's: 32 x 32 and 96 x 96
+ * pixels. */
 static void check_annotation(struct coco_check *check, const struct coco_index *index,
                              const struct coco_annotation *a, struct masks *masks) {
     if (a->id == 0)
@@ -98,6 +115,9 @@ static int compare_ids(const void *a, const void *b) {
     return (left > right) - (left < right);
 }
 
+/* Finds annotations with the same id, of which scoring takes the last alone (coco_task.c). Repeated
+ * images and categories were counted and dropped when the index was made, so that their ids are not
+ * known here. */
 static int check_repeated(struct coco_check *check, const struct coco_index *index,
                           struct error *err) {
     size_t count = index->annotation_count;
@@ -115,18 +135,21 @@ static int check_repeated(struct coco_check *check, const struct coco_index *ind
     return 0;
 }
 
+/* A category, to be sorted by its name. */
 struct named {
     const char *name;
     int64_t id;
 };
 
+/* By name, then by id, so that the example is the same on each machine. */
 static int compare_named(const void *a, const void *b) {
     const struct named *left = a, *right = b;
     const int order = strcmp(left->name, right->name);
     return order != 0 ? order : (left->id > right->id) - (left->id < right->id);
 }
 
-/* Two categories of one name are two classes of a network, which can hardly be meant. */
+/* Finds names that several categories have. Two categories of one name are two classes of a
+ * network, which can hardly be meant. Missing names are not compared. */
 static int check_names(struct coco_check *check, const struct coco_index *index,
                        struct error *err) {
     const size_t count = index->category_count;
@@ -143,6 +166,7 @@ static int check_names(struct coco_check *check, const struct coco_index *index,
     return 0;
 }
 
+/* Range of the sides. One of 0 stands for "not given" and must not become the least. */
 static void check_sides(struct coco_check *check, const struct coco_image *image) {
     const uint32_t sides[2] = {image->width, image->height};
     if (image->width == 0 || image->height == 0) {
@@ -157,6 +181,7 @@ static void check_sides(struct coco_check *check, const struct coco_image *image
     }
 }
 
+/* Counts images without annotations, which are no finding, and finds the most that one has. */
 static void check_images(struct coco_check *check, const struct coco_index *index) {
     for (size_t i = 0; i < index->image_count; i++) {
         const struct coco_image *image = &index->images[i];
@@ -169,6 +194,9 @@ static void check_images(struct coco_check *check, const struct coco_index *inde
 /* Result of a picture; the last value stands for "no finding". */
 enum { IN_ORDER = COCO_FINDINGS };
 
+/* Returns the finding for one picture. A name that leads out of the folder counts as a missing
+ * file: it is not opened. Sizes are compared where the JSON has them. Errors have no use here: each
+ * would be one line among thousands. */
 static uint8_t check_picture(const struct coco_index *index, const struct coco_image *image,
                              const char *pictures) {
     cleanup_image struct image picture = {0};
@@ -184,6 +212,9 @@ static uint8_t check_picture(const struct coco_index *index, const struct coco_i
     return agrees ? IN_ORDER : COCO_OTHER_SIZE;
 }
 
+/* Decodes all pictures in parallel. Each thread writes the kind of its pictures alone; the findings
+ * are added afterwards in the order of the index, so that the examples do not depend on the
+ * threads. Pieces of 16 pictures even out their different sizes. */
 static int check_pictures(struct coco_check *check, const struct coco_index *index,
                           const char *pictures, struct error *err) {
     cleanup_free uint8_t *kinds = calloc(index->image_count + 1, 1);
@@ -199,6 +230,7 @@ static int check_pictures(struct coco_check *check, const struct coco_index *ind
     return 0;
 }
 
+/* RET is set once everything has succeeded, and stays as it was on failure. */
 int coco_check_make(struct coco_check *ret, const struct coco_index *index, const char *pictures,
                     struct error *err) {
     cleanup_coco_check struct coco_check check = {0};
@@ -211,6 +243,7 @@ int coco_check_make(struct coco_check *ret, const struct coco_index *index, cons
     coco_outline_done(&masks.room);
     rle_scratch_done(&masks.scratch);
     rle_done(&masks.mask);
+    /* Annotations of an image that is not listed count for their category, too. */
     for (size_t c = 0; c < index->category_count; c++)
         check.empty_categories += check.by_category[c] == 0;
     check_images(&check, index);

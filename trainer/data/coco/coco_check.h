@@ -1,5 +1,7 @@
-/* Checks of a COCO data set for what disturbs training or scoring, with statistics. Findings are
- * not errors: the data set can still be used, and the caller decides. */
+/* Checks of a COCO data set, with statistics.
+ *
+ * They look for what disturbs training or scoring. Findings are not errors: the data set can still
+ * be used, and the caller decides. */
 #ifndef TRAINER_DATA_COCO_COCO_CHECK_H
 #define TRAINER_DATA_COCO_COCO_CHECK_H
 

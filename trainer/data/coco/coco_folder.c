@@ -11,15 +11,27 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* A search by names alone: no JSON is opened. Each layout of coco_folder.h is tried in turn, and
+ * the first that yields a set ends the search. Exports of two tools in one folder are never mixed.
+ * trainer/app/task/detect_data.c opens what the user gave, and then chooses a set by its name.
+ *
+ * A set without a folder of pictures is still a set: `ringtrain inspect coco` counts it. Callers
+ * that need the pictures refuse it. */
+
+/* File names of COCO's own archives are "instances_train2017.json", beside
+ * "captions_train2017.json" and "person_keypoints_train2017.json", which are for other tasks. The
+ * prefix is no part of the set's name. */
 static const char PREFIX[] = "instances_";
 static const char SUFFIX[] = ".json";
 
+/* Pointers to sets that were taken from FOLDER are invalid afterwards; callers copy the paths. */
 void coco_folder_done(struct coco_folder *folder) {
     free(folder->sets);
     *folder = (struct coco_folder){0};
 }
 
-/* Copies NAME from PREFIX NAME .json; false for other file names. */
+/* Copies NAME from PREFIX NAME .json; false for other file names. Hidden files are none: archives
+ * made on macOS have a "._" companion for each file. */
 static bool set_name(const char *file, const char *prefix, char ret[NAME_MAX + 1]) {
     size_t length = strlen(file), before = strlen(prefix), suffix = strlen(SUFFIX);
     if (file[0] == '.' || length <= before + suffix || length - before - suffix > NAME_MAX ||
@@ -30,12 +42,14 @@ static bool set_name(const char *file, const char *prefix, char ret[NAME_MAX + 1
     return true;
 }
 
+/* A path that was cut would be the path of something else, so it is an error. The message has its
+ * start alone. */
 static int too_long(struct error *err, const char *path) {
     return error_set(err, EXIT_CODE_USAGE, "%.64s...: path too long", path);
 }
 
-/* Adds the set NAME with annotations FOLDER/FILE; RET is what was added, NULL if all places are
- * taken. */
+/* Adds the set NAME with annotations FOLDER/FILE, without pictures. *RET is what was added; NULL,
+ * without an error, if all COCO_SETS_MAX places are taken. */
 static int add_set(struct coco_folder *sets, const char *folder, const char *file, const char *name,
                    struct coco_set **ret, struct error *err) {
     struct coco_set *set = *ret = NULL;
@@ -50,6 +64,8 @@ static int add_set(struct coco_folder *sets, const char *folder, const char *fil
                : too_long(err, folder);
 }
 
+/* Returns NULL with an error that names PATH. The folder was there when it was looked at: one that
+ * cannot be read must not pass for an empty one. */
 static DIR *open_folder(const char *path, struct error *err) {
     DIR *dir = opendir(path);
     if (dir == NULL)
@@ -57,14 +73,16 @@ static DIR *open_folder(const char *path, struct error *err) {
     return dir;
 }
 
-/* The next entry to RET, NULL at the end. */
+/* Sets *RET to the next entry, NULL at the end. readdir returns NULL for both the end and an error;
+ * only errno tells them apart. */
 static int next_entry(DIR *dir, const char *path, const struct dirent **ret, struct error *err) {
     errno = 0;
     *ret = readdir(dir);
     return *ret != NULL || errno == 0 ? 0 : error_set_errno(err, EXIT_CODE_DATA, "%s", path);
 }
 
-/* Adds the sets PREFIX NAME .json in FOLDER; their pictures are looked for in ROOT. */
+/* Adds the sets PREFIX NAME .json in FOLDER; their pictures are looked for in ROOT, and LOOSE ones
+ * in ROOT itself, too (coco_pictures.h). */
 static int add_named(struct coco_folder *sets, const char *folder, const char *prefix,
                      const char *root, bool loose, struct error *err) {
     char name[NAME_MAX + 1];
@@ -73,6 +91,7 @@ static int add_named(struct coco_folder *sets, const char *folder, const char *p
     int failed = dir != NULL ? 0 : -1;
     while (failed == 0 && (failed = next_entry(dir, folder, &entry, err)) == 0 && entry != NULL) {
         struct coco_set *set = NULL;
+        /* Pictures, licences and all else that is no JSON with such a name. */
         if (!set_name(entry->d_name, prefix, name))
             continue;
         failed = add_set(sets, folder, entry->d_name, name, &set, err);
@@ -84,7 +103,9 @@ static int add_named(struct coco_folder *sets, const char *folder, const char *p
     return failed;
 }
 
-/* Adds the sets ROOT/NAME/_annotations.coco.json, which lie among their pictures. */
+/* Adds the sets ROOT/NAME/_annotations.coco.json, which lie among their pictures: the folder is
+ * both the set's name and the place of its pictures. Entries that are no folders have no such file
+ * in them and are passed over. */
 static int add_beside_pictures(struct coco_folder *sets, const char *root, struct error *err) {
     char folder[PATH_MAX], json[PATH_MAX];
     const struct dirent *entry = NULL;
@@ -97,6 +118,7 @@ static int add_beside_pictures(struct coco_folder *sets, const char *root, struc
             continue;
         if (snprintf(folder, sizeof(folder), "%s/%s", root, entry->d_name) >= (int)sizeof(folder) ||
             snprintf(json, sizeof(json), "%s/" COCO_BESIDE_PICTURES, folder) >= (int)sizeof(json)) {
+            /* The condition of the loop ends it. */
             failed = too_long(err, root);
             continue;
         }
@@ -111,11 +133,13 @@ static int add_beside_pictures(struct coco_folder *sets, const char *root, struc
     return failed;
 }
 
+/* By name: the order of readdir differs between file systems, and messages list the sets. */
 static int compare_sets(const void *a, const void *b) {
     return strcmp(((const struct coco_set *)a)->name, ((const struct coco_set *)b)->name);
 }
 
-/* The first layout that PATH has decides. */
+/* Looks for sets in the folder PATH; the first layout that it has decides. Other files of
+ * annotations/ are not sets once one there begins with "instances_". */
 static int add_folder(struct coco_folder *sets, const char *path, struct error *err) {
     char annotations[PATH_MAX];
     bool there = false;
@@ -145,7 +169,8 @@ static int add_folder(struct coco_folder *sets, const char *path, struct error *
     return 0;
 }
 
-/* Writes the folder that contains PATH to RET. */
+/* Writes the folder that contains PATH to RET: "." for a name without a slash, "/" for one directly
+ * below the root. */
 static int parent_of(const char *path, char ret[PATH_MAX], struct error *err) {
     const char *slash = strrchr(path, '/');
     int length = slash != NULL ? (int)(slash - path) : 1;
@@ -155,8 +180,9 @@ static int parent_of(const char *path, char ret[PATH_MAX], struct error *err) {
     return 0;
 }
 
-/* Pictures of a JSON in annotations/ are beside that folder; of another one they are in the folder
- * that contains it, beside that folder, or loose beside the JSON. */
+/* Looks for the pictures of a JSON in FOLDER. For one in annotations/ they are beside that folder;
+ * for another one they are in the folder that contains it, beside that folder, or loose beside the
+ * JSON. Loose pictures come last, so that a named folder is preferred. */
 static int find_pictures(struct coco_set *set, const char *folder, struct error *err) {
     char above[PATH_MAX];
     const char *slash = strrchr(folder, '/');
@@ -164,6 +190,7 @@ static int find_pictures(struct coco_set *set, const char *folder, struct error 
         return parent_of(folder, above, err) == 0
                    ? coco_pictures_find(set->pictures, above, set->name, false, err)
                    : -1;
+    /* FOLDER may be ".", so that the folder above it is not what is left of its last slash. */
     if (snprintf(above, sizeof(above), "%s/..", folder) >= (int)sizeof(above))
         return too_long(err, folder);
     if (coco_pictures_find(set->pictures, folder, set->name, false, err) != 0 ||
@@ -175,6 +202,7 @@ static int find_pictures(struct coco_set *set, const char *folder, struct error 
                : 0;
 }
 
+/* Adds the set of one JSON file. Its name may be anything, as the user named it. */
 static int add_file(struct coco_folder *sets, const char *path, struct error *err) {
     char folder[PATH_MAX], name[NAME_MAX + 1];
     const char *slash = strrchr(path, '/');
@@ -190,6 +218,8 @@ static int add_file(struct coco_folder *sets, const char *path, struct error *er
     return 0;
 }
 
+/* The table is allocated for the largest number of sets at once, so that the pointers that add_set
+ * returns stay valid. RET is set on success alone. */
 int coco_folder_open(struct coco_folder *ret, const char *path, struct error *err) {
     cleanup_coco_folder struct coco_folder folder = {0};
     folder.sets = calloc(COCO_SETS_MAX, sizeof(*folder.sets));
@@ -211,6 +241,9 @@ const struct coco_set *coco_folder_only(const struct coco_folder *folder) {
     return folder->count == 1 ? &folder->sets[0] : NULL;
 }
 
+/* Goes through all sets even after a match, as the list of them is part of the error, and as a
+ * second match makes the choice ambiguous. FLAG is the option by which the user could have said
+ * more. */
 const struct coco_set *coco_folder_pick(const struct coco_folder *folder, const char *path,
                                         const char *name, const char *prefix, const char *flag,
                                         struct error *err) {
@@ -218,9 +251,11 @@ const struct coco_set *coco_folder_pick(const struct coco_folder *folder, const 
     char there[512] = "";
     size_t used = 0, count = 0;
     struct stat st;
+    /* A JSON file that was named is meant, whatever its set's name begins with. */
     bool file = stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
     for (size_t i = 0; i < folder->count; i++) {
         const struct coco_set *set = &folder->sets[i];
+        /* snprintf returns the length that it wanted: once the list is cut, no more is added. */
         if (used < sizeof(there))
             used += (size_t)snprintf(there + used, sizeof(there) - used, "%s%s", i > 0 ? ", " : "",
                                      set->name);

@@ -1,9 +1,9 @@
-/* COCO annotations in a compact form that can be stored in a file, made once from the JSON.
+/* COCO annotations in a compact form, made once from the JSON.
  *
- * Images and categories are sorted by id and numbered in that order. Annotations are grouped by
- * image, within an image in the order of the JSON; those of unlisted images come last. Of repeated
- * ids of images and categories the last one is used, as in pycocotools; annotations with the same
- * id are all kept. Outlines stay packed (coco_segment.h).
+ * It can be stored in a file. Images and categories are sorted by id and numbered in that order.
+ * Annotations are grouped by image, within an image in the order of the JSON; those of unlisted
+ * images come last. The last image or category of a repeated id is used, as in pycocotools;
+ * annotations with the same id are all kept. Outlines stay packed (coco_segment.h).
  *
  * The index is constant after opening and may be read by any number of threads. It is wholly in
  * memory, so later changes to its file have no effect. */

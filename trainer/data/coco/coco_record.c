@@ -8,9 +8,19 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Limit of the search for the id of a damaged record, in bytes from its beginning. */
+/* The values of a record go to a struct as they come; only the outline, which may be long, goes
+ * packed to a buffer of the caller's. coco_build.c reads annotations with it, and coco_results.c
+ * the results of a detector. They differ in the keys that they need, which the caller passes.
+ *
+ * A damaged record is read twice. The stream cannot go back, so coco_record_find_id opens the file
+ * again to find an id for the message, with a small scanner that tolerates what the strict reader
+ * does not. */
+
+/* Limit of the search for the id of a damaged record, in bytes from its beginning. COCO's own files
+ * have the id last, after an outline that may be long. */
 enum { FIND_MAX = 4 * 1024 * 1024 };
 
+/* Reads four numbers. An empty list counts as no box; any other number of them is an error. */
 static int read_box(struct json_stream *s, struct coco_record *ret, struct error *err) {
     int count = 0, more;
     if (json_stream_array(s, err) != 0)
@@ -30,7 +40,8 @@ static int read_box(struct json_stream *s, struct coco_record *ret, struct error
     return more;
 }
 
-/* Reads 0, 1, true or false. */
+/* Reads 0, 1, true or false: COCO writes "iscrowd" as a number; a truth value has the same
+ * meaning. */
 static int read_flag(struct json_stream *s, bool *ret, struct error *err) {
     enum json_kind kind = JSON_KIND_END;
     int64_t number = 0;
@@ -44,6 +55,8 @@ static int read_flag(struct json_stream *s, bool *ret, struct error *err) {
     return 0;
 }
 
+/* Notes with BIT that the key was there, and reads its value. A number with a fraction is an
+ * error. */
 static int read_integer(struct json_stream *s, unsigned bit, int64_t *field,
                         struct coco_record *ret, struct error *err) {
     ret->has |= bit;
@@ -56,6 +69,7 @@ static int read_real(struct json_stream *s, unsigned bit, double *field, struct 
     return json_stream_number(s, field, err);
 }
 
+/* Appends the packed outline to SEGMENTS and notes which bytes of it are this record's. */
 static int read_segment(struct json_stream *s, struct coco_outline *room, struct buf *segments,
                         struct coco_record *ret, struct error *err) {
     ret->segment = segments->size;
@@ -65,6 +79,8 @@ static int read_segment(struct json_stream *s, struct coco_outline *room, struct
     return 0;
 }
 
+/* Reads the value of KEY, or skips it if nothing here uses it. An outline is skipped without a look
+ * at its syntax beyond JSON's where boxes alone are wanted. */
 static int read_field(struct json_stream *s, const struct json_text *key, struct coco_outline *room,
                       struct buf *segments, unsigned needs, struct coco_record *ret,
                       struct error *err) {
@@ -92,6 +108,7 @@ static int read_field(struct json_stream *s, const struct json_text *key, struct
     return json_stream_skip(s, err);
 }
 
+/* Names the first key among the bits of MISSING; the order of the table is that of the messages. */
 static int check_needs(unsigned missing, struct error *err) {
     static const struct {
         unsigned bit;
@@ -106,6 +123,9 @@ static int check_needs(unsigned missing, struct error *err) {
     return 0;
 }
 
+/* Reads the object to its end and then checks that it had what is needed. The error of a value
+ * names its key; that of the record is the caller's to add. SEGMENTS keeps the bytes of an outline
+ * that failed. */
 int coco_record_read(struct json_stream *s, struct coco_outline *room, struct buf *segments,
                      unsigned needs, struct coco_record *ret, struct error *err) {
     struct coco_record record = {0};
@@ -114,6 +134,8 @@ int coco_record_read(struct json_stream *s, struct coco_outline *room, struct bu
     if (json_stream_object(s, err) != 0)
         return -1;
     while ((more = json_stream_key(s, &key, err)) == 1) {
+        /* The key is copied for messages before its value is read, because its bytes may be in the
+         * stream's window, which moves on. A longer name than any known one is cut. */
         char name[24];
         size_t size = key.size < sizeof(name) - 1 ? key.size : sizeof(name) - 1;
         memcpy(name, key.bytes, size);
@@ -121,13 +143,15 @@ int coco_record_read(struct json_stream *s, struct coco_outline *room, struct bu
         if (read_field(s, &key, room, segments, needs, &record, err) != 0)
             return error_wrap(err, "\"%s\"", name);
     }
+    /* RET stays as it was on failure. A key that occurs twice has overwritten its first value. */
     if (more < 0 || check_needs(needs & ~record.has, err) != 0)
         return -1;
     *ret = record;
     return 0;
 }
 
-/* Returns the end of the string that begins at AT, after the opening quote. */
+/* Returns the end of the string that begins at AT, after the opening quote: its closing quote, or
+ * END. An escaped character is skipped, whatever it is. */
 static const char *string_end(const char *at, const char *end) {
     while (at < end && *at != '"')
         at += *at == '\\' && at + 1 < end ? 2 : 1;
@@ -138,9 +162,13 @@ static const char *skip_blanks(const char *at) {
     return at + strspn(at, " \t\r\n");
 }
 
+/* Counts brackets outside of strings, and looks for the string "id" at the first level, followed by
+ * a colon. It reads from a NUL-terminated copy, so that no comparison runs beyond its end. An
+ * object inside the record may have an "id" of its own, which is not taken. */
 enum coco_id coco_record_find_id(const char *path, uint64_t offset, int64_t *ret) {
     cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     cleanup_free char *text = malloc(FIND_MAX + 1);
+    /* A file that is gone by now is no new error: the message lacks the id. */
     ssize_t size = fd >= 0 && text != NULL ? pread(fd, text, FIND_MAX, (off_t)offset) : -1;
     if (size <= 0)
         return COCO_ID_NONE;
@@ -150,6 +178,7 @@ enum coco_id coco_record_find_id(const char *path, uint64_t offset, int64_t *ret
     for (const char *at = text; at < end; at++) {
         if (*at == '{' || *at == '[')
             depth++;
+        /* The end of the record: what follows belongs to the next one. */
         if ((*at == '}' || *at == ']') && --depth <= 0)
             return COCO_ID_NONE;
         if (*at != '"')

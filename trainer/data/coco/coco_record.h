@@ -1,4 +1,7 @@
-/* Reader of one object of "annotations" or of a result list in JSON: both have the same keys. */
+/* Reader of one annotation or detection in JSON.
+ *
+ * Objects of "annotations" and those of a result list have the same keys, so that one reader serves
+ * both. */
 #ifndef TRAINER_DATA_COCO_COCO_RECORD_H
 #define TRAINER_DATA_COCO_COCO_RECORD_H
 

@@ -7,6 +7,18 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+/* Reading packs an outline as soon as it is seen, so that doubles are in memory for one object
+ * alone. coco_pack.c has the encoding of numbers and points; here are the two kinds of outlines
+ * that are made of them.
+ *
+ * Unpacking is the reverse, one outline at a time, when a mask or the polygons are wanted. The
+ * bytes may come from a file or from another rank, so each count is checked against its ceiling
+ * again.
+ *
+ * The caller's `room` is scratch memory that grows to the largest outline and is reused. Its
+ * content is valid until the next call with it. */
+
+/* Frees what ROOM has grown to; the struct can be used again. */
 void coco_outline_done(struct coco_outline *outline) {
     free(outline->numbers);
     free(outline->sizes);
@@ -14,6 +26,8 @@ void coco_outline_done(struct coco_outline *outline) {
     *outline = (struct coco_outline){0};
 }
 
+/* Makes room for as many polygons and numbers in all. The ceilings keep a hostile file from asking
+ * for gigabytes for one object. */
 static int make_room(struct coco_outline *o, size_t parts, size_t numbers, struct error *err) {
     if (parts > COCO_PARTS_MAX || numbers > COCO_NUMBERS_MAX)
         return error_set(err, EXIT_CODE_DATA, "an outline of more than %d polygons or %d numbers",
@@ -24,6 +38,7 @@ static int make_room(struct coco_outline *o, size_t parts, size_t numbers, struc
                       err);
 }
 
+/* Appends a number to the polygon that is being read, and keeps room for that polygon's size. */
 static int add_number(struct coco_outline *room, double number, struct error *err) {
     if (make_room(room, room->count + 1, room->number_count + 1, err) != 0)
         return -1;
@@ -31,9 +46,9 @@ static int add_number(struct coco_outline *room, double number, struct error *er
     return 0;
 }
 
-/* Interprets the polygon at START as pycocotools does: an odd last number is
- * ignored, and a single point, or none, covers nothing. Five numbers leave two points, which must
- * not be mistaken for the four numbers of a box: the first point is appended again. */
+/* Interprets the polygon at START as pycocotools does: an odd last number is ignored, and a single
+ * point, or none, covers nothing. Five numbers leave two points, which must not be mistaken for the
+ * four numbers of a box: the first point is appended again. */
 static int settle_polygon(struct coco_outline *room, size_t start, struct error *err) {
     size_t size = room->number_count - start;
     if (size < 4) {
@@ -48,6 +63,7 @@ static int settle_polygon(struct coco_outline *room, size_t start, struct error 
     return 0;
 }
 
+/* Reads one polygon, a flat list x, y, x, y..., into ROOM. */
 static int read_polygon(struct json_stream *s, struct coco_outline *room, struct error *err) {
     size_t start = room->number_count;
     if (json_stream_array(s, err) != 0)
@@ -61,6 +77,9 @@ static int read_polygon(struct json_stream *s, struct coco_outline *room, struct
     return more == 0 ? settle_polygon(room, start, err) : more;
 }
 
+/* Reads a list of polygons, and packs those that cover something. They are collected first, as
+ * their number comes before them in the packed form. *RET is COCO_SEGMENT_NONE if none is left, and
+ * then nothing is appended. */
 static int read_polygons(struct json_stream *s, struct coco_outline *room, struct buf *out,
                          enum coco_segment_kind *ret, struct error *err) {
     room->count = room->number_count = 0;
@@ -77,6 +96,8 @@ static int read_polygons(struct json_stream *s, struct coco_outline *room, struc
         return 0;
     if (coco_pack_count(out, room->count, err) != 0)
         return -1;
+    /* Each polygon is packed for itself: one with more than two decimals does not make the others
+     * larger. */
     const double *numbers = room->numbers;
     for (size_t i = 0; i < room->count; i++) {
         if (coco_pack_count(out, room->sizes[i], err) != 0 ||
@@ -87,6 +108,7 @@ static int read_polygons(struct json_stream *s, struct coco_outline *room, struc
     return 0;
 }
 
+/* Reads the "size" of a mask of runs: height, then width. */
 static int read_size(struct json_stream *s, int64_t size[2], struct error *err) {
     int count = 0, more;
     if (json_stream_array(s, err) != 0)
@@ -104,6 +126,8 @@ static int read_size(struct json_stream *s, int64_t size[2], struct error *err) 
     return more;
 }
 
+/* Reads uncompressed counts, as COCO has for crowds. rle_add refuses those that no mask can
+ * have. */
 static int read_run_list(struct json_stream *s, struct rle *runs, struct error *err) {
     int more;
     if (json_stream_array(s, err) != 0)
@@ -116,7 +140,9 @@ static int read_run_list(struct json_stream *s, struct rle *runs, struct error *
     return more;
 }
 
-/* Reads "counts": a list, stored in ROOM's runs, or a string, stored in TEXT. */
+/* Reads "counts" as text: a string is copied, and a list, with ROOM's runs in between, is written
+ * as the string of the same runs. One packed form serves for both. A second "counts" of the same
+ * object replaces the first. */
 static int read_counts(struct json_stream *s, struct coco_outline *room, struct buf *text,
                        struct error *err) {
     enum json_kind kind = JSON_KIND_END;
@@ -124,6 +150,8 @@ static int read_counts(struct json_stream *s, struct coco_outline *room, struct 
     buf_consume(text, text->size);
     if (json_stream_kind(s, &kind, err) != 0)
         return -1;
+    /* Written as a string at once, so that a list of runs takes no more room in the index than a
+     * string. */
     if (kind == JSON_KIND_ARRAY) {
         if (read_run_list(s, &room->runs, err) != 0)
             return -1;
@@ -135,6 +163,8 @@ static int read_counts(struct json_stream *s, struct coco_outline *room, struct 
     return json_text_add(&written, text, err);
 }
 
+/* Reads a mask of runs; "size" may come after "counts". The string itself is not parsed here, which
+ * would cost as much as making the mask: rle_parse finds a wrong one. */
 static int read_runs(struct json_stream *s, struct coco_outline *room, struct buf *out,
                      struct error *err) {
     cleanup_buf struct buf text = {.max = JSON_STREAM_STRING_MAX};
@@ -155,6 +185,7 @@ static int read_runs(struct json_stream *s, struct coco_outline *room, struct bu
     }
     if (more < 0)
         return -1;
+    /* The order of the keys is free, so that both can be judged only at the end of the object. */
     if (!counts || !rle_size_fits(size[0], size[1]))
         return error_set(err, EXIT_CODE_DATA, "a mask %s and size %" PRId64 " x %" PRId64,
                          counts ? "with counts" : "without counts", size[0], size[1]);
@@ -164,6 +195,8 @@ static int read_runs(struct json_stream *s, struct coco_outline *room, struct bu
     return buf_add(out, text.data, text.size, err);
 }
 
+/* The JSON's type tells the kind: an object is runs, a list polygons. Anything else but null is an
+ * error. */
 int coco_segment_read(struct json_stream *s, struct coco_outline *room, struct buf *out,
                       enum coco_segment_kind *ret, struct error *err) {
     enum json_kind kind = JSON_KIND_END;
@@ -181,6 +214,8 @@ int coco_segment_read(struct json_stream *s, struct coco_outline *room, struct b
     return json_stream_error(s, err, "expected polygons or runs");
 }
 
+/* Undoes read_polygons. Sizes are taken as they are; rle_from_parts refuses an odd one or one that
+ * is too small. */
 int coco_segment_outline(const struct coco_segment *segment, struct coco_outline *ret,
                          struct error *err) {
     struct coco_bytes in = {segment->bytes, segment->bytes + segment->size};
@@ -192,6 +227,7 @@ int coco_segment_outline(const struct coco_segment *segment, struct coco_outline
         return -1;
     for (uint64_t i = 0; i < count; i++) {
         uint64_t size = 0;
+        /* make_room checks the sum over all polygons, before the points are unpacked into it. */
         if (coco_unpack_count(&in, COCO_NUMBERS_MAX, &size, err) != 0 ||
             make_room(ret, ret->count + 1, ret->number_count + size, err) != 0 ||
             coco_unpack_points(&in, ret->numbers + ret->number_count, size, err) != 0)
@@ -202,12 +238,15 @@ int coco_segment_outline(const struct coco_segment *segment, struct coco_outline
     return 0;
 }
 
+/* For masks that this program itself has made, as a detector's results (coco_results.c). */
 int coco_segment_add_runs(const struct rle *mask, struct buf *out, struct error *err) {
     if (coco_pack_count(out, mask->height, err) != 0 || coco_pack_count(out, mask->width, err) != 0)
         return -1;
     return rle_format(mask, out, err);
 }
 
+/* The text is the rest of the segment and is not looked at. It is valid as long as the segment's
+ * bytes. */
 int coco_segment_runs(const struct coco_segment *segment, struct coco_runs *ret,
                       struct error *err) {
     struct coco_bytes in = {segment->bytes, segment->bytes + segment->size};
@@ -224,6 +263,8 @@ int coco_segment_runs(const struct coco_segment *segment, struct coco_runs *ret,
     return 0;
 }
 
+/* Polygons are drawn onto a picture of the given size; a mask of runs keeps the size that it was
+ * written with. */
 int coco_segment_mask(const struct coco_segment *segment, struct coco_outline *room,
                       struct rle_scratch *scratch, uint32_t height, uint32_t width, struct rle *ret,
                       struct error *err) {

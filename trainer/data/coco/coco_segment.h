@@ -1,10 +1,12 @@
-/* Packed outline of an object: the content of "segmentation" in annotations and results, as
- * polygons, as a list of runs or as a string of runs, in a few bytes.
+/* Packed outline of an object.
  *
- * Polygons: their number, then for each its size and its numbers. Numbers with at most two
- * decimals (as in COCO) are stored as differences in hundredths, mostly two bytes each; others as
- * doubles. Either restores, bit for bit, the double that the JSON's digits denote. Runs: height,
- * width, and the string of runs. Small numbers are base 128, low groups first.
+ * It is the content of "segmentation" in annotations and results, as polygons, as a list of runs or
+ * as a string of runs, in a few bytes.
+ *
+ * Polygons: their number, then for each its size and its numbers. Numbers with at most two decimals
+ * (as in COCO) are stored as differences in hundredths, mostly two bytes each; others as doubles.
+ * Either restores, bit for bit, the double that the JSON's digits denote. Runs: height, width, and
+ * the string of runs. Small numbers are base 128, low groups first.
  *
  * Reading checks everything except that runs add up and that coordinates are within limits, which
  * is checked when a mask is made. Polygons are interpreted as by pycocotools: an odd last

@@ -8,6 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Annotations and results as the evaluation in trainer/eval/coco_eval.c wants them: by number
+ * instead of id, and without masks. Masks are made by the functions that the lists carry, for one
+ * image and category at a time (trainer/eval/coco_match.c), and need not all be in memory at once.
+ *
+ * pycocotools is the reference, with its oddities, as scores are compared with published ones. In
+ * particular, it keeps annotations in a dictionary by id. The last annotation of an id stands for
+ * all others with it: it is scored as often as the id occurs, and the others never. */
+
 void coco_task_done(struct coco_task *task) {
     free(task->truth);
     free(task->found);
@@ -16,7 +24,8 @@ void coco_task_done(struct coco_task *task) {
     *task = (struct coco_task){0};
 }
 
-/* Each calling thread has its own scratch memory for an unpacked outline. */
+/* Makes the mask of truth NUMBER. Several threads call it at once: SCRATCH belongs to the calling
+ * thread, and the unpacked outline to the call. */
 static int truth_mask(const void *user, size_t number, struct rle_scratch *scratch, struct rle *ret,
                       struct error *err) {
     const struct coco_task *task = user;
@@ -28,6 +37,8 @@ static int truth_mask(const void *user, size_t number, struct rle_scratch *scrat
     return 0;
 }
 
+/* Makes the mask of result NUMBER, of its box if it has no outline. Its image is listed: fill_found
+ * has refused others. */
 static int result_mask(const struct coco_index *index, const struct coco_results *results,
                        size_t number, struct rle_scratch *scratch, struct rle *ret,
                        struct error *err) {
@@ -42,17 +53,22 @@ static int result_mask(const struct coco_index *index, const struct coco_results
     return failed == 0 ? 0 : error_wrap(err, "%s: result %zu", results->path, number + 1);
 }
 
+/* The evaluation counts the results that are scored; results are left out, so the numbers
+ * differ. */
 static int found_mask(const void *user, size_t number, struct rle_scratch *scratch, struct rle *ret,
                       struct error *err) {
     const struct coco_task *task = user;
     return result_mask(task->index, task->results, task->found_numbers[number], scratch, ret, err);
 }
 
+/* An annotation's id with its place in the JSON, to be sorted by both. */
 struct keyed {
     int64_t id;
     uint32_t number;
 };
 
+/* By id, and of one id by the place in the JSON, so that the last one of a run is the one that
+ * counts. */
 static int compare_keyed(const void *a, const void *b) {
     const struct keyed *left = a, *right = b;
     if (left->id != right->id)
@@ -70,6 +86,7 @@ static int find_standing(const struct coco_index *index, uint32_t *stands, struc
         return error_no_memory(err, "annotations by id");
     for (size_t i = 0; i < count; i++) {
         const struct coco_annotation *annotation = &index->annotations[i];
+        /* The index file may be foreign: its checksum only shows that it is as it was written. */
         if (annotation->order >= count)
             return error_set(err, EXIT_CODE_DATA, "%s: a damaged index of annotations",
                              index->path);
@@ -77,6 +94,9 @@ static int find_standing(const struct coco_index *index, uint32_t *stands, struc
         numbers[annotation->order] = (uint32_t)i;
     }
     qsort(keyed, count, sizeof(*keyed), compare_keyed);
+    /* From the last to the first: the end of each run of equal ids stands for itself, and the
+     * others take over what the one after them has. NUMBERS leads from places in the JSON to the
+     * index's numbers. */
     for (size_t i = count; i > 0; i--) {
         bool last = i == count || keyed[i].id != keyed[i - 1].id;
         uint32_t own = numbers[keyed[i - 1].number];
@@ -85,7 +105,8 @@ static int find_standing(const struct coco_index *index, uint32_t *stands, struc
     return 0;
 }
 
-/* Checks what scoring needs of an annotation; with MASKS its box may be missing. */
+/* Checks what scoring needs of an annotation; with MASKS its box may be missing. The area is needed
+ * in any case, as it decides between small, medium and large objects. */
 static int check_truth(const struct coco_index *index, const struct coco_annotation *a, bool masks,
                        struct error *err) {
     const char *missing = (a->flags & COCO_ANNOTATION_AREA) == 0            ? "area"
@@ -96,6 +117,7 @@ static int check_truth(const struct coco_index *index, const struct coco_annotat
                                        index->path, a->id, missing);
 }
 
+/* Counts among the annotations that can be scored, those of listed images. */
 int coco_task_ids(const struct coco_index *index, struct coco_task_ids *ret, struct error *err) {
     cleanup_free uint32_t *stands = calloc(index->annotation_count + 1, sizeof(*stands));
     *ret = (struct coco_task_ids){0};
@@ -110,6 +132,8 @@ int coco_task_ids(const struct coco_index *index, struct coco_task_ids *ret, str
     return 0;
 }
 
+/* A TEXT of 512 bytes, as in trainer/app/task/detect_data.c, holds the longest sentence. A shorter
+ * one is cut. */
 void coco_task_ids_text(const struct coco_task_ids *ids, char *text, size_t size) {
     char zero[96] = "";
     text[0] = '\0';
@@ -130,6 +154,7 @@ void coco_task_ids_text(const struct coco_task_ids *ids, char *text, size_t size
                        "ids from 1 on");
 }
 
+/* Annotations of unlisted categories are not looked at, as scoring ignores them. */
 int coco_task_check(const struct coco_index *index, struct error *err) {
     cleanup_coco_outline struct coco_outline room = {0};
     cleanup_rle_scratch struct rle_scratch scratch = {0};
@@ -146,6 +171,9 @@ int coco_task_check(const struct coco_index *index, struct error *err) {
     return 0;
 }
 
+/* Makes the list of truths. Which annotation counts and what it counts as may differ: annotation i
+ * is left out by its own category, and what is scored is the one that stands for it. That one may
+ * belong to another image; if its image or category is not listed, neither is scored. */
 static int fill_truth(struct coco_task *task, bool masks, struct error *err) {
     const struct coco_index *index = task->index;
     cleanup_free uint32_t *stands = calloc(index->annotation_count + 1, sizeof(*stands));
@@ -172,12 +200,14 @@ static int fill_truth(struct coco_task *task, bool masks, struct error *err) {
         memcpy(object->box, a->box, sizeof(object->box));
         task->truth_numbers[count++] = stands[i];
     }
+    /* The task itself is what truth_mask gets. */
     task->input.truth = (struct coco_objects){
         .list = task->truth, .count = count, .mask = truth_mask, .user = task};
     return 0;
 }
 
-/* Computes area and box from the mask if needed. */
+/* Takes the area of OBJECT from the mask of result NUMBER, and the box, too, if the result has
+ * none. MASK is scratch memory. */
 static int measure_mask(const struct coco_task *task, size_t number, struct rle_scratch *scratch,
                         struct rle *mask, struct coco_object *object, struct error *err) {
     if (result_mask(task->index, task->results, number, scratch, mask, err) != 0)
@@ -188,11 +218,16 @@ static int measure_mask(const struct coco_task *task, size_t number, struct rle_
     return 0;
 }
 
+/* Makes the list of results. The area is the mask's only if results have no boxes, or if masks are
+ * scored and the caller wants their area. Each mask is then made here once, and dropped. Results of
+ * unlisted categories are counted, not scored. */
 static int fill_found(struct coco_task *task, bool masks, enum coco_area_of area,
                       struct error *err) {
     const struct coco_results *results = task->results;
     cleanup_rle_scratch struct rle_scratch scratch = {0};
     cleanup_rle struct rle mask = {0};
+    /* pycocotools' loadRes sets the area when it reads a result: the box's where there is one.
+     * COCO_AREA_OF_MASK departs from it, at the caller's wish. */
     bool of_mask = !results->boxes || (masks && results->masks && area == COCO_AREA_OF_MASK);
     task->found = calloc(results->count + 1, sizeof(*task->found));
     task->found_numbers = calloc(results->count + 1, sizeof(*task->found_numbers));
@@ -203,6 +238,8 @@ static int fill_found(struct coco_task *task, bool masks, enum coco_area_of area
         const struct coco_result *result = &results->list[i];
         uint32_t image = coco_index_image(task->index, result->image_id);
         uint32_t category = coco_index_category(task->index, result->category_id);
+        /* pycocotools asserts that all images of the results are listed, but drops unknown
+         * categories. */
         if (image == COCO_NUMBER_NONE)
             return error_set(err, EXIT_CODE_DATA, "%s: result %zu: image %" PRId64 " is not in %s",
                              results->path, i + 1, result->image_id, task->index->path);
@@ -225,6 +262,8 @@ static int fill_found(struct coco_task *task, bool masks, enum coco_area_of area
     return 0;
 }
 
+/* The lists point to RET itself, for the functions that make masks: that is why a task must not
+ * move. */
 int coco_task_make(struct coco_task *ret, const struct coco_index *index,
                    const struct coco_results *results, bool masks, enum coco_area_of area,
                    struct error *err) {

@@ -1,7 +1,8 @@
-/* Input of the evaluation from annotations and results, by pycocotools' rules: annotations and
- * results of unlisted categories are ignored, and so are annotations of unlisted images; a result
- * for an unlisted image is an error; of annotations with the same id the last one represents
- * all. */
+/* Input of the evaluation from annotations and results.
+ *
+ * Pycocotools' rules hold: annotations and results of unlisted categories are ignored, and so are
+ * annotations of unlisted images; a result for an unlisted image is an error. Annotations with the
+ * same id are all represented by the last one. */
 #ifndef TRAINER_DATA_COCO_COCO_TASK_H
 #define TRAINER_DATA_COCO_COCO_TASK_H
 
