@@ -6,6 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* libjpeg reports an error by a function that must not return. Here it is a longjmp to the setjmp
+ * of jpeg_open or jpeg_decode, past all frames of the library. All memory is owned by the decoder
+ * or the image and none by a local, so that a jump loses none.
+ *
+ * trainer/data/dataset/fetch.c opens a picture, draws a crop from its size and decodes that. The
+ * order of the checks in jpeg_open is by cost: size, end marker, header, pixels. Nothing is
+ * allocated by what a hostile header says until all have passed. */
+
 /* jpeglib.h needs stdio.h before it. */
 #include <jerror.h>
 #include <jpeglib.h>
@@ -23,13 +31,15 @@ struct jpeg_library {
     size_t line_size;
 };
 
-/* libjpeg's error_exit must not return. */
+/* error_exit of libjpeg. It must not return, as the library's state is undefined after an error. */
 static void leave_library(j_common_ptr common) {
     struct jpeg_library *library = common->client_data;
     common->err->format_message(common, library->text);
     longjmp(library->out_of_library, 1);
 }
 
+/* emit_message of libjpeg: a negative level is a warning, of damage that it decodes over; others
+ * are traces. The words of the first are kept. */
 static void count_message(j_common_ptr common, int level) {
     struct jpeg_library *library = common->client_data;
     if (level >= 0)
@@ -38,11 +48,13 @@ static void count_message(j_common_ptr common, int level) {
         common->err->format_message(common, library->damage);
 }
 
+/* output_message of libjpeg, which would print to standard error. */
 static void say_nothing(j_common_ptr common) {
     (void)common;
 }
 
-/* Called once per row of blocks: gives up on a file with thousands of scans. */
+/* progress_monitor of libjpeg, called once per row of blocks. It gives up on a file with thousands
+ * of scans: each is a pass over the whole picture, so that a small file could take hours. */
 static void check_scans(j_common_ptr common) {
     struct jpeg_library *library = common->client_data;
     if (library->in.input_scan_number <= JPEG_SCANS_MAX)
@@ -52,6 +64,8 @@ static void check_scans(j_common_ptr common) {
     longjmp(library->out_of_library, 1);
 }
 
+/* Only the handlers are set here. The decompressor itself is made anew for each picture
+ * (open_library). */
 int jpeg_decoder_init(struct jpeg_decoder *decoder, struct error *err) {
     *decoder = (struct jpeg_decoder){0};
     struct jpeg_library *library = calloc(1, sizeof(*library));
@@ -66,7 +80,8 @@ int jpeg_decoder_init(struct jpeg_decoder *decoder, struct error *err) {
     return 0;
 }
 
-/* Cleans up after the previous picture. */
+/* Frees what libjpeg holds for the open picture, if there is one. Outside of a picture the sides
+ * are 0, by which jpeg_decode knows. */
 static void close_picture(struct jpeg_decoder *decoder) {
     struct jpeg_library *library = decoder->library;
     decoder->width = decoder->height = 0;
@@ -93,7 +108,7 @@ void jpeg_decoder_done(struct jpeg_decoder *decoder) {
     *decoder = (struct jpeg_decoder){0};
 }
 
-/* Records the library's warnings so far. */
+/* Shows the library's warnings so far to the caller, in the decoder's own fields. */
 static void note_damage(struct jpeg_decoder *decoder) {
     decoder->warnings = decoder->library->warnings;
     decoder->damage = decoder->warnings > 0 ? decoder->library->damage : NULL;
@@ -118,6 +133,8 @@ static int refuse_truncated(size_t size, struct error *err) {
                      "JPEG: truncated: the file ends after %zu bytes without an end marker", size);
 }
 
+/* The colours to ask the library for. It makes RGB of gray and YCbCr itself, but leaves CMYK to its
+ * caller. */
 static J_COLOR_SPACE rgb_or_cmyk(J_COLOR_SPACE coded) {
     return coded == JCS_CMYK || coded == JCS_YCCK ? JCS_CMYK : JCS_RGB;
 }
@@ -147,6 +164,7 @@ static const char *other_kind(const uint8_t *bytes, size_t size) {
     return NULL;
 }
 
+/* Refuses what does not begin as a JPEG does, and names the format if it is a common one. */
 static int refuse_kind(const uint8_t *bytes, size_t size, struct error *err) {
     const char *kind = other_kind(bytes, size);
     if (size == 0)
@@ -169,6 +187,7 @@ int jpeg_open(struct jpeg_decoder *decoder, const uint8_t *bytes, size_t size, s
     if (!has_end(bytes, size))
         return refuse_truncated(size, err);
     in->client_data = library;
+    /* No local that the code after a jump reads has changed since. */
     if (setjmp(library->out_of_library) != 0) {
         return give_up(decoder, err);
     }
@@ -202,6 +221,7 @@ static void cmyk_to_rgb(const JSAMPLE *in, uint8_t *out, JDIMENSION width) {
             out[c] = (uint8_t)(in[3] - times(255u - in[c], in[3]));
 }
 
+/* Makes room for a row of CMYK, which has a byte more for each pixel than the picture's. */
 static int reserve_line(struct jpeg_library *library, size_t size, struct error *err) {
     if (size <= library->line_size)
         return 0;
@@ -254,6 +274,7 @@ int jpeg_decode(struct jpeg_decoder *decoder, const struct rect *region, int shr
         region->height <= 0 || region->width > decoder->width - region->left ||
         region->height > decoder->height - region->top)
         return error_set(err, EXIT_CODE_INTERNAL, "a crop outside of the picture");
+    /* The picture counts as closed from here on: a second call must not reach the library. */
     decoder->width = decoder->height = 0;
     if (setjmp(library->out_of_library) != 0) {
         return give_up(decoder, err);
@@ -267,6 +288,7 @@ int jpeg_decode(struct jpeg_decoder *decoder, const struct rect *region, int shr
                  &ret_at->width);
     shrink_range(region->top, region->height, shrink, 0, (int)in->output_height, &ret_at->top,
                  &ret_at->height);
+    /* The library moves the left edge to the start of a block, and widens the crop by as much. */
     JDIMENSION left = (JDIMENSION)ret_at->left;
     JDIMENSION width = (JDIMENSION)ret_at->width;
     if (width < in->output_width)

@@ -1,6 +1,8 @@
-/* Resampling with a triangle filter that widens when shrinking ("bilinear with antialias", as in
- * Pillow and torchvision): integer arithmetic, the same bits on every processor. Weights have 14
- * bits and add up to exactly one; between the passes a value keeps 7 fractional bits.
+/* Resampling of pictures with a triangle filter.
+ *
+ * The filter widens when shrinking ("bilinear with antialias", as in Pillow and torchvision). It is
+ * integer arithmetic, with the same bits on every processor. Weights have 14 bits and add up to
+ * exactly one; between the passes a value keeps 7 fractional bits.
  *
  * A box of the input (fractions of pixels allowed) is scaled to a virtual picture, of which only a
  * window is computed. The filter sees no pixels outside the box. */

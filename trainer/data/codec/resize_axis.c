@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Weights of one axis, made for each picture by resize.c. All floating-point arithmetic of the
+ * resampler is here, in doubles and per place instead of per pixel; what follows is in integers. */
+
 enum { ALIGNMENT = 64 };
 
 /* A larger reduction would read more than a picture's limits allow on any side. */

@@ -6,12 +6,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The passes of the resampler in resize.c. Down comes first: it makes one row of 16-bit values from
+ * the input rows under the filter, column by column. Across makes the pixels of the result from
+ * that row. Each output row thus needs one scratch row, and not a picture of half the size.
+ *
+ * A value between the passes is a pixel times 2^7. Weights add up to 2^14, so that sums stay near
+ * 255 x 2^14 in down and 255 x 2^21 in across, within 32 bits. The order of additions is then of no
+ * account, and all versions have the same bits; tests/unit/trainer/data/codec/test_resize_rows.c
+ * compares them.
+ *
+ * The choice is made at run time, as one binary runs on all processors of an architecture. */
+
 enum {
     DOWN_SHIFT = RESIZE_DOWN_SHIFT,
     ACROSS_SHIFT = RESIZE_ACROSS_SHIFT,
     PAIR = 2 * IMAGE_CHANNELS, /* values of two pixels */
 };
 
+/* AVX-512 is used only with BW and VL: without them it has no operations on 16-bit values, and none
+ * on short registers. */
 enum resize_isa resize_isa_best(void) {
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
@@ -26,6 +39,9 @@ enum resize_isa resize_isa_best(void) {
 #endif
 }
 
+/* Plain version of down, for columns BEGIN .. SIZE-1: what the vectors leave, or all. The sum
+ * starts at half a unit, so that the shift rounds. A row with weight 0 may lie after the picture's
+ * last one and is not read. */
 static void down_from(const uint8_t *first, size_t stride, const int16_t *weights, int taps,
                       size_t begin, size_t size, int16_t *out) {
     for (size_t i = begin; i < size; i++) {
@@ -37,6 +53,8 @@ static void down_from(const uint8_t *first, size_t stride, const int16_t *weight
     }
 }
 
+/* Plain version of across, for one pixel. Values with weight 0 are not used, but a place outside
+ * the picture, with a first tap of -1, is black. */
 static void across_one(const int16_t *row, const struct resize_axis *axis, int place,
                        uint8_t *pixel) {
     const int16_t *weights = axis->weights + (size_t)place * (size_t)axis->taps;
@@ -51,6 +69,7 @@ static void across_one(const int16_t *row, const struct resize_axis *axis, int p
         pixel[c] = (uint8_t)((sum[c] + (1 << (ACROSS_SHIFT - 1))) >> ACROSS_SHIFT);
 }
 
+/* The places are computed in the order of the output; mirrored, they are taken from the end. */
 static void across_plain(const struct resize_across *across, const int16_t *row, uint8_t *out) {
     for (int i = 0; i < across->count; i++)
         across_one(row, across->axis, across->flip ? across->count - 1 - i : i,
@@ -60,6 +79,7 @@ static void across_plain(const struct resize_across *across, const int16_t *row,
 #if defined(__SSE2__)
 #include <emmintrin.h>
 
+/* Two neighbouring weights in each 32-bit lane, for the multiply-add that takes values in pairs. */
 static __m128i weight_pair(const int16_t *weights) {
     int32_t pair;
     memcpy(&pair, weights, sizeof(pair));
@@ -73,6 +93,8 @@ static void down_sixteen(const uint8_t *in, size_t stride, const int16_t *weight
     __m128i sum[4];
     for (int q = 0; q < 4; q++)
         sum[q] = _mm_set1_epi32(1 << (DOWN_SHIFT - 1));
+    /* Weights are without leading zeros (resize_axis.c), so that the first 0 ends them. The second
+     * row of a pair may be after the picture, where its weight is 0. */
     for (int k = 0; k < taps && weights[k] != 0; k += 2) {
         const uint8_t *row = in + (size_t)k * stride;
         __m128i a = _mm_loadu_si128((const __m128i *)(const void *)row);
@@ -93,6 +115,7 @@ static void down_sixteen(const uint8_t *in, size_t stride, const int16_t *weight
     _mm_storeu_si128((__m128i *)(void *)(out + 8), _mm_packs_epi32(sum[2], sum[3]));
 }
 
+/* Whole vectors alone; returns how many columns are done. */
 static size_t down_sse2(const uint8_t *first, size_t stride, const int16_t *weights, int taps,
                         size_t size, int16_t *out) {
     size_t i = 0;
@@ -101,7 +124,8 @@ static size_t down_sse2(const uint8_t *first, size_t stride, const int16_t *weig
     return i;
 }
 
-/* Two neighbouring pixels at once; the fourth lane holds the next pixel's red and is dropped. */
+/* Weighted sums of the channels of one place. Two neighbouring pixels are taken at once; the fourth
+ * lane holds the next pixel's red and is dropped. */
 static inline __m128i across_pairs(const int16_t *in, const int16_t *weights, int taps) {
     __m128i sum = _mm_set1_epi32(1 << (ACROSS_SHIFT - 1));
     for (int k = 0; k < taps; k += 2, in += PAIR) {
@@ -113,6 +137,8 @@ static inline __m128i across_pairs(const int16_t *in, const int16_t *weights, in
     return sum;
 }
 
+/* One row of pixels, from the left of the input; a mirrored one is written from the right. Packing
+ * twice, with saturation, turns 32-bit sums into bytes; three of the four are the pixel. */
 static inline void across_row(const int16_t *row, const struct resize_axis *axis, int taps,
                               int count, bool flip, uint8_t *out) {
     const ptrdiff_t step = flip ? -IMAGE_CHANNELS : IMAGE_CHANNELS;
@@ -142,6 +168,8 @@ static void across_sse2(const struct resize_across *across, const int16_t *row, 
 }
 #endif
 
+/* The widest version goes first and does all columns or none. SSE2 and the plain loop do what it
+ * has left. */
 void resize_down(enum resize_isa isa, const uint8_t *first, size_t stride, const int16_t *weights,
                  int taps, size_t size, int16_t *out) {
     size_t done = 0;
@@ -159,6 +187,9 @@ void resize_down(enum resize_isa isa, const uint8_t *first, size_t stride, const
     down_from(first, stride, weights, taps, done, size, out);
 }
 
+/* Weights are put into the order of the registers once, as all rows of a window use them. AVX-512
+ * permutes whole registers and refuses an axis where neighbouring places lie too far apart; AVX2
+ * then does it, and takes any. */
 int resize_across_prepare(struct resize_across *across, enum resize_isa isa,
                           const struct resize_axis *axis, int count, bool flip, struct error *err) {
     across->axis = axis;
@@ -179,6 +210,8 @@ int resize_across_prepare(struct resize_across *across, enum resize_isa isa,
 #endif
 }
 
+/* Frees the weights; AXIS was borrowed. Initialized with zeros, `across` may be freed without
+ * having been prepared. */
 void resize_across_done(struct resize_across *across) {
     free(across->first);
     free(across->vectors);
@@ -200,6 +233,7 @@ void resize_across(const struct resize_across *across, const int16_t *row, uint8
         across_sse2(across, row, out);
         return;
 #endif
+    /* RESIZE_PLAIN, and any that the build does not have. */
     default:
         across_plain(across, row, out);
     }

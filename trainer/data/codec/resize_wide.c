@@ -6,6 +6,13 @@
 #include <immintrin.h>
 #include <string.h>
 
+/* Versions with the bits of resize_rows.c, on wider registers. The functions have the instruction
+ * set as an attribute, not the whole file: the compiler must not use it where resize_isa_best has
+ * not been asked.
+ *
+ * Down is the same loop as with SSE2. Across differs: AVX2 loads the pixels of each place
+ * separately and works on eight places, four values each. AVX-512 loads one stretch of the row and
+ * permutes it, so that the three sums of five places fill fifteen of its sixteen lanes. */
 #define AVX2 __attribute__((target("avx2")))
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl")))
 
@@ -19,12 +26,15 @@ enum {
     WIDE_INPUTS = 2, /* that one instruction permutes */
 };
 
-/* The place of output pixel I, or -1 for black and after the end. */
+/* Returns the place of output pixel I, or -1 for black and after the end. Mirroring is dealt with
+ * here alone: later code goes from left to right. */
 static int place_of(const struct resize_across *across, int i) {
     const int place = across->flip ? across->count - 1 - i : i;
     return i < across->count && across->axis->first[place] >= 0 ? place : -1;
 }
 
+/* Makes room for FIRSTS places and VALUES weights. The old content is lost. On failure either may
+ * be NULL, and `across` can only be freed or prepared again. */
 static int reserve(struct resize_across *across, size_t firsts, size_t values, struct error *err) {
     across->first =
         resize_grown(across->first, &across->first_capacity, firsts * sizeof(*across->first));
@@ -41,6 +51,7 @@ AVX2 static void down_sixteen(const uint8_t *in, size_t stride, const int16_t *w
     __m256i high = low;
     for (int k = 0; k < taps && weights[k] != 0; k += 2) {
         const uint8_t *row = in + (size_t)k * stride;
+        /* A row with weight 0 may lie after the picture; any other serves in its place. */
         const uint8_t *next = weights[k + 1] == 0 ? row : row + stride;
         int32_t pair;
         memcpy(&pair, weights + k, sizeof(pair));
@@ -56,6 +67,8 @@ AVX2 static void down_sixteen(const uint8_t *in, size_t stride, const int16_t *w
     _mm256_storeu_si256((__m256i *)(void *)out, _mm256_packs_epi32(low, high));
 }
 
+/* A row shorter than a vector is left to others. The last vector of a longer one ends at the row's
+ * end and may compute some columns twice, with the same result. */
 AVX2 size_t resize_down_avx2(const uint8_t *first, size_t stride, const int16_t *weights, int taps,
                              size_t size, int16_t *out) {
     size_t i = 0;
@@ -68,6 +81,8 @@ AVX2 size_t resize_down_avx2(const uint8_t *first, size_t stride, const int16_t 
     return size;
 }
 
+/* As down_sixteen, for 32 columns. Unpacking and packing work within lanes of 128 bits, so that one
+ * undoes the order of the other. */
 AVX512 static void down_thirty_two(const uint8_t *in, size_t stride, const int16_t *weights,
                                    int taps, int16_t *out) {
     __m512i low = _mm512_set1_epi32(1 << (RESIZE_DOWN_SHIFT - 1));
@@ -125,7 +140,9 @@ int resize_across_prepare_avx2(struct resize_across *across, struct error *err) 
     return 0;
 }
 
-/* Two pixels at each of two places, their values in pairs. */
+/* Loads two pixels at each of two places and brings their values into pairs: red with red, green
+ * with green, blue with blue. The last quarter of each half becomes 0. Eight values are read, of
+ * which six are used; the row has slack for that. */
 AVX2 static inline __m256i two_places(const int16_t *low, const int16_t *high) {
     const __m256i pairs = _mm256_setr_epi8(0, 1, 6, 7, 2, 3, 8, 9, 4, 5, 10, 11, -1, -1, -1, -1, 0,
                                            1, 6, 7, 2, 3, 8, 9, 4, 5, 10, 11, -1, -1, -1, -1);
@@ -135,7 +152,8 @@ AVX2 static inline __m256i two_places(const int16_t *low, const int16_t *high) {
     return _mm256_shuffle_epi8(both, pairs);
 }
 
-/* Writes a group's pixels, and four bytes after them. */
+/* Writes the pixels of a group, 24 bytes, and four bytes after them. Shifts, two packings with
+ * saturation and a shuffle turn the 32-bit sums of each place into its three bytes. */
 AVX2 static inline void store_eight(const __m256i *sum, uint8_t *out) {
     const __m256i drop_fourth =
         _mm256_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1, 0, 1, 2, 4, 5, 6,
@@ -203,6 +221,7 @@ static int group_begin(const struct resize_across *across, int i, int *ret_sprea
  * LOW, in pairs, and after it the weights of each two taps. */
 static void fill_group(const struct resize_across *across, int i, int low, int16_t *vectors) {
     const int taps = across->axis->taps;
+    /* Lanes without a place have weight 0 and permute value 0, whatever that is. */
     memset(vectors, 0, (size_t)(taps / 2 + 1) * WIDE * sizeof(*vectors));
     for (int j = 0; j < GROUP; j++) {
         const int place = place_of(across, i + j);
@@ -213,12 +232,15 @@ static void fill_group(const struct resize_across *across, int i, int low, int16
         for (int lane = 0; lane < PAIR; lane++) {
             int16_t *vector = vectors + j * PAIR + lane;
             *vector = (int16_t)(from + lane / 2 + lane % 2 * IMAGE_CHANNELS);
+            /* Even lanes take the first weight of each pair of taps, odd lanes the second. */
             for (int k = lane % 2; k < taps; k += 2)
                 *(vector += WIDE) = weights[k];
         }
     }
 }
 
+/* Fills the groups before it knows whether they fit. A pair of taps reads two pixels from each
+ * place, so that a permutation spans the spread of the group and two pixels more. */
 int resize_across_prepare_avx512(struct resize_across *across, bool *ret_fits, struct error *err) {
     const size_t size = ((size_t)across->axis->taps / 2 + 1) * WIDE;
     const size_t groups = ((size_t)across->count + GROUP - 1) / GROUP;
@@ -232,11 +254,15 @@ int resize_across_prepare_avx512(struct resize_across *across, bool *ret_fits, s
         across->first[g] = low * IMAGE_CHANNELS;
         fill_group(across, (int)g * GROUP, low, across->vectors + g * size);
     }
+    /* Registers for the values of the widest group. */
     across->inputs = ((widest + 2) * IMAGE_CHANNELS + WIDE - 1) / WIDE;
     *ret_fits = across->inputs <= WIDE_INPUTS;
     return 0;
 }
 
+/* PAIRS and INPUTS are constants in the calls below, for which the compiler makes loops of their
+ * own. Lane 15 has no sum, and a mask keeps the store within the row. Negative sums become 0 before
+ * the narrowing, which takes values as unsigned. */
 AVX512 static inline void across_groups(const struct resize_across *across, int pairs, int inputs,
                                         const int16_t *row, uint8_t *out) {
     const int16_t *vectors = across->vectors;

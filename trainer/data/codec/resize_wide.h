@@ -1,5 +1,6 @@
-/* The versions of a resampling's passes for AVX2 and AVX-512, chosen by
- * trainer/data/codec/resize_rows.c. */
+/* Versions of a resampling's passes for AVX2 and AVX-512.
+ *
+ * trainer/data/codec/resize_rows.c chooses between them. */
 #ifndef TRAINER_DATA_CODEC_RESIZE_WIDE_H
 #define TRAINER_DATA_CODEC_RESIZE_WIDE_H
 

@@ -8,12 +8,23 @@
 #include <math.h>
 #include <string.h>
 
+/* A plan is drawn first and rendered later, so that the drawing depends on seed, epoch and sample
+ * alone. Each kind of change has a random stream of its own (color_salt.h): to switch one off
+ * leaves the numbers of the others as they are. trainer/data/dataset/labelled.c does both for each
+ * crop, after the geometry.
+ *
+ * There are two ways of rendering, because the recipes that are followed have two. torchvision's
+ * works on 8-bit pictures and rounds after each change, and the others on floats, where several
+ * changes make one affine map of a pixel. */
+
 static const double PI = 3.14159265358979323846;
 
-enum { WORD_SIZE = 32 };
+enum { WORD_SIZE = 32 }; /* bytes of one range as text */
 
+/* color_draw adds a change to SALT_CHANGES, which must not reach the next stream. */
 _Static_assert(SALT_CHANGES + COLOR_CHANGES == SALT_ORDER, "each change has a stream");
 
+/* TEXT is the whole value of --color. */
 static int refuse(const char *text, struct error *err) {
     return error_set(
         err, EXIT_CODE_USAGE,
@@ -22,7 +33,8 @@ static int refuse(const char *text, struct error *err) {
         text);
 }
 
-/* Parses the four ranges of torchvision's ColorJitter. */
+/* Parses RANGES, the four of torchvision's ColorJitter. There must be four, divided by commas. A
+ * hue of 0.5 turns half the circle, which is all of it in both directions. */
 static int parse_ranges(const char *text, const char *ranges, struct color_ranges *ret,
                         struct error *err) {
     for (int i = 0; i < COLOR_CHANGES; i++) {
@@ -31,6 +43,7 @@ static int parse_ranges(const char *text, const char *ranges, struct color_range
         char word[WORD_SIZE] = "";
         if (size < sizeof(word))
             memcpy(word, ranges, size);
+        /* A comma after the last range is refused as well as one that is missing. */
         if (size >= sizeof(word) || (ranges[size] == ',') != (i + 1 < COLOR_CHANGES) ||
             str_parse_double(word, 0, most, &ret->range[i], NULL) != 0)
             return refuse(text, err);
@@ -39,6 +52,8 @@ static int parse_ranges(const char *text, const char *ranges, struct color_range
     return 0;
 }
 
+/* The presets have the ranges of the recipes that color.h names. Their order is that of enum
+ * color_change: brightness, contrast, saturation, hue. */
 int color_parse(const char *text, struct color_ranges *ret, struct error *err) {
     static const struct {
         const char *name;
@@ -60,6 +75,8 @@ int color_parse(const char *text, struct color_ranges *ret, struct error *err) {
                : refuse(text, err);
 }
 
+/* Draws the factor of CHANGE, or for hue the shift. torchvision has 0 as the least factor; a
+ * negative one would turn colours around. */
 static double draw_factor(const struct color_ranges *color, enum color_change change,
                           struct random *random) {
     const double range = color->range[change], low = 1 - range;
@@ -68,7 +85,8 @@ static double draw_factor(const struct color_ranges *color, enum color_change ch
     return random_between(random, color->set == COLOR_TORCHVISION && low < 0 ? 0 : low, 1 + range);
 }
 
-/* A permutation of those that change something: Fisher and Yates. */
+/* Lists the changes with a range, in drawn order: Fisher and Yates. For tf the order is fixed and
+ * no number is drawn. */
 static void draw_order(const struct color_ranges *color, struct random *random,
                        struct color_plan *plan) {
     for (int i = 0; i < COLOR_CHANGES; i++)
@@ -82,7 +100,8 @@ static void draw_order(const struct color_ranges *color, struct random *random,
     }
 }
 
-/* MXNet's constants of ImageNet. */
+/* Noise along the principal components of ImageNet's colours: eigenvalues and eigenvectors as MXNet
+ * has them, in units of 8-bit values. */
 static void draw_lighting(double deviation, struct random *random, double offset[3]) {
     static const double values[3] = {55.46, 4.794, 1.148};
     static const double vectors[3][3] = {
@@ -94,6 +113,7 @@ static void draw_lighting(double deviation, struct random *random, double offset
     }
 }
 
+/* Factors are drawn for all changes, whether they are used or not, and each from its own stream. */
 void color_draw(const struct color_ranges *color, uint64_t seed, uint32_t epoch, uint64_t sample,
                 struct color_plan *ret) {
     *ret = (struct color_plan){.set = color->set};
@@ -110,7 +130,9 @@ void color_draw(const struct color_ranges *color, uint64_t seed, uint32_t epoch,
         draw_lighting(color->lighting, &lighting, ret->offset);
 }
 
-/* All in floats: one affine map of R, G and B, made from the channels' means. */
+/* One affine map of R, G and B in floats, made from the means of the channels. Contrast needs the
+ * mean of what the earlier changes left, which the map itself gives without another pass. The noise
+ * is added last. */
 static void render_affine(const struct color_plan *plan, uint8_t *pixels, size_t count) {
     struct color_affine affine = color_affine_identity(pixels, count);
     if (plan->set == COLOR_TF) {
@@ -131,6 +153,7 @@ static void render_affine(const struct color_plan *plan, uint8_t *pixels, size_t
     color_affine_apply(&affine, pixels, count);
 }
 
+/* PIL's changes, one pass over the pixels each, in the drawn order. */
 static void render_jitter(const struct color_plan *plan, uint8_t *pixels, size_t count) {
     for (int i = 0; i < plan->count; i++) {
         const double factor = plan->factor[plan->order[i]];
@@ -150,6 +173,7 @@ static void render_jitter(const struct color_plan *plan, uint8_t *pixels, size_t
     }
 }
 
+/* Without changes the pixels stay as they are, bit for bit. */
 void color_render(const struct color_plan *plan, uint8_t *pixels, size_t count) {
     if (plan->set == COLOR_TORCHVISION)
         render_jitter(plan, pixels, count);

@@ -1,7 +1,7 @@
-/* Changes of colour in training, after the geometry (dataset/augment.h), on the u8 RGB pixels of
- * the crop.
+/* Changes of colour in training.
  *
- * The numbers of a picture are drawn from (seed, epoch, sample) alone (color_salt.h).
+ * They are made on the u8 RGB pixels of a crop and come after the geometry (dataset/augment.h). The
+ * numbers of a picture are drawn from (seed, epoch, sample) alone (color_salt.h).
  *
  *     torchvision  ColorJitter on PIL pictures: brightness, contrast, saturation and hue in
  *                  an order drawn for each picture, each rounded as PIL rounds it
