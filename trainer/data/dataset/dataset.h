@@ -59,7 +59,7 @@ struct dataset {
 void dataset_done(struct dataset *set);
 
 /* Opens FOLDER/CLASS/FILE, FOLDER/CLASS/SUB/FILE and so on. Pictures are recognized by their
- * suffix (codec/suffix.h); the content determines how they are decoded. A class folder without
+ * suffix (codec/picture.h); the content determines how they are decoded. A class folder without
  * pictures is an error that names it. */
 int dataset_open_folder(struct dataset *set, const char *folder, struct error *err);
 

@@ -1,7 +1,8 @@
 #include "trainer/data/dataset/loader.h"
 
 #include "common/clock.h"
-#include "common/grow.h"
+#include "trainer/data/dataset/bad_samples.h"
+#include "trainer/data/dataset/loader_slot.h"
 #include "trainer/data/order/sampler_epoch.h"
 
 #include <limits.h>
@@ -14,27 +15,12 @@
  * advance over them: `handed` (next sample for a worker), `given` (next batch for the consumer)
  * and `released` (first batch still held). A worker may take samples of batch n while n < released
  * + depth, so a slot is never written while the consumer holds it. */
-struct pieces {
-    struct lanes_piece *items; /* owned */
-    size_t count;
-    size_t room;
-};
-
-struct slot {
-    struct batch batch;
-    char *block;         /* memory of its fields */
-    int missing;         /* samples not done yet */
-    struct pieces ahead; /* to be read ahead by the worker of the first sample */
-    int failed;          /* place of the first sample that failed, INT_MAX for none */
-    struct error *error; /* error of that sample; allocated with the slot */
-};
-
 struct loader {
     struct loader_options options;
     int64_t steps; /* of an epoch */
     int64_t total; /* batches in all */
 
-    struct slot *slots;
+    struct loader_slot *slots;
     pthread_t *threads;
     int started;
 
@@ -54,69 +40,8 @@ struct loader {
     struct loader_figures figures;
 };
 
-static struct slot *slot_of(struct loader *l, int64_t number) {
+static struct loader_slot *slot_of(struct loader *l, int64_t number) {
     return &l->slots[number % l->options.depth];
-}
-
-static uint32_t epoch_of(const struct loader *l, int64_t number) {
-    const struct loader_options *o = &l->options;
-    int64_t micros = o->step * o->sampler.accumulate + number;
-    return o->epoch + (uint32_t)(micros / (l->steps * o->sampler.accumulate));
-}
-
-/* Gives the batch of SLOT its canvas, and the fields of that. */
-static void slot_shape(struct loader *l, struct slot *slot) {
-    const struct source *source = l->options.source;
-    struct batch *batch = &slot->batch;
-    batch->canvas = source->table->canvas != NULL
-                        ? source->table->canvas(source, batch->epoch)
-                        : sampler_epoch_group(&l->order, batch->epoch, batch->step);
-    if (source->layouts == NULL)
-        return;
-    batch->layout = &source->layouts[batch->canvas];
-    for (int i = 0; i < batch->layout->count; i++)
-        batch->fields[i] = slot->block + batch->layout->fields[i].offset;
-}
-
-/* Without memory less is read ahead. */
-static void add_piece(void *context, struct lanes_piece piece) {
-    struct pieces *pieces = context;
-    if (grow_array(&pieces->items, &pieces->room, pieces->count + 1, sizeof(*pieces->items),
-                   "reading ahead", NULL) == 0)
-        pieces->items[pieces->count++] = piece;
-}
-
-/* Notes what is to be read ahead when BATCH, the first of its step, begins. */
-static void slot_look_ahead(struct loader *l, struct slot *slot, int64_t number) {
-    const struct loader_options *o = &l->options;
-    const struct batch *batch = &slot->batch;
-    const bool begins = batch->epoch == o->epoch;
-    slot->ahead.count = 0;
-    if (o->sampler.lanes.lanes > 0 && o->source->table->ahead != NULL &&
-        (batch->micro == 0 || number == 0))
-        sampler_epoch_ahead(&l->order, batch->step, begins ? o->step : 0, add_piece, &slot->ahead);
-}
-
-/* Sets the samples of batch NUMBER; its epoch's order must be made. */
-static void slot_begin(struct loader *l, int64_t number) {
-    const struct loader_options *o = &l->options;
-    struct slot *slot = slot_of(l, number);
-    struct batch *batch = &slot->batch;
-    int64_t micros = o->step * o->sampler.accumulate + number;
-    int64_t of_epoch = l->steps * o->sampler.accumulate;
-    batch->epoch = epoch_of(l, number);
-    batch->step = micros % of_epoch / o->sampler.accumulate;
-    batch->micro = (int)(micros % o->sampler.accumulate);
-    slot_shape(l, slot);
-    batch->count = 0;
-    for (int i = 0; i < o->sampler.batch; i++) {
-        int64_t sample = sampler_epoch_at(&l->order, batch->epoch, batch->step, batch->micro, i);
-        batch->samples[i] = sample;
-        batch->count += sample != SAMPLER_PADDING;
-    }
-    slot_look_ahead(l, slot, number);
-    slot->missing = o->sampler.batch;
-    slot->failed = INT_MAX;
 }
 
 /* Call with the lock held; releases it meanwhile, so that ready batches can be taken. */
@@ -132,7 +57,7 @@ static void make_order(struct loader *l, uint32_t epoch) {
 /* Call with the lock held: waits until a sample can be taken. Returns false at the end. */
 static bool wait_for_work(struct loader *l) {
     while (!l->stopping && l->handed_batch < l->total) {
-        const uint32_t epoch = epoch_of(l, l->handed_batch);
+        const uint32_t epoch = loader_slot_epoch(&l->options, l->steps, l->handed_batch);
         if (l->ordering || l->handed_batch >= l->released + l->options.depth)
             pthread_cond_wait(&l->work, &l->lock);
         else if (!sampler_epoch_has(&l->order, epoch))
@@ -145,11 +70,12 @@ static bool wait_for_work(struct loader *l) {
 
 /* Call with the lock held: waits for a free slot and takes the next sample. Returns false at the
  * end. */
-static bool take_work(struct loader *l, struct slot **ret_slot, int *ret_place) {
+static bool take_work(struct loader *l, struct loader_slot **ret_slot, int *ret_place) {
     if (!wait_for_work(l))
         return false;
     if (l->handed_place == 0)
-        slot_begin(l, l->handed_batch);
+        loader_slot_begin(slot_of(l, l->handed_batch), &l->options, &l->order, l->steps,
+                          l->handed_batch);
     *ret_slot = slot_of(l, l->handed_batch);
     *ret_place = l->handed_place++;
     if (l->handed_place == l->options.sampler.batch) {
@@ -159,49 +85,8 @@ static bool take_work(struct loader *l, struct slot **ret_slot, int *ret_place) 
     return true;
 }
 
-/* The sample of a place failed with ERR. Returns 0 if the place may stay empty. */
-static int judge(const struct loader *l, const struct batch *batch, int place,
-                 const struct error *err) {
-    const struct loader_options *o = &l->options;
-    if (o->faults == NULL || !bad_sample_at_fault(err))
-        return -1;
-    const int64_t sample = batch->samples[place];
-    char name[PATH_MAX];
-    o->source->table->sample_name(o->source, (size_t)sample, name, sizeof(name));
-    const char *why = bad_sample_reason(name, err->text);
-    if (bad_samples_note(o->faults, sample, BAD_SAMPLE_BAD, why) > o->bad_allowed)
-        return -1;
-    o->source->table->clear(o->source, batch, place);
-    return 0;
-}
-
-/* Call without the lock, for place PLACE of SLOT: the first one's worker reads ahead for all. */
-static void read_ahead(const struct loader *l, const struct slot *slot, int place) {
-    const struct source *source = l->options.source;
-    for (size_t i = 0; place == 0 && i < slot->ahead.count; i++)
-        source->table->ahead(source, &slot->ahead.items[i]);
-}
-
-/* Call without the lock: a slot's batch is only read once it has begun, and each place has one
- * worker. */
-static int fill_place(const struct loader *l, void *own, const struct slot *slot, int place,
-                      struct error *err) {
-    const struct loader_options *o = &l->options;
-    const struct batch *batch = &slot->batch;
-    const char *damage = NULL;
-    if (batch->samples[place] == SAMPLER_PADDING) {
-        o->source->table->clear(o->source, batch, place);
-        return 0;
-    }
-    if (o->source->table->fill(o->source, own, batch, place, &damage, err) != 0)
-        return judge(l, batch, place, err);
-    if (damage != NULL && o->faults != NULL)
-        (void)bad_samples_note(o->faults, batch->samples[place], BAD_SAMPLE_DAMAGED, damage);
-    return 0;
-}
-
 /* Call with the lock held, which it releases meanwhile, after the last place of SLOT is filled. */
-static int finish_slot(struct loader *l, const struct slot *slot, struct error *err) {
+static int finish_slot(struct loader *l, const struct loader_slot *slot, struct error *err) {
     const struct source *source = l->options.source;
     if (source->table->finish == NULL)
         return 0;
@@ -211,13 +96,6 @@ static int finish_slot(struct loader *l, const struct slot *slot, struct error *
     return result;
 }
 
-static void note_failure(struct slot *slot, int place, const struct error *err) {
-    if (place >= slot->failed)
-        return;
-    slot->failed = place;
-    *slot->error = *err;
-}
-
 static void *worker(void *argument) {
     struct loader *l = argument;
     const struct source *source = l->options.source;
@@ -225,18 +103,18 @@ static void *worker(void *argument) {
     void *own = NULL;
     int made =
         source->table->worker_open == NULL ? 0 : source->table->worker_open(source, &own, &err);
-    struct slot *slot;
+    struct loader_slot *slot;
     int place;
     pthread_mutex_lock(&l->lock);
     while (take_work(l, &slot, &place)) {
         pthread_mutex_unlock(&l->lock);
-        read_ahead(l, slot, place);
-        int rc = made == 0 ? fill_place(l, own, slot, place, &err) : -1;
+        loader_slot_read_ahead(slot, &l->options, place);
+        int rc = made == 0 ? loader_slot_fill(slot, &l->options, own, place, &err) : -1;
         pthread_mutex_lock(&l->lock);
         if (rc != 0)
-            note_failure(slot, place, &err);
+            loader_slot_fail(slot, place, &err);
         if (slot->missing == 1 && slot->failed == INT_MAX && finish_slot(l, slot, &err) != 0)
-            note_failure(slot, 0, &err);
+            loader_slot_fail(slot, 0, &err);
         if (--slot->missing == 0)
             pthread_cond_signal(&l->ready);
     }
@@ -285,33 +163,6 @@ static void heap_free(void *user, void *memory) {
     free(memory);
 }
 
-static int slot_make(struct slot *slot, const struct loader_options *o, struct error *err) {
-    struct batch *batch = &slot->batch;
-    const struct batch_layout *layout = &o->source->layout;
-    slot->block = o->memory.alloc(o->memory.user, layout->bytes, err);
-    if (slot->block == NULL)
-        return error_wrap(err, "batches");
-    batch->layout = layout;
-    for (int i = 0; i < layout->count; i++)
-        batch->fields[i] = slot->block + layout->fields[i].offset;
-    batch->samples = calloc((size_t)o->sampler.batch, sizeof(int64_t));
-    slot->error = calloc(1, sizeof(*slot->error));
-    if (batch->samples == NULL || slot->error == NULL)
-        return error_no_memory(err, "batches");
-    const struct source_table *table = o->source->table;
-    return table->batch_open == NULL ? 0 : table->batch_open(o->source, batch, err);
-}
-
-static void slot_done(struct slot *slot, const struct loader_options *o) {
-    if (o->source->table->batch_close != NULL)
-        o->source->table->batch_close(&slot->batch);
-    if (slot->block != NULL)
-        o->memory.free(o->memory.user, slot->block);
-    free(slot->batch.samples);
-    free(slot->error);
-    free(slot->ahead.items);
-}
-
 static int slots_make(struct loader *l, struct error *err) {
     const struct loader_options *o = &l->options;
     l->slots = calloc((size_t)o->depth, sizeof(*l->slots));
@@ -319,7 +170,7 @@ static int slots_make(struct loader *l, struct error *err) {
     if (l->slots == NULL || l->threads == NULL)
         return error_no_memory(err, "batches");
     for (int i = 0; i < o->depth; i++)
-        if (slot_make(&l->slots[i], o, err) != 0)
+        if (loader_slot_make(&l->slots[i], o, err) != 0)
             return -1;
     return 0;
 }
@@ -391,7 +242,7 @@ void loader_done(struct loader *l) {
         return;
     loader_stop(l);
     for (int i = 0; l->slots != NULL && i < l->options.depth; i++)
-        slot_done(&l->slots[i], &l->options);
+        loader_slot_done(&l->slots[i], &l->options);
     pthread_cond_destroy(&l->ready);
     pthread_cond_destroy(&l->work);
     pthread_mutex_destroy(&l->lock);
@@ -440,7 +291,7 @@ static bool is_all_ready(struct loader *l) {
 /* Call with the lock held: returns the next batch when it is ready. */
 static enum loader_result give(struct loader *l, int64_t deadline, const struct batch **ret_batch,
                                struct error *err) {
-    const struct slot *slot = slot_of(l, l->given);
+    const struct loader_slot *slot = slot_of(l, l->given);
     if (slot->failed == INT_MAX) {
         *ret_batch = &slot->batch;
         l->given++;
