@@ -3,6 +3,12 @@
 #include <assert.h>
 #include <string.h>
 
+/* Sources make their layouts with batch_layout_add (trainer/data/dataset/labelled.c,
+ * trainer/data/detect/detection_source.c). The number that it returns is the index of batch.fields,
+ * so that the order of the calls is that of the enumerators by which a source finds its fields. */
+
+/* The number of fields is fixed when the program is written: too many are a fault of it, and no
+ * error. Each field begins at its own cache line, whatever the size of the one before. */
 int batch_layout_add(struct batch_layout *layout, const char *name, size_t bytes) {
     assert(layout->count < BATCH_FIELDS_MAX);
     layout->fields[layout->count] = (struct batch_field){name, bytes, layout->bytes};

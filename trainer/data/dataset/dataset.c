@@ -15,16 +15,29 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* What a record of a shard holds beside its picture. */
+/* One struct for all kinds of sets: labels, names and class names are the same for all, and `kind`
+ * tells how a sample's bytes are found. Files are listed elsewhere, folders in folder.c and shards
+ * in shards.c, and the lists are taken over here as they are.
+ *
+ * Arrays of samples may lie in one mapping that several processes share
+ * (trainer/app/hosts/shared_set.h). Whatever frees or replaces such an array asks free_items, which
+ * knows the difference.
+ *
+ * dataset_place_classes and dataset_embed change a set after it was opened.
+ * trainer/app/hosts/data_parts.c calls them before other threads read the set. */
+
+/* Bytes that a record of a shard may hold beside its picture, such as a header and text. */
 enum { RECORD_REST_MAX = 64 * 1024 };
 
+/* NAMES may be NULL, and so may names in it, after a failure. */
 static void free_names(char **names, size_t count) {
     for (size_t c = 0; names != NULL && c < count; c++)
         free(names[c]);
     free(names);
 }
 
-/* Frees ITEMS, unless they lie in the set's mapping. */
+/* Frees ITEMS, unless they lie in the set's mapping. An array that was replaced since, as by
+ * dataset_embed, has memory of its own in a set with a mapping, too. */
 static void free_items(const struct dataset *set, void *items) {
     const uintptr_t begin = (uintptr_t)set->memory;
     const uintptr_t at = (uintptr_t)items;
@@ -32,6 +45,7 @@ static void free_items(const struct dataset *set, void *items) {
         free(items);
 }
 
+/* The mapping goes last, as free_items compares addresses with it. */
 void dataset_done(struct dataset *set) {
     free_names(set->class_names, set->classes);
     free_items(set, set->labels);
@@ -48,6 +62,7 @@ void dataset_done(struct dataset *set) {
     *set = (struct dataset){0};
 }
 
+/* The lists move from the listing to the set as a whole: nothing of them is copied or freed. */
 int dataset_open_folder(struct dataset *set, const char *folder, struct error *err) {
     struct folder_listing list;
     *set = (struct dataset){0};
@@ -69,7 +84,8 @@ int dataset_open_folder(struct dataset *set, const char *folder, struct error *e
     return 0;
 }
 
-/* "; 2 records cannot be used, the first: ..." */
+/* Writes "; 2 records cannot be used, the first: ..." to TEXT, or nothing. Bytes that could not be
+ * read hold an unknown number of records: the count is then a lower bound. */
 static void describe_bad(const struct shards_listing *list, char *text, size_t size) {
     char unread[96] = "";
     if (list->unread > 0)
@@ -81,12 +97,14 @@ static void describe_bad(const struct shards_listing *list, char *text, size_t s
                        unread, list->first_bad);
 }
 
-/* "FILES: PICTURES in shards of the format F", and what is wrong with them. */
+/* Notes for the log what was found ("N pictures in M shards of the format F"), where it came from,
+ * and what is wrong. A fault of the index alone becomes a warning of its own. */
 static int describe_shards(struct dataset *set, const struct shards_listing *list,
                            struct error *err) {
     const struct shard_list *files = shard_store_list(set->shards);
     char bad[SHARDS_NOTE_MAX + 256] = "";
     describe_bad(list, bad, sizeof(bad));
+    /* In the order of enum shards_source. A scan is the usual case and not mentioned. */
     static const char *const sources[] = {"", "; their index was written", "; from their index"};
     if (list->index_fault[0] != '\0' && (set->warning = strdup(list->index_fault)) == NULL)
         return error_no_memory(err, "shards");
@@ -98,12 +116,16 @@ static int describe_shards(struct dataset *set, const struct shards_listing *lis
     return error_no_memory(err, "shards");
 }
 
+/* The number of unusable records is the only choice here. All else is zero: see struct
+ * shards_reading. */
 int dataset_open_shards(struct dataset *set, const char *path, int64_t bad_allowed, bool *ret_found,
                         struct error *err) {
     const struct shards_reading reading = {.bad_allowed = bad_allowed};
     return dataset_open_shards_as(set, path, &reading, ret_found, err);
 }
 
+/* A path without shards is no error here: the caller then looks for class folders. Files that are
+ * shards, but cannot be read, are one. */
 int dataset_open_shards_as(struct dataset *set, const char *path,
                            const struct shards_reading *reading, bool *ret_found,
                            struct error *err) {
@@ -122,6 +144,7 @@ int dataset_open_shards_as(struct dataset *set, const char *path,
         dataset_done(set);
         return -1;
     }
+    /* What is taken becomes NULL in the listing, so that its cleanup frees what is left. */
     set->count = list.count;
     set->labels = TAKE_PTR(list.labels);
     set->places = TAKE_PTR(list.places);
@@ -135,6 +158,8 @@ int dataset_open_shards_as(struct dataset *set, const char *path,
     return 0;
 }
 
+/* With the number of unusable records that are allowed, and else the defaults of shards_reading:
+ * the first class is found out, an index is read and none is written. */
 int dataset_open(struct dataset *set, const char *path, int64_t bad_allowed, struct error *err) {
     const struct shards_reading reading = {.bad_allowed = bad_allowed};
     return dataset_open_as(set, path, &reading, err);
@@ -148,6 +173,8 @@ int dataset_open_as(struct dataset *set, const char *path, const struct shards_r
     return found ? 0 : dataset_open_folder(set, path, err);
 }
 
+/* Copies the names before it changes anything, so that the set is whole on failure. The labels of
+ * all samples must be indices of MAP. */
 int dataset_place_classes(struct dataset *set, char *const *names, size_t count, const int32_t *map,
                           struct error *err) {
     char **copies = calloc(count + 1, sizeof(*copies));
@@ -162,13 +189,15 @@ int dataset_place_classes(struct dataset *set, char *const *names, size_t count,
     for (size_t i = 0; i < set->count; i++)
         if (map[set->labels[i]] != set->labels[i])
             set->labels[i] = map[set->labels[i]];
+    /* All labels are below COUNT now, whether or not a class has samples. */
     free_names(set->class_names, set->classes);
     set->class_names = copies;
     set->classes = count;
     return 0;
 }
 
-/* Moves the set's items of SIZE bytes to place FIRST of TOTAL, which are zero else. */
+/* Moves the set's items of SIZE bytes to place FIRST of TOTAL, which are zero else. ITEMS points to
+ * the set's pointer to them, which changes. On failure they stay where they are. */
 static int embed(const struct dataset *set, void *items, size_t size, size_t first, size_t total,
                  struct error *err) {
     void *old = *(void **)items;
@@ -181,12 +210,16 @@ static int embed(const struct dataset *set, void *items, size_t size, size_t fir
     return 0;
 }
 
+/* After a failure in the middle the arrays have different lengths, and the set can only be freed.
+ * Offsets of zero, those of the other parts' samples, lead to the text that says so. */
 int dataset_embed(struct dataset *set, size_t first, size_t total, struct error *err) {
     static const char other[] = "(a sample of another part)";
+    /* The limit of a set holds for the whole, as samples have numbers in it. */
     if (total > DATASET_SAMPLES_MAX)
         return error_set(err, EXIT_CODE_DATA, "%zu pictures in all parts; at most %d are allowed",
                          total, DATASET_SAMPLES_MAX);
-    /* The names of this part follow the one of all others. */
+    /* The names of this part follow the one of all others, at offset 0. Their size is not kept: it
+     * is where the last name ends. */
     size_t size = 0;
     for (size_t i = 0; i < set->count; i++) {
         const size_t end = set->name_at[i] + strlen(set->names + set->name_at[i]) + 1;
@@ -209,8 +242,11 @@ int dataset_embed(struct dataset *set, size_t first, size_t total, struct error 
     return 0;
 }
 
+/* Copies the paths into one block, and the hash of that block is the set's. Sizes are not part of
+ * it: files are not looked at before they are read. */
 static int list_files(struct dataset *set, char *const *paths, struct error *err) {
     size_t size = 0;
+    /* Two passes, so that one block of the right size holds all paths. */
     for (size_t i = 0; i < set->count; i++)
         size += strlen(paths[i]) + 1;
     set->root = strdup("the pictures");
@@ -232,6 +268,8 @@ static int list_files(struct dataset *set, char *const *paths, struct error *err
     return 0;
 }
 
+/* For predictions, where the files have no classes (trainer/app/task/classify.c). The root is no
+ * path, but what messages call the set. */
 int dataset_open_files(struct dataset *set, char *const *paths, size_t count, struct error *err) {
     *set = (struct dataset){.kind = DATASET_FILES, .count = count, .classes = 1};
     if (count > 0 && count <= DATASET_SAMPLES_MAX && list_files(set, paths, err) == 0)
@@ -241,6 +279,7 @@ int dataset_open_files(struct dataset *set, char *const *paths, size_t count, st
                      DATASET_SAMPLES_MAX);
 }
 
+/* On failure some names are NULL, which free_names accepts. */
 static int name_synthetic_classes(struct dataset *set, struct error *err) {
     set->class_names = calloc(set->classes, sizeof(*set->class_names));
     if (set->class_names == NULL)
@@ -253,6 +292,7 @@ static int name_synthetic_classes(struct dataset *set, struct error *err) {
     return 0;
 }
 
+/* Classes take turns, so that each has as many samples as another, or one more. */
 int dataset_open_synthetic(struct dataset *set, size_t count, size_t classes, struct error *err) {
     *set = (struct dataset){.kind = DATASET_SYNTHETIC, .count = count, .classes = classes};
     if (count == 0 || count > DATASET_SAMPLES_MAX || classes == 0 ||
@@ -270,11 +310,13 @@ int dataset_open_synthetic(struct dataset *set, size_t count, size_t classes, st
     }
     for (size_t i = 0; i < count; i++)
         set->labels[i] = (int32_t)(i % classes);
+    /* There are no files: the hash is that of the two numbers which the set follows from. */
     set->hash = str_hash(STR_HASH_START, &count, sizeof(count));
     set->hash = str_hash(set->hash, &classes, sizeof(classes));
     return 0;
 }
 
+/* For a folder and for files this is also the path that dataset_read opens. */
 void dataset_sample_name(const struct dataset *set, size_t sample, char *text, size_t size) {
     if (set->kind == DATASET_SYNTHETIC)
         snprintf(text, size, "synthetic/%zu", sample);
@@ -289,11 +331,13 @@ void dataset_sample_name(const struct dataset *set, size_t sample, char *text, s
                  set->names + set->name_at[sample]);
 }
 
+/* The ceiling is set at each call, as OUT may have been used for something else. */
 int dataset_read(const struct dataset *set, size_t sample, struct buf *out, struct error *err) {
     char path[PATH_MAX];
     dataset_sample_name(set, sample, path, sizeof(path));
     out->size = 0;
     out->max = JPEG_BYTES_MAX;
+    /* A record is read as a whole, and the picture is then cut out of it. */
     if (set->kind == DATASET_SHARDS) {
         out->max += RECORD_REST_MAX;
         return shard_store_read(set->shards, &set->places[sample], out, err);
@@ -301,16 +345,20 @@ int dataset_read(const struct dataset *set, size_t sample, struct buf *out, stru
     return file_read(path, out, err);
 }
 
-/* Noise around a colour of the class: a network can learn it, and no two pictures are alike. */
+/* Noise around a colour of the class: a network can learn it, and no two pictures are alike. A
+ * value is at most 127 + 127, so that no sum wraps around. The pixels depend on class and sample
+ * alone, not on the seed of a training. */
 void dataset_paint(const struct dataset *set, size_t sample, int side, uint8_t *pixels) {
     const int32_t label = set->labels[sample];
     struct random of_class = random_stream((uint64_t)label, 0, 0);
     struct random of_sample = random_stream(sample, 1, 0);
+    /* From 0 to 127 for each channel, as the noise comes on top of it. */
     uint32_t color[3];
     for (int c = 0; c < 3; c++)
         color[c] = random_below(&of_class, 128);
     size_t count = (size_t)side * (size_t)side;
     for (size_t i = 0; i < count; i++) {
+        /* One random number serves three channels, seven bits each. */
         uint32_t noise = random_u32(&of_sample);
         for (int c = 0; c < 3; c++)
             pixels[i * 3 + (size_t)c] = (uint8_t)(color[c] + ((noise >> (8 * c)) & 127));

@@ -6,6 +6,15 @@
 #include <limits.h>
 #include <math.h>
 
+/* A picture is read as a whole, but decoded in part. The plan of the augmentation is drawn from the
+ * sides in the header, and says which rectangle is needed at which scale. The JPEG decoder then
+ * skips rows and blocks, and reduces inside the inverse DCT. Only the rest of the scaling is
+ * resampling.
+ *
+ * The order is reversed if there is a cache: pictures are decoded whole, scaled down to `side` and
+ * kept, and crops come from these. The pixels of the two ways differ; within one, they do not
+ * depend on what the cache holds. */
+
 int fetcher_init(struct fetcher *fetcher, struct error *err) {
     *fetcher = (struct fetcher){0};
     buf_init(&fetcher->encoded, JPEG_BYTES_MAX);
@@ -33,8 +42,9 @@ static int decoder_shrink(const struct augment_plan *plan) {
     return 1;
 }
 
-/* Computes the range of the source that a window of the scaled picture needs, including the
- * filter's support. */
+/* Computes the range of the source that a window of the scaled picture needs, including the support
+ * of the filter, in pixels of the source. SOURCE is where the part that is scaled begins, LENGTH
+ * its side, SCALED the side that it becomes; WINDOW and SIDE are the window's, in scaled pixels. */
 static void needed_part(int source, int length, int scaled, int window, int side, int *ret_begin,
                         int *ret_length) {
     double scale = (double)length / scaled;
@@ -51,7 +61,9 @@ static void needed_part(int source, int length, int scaled, int window, int side
     *ret_length = (int)(end - begin);
 }
 
-/* Data sets of JPEGs sometimes contain a PNG with another suffix; ImageNet itself has one. */
+/* Opens the encoded picture for `decode` and sets its sides. Formats other than JPEG are decoded
+ * here as a whole. The content decides, not the suffix: data sets of JPEGs sometimes contain a PNG
+ * with another suffix; ImageNet itself has one. */
 static int open_picture(struct fetcher *fetcher, const uint8_t *bytes, size_t size, int *ret_width,
                         int *ret_height, struct error *err) {
     const struct whole_format *format = whole_format_of(bytes, size);
@@ -86,6 +98,7 @@ static int render(struct fetcher *fetcher, const struct augment_plan *plan, int 
                 &need.height);
     if (decode(fetcher, &need, shrink, &at, err) != 0)
         return -1;
+    /* The part in pixels of what was decoded: at 1/shrink of the size, and from its corner on. */
     const struct resize_map map = {
         .left = (double)plan->source.left / shrink - at.left,
         .top = (double)plan->source.top / shrink - at.top,
@@ -99,6 +112,8 @@ static int render(struct fetcher *fetcher, const struct augment_plan *plan, int 
     return resize_window(&fetcher->resizer, &fetcher->picture, &map, pixels, err);
 }
 
+/* The same augmentation is drawn for the same seed, epoch and sample, whatever thread or host does
+ * it. Damage is known only after decoding, and belongs to the crop alone. */
 int fetch_picture(struct fetcher *fetcher, const uint8_t *bytes, size_t size,
                   const struct augment *augment, uint64_t seed, uint32_t epoch, uint64_t sample,
                   uint8_t *pixels, struct error *err) {
@@ -115,6 +130,7 @@ int fetch_picture(struct fetcher *fetcher, const uint8_t *bytes, size_t size,
     return 0;
 }
 
+/* Used where all pixels count: for statistics, verification, and before a picture is kept. */
 int fetch_whole(struct fetcher *fetcher, const uint8_t *bytes, size_t size, struct error *err) {
     struct rect all = {0};
     struct rect at;
@@ -144,7 +160,8 @@ int fetch_sample(struct fetcher *fetcher, const struct dataset *set, size_t samp
     return error_wrap(err, "%s", name);
 }
 
-/* Replaces the decoded picture by one of the side that is kept, if it is larger. */
+/* Replaces the decoded picture by one of the side that is kept, if it is larger. The two images
+ * change places, so that the memory of both is used again for the next sample. */
 static int scale_down(struct fetcher *fetcher, int side, struct error *err) {
     const struct image whole = fetcher->picture;
     if (side == 0 || whole.width <= side || whole.height <= side)
@@ -178,6 +195,8 @@ int fetch_kept(struct fetcher *fetcher, const struct dataset *set, size_t sample
     return 0;
 }
 
+/* A picture from the cache is rendered as one that was decoded as a whole: `whole` is set for
+ * it. */
 int fetch_sample_kept(struct fetcher *fetcher, const struct dataset *set, size_t sample,
                       const struct fetch_cache *kept, const struct augment *augment, uint64_t seed,
                       uint32_t epoch, uint8_t *pixels, struct error *err) {

@@ -1,8 +1,9 @@
-/* List of the pictures in FOLDER/CLASS and below, numbered as by torchvision's ImageFolder:
- * classes by name, within a class folders by path and within a folder files by name, all bytewise,
- * so that the order does not depend on the file system. Links to folders and files are followed,
- * but not in circles. Everything else is counted in `left_out`, except names that begin with a
- * dot. */
+/* List of the pictures in FOLDER/CLASS and below.
+ *
+ * They are numbered as by torchvision's ImageFolder: classes by name, within a class folders by
+ * path and within a folder files by name. All are compared bytewise, so that the order does not
+ * depend on the file system. Links to folders and files are followed, but not in circles.
+ * Everything else is counted in `left_out`, except names that begin with a dot. */
 #ifndef TRAINER_DATA_DATASET_FOLDER_H
 #define TRAINER_DATA_DATASET_FOLDER_H
 

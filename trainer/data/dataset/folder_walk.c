@@ -15,6 +15,16 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+/* A walk goes down with descriptors: each folder is opened relative to the one above it, and looked
+ * at through that descriptor alone. Links are followed, as data sets are often made of links to
+ * files elsewhere. A list of the open folders' inodes finds circles.
+ *
+ * Files that are no pictures are counted and never an error (skipped_files.h). Folders that cannot
+ * be read are one: a set that is smaller on one host than on another must not go unnoticed.
+ *
+ * folder.c makes a labelled set of it, splits.c looks for parts with it, and picture_list.c lists
+ * pictures to be predicted. */
+
 /* One walk in progress. Paths of entries are relative to `base`; files that are left out are named
  * relative to the set's folder, with `prefix` ("CLASS/" or ""). */
 struct walk {
@@ -41,11 +51,13 @@ void listing_done(struct listing *list) {
     *list = (struct listing){0};
 }
 
+/* For the cleanup attribute. Closes the descriptor that fdopendir took over, too. */
 static void close_folder(DIR **folder) {
     if (*folder != NULL)
         (void)closedir(*folder);
 }
 
+/* Adds a copy of PATH, with the length of its folder, by which entries are sorted. */
 static int listing_add(struct listing *list, const char *path, int64_t size, struct error *err) {
     if (grow_array(&list->items, &list->capacity, list->count + 1, sizeof(*list->items),
                    "listing files", err) != 0)
@@ -72,11 +84,13 @@ static int compare_entries(const void *first, const void *second) {
     return strcmp(a->path + a->folder, b->path + b->folder);
 }
 
+/* An empty list has no items, and qsort must not get NULL. */
 static void listing_sort(struct listing *list) {
     if (list->count > 0)
         qsort(list->items, list->count, sizeof(*list->items), compare_entries);
 }
 
+/* Writes A, BETWEEN and B to TO. A path that was cut would lead to another file. */
 static int join(char to[PATH_MAX], const char *a, const char *between, const char *b,
                 struct error *err) {
     int length = snprintf(to, PATH_MAX, "%s%s%s", a, between, b);
@@ -91,6 +105,8 @@ static int fail_at(const struct walk *walk, const char *path, const char *name, 
                            path[0] != '\0' ? "/" : "", path, name[0] != '\0' ? "/" : "", name);
 }
 
+/* Counts a file that is not used, under WHAT, or by its suffix if that is NULL. PICTURE: it would
+ * be a picture elsewhere. */
 static int leave_out(const struct walk *walk, const char *what, bool picture, const char *path,
                      struct error *err) {
     char name[PATH_MAX];
@@ -100,6 +116,8 @@ static int leave_out(const struct walk *walk, const char *what, bool picture, co
                         : skipped_files_add_file(walk->left, name, err);
 }
 
+/* Returns true if ST is one of the folders that the walk is in: following it would never end. The
+ * same folder may well occur twice side by side. */
 static bool goes_in_circles(const struct level *level, const struct stat *st) {
     for (; level != NULL; level = level->above)
         if (level->device == st->st_dev && level->inode == st->st_ino)
@@ -107,11 +125,13 @@ static bool goes_in_circles(const struct level *level, const struct stat *st) {
     return false;
 }
 
-/* Callback for the entry PATH of a folder. If *ST is a link, the link is dangling, and its size is
- * 0. */
+/* Callback for the entry PATH of a folder, relative to the base of the walk. If *ST is a link, the
+ * link is dangling, and its size is 0. The walk ends with the first call that fails. */
 typedef int (*visit)(const struct walk *walk, const struct level *level, const char *path,
                      const struct stat *st, struct error *err);
 
+/* Looks at one entry through links. Names that begin with a dot are not even counted. An entry that
+ * is gone by now is an error, but a dangling link is reported as what it is. */
 static int visit_entry(const struct walk *walk, const struct level *level, const char *name,
                        visit each, struct error *err) {
     struct stat st;
@@ -128,6 +148,8 @@ static int visit_entry(const struct walk *walk, const struct level *level, const
     return each(walk, level, path, &st, err);
 }
 
+/* Visits all entries of an open folder, in the order of the file system; sorting comes at the end.
+ * fdopendir takes over its descriptor, and `level` needs one for its subfolders: hence a copy. */
 static int walk_level(const struct walk *walk, const struct level *level, visit each,
                       struct error *err) {
     int copy = fcntl(level->fd, F_DUPFD_CLOEXEC, 0);
@@ -164,6 +186,8 @@ static int enter(const struct walk *walk, const struct level *above, int parent,
     return walk_level(walk, &level, each, err);
 }
 
+/* Visit within a class: lists pictures, and enters folders. The depth is bounded, as each level
+ * holds two descriptors and a path. */
 static int visit_picture(const struct walk *walk, const struct level *level, const char *path,
                          const struct stat *st, struct error *err) {
     const char *name = strrchr(path, '/') != NULL ? strrchr(path, '/') + 1 : path;
@@ -180,6 +204,8 @@ static int visit_picture(const struct walk *walk, const struct level *level, con
     return enter(walk, level, level->fd, name, path, visit_picture, err);
 }
 
+/* Visit of the set's folder: lists folders and enters none. A picture beside them is worth a
+ * warning, as it was perhaps meant to be used. */
 static int visit_class(const struct walk *walk, const struct level *level, const char *path,
                        const struct stat *st, struct error *err) {
     (void)level;
@@ -199,6 +225,8 @@ int folder_list_classes(const char *root, struct listing *list, struct skipped_f
     return 0;
 }
 
+/* Sorted by folder and name below the class. Files that are left out are named from the set's
+ * folder on. */
 int folder_list_pictures(const char *root, const char *name, struct listing *list,
                          struct skipped_files *left, struct error *err) {
     char base[PATH_MAX];

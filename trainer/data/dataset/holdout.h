@@ -1,8 +1,8 @@
-/* A part of a labelled set that is held out of the training, to evaluate on.
+/* Part of a labelled set that is held out of the training.
  *
- * Of each class the same share is drawn, by a seed and by the names of class and file alone: every
- * host finds the same files whatever else lies there, and files that are added later move few of
- * the others. */
+ * It is there to evaluate on. The same share of each class is drawn, by a seed and by the names of
+ * class and file alone. Every host finds the same files, whatever else lies there. Files that are
+ * added later move few of the others. */
 #ifndef TRAINER_DATA_DATASET_HOLDOUT_H
 #define TRAINER_DATA_DATASET_HOLDOUT_H
 

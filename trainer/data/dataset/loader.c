@@ -11,17 +11,26 @@
 #include <stdlib.h>
 #include <time.h>
 
+/* The ring, its threads and all waiting; loader_slot.c has what one batch is made of. A single lock
+ * is enough: it is held to take a number or to report one, never while a sample is read or decoded.
+ *
+ * Workers take single samples, not batches. All of them thus work on the next batch, which is ready
+ * as early as it can be. A slow picture delays its batch, and no share of later ones.
+ *
+ * A failed sample is kept in its slot until the consumer comes to that batch. Batches before it are
+ * as they would have been, so that a run ends in the same step on any number of threads. */
+
 /* Batches are numbered from the loader's start: number n uses slot n mod depth. Three counters
- * advance over them: `handed` (next sample for a worker), `given` (next batch for the consumer)
- * and `released` (first batch still held). A worker may take samples of batch n while n < released
- * + depth, so a slot is never written while the consumer holds it. */
+ * advance over them: `handed` (next sample for a worker), `given` (next batch for the consumer) and
+ * `released` (first batch still held). A worker may take samples of batch n while n < released +
+ * depth, so a slot is never written while the consumer holds it. */
 struct loader {
     struct loader_options options;
     int64_t steps; /* of an epoch */
     int64_t total; /* batches in all */
 
     struct loader_slot *slots;
-    pthread_t *threads;
+    pthread_t *threads; /* [started] */
     int started;
 
     /* Written by one worker, without the lock, while all others wait; read with the lock held. */
@@ -31,20 +40,24 @@ struct loader {
     pthread_cond_t work;  /* signals workers: a slot is free, or the end */
     pthread_cond_t ready; /* signals the consumer */
     bool stopping;
-    bool interrupted;
-    bool ordering; /* a worker is making the order of the next batch's epoch */
+    bool interrupted; /* by loader_interrupt, until loader_next has returned once */
+    bool ordering;    /* a worker is making the order of the next batch's epoch */
     int64_t handed_batch;
-    int handed_place;
+    int handed_place; /* 0: that batch has not begun */
     int64_t given;
     int64_t released;
     struct loader_figures figures;
 };
 
+/* Valid for batches from `released` to `released` + depth - 1; other numbers have the slot of
+ * another batch. */
 static struct loader_slot *slot_of(struct loader *l, int64_t number) {
     return &l->slots[number % l->options.depth];
 }
 
-/* Call with the lock held; releases it meanwhile, so that ready batches can be taken. */
+/* Call with the lock held; releases it meanwhile, so that ready batches can be taken. No other
+ * worker reads the order then: `ordering` makes them wait, and all places of earlier epochs have
+ * been handed out. */
 static void make_order(struct loader *l, uint32_t epoch) {
     l->ordering = true;
     pthread_mutex_unlock(&l->lock);
@@ -54,7 +67,8 @@ static void make_order(struct loader *l, uint32_t epoch) {
     pthread_cond_broadcast(&l->work);
 }
 
-/* Call with the lock held: waits until a sample can be taken. Returns false at the end. */
+/* Call with the lock held: waits until a sample can be taken. Returns false at the end. The loop
+ * looks at everything again after each wait, as another worker may have been faster. */
 static bool wait_for_work(struct loader *l) {
     while (!l->stopping && l->handed_batch < l->total) {
         const uint32_t epoch = loader_slot_epoch(&l->options, l->steps, l->handed_batch);
@@ -85,7 +99,8 @@ static bool take_work(struct loader *l, struct loader_slot **ret_slot, int *ret_
     return true;
 }
 
-/* Call with the lock held, which it releases meanwhile, after the last place of SLOT is filled. */
+/* Call with the lock held, which it releases meanwhile, after the last place of SLOT is filled. No
+ * other thread touches the slot then: it has no free place left, and is not ready yet. */
 static int finish_slot(struct loader *l, const struct loader_slot *slot, struct error *err) {
     const struct source *source = l->options.source;
     if (source->table->finish == NULL)
@@ -96,6 +111,9 @@ static int finish_slot(struct loader *l, const struct loader_slot *slot, struct 
     return result;
 }
 
+/* A worker that could not be opened takes samples all the same, and fails them: the error reaches
+ * the consumer in order, like any other. The worker that delivers the last place of a batch
+ * finishes it. */
 static void *worker(void *argument) {
     struct loader *l = argument;
     const struct source *source = l->options.source;
@@ -124,6 +142,8 @@ static void *worker(void *argument) {
     return NULL;
 }
 
+/* Refuses what the code below relies on. A set that is divided among hosts has more samples than
+ * its sampler (sampler.part), which then must lie within the set. */
 static int check_options(const struct loader_options *o, struct error *err) {
     if (sampler_check(&o->sampler, err) != 0)
         return -1;
@@ -150,6 +170,7 @@ static int check_options(const struct loader_options *o, struct error *err) {
     return 0;
 }
 
+/* The default memory of batches, for callers without a device's own (struct loader_memory). */
 static void *heap_alloc(void *user, size_t bytes, struct error *err) {
     (void)user;
     void *memory = calloc(1, bytes);
@@ -163,6 +184,8 @@ static void heap_free(void *user, void *memory) {
     free(memory);
 }
 
+/* Allocates all slots before the first thread starts. Each has the size of the largest layout:
+ * batches of smaller canvases use the beginning of it. */
 static int slots_make(struct loader *l, struct error *err) {
     const struct loader_options *o = &l->options;
     l->slots = calloc((size_t)o->depth, sizeof(*l->slots));
@@ -191,6 +214,8 @@ static int sync_make(struct loader *l, struct error *err) {
     return rc == 0 ? 0 : error_set(err, EXIT_CODE_INTERNAL, "loader: no lock");
 }
 
+/* The options are copied; what they point to is borrowed. On failure nothing is left, and
+ * *RET_LOADER stays as it was. */
 int loader_start(const struct loader_options *options, struct loader **ret_loader,
                  struct error *err) {
     if (check_options(options, err) != 0)
@@ -204,6 +229,7 @@ int loader_start(const struct loader_options *options, struct loader **ret_loade
     l->steps = sampler_steps(&options->sampler);
     l->total = ((int64_t)(options->epochs - options->epoch) * l->steps - options->step) *
                options->sampler.accumulate;
+    /* Only from here on may loader_done be called, which destroys the lock and the conditions. */
     if (sync_make(l, err) != 0) {
         free(l);
         return -1;
@@ -225,6 +251,8 @@ int loader_start(const struct loader_options *options, struct loader **ret_loade
     return 0;
 }
 
+/* Workers finish the sample that they have. Batches stay valid, so that the consumer may still hold
+ * some. */
 void loader_stop(struct loader *l) {
     if (l == NULL)
         return;
@@ -263,8 +291,9 @@ static bool is_next_ready(struct loader *l) {
     return is_ready(l, l->given);
 }
 
-/* Call with the lock held: returns true when IT is true, false at the deadline or an
- * interruption. */
+/* Call with the lock held: returns true when IT is true, false at the deadline or an interruption,
+ * which it uses up. A deadline that has passed still looks once. The time counts as a stall of the
+ * consumer. */
 static bool wait_until(struct loader *l, bool (*it)(struct loader *l), int64_t deadline) {
     const struct timespec until = {.tv_sec = (time_t)(deadline / CLOCK_SECOND),
                                    .tv_nsec = (long)(deadline % CLOCK_SECOND)};
@@ -279,7 +308,8 @@ static bool wait_until(struct loader *l, bool (*it)(struct loader *l), int64_t d
     return false;
 }
 
-/* Returns true if all batches that may be read ahead are ready. */
+/* Returns true if all batches that may be read ahead are ready: no worker can find another fault
+ * until the consumer releases a batch. */
 static bool is_all_ready(struct loader *l) {
     int64_t end = l->released + l->options.depth;
     bool ready = true;
@@ -288,7 +318,9 @@ static bool is_all_ready(struct loader *l) {
     return ready;
 }
 
-/* Call with the lock held: returns the next batch when it is ready. */
+/* Call with the lock held, when the next batch is ready: returns it, or its error. Before an error
+ * of the data it waits for all that is being read, so that the report has the faults of all of it.
+ * `given` does not move then, and each later call returns the error again. */
 static enum loader_result give(struct loader *l, int64_t deadline, const struct batch **ret_batch,
                                struct error *err) {
     const struct loader_slot *slot = slot_of(l, l->given);
@@ -341,6 +373,8 @@ void loader_interrupt(struct loader *l) {
     pthread_mutex_unlock(&l->lock);
 }
 
+/* Counts ready batches without a gap from the next one on: those that steps can take without
+ * waiting. */
 void loader_figures(struct loader *l, struct loader_figures *ret_figures) {
     pthread_mutex_lock(&l->lock);
     *ret_figures = l->figures;

@@ -23,6 +23,8 @@ int loader_slot_make(struct loader_slot *slot, const struct loader_options *o, s
     return table->batch_open == NULL ? 0 : table->batch_open(o->source, batch, err);
 }
 
+/* Safe for a slot of zeros and after a failed loader_slot_make: batch_close is called for such,
+ * too. */
 void loader_slot_done(struct loader_slot *slot, const struct loader_options *o) {
     if (o->source->table->batch_close != NULL)
         o->source->table->batch_close(&slot->batch);
@@ -71,6 +73,8 @@ static void look_ahead(struct loader_slot *slot, const struct loader_options *o,
         sampler_epoch_ahead(order, batch->step, begins ? o->step : 0, add_piece, &slot->ahead);
 }
 
+/* Call with the loader's lock held, before any place of the slot is handed out. `failed` starts
+ * above all places, so that each is lower. */
 void loader_slot_begin(struct loader_slot *slot, const struct loader_options *o,
                        const struct sampler_epoch *order, int64_t steps, int64_t number) {
     struct batch *batch = &slot->batch;
@@ -128,6 +132,7 @@ int loader_slot_fill(const struct loader_slot *slot, const struct loader_options
     return 0;
 }
 
+/* The lowest place wins, whichever worker comes first: the error does not depend on the threads. */
 void loader_slot_fail(struct loader_slot *slot, int place, const struct error *err) {
     if (place >= slot->failed)
         return;

@@ -1,7 +1,7 @@
 /* Slot of a loader's ring, private to it: one batch, from its memory to its filled places.
  *
- * Nothing here takes a lock: loader.c calls each function at a time when no other thread uses what
- * it touches. */
+ * Nothing here takes the loader's lock: loader.c calls each function at a time when no other thread
+ * uses what it touches. */
 #ifndef TRAINER_DATA_DATASET_LOADER_SLOT_H
 #define TRAINER_DATA_DATASET_LOADER_SLOT_H
 

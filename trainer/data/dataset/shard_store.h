@@ -1,4 +1,4 @@
-/* The open shards of a data set, and where its samples lie in them.
+/* Open shards of a data set, with the places of its samples.
  *
  * Shared by the sets that a set was split into: each holds a reference. Any number of threads may
  * read. Descriptors are kept open, for the first SHARD_STORE_OPEN_MAX shards that are read; others
