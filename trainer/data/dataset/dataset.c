@@ -170,6 +170,7 @@ int dataset_open_as(struct dataset *set, const char *path, const struct shards_r
     bool found = false;
     if (dataset_open_shards_as(set, path, reading, &found, err) != 0)
         return -1;
+    /* Errors of a path that holds neither come from the folder. */
     return found ? 0 : dataset_open_folder(set, path, err);
 }
 
@@ -356,6 +357,7 @@ void dataset_paint(const struct dataset *set, size_t sample, int side, uint8_t *
     uint32_t color[3];
     for (int c = 0; c < 3; c++)
         color[c] = random_below(&of_class, 128);
+    /* The order of the draws is part of the picture: a pixel's channels share one number. */
     size_t count = (size_t)side * (size_t)side;
     for (size_t i = 0; i < count; i++) {
         /* One random number serves three channels, seven bits each. */

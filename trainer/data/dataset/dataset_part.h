@@ -1,5 +1,6 @@
-/* Part of a data set that is divided among hosts, as one host has it. Zeroed: each host has all of
- * the set. */
+/* Part of a divided data set, as one host has it.
+ *
+ * Zeroed: each host has all of the set. */
 #ifndef TRAINER_DATA_DATASET_DATASET_PART_H
 #define TRAINER_DATA_DATASET_DATASET_PART_H
 

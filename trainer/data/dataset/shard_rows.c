@@ -8,7 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Names of samples, in bytes. */
+/* A table with one row for each sample, in two phases. A scan, or an index, adds rows in the order
+ * of the shards. Then shards.c settles the class of each row, with functions of this file if
+ * folders or a list of labels tell it. Last, rows are ordered like the files of a folder.
+ *
+ * Names are kept in one block, and rows have offsets into it. A prefix is removed by moving an
+ * offset, and sorting moves rows of a fixed size alone. */
+
+/* Most bytes of all names: about 170 for each of FOLDER_SAMPLES_MAX samples. */
 static const size_t names_max = (size_t)16 << 30;
 
 void shard_rows_init(struct shard_rows *rows) {
@@ -16,6 +23,7 @@ void shard_rows_init(struct shard_rows *rows) {
     buf_init(&rows->names, names_max);
 }
 
+/* ROWS need shard_rows_init before they are used again. */
 void shard_rows_done(struct shard_rows *rows) {
     free(rows->items);
     buf_done(&rows->names);
@@ -23,6 +31,7 @@ void shard_rows_done(struct shard_rows *rows) {
     *rows = (struct shard_rows){0};
 }
 
+/* Makes room for one more row; fails at the limit of a set's samples. */
 static int make_room(struct shard_rows *rows, struct error *err) {
     if (rows->count >= FOLDER_SAMPLES_MAX)
         return error_set(err, EXIT_CODE_DATA, "more than %d pictures", FOLDER_SAMPLES_MAX);
@@ -30,7 +39,8 @@ static int make_room(struct shard_rows *rows, struct error *err) {
                       "a list of samples", err);
 }
 
-/* A sample without a name of its own has its number, in digits that sort as the number does. */
+/* Appends a sample's name with its NUL. A sample without a name of its own has its number, in
+ * digits that sort as the number does. */
 static int add_name(struct shard_rows *rows, struct shard_text name, struct error *err) {
     if (name.size == 0)
         return buf_printf(&rows->names, err, "%08zu", rows->count) != 0
@@ -42,6 +52,8 @@ static int add_name(struct shard_rows *rows, struct shard_text name, struct erro
                : buf_add(&rows->names, "", 1, err);
 }
 
+/* Texts are valid during the call alone, and are copied. After a failure the table is still
+ * consistent, but may hold the name of a row that was not added. */
 int shard_rows_add(struct shard_rows *rows, uint32_t shard, const struct shard_sample *sample,
                    struct error *err) {
     if (make_room(rows, err) != 0)
@@ -72,11 +84,14 @@ int shard_rows_add(struct shard_rows *rows, uint32_t shard, const struct shard_s
     return 0;
 }
 
+/* Valid until the next row is added, as the block may move. */
 static char *name_of(const struct shard_rows *rows, size_t i) {
     return rows->names.data + rows->items[i].name_at;
 }
 
-/* Removes the first folder of all names, if it is the same one and folders remain. */
+/* Removes the first folder of all names, if it is the same one and folders remain:
+ * "data/train/cat/1.jpg" has its class in the third component. Two passes, so that nothing changes
+ * if one name differs. */
 static bool strip_common_folder(struct shard_rows *rows) {
     const char *first = name_of(rows, 0);
     const char *slash = strchr(first, '/');
@@ -93,14 +108,18 @@ static bool strip_common_folder(struct shard_rows *rows) {
     return true;
 }
 
+/* Does nothing if some rows have no name of their own; the caller then reports that classes are
+ * missing. */
 int shard_rows_name_by_path(struct shard_rows *rows, struct error *err) {
     if (rows->count == 0 || rows->pathed < rows->count)
         return 0;
+    /* Each round removes one component; the last folder of a name always remains. */
     while (strip_common_folder(rows))
         ;
     for (size_t i = 0; i < rows->count; i++) {
         const char *name = name_of(rows, i);
         const char *slash = strchr(name, '/');
+        /* An absolute path has an empty first component, which names no class. */
         if (slash == NULL || slash == name)
             return error_set(err, EXIT_CODE_DATA,
                              "%.200s: no class; expected KEY.cls, KEY.json or KEY.index beside the "
@@ -114,12 +133,15 @@ int shard_rows_name_by_path(struct shard_rows *rows, struct error *err) {
     return 0;
 }
 
+/* Order of picture_labels, by the whole name. */
 static int compare_by_name(const void *a, const void *b, void *names) {
     const struct shard_row *x = a;
     const struct shard_row *y = b;
     return strcmp((const char *)names + x->name_at, (const char *)names + y->name_at);
 }
 
+/* Both lists are sorted by name, so that row i usually has label i. Labels in the records are
+ * dropped: the file of labels was given to replace them. */
 int shard_rows_name_by_labels(struct shard_rows *rows, const struct picture_labels *labels,
                               struct error *err) {
     if (rows->pathed < rows->count || labels->count != rows->count)
@@ -134,6 +156,7 @@ int shard_rows_name_by_labels(struct shard_rows *rows, const struct picture_labe
         if (name_table_number(&rows->classes, class_name, strlen(class_name),
                               &rows->items[i].class_name, err) != 0)
             return -1;
+        /* The class has a name now, and a number of the record would contradict it. */
         rows->items[i].label = SHARD_NO_LABEL;
     }
     rows->named = rows->count;
@@ -143,12 +166,14 @@ int shard_rows_name_by_labels(struct shard_rows *rows, const struct picture_labe
 
 /* --- order ----------------------------------------------------------------------------------- */
 
+/* Bytes of the folder of a name, without the last slash; 0 without a folder. */
 static size_t folder_size(const char *name) {
     const char *slash = strrchr(name, '/');
     return slash != NULL ? (size_t)(slash - name) : 0;
 }
 
-/* As folder_walk.c: by class, by folder, by name. */
+/* As folder_walk.c: by class, by folder, by name, so that a set in shards has the order of the
+ * folder that it was made from. 0 only for two samples of one class and name. */
 static int compare(const void *a, const void *b, void *names) {
     const struct shard_row *x = a;
     const struct shard_row *y = b;
@@ -164,7 +189,8 @@ static int compare(const void *a, const void *b, void *names) {
     return order != 0 ? order : strcmp(p + folder, q + other);
 }
 
-/* Removes the folder of its class from each name, if all names begin with it. */
+/* Removes the folder of its class from each name, if all names begin with it: dataset_sample_name
+ * and the hash have paths below the class folder. */
 static void strip_class_folder(struct shard_rows *rows, char *const *class_names) {
     for (size_t i = 0; i < rows->count; i++) {
         const char *name = name_of(rows, i);
@@ -177,7 +203,8 @@ static void strip_class_folder(struct shard_rows *rows, char *const *class_names
         rows->items[i].name_at += strlen(class_names[rows->items[i].label]) + 1;
 }
 
-/* Puts the row with the id I in place I, if each has one. */
+/* Puts the row with the id I in place I, if each has one. Ids that repeat or leave gaps are no
+ * order, and the rows stay in that of the shards. */
 static int order_by_id(struct shard_rows *rows, struct error *err) {
     struct shard_row *sorted = calloc(rows->count + 1, sizeof(*sorted));
     cleanup_free bool *taken = calloc(rows->count + 1, sizeof(*taken));
@@ -194,6 +221,7 @@ static int order_by_id(struct shard_rows *rows, struct error *err) {
             taken[id] = true;
         }
     }
+    /* One of the two arrays is left, in either order; `room` is no more than the new one has. */
     free(all ? rows->items : sorted);
     if (all) {
         rows->items = sorted;
@@ -202,6 +230,8 @@ static int order_by_id(struct shard_rows *rows, struct error *err) {
     return 0;
 }
 
+/* Sorts a copy, and keeps it if no two names of a class are equal. Samples of equal names have no
+ * order of their own, and then that of the shards stays. */
 static int order_by_name(struct shard_rows *rows, struct error *err) {
     struct shard_row *sorted = malloc((rows->count + 1) * sizeof(*sorted));
     if (sorted == NULL)
@@ -209,6 +239,7 @@ static int order_by_name(struct shard_rows *rows, struct error *err) {
     memcpy(sorted, rows->items, rows->count * sizeof(*sorted));
     qsort_r(sorted, rows->count, sizeof(*sorted), compare, rows->names.data);
     rows->ordered = true;
+    /* Neighbours that compare as equal are the only rows without a fixed order. */
     for (size_t i = 1; i < rows->count && rows->ordered; i++)
         rows->ordered = compare(&sorted[i - 1], &sorted[i], rows->names.data) != 0;
     free(rows->ordered ? rows->items : sorted);
@@ -219,6 +250,8 @@ static int order_by_name(struct shard_rows *rows, struct error *err) {
     return 0;
 }
 
+/* The labels are indices of CLASS_NAMES by now. Rows of which only some have a name keep the order
+ * of the shards. */
 int shard_rows_order(struct shard_rows *rows, char *const *class_names, struct error *err) {
     if (rows->pathed == 0)
         return order_by_id(rows, err);

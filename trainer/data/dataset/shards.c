@@ -18,6 +18,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* From shards to a listing, in steps that each have a section below. Rows come from an index or
+ * from a scan, every row gets a class, and the rows are ordered and become arrays. Last, an index
+ * is written, if one is wanted and there was none.
+ *
+ * Formats say different things about classes. A record may have a number, a name, both, or neither,
+ * and then its folders or a file of labels must say it. The rule is that all samples of a set have
+ * the same kind: a mixture is refused.
+ *
+ * dataset.c takes the listing over. Errors of settling begin with the set's path, those of a scan
+ * name the shard and the byte. */
+
 void shards_listing_done(struct shards_listing *list) {
     for (size_t c = 0; list->class_names != NULL && c < list->classes; c++)
         free(list->class_names[c]);
@@ -31,6 +42,7 @@ void shards_listing_done(struct shards_listing *list) {
 
 /* --- scanning -------------------------------------------------------------------------------- */
 
+/* State of a scan, for the functions of the sink that formats report to (format/shard_sample.h). */
 struct scanning {
     struct shard_rows *rows;
     struct shards_listing *list;
@@ -40,12 +52,14 @@ struct scanning {
     uint64_t size; /* of the shard, in bytes */
 };
 
+/* A sample that can be used. */
 static int take(void *context, const struct shard_sample *sample, struct error *err) {
     struct scanning *s = context;
     return shard_rows_add(s->rows, s->shard, sample, err);
 }
 
-/* Counts COUNT records that cannot be used. */
+/* Counts COUNT records that cannot be used, and fails once they are more than allowed. The reason
+ * of the first one is kept for the log, and the last one's is the error. */
 static int count_bad(struct scanning *s, uint64_t count, const struct error *why,
                      struct error *err) {
     if (s->list->bad == 0)
@@ -62,11 +76,14 @@ static int count_bad(struct scanning *s, uint64_t count, const struct error *why
                      why->text, s->list->bad, s->reading->bad_allowed);
 }
 
+/* A record that cannot be used, and after which the scan goes on. */
 static int take_bad(void *context, const struct error *why, struct error *err) {
     return count_bad(context, 1, why, err);
 }
 
-/* A number of records is allowed only if it is known how many are lost. */
+/* Bytes after damage, of which the number of records is unknown to the format. The index of the set
+ * may know it from before the damage. A limit by number is kept only if it is known how many are
+ * lost; the limits "none" and "any number" need no count. */
 static int take_lost(void *context, const struct shard_loss *loss, const struct error *why,
                      struct error *err) {
     struct scanning *s = context;
@@ -87,12 +104,15 @@ static int take_lost(void *context, const struct shard_loss *loss, const struct 
     return count_bad(s, records > 0 ? records : 1, why, err);
 }
 
-/* Logs how much is scanned, and how later starts can avoid it. */
+/* Logs how much is scanned, and how later starts can avoid it. The scan has not begun, so that only
+ * the folder's permission tells beforehand that no index can be written. */
 static void announce(const struct scanning *s, const struct shard_list *files) {
     const struct shards_reading *reading = s->reading;
     double bytes = 0;
     char path[4096];
     struct stat status;
+    /* A double, as a sum for a message alone; a shard that cannot be looked at fails when it is
+     * scanned. */
     for (size_t i = 0; i < files->count; i++)
         bytes += stat(files->paths[i], &status) == 0 ? (double)status.st_size : 0;
     const char *remedy = "with --index auto the next start reads an index in place of them";
@@ -111,6 +131,8 @@ static void announce(const struct scanning *s, const struct shard_list *files) {
              files->count, files->count == 1 ? "shard" : "shards", bytes / 1e9, remedy);
 }
 
+/* Scans shard after shard, in the order of the list, which is the order of the rows. Errors of the
+ * sink end it. */
 static int scan_all(struct scanning *s, const struct shard_list *files, struct error *err) {
     const struct shard_sink sink = {take, take_bad, take_lost, s};
     for (size_t i = 0; i < files->count; i++) {
@@ -127,6 +149,8 @@ static int scan_all(struct scanning *s, const struct shard_list *files, struct e
 
 /* --- classes --------------------------------------------------------------------------------- */
 
+/* Moves names to the listing as the names of its classes, 0 to COUNT - 1. `classes` counts them one
+ * by one, so that a cleanup frees what has moved. */
 static int move_names(struct shards_listing *list, char **names, size_t count, struct error *err) {
     list->class_names = calloc(count + 1, sizeof(*list->class_names));
     if (list->class_names == NULL)
@@ -136,11 +160,13 @@ static int move_names(struct shards_listing *list, char **names, size_t count, s
     return 0;
 }
 
+/* Bytewise, as folder_walk.c sorts the folders of classes. */
 static int compare_names(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* No sample has a number for its class: names are sorted, as those of folders. */
+/* Numbers the classes by their names in bytewise order, as folders are (folder.c). Each name's old
+ * number, that of its first sample, is mapped to its new one. All rows have a name. */
 static int classes_by_name(struct shards_listing *list, struct shard_rows *rows,
                            struct error *err) {
     const size_t count = rows->classes.count;
@@ -150,6 +176,7 @@ static int classes_by_name(struct shards_listing *list, struct shard_rows *rows,
     cleanup_free char **unsorted = malloc((count + 1) * sizeof(*unsorted));
     if (unsorted == NULL)
         return error_no_memory(err, "names of classes");
+    /* Pointers are sorted, not texts: `unsorted` keeps which name had which number. */
     memcpy(unsorted, list->class_names, count * sizeof(*unsorted));
     qsort(list->class_names, count, sizeof(*list->class_names), compare_names);
     for (size_t c = 0; c < count; c++) {
@@ -162,16 +189,18 @@ static int classes_by_name(struct shards_listing *list, struct shard_rows *rows,
     return 0;
 }
 
-/* ImageNet's converter to TFRecord counts classes from 1. Without names of classes that is seen by
- * no record having the class 0, and with names by the last number. */
+/* Returns the number of the first class, 0 or 1. ImageNet's converter to TFRecord counts classes
+ * from 1. Without names of classes (NAMED is 0) that is seen by no record having the class 0, and
+ * with names by the last number. */
 static int64_t find_base(int64_t least, int64_t most, size_t named) {
     if (least < 1)
         return 0;
     return named == 0 || most == (int64_t)named;
 }
 
-/* The same from the names that records and the file beside the shards give the classes; -1: these
- * do not tell. */
+/* Finds the base from the names that records and the file beside the shards give the classes; -1:
+ * these do not tell. Each record with a number and a name excludes a base under which the file
+ * names it otherwise. Both may fit, or neither. */
 static int64_t find_base_by_names(const struct shard_rows *rows, const struct class_names *given) {
     bool fits[2] = {true, true};
     for (size_t i = 0; i < rows->count && (fits[0] || fits[1]); i++) {
@@ -184,7 +213,9 @@ static int64_t find_base_by_names(const struct shard_rows *rows, const struct cl
     return fits[0] == fits[1] ? -1 : fits[1];
 }
 
-/* Sets *RET to the names that the records give the classes, [COUNT]; NULL where none does. */
+/* Sets *RET, to be freed, to the names that the records give the classes, [COUNT]; NULL where none
+ * does. The names themselves belong to ROWS. Two names for one number are an error, as one of them
+ * must be wrong. */
 static int names_of_records(struct shard_rows *rows, int64_t base, size_t count, const char ***ret,
                             struct error *err) {
     *ret = calloc(count + 1, sizeof(**ret));
@@ -205,7 +236,8 @@ static int names_of_records(struct shard_rows *rows, int64_t base, size_t count,
     return 0;
 }
 
-/* Names: of the file beside the shards, else of the records, else the numbers themselves. */
+/* Names the classes from BASE on: by the file beside the shards, else by the records, else by the
+ * numbers themselves. Names of a file are all taken, even those without samples here. */
 static int name_classes(struct shards_listing *list, struct shard_rows *rows, int64_t base,
                         size_t count, struct class_names *given, struct error *err) {
     cleanup_free const char **names = NULL;
@@ -227,6 +259,9 @@ static int name_classes(struct shards_listing *list, struct shard_rows *rows, in
     return 0;
 }
 
+/* Takes the numbers of the records as classes, after subtracting the first one. Only TFRecord sets
+ * are ever counted from 1 by default; other formats are taken at their word. A base that was given
+ * is not questioned, but must fit. */
 static int classes_by_number(struct shards_listing *list, struct shard_rows *rows,
                              struct class_names *given, enum shards_base given_base,
                              bool may_count_from_1, struct error *err) {
@@ -237,6 +272,7 @@ static int classes_by_number(struct shards_listing *list, struct shard_rows *row
         least = label < least ? label : least;
         most = label > most ? label : most;
     }
+    /* What the names say weighs more than what the range of the numbers suggests. */
     int64_t base = given_base == SHARDS_BASE_1;
     if (given_base == SHARDS_BASE_AUTO && may_count_from_1 &&
         (base = find_base_by_names(rows, given)) < 0)
@@ -244,11 +280,13 @@ static int classes_by_number(struct shards_listing *list, struct shard_rows *row
     const size_t named = given->count;
     if (least < base || most - base >= CLASS_NAMES_MAX ||
         (named > 0 && most - base >= (int64_t)named))
+        /* The least or the most number is the one that does not fit. */
         return error_set(err, EXIT_CODE_DATA,
                          "a record of class %" PRId64 "; expected classes from %" PRId64
                          " to %" PRId64 " (--label-base says which is the first)",
                          least < base ? least : most, base,
                          base + (named > 0 ? (int64_t)named : (int64_t)CLASS_NAMES_MAX) - 1);
+    /* Logged, because it was found out and not said. */
     if (base > 0 && given_base == SHARDS_BASE_AUTO)
         (void)snprintf(list->note, sizeof(list->note),
                        "classes are counted from 1 here: no record has the class 0");
@@ -259,12 +297,15 @@ static int classes_by_number(struct shards_listing *list, struct shard_rows *row
     return 0;
 }
 
+/* Decides where classes come from: a file of labels that was given, else the records, else folders
+ * in names. Names of classes lie beside the first shard. */
 static int settle_classes(struct shards_listing *list, struct shard_rows *rows,
                           const struct shard_list *files, const struct shards_reading *reading,
                           struct error *err) {
     cleanup_class_names struct class_names given = {0};
     char folder[PATH_MAX];
     const char *slash = strrchr(files->paths[0], '/');
+    /* The folder of the shards; "." for names without one. */
     (void)snprintf(folder, sizeof(folder), "%.*s",
                    slash != NULL ? (int)(slash - files->paths[0]) : 1,
                    slash != NULL ? files->paths[0] : ".");
@@ -274,6 +315,8 @@ static int settle_classes(struct shards_listing *list, struct shard_rows *rows,
         return -1;
     if (rows->labelled == 0 && rows->named == 0 && shard_rows_name_by_path(rows, err) != 0)
         return -1;
+    /* Numbers come before names: records that have both are numbered, and their names become the
+     * names of the classes. */
     if (rows->labelled == rows->count)
         return classes_by_number(list, rows, &given, reading->base,
                                  strcmp(files->format->name, "tfrecord") == 0, err);
@@ -287,7 +330,8 @@ static int settle_classes(struct shards_listing *list, struct shard_rows *rows,
 
 /* --- the listing ----------------------------------------------------------------------------- */
 
-/* As the hash of a folder, see folder.c; without names of the pictures, of their classes. */
+/* Hash of the set. It is computed as in folder.c if names are ordered, so that the same pictures
+ * have the same hash in any format. Else it is of classes, labels and sizes. */
 static uint64_t hash_all(const struct shards_listing *list, const struct shard_rows *rows) {
     uint64_t hash = STR_HASH_START;
     size_t at = 0;
@@ -307,6 +351,8 @@ static uint64_t hash_all(const struct shards_listing *list, const struct shard_r
     return hash;
 }
 
+/* Makes the arrays of the listing. The block of names moves as it is: rows and listing have the
+ * same offsets. */
 static int copy_rows(struct shards_listing *list, struct shard_rows *rows, struct error *err) {
     list->labels = malloc((rows->count + 1) * sizeof(*list->labels));
     list->places = malloc((rows->count + 1) * sizeof(*list->places));
@@ -326,6 +372,7 @@ static int copy_rows(struct shards_listing *list, struct shard_rows *rows, struc
     return 0;
 }
 
+/* Classes come before the order, which depends on them, and the hash after it. */
 static int settle(struct shards_listing *list, struct shard_rows *rows,
                   const struct shard_list *files, const struct shards_reading *reading,
                   struct error *err) {
@@ -339,7 +386,8 @@ static int settle(struct shards_listing *list, struct shard_rows *rows,
     return copy_rows(list, rows, err);
 }
 
-/* Fills the rows. INDEX gets what is to be kept of them, which settling them changes. */
+/* Fills the rows from the index, if there is one that fits, or else by a scan. INDEX gets what is
+ * to be kept of them; it is packed now, as settling changes the rows. */
 static int find_rows(struct scanning *s, const struct shard_list *files, struct buf *index,
                      struct error *err) {
     struct error why = {0};
@@ -364,7 +412,8 @@ static int find_rows(struct scanning *s, const struct shard_list *files, struct 
     return 0;
 }
 
-/* A set that cannot be written to, as a channel of SageMaker, has no index: that is no fault. */
+/* Writes the index beside the shards. It appears whole or not at all. A set that cannot be written
+ * to, as a channel of SageMaker, has no index: that is no fault. */
 static void keep_index(struct shards_listing *list, const struct shard_list *files,
                        const struct buf *index) {
     struct error why = {0};
@@ -378,6 +427,7 @@ static void keep_index(struct shards_listing *list, const struct shard_list *fil
                        why.text);
 }
 
+/* The index is written last: a set with classes that cannot be settled should not get one. */
 int shards_list(struct shards_listing *ret, const struct shard_store *store, const char *path,
                 const struct shards_reading *reading, struct error *err) {
     cleanup_shard_rows struct shard_rows rows = {0};
@@ -386,6 +436,7 @@ int shards_list(struct shards_listing *ret, const struct shard_store *store, con
     struct scanning s = {.rows = &rows, .list = ret, .reading = reading, .files = files};
     *ret = (struct shards_listing){0};
     shard_rows_init(&rows);
+    /* Rows are freed in any case; what the listing needs of them is copied or moved. */
     int result = find_rows(&s, files, &index, err);
     if (result == 0 && (result = settle(ret, &rows, files, reading, err)) != 0)
         (void)error_wrap(err, "%s", path);

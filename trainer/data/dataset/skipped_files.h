@@ -1,5 +1,7 @@
-/* Files in a data set's folder that are not read, counted by kind, with an example each, so that
- * the user notices when part of the pictures is not used. */
+/* Files in a data set's folder that are not read.
+ *
+ * They are counted by kind, with an example each, so that the user notices when part of the
+ * pictures is not used. */
 #ifndef TRAINER_DATA_DATASET_SKIPPED_FILES_H
 #define TRAINER_DATA_DATASET_SKIPPED_FILES_H
 

@@ -12,6 +12,14 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+/* The names of DIR's folders settle the usual case: none is called like a part, and nothing else is
+ * read. Otherwise each folder is searched for pictures, directly in it or below, until the first is
+ * found.
+ *
+ * The rules are in splits.h. They refuse rather than guess: a training on evaluation pictures, or
+ * on two classes called train and val, is hard to notice. The caller shows the note, if there is
+ * one. */
+
 /* Kind of a folder by its name. */
 enum part { PART_NONE, PART_TRAINING, PART_VALIDATION };
 
@@ -34,12 +42,14 @@ struct candidates {
     size_t count;
 };
 
+/* The directory's name is borrowed. */
 static void candidates_done(struct candidates *c) {
     for (size_t i = 0; i < c->count; i++)
         listing_done(&c->list[i].folders);
     free(c->list);
 }
 
+/* Returns the position of NAME in NAMES, in any case; -1 if it is none of them. */
 static int rank_in(const char *const *names, const char *name) {
     for (int i = 0; names[i] != NULL; i++)
         if (strcasecmp(names[i], name) == 0)
@@ -77,6 +87,7 @@ static bool holds_picture(int parent, const char *name, int depth, bool below) {
     return false;
 }
 
+/* Sets the name of a candidate and the part that it stands for. `rank` is -1 for other folders. */
 static void judge_name(struct candidate *c, const char *name) {
     (void)snprintf(c->name, sizeof(c->name), "%s", name);
     c->rank = rank_in(TRAINING, name);
@@ -87,6 +98,7 @@ static void judge_name(struct candidate *c, const char *name) {
     c->part = c->rank >= 0 ? PART_VALIDATION : PART_NONE;
 }
 
+/* Returns true if any of FOLDERS is called like a part, whatever it holds. */
 static bool has_part_name(const struct listing *folders) {
     for (size_t i = 0; i < folders->count; i++)
         if (rank_in(TRAINING, folders->items[i].path) >= 0 ||
@@ -95,6 +107,8 @@ static bool has_part_name(const struct listing *folders) {
     return false;
 }
 
+/* Lists the folders of DIR/NAME, or of DIR with an empty NAME. Files are left out here without a
+ * word, as the later scan reports them. */
 static int list_folders(const char *dir, const char *name, struct listing *ret, struct error *err) {
     char path[PATH_MAX];
     struct skipped_files left = {0};
@@ -106,7 +120,8 @@ static int list_folders(const char *dir, const char *name, struct listing *ret, 
     return result;
 }
 
-/* A part that cannot be read must not be mistaken for an empty one. */
+/* Fails if the folder NAME is called like a part and cannot be opened: it must not be mistaken for
+ * an empty one, which is ignored. Other folders are reported by the later scan. */
 static int check_part(const struct candidates *all, int dir, const char *name, struct error *err) {
     cleanup_fd int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool part = rank_in(TRAINING, name) >= 0 || rank_in(VALIDATION, name) >= 0;
@@ -115,6 +130,8 @@ static int check_part(const struct candidates *all, int dir, const char *name, s
     return 0;
 }
 
+/* Fills the candidates: folders with pictures. One that has them only directly cannot be a part,
+ * but may be a class. */
 static int gather(struct candidates *ret, const struct listing *folders, struct error *err) {
     cleanup_fd int dir = open(ret->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     ret->list = calloc(folders->count + 1, sizeof(*ret->list));
@@ -130,6 +147,7 @@ static int gather(struct candidates *ret, const struct listing *folders, struct 
         if (!holds_picture(dir, name, 0, false))
             continue;
         judge_name(c, name);
+        /* A second search, as the first one stops at a picture directly in the folder. */
         c->nested = holds_picture(dir, name, 0, true);
         ret->count++;
         if (c->nested && list_folders(ret->dir, name, &c->folders, err) != 0)
@@ -138,6 +156,7 @@ static int gather(struct candidates *ret, const struct listing *folders, struct 
     return 0;
 }
 
+/* Returns true if FOLDERS has NAME, in the same case: classes are names that must match. */
 static bool has(const struct listing *folders, const char *name) {
     for (size_t i = 0; i < folders->count; i++)
         if (strcmp(folders->items[i].path, name) == 0)
@@ -145,6 +164,7 @@ static bool has(const struct listing *folders, const char *name) {
     return false;
 }
 
+/* Returns true if the two have a folder of the same name, as parts of one set have classes. */
 static bool share(const struct listing *a, const struct listing *b) {
     for (size_t i = 0; i < a->count; i++)
         if (has(b, a->items[i].path))
@@ -152,7 +172,8 @@ static bool share(const struct listing *a, const struct listing *b) {
     return false;
 }
 
-/* Returns the preferred folder for a part, or NULL. */
+/* Returns the preferred folder for a part among those with class folders, or NULL. The first in the
+ * list of names is taken: "train" rather than "training". */
 static const struct candidate *find_part(const struct candidates *c, enum part part) {
     const struct candidate *best = NULL;
     for (size_t i = 0; i < c->count; i++)
@@ -162,7 +183,8 @@ static const struct candidate *find_part(const struct candidates *c, enum part p
     return best;
 }
 
-/* Adds "a/, b/" for the candidates that are WANTED. */
+/* Appends "a/, b/" for the candidates that are WANTED, at most four of them, to TEXT of SIZE
+ * bytes. */
 static void add_names(char *text, size_t size, const struct candidates *c,
                       bool (*wanted)(const struct candidate *c)) {
     size_t shown = 0;
@@ -179,6 +201,7 @@ static void add_names(char *text, size_t size, const struct candidates *c,
     }
 }
 
+/* The four kinds of candidates, for add_names and count. */
 static bool is_other(const struct candidate *c) {
     return c->part == PART_NONE;
 }
@@ -195,6 +218,7 @@ static bool is_any(const struct candidate *c) {
     return c->name[0] != '\0';
 }
 
+/* Returns how many of the candidates are WANTED. */
 static size_t count(const struct candidates *c, bool (*wanted)(const struct candidate *c)) {
     size_t found = 0;
     for (size_t i = 0; i < c->count; i++)
@@ -202,6 +226,7 @@ static size_t count(const struct candidates *c, bool (*wanted)(const struct cand
     return found;
 }
 
+/* Sets an error with both readings, and what to do for each of them; returns -1. */
 static int refuse(const struct candidates *c, const char *why, struct error *err) {
     char all[512] = "";
     add_names(all, sizeof(all), c, is_any);
@@ -212,6 +237,8 @@ static int refuse(const struct candidates *c, const char *why, struct error *err
                      c->dir, why, all, c->dir, c->dir);
 }
 
+/* Chooses DIR's parts; TRAINING or VALIDATION is NULL if there is none. A single candidate is a
+ * part in any case, so that the error about what it lacks names it. */
 static void take_parts(struct splits *ret, const struct candidates *c,
                        const struct candidate *training, const struct candidate *validation) {
     size_t parts = 0;
@@ -225,7 +252,9 @@ static void take_parts(struct splits *ret, const struct candidates *c,
         memcpy(ret->validation, validation->name, sizeof(ret->validation));
 }
 
-/* For a folder in which all folders have names of parts. */
+/* For a folder in which all folders have names of parts. If none of several has class folders, they
+ * may be classes or parts, and are refused. Single ones without class folders are not used, which
+ * the note says. */
 static int choose_among_parts(struct splits *ret, const struct candidates *c, struct error *err) {
     const struct candidate *training = find_part(c, PART_TRAINING);
     if (count(c, could_be_part) == 0 && c->count > 1)
@@ -254,6 +283,8 @@ static bool repeats_others(const struct candidates *c) {
     return false;
 }
 
+/* Returns true if a folder that is no part has classes of the training part in it: it may be a part
+ * with an unusual name, such as "extra". */
 static bool others_are_like(const struct candidates *c, const struct candidate *training) {
     for (size_t i = 0; i < c->count; i++)
         if (is_other(&c->list[i]) && share(&c->list[i].folders, &training->folders))
@@ -261,6 +292,9 @@ static bool others_are_like(const struct candidates *c, const struct candidate *
     return false;
 }
 
+/* For a folder with candidates for parts and others beside them. It takes them as parts only if
+ * training and evaluation have a class in common and nothing speaks against it, and else as
+ * classes. */
 static int choose_among_all(struct splits *ret, const struct candidates *c, struct error *err) {
     const struct candidate *training = find_part(c, PART_TRAINING);
     const struct candidate *validation = find_part(c, PART_VALIDATION);
@@ -268,6 +302,7 @@ static int choose_among_all(struct splits *ret, const struct candidates *c, stru
         training != NULL && validation != NULL && share(&training->folders, &validation->folders);
     if (repeats_others(c) || (pair && others_are_like(c, training)))
         return refuse(c, "two readings", err);
+    /* The folders beside the parts are left unused, which a user should hear of. */
     if (pair) {
         take_parts(ret, c, training, validation);
         (void)snprintf(ret->note, sizeof(ret->note),
@@ -286,6 +321,7 @@ static int choose_among_all(struct splits *ret, const struct candidates *c, stru
     return 0;
 }
 
+/* Without a candidate that could be a part DIR holds classes, and there is nothing to explain. */
 static int choose(struct splits *ret, const struct candidates *c, struct error *err) {
     if (c->count > 0 && count(c, is_other) == 0)
         return choose_among_parts(ret, c, err);

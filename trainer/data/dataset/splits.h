@@ -1,9 +1,9 @@
-/* Detection of training and evaluation parts among the folders of a data set, as opposed to
- * classes: a class may be named `train` or `test`, too.
+/* Detection of training and evaluation parts among a data set's folders.
  *
- * Folders without pictures, and names that begin with a dot, are ignored. Names of parts, in any
- * case, in order of preference: train, training; validation, valid, val, dev, eval, test, testing.
- * Such a folder can be a part if it holds class folders. DIR is interpreted as
+ * A class may be named `train` or `test`, too. Folders without pictures, and names that begin with
+ * a dot, are ignored. Names of parts, in any case, in order of preference: train, training;
+ * validation, valid, val, dev, eval, test, testing. Such a folder can be a part if it holds class
+ * folders. DIR is interpreted as
  *
  *     classes   no folder has the name of a part and class folders in it
  *     parts     every folder has the name of a part, and at least one of them class folders
