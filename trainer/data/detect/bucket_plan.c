@@ -4,15 +4,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A plan is made in three steps. Pictures are scaled and put on the smallest of six offered
+ * canvases, landscape and portrait. Each canvas is cut down to what its own pictures need. Canvases
+ * with too few training pictures are joined with others, one at a time, and the pictures are
+ * counted anew after each.
+ *
+ * All is computed from sizes, without a picture being opened. The result has no use of order or
+ * randomness, so that every rank makes the same plan. detection_groups.c calls this for sets, and
+ * trainer/app/task/detect_batches.c for canvases that the user gave. */
+
 /* Pictures that fit none of the offered canvases share one more: rules that round up can exceed
  * the long side a little. */
 enum { SHAPES = 3, OFFERED = 2 * SHAPES, ODD = OFFERED, GROUPS };
 
+/* Rounds up to a whole number, and then to a multiple of CANVAS_STEP. */
 static int up_to_step(double side) {
     int whole = (int)side + (side > (int)side);
     return (whole + CANVAS_STEP - 1) / CANVAS_STEP * CANVAS_STEP;
 }
 
+/* Pictures are never turned: a canvas for portrait does not hold one in landscape. */
 static bool holds(struct detect_size canvas, struct detect_size size) {
     return size.height <= canvas.height && size.width <= canvas.width;
 }
@@ -21,11 +32,13 @@ static double area(struct detect_size size) {
     return (double)size.height * size.width;
 }
 
+/* Returns the smallest size that holds both. */
 static struct detect_size both(struct detect_size a, struct detect_size b) {
     return (struct detect_size){a.height > b.height ? a.height : b.height,
                                 a.width > b.width ? a.width : b.width};
 }
 
+/* Of equal areas the first canvas is taken, which makes the choice the same on all ranks. */
 static int place(const struct detect_size *canvases, int count, struct detect_size scaled) {
     int best = CANVAS_NONE;
     for (int i = 0; i < count; i++)
@@ -39,6 +52,8 @@ int bucket_plan_place(const struct bucket_plan *plan, struct detect_size scaled)
     return place(plan->canvases, plan->count, scaled);
 }
 
+/* Offers canvases of shape 4:3, of 3:2, and of the longest shape, each in both directions. Some may
+ * be equal, where the long side is a limit. */
 static void offer(const struct detect_sizes *sizes, struct detect_size ret[OFFERED]) {
     const double shapes[SHAPES] = {sizes->short_side * 4.0 / 3, sizes->short_side * 3.0 / 2,
                                    sizes->long_side};
@@ -50,14 +65,16 @@ static void offer(const struct detect_sizes *sizes, struct detect_size ret[OFFER
     }
 }
 
-/* Returns the additional pixels if canvases A and B become one. */
+/* Returns the additional pixels, over all pictures of the set, if canvases A and B become one. They
+ * are the price of joining: padding is computed like any other pixel. */
 static double cost_of_joining(const struct bucket_plan *plan, int a, int b) {
     double joined = area(both(plan->canvases[a], plan->canvases[b]));
     return (double)plan->pictures[a] * (joined - area(plan->canvases[a])) +
            (double)plan->pictures[b] * (joined - area(plan->canvases[b]));
 }
 
-/* Merges canvas FROM with the one for which that costs least. */
+/* Merges canvas FROM with the one for which that costs least. The counts of pictures are wrong
+ * afterwards: other pictures may fit the new canvas as well. */
 static void join(struct bucket_plan *plan, int from) {
     int into = -1;
     for (int i = 0; i < plan->count; i++)
@@ -81,7 +98,8 @@ static int too_small(const struct bucket_plan *plan, size_t global_batch) {
     return least;
 }
 
-/* Crops the offered canvases to what their pictures need. */
+/* Crops the offered canvases to what their pictures need, each picture being on the smallest
+ * offered one. Canvases without pictures are left out; ODD is for those that fit none. */
 static void cut_down(struct bucket_plan *plan, const struct detect_sizes *sizes,
                      const struct detect_size *pictures, size_t count) {
     struct detect_size offered[OFFERED], needed[GROUPS] = {0};
@@ -99,7 +117,8 @@ static void cut_down(struct bucket_plan *plan, const struct detect_sizes *sizes,
                 (struct detect_size){up_to_step(needed[i].height), up_to_step(needed[i].width)};
 }
 
-/* Counts the pictures of each canvas and removes canvases without any. */
+/* Counts the pictures of each canvas and removes canvases without any. Each picture fits one:
+ * canvases were made to hold all of them, and joining only makes them larger. */
 static void count_pictures(struct bucket_plan *plan, const struct detect_sizes *sizes,
                            const struct detect_size *pictures, size_t count, size_t learnt) {
     int used = 0;
@@ -130,6 +149,8 @@ int bucket_plan_make(struct bucket_plan *ret, const struct detect_sizes *sizes,
         return error_set(err, EXIT_CODE_DATA, "no pictures to plan canvases for");
     cut_down(&plan, sizes, pictures, count);
     count_pictures(&plan, sizes, pictures, count, learnt);
+    /* Each round has a canvas less, so that it ends; the last canvas stays, however few its
+     * pictures are. */
     while (plan.count > 1 && (small = too_small(&plan, global_batch)) >= 0) {
         join(&plan, small);
         count_pictures(&plan, sizes, pictures, count, learnt);
@@ -146,7 +167,9 @@ static bool is_below(const struct detect_sizes *sizes, struct detect_size canvas
     return low + 1 < sizes->short_side && high + 1 < sizes->long_side;
 }
 
-/* Adds a canvas for the pictures that OFFERED holds when they are scaled to SIZES. */
+/* Adds a canvas for the pictures that OFFERED holds when they are scaled to SIZES, if there are at
+ * least LEAST of them. An existing canvas of the same area or less that would do makes it
+ * useless. */
 static void add_smaller(struct bucket_plan *plan, const struct detect_sizes *sizes,
                         struct detect_size offered, const struct detect_size *pictures,
                         size_t count, size_t least) {
@@ -171,6 +194,7 @@ static void add_smaller(struct bucket_plan *plan, const struct detect_sizes *siz
 void bucket_plan_add_smaller(struct bucket_plan *plan, const struct detect_sizes *sizes,
                              int short_side, const struct detect_size *pictures, size_t count,
                              size_t global_batch) {
+    /* The first two of the offered canvases are those of 4:3. */
     const struct detect_sizes smaller = {sizes->rule, short_side, sizes->long_side};
     struct detect_size offered[OFFERED];
     offer(&smaller, offered);
@@ -179,7 +203,8 @@ void bucket_plan_add_smaller(struct bucket_plan *plan, const struct detect_sizes
             add_smaller(plan, &smaller, offered[i], pictures, count, 2 * global_batch);
 }
 
-/* Parses a side and advances *TEXT. */
+/* Parses a side, a multiple of CANVAS_STEP within the limits, and advances *TEXT after it. The
+ * first character must be a digit, as strtol accepts signs and blanks. */
 static int parse_side(const char **text, int *ret) {
     char *end = NULL;
     if (**text < '0' || **text > '9')
@@ -192,6 +217,8 @@ static int parse_side(const char **text, int *ret) {
     return 0;
 }
 
+/* Nothing is said of pictures here: whether they fit is found when they are placed. RET stays as it
+ * was on failure. */
 int bucket_plan_parse(struct bucket_plan *ret, const char *text, struct error *err) {
     struct bucket_plan plan = {0};
     const char *at = text;

@@ -1,11 +1,13 @@
-/* Size to which a picture is scaled for detection: the short side to SHORT_SIDE, unless the long
- * one would then exceed LONG_SIDE. The aspect ratio is kept except for rounding, which differs
- * between frameworks:
+/* Size to which a picture is scaled for detection.
  *
- * DETECT_SIZE_TV  torchvision: floor(side * scale), scale = min(short / min, long / max) in f64
- * DETECT_SIZE_D2  detectron2: scaled to the short side, then again for the long one; + 0.5,
- * truncated DETECT_SIZE_MB  maskrcnn-benchmark and MLPerf: if the long side is the limit, the
- * short side is rounded (half to even) and the long side truncated
+ * The short side becomes SHORT_SIDE, unless the long one would then exceed LONG_SIDE. The aspect
+ * ratio is kept except for rounding, which differs between frameworks:
+ *
+ *     DETECT_SIZE_TV  torchvision: floor(side * scale), scale = min(short / min, long / max) in f64
+ *     DETECT_SIZE_D2  detectron2: scaled to the short side, then again for the long one; + 0.5,
+ *                     truncated
+ *     DETECT_SIZE_MB  maskrcnn-benchmark and MLPerf: if the long side is the limit, the short side
+ *                     is rounded (half to even) and the long side truncated
  *
  * Sides are at least one pixel. */
 #ifndef TRAINER_DATA_DETECT_DETECT_SIZE_H

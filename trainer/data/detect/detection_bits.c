@@ -7,6 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Masks come as run lengths, in columns as COCO has them, and become rows of bits, as the operators
+ * of the network read them. Only the box of the set pixels is stored.
+ *
+ * While a batch is filled, each place has a block of its own that grows as needed, and offsets are
+ * within it. detection_bits_gather then copies the blocks into the batch's pool, once all of its
+ * sizes are known. A pool that is full drops small masks: their objects still train box and
+ * label. */
+
+/* The memory of a place grows with its largest picture, and is kept from batch to batch until
+ * here. */
 void detection_bits_done(struct detection_bits *bits) {
     free(bits->bytes);
     *bits = (struct detection_bits){0};
@@ -17,7 +27,8 @@ void detection_crop_done(struct detection_crop *crop) {
     *crop = (struct detection_crop){0};
 }
 
-/* Appends a crop of zeros; AT has its position in the picture and its size. */
+/* Appends a crop of zeros; AT has its position in the picture and its size, and gets its offset.
+ * The ceiling also keeps offsets within 31 bits. */
 static int add_zeros(struct detection_bits *bits, int32_t at[MASK_FIELDS], struct error *err) {
     size_t size = (size_t)mask_bits_bytes(at[MASK_WIDTH], at[MASK_HEIGHT]);
     if (size > DETECTION_BITS_MAX - bits->size)
@@ -38,7 +49,8 @@ int detection_bits_add_empty(struct detection_bits *bits, int32_t ret_at[MASK_FI
     return add_zeros(bits, ret_at, err);
 }
 
-/* Sets pixels Y .. END-1 of column X of the crop. */
+/* Sets pixels Y .. END-1 of column X of the crop. A column is one bit in each row, STRIDE bytes
+ * apart. */
 static void set_column(uint8_t *crop, int32_t stride, uint32_t x, uint32_t y, uint32_t end) {
     const uint8_t bit = (uint8_t)(1 << x % 8);
     uint8_t *byte = crop + x / 8 + (size_t)y * (size_t)stride;
@@ -46,6 +58,8 @@ static void set_column(uint8_t *crop, int32_t stride, uint32_t x, uint32_t y, ui
         *byte |= bit;
 }
 
+/* Sets the pixels of the runs at odd places of the list, which are those of the object. A run goes
+ * down a column and on at the top of the next, so that it is cut at each column's end. */
 static void set_runs(uint8_t *crop, const struct rle *mask, const int32_t at[MASK_FIELDS]) {
     const int32_t stride = mask_bits_stride(at[MASK_WIDTH]);
     const uint32_t left = (uint32_t)at[MASK_X], top = (uint32_t)at[MASK_Y];
@@ -64,6 +78,7 @@ static void set_runs(uint8_t *crop, const struct rle *mask, const int32_t at[MAS
 
 int detection_bits_add(struct detection_bits *bits, const struct rle *mask,
                        int32_t ret_at[MASK_FIELDS], struct error *err) {
+    /* A mask without pixels keeps this box: one pixel, which stays 0. */
     double box[4] = {0, 0, 1, 1};
     bool any = rle_area(mask) > 0;
     if (any)
@@ -86,6 +101,8 @@ struct nearest_axis {
     bool mirrored;
 };
 
+/* A mirrored axis is read from the other end of both, so that the scaled mirrored mask is the
+ * mirror image of the scaled one, whatever the rounding. */
 static int32_t nearest_at(const struct nearest_axis *axis, int32_t i) {
     float scale = bilinear_scale(axis->from, axis->to);
     if (!axis->mirrored)
@@ -93,7 +110,9 @@ static int32_t nearest_at(const struct nearest_axis *axis, int32_t i) {
     return axis->from - 1 - bilinear_nearest(axis->to - 1 - i, scale, axis->from);
 }
 
-/* Returns the target pixels that take one of the source pixels FIRST .. FIRST + COUNT - 1. */
+/* Finds the target pixels that take one of the source pixels FIRST .. FIRST + COUNT - 1. They are a
+ * range, as nearest_at is monotonic. *RET_COUNT is 0 if a small crop falls between the pixels that
+ * are taken. */
 static void nearest_range(const struct nearest_axis *axis, int32_t first, int32_t count,
                           int32_t *ret_first, int32_t *ret_count) {
     *ret_first = *ret_count = 0;
@@ -106,6 +125,8 @@ static void nearest_range(const struct nearest_axis *axis, int32_t first, int32_
     }
 }
 
+/* The crop of the target is exactly the pixels that take one of the source's crop, so that no bit
+ * outside of it could be set. */
 int detection_bits_add_scaled(struct detection_bits *bits, const struct detection_crop *crop,
                               const struct detection_scaling *scaling, int32_t ret_at[MASK_FIELDS],
                               struct error *err) {
@@ -135,6 +156,8 @@ struct wanted {
     size_t bytes;
 };
 
+/* By the pixels of the crop; of equal ones the earlier object first, so that the choice is the same
+ * each time. */
 static int larger_first(const void *a, const void *b) {
     const struct wanted *left = a, *right = b;
     if (left->pixels != right->pixels)
@@ -142,7 +165,8 @@ static int larger_first(const void *a, const void *b) {
     return (left->object > right->object) - (left->object < right->object);
 }
 
-/* Removes the smallest masks until the others fit. */
+/* Keeps masks, the largest first, while they fit; a smaller one may still fit where a larger one
+ * did not. The others lose their entry in gt_mask_at, and *RET_DROPPED counts them. */
 static int drop_small(const struct detection_fields *fields, int count, int64_t *ret_dropped,
                       struct error *err) {
     size_t objects = (size_t)count * (size_t)fields->slots, found = 0, used = 0;
@@ -169,14 +193,18 @@ static int drop_small(const struct detection_fields *fields, int count, int64_t 
     return 0;
 }
 
+/* Called once for a batch, by the worker of its last place. The pool is zeroed after the last mask,
+ * so that a batch does not depend on the one before it in the same memory. */
 int detection_bits_gather(const struct detection_fields *fields, const struct detection_bits *bits,
                           int count, int64_t *ret_dropped, struct error *err) {
     size_t wanted = 0, used = 0;
     *ret_dropped = 0;
     for (int i = 0; i < count; i++)
         wanted += bits[i].size;
+    /* The usual case copies without sorting. */
     if (wanted > fields->pool_bytes && drop_small(fields, count, ret_dropped, err) != 0)
         return -1;
+    /* In the order of places and slots, which no thread can change. */
     for (size_t i = 0; i < (size_t)count * (size_t)fields->slots; i++) {
         int32_t *at = &fields->gt_mask_at[i * MASK_FIELDS];
         if (!mask_bits_given(at))

@@ -1,10 +1,13 @@
-/* Random scale and mirroring of a picture in an epoch, and the resulting boxes and outlines.
- * Frameworks differ in order and rounding, which are reproduced (enum detect_size_rule):
+/* Random scale and mirroring of a picture in an epoch.
  *
- * DETECT_SIZE_TV  torchvision: mirrored, then scaled, in f32 DETECT_SIZE_D2  detectron2: scaled,
- * then mirrored, in double, then converted to f32 DETECT_SIZE_MB  maskrcnn-benchmark: scaled, then
- * mirrored, in f32; x of the last column is width - 1, so that a mirrored x is width - 1 - x
- * (structures/bounding_box.py, segmentation_mask.py) */
+ * Boxes and outlines are transformed alike. Frameworks differ in order and rounding, which are
+ * reproduced (enum detect_size_rule):
+ *
+ *     DETECT_SIZE_TV  torchvision: mirrored, then scaled, in f32
+ *     DETECT_SIZE_D2  detectron2: scaled, then mirrored, in double, then converted to f32
+ *     DETECT_SIZE_MB  maskrcnn-benchmark: scaled, then mirrored, in f32; x of the last column is
+ *                     width - 1, so that a mirrored x is width - 1 - x
+ *                     (structures/bounding_box.py, segmentation_mask.py) */
 #ifndef TRAINER_DATA_DETECT_DETECTION_DRAW_H
 #define TRAINER_DATA_DETECT_DETECTION_DRAW_H
 

@@ -8,6 +8,8 @@
 #include <string.h>
 
 void detection_fields_clear(const struct detection_fields *fields, int i) {
+    /* Order of math/image_size.h: a picture of one pixel that stays one, not mirrored and not
+     * valid. No side is 0, as scales are quotients of sides. */
     static const int32_t NOTHING[IMAGE_SIZE_FIELDS] = {1, 1, 1, 1, 0, 0};
     const size_t at = (size_t)i, slots = (size_t)fields->slots;
     memset(fields->image + at * fields->image_bytes, 0, fields->image_bytes);

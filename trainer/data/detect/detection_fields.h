@@ -1,7 +1,8 @@
-/* Inputs of a detection network for one batch, written by the loader and read by the network's
- * operators: N places, each with a picture and up to `slots` objects. The numbers in image_size,
- * gt_mask_at, key and gt_parts are defined in math/image_size.h, mask_bits.h, sample_key.h and
- * mask_target.h. */
+/* Inputs of a detection network for one batch.
+ *
+ * They are written by the loader and read by the network's operators: N places, each with a picture
+ * and up to `slots` objects. The numbers in image_size, gt_mask_at, key and gt_parts are defined in
+ * math/image_size.h, mask_bits.h, sample_key.h and mask_target.h. */
 #ifndef TRAINER_DATA_DETECT_DETECTION_FIELDS_H
 #define TRAINER_DATA_DETECT_DETECTION_FIELDS_H
 

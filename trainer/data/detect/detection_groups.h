@@ -1,5 +1,6 @@
-/* Pictures of a set grouped by canvas, as the sampler needs them so that each batch is on one
- * canvas. */
+/* Pictures of a set grouped by canvas.
+ *
+ * The sampler needs them so that each batch is on one canvas. */
 #ifndef TRAINER_DATA_DETECT_DETECTION_GROUPS_H
 #define TRAINER_DATA_DETECT_DETECTION_GROUPS_H
 

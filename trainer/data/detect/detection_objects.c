@@ -6,6 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Which objects of a picture get a slot, and what is written for each. Masks are made here, from
+ * the packed outlines of the index, for each picture of each epoch: kept as bitmaps they would take
+ * much more memory than as outlines.
+ *
+ * A mask takes one of three ways. Without outlines in the batch it is a bitmap. If there are
+ * outlines, polygons are passed as points while the place has room, and become a bitmap if it has
+ * none. Runs are always a bitmap. */
+
+/* One scratch belongs to a worker, and is freed with it (detection_worker_done). */
 void detection_objects_scratch_done(struct detection_objects_scratch *room) {
     coco_outline_done(&room->outline);
     rle_scratch_done(&room->scratch);
@@ -15,10 +24,12 @@ void detection_objects_scratch_done(struct detection_objects_scratch *room) {
     *room = (struct detection_objects_scratch){0};
 }
 
+/* Area in the picture's pixels, before any scaling: the choice is the same in each epoch. */
 static double box_area(const struct detection_object *object) {
     return ((double)object->box[2] - object->box[0]) * ((double)object->box[3] - object->box[1]);
 }
 
+/* An object, to be sorted by the area of its box. */
 struct sized {
     double area;
     uint32_t number;
@@ -31,17 +42,20 @@ static int larger_first(const void *a, const void *b) {
     return (left->number > right->number) - (left->number < right->number);
 }
 
+/* Ascending: the objects that were chosen get back the order of the JSON. */
 static int compare_numbers(const void *a, const void *b) {
     uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
     return (left > right) - (left < right);
 }
 
-/* Writes the numbers of the SLOTS largest objects, ascending, to room->order. */
+/* Writes the numbers of the SLOTS largest objects, ascending, to room->order; all of them if they
+ * fit. Equal areas are decided by the number, so that every epoch and rank chooses the same. */
 static int choose_objects(struct detection_objects_scratch *room,
                           const struct detection_object *objects, uint32_t count, uint32_t slots,
                           struct error *err) {
     struct sized *sized = calloc(count + 1, sizeof(*sized));
     if (count > room->order_capacity) {
+        /* Nothing of an earlier picture is needed, so that the array is not copied. */
         free(room->order);
         room->order = calloc(count, sizeof(*room->order));
         room->order_capacity = room->order != NULL ? count : 0;
@@ -67,13 +81,14 @@ struct filling {
     const struct detection_set *set;
     const struct detection_draw *draw;
     const struct detection_fields *fields;
-    struct detect_size picture;
+    struct detect_size picture; /* as the JSON has it, before scaling */
     int place;
     struct detection_bits *bits;
     struct detection_outline_used used;
 };
 
-/* Appends the crop of room->mask, at the picture's size or the scaled one. */
+/* Appends the crop of room->mask. It has the size of the picture as the network gets it. The mask
+ * of a picture that the host scales is scaled with it, by way of a crop at the original size. */
 static int put_crop(struct detection_objects_scratch *room, const struct filling *f,
                     int32_t ret_at[MASK_FIELDS], struct error *err) {
     if (!f->draw->host_scaled)
@@ -85,6 +100,7 @@ static int put_crop(struct detection_objects_scratch *room, const struct filling
     return detection_bits_add_scaled(f->bits, &room->crop, &scaling, ret_at, err);
 }
 
+/* Makes the mask of ANNOTATION and appends it as a bitmap. Errors name JSON and annotation. */
 static int fill_bits(struct detection_objects_scratch *room, const struct filling *f,
                      const struct coco_annotation *annotation, int32_t ret_at[MASK_FIELDS],
                      struct error *err) {
@@ -96,6 +112,8 @@ static int fill_bits(struct detection_objects_scratch *room, const struct fillin
     return 0;
 }
 
+/* Writes the mask of the object in slot SLOT in one of the three ways. An object without a mask has
+ * zeros in RET_AT. */
 static int fill_mask(struct detection_objects_scratch *room, struct filling *f, size_t slot,
                      const struct detection_object *object, int32_t ret_at[MASK_FIELDS],
                      struct error *err) {
@@ -116,12 +134,15 @@ static int fill_mask(struct detection_objects_scratch *room, struct filling *f, 
         return detection_bits_add_empty(f->bits, ret_at, err);
     case DETECTION_OUTLINE_FULL:
         return fill_bits(room, f, annotation, ret_at, err);
+    /* Polygons of fewer than three points cover nothing: the object has no mask. */
     case DETECTION_OUTLINE_NONE:
         break;
     }
     return 0;
 }
 
+/* Objects beyond the slots are counted in BITS, from which the source reports them. The count of a
+ * place is written last, after all of its objects. */
 int detection_objects_fill(struct detection_objects_scratch *room, const struct detection_set *set,
                            size_t sample, const struct detection_draw *draw,
                            const struct detection_fields *fields, int i,
@@ -134,6 +155,7 @@ int detection_objects_fill(struct detection_objects_scratch *room, const struct 
                         .picture = detection_picture_size(picture),
                         .place = i,
                         .bits = bits};
+    /* FIRST is the place of its slot 0 in the arrays of the batch. */
     const size_t slots = (size_t)fields->slots, first = (size_t)i * slots;
     uint32_t used = picture->count < slots ? picture->count : (uint32_t)slots;
     if (choose_objects(room, objects, picture->count, (uint32_t)slots, err) != 0)
@@ -142,6 +164,7 @@ int detection_objects_fill(struct detection_objects_scratch *room, const struct 
         const struct detection_object *object = &objects[room->order[k]];
         detection_draw_box(draw, f.picture, object->box, &fields->gt_box[(first + k) * 4]);
         fields->gt_label[first + k] = object->label;
+        /* Slots without an object keep the zeros of the cleared place. */
         if (fill_mask(room, &f, k, object, &fields->gt_mask_at[(first + k) * MASK_FIELDS], err) !=
             0)
             return -1;

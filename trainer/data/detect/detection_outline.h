@@ -1,8 +1,8 @@
-/* Outlines of objects as inputs of the network (math/mask_target.h), for trainings that rasterize
- * a mask anew on the grid of each region instead of reading it from a bitmap.
+/* Outlines of objects as inputs of the network (math/mask_target.h).
  *
- * A place of the batch has its own capacity of polygons and points, used by its objects in order.
- * An object gets a bitmap if its outline does not fit any more. */
+ * They are for trainings that rasterize a mask anew on the grid of each region instead of reading
+ * it from a bitmap. A place of the batch has its own capacity of polygons and points, used by its
+ * objects in order. An object gets a bitmap if its outline does not fit any more. */
 #ifndef TRAINER_DATA_DETECT_DETECTION_OUTLINE_H
 #define TRAINER_DATA_DETECT_DETECTION_OUTLINE_H
 

@@ -8,6 +8,14 @@
 #include <limits.h>
 #include <string.h>
 
+/* One place of a batch, from the draw to the pixels; detection_room.c computes beforehand how much
+ * memory that takes at most. All random numbers come from one stream for (seed, epoch, sample), in
+ * a fixed order: first the mirroring, then the side.
+ *
+ * detection_source.c calls detection_sample_fill from the loader's workers. detection_groups.c
+ * calls detection_draw alone, to know the canvas that a picture needs in an epoch. */
+
+/* A worker of zeros has no memory yet, and may be freed as well. */
 void detection_worker_done(struct detection_worker *worker) {
     picture_reader_done(&worker->reader);
     image_done(&worker->picture);
@@ -16,6 +24,8 @@ void detection_worker_done(struct detection_worker *worker) {
     *worker = (struct detection_worker){0};
 }
 
+/* The steps must end exactly at the largest short side, for which canvases and memory are planned.
+ * The limit of pixels keeps the bytes of a picture within 31 bits. */
 int detection_recipe_check(const struct detection_recipe *recipe, struct error *err) {
     const struct detect_sizes *sizes = &recipe->sizes;
     if (detect_sizes_check(sizes, err) != 0)
@@ -33,6 +43,8 @@ int detection_recipe_check(const struct detection_recipe *recipe, struct error *
     return 0;
 }
 
+/* Only a scaling that makes a picture smaller is worth while here: the point is to pass fewer bytes
+ * to the device. */
 bool detection_is_host_scaled(const struct detection_recipe *recipe, struct detect_size picture,
                               struct detect_size scaled) {
     int64_t pixels = (int64_t)picture.height * picture.width;
@@ -47,6 +59,8 @@ static int sides_of(const struct detection_recipe *recipe) {
                : 1;
 }
 
+/* Counted down from the largest side: of an even number of sides it is the lower one in the
+ * middle. */
 int detection_middle_side(const struct detection_recipe *recipe) {
     const int above = sides_of(recipe) / 2;
     return recipe->sizes.short_side - above * recipe->short_step;
@@ -63,6 +77,8 @@ struct detection_draw detection_draw(const struct detection_recipe *recipe,
                                      struct detect_size picture, uint32_t epoch, uint64_t sample) {
     struct random random = random_stream(recipe->seed, epoch, sample);
     struct detect_sizes sizes = recipe->sizes;
+    /* The number is drawn whether or not pictures are mirrored, so that the sides do not depend on
+     * that option. */
     struct detection_draw draw = {.flip = random_below(&random, 2) == 1 && recipe->flip,
                                   .rule = recipe->sizes.rule};
     if (recipe->short_step > 0)
@@ -74,7 +90,8 @@ struct detection_draw detection_draw(const struct detection_recipe *recipe,
     return draw;
 }
 
-/* Reads the picture; its size must match the annotations. */
+/* Reads the picture at full size. Its size must match the annotations, or all boxes would be wrong.
+ * A rotated picture is the usual cause, and is named. */
 static int read_picture(struct detection_worker *worker, const struct detection_set *set,
                         size_t sample, struct error *err) {
     const struct detection_picture *picture = &set->pictures[sample];
@@ -95,6 +112,8 @@ static int read_picture(struct detection_worker *worker, const struct detection_
                : "");
 }
 
+/* Writes the pixels of place I, scaled if the draw says so, and what the network has to do with
+ * them. Bytes after the picture are zeroed: the slot may hold an earlier, larger one. */
 static int fill_image(struct detection_worker *worker, const struct detection_draw *draw,
                       const struct detection_fields *fields, int i, struct error *err) {
     const struct image *picture = &worker->picture;
@@ -118,12 +137,15 @@ static int fill_image(struct detection_worker *worker, const struct detection_dr
         memcpy(pixels, picture->pixels, bytes);
     }
     memset(pixels + bytes, 0, fields->image_bytes - bytes);
+    /* The size as given, the size to scale to, and the mirroring. A picture that was scaled here
+     * has its size twice. */
     const int32_t numbers[IMAGE_SIZE_FIELDS] = {size.height,        size.width, draw->scaled.height,
                                                 draw->scaled.width, draw->flip, 1};
     memcpy(fields->image_size + (size_t)i * IMAGE_SIZE_FIELDS, numbers, sizeof(numbers));
     return 0;
 }
 
+/* The block of masks keeps its memory, and is empty. */
 void detection_sample_clear(const struct detection_fields *fields, int i,
                             struct detection_bits *bits) {
     detection_fields_clear(fields, i);
@@ -131,6 +153,8 @@ void detection_sample_clear(const struct detection_fields *fields, int i,
     bits->objects_dropped = 0;
 }
 
+/* The place is cleared first, as the objects are written only where there are some, and again on
+ * failure, as a part may have been written. */
 int detection_sample_fill(struct detection_worker *worker, const struct detection_set *set,
                           const struct detection_recipe *recipe, size_t sample, uint32_t epoch,
                           const struct detection_fields *fields, int i, struct detection_bits *bits,
@@ -145,6 +169,7 @@ int detection_sample_fill(struct detection_worker *worker, const struct detectio
         detection_sample_clear(fields, i, bits);
         return -1;
     }
+    /* The key is for random choices within the network (math/sample_key.h). */
     sample_key_fill(&fields->key[(size_t)i * SAMPLE_KEY_WORDS], recipe->seed, epoch,
                     (uint32_t)sample);
     return 0;

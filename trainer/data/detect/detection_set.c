@@ -9,6 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Makes the list of samples from an index, in one pass over its images. A fault of the set ends the
+ * task at once, with the id of the culprit, before hours of training. Objects that are merely
+ * useless to train on, as crowds and boxes without area, are left out and counted.
+ *
+ * Boxes are clipped in f32 and with the operations of the framework that a recipe follows, because
+ * a training is to give the same numbers as its model. trainer/app/task/detect_data.c makes a set
+ * for training and one for validation. */
+
+/* The index is borrowed and stays open. */
 void detection_set_done(struct detection_set *set) {
     free(set->pictures);
     free(set->objects);
@@ -16,6 +25,7 @@ void detection_set_done(struct detection_set *set) {
     *set = (struct detection_set){0};
 }
 
+/* Labels may have gaps, with id_labels: a label in a gap has no category. */
 uint32_t detection_set_category(const struct detection_set *set, int32_t label) {
     for (size_t i = 0; i < set->index->category_count; i++)
         if (set->label_of[i] == label)
@@ -23,6 +33,8 @@ uint32_t detection_set_category(const struct detection_set *set, int32_t label) 
     return COCO_NUMBER_NONE;
 }
 
+/* Paths of a set that was made from a list of pictures (picture_index.h) were given by the user,
+ * and may lead anywhere. File names of a JSON must stay in the folder. */
 int detection_set_path(const struct detection_set *set, size_t sample, char *ret, size_t size,
                        struct error *err) {
     const struct coco_image *image = &set->index->images[set->pictures[sample].image];
@@ -34,14 +46,19 @@ int detection_set_path(const struct detection_set *set, size_t sample, char *ret
                      image->id);
 }
 
+/* Checks that the JSON has the lists that are needed. A set to predict on (DETECTION_PICK_ALL) may
+ * lack annotations. */
 static int check_lists(const struct detection_set *set, enum detection_pick pick,
                        struct error *err) {
     const struct coco_index *index = set->index;
     const char *missing = coco_index_missing(index);
+    /* coco_index_missing names the first list that is missing, so that annotations are missing
+     * alone. */
     bool optional =
         pick == DETECTION_PICK_ALL && missing != NULL && strcmp(missing, "annotations") == 0;
     if (missing != NULL && !optional)
         return error_set(err, EXIT_CODE_DATA, "%s: no \"%s\"", index->path, missing);
+    /* A list may be there and have nothing in it. */
     const char *empty = index->image_count == 0      ? "images"
                         : index->category_count == 0 ? "categories"
                                                      : NULL;
@@ -55,6 +72,8 @@ static int check_lists(const struct detection_set *set, enum detection_pick pick
     return 0;
 }
 
+/* Gives each category its label. Labels ascend with the ids, so that the last one is the
+ * largest. */
 static int number_labels(struct detection_set *set, bool id_labels, struct error *err) {
     const struct coco_index *index = set->index;
     set->label_of = calloc(index->category_count, sizeof(*set->label_of));
@@ -62,7 +81,8 @@ static int number_labels(struct detection_set *set, bool id_labels, struct error
         return error_no_memory(err, "labels");
     for (size_t i = 0; i < index->category_count; i++) {
         const int64_t id = index->categories[i].id, label = id_labels ? id : (int64_t)i + 1;
-        /* -1 stands for a missing category in a model's list (config.json). */
+        /* -1 stands for a missing category in a model's list (config.json), so that no category may
+         * have such an id. */
         if (id < 0)
             return error_set(err, EXIT_CODE_DATA, "%s: category %" PRId64 ": \"id\": it is below 0",
                              index->path, id);
@@ -77,6 +97,8 @@ static int number_labels(struct detection_set *set, bool id_labels, struct error
     return 0;
 }
 
+/* Checks an image before it is used: sides for which a plan can be made, and a file name that does
+ * not lead out of the folder. No file is opened. */
 static int check_image(const struct detection_set *set, const struct coco_image *image,
                        struct error *err) {
     const struct coco_index *index = set->index;
@@ -90,7 +112,9 @@ static int check_image(const struct detection_set *set, const struct coco_image 
     return set->paths ? 0 : coco_index_picture(index, image, set->folder, path, sizeof(path), err);
 }
 
-/* Returns what is wrong with an annotation that is no crowd, or NULL. */
+/* Checks an annotation that is no crowd; the error does not name it yet. Masks of runs must have
+ * the size of the picture, as they are not scaled to it. Polygons are checked when they are
+ * drawn. */
 static int check_annotation(const struct coco_index *index, const struct coco_image *image,
                             const struct coco_annotation *annotation, struct error *err) {
     if (annotation->category >= index->category_count)
@@ -110,13 +134,17 @@ static int check_annotation(const struct coco_index *index, const struct coco_im
     return 0;
 }
 
+/* NaN stays NaN, and makes its box degenerate. */
 static float clamp(float value, float most) {
     return value < 0 ? 0 : value > most ? most : value;
 }
 
-/* Clips the box to the picture; returns false if nothing is left of it. */
+/* Clips the box to the picture; returns false if nothing is left of it. XYWH becomes two corners in
+ * f32: the conversion comes before the sum, as in torchvision. Counts what is clipped or left
+ * out. */
 static bool clamp_box(struct detection_set *set, const struct coco_image *image,
                       const double xywh[4], float ret[4]) {
+    /* The last pixel inside lies one before the edge. */
     const float plus = set->last_pixel ? 1 : 0;
     const float most[2] = {(float)image->width - plus, (float)image->height - plus};
     float raw[4] = {(float)xywh[0], (float)xywh[1], (float)xywh[2], (float)xywh[3]};
@@ -132,17 +160,20 @@ static bool clamp_box(struct detection_set *set, const struct coco_image *image,
     return true;
 }
 
+/* The rule of torchvision's reference training, applied to the box as the JSON has it. */
 static bool is_larger_than_a_pixel(const struct coco_annotation *annotation) {
     return (annotation->flags & COCO_ANNOTATION_BOX) != 0 && annotation->box[2] > 1 &&
            annotation->box[3] > 1;
 }
 
-/* Adds the objects of IMAGE; *RET_PICK: an annotation qualifies the picture by torchvision's
- * rule. */
+/* Adds the objects of IMAGE to the end of the list, in the JSON's order. *RET_PICK: an annotation,
+ * crowds included, qualifies the picture by torchvision's rule. The caller may take the objects
+ * back. */
 static int add_objects(struct detection_set *set, const struct coco_image *image, bool *ret_pick,
                        struct error *err) {
     const struct coco_index *index = set->index;
     *ret_pick = false;
+    /* The next object is written in place, and counted only if it is used. */
     for (uint32_t i = 0; i < image->count; i++) {
         const struct coco_annotation *annotation = &index->annotations[image->first + i];
         struct detection_object *object = &set->objects[set->object_count];
@@ -164,6 +195,8 @@ static int add_objects(struct detection_set *set, const struct coco_image *image
     return 0;
 }
 
+/* Continues HASH with all that a training sees of a picture but its pixels. Masks are not part of
+ * it. */
 static uint64_t hash_picture(uint64_t hash, const struct detection_set *set,
                              const struct detection_picture *picture) {
     const struct coco_image *image = &set->index->images[picture->image];
@@ -180,15 +213,19 @@ static uint64_t hash_picture(uint64_t hash, const struct detection_set *set,
     return hash;
 }
 
+/* Fills pictures and objects. A picture that is not used gives back the objects that it added, with
+ * their counts; crowds and degenerate boxes stay counted, as they are why it is not used. */
 static int add_pictures(struct detection_set *set, enum detection_pick pick, struct error *err) {
     const struct coco_index *index = set->index;
     set->pictures = calloc(index->image_count, sizeof(*set->pictures));
+    /* Room for all that could be used: annotations of unlisted images never are. */
     set->objects = calloc(index->placed_count + 1, sizeof(*set->objects));
     if (set->pictures == NULL || set->objects == NULL)
         return error_no_memory(err, "the objects of a data set");
     for (size_t i = 0; i < index->image_count; i++) {
         const struct coco_image *image = &index->images[i];
         const size_t first = set->object_count;
+        /* To be restored if the picture is not used. */
         const struct detection_left_out before = set->left_out;
         bool larger = false;
         if (check_image(set, image, err) != 0 || add_objects(set, image, &larger, err) != 0)
@@ -212,6 +249,7 @@ static int add_pictures(struct detection_set *set, enum detection_pick pick, str
         set->most = picture->count > set->most ? picture->count : set->most;
         set->hash = hash_picture(set->hash, set, picture);
     }
+    /* Never with DETECTION_PICK_ALL, as there are images. */
     if (set->count == 0)
         return error_set(err, EXIT_CODE_DATA,
                          "%s: none of its %zu images has an object to train on", index->path,
@@ -219,6 +257,7 @@ static int add_pictures(struct detection_set *set, enum detection_pick pick, str
     return 0;
 }
 
+/* RET is set on success alone. INDEX and FOLDER are borrowed and must outlive it. */
 int detection_set_make(struct detection_set *ret, const struct coco_index *index,
                        const char *folder, const struct detection_options *options,
                        struct error *err) {
@@ -236,12 +275,14 @@ int detection_set_make(struct detection_set *ret, const struct coco_index *index
     return 0;
 }
 
+/* Names only what there is, so that the line of a clean set is short. */
 int detection_set_describe(const struct detection_set *set, struct buf *out, struct error *err) {
     const struct detection_left_out *left = &set->left_out;
     const struct {
         size_t count;
         const char *thing, *what;
         const char *plural; /* the ending of more than one thing */
+        /* In the order of the line: first what the index says, then what was left out here. */
     } words[] = {
         {set->index->repeated_images, "repeated image id", " (the last counts)", "s"},
         {set->index->repeated_categories, "repeated category id", " (the last counts)", "s"},

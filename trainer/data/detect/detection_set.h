@@ -1,14 +1,17 @@
-/* COCO data set as samples for a detector: the pictures that are used, and the objects in each.
- * Made from an index (coco_index.h); pictures keep the index' order, by id.
+/* COCO data set as samples for a detector.
  *
- * An object is used if it is no crowd and its box, clipped to the picture in f32 as by
- * torchvision, has an area. With `last_pixel` x2 and y2 are the last pixels inside, clipped to
- * width and height - 1, as in maskrcnn-benchmark (structures/bounding_box.py). Labels start at 1;
- * 0 is the background. Pictures used for training:
+ * It has the pictures that are used, and the objects in each. Made from an index (coco_index.h);
+ * pictures keep the index' order, by id.
  *
- * DETECTION_PICK_TV    those with an annotation, crowds included, with a box larger than a pixel
- *                   in both directions (torchvision's reference training)
- * DETECTION_PICK_USED  those with an object that is used DETECTION_PICK_ALL   all: for evaluation
+ * An object is used if it is no crowd and its box, clipped to the picture in f32 as by torchvision,
+ * has an area. If `last_pixel` is set, x2 and y2 are the last pixels inside, clipped to width and
+ * height - 1, as in maskrcnn-benchmark (structures/bounding_box.py). Labels start at 1; 0 is the
+ * background. Pictures used for training:
+ *
+ *     DETECTION_PICK_TV    those with an annotation, crowds included, with a box larger than a
+ *                          pixel in both directions (torchvision's reference training)
+ *     DETECTION_PICK_USED  those with an object that is used
+ *     DETECTION_PICK_ALL   all: for evaluation
  *
  * Everything left out is counted in `left_out`. Invalid input is an error with EXIT_CODE_DATA that
  * names the JSON and the id: no images, no categories, no annotations where they are needed, a

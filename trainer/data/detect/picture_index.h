@@ -1,9 +1,10 @@
-/* Pictures without annotations, in the form of an index of annotations (coco_index.h), so that a
- * detector can be applied to them as to a COCO set. Sizes are read from the files.
+/* Pictures without annotations, in the form of an index of annotations.
+ *
+ * A detector can be applied to them as to a COCO set (coco_index.h). Sizes are read from the files.
  *
  * A picture's id is the number in its file's name (000000000139.jpg: 139), as in COCO's own sets,
- * if all names are distinct numbers; else its position in the list, from 1. Images are sorted by
- * id. */
+ * if all names are distinct numbers. Else it is its position in the list, from 1. Images are sorted
+ * by id. */
 #ifndef TRAINER_DATA_DETECT_PICTURE_INDEX_H
 #define TRAINER_DATA_DETECT_PICTURE_INDEX_H
 
