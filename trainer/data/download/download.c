@@ -19,21 +19,35 @@
 #include <strings.h>
 #include <unistd.h>
 
-/* Seconds that the child has for its end, after its own deadline. */
+/* Turns the words of a command line into an order for ringmaster-transfer, runs it
+ * (download_child.c) and shows its progress. Nothing of HTTP is known here.
+ *
+ * The password is kept out of everything that others can see. It is read from a file or a variable,
+ * never from the command line, goes to the child in memory, and is wiped afterwards. redact_add has
+ * it hidden in log lines. Addresses appear in messages up to a question mark, as what follows it
+ * may be a signature. */
+
+/* GRACE_SECONDS: time that the child has for its end, after its own deadline. NAME_SIZE_MAX is in
+ * bytes, with the NUL; most file systems allow 255. */
 enum { SHA256_DIGITS = 64, NAME_SIZE_MAX = 200, GRACE_SECONDS = 30 };
 
 /* --- addresses -------------------------------------------------------------------------------- */
 
+/* Any scheme counts, so that "ftp://..." is refused as an address and not reported as a missing
+ * file. */
 bool download_is_address(const char *word) {
     return strstr(word, "://") != NULL;
 }
 
-/* The part of ADDRESS up to the path: scheme, host and port. */
+/* Returns the size of the part of ADDRESS up to its path: scheme, host and port. ADDRESS has a
+ * "://". */
 static size_t host_size(const char *address) {
     const char *host = strstr(address, "://") + 3;
     return (size_t)(host - address) + strcspn(host, "/?#");
 }
 
+/* Refuses addresses that are not safe, or not meant, to be fetched. A user in the address would end
+ * up in logs and in the shell's history. */
 static int check_scheme(const struct download_options *o, const char *address, struct error *err) {
     /* What follows a '?' may be a secret. */
     const int shown = (int)strcspn(address, "?#");
@@ -57,12 +71,14 @@ static int check_scheme(const struct download_options *o, const char *address, s
     return 0;
 }
 
-/* The name of the file: the last part of the address's path. */
+/* Sets NAME to the last part of the path, under which the file is kept. A name that begins with a
+ * dot is refused, which also keeps ".." from leaving the folder. */
 static int name_file(const char *address, char name[NAME_SIZE_MAX], struct error *err) {
     const size_t end = strcspn(address, "?#");
     size_t begin = end;
     while (begin > host_size(address) && address[begin - 1] != '/')
         begin--;
+    /* Without a path there is no name: the address ends with its host. */
     const size_t size = begin > host_size(address) ? end - begin : 0;
     if (size == 0 || size >= NAME_SIZE_MAX || address[begin] == '.')
         return error_set(err, EXIT_CODE_USAGE,
@@ -72,6 +88,8 @@ static int name_file(const char *address, char name[NAME_SIZE_MAX], struct error
     return 0;
 }
 
+/* A password belongs to one host and must not reach another: if there is a user, all addresses have
+ * the same scheme, host and port. */
 static int check_hosts(const struct download_options *o, struct error *err) {
     const size_t size = host_size(o->addresses[0]);
     for (size_t i = 1; o->user != NULL && i < o->count; i++)
@@ -85,6 +103,8 @@ static int check_hosts(const struct download_options *o, struct error *err) {
     return 0;
 }
 
+/* Files are named by their addresses alone, so that two addresses with one name would be one file.
+ * The comparison is of all pairs: there are at most DOWNLOAD_FILES_MAX. */
 int download_plan(const struct download_options *o, char (*paths)[PATH_MAX], struct error *err) {
     char name[NAME_SIZE_MAX];
     for (size_t i = 0; i < o->count; i++) {
@@ -103,10 +123,12 @@ int download_plan(const struct download_options *o, char (*paths)[PATH_MAX], str
 
 /* --- the order -------------------------------------------------------------------------------- */
 
-/* Reads the password: one line. */
+/* Reads the password, one line; empty without a user. A file's line end is cut off, whichever it
+ * has. */
 static int read_password(const struct download_options *o, struct buf *ret, struct error *err) {
     const char *variable = getenv(DOWNLOAD_PASSWORD_VARIABLE);
     buf_init(ret, DOWNLOAD_PASSWORD_MAX);
+    /* Half of the two is a mistake that would otherwise be seen only as a server's refusal. */
     if (o->user == NULL)
         return o->password_file == NULL
                    ? 0
@@ -127,7 +149,8 @@ static int read_password(const struct download_options *o, struct buf *ret, stru
     return redact_add(ret->data, err);
 }
 
-/* Sets RET to the digits that are given for file NUMBER, in lower case, or to "". */
+/* Sets RET to the digits that are given for file NUMBER, in lower case, or to "" if none are. All
+ * digests are counted first, so that a missing comma is found. */
 static int given_sha256(const struct download_options *o, size_t number,
                         char ret[SHA256_DIGITS + 1], struct error *err) {
     const char *at = o->sha256;
@@ -155,6 +178,8 @@ static int given_sha256(const struct download_options *o, size_t number,
     return 0;
 }
 
+/* Adds each file to the order, with the digest that was given or, for a published archive, is
+ * known. Others are fetched without one. */
 static int add_files(const struct download_options *o, json_t *files, struct error *err) {
     char name[NAME_SIZE_MAX];
     char digits[SHA256_DIGITS + 1];
@@ -164,6 +189,7 @@ static int add_files(const struct download_options *o, json_t *files, struct err
         const char *sha256 = digits[0] != '\0' ? digits : known_archive_sha256(name);
         json_t *file =
             json_pack("{s:s, s:s, s:s?}", "url", o->addresses[i], "name", name, "sha256", sha256);
+        /* json_pack fails for text that is not UTF-8, which no address should be. */
         if (file == NULL || json_array_append_new(files, file) != 0)
             return error_set(err, EXIT_CODE_USAGE, "%.*s: not valid UTF-8",
                              (int)strcspn(o->addresses[i], "?#"), o->addresses[i]);
@@ -171,7 +197,8 @@ static int add_files(const struct download_options *o, json_t *files, struct err
     return 0;
 }
 
-/* Returns the text of the order, owned by the caller; NULL on failure. */
+/* Returns the text of the order, owned by the caller; NULL on failure. The child's environment is
+ * empty but for the language, so that the bundle of certificates is passed in the order. */
 static char *write_order(const struct download_options *o, const char *password,
                          struct error *err) {
     const char *bundle = getenv("AWS_CA_BUNDLE");
@@ -199,18 +226,22 @@ static char *write_order(const struct download_options *o, const char *password,
 
 /* --- progress --------------------------------------------------------------------------------- */
 
+/* Rate and time left are computed from what this run has fetched: an interrupted download begins
+ * with bytes that cost nothing. */
 struct download_progress {
     struct status_line line;
     int64_t begun; /* clock_now() of the first mark */
     int64_t was;   /* bytes that were there then */
 };
 
+/* A message of the child, for the log. */
 static void say(void *context, const char *line) {
     (void)context;
     log_info("%s", line);
 }
 
-/* Takes "BYTES OF". */
+/* Takes a mark of the child, "BYTES OF": bytes of all files that are there, and of all, 0 while the
+ * latter is not known. Lines of another form are ignored. */
 static void show(void *context, const char *line) {
     struct download_progress *p = context;
     char text[STATUS_LINE_MAX];
@@ -221,12 +252,14 @@ static void show(void *context, const char *line) {
     const int64_t now = clock_now();
     if (sscanf(line, "%" SCNd64 " %" SCNd64, &done, &of) != 2)
         return;
+    /* The first mark begins the measurement; the status line is kept. */
     if (p->begun == 0)
         *p = (struct download_progress){p->line, now, done};
     if (!status_line_due(&p->line, now))
         return;
     const double seconds = (double)(now - p->begun) / (double)CLOCK_SECOND;
     const double rate = seconds > 0 ? (double)(done - p->was) / seconds : 0;
+    /* Without a rate or a total there is nothing to say of the time left. */
     if (rate > 0 && of > done)
         status_duration(left, sizeof(left), (double)(of - done) / rate);
     if (of > 0)
@@ -239,6 +272,7 @@ static void show(void *context, const char *line) {
     status_line_show(&p->line, now, of > 0 ? (double)done / (double)of : -1, text);
 }
 
+/* The status line is closed before the error is logged, so that they do not share a line. */
 static int run(const char *order, struct error *err) {
     struct download_progress progress = {.begun = 0};
     char program[PATH_MAX];
@@ -256,6 +290,8 @@ static int run(const char *order, struct error *err) {
     return result;
 }
 
+/* The variable with the password is removed from the environment as soon as it has been read, for
+ * later children of this process. The order's text is wiped, too: it has the password in it. */
 int download_all(const struct download_options *o, struct error *err) {
     cleanup_buf struct buf password = {0};
     if (o->count > DOWNLOAD_FILES_MAX)

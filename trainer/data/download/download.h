@@ -1,8 +1,9 @@
-/* Archives of data sets, fetched from the web by ringmaster-transfer (download_child.h), with a
- * line of progress: `ringtrain prepare` with addresses in place of files.
+/* Archives of data sets, fetched from the web.
  *
- * Interrupted downloads go on where they were. A file that is there with the server's size is kept.
- * SHA-256 is verified where it is given or known (known_archives.h). */
+ * ringmaster-transfer fetches them (download_child.h), with a line of progress: `ringtrain prepare`
+ * with addresses in place of files. Interrupted downloads go on where they were. A file that is
+ * there with the server's size is kept. SHA-256 is verified where it is given or known
+ * (known_archives.h). */
 #ifndef TRAINER_DATA_DOWNLOAD_DOWNLOAD_H
 #define TRAINER_DATA_DOWNLOAD_DOWNLOAD_H
 

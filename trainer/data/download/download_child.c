@@ -18,6 +18,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* The child gets its order in a sealed memory file as descriptor 3, writes marks of progress to
+ * standard output and messages to standard error. Its last message is kept back, because on failure
+ * it is the reason and becomes the error.
+ *
+ * It cannot outlive this process: the kernel kills it when the thread that started it ends. Nor can
+ * this process wait for ever: there is a deadline for all of it, after which the child is
+ * killed. */
+
 #define PROGRAM "ringmaster-transfer"
 
 /* The descriptor of the order in the child. */
@@ -25,11 +33,14 @@ enum { ORDER_FD = 3, LINE_SIZE_MAX = 4096 };
 
 /* --- the program ------------------------------------------------------------------------------ */
 
+/* Sets RET to the program in FOLDER, of SIZE bytes; false if it is not there or not executable. An
+ * empty folder in PATH, which shells take for the present one, is not searched. */
 static bool is_in(const char *folder, size_t size, char ret[PATH_MAX]) {
     return size > 0 && snprintf(ret, PATH_MAX, "%.*s/" PROGRAM, (int)size, folder) < PATH_MAX &&
            access(ret, X_OK) == 0;
 }
 
+/* The folder of this program comes first: programs that were installed together fit together. */
 int download_child_find(const char *path, char ret[PATH_MAX], struct error *err) {
     char self[PATH_MAX];
     if (file_self(self, sizeof(self), err) != 0)
@@ -62,20 +73,24 @@ struct child_lines {
 struct running {
     const struct download_child_options *options;
     pid_t pid;
-    int pidfd;
+    int pidfd;                     /* -1: the child was not started, or has been waited for */
     struct child_lines streams[2]; /* standard output and standard error */
 };
 
-/* Only what is safe after fork: this process may have threads. */
+/* In the child: becomes the program. Only what is safe after fork: this process may have threads.
+ * The descriptors are first copied to 10 and above, so that dup2 to 0 to 3 overwrites none that is
+ * still needed. The environment is fixed: what the program needs of it is in the order. */
 static _Noreturn void become(const char *program, const int streams[2], int order, pid_t parent) {
     char *const argv[] = {(char[]){PROGRAM}, (char[]){"3"}, NULL};
     char *const environment[] = {(char[]){"LANG=C.UTF-8"}, NULL};
     sigset_t none;
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    /* An empty standard input: the program must not read what is typed here. */
     const int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
     const int high[] = {fcntl(streams[0], F_DUPFD_CLOEXEC, 10),
                         fcntl(streams[1], F_DUPFD_CLOEXEC, 10), fcntl(order, F_DUPFD_CLOEXEC, 10)};
+    /* A parent that ended before prctl sends no signal any more; then it is not the parent now. */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent && in >= 0 &&
         dup2(in, STDIN_FILENO) >= 0 && dup2(high[0], STDOUT_FILENO) >= 0 &&
         dup2(high[1], STDERR_FILENO) >= 0 && dup2(high[2], ORDER_FD) >= 0)
@@ -83,6 +98,8 @@ static _Noreturn void become(const char *program, const int streams[2], int orde
     _exit(EXIT_CODE_NOT_EXECUTABLE);
 }
 
+/* Frees everything, in any state. A child that still runs is killed and waited for: no zombie
+ * stays. */
 static void end(struct running *r) {
     int status = 0;
     if (r->pidfd >= 0) {
@@ -98,6 +115,8 @@ static void end(struct running *r) {
     }
 }
 
+/* Starts the child. Its ends of the pipes are closed here on return, so that a pipe ends when the
+ * child ends. Descriptors that were opened before a failure are closed by `end`. */
 static int begin(struct running *r, struct error *err) {
     const struct download_child_options *o = r->options;
     int out[2] = {-1, -1};
@@ -130,13 +149,15 @@ static int begin(struct running *r, struct error *err) {
 
 /* --- its lines -------------------------------------------------------------------------------- */
 
-/* Hands complete lines on. A line too long for the buffer is cut there. */
+/* Hands complete lines on. A line too long for the buffer is cut there. If the stream keeps its
+ * last line, a line is handed on only once another has begun. */
 static void take_lines(struct child_lines *s, void *context) {
     char line[LINE_SIZE_MAX + 1];
     while (s->text.size > 0) {
         const char *end_of_line = memchr(s->text.data, '\n', s->text.size);
         const size_t size =
             end_of_line != NULL ? (size_t)(end_of_line - s->text.data) : s->text.size;
+        /* The line with its end, as far as it is there. */
         const size_t whole = size + (end_of_line != NULL);
         if (end_of_line == NULL && s->text.size < s->text.max)
             return;
@@ -165,7 +186,9 @@ static void read_stream(struct child_lines *s, void *context) {
     take_lines(s, context);
 }
 
-/* Reads until the child has closed both streams and ended. */
+/* Reads until the child has closed both streams and ended. The pidfd is watched only after both
+ * streams have ended, or words in a pipe could be lost. An end by the deadline is EXIT_CODE_DATA,
+ * as it is the server that is slow. */
 static int follow(struct running *r, struct error *err) {
     const int64_t deadline = clock_now() + r->options->seconds * CLOCK_SECOND;
     for (;;) {
@@ -187,7 +210,9 @@ static int follow(struct running *r, struct error *err) {
     }
 }
 
-/* Takes the child's end: its last line, and its code if it is one of the table. */
+/* Waits for the child and takes its end: its last line, and its code if it is one that
+ * ringmaster-transfer uses for the disk or the data. Other codes are faults of the program. A child
+ * that succeeded may have a last line, too, which is a message. */
 static int conclude(struct running *r, struct error *err) {
     int status = 0;
     pid_t pid;
@@ -196,6 +221,7 @@ static int conclude(struct running *r, struct error *err) {
     while (pid < 0 && errno == EINTR);
     (void)close(r->pidfd);
     r->pidfd = -1;
+    /* What was kept of standard error is its last line, with or without a line end. */
     struct buf *last = &r->streams[1].text;
     while (last->size > 0 && last->data[last->size - 1] == '\n')
         last->data[--last->size] = '\0';
@@ -217,6 +243,7 @@ static int conclude(struct running *r, struct error *err) {
         "%s: ended with %d", r->options->program, code);
 }
 
+/* The three steps share one struct, which `end` can free after any of them. */
 int download_child_run(const struct download_child_options *options, struct error *err) {
     struct running r = {.options = options,
                         .pidfd = -1,

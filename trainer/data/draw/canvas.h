@@ -1,5 +1,6 @@
-/* Drawing of masks, boxes and the elements of labels (label.h) over a picture. Everything is
- * clipped to the picture. */
+/* Drawing of masks, boxes and elements of labels over a picture.
+ *
+ * label.h has the labels. Everything is clipped to the picture. */
 #ifndef TRAINER_DATA_DRAW_CANVAS_H
 #define TRAINER_DATA_DRAW_CANVAS_H
 

@@ -1,4 +1,6 @@
-/* Category names of a data set as drawn on pictures, and the fonts for them. */
+/* Category names of a data set as drawn on pictures.
+ *
+ * It has the fonts for them, too. */
 #ifndef TRAINER_DATA_DRAW_DRAW_NAMES_H
 #define TRAINER_DATA_DRAW_DRAW_NAMES_H
 
