@@ -6,7 +6,18 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Field numbers of the messages. */
+/* A message is a map of features: Example.features.feature, with entries of a key and a Feature,
+ * which holds one of three lists. The parser here keeps what it knows by key and steps over the
+ * rest. It has no generated code and allocates nothing: texts are views into the message.
+ *
+ * In protobuf a field may occur several times, and then the last one counts. All lookups follow
+ * that, so that hostile repetitions have a defined meaning.
+ *
+ * tfrecord_shard.c parses whole messages to read a picture. example_look.c scans without loading
+ * pictures, and hands small entries to example_parse_entry. */
+
+/* Field numbers of the messages, as example.proto and feature.proto give them. LIST_VALUE is that
+ * of BytesList and Int64List alike. */
 enum {
     EXAMPLE_FEATURES = 1,
     FEATURES_FEATURE = 1,
@@ -31,11 +42,13 @@ static const struct {
     {"image/filename", offsetof(struct example, filename)},
 };
 
+/* Keys have no NUL, and are compared whole. */
 static bool is_key(struct protobuf_view key, const char *name) {
     return key.size == strlen(name) && memcmp(key.bytes, name, key.size) == 0;
 }
 
-/* Finds the last field NUMBER of a message; all its fields of that number hold bytes. */
+/* Finds the last field NUMBER of a message; all its fields of that number must hold bytes. *RET
+ * stays as it was if there is none. Returns 0, or -1 for a malformed message. */
 static int last_bytes(struct protobuf_view message, uint32_t number, struct protobuf_view *ret,
                       bool *ret_found, struct error *err) {
     struct protobuf_field field;
@@ -53,14 +66,16 @@ static int last_bytes(struct protobuf_view message, uint32_t number, struct prot
     return more;
 }
 
-/* Adds a value of the label's list. */
+/* Takes a value of the label's list. A second one is an error: a picture with several classes is
+ * not for this trainer. */
 static int take_label(struct example *e, uint64_t value, int *count, struct error *err) {
     e->label = (int64_t)value;
     e->labelled = true;
     return ++*count == 1 ? 0 : error_set(err, EXIT_CODE_DATA, "%s has more than one value", LABEL);
 }
 
-/* A list of int64: unpacked values, or packed ones as bytes. */
+/* Parses a list of int64: unpacked values, or packed ones as bytes. Parsers must accept both, and
+ * even a mixture of them. */
 static int parse_label(struct example *e, struct protobuf_view list, struct error *err) {
     struct protobuf_field field;
     int more = 0;
@@ -85,7 +100,8 @@ static int parse_label(struct example *e, struct protobuf_view list, struct erro
     return more;
 }
 
-/* A feature has one kind of list; where there are several the last one counts. */
+/* Parses the Feature of KEY. It has one kind of list; where there are several the last one counts.
+ * A label as text or as a float is an error, and other keys are skipped. */
 static int parse_feature(struct example *e, struct protobuf_view key, struct protobuf_view value,
                          struct error *err) {
     bool found = false;
@@ -101,6 +117,7 @@ static int parse_feature(struct example *e, struct protobuf_view key, struct pro
     for (size_t i = 0; i < sizeof(TEXTS) / sizeof(TEXTS[0]); i++) {
         if (!is_key(key, TEXTS[i].key))
             continue;
+        /* The field of this key; an earlier entry's value is dropped even if this one is empty. */
         struct protobuf_view *text = (struct protobuf_view *)((char *)e + TEXTS[i].offset);
         *text = (struct protobuf_view){0};
         if (last_bytes(value, FEATURE_BYTES, &list, &found, err) != 0 ||
@@ -120,6 +137,8 @@ int example_parse_entry(struct example *e, struct protobuf_view entry, struct er
     return parse_feature(e, key, value, err);
 }
 
+/* Values of features that occur in several entries overwrite each other. Texts of RET are valid as
+ * long as the message. */
 int example_parse(struct example *ret, struct protobuf_view message, struct error *err) {
     struct protobuf_field field;
     int more = 0;
@@ -139,6 +158,9 @@ int example_parse(struct example *ret, struct protobuf_view message, struct erro
     return more;
 }
 
+/* Appends an entry of the map: KEY, and a Feature with LIST as its list of KIND. Each message has
+ * its size before it, so that it is built from the inside to the outside, in buffers of their
+ * own. */
 static int add_feature(struct buf *out, const char *key, uint32_t kind, const struct buf *list,
                        struct error *err) {
     cleanup_buf struct buf feature = {.max = list->max + 64};
@@ -150,6 +172,8 @@ static int add_feature(struct buf *out, const char *key, uint32_t kind, const st
                : protobuf_add_bytes(out, FEATURES_FEATURE, entry.data, entry.size, err);
 }
 
+/* Appends a feature with one value of bytes; nothing for an empty value, which readers take for a
+ * missing one. */
 static int add_bytes(struct buf *out, const char *key, struct protobuf_view value,
                      struct error *err) {
     cleanup_buf struct buf list = {.max = value.size + 64};
@@ -164,18 +188,20 @@ static int add_bytes(struct buf *out, const char *key, struct protobuf_view valu
 static int add_int(struct buf *out, const char *key, int64_t value, struct error *err) {
     cleanup_buf struct buf number = {.max = 64};
     cleanup_buf struct buf list = {.max = 64};
-    /* A field of number 1 is one byte of tag in front of the bare varint. */
+    /* A field of number 1 is one byte of tag before the bare varint. */
     return protobuf_add_varint(&number, LIST_VALUE, (uint64_t)value, err) != 0 ||
                    protobuf_add_bytes(&list, LIST_VALUE, number.data + 1, number.size - 1, err) != 0
                ? -1
                : add_feature(out, key, FEATURE_INTS, &list, err);
 }
 
+/* The text without its NUL, which protobuf does not store. */
 static struct protobuf_view view_of(const char *text) {
     return (struct protobuf_view){(const uint8_t *)text, strlen(text)};
 }
 
-/* What readers need to know to decode the picture. */
+/* Appends what readers need to know to decode the picture. Colours and channels are those that the
+ * pictures are decoded to, whatever the file has. */
 static int add_form(struct buf *features, const struct example *e, struct error *err) {
     const bool png = png_is(e->encoded.bytes, e->encoded.size);
     const bool pnm = pnm_is(e->encoded.bytes, e->encoded.size);
@@ -192,6 +218,8 @@ static int add_form(struct buf *features, const struct example *e, struct error 
                            err);
 }
 
+/* The picture comes last, so that a reader that wants only the small features finds them
+ * together. */
 int example_write(struct buf *out, const struct example *e, struct error *err) {
     cleanup_buf struct buf features = {.max = e->encoded.size + 64 * 1024};
     if (add_int(&features, LABEL, e->label, err) != 0 ||

@@ -1,5 +1,6 @@
-/* tf.train.Example messages of labelled pictures, as the converters of ImageNet and of flowers to
- * TFRecord write them.
+/* tf.train.Example messages of labelled pictures.
+ *
+ * They are as the converters of ImageNet and of flowers to TFRecord write them:
  *
  *     image/encoded        bytes   the picture, JPEG or PNG
  *     image/class/label    int64   ImageNet's converter counts from 1, others from 0

@@ -1,13 +1,18 @@
-/* Reads an Example without its picture: a scan of a set reads some hundred bytes a record. */
+/* Reads an Example without its picture: a scan of a set reads some hundred bytes a record.
+ *
+ * The message is followed in the file by its lengths, through a window of 4 KiB. A small feature is
+ * taken from the window and parsed as a message of its own; of a large one only the head is read,
+ * which tells the size of the picture. example_parse would need the whole record in memory. */
 #include "trainer/data/format/example.h"
 
 #include <string.h>
 
-/* A feature that is larger than this is looked at piece by piece. */
+/* SMALL: a feature of more bytes is looked at piece by piece; it must fit into the window of a
+ * shard. HEAD_MAX: most bytes of a tag and a length, two varints of ten. */
 enum { SMALL = 2048, HEAD_MAX = 20 };
 
 struct walk {
-    struct example_look *look;
+    struct example_look *look; /* what has been found so far */
     struct shard_window *window;
 };
 
@@ -26,6 +31,7 @@ static int next(struct walk *w, uint64_t *at, uint64_t end, struct place *ret, s
     uint64_t size = 0;
     if (*at == end)
         return 0;
+    /* No more than the message has, so that a length cannot be read from what follows it. */
     const size_t left = end - *at < HEAD_MAX ? (size_t)(end - *at) : HEAD_MAX;
     const uint8_t *bytes = shard_window_get(w->window, *at, left, err);
     struct protobuf_view view = {bytes, left};
@@ -55,6 +61,7 @@ static void keep(struct example_look *look, struct protobuf_view *text) {
         *text = (struct protobuf_view){0};
     if (text->size == 0)
         return;
+    /* The window is used again for the next entry, and views into it would change. */
     uint8_t *copy = look->texts + look->texts_used;
     memcpy(copy, text->bytes, text->size);
     look->texts_used += text->size;
@@ -67,6 +74,7 @@ static int look_small(struct walk *w, const uint8_t *bytes, size_t size, struct 
     struct example *all = &w->look->example;
     if (example_parse_entry(&found, (struct protobuf_view){bytes, size}, err) != 0)
         return -1;
+    /* A picture can be so small that its whole entry is; its bytes are not needed. */
     if (found.encoded.size > 0)
         w->look->picture_bytes = found.encoded.size;
     if (found.labelled) {
@@ -97,13 +105,16 @@ static int last(struct walk *w, uint64_t at, uint64_t end, uint32_t number, stru
     return more;
 }
 
-/* A feature with a large value: of the picture the size is kept. */
+/* Looks at a feature with a large value. If it is the picture its size is kept, without a read of
+ * its bytes; any other is skipped, as no known text is that large. */
 static int look_large(struct walk *w, const struct place *entry, struct error *err) {
+    /* The only key with a value of that size which is of use. */
     static const char picture[] = "image/encoded";
     struct place key, value, list, bytes;
     const uint64_t end = entry->at + entry->size;
     if (last(w, entry->at, end, 1, &key, err) != 0 || last(w, entry->at, end, 2, &value, err) != 0)
         return -1;
+    /* The length is compared first, so that no long key is loaded. */
     if (key.size != sizeof(picture) - 1)
         return 0;
     const uint8_t *name = shard_window_get(w->window, key.at, (size_t)key.size, err);
@@ -118,6 +129,8 @@ static int look_large(struct walk *w, const struct place *entry, struct error *e
     return 0;
 }
 
+/* Goes through the entries of the map. An entry that fits into the window is parsed there; its
+ * texts are copied before the window moves on. */
 static int look_features(struct walk *w, const struct place *features, struct error *err) {
     uint64_t at = features->at;
     struct place entry;
@@ -137,6 +150,8 @@ static int look_features(struct walk *w, const struct place *features, struct er
     return more;
 }
 
+/* The texts of RET are in its own memory, and stay valid. OFFSET and SIZE must lie within the
+ * shard. */
 int example_look(struct example_look *ret, struct shard_window *window, uint64_t offset,
                  uint64_t size, struct error *err) {
     struct walk w = {ret, window};

@@ -1,5 +1,6 @@
-/* Classes of pictures in a file of their own, for archives that have no folders of classes:
- * ImageNet's validation set.
+/* Classes of pictures in a file of their own.
+ *
+ * They are for archives that have no folders of classes, as ImageNet's validation set:
  *
  *     n01751748                                     a class a line, of the pictures by name
  *     ILSVRC2012_val_00048981,n03995372 85 1 499    a picture and its class a line, in any order,

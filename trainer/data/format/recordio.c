@@ -6,31 +6,44 @@
 #include <math.h>
 #include <string.h>
 
+/* The container alone: records, their parts and padding. recordio_shard.c makes samples of them.
+ * Its framing has no checksums, so that damage shows only where the next magic number should be. A
+ * damaged length therefore loses all records after it.
+ *
+ * Scanning reads the heads of parts and skips their payloads. Reading loads a record with all of
+ * its parts and joins them in place, which never needs more room than the parts themselves. */
+
+/* Kinds of parts, in the upper three bits of the second word. */
 enum { KIND_WHOLE, KIND_FIRST, KIND_MIDDLE, KIND_LAST };
 enum { KIND_SHIFT = 29, ALIGNMENT = 4 };
 
 static const uint32_t MAGIC = 0xced7230a;
 
+/* All numbers of the format are little-endian, on any machine. */
 static uint32_t u32_at(const uint8_t *bytes) {
     return (uint32_t)little_endian_get(bytes, sizeof(uint32_t));
 }
 
+/* Size of a payload with the zeros after it. */
 static size_t padded(size_t size) {
     return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
+/* A shard begins with a record, not with a later part of one. */
 bool recordio_is(const uint8_t *bytes, size_t size) {
     return size >= RECORDIO_HEAD && u32_at(bytes) == MAGIC &&
            u32_at(bytes + 4) >> KIND_SHIFT <= KIND_FIRST;
 }
 
-/* Checks the head of a part: a record begins with FIRST or WHOLE and goes on to LAST. */
+/* Checks the head of a part and sets its kind and size. A record begins with FIRST or WHOLE and
+ * goes on to LAST; BEGINS says which of the two is due. All other kinds are damage. */
 static int read_head(const struct shard_file *file, const uint8_t *head, uint64_t offset,
                      bool begins, unsigned *ret_kind, size_t *ret_size, struct error *err) {
     if (u32_at(head) != MAGIC)
         return shard_file_bad(file, offset, err,
                               "no record begins here: damaged or not a RecordIO file; the records "
                               "from here on are not readable");
+    /* Three bits; four of the eight kinds are not used. */
     const unsigned kind = u32_at(head + 4) >> KIND_SHIFT;
     const bool good = begins ? kind <= KIND_FIRST : kind == KIND_MIDDLE || kind == KIND_LAST;
     if (!good)
@@ -41,6 +54,9 @@ static int read_head(const struct shard_file *file, const uint8_t *head, uint64_
     return 0;
 }
 
+/* Follows a record from part to part. The magic that a writer left out at each split counts for the
+ * payload. Ceilings are checked after each part, so that a chain of parts cannot go on without
+ * end. */
 int recordio_next(struct shard_window *window, uint64_t offset, struct recordio_record *ret,
                   struct error *err) {
     const struct shard_file *file = window->file;
@@ -50,6 +66,7 @@ int recordio_next(struct shard_window *window, uint64_t offset, struct recordio_
         return 0;
     do {
         size_t size = 0;
+        /* The next part begins where the last one's padding ends. */
         const uint64_t at = offset + ret->bytes;
         const uint8_t *head = shard_window_get(window, at, RECORDIO_HEAD, err);
         if (head == NULL || read_head(file, head, at, ret->bytes == 0, &kind, &size, err) != 0)
@@ -65,7 +82,9 @@ int recordio_next(struct shard_window *window, uint64_t offset, struct recordio_
     return 1;
 }
 
-/* Joins the parts in [0, SIZE) of OUT, in place. */
+/* Joins the parts in OUT, in place, and puts the magic back at each split: it is copied from the
+ * head of the part that follows. The target never overtakes the source, as heads and padding are
+ * dropped. The file may have changed since the scan, so that all is checked again. */
 static int join(const struct shard_file *file, uint64_t offset, struct buf *out,
                 struct error *err) {
     uint8_t *bytes = (uint8_t *)out->data;
@@ -91,11 +110,13 @@ static int join(const struct shard_file *file, uint64_t offset, struct buf *out,
     return 0;
 }
 
+/* A failure in the middle leaves OUT with some of the record's bytes. */
 int recordio_read(const struct shard_file *file, uint64_t offset, uint64_t bytes, struct buf *out,
                   struct error *err) {
     return shard_file_load(file, offset, bytes, out, err) != 0 ? -1 : join(file, offset, out, err);
 }
 
+/* Parses a label, an f32. The comparison is written so that NaN fails it. */
 static int whole_label(const uint8_t *bytes, int64_t *ret, struct error *err) {
     const uint32_t bits = u32_at(bytes);
     float value = 0;
@@ -108,6 +129,9 @@ static int whole_label(const uint8_t *bytes, int64_t *ret, struct error *err) {
     return 0;
 }
 
+/* FLAG counts the labels in a list after the header; 0 means that the only label is in the header
+ * itself. A number that no list could have is typical of SageMaker's own RecordIO, which the
+ * message names. */
 int recordio_image_parse(struct recordio_image *ret, const uint8_t *bytes, size_t size,
                          struct error *err) {
     if (size < RECORDIO_IMAGE_HEAD)
@@ -134,6 +158,7 @@ static int add_u32(struct buf *out, uint32_t value, struct error *err) {
     return buf_add(out, bytes, sizeof(bytes), err);
 }
 
+/* Appends a part: head, payload, and zeros up to a multiple of four. */
 static int add_part(struct buf *out, unsigned kind, const uint8_t *bytes, size_t size,
                     struct error *err) {
     static const uint8_t zeros[ALIGNMENT];
@@ -144,7 +169,8 @@ static int add_part(struct buf *out, unsigned kind, const uint8_t *bytes, size_t
                : buf_add(out, zeros, padded(size) - size, err);
 }
 
-/* Splits a payload where the magic stands at a multiple of 4. */
+/* Appends a payload, split where the magic stands at a multiple of four. A reader that looks for
+ * the magic after damage can thus trust that it begins a part. */
 static int add_payload(struct buf *out, const uint8_t *bytes, size_t size, struct error *err) {
     size_t begin = 0;
     for (size_t at = 0; at + ALIGNMENT <= size; at += ALIGNMENT) {
@@ -158,8 +184,11 @@ static int add_payload(struct buf *out, const uint8_t *bytes, size_t size, struc
     return add_part(out, begin == 0 ? KIND_WHOLE : KIND_LAST, bytes + begin, size - begin, err);
 }
 
+/* A header without a list: FLAG and the second id are 0. Class numbers are exact as f32, as they
+ * are far below 2^24. */
 int recordio_write(struct buf *out, int64_t label, uint64_t id, const void *picture, size_t size,
                    struct error *err) {
+    /* Header and picture are put together first, since the magic may stand across their border. */
     cleanup_buf struct buf payload = {.max = size + RECORDIO_IMAGE_HEAD};
     const float value = (float)label;
     uint32_t bits = 0;

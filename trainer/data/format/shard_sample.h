@@ -1,5 +1,7 @@
-/* Samples as a shard describes them, handed to a sink one by one while the shard is scanned, and
- * samples to be written to one. */
+/* Samples as a shard describes them.
+ *
+ * A scan of a shard hands them to a sink one by one. The same file has samples to be written to a
+ * shard. */
 #ifndef TRAINER_DATA_FORMAT_SHARD_SAMPLE_H
 #define TRAINER_DATA_FORMAT_SHARD_SAMPLE_H
 

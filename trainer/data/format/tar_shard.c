@@ -32,6 +32,8 @@ enum { EXTENSION_MAX = 32, NUMBER_MAX = 32, JSON_MAX = 64 * 1024, CLASS_NAME_MAX
 static const char *const PICTURES[] = {"jpg", "jpeg", "jpe", "jfif", "png",
                                        "ppm", "pgm",  "img", NULL};
 
+/* The sample that is being gathered from consecutive members. It is reported when a member with
+ * another key comes, or at the end. */
 struct gathering {
     const struct shard_file *file;
     const struct shard_sink *sink;
@@ -46,6 +48,7 @@ struct gathering {
     struct error why; /* the sample is bad; code 0: it is not */
 };
 
+/* By the extension, in lower case: the content is not read during a scan. */
 static bool is_picture(const char *extension) {
     for (size_t i = 0; PICTURES[i] != NULL; i++)
         if (strcmp(PICTURES[i], extension) == 0)
@@ -66,6 +69,8 @@ static void decode(char *path) {
     *to = '\0';
 }
 
+/* Hands the gathered sample to the sink and closes it: as a bad record if something in it could not
+ * be used, and not at all without a picture. */
 static int report(struct gathering *g, struct error *err) {
     struct error why = g->why;
     if (!g->open)
@@ -121,6 +126,8 @@ static int is_of_folders(struct shard_window *window, struct tar_walk *walk, boo
     return 0;
 }
 
+/* Reads a member that is a class as a number, with blanks around it. Its size is limited before it
+ * is read. */
 static int read_number(struct gathering *g, const struct tar_member *m, int64_t *ret,
                        struct error *err) {
     char text[NUMBER_MAX] = "";
@@ -150,6 +157,8 @@ static bool find_number(const json_t *root, const char *const *names, int64_t *r
     return false;
 }
 
+/* Reads the class from a member of JSON. A number of KEY.cls that came before has precedence; one
+ * of KEY.index has not. */
 static int read_json(struct gathering *g, const struct tar_member *m, struct error *err) {
     static const char *const numbers[] = {"label", "cls", "class_id", NULL};
     cleanup_json json_t *root = NULL;
@@ -176,6 +185,8 @@ static int read_json(struct gathering *g, const struct tar_member *m, struct err
     return 0;
 }
 
+/* Notes the place of the picture; its bytes stay where they are. Two pictures with one key leave
+ * open which of them is the sample. */
 static int take_picture(struct gathering *g, const struct tar_member *m, struct error *err) {
     if (g->has_picture)
         return shard_file_bad(g->file, m->header, err, "%s: a second picture in one sample",
@@ -191,6 +202,8 @@ static int take_picture(struct gathering *g, const struct tar_member *m, struct 
     return 0;
 }
 
+/* Takes a member by its extension. Extensions that are not known are other data of the sample, and
+ * are skipped. */
 static int take(struct gathering *g, const struct tar_member *m, const char *extension,
                 struct error *err) {
     if (is_picture(extension))
@@ -206,6 +219,8 @@ static int take(struct gathering *g, const struct tar_member *m, const char *ext
     return 0;
 }
 
+/* Adds a member to the sample that it belongs to. After a fault the sample's other members are
+ * skipped, so that it counts once. Only errors of the system are returned. */
 static int add_member(struct gathering *g, struct tar_member *m, struct error *err) {
     char extension[EXTENSION_MAX] = "";
     size_t key = 0;

@@ -5,7 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fields of a header. */
+/* One header at a time, without following data: the walk jumps from header to header by the sizes
+ * in them. Each header has a checksum, which is the only protection against going astray, so that
+ * nothing of a header is used before it was verified.
+ *
+ * Long paths and large sizes are in extra members before the one that they describe. Two ways are
+ * in use: GNU's, with a path as a member's data, and pax, with records of text. tar_walk_next
+ * collects them until a member of its own kind comes.
+ *
+ * tar_shard.c and nested_tar_shard.c find samples with it, and trainer/data/archive/tar_extract.c
+ * files. */
+
+/* Places and sizes of a header's fields, in bytes (POSIX.1-2017, ustar Interchange Format). */
 enum {
     NAME_AT = 0,
     NAME_SIZE = 100,
@@ -19,21 +30,23 @@ enum {
     PREFIX_SIZE = 155,
 };
 
-/* A pax header is read whole. */
+/* Most bytes of a pax header, which is read whole. Usual ones have a few hundred. */
 enum { PAX_MAX = 64 * 1024 };
 
-/* What headers before a member say of it. */
+/* What headers before a member say of it. A path is kept in the walk itself. */
 struct extension {
     bool has_path;
     bool has_size;
     uint64_t size;
 };
 
+/* Data end at a multiple of 512 bytes, up to which they are padded. */
 static uint64_t up_to_block(uint64_t size) {
     return (size + TAR_BLOCK - 1) / TAR_BLOCK * TAR_BLOCK;
 }
 
-/* Parses an octal number, or GNU's base 256. Returns false if it is neither or above 2^62. */
+/* Parses an octal number, or GNU's base 256, which begins with a set bit. Returns false if it is
+ * neither or above 2^62. Blanks may come first and last; an empty field is 0. */
 static bool parse_number(const uint8_t *field, size_t size, uint64_t *ret) {
     uint64_t value = 0;
     size_t i = 0;
@@ -54,8 +67,10 @@ static bool parse_number(const uint8_t *field, size_t size, uint64_t *ret) {
     return i == size || field[i] == ' ' || field[i] == '\0';
 }
 
-/* The sum of all bytes, with blanks in place of the sum itself. Some writers added signed bytes. */
+/* Returns true if the checksum is right: the sum of all bytes, with blanks in place of the sum
+ * itself. Some writers added signed bytes, which is accepted as well. */
 static bool sum_is_good(const uint8_t *header) {
+    /* Both sums are below 2^18, so that they fit however they are added. */
     uint64_t given = 0;
     int64_t sum = 0;
     int64_t signed_sum = 0;
@@ -68,14 +83,18 @@ static bool sum_is_good(const uint8_t *header) {
            ((int64_t)given == sum || (int64_t)given == signed_sum);
 }
 
+/* A compressed archive is recognized in order to be refused in words of its own. */
 static bool is_gzip(const uint8_t *bytes, size_t size) {
     return size >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
 }
 
+/* Old archives have no magic number, so that the checksum decides. An archive without members,
+ * which begins with zeros, is not taken for one. */
 bool tar_walk_is(const uint8_t *bytes, size_t size) {
     return is_gzip(bytes, size) || (size >= TAR_BLOCK && bytes[0] != '\0' && sum_is_good(bytes));
 }
 
+/* A block of zeros ends an archive. The standard wants two of them; one is enough here. */
 static bool is_zero(const uint8_t *header) {
     for (size_t i = 0; i < TAR_BLOCK; i++)
         if (header[i] != 0)
@@ -95,6 +114,7 @@ static void path_of_header(struct tar_walk *w, const uint8_t *header) {
                    prefix_size > 0 ? "/" : "", name_size, name);
 }
 
+/* Sets the path of the walk to SIZE bytes, which hold no NUL and fit. */
 static int set_path(struct tar_walk *w, uint64_t header, const char *path, size_t size,
                     struct error *err) {
     if (size >= sizeof(w->path) || memchr(path, '\0', size) != NULL)
@@ -106,7 +126,7 @@ static int set_path(struct tar_walk *w, uint64_t header, const char *path, size_
     return 0;
 }
 
-/* GNU's long name: the data of a member, ends with a NUL. */
+/* Reads a long name of GNU's: the data of a member, which usually ends with a NUL. */
 static int read_long_name(struct tar_walk *w, const struct tar_member *m, struct extension *x,
                           struct error *err) {
     char path[TAR_PATH_MAX];
@@ -120,7 +140,9 @@ static int read_long_name(struct tar_walk *w, const struct tar_member *m, struct
     return set_path(w, m->header, path, strnlen(path, (size_t)m->size), err);
 }
 
-/* One record, "LENGTH KEY=VALUE\n", is at TEXT and within SIZE bytes. */
+/* Reads one record, "LENGTH KEY=VALUE\n", which is at TEXT and within SIZE bytes. The length counts
+ * the whole record, its own digits included. Keys other than path and size do not matter here, but
+ * sparse files would have wrong sizes. */
 static int read_pax_record(struct tar_walk *w, uint64_t header, const char *text, size_t size,
                            size_t *ret_length, struct extension *x, struct error *err) {
     size_t length = 0;
@@ -154,12 +176,14 @@ static int read_pax_record(struct tar_walk *w, uint64_t header, const char *text
     return 0;
 }
 
+/* Reads all records of a pax header. The last one of a key counts. */
 static int read_pax(struct tar_walk *w, const struct tar_member *m, struct extension *x,
                     struct error *err) {
     if (m->size > PAX_MAX)
         return shard_file_bad(w->window->file, m->header, err,
                               "a pax header of %" PRIu64 " bytes; at most %d are allowed", m->size,
                               PAX_MAX);
+    /* One byte more for a NUL, so that the parser may look at the byte after a record. */
     char *text = malloc((size_t)m->size + 1);
     if (text == NULL)
         return error_no_memory(err, "a tar header");
@@ -196,6 +220,7 @@ static int read_header(struct tar_walk *w, struct tar_member *ret, uint8_t *ret_
     return 1;
 }
 
+/* Fails if the data of a member goes beyond the file: that is where a download was cut off. */
 static int check_size(struct tar_walk *w, const struct tar_member *m, struct error *err) {
     const uint64_t left = w->window->file->size - m->offset;
     return m->size <= left
@@ -204,6 +229,8 @@ static int check_size(struct tar_walk *w, const struct tar_member *m, struct err
                                 "the file ends within %s, of %" PRIu64 " bytes", w->path, m->size);
 }
 
+/* Extensions hold for the next member alone. A path that one of them has set is kept while the
+ * member's own header is read; other fields of the header are taken. */
 int tar_walk_next(struct tar_walk *w, struct tar_member *ret, struct error *err) {
     struct extension x = {0};
     for (;;) {
@@ -221,6 +248,7 @@ int tar_walk_next(struct tar_walk *w, struct tar_member *ret, struct error *err)
             w->at = w->window->file->size;
         if (type == 'S')
             return shard_file_bad(w->window->file, ret->header, err, "sparse files are not read");
+        /* Type 0 byte is a file of archives before ustar, 7 one that was contiguous on its disk. */
         ret->regular = type == '0' || type == '\0' || type == '7';
         if (!extends)
             return 1;
