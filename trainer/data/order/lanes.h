@@ -1,5 +1,7 @@
-/* Order of an epoch in lanes, for media that are read fast only in sequence: each part of a batch
- * comes from a few shards that are read through, and not from all shards at random.
+/* Order of an epoch in lanes, for media that need sequential reads.
+ *
+ * Each part of a batch comes from a few shards that are read through, and not from all shards at
+ * random.
  *
  * The shards of an epoch, permuted, are one long line of samples. It is cut into equal lanes, and
  * each lane into windows, in which the samples are permuted: lanes x window samples are shuffled
@@ -7,10 +9,10 @@
  * samples of each lane, and each rank has the lanes of its own, one after the other, as its share
  * of the batch.
  *
- * So the number of ranks has to divide the number of lanes, and that the global batch. The order is
- * then a function of seed, epoch, lanes and window: the same for each number of ranks that divides
- * the lanes, and after a resume. Each sample occurs once an epoch, but for those at the ends of the
- * lanes that fill no step, which are others each time. */
+ * The number of ranks therefore has to divide the number of lanes, and that the global batch. The
+ * order is then a function of seed, epoch, lanes and window: the same for each number of ranks that
+ * divides the lanes, and after a resume. Each sample occurs once an epoch, but for those at the
+ * ends of the lanes that fill no step, which are others each time. */
 #ifndef TRAINER_DATA_ORDER_LANES_H
 #define TRAINER_DATA_ORDER_LANES_H
 

@@ -1,5 +1,7 @@
-/* Sides of training pictures by epoch ("progressive resizing", Howard 2018, fast.ai's DAWNBench
- * entry): small ones first, which take less time, then those of --image-size.
+/* Sides of training pictures by epoch.
+ *
+ * Small ones come first, which take less time, then those of --image-size ("progressive resizing",
+ * Howard 2018, fast.ai's DAWNBench entry).
  *
  * Written as "128:6,160:12": 128 pixels in the first six epochs, 160 up to the twelfth, and the
  * full size from then on. A size is a canvas of the network (step/network.h); canvas 0 is the full

@@ -1,14 +1,17 @@
-/* Order of an epoch with lanes (order/lanes.h), for which the shards are laid out anew, or with
- * groups that are chosen anew each time (sampler_groups.choose): pictures that are scaled to other
- * sizes in each epoch, and so fit other canvases.
+/* Order of an epoch that is made anew for each.
+ *
+ * It is for lanes (order/lanes.h), for which the shards are laid out anew. It is also for groups
+ * that are chosen anew each time (sampler_groups.choose): pictures are scaled to other sizes in
+ * each epoch, and so fit other canvases.
  *
  * Each sample has its own group, whatever an epoch chooses for it: that group determines the
  * permutation, the number of steps and the dropped samples, as in sampler.h. The samples of a
- * group's steps, in their order, are then gathered by chosen group. When those of one choice fill
- * a global batch, it takes the group's next step. The leftovers share the group's last steps, as
- * samples of their own group, in which each of them fits. So all epochs have the same number of
- * steps, the choice does not affect which samples are dropped, and without choices the order is
- * that of sampler.h.
+ * group's steps, in their order, are then gathered by chosen group. When those of one choice fill a
+ * global batch, it takes the group's next step. The leftovers share the group's last steps, as
+ * samples of their own group, in which each of them fits.
+ *
+ * All epochs thus have the same number of steps, the choice does not affect which samples are
+ * dropped, and without choices the order is that of sampler.h.
  *
  * The order is a function of seed, epoch and size of the global batch, and so the same on all
  * ranks, for any number of them, and after a resume. It is made as a whole: 118,000 samples take a

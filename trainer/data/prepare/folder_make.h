@@ -1,9 +1,10 @@
-/* A block of pictures, written as files of class folders by one thread.
+/* Block of pictures, written as files of class folders.
  *
  *     TARGET/PART/CLASS/PICTURE
  *
- * A picture that has its name is complete (staging.h), and is not made again. Names of classes and
- * pictures may come from foreign archives; what would not lie below TARGET/PART is refused. */
+ * One thread writes a block. A picture that has its name is complete (staging.h), and is not made
+ * again. Names of classes and pictures may come from foreign archives; what would not lie below
+ * TARGET/PART is refused. */
 #ifndef TRAINER_DATA_PREPARE_FOLDER_MAKE_H
 #define TRAINER_DATA_PREPARE_FOLDER_MAKE_H
 

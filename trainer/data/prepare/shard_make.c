@@ -12,7 +12,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Records are written in pieces of this size, and progress is reported that often. */
+/* A shard is written to a temporary file and gets its name when it is complete and on the disk. A
+ * later run therefore takes every shard with a name as it is, whatever ended the run before. Its
+ * size is not compared: the plan of the target (target.h) says that it is of this set.
+ *
+ * shard_set.c calls shard_make from several threads, each with a maker of its own. */
+
+/* PIECE: bytes of records that are collected for one write. TELL_EVERY: pictures after which
+ * progress is reported. */
 enum { PIECE = 1 << 20, TELL_EVERY = 64 };
 
 int shard_maker_init(struct shard_maker *maker, struct error *err) {
@@ -22,13 +29,16 @@ int shard_maker_init(struct shard_maker *maker, struct error *err) {
     return picture_maker_init(&maker->picture, err);
 }
 
+/* Safe after a failed shard_maker_init. */
 void shard_maker_done(struct shard_maker *maker) {
     picture_maker_done(&maker->picture);
     buf_done(&maker->records);
     buf_done(&maker->index);
 }
 
-/* Appends the record of a sample. *RET_BAD: its picture cannot be used. */
+/* Appends the record of a sample to the buffer. OFFSET is where the buffer will be written in the
+ * shard, for the index of the format. *RET_BAD: the picture cannot be used, and nothing was
+ * appended. */
 static int add(struct shard_maker *m, const struct shard_order *order, size_t sample,
                int64_t offset, bool *ret_bad, struct error *err) {
     const struct dataset *set = order->set;
@@ -37,6 +47,7 @@ static int add(struct shard_maker *m, const struct shard_order *order, size_t sa
     char name[PATH_MAX];
     if (picture_make(&m->picture, o, set, sample, &bytes, ret_bad, err) != 0)
         return -1;
+    /* The number of a sample is that of its set, so that gaps show what was left out. */
     if (*ret_bad)
         return 0;
     picture_make_name(o, set, sample, name);
@@ -54,6 +65,7 @@ static int add(struct shard_maker *m, const struct shard_order *order, size_t sa
     return o->format->write(&m->records, &record, err);
 }
 
+/* Writes the buffer to the end of the file and empties it. */
 static int flush(struct shard_maker *m, int fd, int64_t *offset, struct error *err) {
     if (file_write_all(fd, buf_text(&m->records), m->records.size, err) != 0)
         return -1;
@@ -62,10 +74,13 @@ static int flush(struct shard_maker *m, int fd, int64_t *offset, struct error *e
     return 0;
 }
 
-/* Writes the shard's samples, at places BEGIN to END of the permuted set. */
+/* Writes the shard's samples, at places BEGIN to END of the permuted set. The permutation has the
+ * seed 0, so that the same set always has the same shards. Ends early, without an error, if another
+ * thread has failed. */
 static int fill(struct shard_maker *m, const struct shard_order *order, int fd, int64_t *ret_bytes,
                 struct error *err) {
     const int64_t count = (int64_t)order->set->count;
+    /* Shards differ by one sample at most. */
     const int64_t begin = order->shard * count / order->shards;
     const int64_t end = (order->shard + 1) * count / order->shards;
     const struct format *format = order->options->format;
@@ -78,6 +93,7 @@ static int fill(struct shard_maker *m, const struct shard_order *order, int fd, 
             (m->records.size >= PIECE && flush(m, fd, &offset, err) != 0))
             return -1;
         counts[bad]++;
+        /* The last sample always reports, so that the sum of all reports is right. */
         if ((place + 1 - begin) % TELL_EVERY != 0 && place + 1 < end)
             continue;
         order->progress(order->context, counts[0], counts[1]);
@@ -90,6 +106,7 @@ static int fill(struct shard_maker *m, const struct shard_order *order, int fd, 
     return 0;
 }
 
+/* Five digits, as converters to TFRecord name their shards; SHARD_SET_SHARDS_MAX keeps to them. */
 int shard_make_name(const struct shard_order *order, const char *suffix, char path[PATH_MAX],
                     struct error *err) {
     const int length =
@@ -100,7 +117,8 @@ int shard_make_name(const struct shard_order *order, const char *suffix, char pa
                : error_set(err, EXIT_CODE_USAGE, "%.64s...: path too long", order->options->target);
 }
 
-/* The index comes first, as a shard that is there is not made again. */
+/* Gives the shard its name, after the index of its format, if that has one: a shard that is there
+ * is not made again, and its index would stay missing. */
 static int commit(struct shard_maker *m, const struct shard_order *order, int fd, const char *temp,
                   const char *path, struct error *err) {
     const struct format *format = order->options->format;
@@ -114,6 +132,8 @@ static int commit(struct shard_maker *m, const struct shard_order *order, int fd
     return file_publish_commit(fd, temp, path, err);
 }
 
+/* Makes the file under a temporary name. If another thread has failed it is thrown away: it may be
+ * incomplete. The result is 0 then, as that thread reports the error. */
 static int publish(struct shard_maker *m, const struct shard_order *order, const char *path,
                    int64_t *ret_bytes, struct error *err) {
     char temp[4096];
@@ -126,6 +146,8 @@ static int publish(struct shard_maker *m, const struct shard_order *order, const
     return atomic_load(order->stop) ? 0 : -1;
 }
 
+/* A shard that is there counts with all of its pictures, though some may have been left out when it
+ * was made. */
 int shard_make(struct shard_maker *maker, const struct shard_order *order, bool *ret_kept,
                int64_t *ret_bytes, struct error *err) {
     const struct format *format = order->options->format;
@@ -145,6 +167,8 @@ int shard_make(struct shard_maker *maker, const struct shard_order *order, bool 
             (order->shard + 1) * count / order->shards - order->shard * count / order->shards, 0);
         return 0;
     }
+    /* Anything but a missing file, such as a lost mount, must not look like a shard that is still
+     * to be made. */
     if (errno != ENOENT)
         return error_set_errno(err, EXIT_CODE_CONFIG, "%s", path);
     return publish(maker, order, path, ret_bytes, err);

@@ -18,12 +18,25 @@
 #include <string.h>
 #include <unistd.h>
 
-/* How long another rank waits to see what rank 0 has made: network file systems may take a while.
- */
+/* A set is written in steps that shard_set.h names. A single rank takes them all by
+ * shard_set_write. Several ranks take them together (trainer/app/command/prepare/prepare_write.c):
+ * rank 0 owns the target, and the others join it and write their shards beside it.
+ *
+ * Work is divided in two levels without any messages: shard s of all parts belongs to rank s mod
+ * ranks, and threads of a rank take theirs from a counter. A set in folders has blocks of pictures
+ * in place of shards.
+ *
+ * Whatever the plan depends on is part of its text, which lies in the target. A run that would
+ * write other bytes into the same folder is refused by comparing texts. */
+
+/* Seconds that another rank waits to see what rank 0 has made: network file systems may take a
+ * while to show it. */
 enum { SHARED_SECONDS = 20 };
 
+/* Size of a shard where the user gives no number, in bytes. */
 static const int64_t shard_bytes = (int64_t)128 << 20;
 
+/* Folders of classes have no format of shards. */
 static bool is_folders(const struct shard_set_options *o) {
     return o->format == NULL;
 }
@@ -32,10 +45,13 @@ static int ranks_of(const struct shard_set_options *o) {
     return o->ranks > 1 ? o->ranks : 1;
 }
 
+/* Pictures that need no more work. Call with the lock held. */
 static int64_t done(struct shard_set *w) {
     return w->result.pictures + w->result.bad;
 }
 
+/* Called by all threads. The caller's function runs with the lock held, so that its calls never
+ * overlap and its numbers ascend. */
 static void show_progress(void *context, int64_t pictures, int64_t bad) {
     struct shard_set *w = context;
     (void)pthread_mutex_lock(&w->lock);
@@ -46,6 +62,7 @@ static void show_progress(void *context, int64_t pictures, int64_t bad) {
     (void)pthread_mutex_unlock(&w->lock);
 }
 
+/* The first failure is kept, and ends all threads after their current sample. */
 static void fail(struct shard_set *w, const struct error *why) {
     (void)pthread_mutex_lock(&w->lock);
     if (!atomic_exchange(&w->failed, true))
@@ -62,6 +79,8 @@ static size_t part_of(const struct shard_set *w, int64_t *number) {
     return part;
 }
 
+/* Makes one shard, or one block of a folder, and adds to the result. Bad pictures are counted by
+ * show_progress meanwhile, and compared here with what is allowed. */
 static int make(struct shard_set *w, struct shard_maker *maker, size_t part, int64_t shard,
                 struct error *err) {
     const struct shard_order order = {
@@ -92,6 +111,8 @@ static int make(struct shard_set *w, struct shard_maker *maker, size_t part, int
                     : 0;
 }
 
+/* One thread. Numbers are taken over all parts, so that threads go from the end of one part to the
+ * next without waiting. */
 static void *run(void *context) {
     struct shard_set *w = context;
     struct error why = {0};
@@ -114,6 +135,7 @@ void shard_set_stop(struct shard_set *w) {
     atomic_store(&w->failed, true);
 }
 
+/* From any thread, while shard_set_make runs. */
 int64_t shard_set_pictures(struct shard_set *w) {
     (void)pthread_mutex_lock(&w->lock);
     const int64_t pictures = done(w);
@@ -121,6 +143,8 @@ int64_t shard_set_pictures(struct shard_set *w) {
     return pictures;
 }
 
+/* Fewer threads than asked for are enough; without any the work is done here. `failed` without a
+ * reason means shard_set_stop. */
 int shard_set_make(struct shard_set *w, struct error *err) {
     pthread_t threads[SHARD_SET_THREADS_MAX];
     int started = 0;
@@ -132,6 +156,7 @@ int shard_set_make(struct shard_set *w, struct error *err) {
         (void)pthread_join(threads[i], NULL);
     if (!atomic_load(&w->failed))
         return 0;
+    /* No thread of this rank has failed. */
     if (w->why.code == EXIT_CODE_OK)
         return error_set(err, EXIT_CODE_STOPPED, "another rank has failed");
     if (err != NULL)
@@ -141,14 +166,16 @@ int shard_set_make(struct shard_set *w, struct error *err) {
 
 /* --- before it ------------------------------------------------------------------------------- */
 
-/* No more shards than pictures. */
+/* Returns the number of shards of SET: as many as are wanted, but at least one, and no more than
+ * pictures. */
 static int64_t shards_of(const struct dataset *set, int64_t wanted) {
     const int64_t count = (int64_t)set->count;
     wanted = wanted < 1 ? 1 : wanted;
     return wanted < count ? wanted : count;
 }
 
-/* Estimates the bytes of all pictures of SET as they are written. */
+/* Estimates the bytes of all pictures of SET as they are written. A resized raw picture has three
+ * bytes for each pixel, on short side times long side; 4 allows for sides of 4:3. */
 static int64_t expected_bytes(const struct shard_set_options *o, const struct dataset *set) {
     enum { COMPRESSION = 10 }; /* of JPEGs, about */
     if (!o->raw)
@@ -157,6 +184,8 @@ static int64_t expected_bytes(const struct shard_set_options *o, const struct da
                          : set->bytes * COMPRESSION;
 }
 
+/* Numbers of shards: by the user's number for the first part, and in proportion for others; else by
+ * the expected bytes. Divisions round up, so that no part is without a shard. */
 static void plan_shards(struct shard_set *w) {
     const struct dataset *first = w->parts[0].set;
     for (size_t i = 0; i < w->count; i++) {
@@ -171,6 +200,8 @@ static void plan_shards(struct shard_set *w) {
     }
 }
 
+/* Writes the plan as text. The hash stands for the files of the set. Threads and ranks are not part
+ * of it, as they change no byte. */
 static int describe(const struct shard_set *w, struct buf *out, struct error *err) {
     const struct shard_set_options *o = w->options;
     if (buf_printf(out, err, "format %s\nresize %d\nquality %d\n%s",
@@ -186,6 +217,8 @@ static int describe(const struct shard_set *w, struct buf *out, struct error *er
     return 0;
 }
 
+/* Writes the names of the classes beside the shards, in the order of their numbers, where
+ * format/class_names.h looks for them. */
 static int write_classes(const struct shard_set *w, struct error *err) {
     const struct dataset *set = w->parts[0].set;
     cleanup_buf struct buf text = {.max = 64 << 20};
@@ -197,6 +230,8 @@ static int write_classes(const struct shard_set *w, struct error *err) {
     return file_publish(path, text.data, text.size, 0644, err);
 }
 
+/* Fails if the disk has too little room for all parts. A resumed run is not checked: part of it is
+ * there already. */
 static int check_room(const struct shard_set *w, struct error *err) {
     int64_t bytes = 0;
     for (size_t i = 0; i < w->count; i++) {
@@ -208,6 +243,7 @@ static int check_room(const struct shard_set *w, struct error *err) {
     return target_check_room(w->target.folder, bytes, err);
 }
 
+/* Depends on the options and the sets alone, so that all ranks come to the same plan. */
 int shard_set_plan(struct shard_set *ret, const struct shard_set_options *options,
                    const struct shard_set_part *parts, size_t count, struct error *err) {
     ret->options = options;
@@ -227,6 +263,8 @@ int shard_set_plan(struct shard_set *ret, const struct shard_set_options *option
     return describe(ret, &ret->plan, err);
 }
 
+/* The order of the steps is what makes an interruption harmless: the target is locked before it is
+ * looked at, and the mark for other ranks comes last. */
 int shard_set_begin(struct shard_set *w, uint64_t job, struct error *err) {
     struct target *target = &w->target;
     if (target_open(target, w->options->target, buf_text(&w->plan), err) != 0 ||
@@ -240,6 +278,7 @@ int shard_set_begin(struct shard_set *w, uint64_t job, struct error *err) {
     return ranks_of(w->options) > 1 ? rank_lock_mark(target->folder, job, err) : 0;
 }
 
+/* The lock of the rank is held until shard_set_done. */
 int shard_set_join(struct shard_set *w, uint64_t job, struct error *err) {
     w->rank_lock = rank_lock_take(w->options->target, job, w->options->rank, SHARED_SECONDS, err);
     return w->rank_lock >= 0 ? 0 : -1;
@@ -261,7 +300,8 @@ static int verify_shards(const struct shard_set *w, size_t part, struct error *e
     return 0;
 }
 
-/* Writes the index of a part, from a scan of what was made: the shards are read back by it. */
+/* Writes the index of a part, from a scan of what was made: the shards are read back by it, and
+ * fewer samples than the set has are noticed. */
 static int write_index(const struct shard_set *w, size_t part, struct error *err) {
     static const struct shards_reading reading = {.keep_index = true};
     cleanup_dataset struct dataset set = {0};
@@ -283,6 +323,8 @@ static int write_index(const struct shard_set *w, size_t part, struct error *err
     return 0;
 }
 
+/* Only now is it known that all ranks are done: the caller has waited for them. Folders have
+ * neither shards nor an index to verify. */
 int shard_set_finish(struct shard_set *w, struct error *err) {
     if (is_folders(w->options)) {
         staging_end(w->options->target);
@@ -297,6 +339,7 @@ int shard_set_finish(struct shard_set *w, struct error *err) {
     return 0;
 }
 
+/* Closes the target or the lock of the rank, and with it the right to write there. */
 void shard_set_done(struct shard_set *w) {
     target_done(&w->target);
     if (w->rank_lock >= 0)
@@ -307,6 +350,7 @@ void shard_set_done(struct shard_set *w) {
     *w = (struct shard_set)SHARD_SET_CLOSED;
 }
 
+/* RET has what was done, on failure as well. */
 int shard_set_write(const struct shard_set_options *options, const struct shard_set_part *parts,
                     size_t count, struct shard_set_result *ret, struct error *err) {
     cleanup_shard_set struct shard_set w = SHARD_SET_CLOSED;

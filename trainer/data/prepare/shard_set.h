@@ -1,8 +1,9 @@
-/* A data set written as shards or as folders of classes, with several threads, or by
- * several ranks that share the target.
+/* Data set written as shards or as folders of classes.
+ *
+ * Several threads write it, or several ranks that share the target.
  *
  *     TARGET/PART-00000-of-00008.tar ...     PART: train, validation
- *     TARGET/PART.rtix                     their index (dataset/shard_index.h)
+ *     TARGET/PART.rtix                       their index (dataset/shard_index.h)
  *     TARGET/classes.txt
  *
  *     TARGET/PART/CLASS/PICTURE              folders (folder_make.h)

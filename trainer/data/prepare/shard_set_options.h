@@ -1,4 +1,4 @@
-/* How a data set is written as shards. */
+/* Options for writing a data set as shards or folders. */
 #ifndef TRAINER_DATA_PREPARE_SHARD_SET_OPTIONS_H
 #define TRAINER_DATA_PREPARE_SHARD_SET_OPTIONS_H
 

@@ -1,5 +1,7 @@
-/* Where archives are unpacked before a data set is made of them: a folder within the target,
- * removed when the set is complete. One process at a time has it. */
+/* Folder in which archives are unpacked for a data set.
+ *
+ * It lies within the target, and is removed when the set is complete. One process at a time has
+ * it. */
 #ifndef TRAINER_DATA_PREPARE_SOURCE_ROOM_H
 #define TRAINER_DATA_PREPARE_SOURCE_ROOM_H
 

@@ -1,6 +1,7 @@
-/* Files that are written beside their place, and get their names once all of a group are on the
- * disk: a file that has its name is complete, also after a loss of power, and the disk is waited
- * for once a group.
+/* Files that are written beside their place.
+ *
+ * They get their names once all of a group are on the disk. A file that has its name is complete,
+ * also after a loss of power, and the disk is waited for once a group.
  *
  * Any number of threads may write to one target, each with a list and names of its own. */
 #ifndef TRAINER_DATA_PREPARE_STAGING_H

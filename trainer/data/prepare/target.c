@@ -16,17 +16,26 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+/* The plan's file is also the lock: whoever has it locked owns the folder. It is made before
+ * anything else and written before the first shard, so that a folder with shards always tells which
+ * set they are of.
+ *
+ * The lock is flock's and belongs to the descriptor. It ends with the process, however that ends,
+ * and leaves nothing to be cleaned up. */
+
 #define PLAN_NAME TARGET_OWN "prepare"
 
-enum { PLAN_MAX = 64 * 1024 };
+enum { PLAN_MAX = 64 * 1024 }; /* bytes of a plan, with a NUL */
 
+/* Closing the descriptor ends the lock; the plan stays in the folder. */
 void target_done(struct target *target) {
     if (target->lock >= 0)
         (void)close(target->lock);
     *target = (struct target)TARGET_CLOSED;
 }
 
-/* What a killed run may have left unfinished. */
+/* Returns true for names of which a killed run may have left a temporary file. file_tidy removes
+ * these, and no others. */
 static bool is_ours(const char *name) {
     static const char *const ends[] = {".tar", ".tfrecord", ".rec", ".idx", ".rtix", "classes.txt"};
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
@@ -35,7 +44,10 @@ static bool is_ours(const char *name) {
     return false;
 }
 
+/* Fails if FOLDER holds anything that is not of `ringtrain prepare`, and names the first such
+ * entry. */
 static int check_empty(const char *folder, struct error *err) {
+    /* Names that begin with TARGET_OWN are of this program, and do not count. */
     DIR *entries = opendir(folder);
     if (entries == NULL)
         return error_set_errno(err, EXIT_CODE_CONFIG, "%s", folder);
@@ -50,6 +62,7 @@ static int check_empty(const char *folder, struct error *err) {
     return result;
 }
 
+/* A look without a lock, to fail before hours of downloads; target_open decides. */
 int target_check_usable(const char *folder, struct error *err) {
     char path[PATH_MAX];
     struct stat status;
@@ -60,7 +73,8 @@ int target_check_usable(const char *folder, struct error *err) {
     return stat(path, &status) == 0 ? 0 : check_empty(folder, err);
 }
 
-/* Resolves the path of FOLDER, or of the nearest folder above it that exists. */
+/* Resolves the path of FOLDER, or of the nearest folder above it that exists, as the rest of the
+ * path cannot be a link. False if it cannot be resolved. */
 static bool resolve(const char *folder, char ret[PATH_MAX]) {
     char path[PATH_MAX];
     if (snprintf(path, sizeof(path), "%s", folder) >= (int)sizeof(path))
@@ -76,6 +90,8 @@ static bool resolve(const char *folder, char ret[PATH_MAX]) {
     return true;
 }
 
+/* Compares resolved paths, so that links and ".." do not hide where the target lies. The last
+ * comparison is for a source that is the root folder. */
 int target_check_outside(const char *folder, const char *source, struct error *err) {
     char target_path[PATH_MAX], source_path[PATH_MAX];
     struct stat status;
@@ -93,7 +109,8 @@ int target_check_outside(const char *folder, const char *source, struct error *e
         folder, source);
 }
 
-/* Compares the plan in the folder, which has SIZE bytes, with this one. */
+/* Compares the plan in the folder, which has SIZE bytes, with this one, and sets `resumed`. A plan
+ * that is only the beginning of this one was cut off. */
 static int check_plan(struct target *t, off_t size, struct error *err) {
     char there[PLAN_MAX] = "";
     if (size >= (off_t)sizeof(there) || pread(t->lock, there, (size_t)size, 0) != size)
@@ -112,6 +129,8 @@ static int check_plan(struct target *t, off_t size, struct error *err) {
                            t->folder);
 }
 
+/* O_NOFOLLOW: a link of that name could lead the plan into another file. file_tidy comes after the
+ * lock, when no other process writes here. */
 int target_open(struct target *ret, const char *folder, const char *plan, struct error *err) {
     char path[PATH_MAX];
     struct stat status;
@@ -129,10 +148,12 @@ int target_open(struct target *ret, const char *folder, const char *plan, struct
     return status.st_size > 0 ? check_plan(ret, status.st_size, err) : check_empty(folder, err);
 }
 
+/* A look only: other processes may use the room before this one does. */
 int target_check_room(const char *folder, int64_t bytes, struct error *err) {
     struct statvfs room;
     if (statvfs(folder, &room) != 0)
         return error_set_errno(err, EXIT_CODE_CONFIG, "%s", folder);
+    /* f_bavail is what a user without special rights may use. */
     const double left = (double)room.f_bavail * (double)room.f_frsize;
     if (left >= (double)bytes)
         return 0;
@@ -142,6 +163,7 @@ int target_check_room(const char *folder, int64_t bytes, struct error *err) {
                      folder, (double)bytes / 1e9, left / 1e9);
 }
 
+/* On the disk before the first shard: after a loss of power no shards are there without a plan. */
 int target_commit(struct target *target, struct error *err) {
     if (target->resumed)
         return 0;

@@ -19,14 +19,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Directories of all archives are read first, and every path is checked. Only then is the target
+ * touched. Threads take groups of files from a counter; a group is written to a staging folder,
+ * synchronized once, and renamed to its places (staging.h).
+ *
+ * A file that is there with its size is taken as complete, since only complete files have their
+ * names. Checksums are verified while a file is written (zip_extract.c), not again afterwards. */
+
+/* GROUP: files that one synchronization of the disk is for. BLOCK: bytes by which a file's room on
+ * the disk is rounded up. LIST_MAX: bytes of a group's list of paths. */
 enum { GROUP = 256, BLOCK = 4096, LIST_MAX = 16 << 20 };
 
-/* The work of all threads. */
+/* The work of all threads. The archives are only read, and shared without a lock. */
 struct unzipping {
     const struct unzip_options *options;
-    struct zip *zips; /* [options->count] */
-    size_t files;     /* in all of them */
-    atomic_size_t next;
+    struct zip *zips;   /* [options->count] */
+    size_t files;       /* in all of them */
+    atomic_size_t next; /* first file of the next group, beyond the last one at the end */
     atomic_bool failed;
     pthread_mutex_t lock; /* for the rest */
     struct unzip_result result;
@@ -36,6 +45,8 @@ struct unzipping {
 /* Returns file NUMBER, counted over all archives, and its archive. */
 static const struct zip_member *member_of(const struct unzipping *u, size_t number,
                                           const struct zip **ret_zip) {
+    /* A NUMBER of a file is below the sum of all counts, so that the loop ends within the
+     * archives. */
     const struct zip *zip = u->zips;
     while (number >= zip->count)
         number -= zip++->count;
@@ -43,6 +54,8 @@ static const struct zip_member *member_of(const struct unzipping *u, size_t numb
     return &zip->members[number];
 }
 
+/* Sets PATH to where a member belongs, and *RET_THERE to whether it is there already. A link in its
+ * place is not followed. */
 static int place(const struct unzipping *u, const struct zip_member *m, char path[PATH_MAX],
                  bool *ret_there, struct error *err) {
     struct stat status;
@@ -53,6 +66,9 @@ static int place(const struct unzipping *u, const struct zip_member *m, char pat
     return 0;
 }
 
+/* Writes file NUMBER to the staging folder and adds it to LIST, unless it is there. Its number
+ * makes the temporary name unique among all threads. Errors of close count: some file systems
+ * report a full disk only there. */
 static int write_file(const struct unzipping *u, size_t number, struct buf *list, bool *ret_kept,
                       struct error *err) {
     const struct zip *zip = NULL;
@@ -76,12 +92,14 @@ static int write_file(const struct unzipping *u, size_t number, struct buf *list
     return result;
 }
 
-/* Writes the files from FIRST on, up to a group of them. */
+/* Writes the files from FIRST on, up to a group of them, and gives them their names. A failure of
+ * another thread ends it before the next file, and its group gets no names. */
 static int write_group(struct unzipping *u, size_t first, struct buf *list, struct error *err) {
     const size_t end = first + GROUP < u->files ? first + GROUP : u->files;
     int64_t kept = 0;
     for (size_t i = first; i < end; i++) {
         bool was_there = false;
+        /* The thread that failed reports it. */
         if (atomic_load(&u->failed))
             return 0;
         if (write_file(u, i, list, &was_there, err) != 0)
@@ -90,6 +108,7 @@ static int write_group(struct unzipping *u, size_t first, struct buf *list, stru
     }
     if (staging_publish(u->options->target, list, err) != 0)
         return -1;
+    /* Counted by groups, as only now the files have their names. */
     (void)pthread_mutex_lock(&u->lock);
     u->result.files += (int64_t)(end - first);
     u->result.kept += kept;
@@ -99,6 +118,7 @@ static int write_group(struct unzipping *u, size_t first, struct buf *list, stru
     return 0;
 }
 
+/* One thread. The first error of all is kept, and ends the others. */
 static void *run(void *context) {
     struct unzipping *u = context;
     struct error why = {0};
@@ -119,6 +139,7 @@ static void *run(void *context) {
     return NULL;
 }
 
+/* Fewer threads than asked for are enough; without any the work is done here. */
 static int run_threads(struct unzipping *u, struct error *err) {
     pthread_t threads[SHARD_SET_THREADS_MAX];
     int started = 0;
@@ -136,6 +157,8 @@ static int run_threads(struct unzipping *u, struct error *err) {
 
 /* --- before it ------------------------------------------------------------------------------- */
 
+/* Opens the archives and checks all of their paths. A path that begins with a dot could be one of
+ * the target's own files. */
 static int open_all(struct unzipping *u, struct error *err) {
     for (size_t i = 0; i < u->options->count; i++) {
         if (zip_open(&u->zips[i], u->options->archives[i], err) != 0)
@@ -153,7 +176,8 @@ static int open_all(struct unzipping *u, struct error *err) {
     return u->files > 0 ? 0 : error_set(err, EXIT_CODE_DATA, "no files in the archives");
 }
 
-/* What a later run must find again: names and directories of the archives. */
+/* Writes the plan for the target (target.h): what a later run must find again to go on. The sum
+ * over sizes and checksums tells archives of the same name apart; their folders do not matter. */
 static int describe(const struct unzipping *u, struct buf *out, struct error *err) {
     for (size_t i = 0; i < u->options->count; i++) {
         const char *slash = strrchr(u->options->archives[i], '/');
@@ -168,7 +192,8 @@ static int describe(const struct unzipping *u, struct buf *out, struct error *er
     return 0;
 }
 
-/* Bytes of the files that are not there yet, in whole blocks of the disk. */
+/* Sets *RET to the bytes of the files that are not there yet, in whole blocks of the disk: many
+ * small files need much more room than their bytes. */
 static int bytes_needed(const struct unzipping *u, int64_t *ret, struct error *err) {
     *ret = 0;
     for (size_t i = 0; i < u->files; i++) {
@@ -183,6 +208,8 @@ static int bytes_needed(const struct unzipping *u, int64_t *ret, struct error *e
     return 0;
 }
 
+/* Everything that can fail before a file is written. The lock of TARGET is held from target_open
+ * on. */
 static int prepare(struct unzipping *u, struct target *target, struct error *err) {
     cleanup_buf struct buf plan = {.max = 64 * 1024};
     int64_t needed = 0;
@@ -194,6 +221,8 @@ static int prepare(struct unzipping *u, struct target *target, struct error *err
     return target_commit(target, err) != 0 ? -1 : staging_begin(u->options->target, err);
 }
 
+/* Without an error all files have their names, and the staging folder is removed. The lock ends
+ * with TARGET. */
 static int unzip(struct unzipping *u, struct error *err) {
     cleanup_target struct target target = TARGET_CLOSED;
     struct error why = {0};
@@ -210,6 +239,7 @@ static int unzip(struct unzipping *u, struct error *err) {
     return result;
 }
 
+/* RET has what was done until a failure, too. */
 int unzip_all(const struct unzip_options *options, struct unzip_result *ret, struct error *err) {
     struct unzipping u = {.options = options};
     *ret = (struct unzip_result){0};
@@ -219,6 +249,7 @@ int unzip_all(const struct unzip_options *options, struct unzip_result *ret, str
     if ((u.zips = calloc(options->count, sizeof(*u.zips))) == NULL)
         return error_no_memory(err, "zip archives");
     for (size_t i = 0; i < options->count; i++)
+        /* All are closed first, so that a failure in the middle can free every one. */
         u.zips[i] = (struct zip)ZIP_CLOSED;
     int result = unzip(&u, err);
     for (size_t i = 0; i < options->count; i++)

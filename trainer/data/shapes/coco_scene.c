@@ -8,17 +8,26 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* A scene is drawn into the picture and described in JSON at the same time, from one stream of
+ * random numbers for (seed, picture). The annotation of an object comes from the corners that are
+ * written, rounded to hundredths, and not from the pixels. Boxes and areas thus agree with what a
+ * reader computes.
+ *
+ * Objects are drawn over one another, and none knows of the others: the polygon of a hidden one
+ * covers what hides it, as in real sets. coco_shapes.c makes files of the pictures. */
+
 enum {
-    OBJECTS_MAX = 4,
-    CORNERS_MAX = 64, /* numbers of an outline */
-    CROWD_SHAPES = 9,
-    EMPTY_PERCENT = 3,
-    CROWD_PERCENT = 5,
-    RUNS_PERCENT = 10,
-    CONTRAST = 120,
-    COLOR_TRIES = 100,
+    OBJECTS_MAX = 4,   /* in a picture, besides a crowd */
+    CORNERS_MAX = 64,  /* numbers of an outline */
+    CROWD_SHAPES = 9,  /* circles of a crowd */
+    EMPTY_PERCENT = 3, /* pictures without annotations */
+    CROWD_PERCENT = 5, /* pictures with a crowd, of those that are not empty */
+    RUNS_PERCENT = 10, /* objects with runs in place of a polygon */
+    CONTRAST = 120,    /* least difference to the background, summed over the channels */
+    COLOR_TRIES = 100, /* then a colour is taken as it is */
 };
 
+/* Distance from a shape's centre to its furthest corner, in radii, rounded up. */
 static const double REACH = 1.2;
 
 const struct coco_scene_category COCO_SCENE_CATEGORY_ROWS[COCO_SCENE_CATEGORIES] = {
@@ -37,15 +46,18 @@ struct scene_painter {
     struct rle sum;
 };
 
+/* True in SHARE of a hundred cases. Takes one number of the stream. */
 static bool percent(struct scene_painter *p, uint32_t share) {
     return random_below(&p->random, 100) < share;
 }
 
+/* Draws each channel from BASE to BASE + 189. */
 static void random_color(struct random *random, int base, uint8_t color[IMAGE_CHANNELS]) {
     for (int c = 0; c < IMAGE_CHANNELS; c++)
         color[c] = (uint8_t)(base + (int)random_below(random, 190));
 }
 
+/* Returns true if COLOR differs enough from both ends of the background's gradient. */
 static bool stands_out(const struct scene_painter *p, const uint8_t color[IMAGE_CHANNELS]) {
     for (int g = 0; g < 2; g++) {
         int sum = 0;
@@ -57,6 +69,8 @@ static bool stands_out(const struct scene_painter *p, const uint8_t color[IMAGE_
     return true;
 }
 
+/* Draws place, size, turn and colour. LEAST and MOST bound the radius, as shares of the short side.
+ * The form is the caller's. */
 static void random_shape(struct scene_painter *p, double least, double most,
                          struct drawn_shape *ret) {
     const double width = p->image->width, height = p->image->height;
@@ -81,6 +95,7 @@ static size_t outline_of(const struct drawn_shape *shape, double points[CORNERS_
     return count;
 }
 
+/* Area by the shoelace formula, whichever way the corners go. */
 static double polygon_area(const double *points, size_t count) {
     double twice = 0;
     for (size_t i = 0, last = count - 1; i < count; last = i++)
@@ -88,6 +103,7 @@ static double polygon_area(const double *points, size_t count) {
     return fabs(twice) / 2;
 }
 
+/* Box around the corners: x, y, width, height, as COCO has it. */
 static void polygon_box(const double *points, size_t count, double box[4]) {
     double low[2] = {points[0], points[1]}, high[2] = {points[0], points[1]};
     for (size_t i = 2; i < 2 * count; i++) {
@@ -100,6 +116,7 @@ static void polygon_box(const double *points, size_t count, double box[4]) {
     }
 }
 
+/* Appends the outline as a list with one polygon, and ends the annotation. */
 static int add_polygon(struct scene_painter *p, const double *points, size_t count,
                        struct error *err) {
     for (size_t i = 0; i < 2 * count; i++)
@@ -108,6 +125,8 @@ static int add_polygon(struct scene_painter *p, const double *points, size_t cou
     return buf_add_text(p->json, "]]}", err);
 }
 
+/* Appends the mask as runs, and ends the annotation. AS_LIST is COCO's form for crowds,
+ * uncompressed counts; otherwise they are the compressed string. */
 static int add_runs(struct scene_painter *p, const struct rle *mask, bool as_list,
                     struct error *err) {
     if (buf_printf(p->json, err, "{\"size\":[%" PRIu32 ",%" PRIu32 "],\"counts\":", mask->height,
@@ -132,6 +151,8 @@ struct annotation {
     double area;
 };
 
+/* Appends an annotation up to the value of "segmentation". The first of all has no comma before
+ * it. */
 static int begin_annotation(struct scene_painter *p, const struct annotation *a,
                             struct error *err) {
     int64_t id = (*p->next_id)++;
@@ -144,11 +165,14 @@ static int begin_annotation(struct scene_painter *p, const struct annotation *a,
                       a->box[0], a->box[1], a->box[2], a->box[3]);
 }
 
+/* Rasterizes the outline into p->mask, with the hidden parts. */
 static int fill(struct scene_painter *p, const double *points, size_t count, struct error *err) {
     return rle_from_polygon(&p->mask, &p->scratch, points, count, (uint32_t)p->image->height,
                             (uint32_t)p->image->width, err);
 }
 
+/* Draws an object. One with runs has the area and the box of its mask, as a set of masks would
+ * have. */
 static int draw_object(struct scene_painter *p, struct error *err) {
     const struct coco_scene_category *category =
         &COCO_SCENE_CATEGORY_ROWS[random_below(&p->random, COCO_SCENE_CATEGORIES)];
@@ -189,6 +213,8 @@ static int draw_crowd(struct scene_painter *p, struct error *err) {
             rle_done(&merged);
             return -1;
         }
+        /* The new sum takes the place of the old one. The memory of the old one is freed with
+         * `merged`, or, after the first circle, becomes that of p->mask. */
         struct rle *taken = i > 0 ? &merged : &p->mask;
         struct rle old = p->sum;
         p->sum = *taken;
@@ -201,12 +227,15 @@ static int draw_crowd(struct scene_painter *p, struct error *err) {
     return begin_annotation(p, &a, err) == 0 ? add_runs(p, &p->sum, true, err) : -1;
 }
 
+/* The order of the draws is part of the set: another order would give other pictures for the same
+ * seed. */
 static int draw(struct scene_painter *p, struct error *err) {
     const struct coco_scene *scene = p->scene;
     random_color(&p->random, 0, p->ground[0]);
     random_color(&p->random, 0, p->ground[1]);
     shape_ground(p->image, p->ground[0], p->ground[1], (int)random_below(&p->random, 24),
                  scene->seed, scene->number);
+    /* An empty picture still has its background and its entry among the images. */
     if (percent(p, EMPTY_PERCENT))
         return 0;
     if (percent(p, CROWD_PERCENT) && draw_crowd(p, err) != 0)

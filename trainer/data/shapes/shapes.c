@@ -5,9 +5,16 @@
 #include <math.h>
 #include <stddef.h>
 
-enum { CIRCLE_CORNERS = 24 }; /* corners of a circle's outline */
-static const double CIRCLE_RADIUS = .92;
+/* A form is a distance function: how far a point is from the outline, negative inside. From it
+ * follow a pixel's coverage, with a soft edge of one pixel, and unions and differences of forms, by
+ * least and greatest distance. Polygons are tables of corners; circles are computed.
+ *
+ * prepare.c draws pictures of classes with it, and coco_scene.c those of the detection set. */
 
+enum { CIRCLE_CORNERS = 24 };            /* corners of a circle's outline */
+static const double CIRCLE_RADIUS = .92; /* in the form's square */
+
+/* A point in a form's own square, from -1 to 1 in both directions. */
 struct vertex {
     double x;
     double y;
@@ -74,10 +81,13 @@ static double polygon_distance(const struct polygon *form, struct vertex p) {
     return inside ? -nearest : nearest;
 }
 
+/* Distance of P to the circle around (X, Y), negative inside. */
 static double circle_distance(struct vertex p, double x, double y, double radius) {
     return hypot(p.x - x, p.y - y) - radius;
 }
 
+/* Distance of P to the outline of FORM, in the units of its square. It need not be exact far from
+ * the outline, where coverage does not depend on it. */
 static double form_distance(enum shape_form form, struct vertex p) {
     switch (form) {
     case SHAPE_CIRCLE:
@@ -94,6 +104,8 @@ static double form_distance(enum shape_form form, struct vertex p) {
     }
 }
 
+/* The centre of the pixel is moved, turned back and scaled into the form's square. A distance of
+ * half a pixel to either side of the outline goes from full to no coverage. */
 double shape_cover(const struct drawn_shape *shape, int px, int py) {
     double dx = (px + 0.5 - shape->x) / shape->radius;
     double dy = (py + 0.5 - shape->y) / shape->radius;
@@ -103,7 +115,8 @@ double shape_cover(const struct drawn_shape *shape, int px, int py) {
     return cover < 0 ? 0 : cover > 1 ? 1 : cover;
 }
 
-/* Returns corner I of the form in its square. */
+/* Returns corner I of the form in its square. A circle has corners on its outline, so that its
+ * polygon is a little smaller. */
 static struct vertex outline_corner(enum shape_form form, size_t i) {
     if (form != SHAPE_CIRCLE)
         return forms[form].corners[i];
@@ -126,6 +139,8 @@ size_t shape_outline(const struct drawn_shape *shape, double *ret_points, size_t
     return count;
 }
 
+/* A place on an axis, cut to 0 .. SIZE. The comparison comes before the cast, which large values
+ * would overflow. */
 static int clip(double place, int size) {
     return place < 0 ? 0 : place > size ? size : (int)place;
 }
@@ -142,10 +157,13 @@ struct rect shape_bounds(const struct drawn_shape *shape, int width, int height)
     return (struct rect){left, top, right - left, bottom - top};
 }
 
+/* FROM and TO are values of a channel; a SHARE of 1 gives TO. */
 static uint8_t mixed(double from, double to, double share) {
     return (uint8_t)lrint(from + (to - from) * share);
 }
 
+/* Only pixels within the shape's bounds are touched; where nothing is covered they keep their
+ * value. */
 void shape_draw(const struct drawn_shape *shape, struct image *image) {
     struct rect box = shape_bounds(shape, image->width, image->height);
     for (int y = box.top; y < box.top + box.height; y++)
@@ -157,6 +175,8 @@ void shape_draw(const struct drawn_shape *shape, struct image *image) {
         }
 }
 
+/* The gradient has a random direction, and its two colours meet in the middle of the picture. Noise
+ * takes one number for each channel, row by row. */
 void shape_ground(struct image *image, const uint8_t from[IMAGE_CHANNELS],
                   const uint8_t to[IMAGE_CHANNELS], int noise, uint64_t seed, uint64_t picture) {
     struct random random = random_stream(seed, 1, picture);
