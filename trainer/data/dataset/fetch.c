@@ -89,6 +89,7 @@ static int decode(struct fetcher *fetcher, const struct rect *need, int shrink, 
 /* Renders the open picture by the plan. */
 static int render(struct fetcher *fetcher, const struct augment_plan *plan, int side,
                   uint8_t *pixels, struct error *err) {
+    /* A picture that was decoded as a whole has its full size already. */
     const int shrink = fetcher->whole ? 1 : decoder_shrink(plan);
     struct rect need;
     struct rect at;

@@ -12,6 +12,7 @@ static int pass_on(const struct error *why, struct error *err) {
     return -1;
 }
 
+/* The sink may refuse the record, and then its error ends the scan. */
 int format_report_bad(const struct shard_sink *sink, const struct error *why, struct error *err) {
     return why->code == EXIT_CODE_DATA ? sink->bad(sink->context, why, err) : pass_on(why, err);
 }

@@ -240,6 +240,7 @@ static int draw(struct scene_painter *p, struct error *err) {
         return 0;
     if (percent(p, CROWD_PERCENT) && draw_crowd(p, err) != 0)
         return -1;
+    /* At least one: a picture that is not empty has an object beside its crowd. */
     uint32_t objects = 1 + random_below(&p->random, OBJECTS_MAX);
     for (uint32_t i = 0; i < objects; i++)
         if (draw_object(p, err) != 0)
