@@ -15,6 +15,7 @@
 int batch_layout_add(struct batch_layout *layout, const char *name, size_t bytes) {
     assert(layout->count < BATCH_FIELDS_MAX);
     layout->fields[layout->count] = (struct batch_field){name, bytes, layout->bytes};
+    /* The size of the block is the next field's offset, and so a multiple, too. */
     layout->bytes += (bytes + BATCH_ALIGNMENT - 1) / BATCH_ALIGNMENT * BATCH_ALIGNMENT;
     return layout->count++;
 }
