@@ -1,5 +1,6 @@
-/* A few optimizer steps of a small ResNet-20 by step/stepper.h on any backend. Asserts (CUnit)
- * that everything worked. */
+/* Optimizer steps of a small ResNet-20, on any backend.
+ *
+ * They run by step/stepper.h. Asserts (CUnit) that everything worked. */
 #ifndef TESTS_CUDA_TRAINING_H
 #define TESTS_CUDA_TRAINING_H
 

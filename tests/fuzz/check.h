@@ -1,4 +1,6 @@
-/* CHECK asserts an invariant in fuzz targets in every build, even where assert is compiled out. */
+/* Assertion of an invariant in fuzz targets, in every build.
+ *
+ * CHECK holds even where assert is compiled out. */
 #ifndef TESTS_FUZZ_CHECK_H
 #define TESTS_FUZZ_CHECK_H
 

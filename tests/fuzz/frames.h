@@ -1,6 +1,7 @@
-/* The frames (wire/frame.h) that a fuzz target hands to the code that receives them, for frames.sh:
- * if FRAMES_HEARD names a file, each frame adds a line "RECEIVER TYPE" to it. RECEIVER is master,
- * worker, supervisor, shim or agent. */
+/* Record of the frames that fuzz targets hand to their receivers.
+ *
+ * It is for frames.sh: if FRAMES_HEARD names a file, each frame (wire/frame.h) adds a line
+ * "RECEIVER TYPE" to it. RECEIVER is master, worker, supervisor, shim or agent. */
 #ifndef TESTS_FUZZ_FRAMES_H
 #define TESTS_FUZZ_FRAMES_H
 

@@ -1,6 +1,8 @@
-/* What a backend computes beside the values of a golden file: a line is a kind, a name or a count,
- * torch's own error in f32 (relative), and numbers. A tensor is described by its norm and its
- * products with vectors of +-1 (hashed.py); an error is given in units of that norm. */
+/* Comparison of a backend with the values of a golden file.
+ *
+ * A line of the file is a kind, a name or a count, torch's own error in f32 (relative), and
+ * numbers. A tensor is described by its norm and its products with vectors of +-1 (hashed.py); an
+ * error is given in units of that norm. */
 #ifndef TESTS_GOLDEN_GOLDEN_H
 #define TESTS_GOLDEN_GOLDEN_H
 

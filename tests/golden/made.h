@@ -1,4 +1,6 @@
-/* What operators of a program make, looked at while it runs (program_hooks.after_step). */
+/* Results of a program's operators, looked at while it runs.
+ *
+ * They are seen by program_hooks.after_step. */
 #ifndef TESTS_GOLDEN_MADE_H
 #define TESTS_GOLDEN_MADE_H
 

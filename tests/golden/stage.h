@@ -1,4 +1,6 @@
-/* One operator, and those of its gradient, with inputs of the caller's, run by a backend. */
+/* One operator with those of its gradient, run by a backend.
+ *
+ * The inputs are the caller's. */
 #ifndef TESTS_GOLDEN_STAGE_H
 #define TESTS_GOLDEN_STAGE_H
 

@@ -1,7 +1,9 @@
-/* Inputs of a stage, read from a file of golden values or hashed from name and index, and checks of
- * its outputs. A line `d` of the file describes a tensor: how many values it has, its norm, the
- * error of torch's f32 in units of that norm, and its products with vectors of +-1 (hashed.py); or
- * it is one number and that error. The larger of FLOOR and three times that error is allowed. */
+/* Inputs of a stage, and checks of its outputs.
+ *
+ * Inputs are read from a file of golden values or hashed from name and index. A line `d` of the
+ * file describes a tensor: how many values it has, its norm, the error of torch's f32 in units of
+ * that norm, and its products with vectors of +-1 (hashed.py); or it is one number and that error.
+ * The larger of FLOOR and three times that error is allowed. */
 #ifndef TESTS_GOLDEN_TENSORS_H
 #define TESTS_GOLDEN_TENSORS_H
 

@@ -1,4 +1,6 @@
-/* Fields of a row of the table of operators (tests/ops/cases.h), for the files that list rows. */
+/* Fields of a row of the table of operators.
+ *
+ * They are for the files that list the rows of tests/ops/cases.h. */
 #ifndef TESTS_OPS_CASE_ROW_H
 #define TESTS_OPS_CASE_ROW_H
 

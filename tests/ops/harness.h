@@ -1,6 +1,7 @@
-/* One row of the table as a small graph with values, run operator by operator. Every operator gets
- * the reference backend's results as its inputs, so that an error shows at the operator that makes
- * it. */
+/* One row of the table as a small graph with values.
+ *
+ * It is run operator by operator. Every operator gets the reference backend's results as its
+ * inputs, so that an error shows at the operator that makes it. */
 #ifndef TESTS_OPS_HARNESS_H
 #define TESTS_OPS_HARNESS_H
 

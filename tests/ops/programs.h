@@ -1,6 +1,7 @@
-/* Programs over one store that take turns in one memory (program/program.h), of three sizes of
- * picture and batch, against the same programs each with a memory of its own. Everything asserts
- * (CUnit). */
+/* Programs over one store that take turns in one memory.
+ *
+ * They are of three sizes of picture and batch (program/program.h), and are compared with the same
+ * programs each with a memory of its own. Everything asserts (CUnit). */
 #ifndef TESTS_OPS_PROGRAMS_H
 #define TESTS_OPS_PROGRAMS_H
 

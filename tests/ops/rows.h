@@ -1,6 +1,8 @@
-/* Operators of which only some leading rows count (struct op, `rows`), on a BACKEND that computes
- * part of them: the rows that count are the same as if all were computed, and those after the
- * computed part are neither read nor written. Everything asserts (CUnit). */
+/* Operators of which only some leading rows count.
+ *
+ * They run on a BACKEND that computes part of the rows (struct op, `rows`). The rows that count are
+ * the same as if all were computed, and those after the computed part are neither read nor written.
+ * Everything asserts (CUnit). */
 #ifndef TESTS_OPS_ROWS_H
 #define TESTS_OPS_ROWS_H
 

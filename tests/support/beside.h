@@ -1,5 +1,6 @@
-/* A copy of this test program beside another one, for what looks for its companions where it lies
- * itself. */
+/* Copy of this test program beside another one.
+ *
+ * It is for code that looks for its companions in its own folder. */
 #ifndef TESTS_SUPPORT_BESIDE_H
 #define TESTS_SUPPORT_BESIDE_H
 

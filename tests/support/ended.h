@@ -1,4 +1,6 @@
-/* Waits for the end of a process, which may be a child of this one and is not reaped. */
+/* Wait for the end of a process that is not reaped.
+ *
+ * The process may be a child of this one. */
 #ifndef TESTS_SUPPORT_ENDED_H
 #define TESTS_SUPPORT_ENDED_H
 

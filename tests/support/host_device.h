@@ -1,7 +1,9 @@
-/* A device that uses the host's memory and runs the reference's steps at once: for tests of what
- * the engine asks of a device. It keeps account of its memory, packs the weights of convolutions,
- * and notes what has run according to the order of streams, events and waits alone. A step fails if
- * it finds weights that are not packed, not in half precision, or not saved as they should be. */
+/* Device that uses the host's memory and runs steps at once.
+ *
+ * The steps are the reference's. It is for tests of what the engine asks of a device: it keeps
+ * account of its memory, packs the weights of convolutions, and notes what has run according to the
+ * order of streams, events and waits alone. A step fails if it finds weights that are not packed,
+ * not in half precision, or not saved as they should be. */
 #ifndef TESTS_SUPPORT_HOST_DEVICE_H
 #define TESTS_SUPPORT_HOST_DEVICE_H
 

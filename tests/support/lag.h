@@ -1,4 +1,6 @@
-/* Measures how late this machine is during a test of a promise that has to be kept within seconds.
+/* Measurement of how late this machine is during a test.
+ *
+ * The test is of a promise that has to be kept within seconds.
  *
  *     struct lag lag;
  *     lag_begin(&lag);

@@ -1,5 +1,7 @@
-/* Rows of f32 or bf16 for the tests of the CPU backend's loops: made from a seed, read and written
- * as float whatever their type, and a runner over every instruction set this machine has. */
+/* Rows of f32 or bf16 for tests of the CPU's loops.
+ *
+ * They are made from a seed, read and written as float whatever their type. A runner goes over
+ * every instruction set that this machine has. */
 #ifndef TESTS_SUPPORT_LOOP_DATA_H
 #define TESTS_SUPPORT_LOOP_DATA_H
 

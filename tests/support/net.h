@@ -1,5 +1,7 @@
-/* A compiled ResNet on the reference backend, for tests of what a compile makes. Every step asserts
- * (CUnit) that it worked. Zeroed, then net_init, then net_done. */
+/* Compiled ResNet on the reference backend.
+ *
+ * It is for tests of what a compile makes. Every step asserts (CUnit) that it worked. Zeroed, then
+ * net_init, then net_done. */
 #ifndef TESTS_SUPPORT_NET_H
 #define TESTS_SUPPORT_NET_H
 

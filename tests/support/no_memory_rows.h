@@ -1,6 +1,8 @@
-/* A table of things that allocate, each tried with allocation number N failing, alone or together
- * with all later ones, for every N: it ends with an error that has a text, or with the same answer
- * as with enough memory. Under a sanitizer there are no leaks either. */
+/* Table of functions that allocate, each tried without memory.
+ *
+ * Allocation number N fails, alone or together with all later ones, for every N: the function ends
+ * with an error that has a text, or with the same answer as with enough memory. Under a sanitizer
+ * there are no leaks either. */
 #ifndef TESTS_SUPPORT_NO_MEMORY_ROWS_H
 #define TESTS_SUPPORT_NO_MEMORY_ROWS_H
 

@@ -1,5 +1,6 @@
-/* What mask_paste.h promises, pixel by pixel into a bitmap: the rules written down once more,
- * without spans, tables or runs. */
+/* Rules of mask_paste.h, pixel by pixel into a bitmap.
+ *
+ * They are written down once more here, without spans, tables or runs. */
 #ifndef TESTS_SUPPORT_PASTE_BITMAP_H
 #define TESTS_SUPPORT_PASTE_BITMAP_H
 

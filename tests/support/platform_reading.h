@@ -1,4 +1,6 @@
-/* What platform_table_read makes of variables, as one line of text, for the tests of its rows. */
+/* Result of platform_table_read as one line of text.
+ *
+ * It says what the function makes of variables, for the tests of its rows. */
 #ifndef TESTS_SUPPORT_PLATFORM_READING_H
 #define TESTS_SUPPORT_PLATFORM_READING_H
 

@@ -1,4 +1,4 @@
-/* What a command prints. */
+/* Output of a command, captured in a file. */
 #ifndef TESTS_SUPPORT_PRINTED_H
 #define TESTS_SUPPORT_PRINTED_H
 

@@ -1,4 +1,6 @@
-/* Callbacks of a link for tests that look at neither its messages nor its end. */
+/* Callbacks of a link that do nothing.
+ *
+ * They are for tests that look at neither its messages nor its end. */
 #ifndef TESTS_SUPPORT_QUIET_LINK_H
 #define TESTS_SUPPORT_QUIET_LINK_H
 

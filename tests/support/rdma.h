@@ -1,4 +1,6 @@
-/* RDMA devices of a fake machine, which is a folder, laid out as the kernel shows them. */
+/* RDMA devices of a fake machine.
+ *
+ * The machine is a folder, laid out as the kernel shows its devices. */
 #ifndef TESTS_SUPPORT_RDMA_H
 #define TESTS_SUPPORT_RDMA_H
 

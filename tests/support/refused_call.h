@@ -1,6 +1,7 @@
-/* A system call that this process cannot make any more, as on an older kernel (ENOSYS) or under a
- * container's filter (EPERM, EACCES). For child processes (unit_in_child), as it cannot be undone.
- * Source: seccomp(2). */
+/* System call that this process cannot make any more.
+ *
+ * It fails as on an older kernel (ENOSYS) or under a container's filter (EPERM, EACCES). For child
+ * processes (unit_in_child), as it cannot be undone. Source: seccomp(2). */
 #ifndef TESTS_SUPPORT_REFUSED_CALL_H
 #define TESTS_SUPPORT_REFUSED_CALL_H
 

@@ -1,5 +1,7 @@
-/* A master for tests of what NCCL's RAS says, on a held clock: two hosts with two ranks each, all
- * of them running, and evidence that is gathered after 60 s.
+/* Master on a held clock, for tests of NCCL's RAS.
+ *
+ * It has two hosts with two ranks each, all of them running, and evidence that is gathered after 60
+ * s. The tests are about what RAS says.
  *
  *     ras_stage_begin();
  *     ...                  ras_stage.master, .members, .raised and .asked are what a test looks at

@@ -1,4 +1,6 @@
-/* A key pair and a self-signed certificate, valid today, for a server that nobody vouches for. */
+/* Key pair and self-signed certificate, valid today.
+ *
+ * They are for a server that nobody vouches for. */
 #ifndef TESTS_UNIT_ENTRYPOINT_WIRE_CERTIFICATE_H
 #define TESTS_UNIT_ENTRYPOINT_WIRE_CERTIFICATE_H
 

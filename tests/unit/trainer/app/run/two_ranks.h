@@ -1,6 +1,7 @@
-/* A communicator of several ranks, of which one is present at a time: what rank 0 sends to all is
- * kept for the ranks that run after it; the other rank's part of sums and gathered bytes is made
- * up. */
+/* Communicator of several ranks, of which one is present.
+ *
+ * Ranks take turns: what rank 0 sends to all is kept for the ranks that run after it. The other
+ * rank's part of sums and gathered bytes is made up. */
 #ifndef TESTS_UNIT_TRAINER_APP_RUN_TWO_RANKS_H
 #define TESTS_UNIT_TRAINER_APP_RUN_TWO_RANKS_H
 

@@ -1,5 +1,6 @@
-/* What the tests of a detector's data and scores share: a set of shapes, and a small training on
- * it. */
+/* Set of shapes, and a small training on it.
+ *
+ * The tests of a detector's data and scores share them. */
 #ifndef TESTS_UNIT_TRAINER_APP_TASK_DETECT_ASK_H
 #define TESTS_UNIT_TRAINER_APP_TASK_DETECT_ASK_H
 
