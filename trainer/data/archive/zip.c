@@ -53,7 +53,7 @@ void zip_done(struct zip *zip) {
     *zip = (struct zip)ZIP_CLOSED;
 }
 
-/* Where the central directory lies. */
+/* Place of the central directory, in bytes, and its number of entries. */
 struct directory {
     uint64_t offset;
     uint64_t size;

@@ -52,7 +52,7 @@ static int begin_section(struct coco_builder *b, enum coco_section section, uint
     return 0;
 }
 
-/* By id, and of one id in the order of the JSON, as qsort itself is not stable. */
+/* Orders by id, and items of one id as in the JSON, since qsort itself is not stable. */
 static int compare_named(const void *a, const void *b) {
     const struct coco_named *left = a, *right = b;
     if (left->id != right->id)

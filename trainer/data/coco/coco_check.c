@@ -141,7 +141,7 @@ struct named {
     int64_t id;
 };
 
-/* By name, then by id, so that the example is the same on each machine. */
+/* Orders by name, then by id, so that the example is the same on each machine. */
 static int compare_named(const void *a, const void *b) {
     const struct named *left = a, *right = b;
     const int order = strcmp(left->name, right->name);

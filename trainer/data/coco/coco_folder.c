@@ -133,7 +133,7 @@ static int add_beside_pictures(struct coco_folder *sets, const char *root, struc
     return failed;
 }
 
-/* By name: the order of readdir differs between file systems, and messages list the sets. */
+/* Orders by name: the order of readdir differs between file systems, and messages list the sets. */
 static int compare_sets(const void *a, const void *b) {
     return strcmp(((const struct coco_set *)a)->name, ((const struct coco_set *)b)->name);
 }

@@ -67,8 +67,8 @@ struct keyed {
     uint32_t number;
 };
 
-/* By id, and of one id by the place in the JSON, so that the last one of a run is the one that
- * counts. */
+/* Orders by id, and annotations of one id by their place in the JSON, so that the last one of a run
+ * is the one that counts. */
 static int compare_keyed(const void *a, const void *b) {
     const struct keyed *left = a, *right = b;
     if (left->id != right->id)

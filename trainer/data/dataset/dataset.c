@@ -158,8 +158,8 @@ int dataset_open_shards_as(struct dataset *set, const char *path,
     return 0;
 }
 
-/* With the number of unusable records that are allowed, and else the defaults of shards_reading:
- * the first class is found out, an index is read and none is written. */
+/* Opens with the number of unusable records that are allowed, and else the defaults of
+ * shards_reading: the first class is found out, an index is read and none is written. */
 int dataset_open(struct dataset *set, const char *path, int64_t bad_allowed, struct error *err) {
     const struct shards_reading reading = {.bad_allowed = bad_allowed};
     return dataset_open_as(set, path, &reading, err);

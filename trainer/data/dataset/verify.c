@@ -147,7 +147,8 @@ void verification_done(struct verification *v) {
     *v = (struct verification){0};
 }
 
-/* By content; of equal contents by set and sample, so that the report is the same each time. */
+/* Orders by content, and equal contents by set and sample, so that the report is the same each
+ * time. */
 static int compare_contents(const void *first, const void *second) {
     const struct content *a = first;
     const struct content *b = second;

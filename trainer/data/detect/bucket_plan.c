@@ -38,7 +38,7 @@ static struct detect_size both(struct detect_size a, struct detect_size b) {
                                 a.width > b.width ? a.width : b.width};
 }
 
-/* Of equal areas the first canvas is taken, which makes the choice the same on all ranks. */
+/* The first of equal areas is taken, which makes the choice the same on all ranks. */
 static int place(const struct detect_size *canvases, int count, struct detect_size scaled) {
     int best = CANVAS_NONE;
     for (int i = 0; i < count; i++)

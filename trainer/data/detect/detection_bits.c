@@ -156,8 +156,8 @@ struct wanted {
     size_t bytes;
 };
 
-/* By the pixels of the crop; of equal ones the earlier object first, so that the choice is the same
- * each time. */
+/* Orders by the pixels of the crop; the earlier of equal objects comes first, so that the choice is
+ * the same each time. */
 static int larger_first(const void *a, const void *b) {
     const struct wanted *left = a, *right = b;
     if (left->pixels != right->pixels)

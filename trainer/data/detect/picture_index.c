@@ -87,7 +87,7 @@ static int by_id(const void *a, const void *b) {
     return (x->id > y->id) - (x->id < y->id);
 }
 
-/* By id, as coco_index_image bisects. */
+/* Sorts by id, as coco_index_image bisects. */
 static void sort(struct picture_index *p) {
     qsort(p->images, p->index.image_count, sizeof(*p->images), by_id);
 }

@@ -32,7 +32,7 @@ static struct glyph in_dots(uint32_t character, int dot, struct dots *room) {
                           .advance = GLYPH_STEP * dot};
 }
 
-/* Where letters are drawn; they stand on BASE. */
+/* Place at which letters are drawn; they stand on BASE. */
 struct sheet {
     struct image *image;
     int left;

@@ -48,7 +48,7 @@ struct gathering {
     struct error why; /* the sample is bad; code 0: it is not */
 };
 
-/* By the extension, in lower case: the content is not read during a scan. */
+/* Decides by the extension, in lower case: the content is not read during a scan. */
 static bool is_picture(const char *extension) {
     for (size_t i = 0; PICTURES[i] != NULL; i++)
         if (strcmp(PICTURES[i], extension) == 0)

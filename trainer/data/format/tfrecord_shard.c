@@ -105,7 +105,7 @@ static int scan(const struct shard_file *file, const struct shard_sink *sink, st
     struct shard_window window = {.file = file};
     struct error why = {0};
     uint64_t size = 0;
-    /* Where the next record begins, and on damage the first byte that is lost. */
+    /* Offset at which the next record begins, and on damage the first byte that is lost. */
     uint64_t at = 0;
     int more = 0;
     while ((more = next_record(&window, at, &size, &why)) == 1) {

@@ -72,7 +72,7 @@ size_t lanes_steps(const struct lanes *l, size_t global) {
     return l->first[l->shards] / lanes / (global / lanes);
 }
 
-/* Where lane LANE begins in the line. */
+/* Returns where lane LANE begins in the line. */
 static size_t begin_of(const struct lanes *l, size_t lane) {
     return lane * l->first[l->shards] / (size_t)l->lanes;
 }
