@@ -23,8 +23,8 @@
  * (trainer/app/hosts/shared_set.h). Whatever frees or replaces such an array asks free_items, which
  * knows the difference.
  *
- * dataset_place_classes and dataset_embed change a set after it was opened.
- * trainer/app/hosts/data_parts.c calls them before other threads read the set. */
+ * dataset_place_classes and dataset_embed change a set after it was opened. No other thread may
+ * read the set meanwhile. */
 
 /* Bytes that a record of a shard may hold beside its picture, such as a header and text. */
 enum { RECORD_REST_MAX = 64 * 1024 };

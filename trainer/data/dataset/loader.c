@@ -30,7 +30,7 @@ struct loader {
     int64_t total; /* batches in all */
 
     struct loader_slot *slots;
-    pthread_t *threads; /* [started] */
+    pthread_t *threads; /* owned; the first `started` run */
     int started;
 
     /* Written by one worker, without the lock, while all others wait; read with the lock held. */
@@ -142,8 +142,8 @@ static void *worker(void *argument) {
     return NULL;
 }
 
-/* Refuses what the code below relies on. A set that is divided among hosts has more samples than
- * its sampler (sampler.part), which then must lie within the set. */
+/* Refuses options that the rest of this file could not work with. A set that is divided among hosts
+ * has more samples than its sampler (sampler.part), which then must lie within the set. */
 static int check_options(const struct loader_options *o, struct error *err) {
     if (sampler_check(&o->sampler, err) != 0)
         return -1;

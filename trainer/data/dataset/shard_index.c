@@ -20,8 +20,8 @@
  *
  * Reading checks in the order of trust. Checksums come first and find accidents. Counts and places
  * are then checked against the bytes that are there, as if the file were hostile: checksums are
- * easily made to fit (tests/fuzz/fuzz_shard_index.c). The shards' ends are read last, as they cost
- * a seek in each shard.
+ * easily made to fit (tests/fuzz/fuzz_shard_index.c). The ends of the shards are read only once
+ * the sections are right, as they cost a seek in each shard.
  *
  * shard_index_pack works on rows as a scan left them, before shards.c settles classes and order, so
  * that an index does not depend on options. */
