@@ -9,9 +9,9 @@
  * with too few training pictures are joined with others, one at a time, and the pictures are
  * counted anew after each.
  *
- * All is computed from sizes, without a picture being opened. The result has no use of order or
- * randomness, so that every rank makes the same plan. detection_groups.c calls this for sets, and
- * trainer/app/task/detect_batches.c for canvases that the user gave. */
+ * All is computed from sizes, without a picture being opened. The result depends neither on their
+ * order nor on anything random, so that every rank makes the same plan. detection_groups.c plans
+ * for sets; trainer/app/task/detect_batches.c parses canvases that the user gave. */
 
 /* Pictures that fit none of the offered canvases share one more: rules that round up can exceed
  * the long side a little. */

@@ -14,8 +14,8 @@
  * useless to train on, as crowds and boxes without area, are left out and counted.
  *
  * Boxes are clipped in f32 and with the operations of the framework that a recipe follows, because
- * a training is to give the same numbers as its model. trainer/app/task/detect_data.c makes a set
- * for training and one for validation. */
+ * a training is to give the same numbers as the one that it follows. trainer/app/task/detect_data.c
+ * makes a set for training and one for validation. */
 
 /* The index is borrowed and stays open. */
 void detection_set_done(struct detection_set *set) {
