@@ -2,8 +2,8 @@
  *
  * A walk gives the places of their data. Headers of ustar, of GNU (long names, large sizes) and of
  * pax (path, size) are read; checksums are verified. Sparse files and compressed archives are
- * refused. Names are mere text: no file is ever made from one. Sources: POSIX.1-2017, pax; GNU
- * tar's manual, Basic Tar Format. */
+ * refused. Names are mere text here: whatever makes a file from one checks it first
+ * (archive/member_path.h). Sources: POSIX.1-2017, pax; GNU tar's manual, Basic Tar Format. */
 #ifndef TRAINER_DATA_FORMAT_TAR_WALK_H
 #define TRAINER_DATA_FORMAT_TAR_WALK_H
 

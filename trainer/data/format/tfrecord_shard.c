@@ -2,7 +2,7 @@
  *
  * A record is a length, its checksum, the data and their checksum (common/binary/tfrecord.h). A
  * scan goes by the lengths and verifies only their checksums: to verify the data it would have to
- * read all pictures. Reading a sample verifies both. After a wrong length nothing later can be
+ * read all pictures. Reading a sample verifies its data. After a wrong length nothing later can be
  * found; wrong data are one bad record. */
 #include "common/binary/tfrecord.h"
 #include "trainer/data/codec/jpeg.h"
