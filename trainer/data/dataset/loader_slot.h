@@ -7,7 +7,7 @@
 
 #include "common/error.h"
 #include "trainer/data/dataset/batch.h"
-#include "trainer/data/dataset/loader.h"
+#include "trainer/data/dataset/loader_options.h"
 #include "trainer/data/order/lanes.h"
 #include "trainer/data/order/sampler_epoch.h"
 
