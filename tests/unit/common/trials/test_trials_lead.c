@@ -1,5 +1,6 @@
 #include "common/trials/trials_lead.h"
 
+#include "tests/support/alone_group.h"
 #include "tests/support/unit.h"
 #include "tests/unit/common/trials/plan.h"
 #include "tests/unit/common/trials/program.h"
@@ -14,7 +15,7 @@ static struct error err;
 static int lead(const char *text, char folder[32]) {
     struct trials_plan plan;
     struct trials_state state;
-    const struct slot_group group = slot_group_alone();
+    const struct slot_group group = alone_group();
     cleanup_slots struct slots slots = {0};
     err = (struct error){0};
     (void)snprintf(folder, 32, "/tmp/trials-lead-XXXXXX");

@@ -1,5 +1,6 @@
 #include "common/trials/trials_run.h"
 
+#include "tests/support/alone_group.h"
 #include "tests/support/unit.h"
 #include "tests/unit/common/trials/plan.h"
 #include "tests/unit/common/trials/program.h"
@@ -20,7 +21,7 @@ static void open_plan(const char *text) {
 }
 
 static void run_all(void) {
-    const struct slot_group group = slot_group_alone();
+    const struct slot_group group = alone_group();
     struct error err = {0};
     struct trials_slice slices[2] = {0};
     cleanup_slots struct slots slots = {0};
