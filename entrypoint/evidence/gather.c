@@ -20,12 +20,27 @@
 #include <time.h>
 #include <unistd.h>
 
+/* The process is a child of the supervisor and does nothing but wait. Each row of the table
+ * (gather_table.c) becomes one task for each rank, or one for the host, and each task is a child of
+ * its own. A row that hangs in a driver or on a disk is killed at its deadline, and costs one
+ * process.
+ *
+ * The loop in run_all() starts as many tasks as may run, polls their pipes until the nearest
+ * deadline, and copies what comes into files. Where the ranks are is printed as soon as all their
+ * rows are done: the supervisor needs it to name the late rank, and must not wait for a GPU's
+ * driver.
+ *
+ * A job that ends sends SIGTERM. The loop then shortens all deadlines (hurry), because the
+ * supervisor kills this process half a second later, and what is already written stays. */
+
 /* Tasks at one time: more would only wait for each other. */
 enum { RUNNING_MAX = 8, DESCRIPTOR_MAX = 1 << 20 };
 
 /* SIGTERM has come: the job ends, and its supervisor kills what is still there half a second later.
  */
 static volatile sig_atomic_t is_asked_to_end;
+/* What is left of that half second for rows of ranks, and for rows of the host, whose drivers are
+ * the more likely ones to hang. */
 static const int64_t last_time = 2 * CLOCK_SECOND / 5;
 static const int64_t last_time_of_host = CLOCK_SECOND / 10;
 
@@ -40,6 +55,7 @@ struct gathering {
     bool is_hurried;
 };
 
+/* Kills what still runs. Safe for a gathering of which only some parts were set up. */
 static void gathering_done(struct gathering *g) {
     for (size_t i = 0; i < g->count; i++)
         gather_task_done(&g->tasks[i]);
@@ -48,12 +64,16 @@ static void gathering_done(struct gathering *g) {
         (void)close(g->folder);
 }
 
+/* A quick order comes when ranks are about to be ended: only rows that need a moment take part. A
+ * row without a function is about nothing on this host. */
 static bool applies(const struct evidence_row *row, const struct gather_order *o) {
     if (row->gather == NULL || (o->quick && !row->quick))
         return false;
     return row->applies == NULL || row->applies(o);
 }
 
+/* The array has room for every row and every rank; rows that do not apply leave some of it unused.
+ * The order is that of the table, so cheap rows of all ranks start before slow ones. */
 static int list_tasks(struct gathering *g, struct error *err) {
     const struct gather_order *o = g->order;
     g->tasks = calloc(evidence_row_count() * (o->rank_count + 1), sizeof(*g->tasks));
@@ -90,6 +110,7 @@ static nfds_t start_some(struct gathering *g, struct pollfd *fds, struct gather_
 
 /* --- findings --------------------------------------------------------------------------------- */
 
+/* The task of a row for one rank; NULL: the row does not apply. There are few enough to search. */
 static const struct gather_task *find_task(const struct gathering *g, const char *row,
                                            unsigned rank) {
     for (size_t i = 0; i < g->count; i++)
@@ -98,6 +119,8 @@ static const struct gather_task *find_task(const struct gathering *g, const char
     return NULL;
 }
 
+/* Takes OBJECT over. A line is complete before the next one begins, as the supervisor reads
+ * lines. */
 static int print(json_t *object, FILE *out, struct error *err) {
     cleanup_json json_t *owned = object;
     if (owned == NULL || json_dumpf(owned, out, JSON_COMPACT) != 0 || fputc('\n', out) == EOF)
@@ -105,6 +128,8 @@ static int print(json_t *object, FILE *out, struct error *err) {
     return 0;
 }
 
+/* The place is where the stacks say that the main thread is, and otherwise what the kernel says.
+ * The process ids let the supervisor match NCCL's answer, which knows ranks by their processes. */
 static int print_rank(const struct gathering *g, const struct gather_rank *r, FILE *out,
                       struct error *err) {
     struct stack_reading reading = {0};
@@ -124,6 +149,7 @@ static int print_rank(const struct gathering *g, const struct gather_rank *r, FI
                  out, err);
 }
 
+/* A task is done once its pipe is closed; one that was never begun is not. */
 static bool ranks_are_read(const struct gathering *g) {
     for (size_t i = 0; i < g->count; i++)
         if (g->tasks[i].row->of == EVIDENCE_OF_RANK && (!g->tasks[i].begun || g->tasks[i].out >= 0))
@@ -140,6 +166,7 @@ static int print_ranks(struct gathering *g, FILE *out, struct error *err) {
     return fflush(out) == 0 ? 0 : error_set_errno(err, EXIT_CODE_INTERNAL, "standard output");
 }
 
+/* What was late is named, so that a reader of the folder knows that a file is missing or cut. */
 static int print_total(const struct gathering *g, int64_t begun, FILE *out, struct error *err) {
     json_int_t files = 0;
     json_int_t bytes = 0;
@@ -158,6 +185,7 @@ static int print_total(const struct gathering *g, int64_t begun, FILE *out, stru
 
 /* --- all ------------------------------------------------------------------------------------- */
 
+/* A task that has just been read may have ended; only one that still has a pipe can be late. */
 static void read_some(struct gathering *g, const struct pollfd *fds, struct gather_task **polled,
                       nfds_t running) {
     const int64_t now = clock_now();
@@ -169,6 +197,7 @@ static void read_some(struct gathering *g, const struct pollfd *fds, struct gath
     }
 }
 
+/* Deadlines are only ever brought forward here. */
 static int64_t earlier(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
@@ -186,7 +215,9 @@ static void hurry(struct gathering *g) {
     }
 }
 
-/* A signal between two looks interrupts the wait, in which alone it is let through. */
+/* A signal between two looks interrupts the wait, in which alone it is let through: SIGTERM is
+ * blocked elsewhere, so it cannot come between the check of the flag and the wait. After an error
+ * no entry of FDS was filled in. */
 static void wait_for_some(struct pollfd *fds, nfds_t running, int64_t deadline) {
     const int64_t ms = clock_left_ms(deadline);
     const struct timespec most = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * CLOCK_MILLISECOND};
@@ -197,6 +228,8 @@ static void wait_for_some(struct pollfd *fds, nfds_t running, int64_t deadline) 
             fds[i].revents = 0;
 }
 
+/* START_SOME returns 0 once every task has ended. The ranks are printed at the end in any case,
+ * since a deadline may come before all their rows are done. */
 static int run_all(struct gathering *g, FILE *out, struct error *err) {
     struct pollfd fds[RUNNING_MAX];
     struct gather_task *polled[RUNNING_MAX];
@@ -214,7 +247,8 @@ static int run_all(struct gathering *g, FILE *out, struct error *err) {
     return print_ranks(g, out, err);
 }
 
-/* A machine without the job's folder gets none, but what is printed stays the same. */
+/* A machine without the job's folder gets none, but what is printed stays the same. Without a
+ * descriptor gather_task.c keeps the output in memory only. */
 static int open_folder(struct gathering *g, struct error *err) {
     const struct gather_order *order = g->order;
     if (order->base[0] != '\0' && access(order->base, F_OK) != 0 && errno == ENOENT)
@@ -225,6 +259,7 @@ static int open_folder(struct gathering *g, struct error *err) {
     return g->folder >= 0 ? 0 : error_set_errno(err, EXIT_CODE_CONFIG, "%s", order->folder);
 }
 
+/* The size of all files together is bounded here, and that of each by its row. */
 int gather_all(const struct gather_order *order, FILE *out, struct error *err) {
     const int64_t begun = clock_now();
     struct gathering g = {.order = order,
@@ -238,6 +273,7 @@ int gather_all(const struct gather_order *order, FILE *out, struct error *err) {
     return result;
 }
 
+/* Only sets a flag: a handler may call next to nothing. */
 static void end_soon(int number) {
     (void)number;
     is_asked_to_end = 1;
@@ -253,6 +289,9 @@ static void take_signals(void) {
     (void)sigaction(SIGTERM, &action, NULL);
 }
 
+/* Output goes to a copy of the descriptor: rows use the stream stdout for their own findings in
+ * children, and nothing of it may be left in a shared buffer. Without a number, gather_order_read()
+ * is given -1 and refuses it. */
 int gather_run(const char *const *words, struct error *err) {
     static struct gather_order order;
     int64_t fd = -1;

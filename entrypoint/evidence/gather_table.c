@@ -15,8 +15,18 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Each function below runs in a child that gather_task.c starts, with its standard output on a
+ * pipe. It may block, allocate and print as it likes: the child is killed at the row's deadline,
+ * and its output is cut at the row's size. Functions that start a tool keep some of their time for
+ * themselves, so that what the tool found is still written after it was killed.
+ *
+ * Rows of ranks come first and the cheap ones before the others, because tasks start in this order.
+ * Rows that are quick are also gathered of ranks that are about to be ended. The order is also that
+ * of the table in docs/guides/hangs.md, which `ringmaster docs evidence` prints. */
+
 enum { STATES_SIZE = 60 * 1024, KIB = 1024, MIB = 1024 * 1024 };
 
+/* The text has all processes on one line, for events; a file is easier to read with one a line. */
 static int gather_threads(const struct evidence_subject *s) {
     static char text[STATES_SIZE];
     thread_states(s->shim, text, sizeof(text));
@@ -34,7 +44,9 @@ static int gather_stacks(const struct evidence_subject *s) {
     return rank_stacks_print(s->shim, s->deadline - CLOCK_SECOND / 2);
 }
 
-/* The handler writes to the rank's own output, which is its log. */
+/* A signal without a handler would end the process, so only those that have one get it. */
+/* The handler writes to the rank's own output, which is its log. The file only says to which
+ * processes the signal went. */
 static int gather_by_signal(const struct evidence_subject *s) {
     pid_t pids[RANK_PROCESSES_MAX];
     size_t count = rank_processes(s->shim, pids);
@@ -51,6 +63,8 @@ static int gather_by_signal(const struct evidence_subject *s) {
     return 0;
 }
 
+/* The lines come with the order: the supervisor has kept them, and no process has to be asked. 1:
+ * the rank has printed nothing. */
 static int gather_lines(const struct evidence_subject *s) {
     const struct gather_order *o = s->order;
     for (size_t i = 0; i < o->rank_count; i++)
@@ -59,6 +73,7 @@ static int gather_lines(const struct evidence_subject *s) {
     return 1;
 }
 
+/* "" is the root of /proc and /sys; tests give another one. */
 static int gather_host(const struct evidence_subject *s) {
     (void)s;
     return host_state_print("");
@@ -69,7 +84,8 @@ static int gather_gpus(const struct evidence_subject *s) {
     return gpu_snapshot_print(environ, s->deadline - clock_now() - CLOCK_SECOND / 4, stdout);
 }
 
-/* One process a host answers for the whole job. */
+/* One process of NCCL answers for the whole job. An answer that was cut short is still shown, with
+ * a line that says so: it has the first communicators in any case. */
 static int gather_ras(const struct evidence_subject *s) {
     struct error err = {0};
     cleanup_buf struct buf text;
@@ -80,27 +96,35 @@ static int gather_ras(const struct evidence_subject *s) {
     return 0;
 }
 
+/* PyTorch writes its trace when something is written to the FIFO (flight_recorder.c). */
 static int gather_recorder(const struct evidence_subject *s) {
     return flight_recorder_print(s->order->recorder, s->order->fifo, s->rank,
                                  s->deadline - CLOCK_SECOND / 2);
 }
 
+/* Only programs for which the supervisor has set Flight Recorder up have a FIFO. */
 static bool has_recorder(const struct gather_order *order) {
     return order->fifo[0] != '\0';
 }
 
+/* The address is in the order of one host only, so that RAS is asked once for each job. */
 static bool has_ras(const struct gather_order *order) {
     return order->ras[0] != '\0';
 }
 
+/* Hosts without GPUs would only report that there is no driver. */
 static bool has_gpus(const struct gather_order *order) {
     return order->gpus;
 }
 
+/* The user sets the number by RINGMASTER_EVIDENCE_SIGNAL; 0 is none. A number alone is no
+ * permission: each process is asked for its handlers. */
 static bool has_signal(const struct gather_order *order) {
     return order->signal > 0;
 }
 
+/* Columns: name, file, text of the page, subject, quick, milliseconds, bytes, function, condition.
+ * The names of Flight Recorder's files are those that torchfrtrace looks for. */
 const struct evidence_row evidence_rows[] = {
     {"threads", "HOST-rank-RANK-threads.txt",
      "state, kernel function and system call of every thread of every process", EVIDENCE_OF_RANK,
@@ -129,10 +153,12 @@ const struct evidence_row evidence_rows[] = {
      EVIDENCE_OF_HOST, true, 5000, 256 * KIB, gather_gpus, has_gpus},
 };
 
+/* The table is declared without its size, so others ask here. */
 size_t evidence_row_count(void) {
     return sizeof(evidence_rows) / sizeof(evidence_rows[0]);
 }
 
+/* Names are compared whole; NULL: there is no such row. */
 const struct evidence_row *evidence_row_find(const char *name) {
     for (size_t i = 0; i < evidence_row_count(); i++)
         if (strcmp(evidence_rows[i].name, name) == 0)
@@ -140,6 +166,7 @@ const struct evidence_row *evidence_row_find(const char *name) {
     return NULL;
 }
 
+/* HOST and RANK may stand anywhere in the pattern. A name that is too long is cut at the end. */
 void evidence_row_file(const struct evidence_row *row, const char *host, unsigned rank,
                        char ret[EVIDENCE_FILE_SIZE]) {
     size_t used = 0;
@@ -161,6 +188,7 @@ void evidence_row_file(const struct evidence_row *row, const char *host, unsigne
     }
 }
 
+/* Seconds and sizes are the ceilings of the rows; an order may have less time. */
 int evidence_page(struct buf *ret, struct error *err) {
     static const char *const of[] = {"each rank", "each host", "the job"};
     if (buf_add_text(ret,

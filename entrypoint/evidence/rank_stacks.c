@@ -19,6 +19,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* For each process below a shim, py-spy is tried first, as it reads Python's frames without
+ * stopping the process. Where it is missing, fails, or finds no collective operation, a tool for
+ * native frames runs: a rank that waits in MPI or NCCL shows that only there. Without any result,
+ * the kernel's view of each thread is printed, for which no tool is needed.
+ *
+ * A tool writes to a memfd and not to a pipe: it may print more than a pipe holds while nobody
+ * reads, and what it has printed survives when it is killed. The text is then copied to standard
+ * output and read once by stack_reading.c.
+ *
+ * A debugger attaches by ptrace and stops the process. If it is killed meanwhile, the process may
+ * stay stopped, and would then be a hang that this code has made: try() continues it. */
+
 enum { OUTPUT_MAX = 1024 * 1024, FRAMES_MAX = 64, THREADS_MAX = 256, KERNEL_SIZE = 4096 };
 /* Of the tool: gdb reads the symbols of all libraries, which for PyTorch's are a gigabyte. */
 enum { MEMORY_MAX = 256 * 1024 * 1024 };
@@ -43,6 +55,8 @@ static void program_folder(pid_t pid, bool invoked, char ret[PATH_MAX]) {
     *slash = '\0';
 }
 
+/* By the name of the executable, which is python3.11 or the like, whatever the script is called. A
+ * program that embeds Python has another name, and gets native stacks only. */
 static bool is_python(pid_t pid) {
     char link[64];
     char path[PATH_MAX];
@@ -66,6 +80,8 @@ static bool find(pid_t pid, const char *name, const char *path, char **ret) {
     return user_program_find(name, path, ret, NULL) == 0;
 }
 
+/* PATH is this process's own, and not that of the rank, because it runs as the supervisor's
+ * child. */
 bool rank_stacks_tool(pid_t pid, bool native, const char *path, struct argv *ret) {
     cleanup_free char *file = NULL;
     if (!native) {
@@ -92,6 +108,8 @@ bool rank_stacks_tool(pid_t pid, bool native, const char *path, struct argv *ret
 /* --- running it ------------------------------------------------------------------------------- */
 
 /* Returns true if CHILD exits with 0 in time. */
+/* SIGCHLD is blocked by rank_stacks_print(), so that sigtimedwait() takes it even if it came before
+ * the wait. Another signal only leads to one more look. */
 static bool await(pid_t child, int64_t deadline) {
     sigset_t set;
     int status = 0;
@@ -111,6 +129,8 @@ static bool await(pid_t child, int64_t deadline) {
 }
 
 /* Runs the tool with its output going to OUT; returns true if it exits with 0. */
+/* The limit is for data, so that mapped files, such as libraries, do not count. Both output streams
+ * go to OUT: why a tool failed is evidence, too. */
 static bool run(const struct argv *tool, int out, int64_t deadline) {
     pid_t child = fork();
     if (child == 0) {
@@ -161,6 +181,7 @@ static bool try(pid_t pid, bool native, int64_t deadline, bool *ret_ran) {
 
 /* --- without a tool --------------------------------------------------------------------------- */
 
+/* The kernel's files of a thread; `stack` can be read by root only, and is left out otherwise. */
 static void print_thread(pid_t pid, const char *thread) {
     static const char *const files[] = {"comm", "wchan", "syscall", "stack"};
     (void)printf("thread %s:", thread);
@@ -177,6 +198,7 @@ static void print_thread(pid_t pid, const char *thread) {
     (void)printf("\n");
 }
 
+/* A process with very many threads is cut at THREADS_MAX lines. */
 static void print_kernel(pid_t pid) {
     char path[64];
     unsigned threads = 0;
@@ -196,6 +218,8 @@ static void print_kernel(pid_t pid) {
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
+/* A process that a signal has stopped is not looked at further: a debugger would continue it or
+ * wait for ever. */
 static void print_process(pid_t pid, int64_t deadline) {
     char path[64];
     char name[RANK_PROCESSES_NAME_SIZE];
@@ -215,6 +239,8 @@ static void print_process(pid_t pid, int64_t deadline) {
     (void)fflush(stdout);
 }
 
+/* Each process gets an equal share of the time that is left, so that a large first one leaves some
+ * for the others. */
 int rank_stacks_print(pid_t shim, int64_t deadline) {
     pid_t pids[RANK_PROCESSES_MAX];
     size_t count = rank_processes(shim, pids);

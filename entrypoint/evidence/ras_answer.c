@@ -8,9 +8,21 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The answer has one of two forms. JSON has the number of operations of each kind for each rank, so
+ * a lag is computed: ranks that have fewer than the most. Text is written for people and has only
+ * the communicators with differences; it lists the largest group of ranks by a number and the
+ * others one by one.
+ *
+ * Anything may listen at the address, so nothing in the answer is trusted: names lose all bytes
+ * that are not printable ASCII, numbers are bounded before they are used, and lists are cut at the
+ * size of the structures. What does not fit the form is skipped, not reported: another version of
+ * NCCL may say more than is known here. */
+
+/* The longest line of the text that is looked at; the rest of a longer one is dropped. */
 enum { LINE_SIZE = 512 };
 
-/* Text of RAS as a name: letters of other kinds are left out. */
+/* Text of RAS as a name, for logs and reports: only printable ASCII without blanks is kept, so it
+ * can neither end a line nor act on a terminal. RET is cut at its size. */
 static void take_name(const char *text, char ret[RAS_NAME_SIZE]) {
     size_t used = 0;
     for (; *text != '\0' && used < RAS_NAME_SIZE - 1; text++)
@@ -19,6 +31,8 @@ static void take_name(const char *text, char ret[RAS_NAME_SIZE]) {
     ret[used] = '\0';
 }
 
+/* NULL once RAS_LAGS_MAX are there: one is enough to name a late rank. The new one is zeroed, so a
+ * list that is never filled is empty. */
 static struct ras_lag *add_lag(struct ras_answer *a) {
     if (a->count >= RAS_LAGS_MAX)
         return NULL;
@@ -26,6 +40,7 @@ static struct ras_lag *add_lag(struct ras_answer *a) {
     return &a->lags[a->count++];
 }
 
+/* The count of late ranks goes on beyond the few that are kept by name. */
 static void add_process(struct ras_lag *lag, int64_t rank, int64_t pid, const char *host) {
     if (lag->behind_count >= RAS_PROCESSES_MAX || rank < 0 || rank > INT_MAX)
         return;
@@ -36,6 +51,8 @@ static void add_process(struct ras_lag *lag, int64_t rank, int64_t pid, const ch
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
+/* 0 for what is missing or no whole number, "" for what is no text: both are then left out or
+ * bounded by the caller. */
 static int64_t number_of(const json_t *object, const char *key) {
     return json_integer_value(json_object_get(object, key));
 }
@@ -45,17 +62,21 @@ static const char *text_of(const json_t *object, const char *key) {
     return text != NULL ? text : "";
 }
 
+/* A negative count, which RAS never sends, is none. */
 static uint64_t count_of(const json_t *rank, const char *operation) {
     int64_t count = number_of(json_object_get(rank, "collective_counts"), operation);
     return count > 0 ? (uint64_t)count : 0;
 }
 
+/* SIZE stays 0 where the answer does not tell it. */
 static void begin_lag(struct ras_lag *lag, const json_t *communicator, const char *operation) {
     take_name(text_of(communicator, "hash"), lag->communicator);
     take_name(operation, lag->operation);
     lag->size = number_of(communicator, "size");
 }
 
+/* One kind of operation on one communicator. Ranks without a count for it have launched none. Two
+ * passes: the most and the fewest have to be known before ranks can be called late. */
 static void compare(const json_t *communicator, const char *operation, struct ras_answer *ret) {
     const json_t *ranks = json_object_get(communicator, "ranks");
     uint64_t ahead = 0;
@@ -80,6 +101,8 @@ static void compare(const json_t *communicator, const char *operation, struct ra
     }
 }
 
+/* Ranks that do not answer RAS at all, such as those of a dead host, count as a lag without an
+ * operation. */
 static void take_missing(const json_t *communicator, struct ras_answer *ret) {
     const json_t *missing = json_object_get(communicator, "missing_ranks");
     struct ras_lag *lag = json_array_size(missing) > 0 ? add_lag(ret) : NULL;
@@ -93,6 +116,8 @@ static void take_missing(const json_t *communicator, struct ras_answer *ret) {
     }
 }
 
+/* The first rank's counts name the kinds of operations; a kind that only others have is not
+ * compared. Duplicate keys are refused, as one of them would win silently. */
 static bool read_json(const char *bytes, size_t size, struct ras_answer *ret) {
     cleanup_json json_t *root = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, NULL);
     const json_t *communicators = json_object_get(root, "communicators");
@@ -136,6 +161,7 @@ static void count_ranks(struct text *t, size_t ranks, uint64_t value) {
     t->group = value;
 }
 
+/* The process follows on the same line, or is absent. */
 static void list_rank(struct text *t, const char *line, int64_t rank) {
     const char *at = strstr(line, "managed by process ");
     int64_t pid = 0;
@@ -147,6 +173,7 @@ static void list_rank(struct text *t, const char *line, int64_t rank) {
         add_process(t->lag, rank, pid, host);
 }
 
+/* "different status" is about ranks that fail, not about operations, and is skipped. */
 static void begin_operation(struct text *t, const char *line, struct ras_answer *ret) {
     char operation[RAS_NAME_SIZE] = "";
     t->lag = NULL;
@@ -162,6 +189,9 @@ static void begin_operation(struct text *t, const char *line, struct ras_answer 
     (void)snprintf(t->lag->communicator, sizeof(t->lag->communicator), "%s", t->communicator);
 }
 
+/* The order of the patterns matters: a communicator's line ends the operation before it, and lines
+ * of ranks mean something only within an operation. %n tells whether the whole pattern was there,
+ * because sscanf() counts only conversions. */
 static void take_line(struct text *t, const char *line, struct ras_answer *ret) {
     int64_t ranks = 0;
     int64_t rank = 0;
@@ -197,6 +227,8 @@ static void take_line(struct text *t, const char *line, struct ras_answer *ret) 
     }
 }
 
+/* Two headings of RAS's text tell it from any other. Lags without a late rank are removed at the
+ * end, as a group may turn out to be all there is. */
 static bool read_text(const char *bytes, size_t size, struct ras_answer *ret) {
     struct text t = {0};
     if (memmem(bytes, size, "Job summary", sizeof("Job summary") - 1) == NULL &&
@@ -220,6 +252,7 @@ static bool read_text(const char *bytes, size_t size, struct ras_answer *ret) {
     return true;
 }
 
+/* The first character tells the forms apart: JSON begins with a brace, the text with words. */
 bool ras_answer_read(const char *bytes, size_t size, struct ras_answer *ret) {
     size_t blanks = 0;
     *ret = (struct ras_answer){0};

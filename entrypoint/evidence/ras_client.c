@@ -13,8 +13,19 @@
 #include <string.h>
 #include <sys/socket.h>
 
+/* RAS listens in a thread of every NCCL process and speaks lines of text: a greeting with the
+ * version of the protocol, the time that it may take to collect, the form, and the question. It
+ * closes the connection after the answer, so its end is that of the stream.
+ *
+ * Every wait has the caller's deadline, and the socket is nonblocking: the thread that answers is
+ * in a program that hangs. Errors are EXIT_CODE_NOT_READY unless the address itself is wrong; the
+ * callers (gather_table.c, ras_run.c) then go on without RAS. */
+
+/* COLLECT_SECONDS is how long RAS may wait for its peers; after that it answers without them. */
 enum { ADDRESS_SIZE = 256, REPLY_SIZE = 256, READ_SIZE = 16 * 1024, COLLECT_SECONDS = 5 };
 
+/* The variables are those of the ranks, not of this process. NCCL_RAS_ENABLE=0 switches RAS off.
+ * Without GPUs a job has no NCCL, so there is no default. */
 const char *ras_client_address(char *const *environment, bool has_gpus) {
     const char *enabled = env_get(environment, "NCCL_RAS_ENABLE");
     const char *address = env_get(environment, "NCCL_RAS_ADDR");
@@ -25,7 +36,8 @@ const char *ras_client_address(char *const *environment, bool has_gpus) {
     return has_gpus ? RAS_CLIENT_ADDRESS : NULL;
 }
 
-/* Splits "host:port" or "[address]:port". */
+/* Splits "host:port" or "[address]:port". The last colon counts, since an IPv6 address has several;
+ * its brackets are not part of the name that getaddrinfo() takes. *RET_PORT points into ADDRESS. */
 static int split(const char *address, char host[ADDRESS_SIZE], const char **ret_port,
                  struct error *err) {
     const char *colon = strrchr(address, ':');
@@ -40,6 +52,8 @@ static int split(const char *address, char host[ADDRESS_SIZE], const char **ret_
     return 0;
 }
 
+/* The result is only that something can be done: errors of the socket show at the next call. A
+ * signal starts the wait anew with the time that is left. */
 static int wait_for(int fd, short events, int64_t deadline, struct error *err) {
     struct pollfd p = {.fd = fd, .events = events};
     int ready = 0;
@@ -51,7 +65,10 @@ static int wait_for(int fd, short events, int64_t deadline, struct error *err) {
     return error_set(err, EXIT_CODE_NOT_READY, "RAS did not answer in time");
 }
 
+/* Tries one address until the deadline. A refused connection is known at once. Returns a
+ * nonblocking socket that the caller closes, or -1. */
 static int connect_one(const struct addrinfo *a, int64_t deadline, struct error *err) {
+    /* 0 from SO_ERROR: connected. */
     int error = 0;
     socklen_t size = sizeof(error);
     cleanup_fd int fd =
@@ -69,6 +86,8 @@ static int connect_one(const struct addrinfo *a, int64_t deadline, struct error 
     return error_set_errno(err, EXIT_CODE_NOT_READY, "connecting to RAS");
 }
 
+/* A name may have several addresses, while RAS may listen on one family only: all are tried in
+ * order. The error of the last one stays. */
 static int dial(const char *address, int64_t deadline, struct error *err) {
     char host[ADDRESS_SIZE];
     const char *port = NULL;
@@ -86,6 +105,8 @@ static int dial(const char *address, int64_t deadline, struct error *err) {
     return fd;
 }
 
+/* MSG_NOSIGNAL, because the program may end meanwhile, and this process would be killed by
+ * SIGPIPE. */
 static int say(int fd, const char *text, int64_t deadline, struct error *err) {
     for (size_t left = strlen(text); left > 0;) {
         if (wait_for(fd, POLLOUT, deadline, err) != 0)
@@ -99,7 +120,9 @@ static int say(int fd, const char *text, int64_t deadline, struct error *err) {
     return 0;
 }
 
-/* Reads one line, byte by byte: what follows is the answer. */
+/* Reads one line, byte by byte: what follows is the answer, and a larger read would take a part of
+ * it. Lines without an end, as a server of another kind may send them, are given up at
+ * REPLY_SIZE. */
 static int hear(int fd, int64_t deadline, char line[REPLY_SIZE], struct error *err) {
     size_t used = 0;
     while (used < REPLY_SIZE - 1) {
@@ -128,6 +151,8 @@ static int command(int fd, const char *text, const char *expected, int64_t deadl
     return str_starts_with(line, expected) ? 0 : 1;
 }
 
+/* The deadline is checked once more after each part, as a peer that sends without end never makes
+ * wait_for() fail. RET bounds the size. */
 static int read_all(int fd, int64_t deadline, struct buf *ret, struct error *err) {
     for (;;) {
         char bytes[READ_SIZE];
@@ -147,6 +172,8 @@ static int read_all(int fd, int64_t deadline, struct buf *ret, struct error *err
     }
 }
 
+/* The first line tells which version of the protocol this client speaks. A server that is no RAS is
+ * recognised by its reply, or by the lack of one. */
 int ras_client_ask(const char *address, bool verbose, int64_t deadline, struct buf *ret,
                    struct error *err) {
     char timeout[32];
@@ -160,7 +187,8 @@ int ras_client_ask(const char *address, bool verbose, int64_t deadline, struct b
     if (replied != 0)
         return replied < 0 ? -1
                            : error_set(err, EXIT_CODE_NOT_READY, "what listens there is not RAS");
-    /* An older one does not know the format, and answers as text. */
+    /* An older one does not know the format, and answers as text. Its reply to this line is
+     * therefore not looked at; the answer itself shows its form (ras_answer.c). */
     if (!verbose && command(fd, "SET FORMAT json\n", "", deadline, err) < 0)
         return -1;
     if (say(fd, verbose ? "VERBOSE STATUS\n" : "STATUS\n", deadline, err) != 0)

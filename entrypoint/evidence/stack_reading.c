@@ -9,8 +9,22 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The text is read line by line, once. Three tools have three forms, which are told apart by their
+ * first characters: py-spy indents frames by four blanks, gdb and eu-stack number them with "#".
+ * Lines of any other form are skipped, so versions of the tools may add what they like.
+ *
+ * Two things are looked for. A collective operation is the first known name in any thread of any
+ * process, since libraries often wait in a thread of their own. The place is made of the innermost
+ * frames of the main thread of the first process, which is the program itself.
+ *
+ * Words are slices of the text, without NUL. Nothing is copied before the end, where the result
+ * becomes valid UTF-8. */
+
+/* Three frames fit into a line of a table, and mostly reach from a wait in libc to the function
+ * that called it. CLEAN_MAX bounds the place before it is cut. */
 enum { PLACE_FRAMES = 3, CLEAN_MAX = 4096, NAME_MAX_SIZE = 96 };
 
+/* A slice of the text; it borrows. */
 struct words {
     const char *text;
     size_t size;
@@ -42,7 +56,8 @@ static const char *const of_mpi[] = {"Allreduce",
                                      "Win_fence",
                                      "Reduce_scatter_block"};
 
-/* Functions of torch.distributed, in Python. */
+/* Functions of torch.distributed, in Python, as its documentation names them. Starting a group is
+ * one, too: all ranks have to come to it. */
 static const char *const of_torch[] = {"all_reduce",
                                        "broadcast",
                                        "barrier",
@@ -64,7 +79,8 @@ static const char *const of_torch[] = {"all_reduce",
                                        "new_group",
                                        "all_reduce_coalesced"};
 
-/* Native functions, by how their names begin. */
+/* Native functions, by how their names begin: they are followed by arguments of templates, or by a
+ * suffix of a type. */
 static const struct native {
     const char *prefix;
     const char *name;
@@ -93,10 +109,12 @@ static bool begins(struct words w, const char *text) {
     return w.size >= strlen(text) && memcmp(w.text, text, strlen(text)) == 0;
 }
 
+/* Words are not NUL-terminated, so strstr() cannot be used. */
 static bool contains(struct words w, const char *text) {
     return memmem(w.text, w.size, text, strlen(text)) != NULL;
 }
 
+/* The last line need not end with a newline. */
 static struct words next_line(struct words *rest) {
     const char *end = memchr(rest->text, '\n', rest->size);
     struct words line = {rest->text, end != NULL ? (size_t)(end - rest->text) : rest->size};
@@ -105,6 +123,7 @@ static struct words next_line(struct words *rest) {
     return line;
 }
 
+/* Takes COUNT bytes off the start, of which there are as many or more. */
 static void drop(struct words *w, size_t count) {
     w->text += count;
     w->size -= count;
@@ -126,8 +145,9 @@ static bool drop_address(struct words *w) {
     return true;
 }
 
-/* Returns the function's name in a native frame, "#1  0x7f12 in name (arguments) from library" or
- * "#1  0x7f12 name"; empty if the line is none. */
+/* Returns the function's name in a native frame, "#1 0x7f12 in name (arguments) from library" or
+ * "#1 0x7f12 name"; empty if the line is none. A C++ name may hold brackets itself, such as
+ * operator(): one at the very start ends nothing. */
 static struct words native_frame(struct words line) {
     const struct words none = {line.text, 0};
     drop_blanks(&line);
@@ -161,11 +181,15 @@ static struct words python_frame(struct words line) {
     return contains(line, " (") && contains(line, ":") ? line : none;
 }
 
+/* The function of a Python frame, without its file and line, for a comparison with names of
+ * torch.distributed. */
 static struct words name_of(struct words python) {
     const char *end = memmem(python.text, python.size, " (", 2);
     return (struct words){python.text, end != NULL ? (size_t)(end - python.text) : python.size};
 }
 
+/* The names stand for whole functions: MPI_Reduce is not MPI_Reduce_scatter. PMPI_ is the form that
+ * profiling tools call, and eu-stack shows. */
 static const char *find_mpi(struct words name) {
     if (begins(name, "PMPI_"))
         drop(&name, 1);
@@ -178,6 +202,9 @@ static const char *find_mpi(struct words name) {
     return NULL;
 }
 
+/* Python names count only in files of torch.distributed, as a user's function may be called reduce,
+ * too. Native ones are compared by their beginning, because C++ names go on with templates and
+ * arguments. */
 static void take_collective(struct words frame, bool is_python, struct stack_reading *ret) {
     struct words name = is_python ? name_of(frame) : frame;
     const char *mpi = find_mpi(name);
@@ -208,6 +235,8 @@ static bool begins_thread(struct words line, bool first, struct thread *ret) {
     return true;
 }
 
+/* "??" is a frame without a symbol, which tells nothing. Frames of other threads are not part of
+ * the place. */
 static void add_place(struct words frame, struct thread *thread, struct buf *place) {
     char text[NAME_MAX_SIZE];
     if (!thread->is_main || thread->frames >= PLACE_FRAMES || equals(frame, "??"))
@@ -218,6 +247,8 @@ static void add_place(struct words frame, struct thread *thread, struct buf *pla
     thread->frames++;
 }
 
+/* Makes the text valid UTF-8 on one line, as it goes into JSON and reports, and cuts it at SIZE
+ * without splitting a character. */
 static void put(const struct buf *from, char *ret, size_t size) {
     cleanup_buf struct buf clean;
     buf_init(&clean, CLEAN_MAX);
@@ -227,6 +258,9 @@ static void put(const struct buf *from, char *ret, size_t size) {
     ret[fit] = '\0';
 }
 
+/* FIRST is true until the first thread of a process, which for eu-stack is the main thread. A
+ * stopped process has one line in place of its stacks. Blank lines part threads and change
+ * nothing. */
 void stack_reading_take(const char *text, size_t size, struct stack_reading *ret) {
     struct words rest = {text, size};
     struct thread thread = {0};

@@ -9,6 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A finding is looked for in order of what it proves. If most ranks are in one collective
+ * operation, those that are not have kept them waiting. Without any operation, ranks at the same
+ * place are compared likewise, under stricter conditions. After that, one exception that did not
+ * end its rank, and last, one rank with other waits than the rest.
+ *
+ * The master calls this with what all hosts have sent, and a host that has not answered is one
+ * whose ranks are unknown: they count as absent, not as waiting. The text is for the log and the
+ * failure file, so it names ranks and hosts but no more of them than a line can hold. */
+
 enum { LISTED_MAX = 6, LIST_SIZE = 192 };
 
 static void add(char *text, size_t size, const char *format, ...)
@@ -22,6 +31,8 @@ static void add(char *text, size_t size, const char *format, ...) {
     va_end(args);
 }
 
+/* How many ranks are chosen. The arrays of flags here all have one element for each rank of the
+ * job. */
 static size_t count_of(const bool *chosen, size_t count) {
     size_t found = 0;
     for (size_t i = 0; i < count; i++)
@@ -29,7 +40,8 @@ static size_t count_of(const bool *chosen, size_t count) {
     return found;
 }
 
-/* Appends each host of the first LISTED_MAX chosen ranks once. */
+/* Appends each host of the first LISTED_MAX chosen ranks once. Ranks of a host follow each other,
+ * so comparing with the last one is enough. */
 static void add_hosts(const bool *chosen, const struct stuck_rank *ranks, size_t count, char *ret,
                       size_t size) {
     const char *last = NULL;
@@ -45,6 +57,8 @@ static void add_hosts(const bool *chosen, const struct stuck_rank *ranks, size_t
     }
 }
 
+/* Appends "ranks 1, 4 and 6 on a, b". "and" stands only before the last one of all, so a list that
+ * is cut ends with a number of others. */
 void stuck_list(const bool *chosen, const struct stuck_rank *ranks, size_t count, char *ret,
                 size_t size) {
     size_t all = count_of(chosen, count);
@@ -61,6 +75,7 @@ void stuck_list(const bool *chosen, const struct stuck_rank *ranks, size_t count
     add_hosts(chosen, ranks, count, ret, size);
 }
 
+/* The first rank that is chosen; COUNT if none is. */
 static size_t first_of(const bool *chosen, size_t count) {
     size_t i = 0;
     while (i < count && !chosen[i])
@@ -77,6 +92,8 @@ static const char *before(const char *place) {
     return "at ";
 }
 
+/* One rank stands for all absent ones. The exception comes first, as it is a cause, while a place
+ * is only a symptom. A program that has ended is nowhere. */
 static void add_where(const struct stuck_rank *r, char *ret, size_t size) {
     if (!r->ended && r->exception[0] != '\0')
         add(ret, size, "it has not ended after its exception, %s; ", r->exception);
@@ -100,7 +117,9 @@ static size_t most_telling_of(const bool *chosen, const struct stuck_rank *ranks
     return first_of(chosen, count);
 }
 
-/* Returns the collective operation that most ranks are in, NULL if none is in one. */
+/* Returns the collective operation, or with BY_PLACE the place, that most ranks share; NULL: none
+ * has any. The first of equals wins. The time is quadratic in the ranks, of which a job has at most
+ * some thousands. */
 static const char *most_common(const struct stuck_rank *ranks, size_t count, bool by_place,
                                size_t *ret_count) {
     const char *best = NULL;
@@ -122,6 +141,8 @@ static const char *most_common(const struct stuck_rank *ranks, size_t count, boo
 }
 
 /* Says that the ranks that are not ABSENT are at WHERE, and the others are not. */
+/* The rank that is described is named again if there are several absent ones. COUNT - MISSING ranks
+ * are at WHERE. */
 static void describe(const struct stuck_rank *ranks, size_t count, const bool *absent,
                      bool by_place, const char *where, struct stuck_finding *ret) {
     size_t missing = count_of(absent, count);
@@ -141,7 +162,8 @@ static void describe(const struct stuck_rank *ranks, size_t count, const bool *a
     add_where(&ranks[first], ret->text, sizeof(ret->text));
 }
 
-/* Compares what the threads of ranks wait in, where no stack tells more. */
+/* Compares what the threads of ranks wait in, where no stack tells more: images without tools have
+ * only the kernel's view. The question mark is deliberate, as this is the weakest of all signs. */
 static bool find_odd(const struct stuck_rank *ranks, size_t count, struct stuck_finding *ret) {
     cleanup_free const char **waits = (const char **)calloc(count, sizeof(*waits));
     cleanup_free bool *ended = calloc(count, sizeof(*ended));
@@ -162,7 +184,8 @@ static bool find_odd(const struct stuck_rank *ranks, size_t count, struct stuck_
     return true;
 }
 
-/* Names a rank that has not ended after an exception, if the others have not met the same. */
+/* Names a rank that has not ended after an exception, if the others have not met the same. If all
+ * have, the exception is a cause but sets none of them apart. */
 static bool find_exception(const struct stuck_rank *ranks, size_t count, bool *chosen,
                            struct stuck_finding *ret) {
     char list[LIST_SIZE] = "";
@@ -182,7 +205,10 @@ static bool find_exception(const struct stuck_rank *ranks, size_t count, bool *c
     return true;
 }
 
+/* One rank has nobody to be compared with. ABSENT is used for two purposes: find_exception() fills
+ * it anew. No memory for it is no finding, as evidence must not end a job. */
 bool stuck_find(const struct stuck_rank *ranks, size_t count, struct stuck_finding *ret) {
+    /* Ranks that share WHERE. */
     size_t together = 0;
     cleanup_free bool *absent = calloc(count > 0 ? count : 1, sizeof(*absent));
     *ret = (struct stuck_finding){.rank = -1, .other = -1};
@@ -197,7 +223,9 @@ bool stuck_find(const struct stuck_rank *ranks, size_t count, struct stuck_findi
     bool by_place = where == NULL;
     if (by_place)
         where = most_common(ranks, count, true, &together);
-    /* Places tell less than names of operations: only one rank or few may be elsewhere. */
+    /* Places tell less than names of operations: only one rank or few may be elsewhere. At least
+     * two thirds have to be alike, and two ranks that differ say nothing about which of them is
+     * late. */
     if (where == NULL || together == count || (by_place && (count < 3 || together * 3 < count * 2)))
         return find_exception(ranks, count, absent, ret) || find_odd(ranks, count, ret);
     for (size_t i = 0; i < count; i++)

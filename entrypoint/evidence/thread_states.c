@@ -12,6 +12,14 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+/* Three files of each thread say all that is needed: `stat` its state, `wchan` the kernel function
+ * in which it sleeps, `syscall` the number of the call that it is in. They are in memory, so
+ * reading them neither waits for a disk nor disturbs the program, and no tool has to be in the
+ * image.
+ *
+ * Threads at the same place are counted together: a program has dozens of threads, most of which
+ * wait in a pool. The line goes into events and reports; odd_wait.c compares those of all ranks. */
+
 enum {
     THREADS_MAX = 1024, /* threads of a process; any others are left out */
     KINDS_MAX = 8,
@@ -27,6 +35,9 @@ struct place {
     unsigned count;
 };
 
+/* What cannot be read stays '?' or empty. `syscall` takes the right to trace the process, and
+ * `wchan` is "0" for a running thread or without that right. The number of a call is the first word
+ * of `syscall`; its arguments follow and are dropped. */
 static void look_at_thread(pid_t pid, const char *thread, struct place *ret) {
     char path[96];
     char text[512];
@@ -44,6 +55,8 @@ static void look_at_thread(pid_t pid, const char *thread, struct place *ret) {
     ret->call[strcspn(ret->call, " \n")] = '\0';
 }
 
+/* Adds one thread to its kind. Kinds beyond KINDS_MAX are dropped; the threads of known ones are
+ * still counted. */
 static void count_place(struct place places[KINDS_MAX], size_t *count, const struct place *p) {
     for (size_t i = 0; i < *count; i++)
         if (places[i].state == p->state && strcmp(places[i].where, p->where) == 0 &&
@@ -55,6 +68,8 @@ static void count_place(struct place places[KINDS_MAX], size_t *count, const str
         places[(*count)++] = *p;
 }
 
+/* Returns the number of kinds, 0 for a process that is gone. Threads that end meanwhile are counted
+ * with what was still there. */
 static size_t look_at_threads(pid_t pid, struct place places[KINDS_MAX]) {
     char path[64];
     size_t count = 0;
@@ -76,10 +91,13 @@ static size_t look_at_threads(pid_t pid, struct place places[KINDS_MAX]) {
     return count;
 }
 
+/* Parts after the state are left out where they say nothing. The name is the program's own and may
+ * hold any bytes, so it is made valid UTF-8. */
 static void put_process(pid_t pid, struct buf *text) {
     char path[64];
     char name[WORD_SIZE];
     struct place places[KINDS_MAX];
+    /* Read before the name: a process that ends meanwhile is left out. */
     size_t count = look_at_threads(pid, places);
     (void)snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
     size_t size = rank_processes_read(path, name, sizeof(name));
@@ -97,6 +115,8 @@ static void put_process(pid_t pid, struct buf *text) {
     }
 }
 
+/* The processes are those of one rank, in the order of /proc. The text is cut at SIZE without
+ * splitting a character. */
 void thread_states(pid_t parent, char *ret, size_t size) {
     cleanup_buf struct buf text;
     pid_t pids[RANK_PROCESSES_MAX];
@@ -109,7 +129,8 @@ void thread_states(pid_t parent, char *ret, size_t size) {
     ret[fit] = '\0';
 }
 
-/* Names of calls in which programs wait; others go by number. */
+/* Names of calls in which programs wait; others go by number. The table is for people's reports
+ * only: thread_states() prints numbers, which are easier to compare. */
 static const struct call {
     long number;
     const char *name;
@@ -147,6 +168,8 @@ static const struct call {
 #endif
 };
 
+/* Numbers differ between processors, which SYS_ of the compiler's target takes into account. NULL:
+ * a call that is not in the table, or no call at all ("running"). */
 static const char *call_name(const char *number) {
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
         if (isdigit((unsigned char)number[0]) && strtol(number, NULL, 10) == calls[i].number)
@@ -154,6 +177,8 @@ static const char *call_name(const char *number) {
     return NULL;
 }
 
+/* The main thread has the number of its process. "D" is a wait that not even SIGKILL ends, mostly
+ * for a disk or a driver, so the words say so. */
 void thread_states_main(pid_t parent, char *ret, size_t size) {
     pid_t pids[RANK_PROCESSES_MAX];
     char thread[16];
