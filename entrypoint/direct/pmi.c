@@ -3,8 +3,19 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A program of MPICH's family writes one line for each request and waits for the answer. Fields are
+ * NAME=VALUE, parted by blanks, in any order, except that a value put by the program comes last and
+ * may hold blanks. Everything here is a function of the line and the state; the socket is in
+ * rank_pmi.c.
+ *
+ * Two stores keep a barrier's promise: FRESH has what this rank has put since the last barrier, and
+ * SPACE what all have put before it. The caller moves FRESH to SPACE on all hosts when the barrier
+ * is complete, and then calls pmi_pass(). */
+
+/* The one key that the launcher fills: MPICH finds out by it which ranks share a host. */
 static const char mapping_key[] = "PMI_process_mapping";
 
+/* Frees both stores; the structure itself and its socket are the caller's. */
 void pmi_done(struct pmi *p) {
     pmi_space_done(&p->space);
     pmi_space_done(&p->fresh);
@@ -29,6 +40,8 @@ static bool read_field(const char *line, const char *name, bool last, char *ret,
     return false;
 }
 
+/* A key or value that is too long, or a full space, is refused by rc=-1, on which the program gives
+ * up. */
 static enum pmi_next answer_put(struct pmi *p, const char *line, struct buf *answer) {
     char key[PMI_KEY_MAX + 1];
     char value[PMI_VALUE_MAX + 1];
@@ -41,6 +54,7 @@ static enum pmi_next answer_put(struct pmi *p, const char *line, struct buf *ans
     return PMI_ANSWERED;
 }
 
+/* What all know comes first, then what only this rank has put. */
 static enum pmi_next answer_get(const struct pmi *p, const char *line, struct buf *answer) {
     char key[PMI_KEY_MAX + 1];
     const char *value = NULL;
@@ -58,6 +72,9 @@ static enum pmi_next answer_get(const struct pmi *p, const char *line, struct bu
     return PMI_ANSWERED;
 }
 
+/* Requests without state. A command that PMI-1 does not have breaks the connection, as the program
+ * would wait for an answer for ever. Those that are known and not offered get an error instead,
+ * which a program can handle. */
 static enum pmi_next answer_rest(const struct pmi *p, const char *command, struct buf *answer) {
     static const char *const refused[][2] = {{"spawn", "spawn_result"},
                                              {"publish_name", "publish_result"},
@@ -88,6 +105,8 @@ static enum pmi_next answer_rest(const struct pmi *p, const char *command, struc
     return PMI_ANSWERED;
 }
 
+/* A rank that waits in a barrier has nothing to say: a line from it then is out of turn. NUL bytes
+ * are refused, since fields are C strings. */
 enum pmi_next pmi_line(struct pmi *p, const char *line, size_t size, struct buf *answer) {
     char text[PMI_LINE_MAX + 1];
     char command[PMI_KEY_MAX + 1];
@@ -124,6 +143,8 @@ static size_t add_block(char ret[PMI_MAPPING_SIZE], size_t used, size_t first, s
                                    hosts, slots);
 }
 
+/* Hosts that follow each other with the same number of slots form one block: "(vector,(0,4,8))" is
+ * four hosts with eight ranks each. Hosts that take no part are not numbered. */
 void pmi_mapping(const struct cluster *c, char ret[PMI_MAPPING_SIZE]) {
     size_t used = (size_t)snprintf(ret, PMI_MAPPING_SIZE, "(vector");
     size_t number = 0; /* of a host among those that are left */
@@ -147,6 +168,7 @@ void pmi_mapping(const struct cluster *c, char ret[PMI_MAPPING_SIZE]) {
         ret[0] = '\0';
 }
 
+/* Replaces a variable that the container may have from another launcher. */
 static int set_number(struct argv *environment, const char *name, unsigned value,
                       struct error *err) {
     char text[16];
@@ -154,6 +176,7 @@ static int set_number(struct argv *environment, const char *name, unsigned value
     return argv_set_env(environment, name, text, err);
 }
 
+/* FD is inherited by the program, and so it must not be close-on-exec there. */
 int pmi_environment(int fd, unsigned rank, unsigned size, struct argv *environment,
                     struct error *err) {
     if (set_number(environment, "PMI_FD", (unsigned)fd, err) != 0 ||

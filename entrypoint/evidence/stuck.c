@@ -31,8 +31,8 @@ static void add(char *text, size_t size, const char *format, ...) {
     va_end(args);
 }
 
-/* How many ranks are chosen. The arrays of flags here all have one element for each rank of the
- * job. */
+/* How many ranks are chosen. The arrays of flags in this file all have one element for each rank of
+ * the job, in the order of the ranks. */
 static size_t count_of(const bool *chosen, size_t count) {
     size_t found = 0;
     for (size_t i = 0; i < count; i++)
@@ -75,7 +75,7 @@ void stuck_list(const bool *chosen, const struct stuck_rank *ranks, size_t count
     add_hosts(chosen, ranks, count, ret, size);
 }
 
-/* The first rank that is chosen; COUNT if none is. */
+/* The number of the first rank that is chosen; COUNT if none is. */
 static size_t first_of(const bool *chosen, size_t count) {
     size_t i = 0;
     while (i < count && !chosen[i])
@@ -109,7 +109,8 @@ static void add_where(const struct stuck_rank *r, char *ret, size_t size) {
         add(ret, size, "where it is could not be read");
 }
 
-/* Returns one of the chosen ranks that has not ended after an exception, or else the first. */
+/* Returns one of the chosen ranks that has not ended after an exception, or else the first. It is
+ * the one whose place the text tells. */
 static size_t most_telling_of(const bool *chosen, const struct stuck_rank *ranks, size_t count) {
     for (size_t i = 0; i < count; i++)
         if (chosen[i] && !ranks[i].ended && ranks[i].exception[0] != '\0')

@@ -11,8 +11,21 @@
 #include <stdio.h>
 #include <string.h>
 
+/* All functions run in a child of the supervisor (preflight_child.c), because a driver that hangs
+ * stops the process that asks it, even for SIGKILL. The supervisor gives the child a deadline of
+ * its own and goes on without an answer.
+ *
+ * NVML is asked first. nvidia-smi is slower, as it is a program that loads the same library, but it
+ * works where this program is static. What neither knows is -1 in struct gpu_state, and no
+ * comparison below takes -1 for a value. */
+
+/* XID_WAIT_MS only bounds one wait: the loop begins it anew. TEXT_SIZE is for one GPU's line, half
+ * of it for the names of its processes. NAME_SIZE holds any name that the kernel keeps, which has
+ * 15 characters. */
 enum { ASK_AGAIN_MS = 250, XID_WAIT_MS = 10 * 1000, NAME_SIZE = 32, TEXT_SIZE = 512 };
 
+/* A failure of NVML after it was opened is not tried again by nvidia-smi, which would fail in the
+ * same driver. The error quotes both sources, cut so that both fit. */
 int gpu_child_read(char *const *environment, struct gpu_states *ret, struct error *err) {
     struct error no_nvml = {0};
     struct error no_smi = {0};
@@ -27,15 +40,18 @@ int gpu_child_read(char *const *environment, struct gpu_states *ret, struct erro
     return error_set(err, EXIT_CODE_DEVICE, "%.120s; %.120s", no_nvml.text, no_smi.text);
 }
 
+/* The text may quote a tool's output and so need not be UTF-8. */
 static json_t *fault_json(const struct error *err) {
     return json_pack("{s:o}", "fault", json_string_any(err->text));
 }
 
+/* An unknown amount, -1, is not busy. */
 static bool is_busy(const struct gpu_state *g) {
     return g->used_mib > GPU_CHILD_FREE_MIB;
 }
 
-/* Names of processes are those of this container. */
+/* Names of processes are those of this container. Only GPUs in use get the member, since naming
+ * processes takes a read of /proc for each. */
 static void add_users(const struct gpu_states *states, json_t *object) {
     const json_t *devices = json_object_get(object, "devices");
     for (size_t i = 0; i < states->count; i++) {
@@ -47,6 +63,7 @@ static void add_users(const struct gpu_states *states, json_t *object) {
     }
 }
 
+/* The object belongs to the caller; NULL only without memory. */
 json_t *gpu_child_gpus(char *const *environment) {
     struct gpu_states states = {.count = 0};
     struct error err = {0};
@@ -59,6 +76,8 @@ json_t *gpu_child_gpus(char *const *environment) {
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
+/* "" for a process that is not in this container: its number is then one of the host. Such a number
+ * may also belong to another process here, so the name is only a hint. */
 static void read_name(int64_t pid, char ret[NAME_SIZE]) {
     char path[64];
     cleanup_buf struct buf text;
@@ -88,6 +107,7 @@ void gpu_child_users(const struct gpu_state *g, char *ret, size_t size) {
         (void)snprintf(ret, size, "processes that cannot be seen from here");
 }
 
+/* One text for each GPU with memory in use, for the log. */
 static json_t *busy_json(const struct gpu_states *states) {
     json_t *list = json_array();
     for (size_t i = 0; i < states->count; i++) {
@@ -104,6 +124,7 @@ static json_t *busy_json(const struct gpu_states *states) {
     return list;
 }
 
+/* One text for each GPU that nothing should use before it was repaired or reset (gpu_state.c). */
 static json_t *dead_json(const struct gpu_states *states) {
     json_t *list = json_array();
     for (size_t i = 0; i < states->count; i++) {
@@ -114,6 +135,7 @@ static json_t *dead_json(const struct gpu_states *states) {
     return list;
 }
 
+/* GPUs that do not answer are not waited for: their amount is unknown, which is not busy. */
 static bool any_is_busy(const struct gpu_states *states) {
     for (size_t i = 0; i < states->count; i++)
         if (is_busy(&states->devices[i]))
@@ -121,7 +143,8 @@ static bool any_is_busy(const struct gpu_states *states) {
     return false;
 }
 
-/* The driver has no event for memory that becomes free, so it is asked again. */
+/* The driver has no event for memory that becomes free, so it is asked again. The programs of the
+ * last attempt may still be ending: their memory is freed by the driver after they are gone. */
 json_t *gpu_child_memory(char *const *environment) {
     struct gpu_states states = {.count = 0};
     struct error err = {0};
@@ -141,7 +164,8 @@ json_t *gpu_child_memory(char *const *environment) {
 
 /* --- Xids ------------------------------------------------------------------------------------ */
 
-/* The kernel writes the address without function and without the leading zeros of NVML's domain. */
+/* The kernel writes the address without function and without the leading zeros of NVML's domain.
+ * The line has the kernel's form, so that a supervisor reads both sources alike. */
 static int print_xid(int fd, uint64_t number, const char *bus, struct error *err) {
     char line[128];
     const char *end = strrchr(bus, '.');
@@ -152,6 +176,8 @@ static int print_xid(int fd, uint64_t number, const char *bus, struct error *err
     return file_write_all(fd, line, (size_t)length, err);
 }
 
+/* Ends only by an error: NVML without events, a driver that goes away, or a reader that closed FD.
+ * The supervisor ends it otherwise. */
 int gpu_child_xids(int fd, struct error *err) {
     struct nvml *n = nvml_open(err);
     int got = n != NULL ? nvml_listen(n, err) : -1;

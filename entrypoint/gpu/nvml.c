@@ -7,6 +7,18 @@
 
 /* --- as nvml.h declares it ------------------------------------------------------------------- */
 
+/* The types and numbers below are NVML's binary interface, repeated here because no header of
+ * NVIDIA's is needed to build this program. Names with a version (_v2, _v3) have a fixed layout;
+ * NVIDIA adds a new version instead of changing one.
+ *
+ * FUNCTIONS is one list from which three things are made: the members of struct nvml, their types,
+ * and the table of symbols. So a function cannot be called with another type than the one it is
+ * listed with. A function that is not needed may be missing in an older library and is then NULL:
+ * every caller checks it and leaves the value unknown.
+ *
+ * Return codes other than success are treated alike, as not known, for single values. Only the
+ * handle and the address of a GPU make it faulty. */
+
 enum {
     NVML_SUCCESS = 0,
     NVML_TIMEOUT = 10,
@@ -21,17 +33,21 @@ enum {
     NVML_CLOCK_MEMORY = 2,
     NVML_SENSOR = 0,
 };
+/* nvmlEventTypeXidCriticalError, a bit of a mask. */
 static const unsigned long long event_xid = 0x8;
 static const unsigned long long mib = 1024ULL * 1024;
 
+/* Handles: pointers to structures that only NVML knows. They stay valid until NVML is shut down. */
 typedef struct nvml_device *nvml_device_ref;
 typedef struct nvml_set *nvml_set_ref;
 
+/* LEGACY is a short form of the address from before domains had more than four digits. */
 struct nvml_pci {
     char legacy[16];
     unsigned domain, bus, device, device_id, subsystem_id;
     char bus_id[32];
 };
+/* In bytes. The first version counts what the driver keeps for itself as used. */
 struct nvml_memory {
     unsigned long long total, free, used;
 };
@@ -39,21 +55,26 @@ struct nvml_memory_v2 {
     unsigned version;
     unsigned long long total, reserved, free, used;
 };
+/* The instances are those of MIG, and are not looked at. */
 struct nvml_process {
     unsigned pid;
     unsigned long long used;
     unsigned gpu_instance, compute_instance;
 };
+/* Per cent of the last sample's time. */
 struct nvml_utilization {
     unsigned gpu, memory;
 };
+/* DATA is the Xid's number for an event of that type. */
 struct nvml_event {
     nvml_device_ref device;
     unsigned long long type, data;
     unsigned gpu_instance, compute_instance;
 };
 
-/* FUNCTION(member, name, needed, parameters) */
+/* FUNCTION(member, name, needed, parameters). All of NVML's functions return an int here, its enum
+ * of results. The version in a name is part of the symbol: nvml.h maps the plain name to it by a
+ * macro. */
 #define FUNCTIONS                                                                                  \
     FUNCTION(init, "nvmlInit_v2", true, (void))                                                    \
     FUNCTION(shut_down, "nvmlShutdown", true, (void))                                              \
@@ -98,6 +119,7 @@ struct nvml_event {
              (nvml_device_ref, unsigned long long, nvml_set_ref))                                  \
     FUNCTION(set_wait, "nvmlEventSetWait_v2", false, (nvml_set_ref, struct nvml_event *, unsigned))
 
+/* The library at work. SET is made by nvml_listen() and is NULL before. */
 struct nvml {
     void *library;
     nvml_set_ref set;
@@ -106,6 +128,8 @@ struct nvml {
 #undef FUNCTION
 };
 
+/* OFFSET is the place of the pointer in struct nvml, and NEEDED tells whether nvml_open() may go on
+ * without it. */
 static const struct symbol {
     const char *name;
     bool needed;
@@ -118,9 +142,11 @@ static const struct symbol {
 
 /* --- opening --------------------------------------------------------------------------------- */
 
+/* With the version of its interface: the name without ".1" is only in packages for development. */
 static const char library_name[] = "libnvidia-ml.so.1";
 
-/* POSIX gives functions as void *, which C does not convert. */
+/* POSIX gives functions as void *, which C does not convert. The bytes are copied into the member,
+ * whose type the list FUNCTIONS ensures. */
 static int find_symbols(struct nvml *n, struct error *err) {
     for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
         void *found = dlsym(n->library, symbols[i].name);
@@ -140,6 +166,9 @@ static const char *load_error(void) {
 #endif
 }
 
+/* RTLD_LOCAL keeps the library's symbols from the rest of the program, and RTLD_NOW lets a library
+ * whose own dependencies are missing fail here and not in a later call. init() fails without a
+ * driver, even where the library is in the image. */
 struct nvml *nvml_open(struct error *err) {
     struct nvml *n = calloc(1, sizeof(*n));
     if (n == NULL) {
@@ -160,6 +189,8 @@ struct nvml *nvml_open(struct error *err) {
     return NULL;
 }
 
+/* The event set is not freed apart: NVML ends here as a whole. The library is closed last, as the
+ * functions are in it. */
 void nvml_close(struct nvml *n) {
     if (n == NULL)
         return;
@@ -170,7 +201,9 @@ void nvml_close(struct nvml *n) {
 
 /* --- one GPU --------------------------------------------------------------------------------- */
 
-/* What programs use: the driver keeps a part for itself, which version 2 names. */
+/* What programs use: the driver keeps a part for itself, which version 2 names. The version field
+ * of NVML's structures is their size with the number in the top byte. A reserved amount that is
+ * larger than what is in use is not subtracted. */
 static void read_memory(const struct nvml *n, nvml_device_ref d, struct gpu_state *g) {
     struct nvml_memory_v2 two = {.version = (unsigned)sizeof(two) | (2U << 24)};
     struct nvml_memory one = {0};
@@ -185,6 +218,9 @@ static void read_memory(const struct nvml *n, nvml_device_ref d, struct gpu_stat
     }
 }
 
+/* More processes than there is room for make the call fail, and none is known then. ~0 stands for
+ * an amount that the driver does not tell. Only processes that compute are listed, not those that
+ * draw. */
 static void read_processes(const struct nvml *n, nvml_device_ref d, struct gpu_state *g) {
     struct nvml_process found[GPU_STATE_PROCESSES_MAX];
     unsigned count = GPU_STATE_PROCESSES_MAX;
@@ -197,9 +233,12 @@ static void read_processes(const struct nvml *n, nvml_device_ref d, struct gpu_s
             .memory_mib = found[i].used == ~0ULL ? -1 : (int64_t)(found[i].used / mib)};
 }
 
+/* VOLATILE counters begin with 0 when the driver is loaded, and so are about this machine's present
+ * run. The mask keeps a count from becoming negative. */
 static void read_errors(const struct nvml *n, nvml_device_ref d, struct gpu_state *g) {
     unsigned current = 0, pending = 0, corrected = 0, uncorrected = 0, failed = 0;
     unsigned long long errors = 0;
+    /* PENDING is the mode after the next reset, which nobody asks for. */
     if (n->ecc_mode != NULL && n->ecc_mode(d, &current, &pending) == NVML_SUCCESS)
         g->ecc = current == NVML_ENABLED;
     if (n->ecc_errors != NULL &&
@@ -217,6 +256,8 @@ static void read_errors(const struct nvml *n, nvml_device_ref d, struct gpu_stat
     }
 }
 
+/* The function has two names: "throttle" is the one of older drivers. Both give the same bits,
+ * which GPU_CLOCKS_... in gpu_state.h name. */
 static void read_clocks(const struct nvml *n, nvml_device_ref d, struct gpu_state *g) {
     unsigned long long reasons = 0;
     int (*ask)(nvml_device_ref, unsigned long long *) =
@@ -225,18 +266,21 @@ static void read_clocks(const struct nvml *n, nvml_device_ref d, struct gpu_stat
         g->clocks = (int64_t)(reasons & INT64_MAX);
 }
 
+/* For functions with one more parameter, such as the kind of clock; -1: unknown. */
 static int64_t ask_of(int (*ask)(nvml_device_ref, unsigned, unsigned *), nvml_device_ref d,
                       unsigned kind) {
     unsigned value = 0;
     return ask != NULL && ask(d, kind, &value) == NVML_SUCCESS ? (int64_t)value : -1;
 }
 
+/* For functions that give one number and take nothing else; -1: unknown. */
 static int64_t ask_number(int (*ask)(nvml_device_ref, unsigned *), nvml_device_ref d) {
     unsigned value = 0;
     return ask != NULL && ask(d, &value) == NVML_SUCCESS ? (int64_t)value : -1;
 }
 
-/* A link that the GPU does not have is not supported. */
+/* A link that the GPU does not have is not supported, and so is not counted. The number of links
+ * differs by model, and NVML has no call that tells it. */
 static void read_links(const struct nvml *n, nvml_device_ref d, struct gpu_state *g) {
     g->links = n->link != NULL ? 0 : -1;
     g->links_up = g->links;
@@ -249,7 +293,8 @@ static void read_links(const struct nvml *n, nvml_device_ref d, struct gpu_state
     }
 }
 
-/* What it is and what it does: `ringmaster check` has no row for these. */
+/* What it is and what it does: `ringmaster check` has no row for these. NVML gives power in
+ * milliwatts. */
 static void read_details(const struct nvml *n, nvml_device_ref d, struct gpu_state *g) {
     struct nvml_utilization used = {.gpu = 0};
     if (n->name == NULL || n->name(d, g->name, sizeof(g->name)) != NVML_SUCCESS)
@@ -269,6 +314,8 @@ static void read_details(const struct nvml *n, nvml_device_ref d, struct gpu_sta
     g->pcie_replays = ask_number(n->pcie_replays, d);
 }
 
+/* The bus address is what other sources call the GPU; until it is known, its number has to do. A
+ * GPU that fell off the bus has a code of its own, which makes it lost. */
 void nvml_read_one(const struct nvml *n, size_t number, struct gpu_state *g) {
     const unsigned index = (unsigned)number;
     nvml_device_ref d = NULL;
@@ -296,6 +343,7 @@ void nvml_read_one(const struct nvml *n, size_t number, struct gpu_state *g) {
     read_details(n, d, g);
 }
 
+/* GPUs beyond GPU_STATE_MAX are left out, as the arrays of all readers end there. */
 int nvml_count(const struct nvml *n, size_t *ret, struct error *err) {
     unsigned count = 0;
     int code = n->count(&count);
@@ -305,6 +353,7 @@ int nvml_count(const struct nvml *n, size_t *ret, struct error *err) {
     return 0;
 }
 
+/* The source names NVML in the report, so that a reader knows what the values are worth. */
 int nvml_read(const struct nvml *n, struct gpu_states *ret, struct error *err) {
     if (nvml_count(n, &ret->count, err) != 0)
         return -1;
@@ -316,6 +365,8 @@ int nvml_read(const struct nvml *n, struct gpu_states *ret, struct error *err) {
 
 /* --- Xids ------------------------------------------------------------------------------------ */
 
+/* GPUs that cannot report Xids are passed over, as long as one can. The set stays registered until
+ * NVML ends. */
 int nvml_listen(struct nvml *n, struct error *err) {
     unsigned count = 0;
     unsigned heard = 0;
@@ -331,6 +382,7 @@ int nvml_listen(struct nvml *n, struct error *err) {
     return heard > 0 ? 0 : error_set(err, EXIT_CODE_DEVICE, "no GPU reports Xids to NVML");
 }
 
+/* An event of another type counts as none, and the caller waits again. */
 int nvml_next_xid(const struct nvml *n, unsigned ms, uint64_t *ret_number,
                   char ret_bus[GPU_STATE_BUS_SIZE], struct error *err) {
     struct nvml_event event = {.device = NULL};

@@ -12,8 +12,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* nvidia-smi is run once for each table, since one call gives one table. Columns come in the order
+ * in which the query names them, so each parser counts cells instead of reading heads. Cells hold
+ * words such as "[N/A]" or "[Not Supported]" where a GPU lacks a value: these are no numbers, and
+ * become -1.
+ *
+ * A line with another number of cells is a message and is skipped. GPUs are matched by their bus
+ * address, which all tables begin with, because nothing promises the same order in each. */
+
+/* The most bytes of one table, and the most columns. A cell holds a name of a GPU with room to
+ * spare. */
 enum { WORDS_MAX = 256 * 1024, CELLS_MAX = 10, CELL_SIZE = 64 };
 
+/* The order of the columns is the one in which the parsers below read them. */
 static const char gpus_query[] =
     "--query-gpu=pci.bus_id,memory.total,memory.used,ecc.mode.current,"
     "ecc.errors.uncorrected.volatile.total,clocks_throttle_reasons.active,pcie.link.gen.current,"
@@ -28,12 +39,15 @@ static const char details_query[] =
 
 /* --- tables ---------------------------------------------------------------------------------- */
 
+/* The cells of a line; unused ones are undefined. */
 struct cells {
     char text[CELLS_MAX][CELL_SIZE];
     size_t count;
 };
 
-/* Splits the line at *AT and moves past it. */
+/* Splits the line at *AT and moves past it. Blanks before a cell are dropped; a cell that is too
+ * long is cut, and cells beyond CELLS_MAX are left out, with which no parser accepts the line
+ * wrongly. */
 static void split(const char **at, struct cells *ret) {
     const char *line = *at;
     size_t size = strcspn(line, "\n");
@@ -47,6 +61,9 @@ static void split(const char **at, struct cells *ret) {
     }
 }
 
+/* Bit masks are printed in hexadecimal. A number with a fraction is unknown here; power, the only
+ * such column, is cut at the point by its parser. A negative number is unknown, too, like any
+ * word. */
 static int64_t number_of(const char *cell) {
     int64_t value = 0;
     if (str_starts_with(cell, "0x"))
@@ -54,18 +71,22 @@ static int64_t number_of(const char *cell) {
     return str_parse_int(cell, 0, INT64_MAX, &value, NULL) == 0 ? value : -1;
 }
 
+/* 1 for on, 0 for off, else the number that older versions print, or -1. Tables differ in their
+ * words for the same thing. */
 static int64_t switch_of(const char *cell) {
     if (strcmp(cell, "Enabled") == 0 || strcmp(cell, "Yes") == 0)
         return 1;
     return strcmp(cell, "Disabled") == 0 || strcmp(cell, "No") == 0 ? 0 : number_of(cell);
 }
 
-/* A bus address has two colons; what else is printed has not. */
+/* A bus address has two colons; what else is printed has not. So a message with as many commas as a
+ * table has columns makes no GPU. */
 static bool is_address(const char *cell) {
     const char *colon = strchr(cell, ':');
     return colon != NULL && strchr(colon + 1, ':') != NULL && strlen(cell) < GPU_STATE_BUS_SIZE;
 }
 
+/* Begins RET anew. All cells of a line have to be there, even if some of them hold no value. */
 void smi_parse_gpus(const char *text, struct gpu_states *ret) {
     struct cells c;
     ret->source = "nvidia-smi";
@@ -89,6 +110,7 @@ void smi_parse_gpus(const char *text, struct gpu_states *ret) {
     }
 }
 
+/* NULL for a GPU that the first table did not have, or that is written in another way. */
 static struct gpu_state *find(struct gpu_states *states, const char *bus) {
     for (size_t i = 0; i < states->count; i++)
         if (strcmp(states->devices[i].bus, bus) == 0)
@@ -96,6 +118,8 @@ static struct gpu_state *find(struct gpu_states *states, const char *bus) {
     return NULL;
 }
 
+/* GPUs that do not remap rows are not in this table and keep -1, which gpu_state_is_dead() tells
+ * from 0. */
 void smi_parse_rows(const char *text, struct gpu_states *ret) {
     struct cells c;
     while (*text != '\0') {
@@ -110,6 +134,7 @@ void smi_parse_rows(const char *text, struct gpu_states *ret) {
     }
 }
 
+/* Processes beyond the room for them are left out. An amount of memory may be unknown. */
 void smi_parse_processes(const char *text, struct gpu_states *ret) {
     struct cells c;
     while (*text != '\0') {
@@ -122,6 +147,7 @@ void smi_parse_processes(const char *text, struct gpu_states *ret) {
     }
 }
 
+/* UUIDs have 40 characters and fit into a cell; a longer name of a GPU is cut. */
 void smi_parse_details(const char *text, struct gpu_states *ret) {
     struct cells c;
     while (*text != '\0') {
@@ -144,6 +170,9 @@ void smi_parse_details(const char *text, struct gpu_states *ret) {
 
 /* --- the program ----------------------------------------------------------------------------- */
 
+/* LC_ALL=C keeps numbers free of commas, which part the cells. One deadline holds for all tables,
+ * so a slow first one leaves less for the others. With less than a millisecond left nothing is
+ * started. What the program says on failure is quoted, as it often names the driver's fault. */
 static int ask(const char *program, const char *query, char *const *environment, int64_t deadline,
                struct program_reply *ret, struct error *err) {
     const char *const words[] = {program, query, "--format=csv,noheader,nounits", NULL};
@@ -162,7 +191,8 @@ static int ask(const char *program, const char *query, char *const *environment,
     return 0;
 }
 
-/* Only the first table must be there: an older version lacks the others. */
+/* Only the first table must be there: an older version lacks the others. Errors of later tables are
+ * dropped, and their values stay unknown. */
 int smi_read(char *const *environment, int64_t limit, bool details, struct gpu_states *ret,
              struct error *err) {
     static void (*const parse[])(const char *, struct gpu_states *) = {

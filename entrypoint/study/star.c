@@ -12,12 +12,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Rank 0 listens, and the others dial it until it is there. Each new connection begins with a
+ * greeting (common/net/greeting.h) of fixed size, which names the job and the rank. Rank 0 answers
+ * nobody before all have come: the one byte of welcome then starts all of them together.
+ *
+ * Collective operations are loops over the connections, in the order of the ranks. gather()
+ * collects on rank 0 and broadcasts the whole, so a slow rank delays the others by its own time and
+ * not more. A tree would be faster for many ranks, but a round of slots has a few hundred bytes for
+ * each and comes four times a second.
+ *
+ * The connections carry no program's data. They end with the process, so a rank that dies is
+ * noticed by the next operation of its peers. */
+
 /* For one message, between two tries to reach rank 0, for one of them, and for a greeting. */
 static const int64_t PATIENCE = 120 * CLOCK_SECOND;
 static const int64_t PAUSE = 100 * CLOCK_MILLISECOND;
 static const int64_t TRY = 5 * CLOCK_SECOND;
 static const int64_t GREETING = 2 * CLOCK_SECOND;
 
+/* A launcher sets all of these variables or none. A value outside LOW .. HIGH is an error, as it is
+ * used as an index. */
 static int read_number(const char *name, int64_t low, int64_t high, int *ret, struct error *err) {
     int64_t value = 0;
     const char *text = getenv(name);
@@ -29,6 +43,8 @@ static int read_number(const char *name, int64_t low, int64_t high, int *ret, st
     return 0;
 }
 
+/* Without WORLD_SIZE the process was started by hand. The run ID has to have its exact length: it
+ * is the only thing that keeps strangers out. */
 int star_place_read(struct star_place *ret, struct error *err) {
     int port = 0;
     const char *address = getenv("MASTER_ADDR"), *run = getenv(ATTEMPT_RUN_VARIABLE);
@@ -55,7 +71,8 @@ int star_place_read(struct star_place *ret, struct error *err) {
 
 /* --- rank 0 ---------------------------------------------------------------------------------- */
 
-/* Apart from those by which the ranks of a job's program meet. */
+/* Apart from those by which the ranks of a job's program meet: that program may use the same port
+ * and run ID, and must not be taken for a rank of the study. */
 static void name_job(const struct star_place *p, char job[GREETING_JOB_SIZE]) {
     (void)snprintf(job, GREETING_JOB_SIZE, "study %s", p->run);
 }
@@ -80,6 +97,8 @@ static bool greet(struct star *s, int fd) {
     return false;
 }
 
+/* A connection that fails to greet is closed and does not count. GREETING bounds what a silent one
+ * can hold up, as they are served one after another. */
 static int accept_all(struct star *s, int listener, int64_t deadline, struct error *err) {
     for (int joined = 1; joined < s->place.size;) {
         struct net_address from;
@@ -98,6 +117,7 @@ static int accept_all(struct star *s, int listener, int64_t deadline, struct err
     return 0;
 }
 
+/* Listens on the address that the others were told, and not on all of them. */
 static int lead(struct star *s, int64_t deadline, struct error *err) {
     const unsigned char welcome = GREETING_WELCOME;
     uint16_t port = 0;
@@ -115,10 +135,14 @@ static int lead(struct star *s, int64_t deadline, struct error *err) {
 
 /* --- the others ------------------------------------------------------------------------------ */
 
+/* The earlier one of two deadlines. */
 static int64_t sooner(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
+/* One try. The answer may take until all ranks have come, so it has the whole deadline, while the
+ * connection has only TRY. A name is looked up in each try: it may become known only when the other
+ * container is up. */
 static int join(struct star *s, int64_t deadline, struct error *err) {
     unsigned char bytes[GREETING_SIZE], answer = GREETING_ANSWERS;
     struct net_address first;
@@ -139,7 +163,8 @@ static int join(struct star *s, int64_t deadline, struct error *err) {
     return 0;
 }
 
-/* Rank 0 may not listen yet, or another process may still have the port. */
+/* Rank 0 may not listen yet, or another process may still have the port. The last failure is quoted
+ * once the time is over. */
 static int follow(struct star *s, int64_t deadline, struct error *err) {
     struct error latest = {0};
     while (join(s, deadline, &latest) != 0) {
@@ -151,6 +176,7 @@ static int follow(struct star *s, int64_t deadline, struct error *err) {
     return 0;
 }
 
+/* Every descriptor is -1 before anything can fail, for star_done(). */
 int star_open(struct star *s, const struct star_place *place, int64_t deadline, struct error *err) {
     const int count = place->rank == 0 ? place->size : 1;
     *s = (struct star){.place = *place, .peers = calloc((size_t)count, sizeof(*s->peers))};
@@ -166,6 +192,7 @@ int star_open(struct star *s, const struct star_place *place, int64_t deadline, 
     return result;
 }
 
+/* Closing a connection is how the others learn that this rank is gone. */
 void star_done(struct star *s) {
     const int count = s->place.rank == 0 ? s->place.size : 1;
     for (int i = 0; s->peers != NULL && i < count; i++)
@@ -177,12 +204,15 @@ void star_done(struct star *s) {
 
 /* --- collective operations ------------------------------------------------------------------- */
 
+/* Whatever failed on a connection, its rank is lost to this one. The text of the failure stays in
+ * the error. */
 static int lost(int rank, struct error *err) {
     if (err != NULL)
         err->code = EXIT_CODE_HOST_LOST;
     return error_wrap(err, "rank %d", rank);
 }
 
+/* One deadline for all ranks together. */
 static int broadcast(void *context, void *bytes, size_t size, struct error *err) {
     struct star *s = context;
     const int64_t deadline = clock_now() + PATIENCE;
@@ -194,6 +224,7 @@ static int broadcast(void *context, void *bytes, size_t size, struct error *err)
     return 0;
 }
 
+/* ALL has SIZE bytes for each rank. It is filled by rank 0 and then the same everywhere. */
 static int gather(void *context, const void *bytes, size_t size, void *all, struct error *err) {
     struct star *s = context;
     const int64_t deadline = clock_now() + PATIENCE;
@@ -207,6 +238,7 @@ static int gather(void *context, const void *bytes, size_t size, void *all, stru
     return broadcast(s, all, (size_t)s->place.size * size, err);
 }
 
+/* The group borrows S. */
 struct slot_group star_group(struct star *s) {
     return (struct slot_group){.rank = s->place.rank,
                                .size = s->place.size,

@@ -15,6 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Rank 0 leads: it measures every size and every variant one after another, on slots from 0 on, and
+ * writes the report. The other ranks only serve rounds. A size that fails keeps its reason in its
+ * row, and the study goes on with the next one.
+ *
+ * A program's throughput is read from what it prints (study_values.c). The slot of its first rank
+ * reads it, since the log is on that rank's host, and the figure travels in its report. */
+
+/* The index of the throughput among the figures of a report; the others stay unused. */
 enum { RATE };
 
 struct study {
@@ -26,6 +34,8 @@ struct study {
     struct scaling_study studies[SCALING_STUDIES_MAX]; /* one a variant */
 };
 
+/* The command line as people read it, cut at SIZE. Its words are not quoted, so it is no text for a
+ * shell. */
 static void describe_job(const struct study_words *w, char *ret, size_t size) {
     size_t used = 0;
     for (size_t i = 0; w->program[i] != NULL && used < size; i++)
@@ -34,6 +44,8 @@ static void describe_job(const struct study_words *w, char *ret, size_t size) {
         used += (size_t)snprintf(ret + used, size - used, "; %s", w->variants[i]);
 }
 
+/* A metric with another name than the default is its own unit, unless --unit names one. The batch
+ * is not known of a foreign program. */
 static void describe(const struct study_words *w, struct scaling_study *study) {
     const char *unit = w->unit != NULL                               ? w->unit
                        : strcmp(w->metric, "images_per_second") == 0 ? "images/s"
@@ -45,6 +57,7 @@ static void describe(const struct study_words *w, struct scaling_study *study) {
     describe_job(w, study->job, sizeof(study->job));
 }
 
+/* Without --project two sizes beyond most jobs are projected. Prices are shared by all variants. */
 static int settle_studies(struct study *s, struct error *err) {
     const struct study_words *w = s->words;
     const char *project = w->project != NULL ? w->project : "256,1024";
@@ -58,7 +71,7 @@ static int settle_studies(struct study *s, struct error *err) {
     return 0;
 }
 
-/* What can be wrong is found before anything runs. */
+/* What can be wrong is found before anything runs: sizes, projections, prices and the folder. */
 static int settle(struct study *s, int ranks, struct error *err) {
     if (settle_studies(s, err) != 0 ||
         scaling_sizes(s->words->ranks, ranks, s->sizes, &s->count, err) != 0)
@@ -68,12 +81,15 @@ static int settle(struct study *s, int ranks, struct error *err) {
     return file_make_dirs(s->words->out, err) != 0 ? error_wrap(err, "--out") : 0;
 }
 
-/* CONTEXT is the metric. */
+/* CONTEXT is the metric. A program that failed has no figure, even if it has printed some
+ * before. */
 static void read_figures(void *context, const char *folder, int code,
                          double figures[SLOTS_FIGURES]) {
     figures[RATE] = code == 0 ? study_values_median(folder, context) : (double)NAN;
 }
 
+/* More words and variables of the variant go to the program, in addition to its own. With
+ * --per-rank the program prints what one rank does, which is multiplied here. */
 static int measure(void *context, struct scaling_study *study, struct scaling_point *p,
                    const char *folder, struct error *err) {
     struct study *s = context;
@@ -95,6 +111,8 @@ static int measure(void *context, struct scaling_study *study, struct scaling_po
     return 0;
 }
 
+/* Sizes ascend, as the model needs them. All variants of a size run before the next size, so an
+ * early end leaves whole rows. All logs are below the folder of the report. */
 static int measure_all(struct study *s, struct error *err) {
     for (size_t i = 0; i < s->count; i++) {
         const int ranks = s->sizes[i];
@@ -111,7 +129,7 @@ static int measure_all(struct study *s, struct error *err) {
 }
 
 /* Of this host; the others are taken to be like it. Ranks have as many threads as ringmaster says,
- * or the user. */
+ * or the user, by OMP_NUM_THREADS; what is no number counts as 1. */
 static void find_cores(struct scaling_study *study) {
     int64_t threads = 1;
     const char *text = getenv("OMP_NUM_THREADS");
@@ -121,6 +139,8 @@ static void find_cores(struct scaling_study *study) {
     study->threads = (int)threads;
 }
 
+/* The report is written even if the measurements ended early: with RESULT below 0 it tells what was
+ * measured until then. */
 static int lead(struct study *s, struct error *err) {
     const struct slots *slots = s->slots;
     const int hosts = slots_hosts(slots, 0, slots->count);
@@ -135,6 +155,8 @@ static int lead(struct study *s, struct error *err) {
     return scaling_report(s->studies, s->words->out, result, err);
 }
 
+/* The study is allocated, as its arrays are too large for a stack. An error of the leader is kept
+ * while the ranks leave. The other ranks return when the leader has left. */
 int study_scaling(const struct study_words *w, const struct slot_group *group, struct error *err) {
     cleanup_slots struct slots slots = {0};
     cleanup_free struct study *s = calloc(1, sizeof(*s));

@@ -10,12 +10,24 @@
 #include <stddef.h>
 #include <string.h>
 
+/* Options are rows of a table: for which command, of which type, and into which member of struct
+ * study_words they go. One reader serves both commands. Both forms, "--name value" and
+ * "--name=value", are accepted, and everything after "--" belongs to the user's program.
+ *
+ * The words are read twice: by the launcher before a job starts, so that a mistake costs nothing,
+ * and again by each rank, which gets the same words. Nothing is copied: texts point into the
+ * command line, which outlives them. */
+
+/* The kernel's own limit for one word of a command line (MAX_ARG_STRLEN). */
 enum { WORD_MAX = 128 * 1024 };
 
+/* What a program's word may hold to get a folder of its own for each run. */
 #define FOLDER_MARK "{dir}"
 #define ONCE_PER_HOST "--once-per-host"
 
+/* By enum study_kind. They are the names of the commands, and the default of --out. */
 static const char *const NAMES[] = {"trials", "scaling"};
+/* For errors that leave open what was meant; the manual has the whole. */
 static const char *const USAGE[] = {
     "ringmaster trials FILE [--out DIR] [--then-best] -- PROGRAM ARGS",
     "ringmaster scaling [--ranks 1,2,4] [--metric NAME] [--variant NAME=WORDS]... -- PROGRAM "
@@ -23,6 +35,8 @@ static const char *const USAGE[] = {
 
 enum option_type { SWITCH, TEXT, AMOUNT, VARIANT };
 
+/* OFFSET is that of the member, whose C type follows from TYPE: see put(). An option may be given
+ * several times; the last one counts, except for VARIANT, which adds one. */
 struct option {
     enum study_kind kind;
     const char *name;
@@ -32,6 +46,8 @@ struct option {
 
 #define FIELD(name) offsetof(struct study_words, name)
 
+/* --once-per-host and --out have a row for each command, so that a search needs only one
+ * condition. */
 static const struct option OPTIONS[] = {
     {STUDY_TRIALS, ONCE_PER_HOST, SWITCH, FIELD(once_per_host)},
     {STUDY_TRIALS, "--out", TEXT, FIELD(out)},
@@ -51,6 +67,7 @@ static const struct option OPTIONS[] = {
 
 enum { OPTION_COUNT = sizeof(OPTIONS) / sizeof(OPTIONS[0]) };
 
+/* The value is an enum study_kind; a plain int, because -1 is none of them. */
 int study_kind_of(const char *name) {
     for (int i = 0; i < (int)(sizeof(NAMES) / sizeof(NAMES[0])); i++)
         if (strcmp(NAMES[i], name) == 0)
@@ -58,6 +75,8 @@ int study_kind_of(const char *name) {
     return -1;
 }
 
+/* SIZE is the length of the option's name in WORD, without "=" and a value. An unknown option is
+ * refused with the nearest one of the same command. */
 static const struct option *find(enum study_kind kind, const char *word, size_t size,
                                  struct error *err) {
     struct nearest nearest = nearest_begin(word, size);
@@ -75,6 +94,8 @@ static const struct option *find(enum study_kind kind, const char *word, size_t 
     return NULL;
 }
 
+/* From 1 on: an amount of 0 would mean not given (struct study_words). The error is made anew, with
+ * the code of a wrong command line. */
 static int put_amount(const char *name, const char *value, double *ret, struct error *err) {
     struct error why = {0};
     return str_parse_double(value, 1, 1e18, ret, &why) == 0
@@ -82,6 +103,8 @@ static int put_amount(const char *name, const char *value, double *ret, struct e
                : error_set(err, EXIT_CODE_USAGE, "%s: %.200s", name, why.text);
 }
 
+/* The name part is checked here, against those before it; the words of a variant when it runs
+ * (study_variant.c). */
 static int put_variant(struct study_words *w, const char *value, struct error *err) {
     if (study_variant_name(value, &w->names, err) != 0)
         return -1;
@@ -89,6 +112,7 @@ static int put_variant(struct study_words *w, const char *value, struct error *e
     return 0;
 }
 
+/* An empty text is refused, as it is mostly a variable of a script that was not set. */
 static int put(struct study_words *w, const struct option *o, const char *value,
                struct error *err) {
     void *field = (char *)w + o->offset;
@@ -107,7 +131,8 @@ static int put(struct study_words *w, const struct option *o, const char *value,
     return -1;
 }
 
-/* Takes the option at WORDS; returns how many words it has, -1 on error. */
+/* Takes the option at WORDS; returns how many words it has, -1 on error. "--" is never taken as a
+ * value, because it would then not begin the program. */
 static int take(struct study_words *w, const char *const *words, struct error *err) {
     const size_t size = strcspn(words[0], "=");
     const struct option *o = find(w->kind, words[0], size, err);
@@ -123,6 +148,8 @@ static int take(struct study_words *w, const char *const *words, struct error *e
     return put(w, o, words[1], err) != 0 ? -1 : 2;
 }
 
+/* The plan itself is read later, by rank 0 alone. Without "--" there is no program, even if words
+ * are left. */
 static int check(const struct study_words *w, struct error *err) {
     if (w->program == NULL || w->program[0] == NULL)
         return error_set(err, EXIT_CODE_USAGE, "the program is missing: %s", USAGE[w->kind]);
@@ -132,6 +159,8 @@ static int check(const struct study_words *w, struct error *err) {
     return 0;
 }
 
+/* Defaults are set first: the folder is named after the command, and a size may take half an hour.
+ * A word that is no option is the plan of trials, once, and an error otherwise. */
 int study_words_read(enum study_kind kind, const char *const *words, struct study_words *ret,
                      struct error *err) {
     *ret = (struct study_words){
@@ -152,6 +181,8 @@ int study_words_read(enum study_kind kind, const char *const *words, struct stud
     return check(ret, err);
 }
 
+/* The ranks get the words as they were given, and not the values that were read, so that both
+ * readers see the same. */
 int study_words_job(enum study_kind kind, const char *const *words, struct argv *ret,
                     struct error *err) {
     char self[PATH_MAX];
@@ -165,6 +196,8 @@ int study_words_job(enum study_kind kind, const char *const *words, struct argv 
     return argv_add_all(ret, words, err);
 }
 
+/* Each {dir} is replaced, several in one word, too. A folder that holds "{dir}" itself is not
+ * looked at again. WORDS may be NULL, which adds nothing. */
 static int fill(const char *const *words, const char *folder, struct argv *ret, struct error *err) {
     for (size_t i = 0; words != NULL && words[i] != NULL; i++) {
         cleanup_buf struct buf word;
@@ -182,6 +215,7 @@ static int fill(const char *const *words, const char *folder, struct argv *ret, 
     return 0;
 }
 
+/* MORE are words of a variant (study_variant.c) and have their {dir} replaced, too. */
 int study_words_program(const struct study_words *w, const char *const *more, const char *folder,
                         struct argv *ret, struct error *err) {
     return fill(w->program, folder, ret, err) != 0 ? -1 : fill(more, folder, ret, err);
