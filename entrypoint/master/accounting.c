@@ -29,13 +29,13 @@ static void read_own(struct master *m) {
     goodput_saved(&m->goodput, saved, pause);
 }
 
-static int64_t end_of(const struct master *m) {
-    return m->collect.began != 0 ? m->collect.began : clock_boot();
+static int64_t end_of(const struct master_collect *c) {
+    return c->began != 0 ? c->began : clock_boot();
 }
 
 void accounting_failed(struct master *m) {
     read_own(m);
-    goodput_failed(&m->goodput, end_of(m), goodput_cause_of(&m->failed));
+    goodput_failed(&m->goodput, end_of(&m->collect), goodput_cause_of(&m->failed));
 }
 
 /* A stop loses nothing that was not meant to be. */
@@ -47,7 +47,7 @@ void accounting_end(struct master *m) {
     if (m->goodput.span == GOODPUT_OVER)
         return;
     read_own(m);
-    goodput_end(&m->goodput, failure ? end_of(m) : clock_boot(), failure,
+    goodput_end(&m->goodput, failure ? end_of(&m->collect) : clock_boot(), failure,
                 goodput_cause_of(&m->verdict));
     if (!ran)
         return;

@@ -38,8 +38,8 @@ void relaunch_clear(struct master *m) {
 
 /* Nothing may run twice: a lost host may have heard this master until a moment ago, and ends by
  * itself. */
-static int64_t rest_of_fence(const struct master *m) {
-    return m->lease.fence - clock_boot();
+static int64_t rest_of_fence(const struct master_lease *l) {
+    return l->fence - clock_boot();
 }
 
 static bool is_late(const struct member *b) {
@@ -49,8 +49,8 @@ static bool is_late(const struct member *b) {
 static void go_on_if_ready(struct master *m) {
     if (m->phase != PHASE_CLEARING || m->relaunch.pause.active)
         return;
-    if (rest_of_fence(m) > 0) {
-        loop_after(&m->s.loop, &m->relaunch.pause, rest_of_fence(m));
+    if (rest_of_fence(&m->lease) > 0) {
+        loop_after(&m->s.loop, &m->relaunch.pause, rest_of_fence(&m->lease));
         return;
     }
     for (size_t i = 0; i < m->s.job->cluster.count; i++)

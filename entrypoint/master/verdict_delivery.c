@@ -7,12 +7,12 @@
 
 #include <string.h>
 
-static json_t *verdict_frame(const struct master *m) {
-    return message_with(MESSAGE_VERDICT, verdict_json(&m->verdict));
+static json_t *verdict_frame(const struct verdict *v) {
+    return message_with(MESSAGE_VERDICT, verdict_json(v));
 }
 
 void verdict_delivery_begin(struct master *m) {
-    json_t *message = verdict_frame(m);
+    json_t *message = verdict_frame(&m->verdict);
     for (size_t i = 1; message != NULL && i < m->s.job->cluster.count; i++)
         master_send(m, i, json_incref(message));
     json_decref(message);
@@ -45,7 +45,7 @@ void verdict_delivery_meet(struct member *b, struct link *link) {
     link_set_silence(link, m->s.job->settings.dead_seconds);
     member_heard(b);
     log_info("%s is back and is sent the verdict", member_name(b));
-    master_send(m, b->index, verdict_frame(m));
+    master_send(m, b->index, verdict_frame(&m->verdict));
     link_flush(link);
 }
 

@@ -17,14 +17,14 @@ static const int64_t held = 3 * CLOCK_SECOND; /* the same, to the host that lead
 
 /* --- the question ----------------------------------------------------------------------------- */
 
-static void let_go(struct master *m) {
-    dial_stop(&m->leader_query.dial);
-    link_free(m->leader_query.link);
-    m->leader_query.link = NULL;
+static void let_go(struct master_leader_query *q) {
+    dial_stop(&q->dial);
+    link_free(q->link);
+    q->link = NULL;
 }
 
 static void ask_another(struct master *m) {
-    let_go(m);
+    let_go(&m->leader_query);
     m->leader_query.same = false;
     m->leader_query.leader = 0;
     loop_after(&m->s.loop, &m->leader_query.turn, look);
@@ -47,7 +47,7 @@ static void answered(void *context, const json_t *message) {
         ask_another(m);
         return;
     }
-    let_go(m);
+    let_go(&m->leader_query);
     m->leader_query.same = true;
     loop_after(&m->s.loop, &m->leader_query.turn, leads ? held : soon);
     if (leads)
@@ -107,7 +107,7 @@ static void ask(void *context) {
     struct master *m = context;
     size_t host = next_host(m);
     bool answered_last = m->leader_query.same;
-    let_go(m);
+    let_go(&m->leader_query);
     m->leader_query.same = false; /* if this one does not answer */
     if (!answered_last || host != m->leader_query.leader)
         m->leader_query.leader = 0;
@@ -148,7 +148,7 @@ void leader_query_begin(struct master *m) {
 
 void leader_query_close(struct master *m) {
     loop_cancel(&m->s.loop, &m->leader_query.turn);
-    let_go(m);
+    let_go(&m->leader_query);
     m->leader_query.same = false;
 }
 

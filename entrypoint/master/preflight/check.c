@@ -25,9 +25,9 @@ static void add_fault(json_t *host, const char *text, int code) {
     (void)json_object_set_new(host, "fault_code", json_integer(code));
 }
 
-static void add_missing(const struct master *m, size_t i, json_t *host) {
+static void add_missing(const struct rejected_peers *rejected, size_t i, json_t *host) {
     struct net_address address;
-    if (rejected_peers_host(&m->accept.rejected_peers, &address) == (int)i)
+    if (rejected_peers_host(rejected, &address) == (int)i)
         add_fault(host, "missing; it was refused: " TLS_ANOTHER_KEY, EXIT_CODE_KEY_REFUSED);
     else
         add_fault(host, "missing: it has not joined, or has disconnected", EXIT_CODE_NOT_READY);
@@ -61,7 +61,7 @@ static json_t *host_json(const struct master *m, size_t i) {
     if (b->fault != NULL)
         add_fault(host, b->fault->text, (int)b->fault->code);
     else if (!b->joined)
-        add_missing(m, i, host);
+        add_missing(&m->accept.rejected_peers, i, host);
     else if (e->found == NULL)
         add_fault(host, "it did not report its findings in time", EXIT_CODE_NOT_READY);
     return host;

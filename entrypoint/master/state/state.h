@@ -46,18 +46,28 @@ enum { STANDING_NOBODY = -2 };
 struct launch_way;
 struct master;
 
+/* What a host says of its downloads. */
+struct member_fetching {
+    bool came;     /* at least once */
+    bool busy;     /* it is connected and downloads */
+    bool informed; /* told where its upstream host is */
+    struct fetch_progress mark;
+    int64_t since; /* its last progress */
+};
+
+/* A host's last word on progress (standing.h). */
+struct member_standing {
+    int64_t heard; /* clock_now(); 0: not in this attempt */
+    int64_t still; /* ns since a sign of any of its ranks, then; -1: none runs */
+    bool busy;
+};
+
 struct member {
     struct master *master;
     size_t index;
     struct link *link;  /* NULL: not connected (always for member 0) */
     struct link *agent; /* mpirun's agent for this host, while its daemon runs */
-    struct {
-        bool came;     /* at least once */
-        bool busy;     /* it is connected and downloads */
-        bool informed; /* told where its upstream host is */
-        struct fetch_progress mark;
-        int64_t since; /* its last progress */
-    } fetching;
+    struct member_fetching fetching;
     json_t *pending_join; /* owned; a join that waits until this host has what it needs, or until
                              the next attempt; or NULL */
     bool joined;
@@ -81,11 +91,7 @@ struct member {
     struct host_info info;
     struct buf line; /* parts of a forwarded line */
     int64_t heard;   /* when it was last heard, clock_now() */
-    struct {
-        int64_t heard; /* clock_now(); 0: not in this attempt */
-        int64_t still; /* ns since a sign of any of its ranks, then; -1: none runs */
-        bool busy;
-    } standing;
+    struct member_standing standing;
     bool gathers;          /* evidence, and has not answered */
     int64_t claimed;       /* since when a process at its address has been claiming its place */
     int64_t claimed_last;  /* when it last did; 0: never */
@@ -146,6 +152,141 @@ struct duplicate_name {
     struct link *link;
 };
 
+/* Connections of hosts (accept.h). */
+struct master_accept {
+    bool open;
+    struct listener listener;
+    struct rejected_peers rejected_peers;
+    const struct link_events *events; /* of members */
+};
+
+/* Hosts that the job waits for at its beginning (join.h). */
+struct master_join {
+    bool begun; /* this host has everything that it needs, or a fault: others are admitted */
+    size_t count;
+    struct timer deadline;
+    struct timer announce;
+};
+
+/* Search for a host that leads the job already (leader_query.h). */
+struct master_leader_query {
+    struct timer turn; /* then it asks again or goes to the next host */
+    struct dial dial;
+    struct link *link; /* to the host that is asked, until it has answered */
+    size_t host;       /* the host that is asked; 0: none */
+    bool same;         /* it is asked again */
+    unsigned asked;    /* questions so far */
+    size_t leader;     /* the host that leads the job; 0: unknown */
+};
+
+/* Orders of a check, and their deadline (preflight.h). */
+struct master_preflight {
+    struct examined *hosts; /* owned, one a host; NULL where this is no check */
+    struct timer deadline;
+};
+
+/* Heartbeats, and how long this host may lead without answers (lease.h). */
+struct master_lease {
+    struct timer beat;
+    struct timer look;
+    bool doubts;           /* a second check follows; queued messages are read first */
+    struct boot_timer out; /* with failover: then this master may act no longer */
+    int64_t fence;         /* before, something of a lost host may still run, clock_boot() */
+    int64_t asked; /* when all hosts were asked, for lease_is_sure(), clock_boot(); 0: they were
+                      not */
+};
+
+/* Search for ranks slower than the others (stragglers.h). */
+struct master_stragglers {
+    struct timer look;
+};
+
+/* Questions to all hosts about ranks that make no progress (standing.h). */
+struct master_standing {
+    struct timer look;
+    struct timer deadline; /* for answers */
+    struct standstill rule;
+    struct stuck_rank *ranks; /* owned; NULL: nothing is asked for */
+    int64_t number;           /* of the last question */
+    size_t waiting;           /* hosts that have not answered it */
+    int rank;                 /* the one that the others wait for; STANDING_NOBODY */
+    int64_t crash;            /* the question at the first failure; 0: none */
+    bool fails;               /* the answer ends the attempt */
+    bool is_told;             /* NCCL says what stands still (ras_child.h) */
+    struct subprocess ras;    /* asks it */
+    /* What it says, while hosts are asked for the ranks of its processes (ras_finding.h). */
+    json_t *ras_found; /* owned; NULL: nothing is asked about */
+    struct timer ras_deadline;
+    int64_t ras_number;                   /* of the last question */
+    size_t ras_waiting;                   /* hosts that have not answered it */
+    int64_t ras_ranks[RAS_PROCESSES_MAX]; /* of its processes; -1: not known */
+};
+
+/* Test that all hosts see the same shared folder (shared_dir.h). */
+struct master_shared_dir {
+    enum shared_dir_probe_step step;
+    struct timer deadline; /* of a step */
+    int64_t asked;         /* clock_boot() */
+};
+
+/* Takeover of the job from a lost master (takeover.h). */
+struct master_takeover {
+    struct timer look;
+    int64_t opened; /* clock_boot() */
+    int64_t heard;  /* the last heartbeat that any host here has answered, clock_boot() */
+};
+
+/* Start of the attempt's ranks (launch.h). */
+struct master_launch {
+    const struct launch_way *way; /* how this attempt was launched; NULL: it was not yet */
+    struct subprocess mpirun;
+    struct mpirun_banner banner; /* its first lines; the last are in mpirun.tail */
+    struct mpi_error_text mpi_error;
+    struct dropped dropped;
+    bool agent_warned; /* a warning about a refused one was logged */
+    struct timer overdue;
+    bool given_up; /* not all ranks had started in time */
+};
+
+/* Barrier of PMI (pmi_exchange.h). */
+struct master_pmi {
+    struct pmi_space fresh; /* what ranks have put since the last barrier */
+    struct timer deadline;  /* of the barrier */
+};
+
+/* End of an attempt, until its verdict (reports.h). */
+struct master_collect {
+    struct timer deadline; /* then the attempt is judged with the reports at hand */
+    struct timer end;      /* of the ranks that are left after a failure */
+    int64_t began;         /* when the end of the attempt did, clock_boot(); 0: it has not */
+    int64_t mpirun_ended;  /* clock_boot(); 0: it has not */
+    bool doubted;          /* a host was silent at the deadline, or this one was paused */
+    bool looked;           /* the deadline has passed once without that */
+};
+
+/* Stop of the job or of an attempt (stop.h). */
+struct master_stop {
+    struct timer budget; /* then SIGKILL */
+    struct timer hold;   /* of a stop that waits for ranks to start */
+    struct timer end;    /* then ranks are warned of the platform's end of the job */
+    struct timer warned; /* then ranks that a stop has warned get the stop signal */
+};
+
+/* Wait between two attempts (relaunch.h). */
+struct master_relaunch {
+    int64_t wait;                     /* before the next launch, ns */
+    struct restart_progress progress; /* of all attempts so far, under earlier masters included */
+    struct timer pause;               /* the timer of that wait */
+    struct timer deadline;
+};
+
+/* Uploads of all hosts after the job's end (uploads.h). */
+struct master_uploads {
+    struct timer deadline;
+    struct error fault; /* the first; code 0: none */
+    int fault_host;
+};
+
 struct master {
     struct supervisor s;
     enum phase phase;        /* written by raise() alone */
@@ -165,114 +306,23 @@ struct master {
     struct verdict verdict; /* the job's, once it has ended */
     struct verdict failed;  /* of the attempt before, during the cleanup */
     struct goodput goodput; /* of the whole job */
-    struct {
-        bool open;
-        struct listener listener;
-        struct rejected_peers rejected_peers;
-        const struct link_events *events; /* of members */
-    } accept;
+    struct master_accept accept;
     struct duplicate_name duplicate_name;
     struct name_lookup name_lookup;
-    struct {
-        bool begun; /* this host has everything that it needs, or a fault: others are admitted */
-        size_t count;
-        struct timer deadline;
-        struct timer announce;
-    } join;
-    struct {
-        struct timer turn; /* then it asks again or goes to the next host */
-        struct dial dial;
-        struct link *link; /* to the host that is asked, until it has answered */
-        size_t host;       /* the host that is asked; 0: none */
-        bool same;         /* it is asked again */
-        unsigned asked;    /* questions so far */
-        size_t leader;     /* the host that leads the job; 0: unknown */
-    } leader_query;
-    struct {
-        struct examined *hosts; /* owned, one a host; NULL where this is no check */
-        struct timer deadline;
-    } preflight;
-    struct {
-        struct timer beat;
-        struct timer look;
-        bool doubts;           /* a second check follows; queued messages are read first */
-        struct boot_timer out; /* with failover: then this master may act no longer */
-        int64_t fence;         /* before, something of a lost host may still run, clock_boot() */
-        int64_t asked; /* when all hosts were asked, for lease_is_sure(), clock_boot(); 0: they were
-                          not */
-    } lease;
-    struct {
-        struct timer look;
-    } stragglers;
-    struct {
-        struct timer look;
-        struct timer deadline; /* for answers */
-        struct standstill rule;
-        struct stuck_rank *ranks; /* owned; NULL: nothing is asked for */
-        int64_t number;           /* of the last question */
-        size_t waiting;           /* hosts that have not answered it */
-        int rank;                 /* the one that the others wait for; STANDING_NOBODY */
-        int64_t crash;            /* the question at the first failure; 0: none */
-        bool fails;               /* the answer ends the attempt */
-        bool is_told;             /* NCCL says what stands still (ras_child.h) */
-        struct subprocess ras;    /* asks it */
-        /* What it says, while hosts are asked for the ranks of its processes (ras_finding.h). */
-        json_t *ras_found; /* owned; NULL: nothing is asked about */
-        struct timer ras_deadline;
-        int64_t ras_number;                   /* of the last question */
-        size_t ras_waiting;                   /* hosts that have not answered it */
-        int64_t ras_ranks[RAS_PROCESSES_MAX]; /* of its processes; -1: not known */
-    } standing;
-    struct {
-        enum shared_dir_probe_step step;
-        struct timer deadline; /* of a step */
-        int64_t asked;         /* clock_boot() */
-    } shared_dir;
-    struct {
-        struct timer look;
-        int64_t opened; /* clock_boot() */
-        int64_t heard;  /* the last heartbeat that any host here has answered, clock_boot() */
-    } takeover;
-    struct {
-        const struct launch_way *way; /* how this attempt was launched; NULL: it was not yet */
-        struct subprocess mpirun;
-        struct mpirun_banner banner; /* its first lines; the last are in mpirun.tail */
-        struct mpi_error_text mpi_error;
-        struct dropped dropped;
-        bool agent_warned; /* a warning about a refused one was logged */
-        struct timer overdue;
-        bool given_up; /* not all ranks had started in time */
-    } launch;
-    struct {
-        struct pmi_space fresh; /* what ranks have put since the last barrier */
-        struct timer deadline;  /* of the barrier */
-    } pmi;
-    struct {
-        struct timer deadline; /* then the attempt is judged with the reports at hand */
-        struct timer end;      /* of the ranks that are left after a failure */
-        int64_t began;         /* when the end of the attempt did, clock_boot(); 0: it has not */
-        int64_t mpirun_ended;  /* clock_boot(); 0: it has not */
-        bool doubted;          /* a host was silent at the deadline, or this one was paused */
-        bool looked;           /* the deadline has passed once without that */
-    } collect;
-    struct {
-        struct timer budget; /* then SIGKILL */
-        struct timer hold;   /* of a stop that waits for ranks to start */
-        struct timer end;    /* then ranks are warned of the platform's end of the job */
-        struct timer warned; /* then ranks that a stop has warned get the stop signal */
-    } stop;
-    struct {
-        int64_t wait; /* before the next launch, ns */
-        struct restart_progress
-            progress;       /* of all attempts so far, under earlier masters included */
-        struct timer pause; /* the timer of that wait */
-        struct timer deadline;
-    } relaunch;
-    struct {
-        struct timer deadline;
-        struct error fault; /* the first; code 0: none */
-        int fault_host;
-    } uploads;
+    struct master_join join;
+    struct master_leader_query leader_query;
+    struct master_preflight preflight;
+    struct master_lease lease;
+    struct master_stragglers stragglers;
+    struct master_standing standing;
+    struct master_shared_dir shared_dir;
+    struct master_takeover takeover;
+    struct master_launch launch;
+    struct master_pmi pmi;
+    struct master_collect collect;
+    struct master_stop stop;
+    struct master_relaunch relaunch;
+    struct master_uploads uploads;
 };
 
 /* Send an order to one host or to all connected hosts. They take over the reference. */
