@@ -15,6 +15,18 @@
 
 #include <string.h>
 
+/* Every connection to the master ends in one of six places, and arrived() chooses it by the peer's
+ * first message. The order of its questions matters: a host that asks for the leader, or that
+ * resumes an interrupted link, is no newcomer and is answered first. A peer with the first host's
+ * name cannot be a member. A host that asks for the verdict gets it even if it could no longer
+ * join.
+ *
+ * The listener has proved by then that the peer knows the job's key. Nothing else in the message is
+ * trusted: a name must be one of the cluster's, and numbers are checked where they are used.
+ *
+ * The files that take a connection over own its link from then on. A peer that nobody takes is sent
+ * a refusal with a reason, and its link is freed with that. */
+
 /* Returns the host that MESSAGE, a first message in any version, claims to be, or -1 if it is none
  * of this job. */
 static int host_of(const struct master *m, const json_t *message) {
@@ -27,13 +39,17 @@ static int host_of(const struct master *m, const json_t *message) {
     return cluster_find(&m->s.job->cluster, &name);
 }
 
-/* Like host_of(), but only for hosts that have a link as members. */
+/* Like host_of(), but only for hosts that have a link as members. Returns -1 for the first host,
+ * too, as its member has no link. */
 static int member_of(const struct master *m, const json_t *message) {
     int host = host_of(m, message);
     return host > 0 ? host : -1;
 }
 
-/* Says why the host at PEER that claims to be HOST cannot have that place; 0 if it can. */
+/* Says why the host at PEER that claims to be HOST cannot have that place; 0 if it can. The order
+ * decides which reason a peer hears. A second host of the same name is told so before anything
+ * else, as waiting would not help it. EXIT_CODE_NOT_READY lets a peer ask again; all other codes
+ * end it. */
 static int check_place(struct master *m, int host, const struct net_address *peer,
                        const json_t *message, struct error *err) {
     if (host < 0)
@@ -57,6 +73,8 @@ static int check_place(struct master *m, int host, const struct net_address *pee
     return leader_query_elsewhere(m, err);
 }
 
+/* A connection that resumes a link carries nothing of its own: what comes over it belongs to the
+ * old link. */
 static void leave_alone(void *context, const json_t *message) {
     (void)context;
     (void)message;
@@ -70,6 +88,8 @@ static void forget(void *context, const struct error *why) {
 /* Callbacks of a connection that either becomes a member's or is closed. */
 static const struct link_events passing = {.message = leave_alone, .closed = forget};
 
+/* Returns the member with the link called NAME, or NULL if NAME is NULL or no link has it. A link
+ * with an empty name matches nothing. */
 static struct member *member_with_link(const struct master *m, const char *name) {
     for (size_t i = 1; name != NULL && i < m->s.job->cluster.count; i++) {
         const struct link *link = m->members[i].link;
@@ -80,7 +100,9 @@ static struct member *member_with_link(const struct master *m, const char *name)
 }
 
 /* A member has connected again after its connection was silent: its link continues over the new
- * connection (host/worker/redial.h). */
+ * connection (host/worker/redial.h). TAKEN is how many messages the peer has had of the old link,
+ * and the answer says the same for this side; link_resume() goes on from there. The answer is
+ * flushed before the link changes hands, so that it is the first thing the peer reads. */
 static void resume(struct master *m, struct link *link, const json_t *message) {
     struct error why;
     int64_t taken = json_integer_value(json_object_get(message, "taken"));
@@ -99,6 +121,8 @@ static void resume(struct master *m, struct link *link, const json_t *message) {
     (void)link_resume(b->link, link, (uint64_t)taken, m->s.job->settings.dead_seconds);
 }
 
+/* The listener's callback for the first message of a peer of this version with the job's key. Takes
+ * over LINK. */
 static void arrived(void *context, struct link *link, const struct net_address *peer,
                     const json_t *message) {
     struct master *m = context;
@@ -133,7 +157,9 @@ static void arrived(void *context, struct link *link, const struct net_address *
     master_refuse(link, FRAME_VERSION, &why);
 }
 
-/* Handles a peer with our key but another build: both it and the log get the reason. */
+/* Handles a peer with our key but another build: both it and the log get the reason. While hosts
+ * join, the mismatch of a missing member becomes the fault of the job, which would otherwise end
+ * only at the deadline. Later it is a line in the log, as the job runs without that peer. */
 static void foreign(void *context, struct link *link, const struct net_address *peer,
                     const json_t *message) {
     struct master *m = context;
@@ -156,11 +182,15 @@ static void foreign(void *context, struct link *link, const struct net_address *
     master_refuse(link, version, &theirs);
 }
 
+/* A peer that has not proved the key: rejected_peers.h limits what is logged of these, and
+ * remembers which host they may be. */
 static void turned_away(void *context, const struct net_address *peer, const struct error *why) {
     struct master *m = context;
     rejected_peers_add(&m->accept.rejected_peers, peer, why);
 }
 
+/* Tells rejected_peers.h which hosts are worth a lookup: only those that the job still waits for.
+ */
 static bool is_missing(void *context, size_t host) {
     const struct master *m = context;
     bool waits = m->phase == PHASE_JOINING || m->phase == PHASE_EXAMINING;
@@ -194,6 +224,9 @@ static struct net_address listening_address(const struct master *m) {
     return has_v4 ? v4 : v6;
 }
 
+/* A job of a single host opens no listener. A master that gathers hosts after a failover opens one,
+ * but neither waits for all hosts nor searches for duplicates or for a leader: takeover.c has a
+ * deadline of its own. On failure accept_close() cleans up. */
 int accept_open(struct master *m, const struct link_events *events, struct error *err) {
     const struct job *job = m->s.job;
     m->accept.open = true;
@@ -217,6 +250,7 @@ int accept_open(struct master *m, const struct link_events *events, struct error
     return 0;
 }
 
+/* Called by actions of the table, from where joining and searching do not go on either. */
 void accept_disconnect_all(struct master *m) {
     join_close(m);
     leader_query_close(m);

@@ -25,10 +25,24 @@
 
 #include <signal.h>
 
+/* The table in phase.c names actions by number; this file gives each of them a function. An event
+ * passes dispatch(), which finds the row, enters the row's next phase, and only then performs the
+ * row's actions, one after the other.
+ *
+ * Actions come in three kinds, by what they need: those that can fail (try), those that concern the
+ * host of the event (act_on), and those that need the master alone (acts). act() asks for them in
+ * this order, so an action is in exactly one of the three places.
+ *
+ * An action may raise an event, and the call nests: dispatch() runs for the inner event, and then
+ * the outer row goes on. What follows such an action in a row must therefore make sense in whatever
+ * phase the inner event has led to. */
+
 /* Size of mpirun's output, with names of hosts in place of their addresses. */
 enum { MPIRUN_WORDS_MAX = 64 * 1024 };
 
-/* Ends the job without a verdict on an attempt. A failed launch is an attempt of its own. */
+/* Ends the job without a verdict on an attempt. A failed launch is an attempt of its own. Before
+ * the second attempt there is none to tell of; later the text also says what the attempts so far
+ * came to. */
 static void set_verdict(struct master *m) {
     if (m->attempt.number > 1)
         relaunch_end(m, &m->fault, (size_t)m->fault_host, m->attempt.number, "");
@@ -36,13 +50,17 @@ static void set_verdict(struct master *m) {
         verdict_from_error(&m->fault, &m->s.job->cluster, m->fault_host, &m->verdict);
 }
 
+/* The stop came in a pause, so that the attempt it ends is the one before: the number has been
+ * raised already. */
 static void set_verdict_stopped(struct master *m, const struct member *b) {
     struct error err = {0};
     (void)error_set(&err, EXIT_CODE_STOPPED, "stopped on request between two attempts");
     relaunch_end(m, &err, b->index, m->attempt.number - 1, "");
 }
 
-/* The other hosts may have a master of their own by now: nothing may run here any longer. */
+/* The other hosts may have a master of their own by now: nothing may run here any longer. Says how
+ * many hosts of the last view are here, in ERR. In a role that took over and has not begun an
+ * attempt, those are the hosts that have joined; otherwise those that have answered heartbeats. */
 static void describe_quorum_lost(const struct master *m, struct error *err) {
     const struct view *last = quorum_last(&m->s.role_state->quorum);
     bool gathered = !role_state_knows(m->s.role_state) || m->attempt.number > 1;
@@ -52,6 +70,8 @@ static void describe_quorum_lost(const struct master *m, struct error *err) {
         gathered ? lease_heard(m) : m->join.count, host_set_count(&last->hosts), last->number);
 }
 
+/* There are two ways to come here: another host has said that it leads the job, or too few hosts
+ * answer this one. The log tells them apart. */
 static void rejoin(struct master *m) {
     struct error err = {0};
     if (m->leader_query.leader > 0) {
@@ -64,6 +84,8 @@ static void rejoin(struct master *m) {
     rejoin_ask(m);
 }
 
+/* The others may have a master by now that launches again, so the programs here are killed without
+ * the usual grace. */
 static void set_verdict_quorum_lost(struct master *m) {
     struct error err = {0};
     describe_quorum_lost(m, &err);
@@ -71,12 +93,18 @@ static void set_verdict_quorum_lost(struct master *m) {
     m->s.at_once = true;
 }
 
+/* The leases of the first attempt begin with the probe of the shared directory: every host has
+ * answered that question. */
 static void commit_view(struct master *m) {
     if (m->attempt.number == 1)
         lease_begin(m, m->shared_dir.asked);
     relaunch_commit(m);
 }
 
+/* Puts together what is known of the attempt, judges it, and asks the rules of restarts what
+ * follows. Both steps are pure (verdict.c, restart.c), so the same facts give the same result when
+ * success is judged a second time. Hosts that wait to be readmitted count among those left for the
+ * next attempt. */
 static void decide(struct master *m, struct restart_decision *ret) {
     struct verdict_facts facts;
     struct verdict verdict;
@@ -91,6 +119,7 @@ static void decide(struct master *m, struct restart_decision *ret) {
     facts.mpirun_complaint = buf_text(&complaint);
     verdict_judge(&facts, &verdict);
     bool stopped = attempt_stop_began(a) != 0;
+    /* A stop or a fault may be judged while no attempt has begun: its number is 0 then. */
     const struct restart_facts about = {.cluster = &m->s.job->cluster,
                                         .verdict = &verdict,
                                         .attempt = m->phase == PHASE_RUNNING ? a->number : 0,
@@ -104,12 +133,16 @@ static void decide(struct master *m, struct restart_decision *ret) {
 }
 
 /* If this host was paused, good reports may be queued here from hosts that have given this host up
- * since. So success waits until all hosts have answered, and is judged again then. */
+ * since. So success waits until all hosts have answered, and is judged again then. Any other
+ * verdict is final: a failure needs no witness. */
 static bool waits_for_answers(struct master *m, const struct restart_decision *decision) {
     m->lease.asked = decision->verdict.code == EXIT_CODE_OK ? m->lease.asked : 0;
     return m->phase == PHASE_RUNNING && decision->verdict.code == EXIT_CODE_OK && !lease_is_sure(m);
 }
 
+/* Raises TRY_AGAIN or ENDED, unless success still waits for answers; ALL_ANSWERED then leads here
+ * again. The furthest step is added once an attempt is over, as the rules of restarts compare
+ * attempts by it. */
 static void judge(struct master *m) {
     struct restart_decision decision;
     decide(m, &decision);
@@ -135,12 +168,15 @@ static void judge(struct master *m) {
     master_raise(m, EVENT_TRY_AGAIN);
 }
 
-/* Nothing that mpirun could do matters any more, and it would take its time. */
+/* Nothing that mpirun could do matters any more, and it would take its time. Its remaining output
+ * is not shown, either. */
 static void end_mpirun(struct master *m) {
     m->s.host.quiet = true;
     launch_signal(m, SIGKILL);
 }
 
+/* Closes the parts that belong to one attempt, and then resets its record for the next one. Members
+ * and the listener stay. */
 static void reset_attempt(struct master *m) {
     end_mpirun(m);
     launch_close(m);
@@ -151,6 +187,7 @@ static void reset_attempt(struct master *m) {
     attempt_forget(&m->attempt);
 }
 
+/* The ranks are done for, but the verdict is not sent yet: a failed upload may still change it. */
 static void upload(struct master *m) {
     accounting_end(m);
     reports_close(m);
@@ -160,6 +197,8 @@ static void upload(struct master *m) {
     uploads_begin(m);
 }
 
+/* The verdict is sent before mpirun is ended and this host cleans up: the other hosts need not wait
+ * for either. */
 static void conclude(struct master *m) {
     accounting_end(m);
     reports_close(m);
@@ -170,6 +209,7 @@ static void conclude(struct master *m) {
     supervisor_conclude(&m->s, &m->verdict);
 }
 
+/* A check has its result in the verdict that check_print() leaves; ENDED takes it to all hosts. */
 static int print_check(struct master *m, struct error *err) {
     if (check_print(m, err) != 0)
         return -1;
@@ -177,7 +217,8 @@ static int print_check(struct master *m, struct error *err) {
     return 0;
 }
 
-/* Runs an action that may fail; returns 1 for all other actions. */
+/* Runs an action that may fail; returns 1 for all other actions. Failures become LAUNCH_FAILED in
+ * act(). */
 static int try(struct master *m, enum phase_action action, struct error *err) {
     switch (action) {
     case DO_CHOOSE_INTERFACE:
@@ -251,6 +292,7 @@ static void may_leave_now(struct master *m) {
     supervisor_may_leave(&m->s);
 }
 
+/* Actions that need the master alone and cannot fail. The others have no entry. */
 static void (*const acts[DO_COUNT])(struct master *m) = {
     [DO_AWAIT_LOST] = reports_await_lost,
     [DO_AWAIT_LAST] = reports_await_last,
@@ -285,7 +327,9 @@ static void (*const acts[DO_COUNT])(struct master *m) = {
     [DO_MAY_LEAVE] = may_leave_now,
 };
 
-/* Returns false if the rest of the row must be skipped. */
+/* Returns false if the rest of the row must be skipped. On failure of an action this host is the
+ * fault's, and LAUNCH_FAILED is raised in the phase that the row has entered already. An action of
+ * a member is skipped if the event names none. */
 static bool act(struct master *m, const struct raised *raised, enum phase_action action) {
     struct error err = {0};
     int tried = try(m, action, &err);
@@ -304,6 +348,9 @@ static bool act(struct master *m, const struct raised *raised, enum phase_action
     return true;
 }
 
+/* All guards are evaluated before the phase changes, and none of them after an action: what a row
+ * does cannot change which row was chosen. The attempt's number and the phase may both be others
+ * when this returns. */
 void dispatch(struct master *m, const struct raised *raised) {
     /* Checked first, also after this container has been paused. */
     if (raised->event != EVENT_QUORUM_LOST && lease_is_out(m))
@@ -317,13 +364,16 @@ void dispatch(struct master *m, const struct raised *raised) {
         [GUARD_LOST] = raised->member != NULL && raised->member->lost,
         [GUARD_SPARE] =
             raised->member != NULL && m->s.job->cluster.hosts[raised->member->index].spare,
+        /* Joining has begun once this host has all that it downloads. */
         [GUARD_FETCHES] = !m->join.begun,
         [GUARD_FAILOVER] = role_state_is_on(m->s.role_state),
         [GUARD_MAY_REJOIN] =
             m->attempt.stop_asked == 0 && role_state_may_return(m->s.role_state, m->s.job),
     };
     const struct phase_row *row = phase_find(m->phase, raised->event, holds);
+    /* The phase is still the old one here. */
     log_debug("%s: %s", phase_name(m->phase), phase_event_name(raised->event));
+    /* Rows that stay in their phase leave the phase before as it was. */
     if (row->next != m->phase)
         m->phase_before = m->phase;
     m->phase = row->next;

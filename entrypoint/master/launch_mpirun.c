@@ -17,8 +17,26 @@
 #include <string.h>
 #include <unistd.h>
 
+/* mpirun runs on this host as the job's user and starts one daemon on each other host with ranks.
+ * It would do so by ssh; instead it is told to run `ringmaster` as its remote-launch agent, once
+ * per host. An agent connects to this supervisor (launch_agent), which sends the daemon's command
+ * to that host over the link that exists already. The host reports when its daemon has ended
+ * (launch_daemon_ended), and the agent then exits with the same code, as ssh would.
+ *
+ * Agents and daemons may fail in any order, and mpirun's output repeats it in its own words. The
+ * reports of ranks come first; what is seen here fills in only what they leave unexplained
+ * (attempt_note_tool).
+ *
+ * mpirun's lines are read for three things: its first and last words, errors that MPI reports of
+ * the program, and connections that Open MPI drops because addresses are translated. */
+
+/* In bytes. WORDS_MAX bounds how much of mpirun's output the verdict can quote. */
 enum { HOSTFILE_MAX = 512 * 1024, WORDS_MAX = 4096 };
 
+/* Writes the hostfile next to the control socket and returns its PATH. mpirun reads it as the job's
+ * user, so the file is given to that user. A kernel host name that this series of Open MPI cannot
+ * take, and hosts without distinct addresses of one family, are errors here, before any rank has
+ * started. */
 static int write_hostfile(const struct master *m, char path[CONTROL_SOCKET_FILE_SIZE],
                           struct error *err) {
     char name[HOST_NAME_MAX + 1];
@@ -34,7 +52,8 @@ static int write_hostfile(const struct master *m, char path[CONTROL_SOCKET_FILE_
     return file_put(path, text.data, text.size, 0600, err) == 0 ? run_as_give(path, err) : -1;
 }
 
-/* Decides for each attempt, by its hosts. */
+/* Decides for each attempt, by its hosts. Spares are not counted. If the user passes MPI
+ * parameters, they take precedence (ucx.h). */
 static bool choose_ucx(const struct master *m) {
     const struct cluster *c = &m->s.job->cluster;
     struct ucx_hosts hosts = {0};
@@ -55,6 +74,8 @@ static bool choose_ucx(const struct master *m) {
     return choice.taken;
 }
 
+/* Fills in what the executor's part of the request leaves open: hostfile, agent and UCX. SELF is
+ * this program, which is also the agent. */
 static int mpirun_command(const struct master *m, const char *self, struct argv *ret,
                           struct error *err) {
     char agent[CONTROL_SOCKET_FILE_SIZE];
@@ -69,6 +90,7 @@ static int mpirun_command(const struct master *m, const char *self, struct argv 
     return openmpi_command(&request, ret, err);
 }
 
+/* Leaves RET as it is if there is no memory for the text: the verdict then lacks a quotation. */
 void launch_words(const struct master *m, struct buf *ret) {
     cleanup_buf struct buf text;
     buf_init(&text, WORDS_MAX);
@@ -81,6 +103,7 @@ void launch_complaint(const struct master *m, struct buf *ret) {
     (void)addresses_to_names(&m->s.job->cluster, text, strlen(text), ret, NULL);
 }
 
+/* Only the first dropped rank of an attempt is a failure; later ones are its consequence. */
 static void drop(struct master *m, int64_t rank, const struct net_address *source) {
     if (attempt_drop(&m->attempt, rank, source, clock_boot()))
         master_raise(m, EVENT_FAILURE);
@@ -112,6 +135,7 @@ static void line(void *context, const char *text, size_t size) {
         drops = dropped_add(&m->launch.dropped, text + prefix, size - prefix - 1);
         garbled = dropped_is_garbled(text + prefix, size - prefix - 1);
     }
+    /* Everything is parsed above, whatever is shown. */
     if (!m->attempt.ending || tells)
         executor_tool_line(&m->s.host, text, size);
     if (drops)
@@ -121,8 +145,10 @@ static void line(void *context, const char *text, size_t size) {
 }
 
 /* If mpirun asked for what was refused, its agent exits with a code, mpirun ends, and the note says
- * why. Returns true for a failure, which is to be raised. */
+ * why. Returns true for a failure, which is to be raised. A refusal is logged as a warning and
+ * raises nothing: a stranger may have asked, and if it was mpirun, its end follows. */
 static bool note(struct master *m, const struct attempt_tool *tool) {
+    /* The note is part of the verdict only if the reports do not explain the end. */
     enum attempt_note noted = attempt_note_tool(&m->attempt, tool);
     if (noted == ATTEMPT_NOTE_REFUSAL)
         log_warning("%s", m->attempt.tool_note);
@@ -141,6 +167,7 @@ static void ended(void *context, int code) {
                                       .memory = rank_set_memory(&m->s.host.rank_set),
                                       .time = clock_boot(),
                                       .refusal = ""};
+    /* A signal of this program's own, after the ranks did not start in time, is no news. */
     bool killed = tool.signal > 0 && !m->launch.given_up;
     bool failed = killed && note(m, &tool);
     attempt_mpirun_ended(&m->attempt, code);
@@ -148,6 +175,8 @@ static void ended(void *context, int code) {
     master_raise(m, failed ? EVENT_FAILURE : EVENT_MPIRUN_ENDED);
 }
 
+/* Starts mpirun; ended() is called when it is over. On failure nothing runs, and the error becomes
+ * LAUNCH_FAILED (dispatch.c). */
 static int begin(struct master *m, struct error *err) {
     cleanup_argv struct argv argv = {0};
     cleanup_argv struct argv environment = {0};
@@ -176,11 +205,13 @@ static int begin(struct master *m, struct error *err) {
     return 0;
 }
 
+/* An agent has nothing to say after its first message. */
 static void agent_said(void *context, const json_t *message) {
     (void)context;
     (void)message;
 }
 
+/* mpirun has ended the agent, or it has left: the place is free for the host's next one. */
 static void agent_closed(void *context, const struct error *why) {
     struct member *b = context;
     (void)why;
@@ -190,6 +221,7 @@ static void agent_closed(void *context, const struct error *why) {
 
 static const struct link_events agent_events = {.message = agent_said, .closed = agent_closed};
 
+/* The agent exits with CODE, as ssh exits with that of its command. */
 static void leave(struct link *link, int code) {
     json_t *message = message_new(MESSAGE_LEAVE);
     (void)json_object_set_new(message, "code", json_integer(code));
@@ -219,6 +251,10 @@ static const char *refusal(const struct master *m, int host, const json_t *messa
     return m->members[host].agent != NULL ? "another agent is waiting for that host" : NULL;
 }
 
+/* A process of the program can reach the control socket, too, so the request may come from anyone:
+ * refusal() decides. The warning about a refused one is given once per attempt, or a program could
+ * fill the log. An agent for a lost host leaves at once, so that mpirun does not wait for its
+ * daemon. */
 void launch_agent(struct master *m, struct link *link, const json_t *message) {
     const char *address = json_string_value(json_object_get(message, "host"));
     json_t *command = json_object_get(message, "command");
@@ -251,6 +287,9 @@ static int64_t number_of(const json_t *message, const char *name, int64_t most) 
     return number >= 0 && number <= most ? number : 0;
 }
 
+/* Times of the host are moved to this host's clock. A code beyond a byte, a signal that does not
+ * exist and other numbers out of range are cut or set to 0: the message comes from another machine.
+ */
 void launch_daemon_ended(struct member *b, const json_t *message) {
     struct master *m = b->master;
     int64_t code = EXIT_CODE_INTERNAL;
@@ -265,6 +304,7 @@ void launch_daemon_ended(struct member *b, const json_t *message) {
         .code = (int)(code & 0xFF),
         .signal = (int)number_of(message, "signal", RANK_REPORT_SIGNAL_MAX),
         .memory = (enum rank_memory)number_of(message, "memory", RANK_MEMORY_KILLED),
+        /* Without a time of its own the daemon has ended when the message came. */
         .time = time > 0 ? time - b->offset : clock_boot(),
         .refusal = text != NULL ? text : ""};
     launch_agent_leave(b, tool.code);
