@@ -1,5 +1,7 @@
-/* Launch of an attempt's ranks, by mpirun (launch_mpirun.h) or by the supervisors of all hosts
- * (launch_direct.h), as the job's launcher says. Raises FAILURE if not all ranks start in time. */
+/* Launch of an attempt's ranks.
+ *
+ * mpirun starts them (launch_mpirun.h), or the supervisors of all hosts do (launch_direct.h), as
+ * the job's launcher says. Raises FAILURE if not all ranks start in time. */
 #ifndef ENTRYPOINT_MASTER_LAUNCH_H
 #define ENTRYPOINT_MASTER_LAUNCH_H
 

@@ -1,6 +1,7 @@
-/* Child of the first host that asks NCCL RAS which collective operation is stuck
- * (evidence/ras_run.h), while all ranks run. Only where the host has GPUs or NCCL_RAS_ADDR is set.
- */
+/* Child process that asks NCCL RAS which operation is stuck.
+ *
+ * The first host has one while all ranks run (evidence/ras_run.h), but only if it has GPUs or
+ * NCCL_RAS_ADDR is set. */
 #ifndef ENTRYPOINT_MASTER_RAS_CHILD_H
 #define ENTRYPOINT_MASTER_RAS_CHILD_H
 

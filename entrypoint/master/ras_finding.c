@@ -9,12 +9,27 @@
 #include <stdio.h>
 #include <string.h>
 
+/* NCCL's RAS tells of processes: a rank within a communicator, a process number, and a host, mostly
+ * by address. The user thinks in ranks of the job. The number of a process means something only in
+ * its own container, so each host that may be meant is asked for the ranks of these numbers
+ * (ras_finding_take). When all have answered, or after a second, the finding is put into words and
+ * passed to standing.c.
+ *
+ * One finding is asked about at a time; its number keeps late answers to the one before apart.
+ * Answers of hosts and the words of RAS are untrusted: text is cleaned, and a rank must be one of
+ * the answering host's own. */
+
+/* In place of a process's rank: UNKNOWN as long as no host has named one, SEVERAL if two ranks were
+ * named. */
 enum { WORD_SIZE = 64, UNKNOWN = -1, SEVERAL = -2 };
 
+/* Time for hosts to answer. The finding is then told with what is known. */
 static const int64_t patience = CLOCK_SECOND;
 
 /* --- what RAS says ---------------------------------------------------------------------------- */
 
+/* Text from a socket on which anything may listen: it is cut to its place, and cleaned for the log.
+ */
 static void take_word(const json_t *value, char ret[WORD_SIZE]) {
     const char *text = json_string_value(value);
     rank_report_clean(text != NULL ? text : "", ret, WORD_SIZE);
@@ -29,6 +44,7 @@ static int64_t pid_of(const json_t *late, size_t i) {
     return json_integer_value(json_array_get(json_array_get(late, i), 1));
 }
 
+/* Compares names and addresses alike, as TEXT may be either. */
 static bool is_host(const struct cluster_host *host, const char *text) {
     struct net_address address;
     return strcmp(host->name.text, text) == 0 ||
@@ -45,6 +61,8 @@ static bool is_on(const struct master *m, const json_t *late, size_t i, size_t h
 
 /* --- in words --------------------------------------------------------------------------------- */
 
+/* Returns the job's name of the host that RAS calls TEXT; TEXT itself if it is none of the job's
+ * hosts. */
 static const char *host_of(const struct master *m, const char *text) {
     const struct cluster *c = &m->s.job->cluster;
     for (size_t i = 0; i < c->count; i++)
@@ -75,10 +93,14 @@ static void add_process(const struct master *m, const json_t *late, size_t i, bo
                        (long long)pid_of(late, i));
         rank = is_world && own >= 0 && own < (int64_t)m->attempt.ranks ? own : UNKNOWN;
     }
+    /* The first process with a known rank stands for all of them: it is the one that a limit on
+     * stalls ends the job for. */
     if (ret->rank < 0 && rank >= 0)
         ret->rank = (int)rank;
 }
 
+/* Writes "NCCL's AllReduce number 7 of communicator 0x1a waits for 1 of 8 ranks: rank 3 on algo-2".
+ * Without the name of an operation RAS has merely heard nothing of these ranks. */
 static void describe(const struct master *m, const json_t *found, struct stuck_finding *ret) {
     char communicator[WORD_SIZE];
     char operation[WORD_SIZE];
@@ -107,6 +129,7 @@ static void describe(const struct master *m, const json_t *found, struct stuck_f
 
 /* --- asking ----------------------------------------------------------------------------------- */
 
+/* Ends the questions, with all answers or without, and tells the finding. */
 static void conclude(struct master *m) {
     struct stuck_finding finding;
     describe(m, m->standing.ras_found, &finding);
@@ -124,6 +147,7 @@ static bool ask(struct master *m, const json_t *late, size_t host) {
     for (size_t i = 0; i < json_array_size(late) && i < RAS_PROCESSES_MAX; i++)
         if (is_on(m, late, i, host))
             (void)json_array_append_new(pids, json_integer((json_int_t)pid_of(late, i)));
+    /* A lost host cannot answer, and its processes keep the names that RAS gives them. */
     if (json_array_size(pids) == 0 || m->attempt.lost[host]) {
         json_decref(pids);
         return false;
@@ -139,11 +163,13 @@ void ras_finding_take(struct master *m, json_t *found) {
     const json_t *late = json_object_get(found, "late");
     if (m->standing.ras_found != NULL)
         return;
+    /* The caller keeps its own reference. */
     m->standing.ras_found = json_incref(found);
     m->standing.ras_number++;
     m->standing.ras_waiting = 0;
     for (size_t i = 0; i < RAS_PROCESSES_MAX; i++)
         m->standing.ras_ranks[i] = UNKNOWN;
+    /* Counts the hosts that were asked; without any there is nothing to wait for. */
     for (size_t i = 0; i < m->attempt.hosts; i++)
         m->standing.ras_waiting += ask(m, late, i);
     if (m->standing.ras_waiting == 0) {
@@ -170,6 +196,8 @@ static void take_owner(const struct member *b, int64_t pid, int64_t rank) {
 void ras_finding_answered(struct member *b, const json_t *message) {
     struct master *m = b->master;
     const json_t *owners = json_object_get(message, "owners");
+    /* An answer that comes after its deadline, or to an earlier question, would count down the
+     * wrong number. */
     if (m->standing.ras_found == NULL || number(message, "number") != m->standing.ras_number)
         return;
     for (size_t i = 0; i < json_array_size(owners); i++) {

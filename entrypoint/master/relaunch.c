@@ -9,6 +9,17 @@
 #include "entrypoint/outcome/restart.h"
 #include "entrypoint/wire/message.h"
 
+/* Between two attempts the master passes these steps. All hosts are ordered to end what is left
+ * (relaunch_clear), and each says when it is ready (relaunch_cleared). Meanwhile the pause between
+ * attempts runs, and the fence of hosts that were lost. When all three are over, CLEANUP_DONE leads
+ * to relaunch_next(), which gives the lost hosts' places to spares and announces the attempt.
+ *
+ * With failover a second round follows: each host accepts the new view before any rank starts
+ * (relaunch_begun), and then hears that all others have, too (relaunch_commit). Only then can a
+ * part of the hosts go on without the rest and never run twice.
+ *
+ * Each round has CLEAR_SECONDS. A host that is not done by then counts as lost. */
+
 /* Time for every host to end what the failed attempt left and to report that it is ready. */
 enum { CLEAR_SECONDS = 30 };
 
@@ -24,12 +35,15 @@ static struct restart_facts facts(const struct master *m, unsigned attempt) {
                                   .stop_host = -1};
 }
 
+/* Sets the verdict; the caller raises what follows from it. */
 void relaunch_end(struct master *m, const struct error *error, size_t host, unsigned attempt,
                   const char *why) {
     const struct restart_facts about = facts(m, attempt);
     restart_end_between(&m->s.job->settings, &about, error, (int)host, why, &m->verdict);
 }
 
+/* The pause runs while hosts clean up, so that it delays the next attempt only if it is the longer
+ * of both. */
 void relaunch_clear(struct master *m) {
     master_send_all(m, message_new(MESSAGE_CLEAR));
     loop_after(&m->s.loop, &m->relaunch.pause, m->relaunch.wait);
@@ -46,6 +60,8 @@ static bool is_late(const struct member *b) {
     return !b->lost && b->cleared != b->master->attempt.number;
 }
 
+/* Called after each step that may have been the last. The rest of the fence becomes another pause.
+ * It is read each time, since the loss of one more host in this phase moves it. */
 static void go_on_if_ready(struct master *m) {
     if (m->phase != PHASE_CLEARING || m->relaunch.pause.active)
         return;
@@ -81,6 +97,9 @@ static void lose_silent(struct master *m) {
     }
 }
 
+/* Serves both rounds: silent hosts are lost in PHASE_RUNNING, late ones fail their cleanup in
+ * PHASE_CLEARING. Raising changes the phase or the attempt, so both are compared again at every
+ * step. */
 static void deadline_passed(void *context) {
     struct master *m = context;
     lose_silent(m);
@@ -90,6 +109,8 @@ static void deadline_passed(void *context) {
                                "it did not end the last attempt's processes in time");
 }
 
+/* A message with a fault means that the host is not fit for the next attempt. The number that is
+ * noted keeps its word from counting for a later one. */
 void relaunch_cleared(struct member *b, const json_t *message) {
     struct master *m = b->master;
     const char *fault = NULL;
@@ -105,14 +126,17 @@ void relaunch_cleared(struct member *b, const json_t *message) {
 }
 
 /* This host is not fit for another attempt and leaves. The others lose it, and follow another one.
- */
+ * EXIT_CODE_DEVICE is this host's own end; the job goes on under another master. */
 static void hand_over(struct master *m, const char *why) {
     (void)error_set(&m->fault, EXIT_CODE_DEVICE, "%s; this host leaves the job to the others", why);
     m->fault_host = 0;
     master_raise(m, EVENT_UNFIT);
 }
 
-/* Without failover the job cannot do without the master itself. */
+/* Without failover the job cannot do without the master itself. There are three outcomes. If the
+ * rules of restarts allow another attempt without the host, the cleanup goes on. If the host is
+ * this one and the others can follow another master, it leaves. Otherwise the job ends with the
+ * loss as its reason. */
 void relaunch_decide_on_loss(struct member *b, const char *why) {
     struct master *m = b->master;
     struct error err = {0};
@@ -132,7 +156,8 @@ void relaunch_decide_on_loss(struct member *b, const char *why) {
     master_raise(m, EVENT_ENDED);
 }
 
-/* If the job has ended because of it, it hears the verdict like the others. */
+/* If the job has ended because of it, it hears the verdict like the others. Only while the cleanup
+ * goes on: the link of a host that is not ready is closed, as it counts as lost. */
 void relaunch_disconnect(struct member *b) {
     if (b->master->phase != PHASE_CLEARING)
         return;
@@ -150,6 +175,8 @@ static void send_hosts(struct master *m, json_t *order) {
     json_decref(order);
 }
 
+/* WAITED says which hosts were spares before. A job may run with fewer ranks where no spare is
+ * left; the warning tells how many places are empty. */
 static void log_seats(const struct cluster *c, const bool *waited) {
     for (size_t i = 0; i < c->count; i++)
         if (waited[i] && cluster_has_ranks(&c->hosts[i]))
@@ -162,7 +189,9 @@ static void log_seats(const struct cluster *c, const bool *waited) {
                     seats_count(c) - cluster_hosts_left(c), seats_count(c));
 }
 
-/* Decides which hosts run ranks. mpirun gives the first ranks to the host that it runs on. */
+/* Decides which hosts run ranks. mpirun gives the first ranks to the host that it runs on. The
+ * order carries the seats, so that all hosts number the ranks alike, and the address of the first
+ * rank's host if it is not this one. */
 static void take_seats(struct master *m, json_t *order) {
     struct cluster *c = &m->s.job->cluster;
     bool waited[CLUSTER_HOSTS_MAX];
@@ -181,6 +210,10 @@ static void take_seats(struct master *m, json_t *order) {
     (void)json_object_set_new(order, "first", json_string(address));
 }
 
+/* Lost hosts are dropped from the cluster first, as seats, ranks and the launcher's host list all
+ * follow from what is left. The order tells every host the number, the hosts that are gone, and the
+ * progress and account of the job so far, which a host needs to take over. On failure LAUNCH_FAILED
+ * follows (dispatch.c). */
 int relaunch_next(struct master *m, struct error *err) {
     json_t *order = message_new(MESSAGE_ATTEMPT);
     json_t *gone = json_array();
@@ -204,6 +237,8 @@ int relaunch_next(struct master *m, struct error *err) {
     return attempt_open(&m->attempt, m->attempt.number, &m->s.job->cluster, err);
 }
 
+/* Only with failover. An attempt that is ending already, for a host lost meanwhile, is not launched
+ * any more. */
 void relaunch_begun(struct member *b) {
     struct master *m = b->master;
     if (b->lost || b->begun == m->attempt.number)
@@ -217,7 +252,8 @@ void relaunch_begun(struct member *b) {
         master_raise(m, EVENT_VIEW_ACCEPTED);
 }
 
-/* This host first: from here on the master acts by the view. */
+/* This host first: from here on the master acts by the view. Hosts that were readmitted count for
+ * the quorum from here on. */
 void relaunch_commit(struct master *m) {
     json_t *order = message_new(MESSAGE_VIEW_COMMITTED);
     (void)json_object_set_new(order, "addresses", role_state_addresses(&m->s.job->cluster));

@@ -14,6 +14,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* An attempt ends in steps that this file times. After the first failure reports are gathered for
+ * 300 ms, since the rank that reports first is often the victim of another one's end
+ * (reports_gather). Then the ranks that are left get SIGTERM, and SIGKILL half a second later. The
+ * attempt is judged when every rank has reported, or at a deadline, which a further event can only
+ * bring nearer (await).
+ *
+ * Shims that have reported are held during the gathering: mpirun ends all ranks as soon as one shim
+ * exits, and that would turn causes into victims.
+ *
+ * The same file decides what a report means while the attempt goes on: a rank may be lost if the
+ * user allows that, and ranks that all rest wait for nobody. */
+
+/* Times from an event to the verdict. The earliest deadline of several events counts. */
 static const int64_t after_failure = 10 * CLOCK_SECOND; /* upper limit */
 static const int64_t gather =
     300 * CLOCK_MILLISECOND; /* the first rank to report is often a victim */
@@ -47,6 +60,9 @@ static int64_t more_time(struct master *m) {
     return more;
 }
 
+/* After a failure, a loss or SIGKILL the deadline is final, as missing reports are no news then.
+ * After mpirun's end without any of these, the reports that are missing decide between success and
+ * failure, so more time may be given. */
 static void deadline_passed(void *context) {
     struct master *m = context;
     bool waits = m->collect.mpirun_ended != 0 && !attempt_knows_why(&m->attempt) &&
@@ -90,6 +106,7 @@ void reports_await_killed(struct master *m) {
 
 /* --- letting shims go ------------------------------------------------------------------------- */
 
+/* Tells the host that the shim of RANK may exit. */
 static void release(struct master *m, size_t host, unsigned rank) {
     json_t *order = message_new(MESSAGE_RELEASE);
     (void)json_object_set_new(order, "rank", json_integer(rank));
@@ -103,6 +120,7 @@ void reports_release_all(struct master *m) {
 
 /* --- the end of the ranks that still run after a failure -------------------------------------- */
 
+/* Ranks that SIGTERM did not end in time. */
 static void kill_ranks(void *context) {
     struct master *m = context;
     master_send_all(m, message_new(MESSAGE_KILL));
@@ -120,6 +138,8 @@ static void end_ranks(void *context) {
     loop_after(&m->s.loop, &m->collect.end, grace);
 }
 
+/* Every failure may bring the deadline nearer; only the first one gathers evidence and starts the
+ * end of the ranks. */
 void reports_gather(struct master *m) {
     await(m, after_failure);
     if (!attempt_fail(&m->attempt))
@@ -131,6 +151,8 @@ void reports_gather(struct master *m) {
 
 /* --- words of hosts --------------------------------------------------------------------------- */
 
+/* Raises ALL_STARTED with the last rank. The times in the log and in the event are from the launch,
+ * in seconds. */
 void reports_seated(struct member *b, const json_t *message) {
     struct master *m = b->master;
     int64_t rank = -1;
@@ -156,10 +178,13 @@ static void all_have_reported(struct master *m) {
     master_raise(m, EVENT_ALL_HEARD);
 }
 
+/* During a stop ranks end as they like: their reports are no failures. */
 static bool is_failure(const struct attempt *a, const struct rank_report *r) {
     return rank_report_is_failure(r) && a->stop_asked == 0;
 }
 
+/* The event names the first report of a failure; the verdict may find another cause
+ * (outcome/first_failure.h). */
 static void record_failure(struct master *m, const struct rank_report *r) {
     char end[RANK_REPORT_END_SIZE];
     rank_report_describe(r, end, sizeof(end));
@@ -168,6 +193,8 @@ static void record_failure(struct master *m, const struct rank_report *r) {
                             "rank", (json_int_t)r->rank, "text", record_text(end)));
 }
 
+/* Says that the job goes on without this rank, as a warning and as an event, with the evidence that
+ * its host has sent. */
 static void record_forgone(struct master *m, const struct rank_report *r) {
     char end[RANK_REPORT_END_SIZE];
     const struct attempt *a = &m->attempt;
@@ -203,7 +230,9 @@ static void weigh(struct master *m, const struct rank_report *r) {
         release(m, r->host, r->rank);
 }
 
-/* ODD: this rank waits elsewhere than all others. */
+/* ODD: this rank waits elsewhere than all others. The first stalled rank becomes the failure, after
+ * evidence has been gathered (standing_fail). What the threads of later ones wait in is added to
+ * it, until ATTEMPT_STALLED_MAX of them. */
 static void call_stalled(struct master *m, size_t host, int64_t rank, int64_t seconds,
                          const char *states, bool odd) {
     char waits[RANK_REPORT_EVIDENCE_SIZE] = "";
@@ -242,7 +271,9 @@ static struct stuck_finding find_odd(struct master *m) {
     return found;
 }
 
-/* The job is ended only on request: a server may be idle for days. */
+/* The job is ended only on request: a server may be idle for days. Called whenever a rank has
+ * become quiet or has ended, as either may leave only quiet ones. Without a limit
+ * (settings.idle_seconds) it only warns of the odd one. */
 static void end_where_all_rest(struct master *m) {
     struct attempt *a = &m->attempt;
     const int64_t limit = m->s.job->settings.idle_seconds;
@@ -259,6 +290,8 @@ static void end_where_all_rest(struct master *m) {
         call_stalled(m, a->rank_host[odd.other], odd.other, limit, a->quiet[odd.other], false);
 }
 
+/* A report that cannot be parsed, or that is about another host's rank, is logged and otherwise
+ * ignored. */
 void reports_report(struct member *b, const json_t *message) {
     struct master *m = b->master;
     struct rank_report r;
@@ -274,6 +307,8 @@ void reports_report(struct member *b, const json_t *message) {
         return;
     }
     r.host = (unsigned)b->index;
+    /* Times of the host become times of this one, so that reports of several hosts can be put in
+     * order. */
     r.time -= b->offset;
     r.raised -= r.raised != 0 ? b->offset : 0;
     if (attempt_report(&m->attempt, &r)) {
@@ -292,6 +327,7 @@ void reports_stalled(struct member *b, const json_t *message) {
         call_stalled(b->master, b->index, rank, seconds, states, false);
 }
 
+/* B's word on one of its ranks; a rank of another host is ignored by attempt_quiet(). */
 void reports_quiet(struct member *b, const json_t *message, bool is_quiet) {
     int64_t rank = -1;
     const char *states = "";

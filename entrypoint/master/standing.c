@@ -12,6 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Every answer to a heartbeat says for how long the ranks of its host have stood still. look_at()
+ * takes the shortest of these times over all hosts and asks the rule in evidence/standstill.c
+ * whether that is a suspicion. If it is, all hosts gather evidence, and conclude() compares what
+ * their ranks wait in.
+ *
+ * The result is a warning in the log, an event, and a note in the attempt, which a later verdict
+ * quotes. The job is ended only where the user has set a limit (standing_lasts).
+ *
+ * reports.c starts the same search for a stalled rank, and a quick one at the first failure;
+ * ras_finding.c adds what NCCL says. Only one question is open at a time. Answers carry its number,
+ * so that a late one is not taken for an answer to the next. */
+
 /* Looks come with heartbeats, of which several come in that time; a single host has none. */
 enum { LOOK_SECONDS = 2, ALONE_SECONDS = 3, CRASH_MS = 1000 };
 /* An older answer says nothing about now. */
@@ -19,6 +31,7 @@ static const int64_t fresh = 8 * CLOCK_SECOND;
 /* More than the hosts have, which kill what is late. */
 static const int64_t patience = (GATHER_ORDER_SECONDS + 2) * CLOCK_SECOND;
 
+/* A suspicion makes sense only while all ranks run and nothing has begun to end them. */
 static bool is_wanted(const struct master *m) {
     const struct attempt *a = &m->attempt;
     return m->s.job->settings.evidence && m->phase == PHASE_RUNNING && attempt_is_seated(a) &&
@@ -27,6 +40,7 @@ static bool is_wanted(const struct master *m) {
 
 /* --- evidence --------------------------------------------------------------------------------- */
 
+/* Drops the question that is open, if any; hosts may still answer it, and are ignored. */
 static void forget(struct master *m) {
     loop_cancel(&m->s.loop, &m->standing.deadline);
     free(m->standing.ranks);
@@ -34,6 +48,7 @@ static void forget(struct master *m) {
     m->standing.waiting = 0;
 }
 
+/* Keeps the finding for the verdict, and its rank for standing_lasts(), which blames that one. */
 static void note(struct master *m, const struct stuck_finding *f) {
     attempt_note_stuck(&m->attempt, f->text);
     m->standing.rank = f->rank;
@@ -43,6 +58,9 @@ static void note(struct master *m, const struct stuck_finding *f) {
         json_pack("{s:I, s:o}", "rank", (json_int_t)f->rank, "text", record_text(f->text)));
 }
 
+/* Compares what was gathered, with all answers or at the deadline. Ranks that have reported
+ * meanwhile count as ended. A finding of NCCL's stays as it is. If the question came from a stall,
+ * FAILURE follows now. */
 static void conclude(struct master *m) {
     struct stuck_finding finding;
     const struct attempt *a = &m->attempt;
@@ -65,7 +83,8 @@ static void time_is_over(void *context) {
     conclude(context);
 }
 
-/* Returns false if evidence cannot be gathered. */
+/* Returns false if evidence cannot be gathered. A question that is open already serves this caller,
+ * too. Hosts are asked that are not lost and have ranks without a report. */
 static bool ask(struct master *m) {
     const struct attempt *a = &m->attempt;
     if (m->standing.ranks != NULL)
@@ -90,6 +109,8 @@ static bool ask(struct master *m) {
     return true;
 }
 
+/* If evidence is gathered, conclude() raises FAILURE: ranks that are ended first would have nothing
+ * to show. */
 void standing_fail(struct master *m) {
     bool asks = m->s.job->settings.evidence && ask(m);
     m->standing.fails = asks;
@@ -97,6 +118,7 @@ void standing_fail(struct master *m) {
         master_raise(m, EVENT_FAILURE);
 }
 
+/* A spare has none. */
 static bool has_ranks(const struct attempt *a, size_t host) {
     for (size_t i = 0; i < a->ranks; i++)
         if (a->rank_host[i] == host)
@@ -128,6 +150,8 @@ struct told_rank {
     int64_t raised; /* ms ago */
 };
 
+/* Returns false for a reading that lacks a member, has one of the wrong type or out of range, or is
+ * about another host's rank. */
 static bool read_rank(const struct member *b, const json_t *item, struct told_rank *ret) {
     *ret = (struct told_rank){.rank = -1, .collective = "", .place = "", .exception = ""};
     return json_member_int(item, "gathered", "rank", &ret->rank, NULL) == 0 &&
@@ -139,6 +163,8 @@ static bool read_rank(const struct member *b, const json_t *item, struct told_ra
            attempt_is_rank_of(&b->master->attempt, b->index, ret->rank);
 }
 
+/* All text is cut to its place first and cleaned then: it comes from another host, and goes to the
+ * log. */
 static void take_rank(struct member *b, const json_t *item) {
     struct master *m = b->master;
     struct told_rank told;
@@ -155,6 +181,8 @@ static void take_rank(struct member *b, const json_t *item) {
     rank_report_clean(clean, r->exception, sizeof(r->exception));
 }
 
+/* Goes straight into the attempt, without a question to wait for: places of ranks, and exceptions
+ * that were printed before the failure. */
 static void take_crash(struct member *b, const json_t *ranks) {
     struct told_rank told;
     for (size_t i = 0; i < json_array_size(ranks); i++)
@@ -166,6 +194,8 @@ static void take_crash(struct member *b, const json_t *ranks) {
         }
 }
 
+/* One message may answer a question at a failure or one about a standstill; the number says which.
+ */
 void standing_gathered(struct member *b, const json_t *message) {
     struct master *m = b->master;
     const json_t *ranks = json_object_get(message, "ranks");
@@ -184,6 +214,8 @@ void standing_gathered(struct member *b, const json_t *message) {
 
 /* --- when ------------------------------------------------------------------------------------- */
 
+/* An answer without a time, or of another attempt, changes nothing. Times that would overflow as ns
+ * count as 0, which suspects nothing. */
 void standing_receive(struct member *b, const json_t *alive) {
     int64_t still = -1;
     if (json_member_int(alive, "alive", "still", &still, NULL) != 0 || still < 0 ||
@@ -194,8 +226,10 @@ void standing_receive(struct member *b, const json_t *alive) {
     b->standing.busy = !json_is_false(json_object_get(alive, "busy"));
 }
 
+/* The same for this host, which gets no heartbeat. */
 static void look_at_own(struct master *m, int64_t now) {
     struct rank_stillness own = rank_stillness_look(&m->s.host.rank_set, now);
+    /* A host's own word is never older than this look. */
     m->members[0].standing.heard = now;
     m->members[0].standing.still = own.still;
     m->members[0].standing.busy = own.busy;
@@ -211,6 +245,7 @@ static int64_t stillness(const struct master *m, int64_t now, bool *ret_busy) {
             continue;
         if (b->standing.still < 0 || b->standing.heard == 0 || now - b->standing.heard > fresh)
             return -1;
+        /* The time since the answer is added, as nothing has been heard of progress since. */
         int64_t own = b->standing.still + (now - b->standing.heard);
         if (still < 0 || own < still)
             still = own;
@@ -219,6 +254,8 @@ static int64_t stillness(const struct master *m, int64_t now, bool *ret_busy) {
     return still;
 }
 
+/* Needs a limit that the user has set, and a finding that names a rank. The stall is recorded as
+ * that rank's, so that the verdict tells of it like of any other stalled rank. */
 void standing_lasts(struct master *m, int64_t still) {
     const struct settings *s = &m->s.job->settings;
     int rank = m->standing.rank;
@@ -232,6 +269,8 @@ void standing_lasts(struct master *m, int64_t still) {
         master_raise(m, EVENT_FAILURE);
 }
 
+/* Does nothing if ranks are ending already. The evidence that is gathered does not change the
+ * finding. */
 void standing_found(struct master *m, const struct stuck_finding *f) {
     if (!is_wanted(m))
         return;
@@ -249,6 +288,8 @@ void standing_goes_on(struct master *m) {
     attempt_note_stuck(&m->attempt, "");
 }
 
+/* Silence that ends by itself takes a finding back, unless it is NCCL's: that one lasts until
+ * ras_child.c says otherwise. */
 static void look_at(struct master *m, int64_t now) {
     bool busy = false;
     bool moved = false;
@@ -268,11 +309,13 @@ static void look_at(struct master *m, int64_t now) {
         standing_lasts(m, still);
 }
 
+/* The timer may fire earlier, together with another one (loop_within). */
 static void look_again(struct master *m) {
     int64_t seconds = m->s.job->cluster.count > 1 ? LOOK_SECONDS : ALONE_SECONDS;
     loop_within(&m->s.loop, &m->standing.look, seconds * CLOCK_SECOND);
 }
 
+/* The timer goes on through all phases; only what it looks at depends on them. */
 static void look(void *context) {
     struct master *m = context;
     if (is_wanted(m))
@@ -280,6 +323,7 @@ static void look(void *context) {
     look_again(m);
 }
 
+/* Words of hosts that were heard in the attempt before say nothing about the next one. */
 void standing_reset(struct master *m) {
     forget(m);
     m->standing.rule = (struct standstill){0};

@@ -10,6 +10,19 @@
 
 #include <string.h>
 
+/* A host that comes while the job runs is in one of two states: it was lost and is back, with the
+ * views that it has accepted, or its container was restarted and knows nothing. Either gets a link
+ * and waits (rejoin_meet). Its join is kept in pending_join until an attempt begins that can
+ * include it (rejoin_take).
+ *
+ * Nothing of a waiting host counts for the running attempt: not its messages, nor its loss.
+ *
+ * With failover, what a host knows may bind this master: a host that has accepted a view of a later
+ * attempt proves that another master has led. fits() merges its views with this master's, and only
+ * a quorum in both lets it in. */
+
+/* While hosts gather after a failover, a follower of the lost master is no returning host, but one
+ * of those awaited (takeover.c). */
 bool rejoin_is(const struct master *m, const json_t *message) {
     bool follows = json_object_get(message, "succession") != NULL &&
                    !json_is_true(json_object_get(message, "back"));
@@ -44,6 +57,9 @@ static int parse(const struct master *m, const json_t *message, char run[ATTEMPT
     return role_state_parse(told, places, run, quorum, &quiet, err) == 0 ? 1 : -1;
 }
 
+/* A host that the running attempt still includes may be the same one, killed and restarted before
+ * its loss was noticed. It may ask again, and is let in once it counts as lost. A host of another
+ * run of the same job never is. */
 int rejoin_check(const struct member *b, const json_t *message, struct error *err) {
     const struct master *m = b->master;
     char run[ATTEMPT_RUN_SIZE];
@@ -70,6 +86,9 @@ static void refuse(struct member *b, const struct error *why) {
     b->link = NULL;
 }
 
+/* A waiting host answers heartbeats, so that its silence is noticed, and may send its join anew.
+ * Everything else is ignored. A join with a fault, or from another image, ends the waiting for
+ * good. */
 void rejoin_receive(struct member *b, const json_t *message) {
     struct error fault = {0};
     if (message_kind(message) == MESSAGE_ALIVE)
@@ -86,6 +105,8 @@ void rejoin_receive(struct member *b, const json_t *message) {
         master_raise_about(b, EVENT_HOST_REJOINED, NULL);
 }
 
+/* MESSAGE is the join that came as the first message, and is handled last, as any later one. Clock
+ * differences are measured anew over the new link. */
 void rejoin_meet(struct member *b, struct link *link, const struct net_address *peer,
                  const json_t *message) {
     struct master *m = b->master;
@@ -109,7 +130,8 @@ void rejoin_meet(struct member *b, struct link *link, const struct net_address *
 }
 
 /* Returns true if the host fits into attempt NUMBER. QUORUM learns what the host knows, if this
- * master has a quorum by that, too. */
+ * master has a quorum by that, too. Without failover every waiting host with a join fits, and with
+ * it one that was restarted and knows nothing. */
 static bool fits(const struct member *b, unsigned number, struct quorum *quorum) {
     const struct master *m = b->master;
     char run[ATTEMPT_RUN_SIZE];
@@ -126,10 +148,12 @@ static bool fits(const struct member *b, unsigned number, struct quorum *quorum)
     return true;
 }
 
+/* Without failover there are no views: an empty quorum, which nothing is compared with. */
 static struct quorum known(const struct master *m) {
     return m->s.role_state != NULL ? m->s.role_state->quorum : (struct quorum){0};
 }
 
+/* Changes nothing: the quorum that the hosts would add to is a copy. */
 size_t rejoin_count(const struct master *m) {
     struct quorum quorum = known(m);
     size_t count = 0;
@@ -138,6 +162,8 @@ size_t rejoin_count(const struct master *m) {
     return count;
 }
 
+/* The host is ready for the next attempt at once, as nothing runs there. Its vote does not count
+ * before the view is accepted by all (relaunch_commit). */
 static void take(struct member *b) {
     struct master *m = b->master;
     json_decref(b->pending_join);
@@ -151,6 +177,8 @@ static void take(struct member *b) {
     log_info("%s is one of the next attempt's hosts", member_name(b));
 }
 
+/* Hosts are taken in order, and each adds what it knows to the quorum that the next one is measured
+ * by. */
 void rejoin_take(struct master *m) {
     struct quorum quorum = known(m);
     for (size_t i = 1; i < m->s.job->cluster.count; i++)
@@ -160,6 +188,7 @@ void rejoin_take(struct master *m) {
         m->s.role_state->quorum = quorum;
 }
 
+/* The refusal names the leader if one is known. The code lets the host ask again. */
 static void send_on(struct member *b) {
     struct error why = {0};
     if (leader_query_elsewhere(b->master, &why) == 0)

@@ -9,6 +9,17 @@
 #include <limits.h>
 #include <string.h>
 
+/* A host that takes over knows only the views that it has accepted itself. The hosts that connect
+ * to it bring theirs (takeover_admit), and after each of them takeover_check_quorum() asks two
+ * questions. Do the hosts that are here have a quorum by all views together? And can nothing of the
+ * old attempt run any more? The first depends on the hosts, the second on time: the fence in
+ * outcome/fence.c says when.
+ *
+ * If the answer is not yes in time, this host gives up, and asks others to readmit it or ends
+ * (GATHERING in phase.c). It never launches on a guess: two masters with ranks of one job would
+ * write the same checkpoints. */
+
+/* Added to two leases: the longest time to wait for a quorum. */
 static const int64_t give_up = 25 * CLOCK_SECOND;
 
 static int64_t lease_of(const struct master *m) {
@@ -22,7 +33,8 @@ static bool is_everybody(const struct master *m, const struct host_set *set) {
            !host_set_has(set, last->master);
 }
 
-/* Returns when nothing can run elsewhere any more. */
+/* Returns when nothing can run elsewhere any more. The end of the old master's container shortens
+ * the wait only if each host of SET has seen it, and the latest of these times counts. */
 static int64_t due(const struct master *m, const struct host_set *set) {
     struct fence_master facts = {.lease = lease_of(m),
                                  .heard = m->takeover.heard,
@@ -48,6 +60,9 @@ static bool is_enough(const struct master *m) {
            (int64_t)(m->join.count + rejoin_count(m)) >= m->s.job->settings.min_hosts;
 }
 
+/* The timer fires again when the fence ends, or when this host has to give up, whichever comes
+ * first; in between only a new host can change the answer. Does nothing before this host has what
+ * it needs itself. */
 void takeover_check_quorum(struct master *m) {
     const struct host_set set = lease_hosts(m);
     int64_t now = clock_boot();
@@ -78,6 +93,9 @@ void takeover_close(struct master *m) {
     loop_cancel(&m->s.loop, &m->takeover.look);
 }
 
+/* Progress and account of the job go on from what this host has kept of them. The loss of the
+ * master becomes the verdict on the attempt that it led. Hosts that were gone in that attempt stay
+ * lost. */
 void takeover_open(struct master *m) {
     const struct role_state *s = m->s.role_state;
     struct error lost = {0};
@@ -94,6 +112,7 @@ void takeover_open(struct master *m) {
         m->members[i].lost = m->s.job->cluster.hosts[i].gone;
 }
 
+/* This host is the first of those that have come. */
 void takeover_begin(struct master *m) {
     executor_set_run(&m->s.host, m->s.role_state->run);
     m->join.begun = true;
@@ -108,6 +127,8 @@ void takeover_begin(struct master *m) {
     takeover_check_quorum(m);
 }
 
+/* A fault of the host's own ends it here and not the job, unlike when hosts first join. The code
+ * EXIT_CODE_HOST_LOST keeps it from asking again. */
 int takeover_check(const struct master *m, size_t host, const json_t *message, struct error *err) {
     char run[ATTEMPT_RUN_SIZE];
     struct quorum quorum;
@@ -127,6 +148,8 @@ int takeover_check(const struct master *m, size_t host, const json_t *message, s
     return 0;
 }
 
+/* The message tells the old master's last heartbeat as a duration in ns, since clocks of two hosts
+ * cannot be compared. */
 void takeover_admit(struct member *b, const json_t *message) {
     struct master *m = b->master;
     char run[ATTEMPT_RUN_SIZE];
@@ -143,6 +166,7 @@ void takeover_admit(struct member *b, const json_t *message) {
     takeover_check_quorum(m);
 }
 
+/* A host that comes later has to wait as one that is back (rejoin.c). */
 void takeover_end(struct master *m) {
     for (size_t i = 0; i < m->s.job->cluster.count; i++) {
         struct member *b = &m->members[i];
