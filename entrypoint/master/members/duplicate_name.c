@@ -11,6 +11,20 @@
 
 #include <string.h>
 
+/* The search has two sides. As the one that asks, this host looks up its own name, drops its own
+ * addresses from the result, and connects to each of the others in turn with a join in the first
+ * host's name. As the one that is asked, it gets such a join through accept.c and compares both
+ * claims (duplicate_name_met). Both sides apply the same rule to the same numbers, so that one of
+ * the two leaves, whichever asks first.
+ *
+ * A host that other hosts have joined stays in any case: leaving would take them along. While the
+ * first lookup is not over, no host is admitted; a deadline ends it if the resolver or a peer is
+ * slow.
+ *
+ * Peers without the job's key are no duplicates: they belong to another job, and the connection
+ * simply fails. */
+
+/* It and closed() call each other: a peer that does not answer is followed by the next address. */
 static void try_next(struct master *m);
 
 int duplicate_name_error(struct error *err, const char *name, const struct net_address *first,
@@ -41,6 +55,8 @@ static void end_try(struct duplicate_name *n) {
     n->link = NULL;
 }
 
+/* Ends one lookup with all its tries. After the first one hosts are admitted; a name that does not
+ * lead here is looked up again later. */
 static void end_look(struct master *m) {
     struct duplicate_name *n = &m->duplicate_name;
     bool first = n->pending;
@@ -64,6 +80,9 @@ static void leave(struct master *m, const struct error *why) {
 
 /* --- this host asks --------------------------------------------------------------------------- */
 
+/* The join carries what the rule compares: when this host began, a number that no other process
+ * has, and two facts about its lookup. The first host that receives it recognizes its own name, and
+ * admits nobody for it. */
 static void opened(void *context) {
     struct master *m = context;
     const struct duplicate_name *n = &m->duplicate_name;
@@ -73,6 +92,9 @@ static void opened(void *context) {
     link_send(n->link, message_with(MESSAGE_JOIN, members));
 }
 
+/* A refusal means that the other host stays. An answer of this process itself, under an address
+ * that it did not know as its own, means nothing, and neither does one that comes after a host has
+ * joined. */
 static void answered(void *context, const json_t *message) {
     struct master *m = context;
     struct duplicate_name *n = &m->duplicate_name;
@@ -86,6 +108,7 @@ static void answered(void *context, const json_t *message) {
     try_next(m);
 }
 
+/* Nobody listens at that address, or with another key, or the other host has left. */
 static void closed(void *context, const struct error *why) {
     struct master *m = context;
     log_debug("nobody else is %s there: %s", supervisor_host_name(&m->s, 0), why->text);
@@ -109,7 +132,8 @@ static void try_next(struct master *m) {
     end_look(m);
 }
 
-/* Keeps the addresses that are not this host's. */
+/* Keeps the addresses that are not this host's. A name with any address of this host leads here,
+ * even if other addresses come with it; those are asked all the same. */
 static void pick(struct duplicate_name *n, const struct local_names *own,
                  const struct net_address *addresses, size_t count) {
     n->count = n->next = 0;
@@ -124,6 +148,7 @@ static void pick(struct duplicate_name *n, const struct local_names *own,
     }
 }
 
+/* Without the machine's own names no address can be told from this host's, so none is asked. */
 static void found(void *context, const struct net_address *addresses, size_t count) {
     struct master *m = context;
     struct local_names own;
@@ -134,6 +159,7 @@ static void found(void *context, const struct net_address *addresses, size_t cou
     try_next(m);
 }
 
+/* Fails only if the lookup cannot be started. */
 static int look(struct master *m, struct error *err) {
     struct duplicate_name *n = &m->duplicate_name;
     loop_after(&m->s.loop, &n->deadline,
@@ -145,6 +171,8 @@ static void late(void *context) {
     end_look(context);
 }
 
+/* Runs until a host has joined or the phase is over. A host with company does not look, but may
+ * lose it and look later. */
 static void look_again(void *context) {
     struct master *m = context;
     struct error ignored;
@@ -155,6 +183,7 @@ static void look_again(void *context) {
                    DUPLICATE_NAME_AGAIN_SECONDS * CLOCK_SECOND);
 }
 
+/* If the search cannot start, hosts are admitted as if nobody else had the name. */
 void duplicate_name_open(struct master *m) {
     struct duplicate_name *n = &m->duplicate_name;
     struct error why = {0};
@@ -199,6 +228,9 @@ static bool yields(const struct master *m, const json_t *message) {
     return began != n->began ? began < n->began : strcmp(life, n->life) < 0;
 }
 
+/* A join with this process's own number is its own question, come back: the refusal goes to itself
+ * and is ignored there (answered). In the second case this host leaves, and the peer needs no
+ * answer: it sees the link end. */
 void duplicate_name_met(struct master *m, struct link *link, const struct net_address *peer,
                         const json_t *message) {
     struct duplicate_name *n = &m->duplicate_name;

@@ -18,13 +18,28 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* A host connects, perhaps long before it can take part, and says how far its downloads are
+ * (fetch_wait.c). Its join comes when it has everything, or a fault. It is admitted when the master
+ * knows what hosts have to match, and that no other first host exists; until then the message waits
+ * in pending_join.
+ *
+ * A fault of any host makes the job impossible, but does not end it at once: hosts that have yet to
+ * come would wait for a master that is gone. They get a shorter time to join and to hear of it. A
+ * stop works likewise.
+ *
+ * The time to join is not one deadline for all. Each host has its own, which moves with its
+ * downloads (fetch_wait_first); the timer fires at the earliest and is set again if that has moved.
+ */
+
 enum {
-    ANNOUNCE_SECONDS = 5,
-    FAULT_SECONDS = 30, /* for hosts to join and hear that there is no job */
-    HURRY_SECONDS = 5,  /* for the same after a stop */
-    BUSY_SECONDS = 30,  /* between two lines while all are here, and some fetch */
+    ANNOUNCE_SECONDS = 5, /* between two lines about missing hosts */
+    FAULT_SECONDS = 30,   /* for hosts to join and hear that there is no job */
+    HURRY_SECONDS = 5,    /* for the same after a stop */
+    BUSY_SECONDS = 30,    /* between two lines while all are here, and some fetch */
 };
 
+/* The lookup of missing names goes along: a name that does not resolve looks like a host that is
+ * late. */
 static void announce(void *context) {
     struct master *m = context;
     char missing[FETCH_WAIT_NAMES_MAX];
@@ -39,6 +54,8 @@ static void announce(void *context) {
                (any_missing ? ANNOUNCE_SECONDS : BUSY_SECONDS) * CLOCK_SECOND);
 }
 
+/* Names the missing host that was refused for its key: that is why it is missing, rather than late.
+ */
 static void blame_stranger(struct master *m, int host, const struct net_address *address,
                            const char *missing) {
     char peer[NET_ADDRESS_TEXT];
@@ -48,7 +65,8 @@ static void blame_stranger(struct master *m, int host, const struct net_address 
                     supervisor_host_name(&m->s, (size_t)host), peer);
 }
 
-/* Makes a download without progress the fault. */
+/* Makes a download without progress the fault. The text is the host's own last word about its
+ * progress. */
 static void blame_fetching(struct master *m, const struct member *b) {
     const char *text = b->fetching.mark.text;
     m->fault_host = (int)b->index;
@@ -57,7 +75,8 @@ static void blame_fetching(struct master *m, const struct member *b) {
                     text[0] != '\0' ? "; last progress: " : "", text);
 }
 
-/* Makes missing hosts the fault. LATE is the first one. */
+/* Makes missing hosts the fault. LATE is the first one. The order goes from the most telling reason
+ * to the least: a stalled download, a wrong key, and only then mere absence. */
 static void blame_late(struct master *m, const struct member *late) {
     char missing[FETCH_WAIT_NAMES_MAX];
     struct net_address address = {0};
@@ -84,6 +103,8 @@ static void deadline_passed(void *context) {
     }
     int64_t due = 0;
     const struct member *late = fetch_wait_first(m, &due);
+    /* After a stop or a fault the deadline is final: nobody is blamed for being late to a job that
+     * will not run. */
     bool ending = m->attempt.stop_asked != 0 || m->fault.code != 0;
     if (!ending && late == NULL)
         return;
@@ -122,6 +143,7 @@ static void warn_of_other_inits(const struct master *m) {
              (long long)m->s.job->settings.dead_seconds + FENCE_ENDING_SECONDS);
 }
 
+/* Once, at the start: relaunch.c tells of later changes. */
 static void log_spares(const struct master *m) {
     const struct cluster *c = &m->s.job->cluster;
     if (c->spares > 0)
@@ -131,6 +153,8 @@ static void log_spares(const struct master *m) {
                  c->spares == 1 ? "s" : "");
 }
 
+/* Raises ALL_JOINED once the last host is here, after the timers and the search for a leader have
+ * ended. */
 static void begin_if_complete(struct master *m) {
     if (m->join.count < m->s.job->cluster.count)
         return;
@@ -147,7 +171,9 @@ static void begin_if_complete(struct master *m) {
     master_raise(m, EVENT_ALL_JOINED);
 }
 
-/* All hosts that must hear of a stop or fault have done so: the deadline can be short. */
+/* All hosts that must hear of a stop or fault have done so: the deadline can be short. Nothing is
+ * hurried while the search for duplicates of this host is pending, as no host is admitted before.
+ */
 static void hurry_if_all_hear(struct master *m) {
     if ((m->fault.code == 0 && m->attempt.stop_asked == 0) || m->duplicate_name.pending)
         return;
@@ -158,13 +184,14 @@ static void hurry_if_all_hear(struct master *m) {
 }
 
 /* Keeps a fault of a host during a check, where it is one row of many; the first fault of a host
- * counts. */
+ * counts. Without memory for it the log has the fault alone. */
 static void keep_own_fault(struct member *b, const struct error *fault) {
     if (b->fault == NULL && (b->fault = malloc(sizeof(*b->fault))) != NULL)
         *b->fault = *fault;
     log_warning("%s: %s", member_name(b), fault->text);
 }
 
+/* Only the first fault counts for the job. */
 void join_fault(struct master *m, const struct error *fault, int host) {
     if (m->fault.code != 0)
         return;
@@ -182,12 +209,15 @@ void join_fault(struct master *m, const struct error *fault, int host) {
     hurry_if_all_hear(m);
 }
 
-/* Returns the exit code of the fault in a join, 0 if there is none. */
+/* Returns the exit code of the fault in a join, 0 if there is none. A code outside one byte cannot
+ * be an exit code, and is no fault. */
 static int fault_code(const json_t *message) {
     json_int_t code = json_integer_value(json_object_get(message, "fault_code"));
     return code > 0 && code <= UINT8_MAX ? (int)code : 0;
 }
 
+/* The two clocks differ in use: BOOT orders events of hosts, CLOCK only shows in a check that a
+ * machine's time is wrong. */
 void join_clocks(struct member *b, const json_t *message) {
     int64_t boot = -1;
     int64_t clock = -1;
@@ -199,6 +229,9 @@ void join_clocks(struct member *b, const json_t *message) {
         b->skew = clock - clock_wall();
 }
 
+/* A fault that the host tells takes precedence over what its facts show. Facts are compared only if
+ * this host itself is sound, and in a check not at all: there each difference is a row of its own
+ * (check_rows.c). */
 void join_weigh(struct member *b, const json_t *message, struct error *fault) {
     struct host_info ours;
     int code = fault_code(message);
@@ -213,12 +246,14 @@ void join_weigh(struct member *b, const json_t *message, struct error *fault) {
                         text != NULL && text[0] != '\0' ? text : "a fault");
     else if (sound && b->master->s.fault.code == 0 && !b->master->check)
         (void)host_info_compare(&ours, &b->info, fault);
+    /* The launch and later attempts find the host at this address. */
     b->master->s.job->cluster.hosts[b->index].address = b->info.address;
     json_int_t port = json_integer_value(json_object_get(message, "examine_port"));
     b->examine_port = port > 0 && port <= UINT16_MAX ? (uint16_t)port : 0;
 }
 
-/* Open MPI accepts connections only from addresses that their hosts know as their own. */
+/* Open MPI accepts connections only from addresses that their hosts know as their own. The host
+ * tells the source address that it sees; this host sees where the connection comes from. */
 static void warn_of_translation(struct member *b, const json_t *message) {
     const char *text = NULL;
     struct net_address own;
@@ -234,6 +269,8 @@ static void warn_of_translation(struct member *b, const json_t *message) {
                 member_name(b), text, seen);
 }
 
+/* The welcome goes out first, before any fault is looked for: the host then waits for the verdict,
+ * which names the fault. */
 static void admit(struct member *b, const json_t *message) {
     struct master *m = b->master;
     b->joined = true;
@@ -257,11 +294,12 @@ static void admit(struct member *b, const json_t *message) {
 }
 
 /* Returns true if the master knows what the host has to match, or need not, and that this is the
- * only first host. */
+ * only first host. A host with a fault need not match anything. */
 static bool may_be_taken_in(const struct master *m, const json_t *message) {
     return !m->duplicate_name.pending && (m->join.begun || fault_code(message) != 0);
 }
 
+/* A message of a host that has joined already, or of one that comes too late, is ignored. */
 void join_receive(struct member *b, const json_t *message) {
     struct master *m = b->master;
     struct fetch_progress mark;
@@ -281,6 +319,7 @@ void join_receive(struct member *b, const json_t *message) {
     }
 }
 
+/* MESSAGE is the first one on the link, and is handled like any later one. */
 void join_meet(struct member *b, struct link *link, const struct net_address *peer,
                const json_t *message) {
     struct master *m = b->master;
@@ -298,6 +337,7 @@ void join_meet(struct member *b, struct link *link, const struct net_address *pe
         hurry_if_all_hear(m);
 }
 
+/* The host may come again; its time to join runs on (fetch_wait_left). */
 void join_left(struct member *b) {
     struct master *m = b->master;
     bool was_here = b->joined || b->pending_join != NULL || b->fetching.busy;
@@ -331,6 +371,7 @@ static int name_run(struct master *m, struct error *err) {
     return 0;
 }
 
+/* A stop that came before has set its own, shorter deadline, which stays. */
 void join_open(struct master *m) {
     const struct job *job = m->s.job;
     log_info("waiting for %zu host%s on port %u", job->cluster.count - 1,
@@ -340,6 +381,8 @@ void join_open(struct master *m) {
         loop_after(&m->s.loop, &m->join.deadline, job->settings.ready_seconds * CLOCK_SECOND);
 }
 
+/* Admitting may change the phase, for instance to RUNNING with the last host, so it is compared
+ * each time. */
 static void admit_those_who_asked(struct master *m) {
     for (size_t i = 1; i < m->s.job->cluster.count; i++) {
         struct member *b = &m->members[i];
@@ -352,15 +395,19 @@ static void admit_those_who_asked(struct master *m) {
     }
 }
 
+/* Called when the search for duplicates is over, and when a takeover begins. */
 void join_go_on(struct master *m) {
     admit_those_who_asked(m);
     if (m->phase == PHASE_JOINING)
         hurry_if_all_hear(m);
 }
 
+/* The run ID is drawn before any host is admitted, as the welcome carries it. A fault of this host
+ * becomes the job's. Each step may change the phase, and the next one is then left out. */
 int join_begin(struct master *m, struct error *err) {
     if (name_run(m, err) != 0)
         return -1;
+    /* From here on hosts are admitted as they come. */
     m->join.begun = true;
     m->members[0].joined = true;
     m->members[0].is_pid1 = getpid() == 1;

@@ -6,6 +6,15 @@
 #include "entrypoint/wire/frame.h"
 #include "entrypoint/wire/message.h"
 
+/* The search runs while this host gathers hosts for what it takes for a new job, and does not delay
+ * that. Hosts that have connected here follow nobody else and are not asked. One host is asked at a
+ * time, and one timer paces everything: while a question is open it bounds the wait, and afterwards
+ * it is the pause before the next.
+ *
+ * A host that answers `leads` is asked again and again (same), as it may lose its quorum before
+ * this host has downloaded what it needs. Any other end of a question moves on to the next host and
+ * forgets the leader. */
+
 /* Time for a handshake and the answer: short at first, as a paused host delays the question to the
  * host that has taken over, later as long as a slow network needs; then the pause between two
  * hosts, and between two questions to a host that listens but does not lead the job yet. */
@@ -17,6 +26,7 @@ static const int64_t held = 3 * CLOCK_SECOND; /* the same, to the host that lead
 
 /* --- the question ----------------------------------------------------------------------------- */
 
+/* Closes whatever the open question has: a connection in progress, or a link. */
 static void let_go(struct master_leader_query *q) {
     dial_stop(&q->dial);
     link_free(q->link);
@@ -30,6 +40,8 @@ static void ask_another(struct master *m) {
     loop_after(&m->s.loop, &m->leader_query.turn, look);
 }
 
+/* The event repeats with every such answer, so that hosts that have connected since are redirected,
+ * too. The log has it once. */
 static void found(struct master *m) {
     bool first = m->leader_query.leader == 0;
     m->leader_query.leader = m->leader_query.host;
@@ -39,6 +51,8 @@ static void found(struct master *m) {
     master_raise(m, EVENT_LED_ELSEWHERE);
 }
 
+/* NOT_READY comes from a host that may lead later, and is asked again soon. A message that is
+ * neither counts as no. */
 static void answered(void *context, const json_t *message) {
     struct master *m = context;
     bool leads = message_kind(message) == MESSAGE_LEADING;
@@ -63,6 +77,7 @@ static void closed(void *context, const struct error *why) {
 
 const struct link_events leader_query_events = {.message = answered, .closed = closed};
 
+/* The question names the host that asks, not the one that is asked. */
 static void opened(void *context, struct link *link, const struct net_address *peer) {
     struct master *m = context;
     (void)peer;
@@ -103,6 +118,8 @@ static size_t next_host(const struct master *m) {
     return 0;
 }
 
+/* The patience is short in the first round over all hosts. It is set before the dialling starts,
+ * and also if all hosts have connected and nobody is left to ask. */
 static void ask(void *context) {
     struct master *m = context;
     size_t host = next_host(m);
@@ -137,7 +154,8 @@ int leader_query_elsewhere(const struct master *m, struct error *err) {
                      supervisor_host_name(&m->s, m->leader_query.leader));
 }
 
-/* Where hosts are only counted, no name leads to another host. */
+/* Where hosts are only counted, no name leads to another host. A check searches for nobody, since
+ * it leads no job. With two hosts the second never is the master, so there is nobody to ask. */
 void leader_query_begin(struct master *m) {
     const struct cluster *c = &m->s.job->cluster;
     leader_query_close(m);

@@ -1,4 +1,4 @@
-/* Search for a host that leads the job already, by a first host that was restarted.
+/* Search of a restarted first host for the leader of the job.
  *
  * With RINGMASTER_FAILOVER another host may have taken over. The restarted host knows nothing about
  * that and gathers all hosts for a new job meanwhile. It also connects to every host that has not

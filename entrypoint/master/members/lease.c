@@ -8,6 +8,18 @@
 
 #include <stdio.h>
 
+/* Each heartbeat carries the time at which it was sent, and the answer repeats it. So an answer
+ * proves that its host had not given this master up at that time, however long the answer was on
+ * its way: last_ack holds the time of sending, not of arrival. Leases are counted on clock_boot(),
+ * which goes on while a machine sleeps.
+ *
+ * Two watches build on that. look() finds hosts that have been silent for a lease; they are lost.
+ * With failover watch_own() finds out when too few answers are left for this host to lead
+ * (lease_is_out): the others may then have chosen another master, so nothing may go on here.
+ *
+ * Silence is measured by any message (heard), on clock_now(); the right to lead only by answers to
+ * heartbeats. */
+
 /* Time between the first and the last check; what is queued here is read meanwhile. */
 static const int64_t again = 50 * CLOCK_MILLISECOND;
 
@@ -21,7 +33,8 @@ static int64_t lease_of(const struct master *m) {
 }
 
 /* Returns true if the host had not switched to another master at SINCE and remembers the views that
- * it has accepted. */
+ * it has accepted. While hosts gather after a failover there are no heartbeats to count yet: to
+ * have connected is enough. */
 static bool is_heard(const struct member *b, int64_t since) {
     if (b->master->phase == PHASE_GATHERING)
         return b->joined;
@@ -37,12 +50,16 @@ struct host_set lease_hosts(const struct master *m) {
     return set;
 }
 
+/* Hosts are counted by their places, which stay the same when hosts are dropped from the cluster.
+ */
 bool lease_allows(const struct master *m, const struct quorum *quorum) {
     const struct host_set set = lease_hosts(m);
     unsigned place = (unsigned)m->s.job->cluster.hosts[0].place;
     return quorum_allows_on(quorum, &set, place, m->first);
 }
 
+/* Always false without failover, where nobody else can lead, and in phases in which nothing is led
+ * yet. */
 bool lease_is_out(const struct master *m) {
     bool acts =
         m->phase == PHASE_RUNNING || m->phase == PHASE_CLEARING || m->phase == PHASE_UPLOADING;
@@ -51,7 +68,8 @@ bool lease_is_out(const struct master *m) {
     return !lease_allows(m, &m->s.role_state->quorum);
 }
 
-/* Returns when the first answer expires, unless its host answers again; 0 if no answer counts. */
+/* Returns when the first answer expires, unless its host answers again; 0 if no answer counts. One
+ * more ns than the lease, as an answer counts to its very end. */
 static int64_t next_silence(const struct master *m) {
     int64_t since = clock_boot() - lease_of(m);
     int64_t first = 0;
@@ -68,6 +86,7 @@ static void watch_own(struct master *m) {
     boot_timer_set(&m->lease.out, lease_is_out(m) ? clock_boot() : next_silence(m));
 }
 
+/* The time in it is this host's, and comes back unchanged. */
 static json_t *beat_now(void) {
     return message_with(MESSAGE_BEAT, json_pack("{s:I}", "time", (json_int_t)clock_boot()));
 }
@@ -90,6 +109,8 @@ void lease_ask(struct master *m) {
     json_decref(message);
 }
 
+/* In a calm job the loop rests after sending, so that all answers are read in one wake-up
+ * (loop_rest). */
 static void beat(void *context) {
     struct master *m = context;
     lease_ask(m);
@@ -102,6 +123,7 @@ static void beat(void *context) {
                settings_beat(&m->s.job->settings, m->s.job->cluster.count));
 }
 
+/* This host and lost ones never keep anybody waiting. */
 bool lease_answered(const struct member *b, int64_t since) {
     return b->index == 0 || b->lost || b->last_ack >= since;
 }
@@ -113,6 +135,7 @@ static bool all_answered(const struct master *m, int64_t since) {
     return true;
 }
 
+/* The question is asked once, however often the caller asks; note_answer() raises the event. */
 bool lease_is_sure(struct master *m) {
     if (all_answered(m, clock_boot() - lease_of(m) / 2)) {
         m->lease.asked = 0;
@@ -133,7 +156,10 @@ static void note_answer(struct master *m) {
     master_raise(m, EVENT_ALL_ANSWERED);
 }
 
-/* The fastest heartbeat gives the best estimate of the clock difference. */
+/* The fastest heartbeat gives the best estimate of the clock difference. An echo from the future,
+ * or none, is not of this master: it is ignored. The offset assumes that both ways take equally
+ * long, so that the error is half of the trip at most. That is why only the shortest trip so far
+ * counts. */
 void lease_alive(struct member *b, const json_t *message) {
     int64_t sent = 0;
     int64_t theirs = 0;
@@ -157,6 +183,8 @@ void lease_greet(struct member *b) {
     master_send(b->master, b->index, beat_now());
 }
 
+/* Silent for a lease, or its link has broken: without failover these differ in what the host may
+ * still have heard. */
 static int64_t fence_of(const struct member *b) {
     const struct master *m = b->master;
     const int64_t beat = settings_beat(&m->s.job->settings, m->s.job->cluster.count);
@@ -165,6 +193,7 @@ static int64_t fence_of(const struct member *b) {
     return fence_without_failover(clock_boot(), beat, clock_now() - b->heard >= lease_of(m));
 }
 
+/* The fence only ever moves on: of several lost hosts the last one counts. */
 void lease_lose(struct member *b, const char *why) {
     struct master *m = b->master;
     const int64_t fence = fence_of(b);
@@ -178,6 +207,7 @@ void lease_lose(struct member *b, const char *why) {
     watch_own(m);
 }
 
+/* No fence and no loss in the attempt. */
 void lease_drop_spare(struct member *b, const char *why) {
     struct master *m = b->master;
     b->lost = true;
@@ -189,6 +219,7 @@ void lease_drop_spare(struct member *b, const char *why) {
     note_answer(m);
 }
 
+/* The link is freed before the event, which finds the host without one. */
 static void silent(struct member *b) {
     char why[64];
     (void)snprintf(why, sizeof(why), "no heartbeat for %lld s",
@@ -235,6 +266,7 @@ size_t lease_heard(const struct master *m) {
     return host_set_common(&set, &quorum_last(&m->s.role_state->quorum)->hosts);
 }
 
+/* Never moves an answer back that has come since. */
 void lease_begin(struct master *m, int64_t since) {
     for (size_t i = 0; i < m->s.job->cluster.count; i++)
         if (!m->members[i].lost && since > m->members[i].last_ack)
@@ -250,6 +282,7 @@ static void look_at_own(void *context) {
         watch_own(m);
 }
 
+/* A single host sends no heartbeats. The boot timer is opened with failover alone. */
 int lease_open(struct master *m, struct error *err) {
     if (role_state_is_on(m->s.role_state) &&
         boot_timer_open(&m->lease.out, &m->s.loop, look_at_own, m, err) != 0)
