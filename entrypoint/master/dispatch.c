@@ -119,7 +119,7 @@ static void decide(struct master *m, struct restart_decision *ret) {
     facts.mpirun_complaint = buf_text(&complaint);
     verdict_judge(&facts, &verdict);
     bool stopped = attempt_stop_began(a) != 0;
-    /* A stop or a fault may be judged while no attempt has begun: its number is 0 then. */
+    /* Outside a running attempt the number is 0, which rules out another attempt (restart.c). */
     const struct restart_facts about = {.cluster = &m->s.job->cluster,
                                         .verdict = &verdict,
                                         .attempt = m->phase == PHASE_RUNNING ? a->number : 0,

@@ -5,11 +5,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* An attempt is a record: the master's parts write what happens into it through the functions here,
+ * and read it again when they have to decide. Nothing here acts, raises an event or sends a
+ * message. What a function returns tells the caller whether something is new, as most news of an
+ * attempt comes more than once: from several hosts, from mpirun, and from reports that repeat it.
+ *
+ * Ranks and hosts that a message names are checked here, in one place: a rank must exist and run on
+ * the host that speaks of it (attempt_is_rank_of). Times are the master's clock_boot(); 0 means
+ * never, so a time is also the flag that something has happened.
+ *
+ * At the end attempt_facts() lends everything to the verdict (outcome/verdict.h), which is the only
+ * judge of it. */
+
+/* A table by rank, so that a message about a rank is checked without a search. */
 static void place_ranks(struct attempt *a, const struct cluster *cluster) {
     for (size_t i = 0; i < a->ranks; i++)
         a->rank_host[i] = (unsigned)cluster_host_of_rank(cluster, i);
 }
 
+/* On failure what was allocated stays in A, and attempt_done() frees it. Sizes never change while
+ * the attempt lasts. */
 int attempt_open(struct attempt *a, unsigned number, const struct cluster *cluster,
                  struct error *err) {
     a->number = number;
@@ -30,6 +45,8 @@ int attempt_open(struct attempt *a, unsigned number, const struct cluster *clust
     return straggler_open(&a->straggler, a->ranks, err);
 }
 
+/* Works on a zeroed attempt and on one that was opened in part. The number survives, as
+ * attempt_forget() counts on from it. */
 void attempt_done(struct attempt *a) {
     free(a->rank_host);
     free(a->seated);
@@ -52,12 +69,14 @@ void attempt_forget(struct attempt *a) {
     a->number++;
 }
 
+/* RANK comes from a message, and may be any number. */
 bool attempt_is_rank_of(const struct attempt *a, size_t host, int64_t rank) {
     return rank >= 0 && (uint64_t)rank < a->ranks && a->rank_host[rank] == host;
 }
 
 /* --- what happens to it ---------------------------------------------------------------------- */
 
+/* NOW is on clock_now(): it only measures how long the start takes. DIRECT: without mpirun. */
 void attempt_launched(struct attempt *a, int64_t now, bool direct) {
     a->direct = direct;
     a->launched = now;
@@ -67,6 +86,7 @@ void attempt_may_lose(struct attempt *a, int64_t count) {
     a->may_lose = count;
 }
 
+/* A repeated message counts once. */
 bool attempt_seat(struct attempt *a, size_t host, int64_t rank) {
     if (!attempt_is_rank_of(a, host, rank) || a->seated[rank])
         return false;
@@ -75,6 +95,9 @@ bool attempt_seat(struct attempt *a, size_t host, int64_t rank) {
     return attempt_is_seated(a);
 }
 
+/* A rank may be reported twice. A failure says more than a good end and takes its place; in all
+ * other cases the first report stays. At most one report a rank is kept, so the array never
+ * overflows. */
 bool attempt_report(struct attempt *a, const struct rank_report *r) {
     size_t at = 0;
     if (!attempt_is_rank_of(a, r->host, r->rank))
@@ -89,6 +112,7 @@ bool attempt_report(struct attempt *a, const struct rank_report *r) {
     return true;
 }
 
+/* No rank is given up while others still start, nor the last one that is left. */
 bool attempt_forgo(struct attempt *a, unsigned rank) {
     if (!attempt_is_seated(a) || a->failed || a->ending || a->stop_asked != 0 ||
         (int64_t)a->forgone_count >= a->may_lose || a->forgone_count + 1 >= a->ranks)
@@ -98,6 +122,7 @@ bool attempt_forgo(struct attempt *a, unsigned rank) {
     return true;
 }
 
+/* WHY is copied. There is one loss for each host at most, so the array is never too short. */
 void attempt_lose(struct attempt *a, size_t host, int64_t now, const char *why) {
     if (host >= a->hosts || a->lost[host])
         return;
@@ -106,6 +131,8 @@ void attempt_lose(struct attempt *a, size_t host, int64_t now, const char *why) 
         (struct verdict_loss){.host = (unsigned)host, .time = now, .why = strdup(why)};
 }
 
+/* One line for each stalled rank, in order of arrival, cleaned for the log; what does not fit is
+ * cut or left out. Room for the line break and the terminating zero is needed at least. */
 static void add_states(struct attempt *a, const char *states) {
     size_t used = strlen(a->stalled_states);
     size_t room = sizeof(a->stalled_states) - used;
@@ -122,20 +149,24 @@ enum attempt_stall attempt_stall(struct attempt *a, size_t host, int64_t rank, c
                                  int64_t now) {
     if (!attempt_is_rank_of(a, host, rank) || a->stalled_count >= ATTEMPT_STALLED_MAX)
         return ATTEMPT_STALL_NOTHING;
+    /* Counted even if the line below has no room left. */
     a->stalled_count++;
     add_states(a, states);
     if (a->stalled != 0)
         return ATTEMPT_STALL_LATER;
+    /* Only the first stalled rank is blamed. */
     a->stalled = now;
     a->stalled_rank = (unsigned)rank;
     a->stalled_host = (unsigned)host;
     return ATTEMPT_STALL_FIRST;
 }
 
+/* The last finding replaces the one before. */
 void attempt_note_stuck(struct attempt *a, const char *text) {
     rank_report_clean(text, a->stuck, sizeof(a->stuck));
 }
 
+/* A place is added whole or not at all, so that the list never ends within a name. */
 void attempt_note_place(struct attempt *a, unsigned rank, const char *host, const char *place) {
     char one[128];
     const size_t used = strlen(a->others);
@@ -146,6 +177,8 @@ void attempt_note_place(struct attempt *a, unsigned rank, const char *host, cons
         rank_report_clean(one, a->others + used, sizeof(a->others) - used);
 }
 
+/* The rank that printed its exception first may have caused the errors of the others, although it
+ * has not ended. */
 void attempt_note_exception(struct attempt *a, unsigned rank, const char *host, const char *text,
                             int64_t at) {
     char one[sizeof(a->lasting)];
@@ -156,6 +189,7 @@ void attempt_note_exception(struct attempt *a, unsigned rank, const char *host, 
     rank_report_clean(one, a->lasting, sizeof(a->lasting));
 }
 
+/* Only the range of RANK is checked: mpirun's output tells of the drop, and not the rank's host. */
 bool attempt_drop(struct attempt *a, int64_t rank, const struct net_address *source, int64_t now) {
     if (a->dropped != 0 || rank < 0 || (uint64_t)rank >= a->ranks)
         return false;
@@ -165,6 +199,8 @@ bool attempt_drop(struct attempt *a, int64_t rank, const struct net_address *sou
     return true;
 }
 
+/* A rank that works again takes back that an odd one was told, so that the next silence is looked
+ * at anew. Without memory for STATES the rank counts as busy, which ends nothing. */
 void attempt_quiet(struct attempt *a, size_t host, int64_t rank, const char *states) {
     if (!attempt_is_rank_of(a, host, rank))
         return;
@@ -174,6 +210,7 @@ void attempt_quiet(struct attempt *a, size_t host, int64_t rank, const char *sta
     a->quiet[rank] = states != NULL ? strndup(states, RANK_REPORT_EVIDENCE_SIZE - 1) : NULL;
 }
 
+/* Walks down, so that the last one found is the first rank. */
 int64_t attempt_all_quiet(const struct attempt *a) {
     int64_t first = -1;
     for (size_t i = a->ranks; i-- > 0;) {
@@ -186,21 +223,26 @@ int64_t attempt_all_quiet(const struct attempt *a) {
     return first;
 }
 
+/* Feeds the search for stragglers (outcome/straggler.h). */
 void attempt_pace(struct attempt *a, size_t host, int64_t rank,
                   const struct straggler_point *point) {
     if (attempt_is_rank_of(a, host, rank))
         straggler_put(&a->straggler, (size_t)rank, point);
 }
 
+/* Ranks that have reported their end are no stragglers. */
 bool attempt_find_slow(struct attempt *a, int64_t now, struct straggler_finding *ret) {
     return straggler_judge(&a->straggler, a->reported, now, ret);
 }
 
+/* The code counts for the verdict only from here on; it is given as -1 before. */
 void attempt_mpirun_ended(struct attempt *a, int code) {
     a->mpirun_code = code;
     a->mpirun_ended = true;
 }
 
+/* Writes the tool's end as a sentence for the verdict. A signal is described as that of a rank
+ * would be; a code comes with its two usual causes. */
 static void note_end(struct attempt *a, const struct attempt_tool *t) {
     char end[RANK_REPORT_END_SIZE];
     if (t->signal > 0)
@@ -218,11 +260,14 @@ static void note_end(struct attempt *a, const struct attempt_tool *t) {
 
 /* A daemon that ends while its ranks run ends them, too; it exits with 0 after failed ranks. */
 enum attempt_note attempt_note_tool(struct attempt *a, const struct attempt_tool *t) {
+    /* A time is set with the first end that was recorded, and not by a refusal. */
     bool noted = a->tool.time != 0;
+    /* The text is replaced, but the attempt fails only once. */
     if (noted && a->tool.signal == 0 && t->signal > 0) {
         note_end(a, t);
         return ATTEMPT_NOTE_NOTHING;
     }
+    /* When mpirun has ended, or the end has begun, daemons end because of that. */
     if (noted || t->code == 0 || a->mpirun_ended || a->ending)
         return ATTEMPT_NOTE_NOTHING;
     a->note_is_refusal = t->refusal[0] != '\0';
@@ -235,6 +280,8 @@ enum attempt_note attempt_note_tool(struct attempt *a, const struct attempt_tool
     return ATTEMPT_NOTE_REFUSAL;
 }
 
+/* Called by launch_direct.c and pmi_exchange.c, neither of which has a daemon that could explain
+ * more. */
 enum attempt_note attempt_note_unstarted(struct attempt *a, unsigned host, const char *host_name,
                                          const char *why, int64_t time) {
     if (a->tool.time != 0 || a->failed || a->ending)
@@ -245,6 +292,8 @@ enum attempt_note attempt_note_unstarted(struct attempt *a, unsigned host, const
     return ATTEMPT_NOTE_FAILURE;
 }
 
+/* Nobody knows which host is late, so the note has only the numbers, and a hint at the usual
+ * limits. It blames the hosts in a direct launch, else mpirun. */
 enum attempt_note attempt_note_overdue(struct attempt *a, const char *host_name, int64_t seconds,
                                        int64_t time) {
     if (a->seated_count >= a->ranks || a->tool.time != 0 || a->mpirun_ended || a->ending)
@@ -260,6 +309,7 @@ enum attempt_note attempt_note_overdue(struct attempt *a, const char *host_name,
     return ATTEMPT_NOTE_FAILURE;
 }
 
+/* Sets both flags: failed for good, gathering until the ranks are told to end. */
 bool attempt_fail(struct attempt *a) {
     bool first = !a->failed;
     if (first)
@@ -267,21 +317,27 @@ bool attempt_fail(struct attempt *a) {
     return first;
 }
 
+/* From here on a shim that reports is released at once. */
 void attempt_end_ranks(struct attempt *a) {
     a->gathering = false;
 }
 
+/* The attempt will be judged soon, whatever the reason: what tools say from here on is a
+ * consequence. */
 void attempt_begin_end(struct attempt *a) {
     a->ending = true;
 }
 
 /* --- a stop ---------------------------------------------------------------------------------- */
 
+/* HOST is where the request came in. */
 void attempt_stop(struct attempt *a, size_t host, int64_t now) {
     a->stop_asked = now;
     a->stop_host = (unsigned)host;
 }
 
+/* The first request counts. Unlike attempt_stop() it is no part of what the verdict is made from.
+ */
 void attempt_stop_late(struct attempt *a, size_t host, int64_t now) {
     if (attempt_stop_began(a) != 0)
         return;
@@ -289,10 +345,12 @@ void attempt_stop_late(struct attempt *a, size_t host, int64_t now) {
     a->stop_late = now;
 }
 
+/* 0: no stop was requested. */
 int64_t attempt_stop_began(const struct attempt *a) {
     return a->stop_asked != 0 ? a->stop_asked : a->stop_late;
 }
 
+/* However often the stop becomes due, it is sent once. */
 bool attempt_send_stop(struct attempt *a) {
     bool first = !a->stop_sent;
     a->stop_sent = true;
@@ -303,12 +361,14 @@ void attempt_stop_signal(struct attempt *a, int number) {
     a->stop_signal = number;
 }
 
+/* NUMBER is the signal; 0 means that none has been sent. */
 bool attempt_warn(struct attempt *a, int number) {
     bool first = a->warned == 0;
     a->warned = number;
     return first;
 }
 
+/* Ends the holding of shims (attempt_holds). */
 void attempt_kill(struct attempt *a, int64_t now) {
     a->killed = now;
 }
@@ -319,6 +379,8 @@ bool attempt_holds(const struct attempt *a) {
     return a->stop_sent && a->killed == 0;
 }
 
+/* Reports at the end and progress while the rank ran come by different ways; either may be ahead.
+ */
 uint64_t attempt_step(const struct attempt *a) {
     uint64_t furthest = 0;
     for (size_t i = 0; i < a->report_count; i++)
@@ -332,6 +394,7 @@ bool attempt_is_seated(const struct attempt *a) {
     return a->seated_count == a->ranks;
 }
 
+/* A rank of a lost host may report before the loss is noticed, and then counts like any other. */
 bool attempt_is_complete(const struct attempt *a) {
     for (size_t i = 0; i < a->ranks; i++)
         if (!a->reported[i] && !a->lost[a->rank_host[i]])
@@ -339,6 +402,7 @@ bool attempt_is_complete(const struct attempt *a) {
     return true;
 }
 
+/* Reports are awaited, and evidence is gathered, from such hosts alone. */
 bool attempt_misses(const struct attempt *a, size_t host) {
     for (size_t i = 0; i < a->ranks; i++)
         if (a->rank_host[i] == host && !a->reported[i])
@@ -346,6 +410,7 @@ bool attempt_misses(const struct attempt *a, size_t host) {
     return false;
 }
 
+/* Callers that wait for reports ask this to end the waiting early. */
 bool attempt_knows_why(const struct attempt *a) {
     return a->failed || a->loss_count > 0 || a->killed != 0;
 }

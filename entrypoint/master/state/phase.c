@@ -45,6 +45,8 @@
  *     tell anybody.
  *   - Once judged nothing changes the verdict, but the master stays until the last link is gone. */
 static const struct phase_row rows[] = {
+    /* Hosts connect and download. A stop, a fault or a deadline ends it without ranks; nothing is
+     * uploaded then, as nothing has been made. */
     {JOINING, EVENT_ALL_JOINED, GUARD_STOP, {DO_JUDGE}, JOINING},
     {JOINING, EVENT_ALL_JOINED, GUARD_FAULT, {DO_SET_VERDICT, DO_CONCLUDE}, JUDGED},
     {JOINING, EVENT_ALL_JOINED, GUARD_CHECK, {DO_CHOOSE_INTERFACE, DO_EXAMINE}, EXAMINING},
@@ -64,11 +66,14 @@ static const struct phase_row rows[] = {
     {JOINING, EVENT_STOP, GUARD_NONE, {DO_NOTE_STOP, DO_SHORTEN_JOIN}, JOINING},
     {JOINING, EVENT_STOP_AGAIN, GUARD_STOP, {DO_JUDGE}, JOINING},
     {JOINING, EVENT_STOP_AGAIN, GUARD_NONE, {DO_NOTE_STOP, DO_SHORTEN_JOIN}, JOINING},
+    /* As long as this host downloads, only the hosts that have come here are sent to the leader. */
     {JOINING, EVENT_LED_ELSEWHERE, GUARD_STOP, {DO_NOTHING}, JOINING},
     {JOINING, EVENT_LED_ELSEWHERE, GUARD_FETCHES, {DO_REDIRECT}, JOINING},
     {JOINING, EVENT_LED_ELSEWHERE, GUARD_NONE, {DO_REDIRECT, DO_DISCONNECT_ALL, DO_REJOIN}, JUDGED},
     {JOINING, EVENT_ENDED, GUARD_NONE, {DO_CONCLUDE}, JUDGED},
 
+    /* A check has no attempt: it prints its rows when all findings are here, and every way out
+     * leads to JUDGED. A host that goes is no longer waited for. */
     {EXAMINING,
      EVENT_DUPLICATE_NAME,
      GUARD_NONE,
@@ -81,6 +86,8 @@ static const struct phase_row rows[] = {
     {EXAMINING, EVENT_STOP_AGAIN, GUARD_NONE, {DO_NOTE_STOP, DO_JUDGE}, EXAMINING},
     {EXAMINING, EVENT_ENDED, GUARD_NONE, {DO_CONCLUDE}, JUDGED},
 
+    /* All hosts have joined, and none runs a rank. A loss here ends
+     * the job: no attempt has begun, and the rules of restarts need one (restart.c). */
     {PROBING, EVENT_LAUNCH_FAILED, GUARD_NONE, {DO_END_PROBE, DO_SET_VERDICT, DO_CONCLUDE}, JUDGED},
     {PROBING, EVENT_HOST_GONE, GUARD_LOST, {DO_NOTHING}, PROBING},
     {PROBING, EVENT_HOST_GONE, GUARD_NONE, {DO_MARK_LOST, DO_END_PROBE, DO_JUDGE}, PROBING},
@@ -89,6 +96,8 @@ static const struct phase_row rows[] = {
     {PROBING, EVENT_DIR_SHARED, GUARD_NONE, {DO_END_PROBE, DO_COMMIT_VIEW, DO_LAUNCH}, RUNNING},
     {PROBING, EVENT_ENDED, GUARD_NONE, {DO_CONCLUDE}, JUDGED},
 
+    /* Entered by takeover.c, and by no row. Hosts of the lost master come, or come back; the next
+     * attempt follows as soon as a quorum is here and the old one cannot run any more. */
     {GATHERING, EVENT_LAUNCH_FAILED, GUARD_NONE, {DO_SET_VERDICT, DO_CONCLUDE}, JUDGED},
     {GATHERING, EVENT_HOST_GONE, GUARD_NONE, {DO_UNJOIN}, GATHERING},
     {GATHERING, EVENT_STOP, GUARD_NONE, {DO_NOTE_STOP, DO_JUDGE}, GATHERING},
@@ -108,6 +117,10 @@ static const struct phase_row rows[] = {
     {GATHERING, EVENT_QUORUM_LOST, GUARD_NONE, {DO_SET_VERDICT_QUORUM_LOST, DO_CONCLUDE}, JUDGED},
     {GATHERING, EVENT_ENDED, GUARD_NONE, {DO_CONCLUDE}, JUDGED},
 
+    /* With failover this phase begins before the ranks do: VIEW_ACCEPTED launches them. Several
+     * events may lead to a judgement, and DO_JUDGE raises TRY_AGAIN or ENDED, unless success has to
+     * wait for answers. Here every
+     * end of the job but a lost quorum goes through the uploads, if it has any. */
     {RUNNING, EVENT_LAUNCH_FAILED, GUARD_TARGETS, {DO_SET_VERDICT, DO_UPLOAD}, UPLOADING},
     {RUNNING, EVENT_LAUNCH_FAILED, GUARD_NONE, {DO_SET_VERDICT, DO_CONCLUDE}, JUDGED},
     {RUNNING, EVENT_HOST_GONE, GUARD_LOST, {DO_NOTHING}, RUNNING},
@@ -120,6 +133,7 @@ static const struct phase_row rows[] = {
     {RUNNING, EVENT_ALL_HEARD, GUARD_NONE, {DO_JUDGE}, RUNNING},
     {RUNNING, EVENT_COLLECT_DEADLINE, GUARD_NONE, {DO_JUDGE}, RUNNING},
     {RUNNING, EVENT_ALL_ANSWERED, GUARD_NONE, {DO_JUDGE}, RUNNING},
+    /* Signals repeat, so that only a request marked as a second one shortens anything. */
     {RUNNING, EVENT_STOP, GUARD_ENDING, {DO_NOTE_LATE_STOP}, RUNNING},
     {RUNNING, EVENT_STOP, GUARD_STOP, {DO_NOTHING}, RUNNING},
     {RUNNING, EVENT_STOP, GUARD_NONE, {DO_NOTE_STOP, DO_BEGIN_STOP}, RUNNING},
@@ -143,6 +157,8 @@ static const struct phase_row rows[] = {
     {RUNNING, EVENT_ENDED, GUARD_TARGETS, {DO_UPLOAD}, UPLOADING},
     {RUNNING, EVENT_ENDED, GUARD_NONE, {DO_CONCLUDE}, JUDGED},
 
+    /* The attempt's record has been reset, with the next number. A stop ends the job at once,
+     * since no rank runs that could need time for it. */
     {CLEARING, EVENT_LAUNCH_FAILED, GUARD_TARGETS, {DO_SET_VERDICT, DO_UPLOAD}, UPLOADING},
     {CLEARING, EVENT_LAUNCH_FAILED, GUARD_NONE, {DO_SET_VERDICT, DO_CONCLUDE}, JUDGED},
     {CLEARING, EVENT_HOST_GONE, GUARD_LOST, {DO_NOTHING}, CLEARING},
@@ -183,6 +199,8 @@ static const struct phase_row rows[] = {
     {CLEARING, EVENT_ENDED, GUARD_TARGETS, {DO_UPLOAD}, UPLOADING},
     {CLEARING, EVENT_ENDED, GUARD_NONE, {DO_CONCLUDE}, JUDGED},
 
+    /* Success still waits until all hosts have answered a recent heartbeat: uploads.c asks for
+     * that, and ALL_ANSWERED tells it. */
     {UPLOADING, EVENT_HOST_GONE, GUARD_LOST, {DO_NOTHING}, UPLOADING},
     {UPLOADING, EVENT_HOST_GONE, GUARD_SPARE, {DO_DROP_SPARE, DO_SKIP_UPLOAD}, UPLOADING},
     {UPLOADING, EVENT_HOST_GONE, GUARD_NONE, {DO_MARK_LOST, DO_SKIP_UPLOAD}, UPLOADING},
@@ -194,13 +212,19 @@ static const struct phase_row rows[] = {
     {UPLOADING, EVENT_UPLOADED, GUARD_NONE, {DO_APPLY_UPLOADS, DO_CONCLUDE}, JUDGED},
     {UPLOADING, EVENT_UPLOAD_DEADLINE, GUARD_NONE, {DO_APPLY_UPLOADS, DO_CONCLUDE}, JUDGED},
 
+    /* The only event left: a closed link may be the last one that this host stays for. */
     {JUDGED, EVENT_HOST_GONE, GUARD_NONE, {DO_MAY_LEAVE}, JUDGED},
 };
+/* Rows of one phase stand together: phase_print() begins a section with each change of phase. */
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 _Static_assert(EVENT_COUNT <= 64, "a mask has a bit for each event");
 
-/* Events without any effect, by phase. */
+/* Events without any effect, by phase. In PHASE_JOINING and the others a set bit means that
+ * phase_find() has no row for the event. */
 #define ON(event) (UINT64_C(1) << EVENT_##event)
+/* An event here is one that a part may still raise when the phase has moved on, or that cannot
+ * occur in the phase at all. The list is written out, so that a new event has to be thought about
+ * once for each phase. */
 static const uint64_t ignored[PHASE_COUNT] = {
     [JOINING] = ON(EXAMINED) | ON(ALL_STARTED) | ON(FAILURE) | ON(MPIRUN_ENDED) | ON(ALL_HEARD) |
                 ON(COLLECT_DEADLINE) | ON(ALL_ANSWERED) | ON(HOLD_SPENT) | ON(BUDGET_SPENT) |
@@ -249,7 +273,7 @@ static const uint64_t ignored[PHASE_COUNT] = {
                ON(TRY_AGAIN) | ON(ENDED) | ON(UPLOADED) | ON(UPLOAD_DEADLINE),
 };
 
-/* Rows that phase_find() returns for ignored events. */
+/* Rows that phase_find() returns for ignored events. No actions, and no change of phase. */
 static const struct phase_row unchanged[PHASE_COUNT] = {
     [JOINING] = {.phase = JOINING, .next = JOINING},
     [EXAMINING] = {.phase = EXAMINING, .next = EXAMINING},
@@ -261,9 +285,12 @@ static const struct phase_row unchanged[PHASE_COUNT] = {
     [JUDGED] = {.phase = JUDGED, .next = JUDGED},
 };
 
+/* For the log, and as headings of the page. Mermaid takes them as identifiers, so they are single
+ * words. */
 static const char *const phases[PHASE_COUNT] = {"joining", "examining", "probing",   "gathering",
                                                 "running", "clearing",  "uploading", "judged"};
 
+/* Clauses that the page continues with a comma or a colon. */
 static const char *const events[EVENT_COUNT] = {
     [EVENT_ALL_JOINED] = "all hosts have joined",
     [EVENT_DUPLICATE_NAME] = "another host has the same name",
@@ -297,6 +324,7 @@ static const char *const events[EVENT_COUNT] = {
     [EVENT_UPLOAD_DEADLINE] = "the time to upload is over",
 };
 
+/* These follow the event after a comma; "it" is the host of the event. */
 static const char *const guards[GUARD_COUNT] = {
     [GUARD_NONE] = "",
     [GUARD_STOP] = "a stop was requested",
@@ -311,6 +339,8 @@ static const char *const guards[GUARD_COUNT] = {
     [GUARD_MAY_REJOIN] = "this host may rejoin",
 };
 
+/* Times in these texts repeat constants of other files, which they have to follow: reports.c for
+ * the end of an attempt, join.c for a stop. */
 static const char *const actions[DO_COUNT] = {
     [DO_NOTHING] = "nothing",
     [DO_CHOOSE_INTERFACE] = "choose the interface",
@@ -363,10 +393,13 @@ static const char *const actions[DO_COUNT] = {
     [DO_MAY_LEAVE] = "exit after the last host",
 };
 
+/* Each phase has a bit for each event. */
 bool phase_ignores(enum phase phase, enum phase_event event) {
     return (ignored[phase] >> event & 1) != 0;
 }
 
+/* Rows are searched in order, so that of a pair's rows the first with a guard that holds is taken.
+ * NULL would mean a pair that is neither handled nor ignored; the test of the table finds those. */
 const struct phase_row *phase_find(enum phase phase, enum phase_event event,
                                    const bool holds[GUARD_COUNT]) {
     for (const struct phase_row *row = rows; row < rows + ROWS; row++)
@@ -386,6 +419,8 @@ const char *phase_event_name(enum phase_event event) {
 
 /* --- documentation ---------------------------------------------------------------------------- */
 
+/* One item of the list, wrapped to the page's width: event, guard, actions, and the next phase if
+ * it is another. */
 static int print_row(const struct phase_row *row, struct buf *ret, struct error *err) {
     const char *guard = guards[row->guard];
     cleanup_buf struct buf line;
@@ -401,8 +436,10 @@ static int print_row(const struct phase_row *row, struct buf *ret, struct error 
     return markdown_wrap(buf_text(&line), ret, err);
 }
 
+/* Rows that do nothing are left out of the page. */
 int phase_print(struct buf *ret, struct error *err) {
     for (size_t i = 0; i < ROWS; i++) {
+        /* A heading wherever the phase changes. */
         bool first = i == 0 || rows[i].phase != rows[i - 1].phase;
         if (first &&
             buf_printf(ret, err, "%s### %s\n\n", i > 0 ? "\n" : "", phases[rows[i].phase]) != 0)
@@ -424,7 +461,9 @@ static int draw_arrow(enum phase from, enum phase to, struct buf *ret, struct er
         const char *guard = guards[rows[i].guard];
         int size = snprintf(reason, sizeof(reason), "%s%s%s", events[rows[i].event],
                             guard[0] != '\0' ? ", " : "", guard);
+        /* At least one reason stands on each arrow, however long it is. */
         bool fits = width > 0 && width + strlen("<br>") + (size_t)size <= MARKDOWN_COLUMNS;
+        /* Mermaid breaks a label's line at <br>. */
         size_t start = ret->size;
         if (fits ? buf_printf(ret, err, "<br>%s", reason) != 0
                  : buf_printf(ret, err, "%s    %s --> %s: %s", width > 0 ? "\n" : "", phases[from],
@@ -435,12 +474,15 @@ static int draw_arrow(enum phase from, enum phase to, struct buf *ret, struct er
     return width > 0 ? buf_add_text(ret, "\n", err) : 0;
 }
 
+/* Two phases are entered without an event: the first one of a job, and GATHERING. Arrows from a
+ * phase to itself are not drawn. */
 int phase_draw(struct buf *ret, struct error *err) {
     if (buf_printf(ret, err,
                    "stateDiagram-v2\n    [*] --> %s: the job starts\n"
                    "    [*] --> %s: the master was lost\n",
                    phases[JOINING], phases[GATHERING]) != 0)
         return -1;
+    /* Every ordered pair of phases is tried; most have no arrow. */
     for (unsigned from = 0; from < PHASE_COUNT; from++)
         for (unsigned to = 0; to < PHASE_COUNT; to++)
             if (from != to && draw_arrow((enum phase)from, (enum phase)to, ret, err) != 0)
