@@ -12,6 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
+/* A check ends here: what the hosts have sent becomes an array of objects (hosts_json), the files
+ * check_*.c make rows of it, and the rows give the verdict (conclude). Everything goes through
+ * JSON, so that the output with --json and the table for people have the same source. */
+
 enum { TEXT_MAX = 8 * 1024 * 1024 };
 /* Time to write the result. Hosts wait for the verdict meanwhile, and nothing else is left to be
  * done. */
@@ -20,11 +24,14 @@ static const int64_t patience = CLOCK_SECOND;
 /* --- what is known -----------------------------------------------------------------------------
  */
 
+/* check_rows.c makes the row `host` of it. */
 static void add_fault(json_t *host, const char *text, int code) {
     (void)json_object_set_new(host, "fault", json_string_any(text));
     (void)json_object_set_new(host, "fault_code", json_integer(code));
 }
 
+/* A host that is not here may have been refused for its key, which is worth another row than mere
+ * absence. */
 static void add_missing(const struct rejected_peers *rejected, size_t i, json_t *host) {
     struct net_address address;
     if (rejected_peers_host(rejected, &address) == (int)i)
@@ -44,6 +51,8 @@ static void add_translation(const struct member *b, json_t *host) {
     (void)json_object_set_new(host, "arrives_from", json_string(arrives));
 }
 
+/* Returns all that is known of one host. A host that has sent nothing has its facts from the join
+ * alone. */
 static json_t *host_json(const struct master *m, size_t i) {
     static const char *const told[] = {"fault",  "means", "data",    "network",
                                        "plugin", "gpus",  "warnings"};
@@ -67,6 +76,7 @@ static json_t *host_json(const struct master *m, size_t i) {
     return host;
 }
 
+/* Positions in the array are those of the cluster; the master is the first. */
 static json_t *hosts_json(const struct master *m) {
     json_t *hosts = json_array();
     for (size_t i = 0; i < m->s.job->cluster.count; i++)
@@ -77,6 +87,7 @@ static json_t *hosts_json(const struct master *m) {
 /* --- the verdict -------------------------------------------------------------------------------
  */
 
+/* *RET_FIRST is left alone if no row has that status. */
 static size_t count_rows(const json_t *rows, enum check_status status, const json_t **ret_first) {
     size_t count = 0;
     for (size_t i = 0; i < json_array_size(rows); i++) {
@@ -87,10 +98,13 @@ static size_t count_rows(const json_t *rows, enum check_status status, const jso
     return count;
 }
 
+/* The first bad row gives the exit code and the text; all others are in the table. Its first host
+ * is blamed, if it is one of the job's. Warnings leave the check successful. */
 static void conclude(struct master *m, const json_t *rows) {
     const json_t *first = NULL;
     struct error err = {0};
     size_t bad = count_rows(rows, CHECK_BAD, &first);
+    /* Success, until a bad row is found. */
     m->verdict = (struct verdict){.host = -1, .rank = -1, .class_name = "ok"};
     (void)snprintf(m->verdict.text, sizeof(m->verdict.text), "%zu host%s can run %zu rank%s",
                    m->s.job->cluster.count, STR_PLURAL(m->s.job->cluster.count), m->attempt.ranks,
@@ -99,6 +113,7 @@ static void conclude(struct master *m, const json_t *rows) {
         return;
     const char *host = json_string_value(json_array_get(json_object_get(first, "hosts"), 0));
     struct host_name name = {0};
+    /* A row without a host, or about a name that is none of the job's, blames nobody. */
     int index = -1;
     if (host != NULL && host_name_parse(host, strlen(host), &name, NULL) == 0)
         index = cluster_find(&m->s.job->cluster, &name);
@@ -125,6 +140,7 @@ static int add_list(const char *name, const json_t *list, struct buf *ret, struc
     return buf_add_text(ret, "]", err);
 }
 
+/* The counts and the exit code come last, after everything that they sum up. */
 static int add_json(const struct master *m, const json_t *hosts, const json_t *rows,
                     struct buf *ret, struct error *err) {
     const json_t *first = NULL;
@@ -136,6 +152,8 @@ static int add_json(const struct master *m, const json_t *hosts, const json_t *r
                       m->verdict.code);
 }
 
+/* Writes the result to standard output within a limited time, so that a reader that has stopped
+ * cannot hold up the hosts. The verdict is set before, whether the writing succeeds or not. */
 int check_print(struct master *m, struct error *err) {
     cleanup_json json_t *hosts = hosts_json(m);
     cleanup_json json_t *rows = json_array();

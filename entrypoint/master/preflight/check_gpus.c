@@ -7,6 +7,19 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Each host has sent one object for each GPU, as gpu_states_json() writes it. A number that the
+ * driver did not tell is -1, and so is one that is missing or no number, so that every question
+ * here is asked in a way to which -1 answers no.
+ *
+ * An item first looks for GPUs in a bad state, by a predicate on one GPU (find). Its row names the
+ * first of them and counts the others: a fault seldom hits one GPU alone, and a row for each would
+ * hide everything else. The master's values are not compared here, since a sound GPU needs no other
+ * one as its measure.
+ *
+ * check_put() replaces the value that was put before, so that the last one that applies is the
+ * row's. */
+
+/* Returns NULL, which counts as empty, if the host has sent no list. */
 static const json_t *devices_of(const json_t *host) {
     return json_object_get(json_object_get(host, "gpus"), "devices");
 }
@@ -29,6 +42,7 @@ static struct found find(const json_t *host, bool (*needle)(const json_t *device
     return f;
 }
 
+/* -1: not known. */
 static int64_t of(const json_t *device, const char *key) {
     return check_number(device, NULL, key);
 }
@@ -41,10 +55,13 @@ static const char *name_of(struct found f, char ret[64]) {
     return ret;
 }
 
+/* The driver lists the GPU, but it does not answer. */
 static bool is_lost(const json_t *device) {
     return check_text(device, NULL, "fault")[0] != '\0';
 }
 
+/* Without NVML and nvidia-smi nothing is known of any GPU: only this item says so, and the others
+ * stay silent. */
 static void look_driver(const json_t *host, const json_t *master, struct check_finding *f) {
     char name[64];
     const char *fault = check_text(host, "gpus", "fault");
@@ -63,15 +80,19 @@ static void look_driver(const json_t *host, const json_t *master, struct check_f
                    name_of(lost, name), check_text(lost.first, NULL, "fault"));
 }
 
+/* Predicates of the memory. Counts are since the driver was loaded; a remapping is pending or has
+ * failed, or not. */
 static bool has_errors(const json_t *device) {
     return of(device, "uncorrected") > 0;
 }
+/* Both are 0 or 1, and -1 on GPUs that do not remap rows. */
 static bool waits_for_reset(const json_t *device) {
     return of(device, "remap_pending") > 0;
 }
 static bool has_no_spare_row(const json_t *device) {
     return of(device, "remap_failed") > 0;
 }
+/* One of the two is enough: older GPUs count errors but remap nothing. */
 static bool knows_memory(const json_t *device) {
     return of(device, "uncorrected") >= 0 || of(device, "remap_failed") >= 0;
 }
@@ -79,6 +100,8 @@ static bool has_no_ecc(const json_t *device) {
     return of(device, "ecc") == 0;
 }
 
+/* The worst finding decides: a row that cannot be replaced stops the check. A pending replacement
+ * needs only a reset. Errors that were counted need one before a long job. */
 static void look_ecc(const json_t *host, const json_t *master, struct check_finding *f) {
     char name[64];
     struct found failed = find(host, has_no_spare_row);
@@ -86,6 +109,7 @@ static void look_ecc(const json_t *host, const json_t *master, struct check_find
     struct found errors = find(host, has_errors);
     struct found off = find(host, has_no_ecc);
     (void)master;
+    /* Memory without correction is worth a word, and no warning: it may be wanted. */
     if (off.count > 0)
         check_put(f, "%s: errors of the memory are not corrected", name_of(off, name));
     else if (find(host, knows_memory).count > 0)
@@ -102,15 +126,18 @@ static void look_ecc(const json_t *host, const json_t *master, struct check_find
         check_warn(f, "reset it before a long job; replace it if errors come back");
 }
 
+/* Only reasons that mean heat or lack of power count. An idle GPU lowers its clocks, too. */
 static bool is_slowed_down(const json_t *device) {
     const int64_t bad = GPU_CLOCKS_HW_SLOWDOWN | GPU_CLOCKS_SW_THERMAL | GPU_CLOCKS_HW_THERMAL |
                         GPU_CLOCKS_POWER_BRAKE;
     return of(device, "clocks") > 0 && (of(device, "clocks") & bad) != 0;
 }
+/* A set of no reasons is 0, and known. */
 static bool knows_clocks(const json_t *device) {
     return of(device, "clocks") >= 0;
 }
 
+/* Heat is named first, as it may be what the other bits follow from. */
 static const char *reason_of(int64_t clocks) {
     if ((clocks & (GPU_CLOCKS_HW_THERMAL | GPU_CLOCKS_SW_THERMAL)) != 0)
         return "it is too hot";
@@ -118,12 +145,14 @@ static const char *reason_of(int64_t clocks) {
                                                   : "heat or power";
 }
 
+/* A warning, as the job runs all the same. */
 static void look_clocks(const json_t *host, const json_t *master, struct check_finding *f) {
     char name[64];
     struct found slow = find(host, is_slowed_down);
     (void)master;
     if (find(host, knows_clocks).count == 0)
         return;
+    /* Replaced below if one is. */
     check_put(f, "no clock is slowed down");
     if (slow.count == 0)
         return;
@@ -131,13 +160,16 @@ static void look_clocks(const json_t *host, const json_t *master, struct check_f
     check_warn(f, "the slowest GPU sets the pace");
 }
 
+/* Compared with the most that both the GPU and its slot can do. */
 static bool is_narrow(const json_t *device) {
     return of(device, "pcie_width") >= 0 && of(device, "pcie_width") < of(device, "pcie_width_max");
 }
+/* The generation is the speed of a lane. */
 static bool is_early(const json_t *device) {
     return of(device, "pcie_generation") >= 0 &&
            of(device, "pcie_generation") < of(device, "pcie_generation_max");
 }
+/* A GPU that shows no PCIe link, as in some virtual machines, is left out. */
 static bool knows_pcie(const json_t *device) {
     return of(device, "pcie_width") >= 0;
 }
@@ -164,6 +196,7 @@ static void look_pcie(const json_t *host, const json_t *master, struct check_fin
     check_warn(f, "copies to it are slower: its slot, its riser or the card");
 }
 
+/* GPUs that have no NVLink are left out: they lack none. */
 static bool lacks_links(const json_t *device) {
     return of(device, "links_up") >= 0 && of(device, "links_up") < of(device, "links");
 }
@@ -171,6 +204,7 @@ static bool has_links(const json_t *device) {
     return of(device, "links") > 0;
 }
 
+/* Nothing is said about GPUs without NVLink. */
 static void look_nvlink(const json_t *host, const json_t *master, struct check_finding *f) {
     char name[64];
     struct found lacking = find(host, lacks_links);
@@ -186,6 +220,7 @@ static void look_nvlink(const json_t *host, const json_t *master, struct check_f
     check_warn(f, "NCCL goes by the rest, more slowly: `nvidia-smi nvlink -s`");
 }
 
+/* Less than that is what the driver itself keeps (gpu_child.h). */
 static bool is_in_use(const json_t *device) {
     return of(device, "used_mib") > GPU_CHILD_FREE_MIB;
 }
@@ -193,6 +228,7 @@ static bool knows_use(const json_t *device) {
     return of(device, "used_mib") >= 0;
 }
 
+/* No rank runs during a check, so that whatever is in use belongs to other programs. */
 static void look_memory(const json_t *host, const json_t *master, struct check_finding *f) {
     char name[64];
     struct found used = find(host, is_in_use);
@@ -208,6 +244,7 @@ static void look_memory(const json_t *host, const json_t *master, struct check_f
     check_warn(f, "end them, or the job's programs may run out of memory");
 }
 
+/* The driver comes first: without it the other items say nothing. */
 void check_add_gpus(const json_t *hosts, json_t *rows) {
     static const struct check_item items[] = {
         {"gpu driver", {"gpus"}, look_driver}, {"gpu ecc", {"gpus"}, look_ecc},

@@ -1,5 +1,6 @@
-/* One thing that `ringmaster check` looks at on each host, and the rows that come of it: hosts of
- * which the same is found are one row. Pure. */
+/* Item that `ringmaster check` looks at on each host.
+ *
+ * Hosts of which the same is found are one row of its result. Pure. */
 #ifndef ENTRYPOINT_MASTER_PREFLIGHT_CHECK_ITEM_H
 #define ENTRYPOINT_MASTER_PREFLIGHT_CHECK_ITEM_H
 

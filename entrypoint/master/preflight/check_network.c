@@ -7,13 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Each host has sent one list of `ways`, its connections to others with the time of a round trip,
+ * and one measurement of what it could send to its neighbour (host/preflight/network_check.c).
+ * Numbers of hosts in these are positions in HOSTS, and are checked before they are used.
+ *
+ * A connection that fails has a row of its own, up to TOLD_MAX of them, since the two ends are what
+ * one has to know. Connections that work are summed up in one row. Bandwidth is judged by
+ * comparison alone: what is normal depends on the network, so half of the median is the limit. */
+
 /* Failed connections that are listed one by one. */
 enum { TOLD_MAX = 16 };
 
+/* Returns an empty text for an index that no host has. */
 static const char *name_of(const json_t *hosts, size_t index) {
     return check_text(json_array_get(hosts, index), NULL, "name");
 }
 
+/* The hosts of a row about one direction, the sender first. */
 static json_t *pair(const json_t *hosts, size_t from, size_t to) {
     return json_pack("[s, s]", name_of(hosts, from), name_of(hosts, to));
 }
@@ -26,6 +36,7 @@ static json_t *everyone(const json_t *hosts) {
     return list;
 }
 
+/* What the connections of all hosts have in common so far. */
 struct ways {
     size_t good;
     size_t bad;
@@ -33,6 +44,7 @@ struct ways {
     size_t from, to; /* of the longest */
 };
 
+/* A bad row: ranks need every connection that was tried. */
 static void add_bad_way(const json_t *hosts, size_t from, size_t to, const char *why,
                         json_t *rows) {
     char value[CHECK_VALUE_SIZE];
@@ -43,6 +55,7 @@ static void add_bad_way(const json_t *hosts, size_t from, size_t to, const char 
               EXIT_CODE_NOT_READY);
 }
 
+/* A way is [host, ns, why]: no time means that there was no answer, and WHY tells the reason. */
 static void take_way(const json_t *hosts, size_t from, const json_t *way, struct ways *w,
                      json_t *rows) {
     json_int_t to = json_integer_value(json_array_get(way, 0));
@@ -62,7 +75,9 @@ static void take_way(const json_t *hosts, size_t from, const json_t *way, struct
     }
 }
 
+/* With many hosts not every pair is tried; the row then says how many there are, and which were. */
 static void add_reach(const json_t *hosts, json_t *rows) {
+    /* The ways of all hosts are taken first, as the row about the good ones comes last. */
     struct ways w = {0};
     char value[3 * CHECK_VALUE_SIZE]; /* any number has room */
     const json_t *way = NULL;
@@ -72,6 +87,7 @@ static void add_reach(const json_t *hosts, json_t *rows) {
         json_array_foreach(json_object_get(network, "ways"), k, way)
             take_way(hosts, i, way, &w, rows);
     }
+    /* The rest is only counted: without hosts or advice. */
     if (w.bad > TOLD_MAX) {
         (void)snprintf(value, sizeof(value), "%zu more connections fail", w.bad - TOLD_MAX);
         check_add(rows, CHECK_BAD, "reach", value, json_array(), "", EXIT_CODE_NOT_READY);
@@ -80,6 +96,7 @@ static void add_reach(const json_t *hosts, json_t *rows) {
         return;
     char all[64] = "";
     size_t count = json_array_size(hosts);
+    /* Below that every pair was tried, which needs no word. */
     if (count > NETWORK_CHECK_NEIGHBOURS + 1)
         (void)snprintf(all, sizeof(all), " of %zu, %d neighbours a host and the first one,",
                        count * (count - 1), NETWORK_CHECK_NEIGHBOURS);
@@ -93,6 +110,7 @@ static void add_reach(const json_t *hosts, json_t *rows) {
 /* --- how fast ----------------------------------------------------------------------------------
  */
 
+/* Bulk data from one host to the next, all hosts at once. -1: not known. */
 struct flow {
     size_t from, to;
     double mbit; /* a second */
@@ -100,6 +118,8 @@ struct flow {
     int64_t resent;
 };
 
+/* Bytes in ns become Mbit/s. A host that did not measure has no flow; one of which nothing arrived
+ * has a flow of 0. */
 static bool read_flow(const json_t *hosts, size_t from, struct flow *ret) {
     const json_t *network = json_object_get(json_array_get(hosts, from), "network");
     int64_t to = check_number(network, "sent", "peer");
@@ -115,14 +135,19 @@ static bool read_flow(const json_t *hosts, size_t from, struct flow *ret) {
     return true;
 }
 
+/* Ascending. */
 static int compare_flows(const void *a, const void *b) {
     const struct flow *first = a;
     const struct flow *second = b;
     return (first->mbit > second->mbit) - (first->mbit < second->mbit);
 }
 
+/* Short messages have passed where bulk data does not: on the way there is a link with a smaller
+ * MTU that drops large packets without telling. Where it does tell, the path's MTU is below that of
+ * the interface, which is a row of its own. */
 static void add_flow(const json_t *hosts, const struct flow *f, double middle, json_t *rows) {
     char value[CHECK_VALUE_SIZE];
+    /* The MTU of the sender's own interface. */
     int64_t mtu = check_number(json_array_get(hosts, f->from), "means", "mtu");
     if (f->mbit <= 0) {
         (void)snprintf(value, sizeof(value), "bulk data from %.64s does not arrive at %.64s",
@@ -147,6 +172,7 @@ static void add_flow(const json_t *hosts, const struct flow *f, double middle, j
     }
 }
 
+/* Without memory for the list there is no row. */
 static void add_bandwidth(const json_t *hosts, json_t *rows) {
     size_t count = 0;
     char value[CHECK_VALUE_SIZE];
@@ -155,6 +181,7 @@ static void add_bandwidth(const json_t *hosts, json_t *rows) {
         count += read_flow(hosts, i, &flows[count]);
     if (count > 0) {
         qsort(flows, count, sizeof(*flows), compare_flows);
+        /* Of an even number the upper one of the two in the middle. */
         double middle = flows[count / 2].mbit;
         for (size_t i = 0; i < count; i++)
             add_flow(hosts, &flows[i], middle, rows);
@@ -185,6 +212,7 @@ static void add_translations(const json_t *hosts, json_t *rows) {
     }
 }
 
+/* A single host has no network to look at. */
 void check_add_network(const json_t *hosts, json_t *rows) {
     if (json_array_size(hosts) < 2)
         return;

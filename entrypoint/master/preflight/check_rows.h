@@ -1,5 +1,6 @@
-/* Findings of `ringmaster check` as rows, each a verdict on one thing for the hosts that are alike
- * in it.
+/* Findings of `ringmaster check` as rows.
+ *
+ * Each row is a verdict on one thing for the hosts that are alike in it.
  *
  * Pure: JSON in, JSON out. What hosts sent is not trusted to have the right types. */
 #ifndef ENTRYPOINT_MASTER_PREFLIGHT_CHECK_ROWS_H

@@ -1,4 +1,6 @@
-/* Orders to all hosts to examine themselves and the network, for `ringmaster check`.
+/* Orders of `ringmaster check` to all hosts.
+ *
+ * They examine themselves and the network between them.
  *
  * It starts when all hosts have joined, or the time for that is over. Each host runs its probe
  * (host/preflight/preflight_child.h) and reports to the master. A fault of a host, which would end

@@ -287,6 +287,7 @@ enum attempt_note attempt_note_unstarted(struct attempt *a, unsigned host, const
     if (a->tool.time != 0 || a->failed || a->ending)
         return ATTEMPT_NOTE_NOTHING;
     a->note_is_refusal = false;
+    /* No signal: only the note says what was wrong. */
     a->tool = (struct verdict_tool){.time = time, .host = host};
     (void)snprintf(a->tool_note, sizeof(a->tool_note), "%s: %s", host_name, why);
     return ATTEMPT_NOTE_FAILURE;
@@ -386,6 +387,7 @@ uint64_t attempt_step(const struct attempt *a) {
     for (size_t i = 0; i < a->report_count; i++)
         if (a->reports[i].step > furthest)
             furthest = a->reports[i].step;
+    /* Steps that were reported while the ranks ran. */
     uint64_t heard = straggler_furthest(&a->straggler);
     return heard > furthest ? heard : furthest;
 }
@@ -415,6 +417,7 @@ bool attempt_knows_why(const struct attempt *a) {
     return a->failed || a->loss_count > 0 || a->killed != 0;
 }
 
+/* Pointers in *RET are good until the attempt is written to again. */
 void attempt_facts(const struct attempt *a, const struct cluster *cluster, const char *mpirun_words,
                    struct verdict_facts *ret) {
     *ret = (struct verdict_facts){.cluster = cluster,
