@@ -1,6 +1,8 @@
-/* Lists of hosts with numbers in brackets, as Slurm writes them and as RINGMASTER_HOSTS takes them:
- * "n[1-3,07],m1" is n1 n2 n3 n07 m1, "r[1-2]n[1-2]" is r1n1 r1n2 r2n1 r2n2. A number keeps the
- * zeroes in front that the first of its range has. (Slurm's manual: scontrol show hostnames.) */
+/* Lists of hosts with numbers in brackets.
+ *
+ * Slurm writes them, and RINGMASTER_HOSTS takes them: "n[1-3,07],m1" is n1 n2 n3 n07 m1,
+ * "r[1-2]n[1-2]" is r1n1 r1n2 r2n1 r2n2. A number keeps the zeroes in front that the first of its
+ * range has. (Slurm's manual: scontrol show hostnames.) */
 #ifndef ENTRYPOINT_JOB_CLUSTER_HOST_LIST_H
 #define ENTRYPOINT_JOB_CLUSTER_HOST_LIST_H
 

@@ -1,5 +1,7 @@
-/* Platforms that give a host the number of hosts, its own index and the master's address, but not
- * the other names.
+/* Platforms that number hosts instead of naming them.
+ *
+ * They give a host the number of hosts, its own index and the master's address, but not the other
+ * names.
  *
  * Hosts are called node-0, node-1 ... on all of them, so that no list is needed: the key is derived
  * from the job's name and the count, workers connect to the master's address, and the master learns

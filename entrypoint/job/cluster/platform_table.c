@@ -10,9 +10,16 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Each row describes a platform by the names of its variables; the code below knows forms of lists
+ * but no platform. A row applies if its list is set (applies), and two that apply are an error, as
+ * a wrong choice would join the wrong hosts. RINGMASTER_PLATFORM settles that by name.
+ *
+ * The order of reading: the list of hosts, this host's place in it, the master, and then what is
+ * optional. A list with one host is a job of its own (result 1). */
+
 /* COUNTED and PATTERN: the variable holds how many hosts there are (platform_indexed.h). */
 enum form { WORDS, HOSTLIST, HOST_FILE, SPEC, COUNTED, PATTERN };
-enum { TASKS_MAX = 4, YIELDS_MAX = 3 };
+enum { TASKS_MAX = 4, YIELDS_MAX = 3 }; /* a list that is full has no NULL at its end */
 
 static const struct row {
     const char *name; /* value of RINGMASTER_PLATFORM */
@@ -46,8 +53,8 @@ static const struct row {
      .list = "SLURM_STEP_NODELIST",
      .index = "SLURM_NODEID",
      .slots = "SLURM_GPUS_ON_NODE",
-     .job = "SLURM_JOB_ID",
-     .grace = 30, /* KillWait */
+     .job = "SLURM_JOB_ID", /* a job that is requeued keeps it */
+     .grace = 30,           /* KillWait */
      .end = "SLURM_JOB_END_TIME",
      .attempt = "SLURM_RESTART_COUNT",
      .processes = "SLURM_STEP_NUM_TASKS"},
@@ -55,7 +62,7 @@ static const struct row {
      .form = SPEC,
      .list = "CLUSTER_SPEC",
      .ends = true,
-     .tasks = {"workerpool0", "workerpool1"}},
+     .tasks = {"workerpool0", "workerpool1"}}, /* other pools take no part */
     {.name = "azure-batch",
      .form = WORDS,
      .list = "AZ_BATCH_HOST_LIST",
@@ -76,7 +83,7 @@ static const struct row {
      .grace = 300}, /* stop_duration */
     {.name = "volcano",
      .form = WORDS,
-     .list = "VC_*_HOSTS",
+     .list = "VC_*_HOSTS", /* a variable for each task */
      .natural = true,
      .grace = PLATFORM_GRACE_KUBERNETES},
     {.name = "lsf",
@@ -100,7 +107,7 @@ static const struct row {
      .form = SPEC,
      .list = "TF_CONFIG",
      .ends = true,
-     .tasks = {"chief", "master", "worker"}},
+     .tasks = {"chief", "master", "worker"}}, /* the first host of these is the master */
     {.name = "aws-batch",
      .form = COUNTED,
      .list = "AWS_BATCH_JOB_NUM_NODES",
@@ -110,7 +117,7 @@ static const struct row {
      .job = "AWS_BATCH_JOB_ID",
      .grace = 30,
      .attempt = "AWS_BATCH_JOB_ATTEMPT",
-     .first = 1,
+     .first = 1, /* AWS Batch counts attempts from 1 */
      .ends = true},
     {.name = "azure-ml",
      .form = COUNTED,
@@ -118,7 +125,7 @@ static const struct row {
      .index = "NODE_RANK",
      .master = "MASTER_ADDR",
      .instead = "AZ_BATCH_MASTER_NODE",
-     .yields = {"AZ_BATCH_HOST_LIST"}},
+     .yields = {"AZ_BATCH_HOST_LIST"}}, /* which has the names */
     {.name = "kubeflow",
      .form = COUNTED,
      .list = "PET_NNODES",
@@ -131,11 +138,11 @@ static const struct row {
      .list = "NUM_NODES",
      .index = "NODE_RANK",
      .master = "PRIMARY_ADDR",
-     .beside = "PRIMARY_ADDR",
+     .beside = "PRIMARY_ADDR", /* NUM_NODES alone may be any program's */
      .slots = "NUM_TRAINERS"},
     {.name = "kubernetes",
      .form = PATTERN,
-     .list = "RINGMASTER_COUNT",
+     .list = "RINGMASTER_COUNT", /* from the manifest: Kubernetes does not tell the number */
      .index = "JOB_COMPLETION_INDEX",
      .grace = PLATFORM_GRACE_KUBERNETES},
     {.name = "pytorchjob",
@@ -169,6 +176,7 @@ bool platform_table_has(const char *name) {
     return TABLE_FIND(rows, name, name) != NULL;
 }
 
+/* "none" is a value of the variable, too, and no row. */
 const char *platform_table_near(const char *name, char text[NEAREST_WORDS_MAX]) {
     struct nearest nearest = nearest_begin(name, strlen(name));
     nearest_try(&nearest, "none");
@@ -177,16 +185,20 @@ const char *platform_table_near(const char *name, char text[NEAREST_WORDS_MAX]) 
     return nearest_words(&nearest, text);
 }
 
+/* NULL ends the walk over all rows. */
 const char *platform_table_name(size_t number) {
     return number < ROWS ? rows[number].name : NULL;
 }
 
 /* --- documentation --------------------------------------------------------------------------- */
 
+/* An empty cell for NULL. */
 static int page_name(const char *name, struct buf *ret, struct error *err) {
     return buf_printf(ret, err, name != NULL ? " `%s` |" : " |", name);
 }
 
+/* A line of the table in the manual's page on platforms. Empty cells mean that the platform does
+ * not tell. */
 static int page_row(const struct row *row, struct buf *ret, struct error *err) {
     if (buf_printf(ret, err, "| `%s` | `%s` |", row->name, row->list) != 0 ||
         (row->form == SPEC    ? buf_add_text(ret, " in the list |", err)
@@ -201,6 +213,7 @@ static int page_row(const struct row *row, struct buf *ret, struct error *err) {
     return buf_printf(ret, err, " %s | %s |\n", row->ends ? "yes" : "", row->asked ? "no" : "yes");
 }
 
+/* The rows in their order, below the head of the table. */
 int platform_table_page(struct buf *ret, struct error *err) {
     if (buf_add_text(ret,
                      "| platform | hosts | this host | ranks per host | job | attempt | time to "
@@ -216,6 +229,7 @@ int platform_table_page(struct buf *ret, struct error *err) {
 
 /* --- variables ------------------------------------------------------------------------------- */
 
+/* PATTERN may hold '*' (platform_variable_fits). An empty value counts as not set. */
 static bool is_set(char *const *environment, const char *pattern) {
     for (; *environment != NULL; environment++)
         if (platform_variable_fits(*environment, pattern))
@@ -223,6 +237,8 @@ static bool is_set(char *const *environment, const char *pattern) {
     return false;
 }
 
+/* ONLY is the row that the user asks for: then the list alone decides, and conditions against
+ * confusion do not count. */
 static bool applies(const struct row *row, char *const *environment, const char *only) {
     if (!is_set(environment, row->list))
         return false;
@@ -234,6 +250,7 @@ static bool applies(const struct row *row, char *const *environment, const char 
     return !row->asked && (row->beside == NULL || is_set(environment, row->beside));
 }
 
+/* For variables that must be there, with a number from 0 to MOST. */
 static int read_number(char *const *environment, const char *name, int64_t most, int64_t *ret,
                        struct error *err) {
     const char *text = env_get(environment, name);
@@ -244,6 +261,7 @@ static int read_number(char *const *environment, const char *name, int64_t most,
 
 /* --- one row --------------------------------------------------------------------------------- */
 
+/* The counted forms have no list: platform_indexed.c reads them. */
 static int read_list(const struct row *row, const char *text, const char *where,
                      struct platform_description *ret, struct error *err) {
     switch (row->form) {
@@ -262,11 +280,13 @@ static int read_list(const struct row *row, const char *text, const char *where,
     return 0;
 }
 
+/* With '*' several variables add their hosts one after the other, and messages name the last. */
 static int read_lists(const struct row *row, char *const *environment,
                       struct platform_description *ret, struct error *err) {
     for (; *environment != NULL; environment++) {
         if (!platform_variable_fits(*environment, row->list))
             continue;
+        /* A variable that fits has a value, so the sign is there. */
         const char *value = strchr(*environment, '=') + 1;
         (void)snprintf(ret->where, sizeof(ret->where), "%.*s", (int)(value - *environment - 1),
                        *environment);
@@ -276,6 +296,8 @@ static int read_lists(const struct row *row, char *const *environment,
     return 0;
 }
 
+/* The first name or address of this machine in the list is this host. A miss may have a cause that
+ * the row knows. */
 static int find_own(const struct row *row, const struct local_names *own,
                     struct platform_description *d, struct error *err) {
     for (size_t i = 0; i < d->count; i++)
@@ -290,6 +312,7 @@ static int find_own(const struct row *row, const struct local_names *own,
                      row->absent != NULL ? row->absent : "");
 }
 
+/* The index counts the hosts as the platform lists them, before they are sorted. */
 static int read_self(const struct row *row, char *const *environment, const struct local_names *own,
                      struct platform_description *d, struct error *err) {
     int64_t index = 0;
@@ -306,6 +329,8 @@ static int read_self(const struct row *row, char *const *environment, const stru
     return 0;
 }
 
+/* d->master stays empty where the order of the list cannot be trusted; cluster.c then takes the
+ * first by name. */
 static int read_master(const struct row *row, char *const *environment,
                        struct platform_description *d, struct error *err) {
     const char *text = row->master != NULL ? env_get(environment, row->master) : NULL;
@@ -367,6 +392,7 @@ static void take_job(const char *text, char ret[CLUSTER_JOB_SIZE]) {
     ret[size] = '\0';
 }
 
+/* Returns 1 for a single host, as platform_indexed_read() does. */
 static int read_listed(const struct row *row, char *const *environment,
                        const struct local_names *own, struct platform_description *ret,
                        struct error *err) {
@@ -376,6 +402,7 @@ static int read_listed(const struct row *row, char *const *environment,
         return error_set(err, EXIT_CODE_CONFIG, "%s: no host is listed", ret->where);
     if (check_processes(row, environment, ret, err) != 0)
         return -1;
+    /* A job of one host needs no other variable of the row. */
     if (ret->count == 1) {
         /* A single line in a file lists the host but says nothing about its slots. */
         if (ret->hosts[0].slots == 1)
@@ -388,6 +415,7 @@ static int read_listed(const struct row *row, char *const *environment,
     return read_master(row, environment, ret, err);
 }
 
+/* Sets how many attempts came before, whatever number the platform counts from. */
 static int read_attempt(const struct row *row, char *const *environment,
                         struct platform_description *d, struct error *err) {
     int64_t attempt = 0;
@@ -410,6 +438,7 @@ static int read_end(const struct row *row, char *const *environment, struct plat
                                                                   : error_wrap(err, "%s", row->end);
 }
 
+/* Fills in what the row itself says before anything is read, so that messages can name it. */
 static int read_row(const struct row *row, char *const *environment, const struct local_names *own,
                     struct platform_description *ret, struct error *err) {
     bool instead = row->instead != NULL && !is_set(environment, row->master) &&
@@ -439,6 +468,8 @@ static int read_row(const struct row *row, char *const *environment, const struc
     return read;
 }
 
+/* Returns 1 without any platform, or for a single host; -1 if the variables contradict each other
+ * or the choice. */
 int platform_table_read(char *const *environment, const char *only, const struct local_names *own,
                         struct platform_description *ret, struct error *err) {
     const struct row *chosen = NULL;

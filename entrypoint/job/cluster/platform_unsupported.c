@@ -13,6 +13,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A container that believes to be alone while it is one of many does the worst thing possible: each
+ * of them trains the whole job by itself, and all report success. So when no platform has given a
+ * list of hosts, this file looks for any sign that there are others, and makes a definite sign an
+ * error.
+ *
+ * Signs come in two tables: variables that tell a number of hosts, and indices that make sense only
+ * among several. A sign that may mean something else, or a single host, is a warning. Both messages
+ * name the two ways out. Values of a variable that cannot be read are errors, too: to guess would
+ * be to run alone. */
+
 /* Form of a variable that tells the number of hosts. */
 enum form {
     NUMBER,    /* 4, or 1:4 for an elastic job, which counts as 4 */
@@ -20,6 +30,8 @@ enum form {
     HOST_FILE, /* path of a file with a name at the start of each line; repetitions allowed */
 };
 
+/* FILE_MAX is in bytes. SHOWN_MAX limits what a message quotes of a variable, values of which may
+ * be lists. */
 enum { EITHER_MAX = 3, NAMES_MAX = 6, FILE_MAX = 1024 * 1024, SHOWN_MAX = 40 };
 
 /* The first variable of COUNTS that is set decides; with '*', the values of all that match are
@@ -120,7 +132,8 @@ static bool is_set(char *const *environment, const char *pattern) {
     return false;
 }
 
-/* Returns true if one of NAMES is set; unused entries are NULL. */
+/* Returns true if one of NAMES is set; unused entries are NULL. MOST is the size of the array,
+ * which need not end with NULL. */
 static bool any_set(char *const *environment, const char *const *names, size_t most) {
     for (size_t i = 0; i < most && names[i] != NULL; i++)
         if (is_set(environment, names[i]))
@@ -130,12 +143,14 @@ static bool any_set(char *const *environment, const char *const *names, size_t m
 
 /* --- counting -------------------------------------------------------------------------------- */
 
+/* Of a range the upper end counts: an elastic job may have as many. */
 static int count_number(const char *text, int64_t *ret, struct error *err) {
     const char *colon = strchr(text, ':');
     return str_parse_int(colon != NULL ? colon + 1 : text, 0, INT32_MAX, ret, err);
 }
 
-/* Counts the words in TEXT: 0, 1, or 2 for two or more different ones. */
+/* Counts the words in TEXT: 0, 1, or 2 for two or more different ones. Two different ones are
+ * enough to know that this host is not alone, so more are not counted. */
 static int64_t count_words(const char *text, const char *between) {
     const char *first = NULL;
     size_t first_size = 0;
@@ -153,7 +168,8 @@ static int64_t count_words(const char *text, const char *between) {
     return first != NULL ? 1 : 0;
 }
 
-/* Counts the first words of all lines in a file; lines that begin with # are skipped. */
+/* Counts the first words of all lines in a file; lines that begin with # are skipped. A file with
+ * one host on many lines is a job of one host with several slots. */
 static int count_file(const char *path, int64_t *ret, struct error *err) {
     cleanup_buf struct buf text;
     cleanup_buf struct buf names;
@@ -172,6 +188,7 @@ static int count_file(const char *path, int64_t *ret, struct error *err) {
     return 0;
 }
 
+/* The value of one variable, by the form of its row. */
 static int count_value(const struct row *row, const char *value, int64_t *ret, struct error *err) {
     switch (row->form) {
     case NUMBER:
@@ -190,10 +207,14 @@ static int count_value(const struct row *row, const char *value, int64_t *ret, s
 /* Writes "NAME=VALUE" to TEXT, or the name alone if the value is long. */
 static void show(char text[128], const char *variable) {
     size_t name = strcspn(variable, "=");
+    /* A value of several lines is left out, too. */
     bool brief = strlen(variable + name) <= SHOWN_MAX && strchr(variable, '\n') == NULL;
     (void)snprintf(text, 128, "%.*s", brief ? 127 : (int)name, variable);
 }
 
+/* Adds up all variables that match. Two or more hosts are the error that this file is for. A file
+ * that does not exist is only a warning: a file of the machine may not be visible in the container.
+ */
 static int weigh(char *const *environment, const struct row *row, const char *pattern,
                  struct warnings *warnings, struct error *err) {
     struct error failed = {0};
@@ -226,6 +247,7 @@ static int weigh(char *const *environment, const struct row *row, const char *pa
                      row->platform, number, shown, index[0] != '\0' ? ", " : "", index);
 }
 
+/* Only the first variable of the row that is set counts. */
 static int check_row(char *const *environment, const struct row *row, struct warnings *warnings,
                      struct error *err) {
     if (row->beside[0] != NULL && !any_set(environment, row->beside, EITHER_MAX))
@@ -236,6 +258,8 @@ static int check_row(char *const *environment, const struct row *row, struct war
     return 0;
 }
 
+/* Does nothing if a variable with the number is set: the rows above have judged that one. Where a
+ * lone host may have index 0, another index still proves that there are others. */
 static int check_index(char *const *environment, const struct index_row *row,
                        struct warnings *warnings, struct error *err) {
     int64_t index = 0;
@@ -252,6 +276,7 @@ static int check_index(char *const *environment, const struct index_row *row,
     return 0;
 }
 
+/* The first error ends it; warnings before that are kept. */
 int platform_unsupported_check(char *const *environment, struct warnings *warnings,
                                struct error *err) {
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
