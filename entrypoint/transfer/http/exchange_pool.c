@@ -28,8 +28,8 @@ int exchange_pool_open(struct exchange_pool *p, const char *certificates, struct
     return 0;
 }
 
-/* E goes to the end of the queue; nothing is sent before the pool runs. Its `again` of 0 means at
- * once. */
+/* E goes to the end of the queue. It is started by exchange_pool_run when there is room and its
+ * time `again` has come; 0 is at once. */
 void exchange_pool_add(struct exchange_pool *p, struct exchange *e) {
     e->next = NULL;
     *p->waiting_end = e;

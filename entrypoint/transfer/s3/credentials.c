@@ -13,12 +13,23 @@
 #include <strings.h>
 #include <time.h>
 
+/* s3.c calls credentials_get for every request that it signs. Most calls return what is there; a
+ * call that renews blocks all other transfers of this process for as long as the service takes, at
+ * most ASK_SECONDS for each of its requests.
+ *
+ * `find` chooses the source as the SDKs do: the first one that is configured counts, also if it
+ * fails. Only the instance's metadata need no setting and are therefore tried last. Each source
+ * writes to s->current, and credentials_get restores the old value after a failure.
+ *
+ * Answers and tokens are wiped from memory after use. redact.h learns secrets and session tokens in
+ * `fill` and the services' own tokens where they are read. */
+
 enum {
-    ANSWER_MAX = 64 * 1024,
+    ANSWER_MAX = 64 * 1024, /* bytes of any answer below */
     TOKEN_FILE_MAX = 16 * 1024,
     ASK_SECONDS = 20,
-    ASK_SILENCE_SECONDS = 5,
-    METADATA_SECONDS = 6, /* short, because without such a service there is no answer at all */
+    ASK_SILENCE_SECONDS = 5, /* seconds without a byte that end a try */
+    METADATA_SECONDS = 6,    /* short, because without such a service there is no answer at all */
     METADATA_SILENCE_SECONDS = 2,
 };
 
@@ -29,6 +40,8 @@ void credentials_done(struct credential_source *s) {
 
 /* --- fields ----------------------------------------------------------------------------------- */
 
+/* Copies VALUE to RET. Line breaks are refused: the value becomes part of a header, and what
+ * follows a break would be a header of its own. */
 static int keep(char *ret, size_t size, const char *value, const char *what, struct error *err) {
     if (strlen(value) >= size || value[strcspn(value, "\r\n")] != '\0')
         return error_set(err, EXIT_CODE_CONFIG,
@@ -37,6 +50,8 @@ static int keep(char *ret, size_t size, const char *value, const char *what, str
     return 0;
 }
 
+/* Takes over key, secret and session token; TOKEN may be NULL. Secrets are registered before
+ * anything can print them. */
 static int fill(struct credentials *c, const char *id, const char *secret, const char *token,
                 struct error *err) {
     if (keep(c->id, sizeof(c->id), id, "the key's id", err) != 0 ||
@@ -46,7 +61,8 @@ static int fill(struct credentials *c, const char *id, const char *secret, const
     return redact_add(c->secret, err) == 0 ? redact_add(c->token, err) : -1;
 }
 
-/* Parses "2026-11-22T20:00:00Z", with or without a fraction. */
+/* Parses "2026-11-22T20:00:00Z", with or without a fraction. Returns seconds since 1970, or -1. The
+ * time is taken for UTC, which all services use. */
 static int64_t parse_time(const char *text) {
     struct tm parts = {0};
     const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &parts);
@@ -55,6 +71,8 @@ static int64_t parse_time(const char *text) {
     return (int64_t)timegm(&parts);
 }
 
+/* An absent Expiration gives 0: such credentials are never renewed by time, only if a server
+ * refuses them. */
 int credentials_parse(const char *text, size_t size, struct credentials *ret, struct error *err) {
     static const char source[] = "the answer with AWS credentials";
     cleanup_json json_t *root = NULL;
@@ -78,6 +96,9 @@ int credentials_parse(const char *text, size_t size, struct credentials *ret, st
     return fill(ret, id, secret, token, err);
 }
 
+/* The addresses are those of ECS and EKS for containers, and of EC2's metadata, in IPv4 and IPv6.
+ * The name has to end where the host does, and an '@' is refused: "http://localhost:80@example.com"
+ * names another host. */
 bool credentials_may_ask(const char *url) {
     static const char *const hosts[] = {"localhost",      "127.0.0.1",      "[::1]",
                                         "169.254.170.2",  "169.254.170.23", "169.254.169.254",
@@ -98,6 +119,7 @@ bool credentials_may_ask(const char *url) {
 
 /* --- requests --------------------------------------------------------------------------------- */
 
+/* One request for credentials, as the context of its callback. */
 struct asking {
     const char *method;
     const char *url;
@@ -113,7 +135,9 @@ static int prepare(void *context, struct request *ret, struct error *err) {
     return buf_add_text(&ret->url, a->url, err);
 }
 
-/* Gets an answer's text in RET, which is treated as a secret. */
+/* Gets an answer's text in RET, which is treated as a secret. QUICK has short limits and one
+ * repetition, for a service that may not exist. The address is checked here, so that no way to it
+ * is forgotten. */
 static int ask(const struct asking *a, const char *name, bool quick, struct buf *ret,
                struct error *err) {
     struct question q = {.name = name,
@@ -131,12 +155,14 @@ static int ask(const struct asking *a, const char *name, bool quick, struct buf 
     return exchange_pool_ask(&q, ret, NULL, err);
 }
 
+/* Clears the memory of a secret before it is freed. */
 static void wipe(struct buf *b) {
     if (b->data != NULL)
         OPENSSL_cleanse(b->data, b->capacity);
     buf_done(b);
 }
 
+/* Returns a variable of the job; an empty one counts as absent. */
 static const char *get(const struct credential_source *s, const char *name) {
     const char *value = argv_get_env(s->environment, name);
     return value != NULL && value[0] != '\0' ? value : NULL;
@@ -144,6 +170,8 @@ static const char *get(const struct credential_source *s, const char *name) {
 
 /* --- three sources ---------------------------------------------------------------------------- */
 
+/* Credentials of the environment have no time of expiry here, as no variable tells it. A key
+ * without its secret is a mistake to be reported, not a reason to look elsewhere. */
 static int from_environment(struct credential_source *s, struct error *err) {
     const char *id = get(s, "AWS_ACCESS_KEY_ID");
     const char *secret = get(s, "AWS_SECRET_ACCESS_KEY");
@@ -173,6 +201,8 @@ static int container_token(const struct credential_source *s, struct buf *file, 
     return *ret != NULL ? redact_add(*ret, err) : 0;
 }
 
+/* Asks the endpoint that ECS, SageMaker or EKS names to the container. The token, where there is
+ * one, goes into the authorization header as it is. */
 static int from_container(struct credential_source *s, const char *url, struct error *err) {
     struct buf file = {0};
     struct buf text = {0};
@@ -187,6 +217,7 @@ static int from_container(struct credential_source *s, const char *url, struct e
     return result;
 }
 
+/* BASE has no slash at its end. */
 static int ask_metadata(const char *base, const char *path, const char *method, const char *header,
                         const char *value, struct buf *ret, struct error *err) {
     char url[1024];
@@ -196,6 +227,9 @@ static int ask_metadata(const char *base, const char *path, const char *method, 
     return ask(&a, "the instance's metadata", true, ret, err);
 }
 
+/* Version 2 of EC2's metadata takes three requests: a session token (for 21,600 s, the most that is
+ * allowed), the name of the instance's role, and the role's credentials. Version 1, which needs no
+ * token, is not used. */
 static int from_metadata(struct credential_source *s, struct error *err) {
     static const char roles[] = "meta-data/iam/security-credentials/";
     static const char with[] = "x-aws-ec2-metadata-token: ";
@@ -225,6 +259,8 @@ static int from_metadata(struct credential_source *s, struct error *err) {
     return result;
 }
 
+/* Tries the sources in order. The error of the last one, wrapped in what is missing, is one of
+ * configuration: no repetition of the job without a change would help. */
 static int find(struct credential_source *s, struct error *err) {
     char url[1024];
     const char *relative = get(s, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
@@ -256,6 +292,8 @@ static bool are_same(const struct credentials *a, const struct credentials *b) {
            strcmp(a->token, b->token) == 0;
 }
 
+/* RENEW asks the source even though the credentials look valid. The serial number changes only with
+ * their value, so s3.c can tell whether the source had anything new. */
 int credentials_get(struct credential_source *s, int64_t now, bool renew,
                     const struct credentials **ret, struct error *err) {
     int64_t until = s->current.expires;

@@ -8,13 +8,24 @@
 #include <string.h>
 #include <time.h>
 
+/* Requests are made anew for each try, and each is signed with the region, the clock and the
+ * credentials that are known at that moment. A server may correct all three. s3_refused learns the
+ * correction and asks for another try; the request that is made then differs.
+ *
+ * Up to sixteen requests run at once, and all of them may be refused for the same reason. Each
+ * carries a mark (mark_of) of what it was made with. If that has changed since, another request has
+ * led to the correction, and this one is only repeated. A server that keeps on correcting is no
+ * danger: each repetition counts as a try of its exchange. */
+
 enum { SKEW_LEAST = 60 }; /* seconds; a smaller difference between clocks is ignored */
 
+/* An empty variable counts as absent. */
 static const char *get(const struct argv *environment, const char *name) {
     const char *value = argv_get_env(environment, name);
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
+/* Returns the value of the first of NAMES that is set. */
 static const char *first(const struct argv *environment, const char *const *names) {
     const char *value = NULL;
     for (; value == NULL && *names != NULL; names++)
@@ -22,12 +33,15 @@ static const char *first(const struct argv *environment, const char *const *name
     return value;
 }
 
+/* A region becomes part of a host name, so only letters, digits and '-' are accepted. */
 static bool is_region(const char *text) {
     static const char bytes[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
     size_t size = strlen(text);
     return size > 0 && size < S3_REGION_MAX && strspn(text, bytes) == size;
 }
 
+/* Refuses an address with a user or a query: neither would be part of the signature. Half of
+ * S3_PLACE_MAX leaves room for the bucket. The error shows no query, which may hold a secret. */
 static int check_endpoint(const char *endpoint, struct error *err) {
     if (endpoint == NULL)
         return 0;
@@ -40,6 +54,8 @@ static int check_endpoint(const char *endpoint, struct error *err) {
                      (int)strcspn(endpoint, "?"), endpoint);
 }
 
+/* Only the settings are checked; no server is asked. us-east-1 is the region that SDKs assume, and
+ * a server names the right one. */
 int s3_open(struct s3 *s, const struct argv *environment, struct error *err) {
     static const char *const endpoints[] = {"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL",
                                             "S3_ENDPOINT_URL", NULL};
@@ -62,7 +78,9 @@ void s3_close(struct s3 *s) {
 }
 
 /* Scheme and host for BUCKET in PLACE, and the start of the path in FRONT. A bucket with a dot goes
- * into the path, because as part of the host it would not match the certificate. */
+ * into the path, because as part of the host it would not match the certificate. A configured
+ * server gets the bucket in the path, after its own path if it has one. Regions of China have
+ * another domain. */
 static void find_place(const struct s3 *s, const char *bucket, char place[S3_PLACE_MAX],
                        char front[S3_PLACE_MAX]) {
     const char *china = str_starts_with(s->region, "cn-") ? ".cn" : "";
@@ -102,6 +120,9 @@ static unsigned mark_of(const struct s3 *s) {
     return s->corrected + s->credentials.serial;
 }
 
+/* Adds the headers of Signature Version 4 to RET. Only one request renews refused credentials, as
+ * s->renew is cleared first; `vain` notes that the source had no others. The mark is taken after
+ * that, since it stands for what the signature is made with. */
 static int sign(struct s3 *s, const struct s3_request *r, const char *place, const char *path,
                 const char *query, struct request *ret, struct error *err) {
     char host[S3_PLACE_MAX];
@@ -125,6 +146,8 @@ static int sign(struct s3 *s, const struct s3_request *r, const char *place, con
     return sigv4_sign(&request, credentials, now, &ret->headers, err);
 }
 
+/* The encoded path is signed and sent as it is (http/percent.h): any second encoding by libcurl
+ * would invalidate the signature. */
 int s3_prepare(struct s3 *s, const struct s3_request *r, struct request *ret, struct error *err) {
     char place[S3_PLACE_MAX];
     char front[S3_PLACE_MAX];
@@ -145,13 +168,16 @@ int s3_prepare(struct s3 *s, const struct s3_request *r, struct request *ret, st
                       buf_text(&query));
 }
 
+/* The body is searched as text. It is an error's XML from the server, and a wrong match costs one
+ * try at most. */
 bool s3_says(const struct answer *answer, const char *code) {
     char text[64];
     (void)snprintf(text, sizeof(text), "<Code>%s</Code>", code);
     return strstr(buf_text(&answer->words), text) != NULL;
 }
 
-/* Takes the region that the server names; once. */
+/* Takes the region that the server names; once. A configured endpoint has no other region, and an
+ * answer without one teaches nothing. */
 static int take_region(struct s3 *s, const struct answer *answer) {
     if (s->region_told || s->endpoint != NULL || !is_region(answer->region) ||
         strcmp(answer->region, s->region) == 0)
@@ -175,13 +201,17 @@ static int take_clock(struct s3 *s, const struct answer *answer) {
     return 0;
 }
 
-/* Requests new credentials, once for each refused request. */
+/* Requests new credentials, once for each refused request. Without success the last time (`vain`)
+ * it is not asked again for the same refusal. The flag is then cleared, so that a later expiry can
+ * be mended. */
 static int renew(struct s3 *s) {
     s->renew = !s->vain;
     s->vain = false;
     return s->renew ? 0 : -1;
 }
 
+/* Returns true if the server refuses a region (S3 redirects, or answers 400) and names the one that
+ * is in use by now. */
 static bool names_our_region(const struct s3 *s, const struct answer *answer) {
     return s->endpoint == NULL && s->region_told && strcmp(answer->region, s->region) == 0 &&
            (answer->status == 301 || answer->status == 307 || answer->status == 400);

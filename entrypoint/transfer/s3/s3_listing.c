@@ -11,16 +11,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE_SIZE = 1024, ASK_SECONDS = 600 };
+/* One call lists everything under an address with ListObjectsV2, page by page, since each page
+ * names the next. All objects are in memory before the first is fetched: the sum of their sizes,
+ * the sorted order for shards, and names that are both file and folder can only be judged on the
+ * whole.
+ *
+ * fetch/prefix.c lists what to fetch, upload/upload.c what a target has already. */
 
+enum {
+    LINE_SIZE = 1024,
+    ASK_SECONDS = 600 /* for one page, with all tries */
+};
+
+/* Request for one page, as the context of its callbacks. */
 struct asking {
     const struct s3_listing *listing;
-    const char *prefix;
-    const char *token;
-    bool first; /* list only the first object */
+    const char *prefix; /* of the keys */
+    const char *token;  /* of the page; "": the first one */
+    bool first;         /* list only the first object */
     char name[ADDRESS_MAX + 16];
 };
 
+/* encoding-type=url has the server encode the keys: XML 1.0 cannot express all characters that a
+ * key may contain. */
 static int prepare_list(void *context, struct request *ret, struct error *err) {
     const struct asking *a = context;
     struct percent_pair pairs[5] = {
@@ -43,6 +56,7 @@ static int refused_list(void *context, const struct answer *answer, struct error
     return s3_refused(a->listing->s3, answer, err);
 }
 
+/* Tells the parent process after each page that the listing moves on. */
 static void mark_list(const struct s3_listing *o, size_t count) {
     char line[LINE_SIZE];
     (void)snprintf(line, sizeof(line), "%s: %zu object%s listed", o->what, count,
@@ -51,13 +65,16 @@ static void mark_list(const struct s3_listing *o, size_t count) {
         o->mark(line);
 }
 
+/* At least 1 while the deadline has not passed, as a limit of 0 would fail at once. */
 static int64_t seconds_left(const struct s3_listing *o) {
     int64_t left = (o->deadline - clock_now()) / CLOCK_SECOND + 1;
     return left < ASK_SECONDS ? left : ASK_SECONDS;
 }
 
 /* Lists all pages of one prefix, or just its first object. A page may be empty although more
- * follow, because S3 skips a limited number of deleted objects a page. */
+ * follow, because S3 skips a limited number of deleted objects a page. A server that returns the
+ * same token twice would be asked forever, so that is an error. The objects are appended to RET,
+ * and after a failure what is there stays for the caller to free. */
 static int list(const struct s3_listing *o, const char *prefix, bool first, struct objects *ret,
                 struct error *err) {
     char token[OBJECTS_TOKEN_MAX] = "";
@@ -88,18 +105,21 @@ static int list(const struct s3_listing *o, const char *prefix, bool first, stru
     return 0;
 }
 
+/* Order of bytes, which is that of S3's own listings. */
 static int by_key(const void *a, const void *b) {
     const struct object *first = a;
     const struct object *second = b;
     return strcmp(first->key, second->key);
 }
 
+/* Frees an entry and leaves it zeroed, so that nothing is freed twice. */
 static void drop(struct objects *l, size_t i) {
     free(l->items[i].key);
     free(l->items[i].etag);
     memset(&l->items[i], 0, sizeof(l->items[i]));
 }
 
+/* Moves an entry to an earlier place that is empty. */
 static void move(struct objects *l, size_t from, size_t to) {
     if (from == to)
         return;
@@ -108,7 +128,8 @@ static void move(struct objects *l, size_t from, size_t to) {
 }
 
 /* Keeps only the object with exactly this name. Returns false if there is none. It sorts before all
- * other keys with that prefix, so one page suffices. */
+ * other keys with that prefix, so one page suffices. All other objects of the page are dropped in
+ * either case. */
 static bool keep_single(struct objects *l, const char *key) {
     size_t kept = 0;
     for (size_t i = 0; i < l->count; i++) {
@@ -142,12 +163,15 @@ static void report_left_out(const struct objects *l, const char *prefix,
     }
 }
 
+/* L has to be sorted by key. */
 static bool has_key(const struct objects *l, const char *key) {
     const struct object wanted = {.key = (char *)(uintptr_t)key};
     return bsearch(&wanted, l->items, l->count, sizeof(l->items[0]), by_key) != NULL;
 }
 
-/* Checks that no name is both a file and a folder. L is sorted. */
+/* Checks that no name is both a file and a folder. L is sorted. S3 permits objects "a" and "a/b"
+ * side by side, a file system does not. Every parent of every key is looked up, before anything is
+ * fetched. */
 static int check_names(const struct objects *l, const char *prefix, const struct s3_listing *o,
                        struct error *err) {
     char above[ADDRESS_KEY_MAX + 2];
@@ -168,7 +192,9 @@ static int check_names(const struct objects *l, const char *prefix, const struct
     return 0;
 }
 
-/* Removes folder markers, which have no file, and the objects of other shards. */
+/* Removes folder markers, which have no file, and the objects of other shards. The number counts
+ * files alone, so each host gets the same number of files up to one, whatever markers lie between
+ * them. All hosts see the same order. */
 static void keep_share(struct objects *l, const char *prefix, const struct s3_listing *o) {
     size_t kept = 0;
     size_t number = 0;
@@ -185,6 +211,8 @@ static void keep_share(struct objects *l, const char *prefix, const struct s3_li
     l->count = kept;
 }
 
+/* Lists a folder. *RET_ALL gets the number of objects with that prefix, markers and other shards
+ * included: it tells an empty share from a missing folder. */
 static int read_folder(const struct s3_listing *o, const char *prefix, struct objects *ret,
                        size_t *ret_all, struct error *err) {
     if (list(o, prefix, false, ret, err) != 0)
@@ -201,7 +229,9 @@ static int read_folder(const struct s3_listing *o, const char *prefix, struct ob
 
 /* Lists the object or folder at the address. Keys that merely begin with the same text, "set_raw/"
  * for "set", may be very many and are not requested. An empty object with the name of a folder is
- * another form of folder marker. */
+ * another form of folder marker. The steps: look for an object of exactly this name; if there is
+ * none, or an empty one, list the folder; if that has nothing, the empty object is a file after
+ * all. A shard without files is no error if the folder has objects. */
 static int read_all(const struct s3_listing *o, struct objects *ret, size_t *front,
                     struct error *err) {
     char prefix[ADDRESS_KEY_MAX + 2];
@@ -211,7 +241,7 @@ static int read_all(const struct s3_listing *o, struct objects *ret, size_t *fro
     if (!folder && list(o, key, true, ret, err) != 0)
         return -1;
     bool single = !folder && keep_single(ret, key);
-    struct objects alone = *ret;
+    struct objects alone = *ret; /* the single object, kept while the folder is listed */
     *ret = (struct objects){0};
     (void)snprintf(prefix, sizeof(prefix), "%s%s", key, folder ? "" : "/");
     if ((!single || alone.items[0].size == 0) && read_folder(o, prefix, ret, &all, err) != 0) {

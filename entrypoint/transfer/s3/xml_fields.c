@@ -8,22 +8,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_MAX_SIZE = 64 };
+/* Each of the three readers below passes one callback to xml.h, which is called at the end of every
+ * element with its name, depth and text. Elements are recognized by depth and name: the root is at
+ * depth 1, its members at 2, and members of a repeated entry at 3. Anything unknown is skipped, as
+ * servers add elements of their own. Namespaces are not looked at.
+ *
+ * Answers come from a server and are limited in every dimension: depth and text by xml.h, the
+ * number of entries here. Entries beyond a limit are left out, not an error; their callers can do
+ * with fewer. */
 
+enum { NAME_MAX_SIZE = 64 }; /* of an element; a longer name is cut and matches nothing */
+
+/* State of reading one document. It contains struct xml, which is too large for a stack. */
 struct reading {
     struct xml xml;
-    char root[NAME_MAX_SIZE];
+    char root[NAME_MAX_SIZE]; /* the name of the root */
     char item[NAME_MAX_SIZE]; /* the current element below the root */
     const char *child;        /* name for xml_fields_text() */
     char *ret;
-    size_t ret_size;
-    bool found;
+    size_t ret_size; /* with the NUL */
+    bool found;      /* the child has occurred; later ones are ignored */
     struct xml_fields_uploads *uploads;
-    struct xml_fields_upload upload;
+    struct xml_fields_upload upload; /* the entry that is being read */
     struct xml_fields_parts *parts;
-    struct xml_fields_part part;
-    bool truncated;
-    bool encoded; /* keys are URL-encoded */
+    struct xml_fields_part part; /* likewise */
+    bool truncated;              /* a further page of parts exists */
+    bool encoded;                /* keys are URL-encoded */
 };
 
 static void keep_name(char ret[NAME_MAX_SIZE], const char *name) {
@@ -33,6 +43,7 @@ static void keep_name(char ret[NAME_MAX_SIZE], const char *name) {
     ret[size] = '\0';
 }
 
+/* Keeps the names of the root and of its current member for the callbacks at an element's end. */
 static void on_begin(struct xml *x, const char *name) {
     struct reading *r = x->context;
     if (x->depth == 1)
@@ -41,6 +52,7 @@ static void on_begin(struct xml *x, const char *name) {
         keep_name(r->item, name);
 }
 
+/* Returns memory to be freed with free(), or NULL with an error. END is called as in xml.h. */
 static struct reading *reading_new(void (*end)(struct xml *x, const char *name),
                                    struct error *err) {
     struct reading *r = calloc(1, sizeof(*r));
@@ -57,6 +69,8 @@ static struct reading *reading_new(void (*end)(struct xml *x, const char *name),
 
 /* --- single text ------------------------------------------------------------------------------ */
 
+/* Takes the first text of the wanted child of the root. A longer one is an error: cut IDs name
+ * nothing. */
 static void take_text(struct xml *x, const char *name) {
     struct reading *r = x->context;
     if (x->depth != 2 || r->found || strcmp(name, r->child) != 0)
@@ -69,6 +83,8 @@ static void take_text(struct xml *x, const char *name) {
     r->found = true;
 }
 
+/* An answer with another root is typically <Error>, which S3 may send with status 200; its name is
+ * in the message. */
 int xml_fields_text(const char *document, size_t size, const char *root, const char *child,
                     char *ret, size_t ret_size, struct error *err) {
     cleanup_free struct reading *r = reading_new(take_text, err);
@@ -110,6 +126,8 @@ static void end_upload(struct reading *r) {
     forget(&r->upload);
 }
 
+/* Collects key and ID of an entry, which ends with the element Upload at depth 2. The encoding is
+ * told in the same document, before or after the keys, so they are decoded at the end. */
 static void take_upload(struct xml *x, const char *name) {
     struct reading *r = x->context;
     if (x->depth == 2 && strcmp(name, "EncodingType") == 0)
@@ -125,6 +143,7 @@ static void take_upload(struct xml *x, const char *name) {
         r->upload.id = xml_copy(x);
 }
 
+/* A key that cannot be decoded makes the whole answer invalid. */
 static int decode_keys(struct xml_fields_uploads *u, struct error *err) {
     for (size_t i = 0; i < u->count; i++)
         if (percent_decode_form(u->items[i].key, err) != 0)
@@ -132,6 +151,8 @@ static int decode_keys(struct xml_fields_uploads *u, struct error *err) {
     return 0;
 }
 
+/* The space for a full page is taken at once, so the callbacks need not grow it. An entry that was
+ * begun when reading failed is freed here, the others by xml_fields_uploads_done. */
 int xml_fields_uploads_read(const char *document, size_t size, struct xml_fields_uploads *ret,
                             struct error *err) {
     *ret = (struct xml_fields_uploads){0};
@@ -160,11 +181,13 @@ void xml_fields_parts_done(struct xml_fields_parts *p) {
     *p = (struct xml_fields_parts){0};
 }
 
+/* Returns 0, which no caller accepts, for a text that is no number up to MOST. */
 static int64_t number_of(const struct xml *x, int64_t most) {
     int64_t value = 0;
     return str_parse_int(x->text, 0, most, &value, NULL) == 0 ? value : 0;
 }
 
+/* Ends one part. An incomplete one is skipped: it would only be sent again. */
 static void end_part(struct reading *r) {
     struct xml_fields_parts *p = r->parts;
     if (r->part.number > 0 && r->part.size > 0 && r->part.etag[0] != '\0' &&
@@ -173,6 +196,8 @@ static void end_part(struct reading *r) {
     r->part = (struct xml_fields_part){0};
 }
 
+/* Takes one field of a part. ETags come with quotes from S3 and without them from some other
+ * servers. */
 static void take_part_text(struct reading *r, const struct xml *x, const char *name) {
     size_t quoted = x->size >= 2 && x->text[0] == '"' && x->text[x->size - 1] == '"' ? 1 : 0;
     size_t size = x->size - 2 * quoted;
@@ -186,6 +211,7 @@ static void take_part_text(struct reading *r, const struct xml *x, const char *n
     }
 }
 
+/* The two members at depth 2 tell whether a next page exists, and where it begins. */
 static void take_part(struct xml *x, const char *name) {
     struct reading *r = x->context;
     if (x->depth == 2 && strcmp(name, "IsTruncated") == 0)
@@ -198,6 +224,7 @@ static void take_part(struct xml *x, const char *name) {
         end_part(r);
 }
 
+/* A marker without IsTruncated says nothing: the last page may carry one as well. */
 int xml_fields_parts_read(const char *document, size_t size, struct xml_fields_parts *ret,
                           struct error *err) {
     *ret = (struct xml_fields_parts){0};
