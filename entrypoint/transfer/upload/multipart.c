@@ -16,6 +16,18 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* multipart_send does the whole for one file: take over a killed run's upload if its parts match
+ * (go_on), else begin one; send the missing parts in parallel; check that the file is unchanged;
+ * complete. The object does not exist before the last step. Any failure aborts the upload, because
+ * parts that nobody completes are stored, and charged for, without being visible.
+ *
+ * What can be verified is verified twice: each part by its MD5 (part.c), and the joined object by
+ * its ETag, which S3 computes from the parts' MD5s. An answer to the last step may be lost while
+ * the server has done the work, so the object is looked at before that counts as a failure.
+ *
+ * upload.c calls it for large files; download_order.c probes and tidies targets at a job's start.
+ */
+
 enum {
     ASK_SECONDS = 120,
     FIND_SECONDS = 30, /* to look for parts of an earlier start; after that all parts are sent */
@@ -25,38 +37,45 @@ enum {
     LIST_MAX = 2 * 1024 * 1024, /* bytes of the list of parts sent to the server */
 };
 
+/* Key of an upload that is begun and aborted. No object of that name ever exists. */
 static const char probe_name[] = ".ringmaster-probe";
 
 /* --- the steps -------------------------------------------------------------------------------- */
 
+/* One file on its way. */
 struct sending {
     const struct multipart_order *order;
     char id[XML_FIELDS_ID_MAX];
     int64_t part_size;
-    unsigned count;
-    unsigned next; /* index of the next part to send */
-    struct resume_part *parts;
+    unsigned count;            /* of parts */
+    unsigned next;             /* index of the next part to send */
+    struct resume_part *parts; /* owned; ETag and MD5 of each part */
     struct exchange_pool pool;
     struct error failure; /* the first failure; code 0: none */
 };
 
+/* One part on its way; freed when it ends. */
 struct one {
     struct sending *sending;
     struct part piece;
 };
 
+/* Only the last part is shorter. NUMBER counts from 0, unlike S3's part numbers. */
 static int64_t part_length(const struct sending *s, unsigned number) {
     int64_t left = s->order->size - (int64_t)number * s->part_size;
     return left < s->part_size ? left : s->part_size;
 }
 
-/* The deadline of a step that may take SECONDS. */
+/* Returns the seconds for a step that may take SECONDS: no more than are left to the deadline, but
+ * one at least, so that the request is made and its own error shows. */
 static int64_t seconds_for(const struct multipart_order *o, int64_t seconds) {
     int64_t left = (o->deadline - clock_now()) / CLOCK_SECOND;
     left = left > 1 ? left : 1;
     return left < seconds ? left : seconds;
 }
 
+/* Begins an upload and gets its ID. It has a body of no bytes, which S3 wants announced as such. A
+ * failure after the server has begun it leaves an upload without parts, for multipart_tidy. */
 static int begin(struct s3 *s3, const char *bucket, const char *key, const char *name,
                  int64_t seconds, const volatile sig_atomic_t *give_up, char id[XML_FIELDS_ID_MAX],
                  struct error *err) {
@@ -100,6 +119,8 @@ static int give_up(struct s3 *s3, const char *bucket, const char *key, const cha
     return s3_call(&a, name, &page, NULL, err);
 }
 
+/* Keeps the ETag and MD5 of a part that is there. The first failure stops the pool; parts on their
+ * way are then ended by exchange_pool_work when it closes the pool. */
 static void part_ended(void *context, const struct error *failure) {
     struct one *o = context;
     struct sending *s = o->sending;
@@ -114,6 +135,8 @@ static void part_ended(void *context, const struct error *failure) {
     free(o);
 }
 
+/* Starts the next part that the server lacks. Each is read from the file only when it is sent, so a
+ * file of any size needs no memory. */
 static bool more(void *context) {
     struct sending *s = context;
     const struct multipart_order *o = s->order;
@@ -150,6 +173,7 @@ static void tick(void *context) {
         s->order->tick(s->order->context);
 }
 
+/* Returns 0 once all parts are there. A part's failure is reported before that of the pool. */
 static int send_parts(struct sending *s, struct error *err) {
     const struct multipart_order *o = s->order;
     const struct exchange_pool_work work = {.certificates = o->s3->certificates,
@@ -166,6 +190,8 @@ static int send_parts(struct sending *s, struct error *err) {
     return -1;
 }
 
+/* Writes the body of the last request. ETags come from the server and are copied into XML, so those
+ * with special characters are refused instead of escaped: no real one has any. */
 static int list_parts(const struct sending *s, struct buf *ret, struct error *err) {
     if (buf_add_text(ret, "<CompleteMultipartUpload>", err) != 0)
         return -1;
@@ -180,6 +206,8 @@ static int list_parts(const struct sending *s, struct buf *ret, struct error *er
     return buf_add_text(ret, "</CompleteMultipartUpload>", err);
 }
 
+/* Computes the ETag that S3 gives the object: the MD5 of all parts' MD5s in order, "-", and their
+ * number. */
 static int whole_etag(const struct sending *s, char ret[ETAG_MAX], struct error *err) {
     struct digest all = {0};
     char hex[DIGEST_HEX_MAX];
@@ -195,6 +223,7 @@ static int whole_etag(const struct sending *s, char ret[ETAG_MAX], struct error 
 }
 
 /* Compares TOLD with the ETag of all parts' MD5s; fails if it is one that could match and does not.
+ * Other servers may form ETags in another way: what has not 32 digits before its "-" says nothing.
  */
 static int check_whole(const struct sending *s, const char *told, struct error *err) {
     char own[ETAG_MAX];
@@ -210,7 +239,7 @@ static int check_whole(const struct sending *s, const char *told, struct error *
 }
 
 /* Checks whether the object is complete. The server may have finished the request although its
- * answer was lost. */
+ * answer was lost. Size and ETag have to be right, since an older object may have the same key. */
 static bool is_there(const struct sending *s) {
     const struct multipart_order *o = s->order;
     struct answer answer = {0};
@@ -227,6 +256,8 @@ static bool is_there(const struct sending *s) {
            whole_etag(s, own, NULL) == 0 && strcmp(own, answer.etag) == 0;
 }
 
+/* Joins the parts. Objects that are encrypted with KMS keys have ETags that are no MD5s, and are
+ * not compared. */
 static int complete(struct sending *s, struct error *err) {
     const struct multipart_order *o = s->order;
     const struct percent_pair pairs[] = {{"uploadId", s->id}};
@@ -261,6 +292,8 @@ static int complete(struct sending *s, struct error *err) {
 
 /* --- one file --------------------------------------------------------------------------------- */
 
+/* Sends, checks and completes. The abort is repeated: a part that arrives after the first request
+ * would be stored for good. Its own failure is not reported, as there is one already. */
 static int run(struct sending *s, struct error *err) {
     const struct multipart_order *o = s->order;
     if (send_parts(s, err) == 0 && (o->check == NULL || o->check(o->context, err) == 0) &&
@@ -271,6 +304,7 @@ static int run(struct sending *s, struct error *err) {
     return -1;
 }
 
+/* Takes over the upload ID if at least one of its parts matches; these count as sent at once. */
 static bool take_unfinished(struct sending *s, const struct resume *u, const char *id) {
     const struct multipart_order *o = s->order;
     if (resume_parts(u, o->key, id, o->fd, o->size, s->parts, s->count, s->count) == 0)
@@ -283,7 +317,8 @@ static bool take_unfinished(struct sending *s, const struct resume *u, const cha
 }
 
 /* Continues with the parts that a killed start has sent of exactly this file; the latest upload
- * comes first. */
+ * comes first. Any failure here, such as a missing permission to list, only means that everything
+ * is sent. Uploads of longer keys with the same beginning are listed, too, and skipped. */
 static bool go_on(struct sending *s) {
     const struct multipart_order *o = s->order;
     const struct resume u = {.s3 = o->s3,
@@ -302,6 +337,7 @@ static bool go_on(struct sending *s) {
     return taken;
 }
 
+/* A file that is small enough for one request is refused: the caller has chosen wrongly. */
 int multipart_send(const struct multipart_order *order, struct error *err) {
     struct sending s = {.order = order, .part_size = etag_part_size(order->size)};
     if (s.part_size == 0)
@@ -329,6 +365,8 @@ static void folder_key(const struct address *target, char ret[ADDRESS_KEY_MAX + 
     (void)snprintf(ret, ADDRESS_KEY_MAX + 2, "%s%s", target->rest, open ? "/" : "");
 }
 
+/* Nothing is visible at the target at any time, and no right to delete objects is needed; abort has
+ * a right of its own. */
 int multipart_probe(struct s3 *s3, const struct address *target, struct error *err) {
     char key[ADDRESS_KEY_MAX + sizeof(probe_name) + 2];
     char id[XML_FIELDS_ID_MAX];
@@ -339,7 +377,8 @@ int multipart_probe(struct s3 *s3, const struct address *target, struct error *e
     return give_up(s3, target->bucket, key, target->shown, id, err);
 }
 
-/* Returns true if the parts in UPLOAD match the start of the file PATH below FROM. */
+/* Returns true if the parts in UPLOAD match the start of the file PATH below FROM. A single
+ * matching part suffices. A path with ".." is not opened. */
 static bool can_go_on(const struct resume *u, const struct xml_fields_upload *upload,
                       const char *from, const char *path) {
     struct stat st;
@@ -354,6 +393,8 @@ static bool can_go_on(const struct resume *u, const struct xml_fields_upload *up
            resume_parts(u, upload->key, upload->id, fd, st.st_size, parts, count, 1) > 0;
 }
 
+/* Goes through one page of uploads at most; a later start finds the rest. One that cannot be
+ * aborted is left out of the count. */
 int multipart_tidy(struct s3 *s3, const struct address *target, const char *from,
                    struct error *err) {
     char prefix[ADDRESS_KEY_MAX + 2];

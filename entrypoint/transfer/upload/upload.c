@@ -15,6 +15,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A round lists the folder, compares it with the list of the round before (u->known) and sends what
+ * is new or changed, oldest first. At its end the new list takes the old one's place; a file counts
+ * as there only if it was sent and had not changed by then. A failed file therefore comes again in
+ * the next round without any list of failures.
+ *
+ * To S3, runs of small files share one pool; a large file has a pool of its own with its parts
+ * (multipart.c). The order by age is kept between the two: small files up to the next large one,
+ * then that. Within a run, files are sent in parallel and may end in any order.
+ *
+ * A file is sent from an open descriptor. Its stamp is taken when it is opened and compared after
+ * the last byte: what was written meanwhile shows, and the file does not count as sent. */
+
 enum { SAY_SECONDS = 10, LINE_MAX_SIZE = 1024, LAST_TRIES = 3, REMOVE_SECONDS = 60 };
 
 void upload_done(struct upload *u) {
@@ -24,20 +36,21 @@ void upload_done(struct upload *u) {
 
 /* One round. */
 struct round {
-    struct upload *upload;
-    bool last;
-    struct scan found;
+    struct upload *upload;    /* borrowed */
+    bool last;                /* nobody writes any more */
+    struct scan found;        /* what the folder has now */
     struct scan_file **queue; /* owned; files to send, oldest first */
-    size_t count;
-    size_t next;
-    size_t sent_files;
-    int64_t sent;
-    int64_t total;
-    int64_t next_word;
+    size_t count;             /* of the queue */
+    size_t next;              /* index of the next one to send */
+    size_t sent_files;        /* files that are there and unchanged */
+    int64_t sent;             /* bytes, also of files that failed */
+    int64_t total;            /* bytes of the queue */
+    int64_t next_word;        /* when the log gets the next line */
     struct exchange_pool pool;
     struct error failure; /* the first failure; code 0: none */
 };
 
+/* The first failure counts; later ones are consequences of it as a rule. */
 static void note_failure(struct round *r, const struct error *failure) {
     if (r->failure.code == 0)
         r->failure = *failure;
@@ -61,16 +74,18 @@ static void tick(void *context) {
 
 /* --- one file --------------------------------------------------------------------------------- */
 
+/* One file from its opening to its end. */
 struct one {
     struct round *round;
-    struct scan_file *file;
-    int fd;
-    struct scan_stamp stamp; /* taken when it was opened */
-    char key[ADDRESS_KEY_MAX + 1];
-    char name[ADDRESS_MAX];
-    struct part piece;
+    struct scan_file *file;        /* of the scan, which keeps the result */
+    int fd;                        /* owned; -1: not open yet */
+    struct scan_stamp stamp;       /* taken when it was opened */
+    char key[ADDRESS_KEY_MAX + 1]; /* of the object */
+    char name[ADDRESS_MAX];        /* for messages */
+    struct part piece;             /* of a small file */
 };
 
+/* Compares the open file with its stamp from when it was opened. */
 static bool still_same(const struct one *o) {
     struct stat st;
     struct scan_stamp now;
@@ -80,6 +95,7 @@ static bool still_same(const struct one *o) {
     return scan_same(&now, &o->stamp);
 }
 
+/* Also the callback of multipart.c, which asks before the parts are joined. */
 static int check_same(void *context, struct error *err) {
     const struct one *o = context;
     return still_same(o) ? 0
@@ -107,6 +123,8 @@ static int key_of(const struct address *to, const char *path, char ret[ADDRESS_K
     return size > 0 && size <= ADDRESS_KEY_MAX ? 0 : -1;
 }
 
+/* Sets the name for messages and, for S3, the key. A name that S3 cannot store is an error of this
+ * file alone; a folder takes any name. */
 static int name_it(struct one *o, struct error *err) {
     const struct address *to = &o->round->upload->to;
     const char *path = o->file->path;
@@ -124,7 +142,8 @@ static int name_it(struct one *o, struct error *err) {
                      ADDRESS_KEY_MAX);
 }
 
-/* Opens the file. Returns 1 if it has to wait for the next round. */
+/* Opens the file. Returns 1 if it has to wait for the next round. A file that vanished is simply
+ * not sent, unless the job has ended. One that a program still has open for writing waits. */
 static int open_it(struct one *o, struct error *err) {
     struct stat st;
     const struct round *r = o->round;
@@ -139,6 +158,8 @@ static int open_it(struct one *o, struct error *err) {
     return name_it(o, err);
 }
 
+/* Ends a file and notes whether it is there. A change during sending is no failure while the job
+ * runs. O is freed. */
 static void close_it(struct one *o, const struct error *failure) {
     struct round *r = o->round;
     struct error changed = {0};
@@ -182,6 +203,7 @@ static struct one *begin_one(struct round *r, struct scan_file *file) {
 
 /* --- to S3 ------------------------------------------------------------------------------------ */
 
+/* A failure stops the pool, and with it the round; what is left waits for the next one. */
 static void piece_ended(void *context, const struct error *failure) {
     struct one *o = context;
     struct round *r = o->round;
@@ -190,11 +212,13 @@ static void piece_ended(void *context, const struct error *failure) {
         r->pool.stop = true;
 }
 
+/* Returns true if the file is sent in parts (etag.h). */
 static bool is_large(const struct scan_file *file) {
     return etag_part_size(file->stamp.size) > 0;
 }
 
-/* Starts the next small file; stops before a large one. */
+/* Starts the next small file; stops before a large one. A file that cannot be sent now is skipped,
+ * and the search goes on. */
 static bool more(void *context) {
     struct round *r = context;
     while (!r->pool.stop && r->next < r->count && !is_large(r->queue[r->next])) {
@@ -216,6 +240,8 @@ static bool more(void *context) {
     return false;
 }
 
+/* Sends the small files up to the next large one. The pool returns 1 when piece_ended has stopped
+ * it; the failure is then the round's. */
 static int send_small(struct round *r, struct error *err) {
     const struct exchange_pool_work work = {.certificates = r->upload->s3->certificates,
                                             .more = more,
@@ -246,7 +272,8 @@ static int send_large(struct one *o, struct error *err) {
 
 /* --- one at a time ---------------------------------------------------------------------------- */
 
-/* Sends a large file, or a file of a folder target. */
+/* Sends a large file, or a file of a folder target. Returns -1 if sending failed, which ends the
+ * round. */
 static int send_alone(struct round *r, struct error *err) {
     struct one *o = begin_one(r, r->queue[r->next++]);
     const struct upload *u = r->upload;
@@ -282,6 +309,7 @@ static int send_all(struct round *r, struct error *err) {
 
 /* --- a round ---------------------------------------------------------------------------------- */
 
+/* Oldest first: a file that names others is written after them, and so is sent after them. */
 static int by_age(const void *a, const void *b) {
     const struct scan_file *one = *(struct scan_file *const *)a;
     const struct scan_file *other = *(struct scan_file *const *)b;
@@ -294,6 +322,8 @@ static int by_age(const void *a, const void *b) {
     return strcmp(one->path, other->path);
 }
 
+/* Lists the folder and fills the queue with what is not at the target. A file is at the target if
+ * the last round has sent it and its stamp is the same, without being read. */
 static int look(struct round *r, struct error *err) {
     struct upload *u = r->upload;
     if ((u->only != NULL ? scan_read_one(u->from, u->only, &r->found, err)
@@ -330,7 +360,8 @@ static int remove_object(const struct upload *u, const char *path, struct error 
 }
 
 /* Removes objects of the last round after their files have gone from the folder. An object that
- * cannot be removed stays: too much at the target is better than too little. */
+ * cannot be removed stays: too much at the target is better than too little. Called only after a
+ * round without failure: a listing with gaps would make files look removed. */
 static void remove_gone(struct round *r) {
     struct upload *u = r->upload;
     char line[LINE_MAX_SIZE];
@@ -378,6 +409,8 @@ static void note_missed(struct round *r) {
     note_failure(r, &why);
 }
 
+/* One round up to its report. After a failure to send, the rest of it is still done, and the first
+ * failure is returned. */
 static int run(struct round *r, struct error *err) {
     struct error sent = {0};
     if (look(r, err) != 0)
@@ -396,6 +429,8 @@ static int run(struct round *r, struct error *err) {
     return -1;
 }
 
+/* Without a queue the listing has failed, and the list of the last round stays. Otherwise the new
+ * one replaces it, with what was sent in part. */
 static int once(struct upload *u, bool last, struct error *err) {
     struct round r = {.upload = u, .last = last};
     r.next_word = clock_now() + SAY_SECONDS * CLOCK_SECOND;
@@ -410,6 +445,8 @@ static int once(struct upload *u, bool last, struct error *err) {
     return result;
 }
 
+/* The last round is repeated, since no other follows: each sends only what the one before did not.
+ */
 int upload_round(struct upload *u, bool last, struct error *err) {
     int result = once(u, last, err);
     for (int i = 1; last && result != 0 && i < LAST_TRIES; i++) {
@@ -422,6 +459,7 @@ int upload_round(struct upload *u, bool last, struct error *err) {
 
 /* --- what the target has ---------------------------------------------------------------------- */
 
+/* Reads the file and compares size and ETag, which is cheaper than to send it. */
 static bool lies_there(const struct upload *u, const struct scan_file *file,
                        const struct object *object) {
     cleanup_fd int fd = scan_open(u->from, file->path, NULL);
@@ -429,6 +467,8 @@ static bool lies_there(const struct upload *u, const struct scan_file *file,
            etag_fits(fd, object->size, object->etag != NULL ? object->etag : "", NULL);
 }
 
+/* Marks files that the target already has, from an earlier start or restored from it. For a folder
+ * target nothing is known, and every file is copied once. */
 int upload_meet(struct upload *u, struct error *err) {
     struct objects objects;
     size_t front = 0;
