@@ -1,6 +1,6 @@
-/* Communicator that carries its works out on one thread of its own, in the order in which they are
- * posted: what those over MPI and TCP have in common. The caller computes meanwhile. Signals are
- * blocked on the thread and on all threads that it starts. */
+/* Communicator with its own thread, for drivers over MPI and TCP. The thread carries out works in
+ * the order in which they are posted, while the caller computes. Signals are blocked on the thread
+ * and on all threads that it starts. */
 #ifndef TRAINER_COMM_COMM_THREAD_H
 #define TRAINER_COMM_COMM_THREAD_H
 

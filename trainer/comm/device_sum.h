@@ -1,4 +1,4 @@
-/* All-reduce of slices in device memory, enqueued beside the device's own queues, so that it can
+/* All-reduce of slices in device memory, enqueued beside the device's own queues. A sum can thereby
  * be part of a recorded step:
  *
  *     device_sum_start(sum, queue, slice, count, err);  after what QUEUE holds so far

@@ -1,5 +1,5 @@
-/* Rows of f32 to half precision and back, with the bits of math/f16.h and math/bf16.h on every
- * processor. TYPE is COMM_F32_AS_F16 or COMM_F32_AS_BF16. */
+/* Conversion of rows of f32 to half precision and back. The bits are those of math/f16.h and
+ * math/bf16.h on every processor. TYPE is COMM_F32_AS_F16 or COMM_F32_AS_BF16. */
 #ifndef TRAINER_COMM_HALF_H
 #define TRAINER_COMM_HALF_H
 

@@ -1,6 +1,6 @@
-/* Sum of the ranks' values, element by element, always in the order of the ranks: ((a0 + a1) + a2)
- * + ... in the values' own type. So the same values give the same bits in every run, however
- * messages were cut or came in. */
+/* Sum of the ranks' values, always in the order of the ranks. Each element is ((a0 + a1) + a2) +
+ * ... in the values' own type. So the same values give the same bits in every run, however messages
+ * were cut or came in. */
 #ifndef TRAINER_COMM_ORDERED_SUM_H
 #define TRAINER_COMM_ORDERED_SUM_H
 

@@ -1,5 +1,5 @@
-/* Sums of which each rank gets its share, and the way back, by exchanges of parts between all
- * ranks: what the drivers over MPI and TCP have in common.
+/* Sums of which each rank gets its share, and the way back. Both consist of exchanges of parts
+ * between all ranks, which the drivers over MPI and TCP have in common.
  *
  * A rank sends to each owner that owner's share of its values and adds up what it gets of its own,
  * in the order of the ranks (ordered_sum.h). So the bits are those of an all-reduce that adds in

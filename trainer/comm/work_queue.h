@@ -1,6 +1,6 @@
-/* Bounded queue between the computing thread and the one thread that communicates with other
- * ranks. Work is taken in the order in which it was posted. A ticket is the number of works posted
- * so far, so waiting for one means waiting until that many are finished.
+/* Bounded queue of works for the thread that communicates with other ranks. The computing thread
+ * posts them, and they are taken in that order. A ticket is the number of works posted so far, so
+ * waiting for one means waiting until that many are finished.
  *
  * After a failure no more work is taken, and every post and wait returns that failure. Memory that
  * a posted work points to stays the caller's and must live until the work is finished. */

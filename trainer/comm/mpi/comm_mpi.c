@@ -8,23 +8,38 @@
 #include <stdlib.h>
 #include <time.h>
 
+/* What MPI itself does not do well for a job like this is done around its calls. Blocking calls
+ * spin on a core while they wait, so every work begins with `meet`, which waits for the other ranks
+ * with sleeps; the call that follows finds them all there. Counts are ints, so long values go in
+ * pieces. Every communicator returns errors instead of ending the process, so that a message can be
+ * written.
+ *
+ * Sums of f32 and f64 are MPI's own: their order of addition, and with it the last bits, is up to
+ * the library. Sums in half precision and in shares are those of half_sum.h and shares.h, over
+ * sends and receives.
+ *
+ * There is no connection for others to use (comm_socket), and no way to leave out ranks that have
+ * ended: WORK_MOVE and WORK_NARROW are refused before they are posted (comm_thread.c). */
+
 enum {
     /* MPI counts are ints; longer slices are split into pieces of this many elements. */
     PIECE_MAX = 1 << 30,
 };
 
-/* Shortest sleep between two checks whether all ranks have arrived, ns. */
+/* Shortest sleep between two checks whether all ranks have arrived, ns. The longest bounds how late
+ * the last rank is noticed. */
 static const int64_t NAP_LEAST = 5000;
 static const int64_t NAP_MOST = 250000;
 
 struct mpi_comm {
-    struct comm_thread thread; /* must be first: the two are cast into each other */
-    MPI_Comm handle;
-    struct comm_part *parts; /* owned; of sums in shares, one a rank; NULL before the first */
-    MPI_Request *requests;   /* owned; two a rank */
-    struct shares_memory shares;
+    struct comm_thread thread;   /* must be first: the two are cast into each other */
+    MPI_Comm handle;             /* MPI_COMM_WORLD, or one of a split, which WORK_RELEASE frees */
+    struct comm_part *parts;     /* owned; of sums in shares, one a rank; NULL before the first */
+    MPI_Request *requests;       /* owned; two a rank */
+    struct shares_memory shares; /* of sums in shares and in half precision */
 };
 
+/* Sets ERR to MPI's own text for CODE. */
 static int mpi_error(struct error *err, const char *what, int code) {
     char text[MPI_MAX_ERROR_STRING] = "";
     int size = 0;
@@ -32,7 +47,8 @@ static int mpi_error(struct error *err, const char *what, int code) {
     return error_set(err, EXIT_CODE_INTERNAL, "MPI: %s: %s", what, text);
 }
 
-/* Sleeps for a twentieth of the time waited so far, so that no wait becomes much longer. */
+/* Sleeps for a twentieth of the time waited so far, so that no wait becomes much longer. In the
+ * first 0.1 ms it does not sleep at all: short waits are the usual case when ranks keep pace. */
 static void doze(int64_t waited) {
     int64_t nap = waited / 20;
     if (nap < NAP_LEAST)
@@ -42,7 +58,9 @@ static void doze(int64_t waited) {
 }
 
 /* Waits until all ranks have come this far. MPI's own waiting keeps a core busy, which compute
- * threads and other ranks need: this one sleeps between two checks. */
+ * threads and other ranks need: this one sleeps between two checks. There is no deadline here. The
+ * caller's thread has one of its own (work_queue_wait) and then ends the process, which ends this
+ * thread. */
 static int meet(MPI_Comm among, struct error *err) {
     MPI_Request request = MPI_REQUEST_NULL;
     int64_t began = clock_now();
@@ -57,6 +75,7 @@ static int meet(MPI_Comm among, struct error *err) {
     return code == MPI_SUCCESS ? 0 : mpi_error(err, "meeting the other ranks", code);
 }
 
+/* Sums in place, in pieces of PIECE_MAX elements. */
 static int sum(MPI_Comm among, const struct work *work, struct error *err) {
     MPI_Datatype type = work->type == COMM_F32 ? MPI_FLOAT : MPI_DOUBLE;
     size_t width = comm_type_width(work->type);
@@ -85,6 +104,7 @@ static int broadcast(MPI_Comm among, const struct work *work, struct error *err)
     return 0;
 }
 
+/* All-gather. Callers with more bytes than one piece use gather.h, which goes in rounds. */
 static int gather(MPI_Comm among, const struct work *work, struct error *err) {
     if (work->count > PIECE_MAX)
         return error_set(err, EXIT_CODE_INTERNAL, "gather of %zu bytes a rank", work->count);
@@ -93,7 +113,9 @@ static int gather(MPI_Comm among, const struct work *work, struct error *err) {
     return code == MPI_SUCCESS ? 0 : mpi_error(err, "gather", code);
 }
 
-/* Moves the parts of all ranks side by side. */
+/* Moves the parts of all ranks side by side. Every receive is posted before the send to the same
+ * rank. Sizes fit into an int, since shares.h and half_sum.h work in rounds of a few mebibytes. The
+ * parts are zeroed for the next run, as shares_exchange asks for. */
 static int exchange_parts(void *user, struct error *err) {
     struct mpi_comm *m = user;
     int count = 0, code = MPI_SUCCESS;
@@ -112,6 +134,7 @@ static int exchange_parts(void *user, struct error *err) {
     return code == MPI_SUCCESS ? 0 : mpi_error(err, "sum in shares", code);
 }
 
+/* Carries out a work that consists of exchanges. Its memory is kept for the next one. */
 static int share(struct mpi_comm *m, const struct work *work, struct error *err) {
     const size_t ranks = (size_t)m->thread.base.size;
     if (m->parts == NULL)
@@ -135,7 +158,8 @@ static void drop_shares(struct mpi_comm *m) {
     shares_memory_done(&m->shares);
 }
 
-/* Fills in what the library knows of M's communicator. */
+/* Fills in what the library knows of M's communicator. Ranks of one host are those that can share
+ * memory (MPI_COMM_TYPE_SHARED). */
 static int describe(struct mpi_comm *m, struct error *err) {
     struct comm *c = &m->thread.base;
     MPI_Comm local = MPI_COMM_NULL;
@@ -152,6 +176,7 @@ static int describe(struct mpi_comm *m, struct error *err) {
     return code == MPI_SUCCESS ? 0 : mpi_error(err, "ranks of this host", code);
 }
 
+/* A rank without a group takes part as well, with MPI_UNDEFINED, and gets no communicator. */
 static int split(const struct mpi_comm *m, const struct work *work, struct error *err) {
     struct mpi_comm *made = work->data;
     int code = MPI_Comm_split(m->handle, work->root >= 0 ? work->root : MPI_UNDEFINED,
@@ -161,6 +186,8 @@ static int split(const struct mpi_comm *m, const struct work *work, struct error
     return made->handle == MPI_COMM_NULL ? 0 : describe(made, err);
 }
 
+/* Runs on the communicating thread, for every kind of work. A release is no collective here, so
+ * ranks do not meet for it; a barrier is done once they have met. */
 static int mpi_perform(struct comm_thread *t, const struct work *work, struct error *err) {
     struct mpi_comm *m = (struct mpi_comm *)t;
     if (work->kind != WORK_RELEASE && meet(m->handle, err) != 0)
@@ -189,6 +216,7 @@ static int mpi_perform(struct comm_thread *t, const struct work *work, struct er
     return 0;
 }
 
+/* MPI_THREAD_FUNNELED suffices: the process has other threads, but only this one calls MPI. */
 static int mpi_begin(struct comm_thread *t, struct error *err) {
     struct mpi_comm *m = (struct mpi_comm *)t;
     int provided = MPI_THREAD_SINGLE;
@@ -202,6 +230,7 @@ static int mpi_begin(struct comm_thread *t, struct error *err) {
     return describe(m, err);
 }
 
+/* MPI_Finalize waits for all ranks, which must not happen after a failure. */
 static void mpi_end(struct comm_thread *t, bool failed) {
     drop_shares((struct mpi_comm *)t);
     if (!failed)

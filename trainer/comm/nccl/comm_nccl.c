@@ -10,12 +10,21 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Sums run on a stream of their own, tied to the device's queue by two events: `made` lets a sum
+ * wait for its input, `summed` lets the queue wait for all sums. Events and waits are recorded
+ * along with the step when there is a recording. Neither call blocks the host for the sum itself.
+ *
+ * Opening is a sequence of collective steps. What one rank finds out is told to all before any acts
+ * on it (compare_gpus, try_recording), so that all take the same branch. A rank that fails alone
+ * ends its process, as comm.h demands, and so ends the wait of the others. */
+
+/* What comm_nccl_open makes; zeroed parts are not open yet. */
 struct nccl_sum {
     struct device_sum base; /* must be first */
     struct guard guard;
     cudaStream_t stream; /* the sums' own stream */
     cudaEvent_t made;    /* recorded when a sum's input is complete */
-    cudaEvent_t summed;
+    cudaEvent_t summed;  /* recorded when the last sum so far is complete */
     ncclWindow_t window; /* NULL if nothing is registered */
 };
 
@@ -23,10 +32,12 @@ static struct nccl_sum *nccl_of(struct device_sum *s) {
     return (struct nccl_sum *)s;
 }
 
+/* Returns a deadline for guard.h. */
 static int64_t in_seconds(int seconds) {
     return clock_now() + seconds * CLOCK_SECOND;
 }
 
+/* Turns a CUDA error into one of this program; WHAT says what was being done. */
 static int cuda_check(cudaError_t status, const char *what, struct error *err) {
     if (status == cudaSuccess)
         return 0;
@@ -46,6 +57,8 @@ void comm_nccl_free(void *memory) {
     (void)ncclMemFree(memory);
 }
 
+/* Enqueues a sum in place on the sums' stream. On return the kernel is on the stream, or the guard
+ * has failed. The deadline is that of joining, as NCCL may connect ranks only at the first sum. */
 static int enqueue_sum(struct nccl_sum *n, void *values, size_t count, struct error *err) {
     guard_lock(&n->guard);
     ncclResult_t result = n->guard.comm == NULL ? ncclSuccess /* After a failure there is no
@@ -68,6 +81,7 @@ static int start(struct device_sum *s, void *queue, void *values, size_t count, 
     return enqueue_sum(n, values, count, err);
 }
 
+/* Only the latest sum has to be waited for, since the stream keeps their order. */
 static int join(struct device_sum *s, void *queue, struct error *err) {
     struct nccl_sum *n = nccl_of(s);
     if (cuda_check(cudaEventRecord(n->summed, n->stream), "joining the sums", err) != 0)
@@ -79,11 +93,14 @@ static void expect(struct device_sum *s, int64_t deadline) {
     guard_expect(&nccl_of(s)->guard, deadline);
 }
 
+/* Ends the announced wait, and reports what the guard has found. */
 static int check(struct device_sum *s, struct error *err) {
     guard_expect(&nccl_of(s)->guard, 0);
     return guard_check(&nccl_of(s)->guard, err);
 }
 
+/* The window is deregistered while the communicator still exists; after an abort it is gone with
+ * it. */
 static int finish(struct device_sum *s, struct error *err) {
     struct nccl_sum *n = nccl_of(s);
     guard_lock(&n->guard);
@@ -94,7 +111,8 @@ static int finish(struct device_sum *s, struct error *err) {
     return guard_finish(&n->guard, in_seconds(COMM_NCCL_FINISH_SECONDS), err);
 }
 
-/* Safe on half-opened sums. */
+/* Safe on half-opened sums. If the guard's thread hangs in an abort, nothing at all is freed:
+ * kernels may still use it. */
 static int close_sum(struct device_sum *s) {
     struct nccl_sum *n = nccl_of(s);
     if (guard_close(&n->guard, in_seconds(COMM_NCCL_ABORT_SECONDS)) != 0)
@@ -109,6 +127,8 @@ static int close_sum(struct device_sum *s) {
     return 0;
 }
 
+/* The highest priority lets a sum's kernels start while kernels of the backward pass are waiting.
+ * CUDA recommends events without timing for cudaStreamWaitEvent(). */
 static int open_stream(struct nccl_sum *n, struct error *err) {
     int least = 0, greatest = 0;
     if (cuda_check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "stream", err) != 0 ||
@@ -162,6 +182,7 @@ static int compare_gpus(struct comm *comm, struct error *err) {
     return check_peers(all, comm_size(comm), err);
 }
 
+/* Rank 0 makes the id, which all ranks need to find each other, and COMM carries it. */
 static int open_guard(struct nccl_sum *n, struct comm *comm, struct error *err) {
     ncclUniqueId id;
     memset(&id, 0, sizeof(id));
@@ -174,7 +195,9 @@ static int open_guard(struct nccl_sum *n, struct comm *comm, struct error *err) 
                       in_seconds(COMM_NCCL_INIT_SECONDS), err);
 }
 
-/* Returns true if a sum of the float at VALUE, on N's stream, is in a recording of that stream. */
+/* Returns true if a sum of the float at VALUE, on N's stream, is in a recording of that stream. It
+ * is never run. The thread-local mode lets other threads go on calling CUDA. The error that a
+ * failed recording leaves is cleared at the end, or a later call would report it. */
 static bool sum_is_recorded(struct nccl_sum *n, float *value) {
     struct error err = {0};
     cudaGraph_t graph = NULL;
@@ -194,7 +217,8 @@ static bool sum_is_recorded(struct nccl_sum *n, float *value) {
     return recorded;
 }
 
-/* Collective. All ranks try; RET: it works on all of them. */
+/* Collective. All ranks try; RET: it works on all of them. One rank that cannot record decides for
+ * all, as recorded and unrecorded steps would not meet. */
 static int try_recording(struct nccl_sum *n, struct comm *comm, bool *ret, struct error *err) {
     float *value = NULL;
     if (cuda_check(cudaMalloc((void **)&value, sizeof(*value)), "memory", err) != 0)
@@ -210,7 +234,8 @@ static int try_recording(struct nccl_sum *n, struct comm *comm, bool *ret, struc
     return 0;
 }
 
-/* A communicator is aborted after a failed recording and is opened again. */
+/* A communicator is aborted after a failed recording and is opened again. NCCL gives no promise
+ * about a communicator after such a failure, so it is not used any more. */
 static int open_checked(struct nccl_sum *n, struct comm *comm, struct error *err) {
     bool recorded = false;
     if (open_guard(n, comm, err) != 0 || try_recording(n, comm, &recorded, err) != 0)
@@ -245,6 +270,8 @@ static int open_window(struct nccl_sum *n, void *memory, size_t bytes, struct er
 
 static const struct device_sum_driver driver = {start, join, expect, check, finish, close_sum};
 
+/* The order is fixed on all ranks, since most steps are collective. The guard's thread starts
+ * first: it has to be there when the first collective step hangs. */
 int comm_nccl_open(struct device_sum **ret, struct comm *comm, void *memory, size_t bytes,
                    struct error *err) {
     struct nccl_sum *n = calloc(1, sizeof(*n));
@@ -261,6 +288,7 @@ int comm_nccl_open(struct device_sum **ret, struct comm *comm, void *memory, siz
     return 0;
 }
 
+/* VERSION is in the form that NCCL has used since 2.9: 21803 is 2.18.3. */
 static const char *version_text(char *text, size_t size, int version) {
     (void)snprintf(text, size, "NCCL %d.%d.%d", version / 10000, version / 100 % 100,
                    version % 100);

@@ -1,17 +1,17 @@
-/* All-reduce over NCCL, one GPU a rank, on a high-priority stream of its own.
+/* All-reduce over NCCL, with one GPU per rank. The sums run on a high-priority stream of their own.
  *
- * The communicator is nonblocking, watched by a thread (guard.h), and aborted if a peer is gone,
- * so that no rank hangs in a sum. Summed memory is allocated by NCCL and registered with the
+ * The communicator is nonblocking, watched by a thread (guard.h), and aborted if a peer is gone, so
+ * that no rank hangs in a sum. Summed memory is allocated by NCCL and registered with the
  * communicator, so that sums may avoid copies; but not as a symmetric window, as its kernels cannot
  * be aborted. If registration fails, sums work all the same. NCCL_WIN_ENABLE=0 and
  * NCCL_LOCAL_REGISTER=0 turn it off.
  *
- * With a nonblocking communicator a thread of NCCL's puts a sum on its stream, also in a
- * recording. NCCL does not document that this works, so it is tested at the start: a sum of one
- * number is recorded and discarded. If on any rank recording fails or the recording is empty, all
- * ranks open the communicator anew and no step is recorded (device_sum.unrecorded): slower by the
- * host's launch overhead. A blocking communicator could be recorded, but not aborted in time when
- * a peer does not come. */
+ * With a nonblocking communicator a thread of NCCL's puts a sum on its stream, also in a recording.
+ * NCCL does not document that this works, so it is tested at the start: a sum of one number is
+ * recorded and discarded. If on any rank recording fails or the recording is empty, all ranks open
+ * the communicator anew and no step is recorded (device_sum.unrecorded): slower by the host's
+ * launch overhead. A blocking communicator could be recorded, but not aborted in time when a peer
+ * does not come. */
 #ifndef TRAINER_COMM_NCCL_COMM_NCCL_H
 #define TRAINER_COMM_NCCL_COMM_NCCL_H
 

@@ -5,15 +5,29 @@
 #include <string.h>
 #include <time.h>
 
+/* The lock protects the communicator's handle and the failure. NCCL calls on the handle are made
+ * under it, so that the thread cannot abort the communicator in the middle of one. The two calls
+ * that end the communicator take the handle away under the lock first, and then run without it.
+ *
+ * There are two ways to a failure: the watching thread finds one (look), or a call reports one
+ * (guard_settle). Both only note it. The thread then leaves its loop, takes the handle away, and
+ * aborts outside the lock, because an abort can hang and other threads must still be able to ask
+ * for the failure.
+ *
+ * The caller may give up on a hanging abort (guard_close returns -1). The thread then goes on by
+ * itself with a guard that has to stay in memory. */
+
 /* Interval of the thread's checks, and of checks for the end of a call in progress. */
 enum { WATCH_MS = 200, SETTLE_MS = 1 };
 
+/* AT is a time of clock_now(), which is the monotonic clock's. */
 static struct timespec timespec_of(int64_t at) {
     return (struct timespec){.tv_sec = (time_t)(at / CLOCK_SECOND),
                              .tv_nsec = (long)(at % CLOCK_SECOND)};
 }
 
-/* Call with the lock held. */
+/* Call with the lock held. Wakes early when the guard fails or is left. Waking for no reason is
+ * harmless to all callers. */
 static void wait_ms(struct guard *g, int ms) {
     struct timespec until = timespec_of(clock_now() + ms * CLOCK_MILLISECOND);
     (void)pthread_cond_timedwait(&g->changed, &g->lock, &until);
@@ -35,13 +49,15 @@ static ncclResult_t ask(const struct guard *g) {
     return asked == ncclSuccess ? state : asked;
 }
 
+/* Notes a failure and wakes the thread and waiting calls. Call with the lock held. */
 static void fail(struct guard *g, const struct error *failure) {
     g->failed = true;
     g->failure = *failure;
     (void)pthread_cond_broadcast(&g->changed);
 }
 
-/* Call with the lock held and a communicator. */
+/* Call with the lock held and a communicator. A sum in progress is no failure before the announced
+ * deadline; without one (0) it may take forever. */
 static void look(struct guard *g) {
     struct error failure = {0};
     ncclResult_t state = ask(g);
@@ -73,6 +89,7 @@ static void *watch(void *argument) {
     return NULL;
 }
 
+/* The condition uses the monotonic clock, on which all deadlines are. */
 int guard_init(struct guard *g, struct error *err) {
     pthread_condattr_t monotonic;
     *g = (struct guard){0};
@@ -87,6 +104,7 @@ int guard_init(struct guard *g, struct error *err) {
     return 0;
 }
 
+/* The lock is not recursive: guard_settle and guard_check take it themselves. */
 void guard_lock(struct guard *g) {
     (void)pthread_mutex_lock(&g->lock);
 }
@@ -95,6 +113,7 @@ void guard_unlock(struct guard *g) {
     (void)pthread_mutex_unlock(&g->lock);
 }
 
+/* The first failure stays the one that is reported. */
 int guard_check(struct guard *g, struct error *err) {
     guard_lock(g);
     bool failed = g->failed;
@@ -104,6 +123,8 @@ int guard_check(struct guard *g, struct error *err) {
     return failed ? -1 : 0;
 }
 
+/* Polls every millisecond, as NCCL offers no way to wait for a nonblocking call. A result that is
+ * no success makes the guard fail for good, even if the call itself could be repeated. */
 int guard_settle(struct guard *g, ncclResult_t result, const char *what, int64_t deadline,
                  struct error *err) {
     struct error failure = {0};
@@ -128,6 +149,8 @@ int guard_settle(struct guard *g, ncclResult_t result, const char *what, int64_t
     return guard_check(g, err);
 }
 
+/* The handle is set by the call even if it is still in progress, so the thread can abort a join
+ * that some rank never takes part in. */
 int guard_open(struct guard *g, const ncclUniqueId *id, int size, int rank, int64_t deadline,
                struct error *err) {
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
@@ -144,6 +167,8 @@ void guard_expect(struct guard *g, int64_t deadline) {
     guard_unlock(g);
 }
 
+/* Finalize waits for the sums of all ranks, without blocking; after it Destroy frees the rest at
+ * once. The handle is taken away first, so that the thread no longer asks about it. */
 int guard_finish(struct guard *g, int64_t deadline, struct error *err) {
     if (guard_check(g, err) != 0)
         return -1;
@@ -161,6 +186,8 @@ int guard_finish(struct guard *g, int64_t deadline, struct error *err) {
     return 0;
 }
 
+/* The thread aborts what is left when it ends. Returns 0 at once for a guard that was never started
+ * or is closed already. */
 int guard_close(struct guard *g, int64_t deadline) {
     if (!g->running)
         return 0;

@@ -1,5 +1,5 @@
-/* All-reduce of host values over NCCL, one at a time, for a check of the connections between GPUs.
- */
+/* All-reduce of host values over NCCL, one at a time. It serves a check of the connections between
+ * GPUs. */
 #ifndef TRAINER_COMM_NCCL_NCCL_TRIAL_H
 #define TRAINER_COMM_NCCL_NCCL_TRIAL_H
 

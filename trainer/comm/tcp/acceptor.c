@@ -12,28 +12,40 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { CALLERS_MAX = 64, NAMED_MAX = 8 };
+/* A loop over poll() for one listener and up to CALLERS_MAX connections that have not said who they
+ * are. Anything can connect to an open port, so a caller gets five seconds and GREETING_SIZE bytes,
+ * and no place in the mesh before both are in order. mesh_open.c runs it on rank 0 for all others,
+ * and on each other rank for those above it.
+ *
+ * A caller that is refused is told why, since it is a rank of a wrong job, number or attempt, and
+ * its user needs the reason. One that sends other bytes is closed without an answer. */
+
+enum {
+    CALLERS_MAX = 64, /* more wait in the kernel's queue */
+    NAMED_MAX = 8     /* missing ranks that an error names */
+};
 static const int64_t GREETING_TIME = 5 * CLOCK_SECOND;
 
 /* A connection that has not yet said all of its greeting. */
 struct caller {
     int fd;
     struct net_address address;
-    int64_t deadline;
-    size_t got;
+    int64_t deadline; /* for the whole greeting */
+    size_t got;       /* bytes of the greeting so far */
     unsigned char bytes[GREETING_SIZE];
 };
 
 struct acceptor {
     struct mesh *mesh;
-    const char *job;
-    int least;
+    const char *job; /* that a caller has to name; borrowed */
+    int least;       /* the first rank that is awaited */
     uint16_t *ports;
     struct caller callers[CALLERS_MAX];
     int count;
     char refused[256]; /* the last refusal; "" if there was none */
 };
 
+/* Returns how many ranks have not connected yet. */
 static int missing(const struct acceptor *a) {
     int count = 0;
     for (int i = a->least; i < a->mesh->size; i++)
@@ -41,12 +53,14 @@ static int missing(const struct acceptor *a) {
     return count;
 }
 
+/* The last caller takes the free place, so indices above WHICH change. */
 static void drop(struct acceptor *a, int which, bool close_it) {
     if (close_it)
         (void)close(a->callers[which].fd);
     a->callers[which] = a->callers[--a->count];
 }
 
+/* One byte always fits into the empty buffer of a new connection, so send() does not block. */
 static void refuse(struct acceptor *a, const struct caller *caller, unsigned rank,
                    enum greeting_answer answer) {
     const unsigned char byte = (unsigned char)answer;
@@ -57,7 +71,9 @@ static void refuse(struct acceptor *a, const struct caller *caller, unsigned ran
     (void)send(caller->fd, &byte, 1, MSG_NOSIGNAL);
 }
 
-/* Takes a caller with a whole greeting in, or sends it away; true if its descriptor is kept. */
+/* Takes a caller with a whole greeting in, or sends it away; true if its descriptor is kept. Rank 0
+ * learns from the greeting on which port a rank listens; the address is the one it came from. On
+ * other ranks the port is 0 and both are known from the list. */
 static bool admit(struct acceptor *a, const struct caller *caller) {
     struct greeting g;
     if (!greeting_read(caller->bytes, &g))
@@ -79,7 +95,8 @@ static bool admit(struct acceptor *a, const struct caller *caller) {
     return true;
 }
 
-/* Reads what a caller has sent. Callers that are through with it leave the list. */
+/* Reads what a caller has sent. Callers that are through with it leave the list. A short read is
+ * normal: the rest of the greeting arrives later, and the caller keeps its place. */
 static void hear(struct acceptor *a, int which) {
     struct caller *caller = &a->callers[which];
     ssize_t count =
@@ -95,6 +112,7 @@ static void hear(struct acceptor *a, int which) {
         drop(a, which, !admit(a, caller));
 }
 
+/* Accepts until none is waiting or all places are taken. */
 static void accept_callers(struct acceptor *a, int listener) {
     while (a->count < CALLERS_MAX) {
         struct caller *caller = &a->callers[a->count];
@@ -107,6 +125,7 @@ static void accept_callers(struct acceptor *a, int listener) {
     }
 }
 
+/* Closes callers that were too slow. From the last one on, for the reason given in turn(). */
 static void drop_late(struct acceptor *a) {
     int64_t now = clock_now();
     for (int i = a->count - 1; i >= 0; i--)
@@ -114,7 +133,8 @@ static void drop_late(struct acceptor *a) {
             drop(a, i, true);
 }
 
-/* Waits once, until something has happened or the earliest deadline. */
+/* Waits once, until something has happened or the earliest deadline. While all places are taken the
+ * listener is not polled, as it would be ready at once each time. */
 static void turn(struct acceptor *a, int listener, int64_t deadline) {
     struct pollfd polls[CALLERS_MAX + 1];
     int64_t until = deadline;
@@ -135,6 +155,7 @@ static void turn(struct acceptor *a, int listener, int64_t deadline) {
     drop_late(a);
 }
 
+/* Returns -1 with the error of the deadline. */
 static int late(const struct acceptor *a, struct error *err) {
     char names[128] = "";
     int count = 0;

@@ -1,4 +1,4 @@
-/* Waits for the greetings of other ranks at a listening socket. */
+/* Acceptor of the greetings of other ranks at a listening socket. */
 #ifndef TRAINER_COMM_TCP_ACCEPTOR_H
 #define TRAINER_COMM_TCP_ACCEPTOR_H
 

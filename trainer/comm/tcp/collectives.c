@@ -6,6 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Each collective fills in parts, one for each rank, and runs one or two exchanges (exchange.h).
+ * Parts are empty before and after each run, so a collective sets only what it uses; the rank's own
+ * part is never looked at.
+ *
+ * The first exchange of a work carries the head, with which ranks notice that they make different
+ * calls. Later ones need none: the rest of a collective follows from kind and size, on which all
+ * agree then.
+ *
+ * Sums in half precision and in shares are the same for all drivers (comm_thread_share); this file
+ * only lends them its exchange.
+ *
+ * comm_tcp.c calls it on the communicating thread alone. */
+
+/* All memory but scratch is allocated here: its need is known only with the first sum. */
 int collectives_init(struct collectives *c, const struct mesh *mesh, struct error *err) {
     *c = (struct collectives){0};
     if (exchange_init(&c->exchange, mesh, err) != 0)
@@ -26,7 +40,8 @@ void collectives_done(struct collectives *c) {
     *c = (struct collectives){0};
 }
 
-/* Makes room for SIZE bytes of each rank. */
+/* Makes room for SIZE bytes of each rank. The old content is not kept. SIZE is bounded by the
+ * segments. */
 static int need_scratch(struct collectives *c, size_t size, struct error *err) {
     size_t bytes = size * (size_t)c->exchange.mesh->size;
     if (bytes <= c->scratch_bytes)
@@ -41,7 +56,7 @@ static int need_scratch(struct collectives *c, size_t size, struct error *err) {
 }
 
 /* Exchanges SIZE bytes of OWN and awaits as many of each rank, in scratch; `pieces` are all of
- * them. */
+ * them. The caller sets what goes out. This rank's own piece is not copied into scratch. */
 static void ask_pieces(struct collectives *c, const void *own, size_t size) {
     const struct mesh *mesh = c->exchange.mesh;
     for (int i = 0; i < mesh->size; i++) {
@@ -52,7 +67,8 @@ static void ask_pieces(struct collectives *c, const void *own, size_t size) {
     }
 }
 
-/* All ranks get all values, and each adds up. */
+/* All ranks get all values, and each adds up. VALUES go out and are overwritten only after the
+ * exchange. */
 static int sum_whole(struct collectives *c, char *values, size_t count, enum comm_type type,
                      const struct exchange_head *head, int64_t deadline, struct error *err) {
     const struct mesh *mesh = c->exchange.mesh;
@@ -71,7 +87,8 @@ static int sum_whole(struct collectives *c, char *values, size_t count, enum com
 }
 
 /* Everyone sends its share of COUNT things of WIDTH bytes to all others, which hold them in place.
- * ROOT has all of them already (-1: nobody). */
+ * ROOT has all of them already (-1: nobody). It is the second half of a sum in shares, and of a
+ * long broadcast, where the root neither gets anything nor is left out as a sender. */
 static int spread(struct collectives *c, char *values, size_t count, size_t width, int root,
                   int64_t deadline, struct error *err) {
     const struct mesh *mesh = c->exchange.mesh;
@@ -90,7 +107,8 @@ static int spread(struct collectives *c, char *values, size_t count, size_t widt
     return exchange_run(&c->exchange, NULL, deadline, err);
 }
 
-/* Each rank adds up its share. */
+/* Each rank adds up its share. The values that others own are still there afterwards and are
+ * overwritten by the spread. */
 static int sum_shares(struct collectives *c, char *values, size_t count, enum comm_type type,
                       const struct exchange_head *head, int64_t deadline, struct error *err) {
     const struct mesh *mesh = c->exchange.mesh;
@@ -110,6 +128,8 @@ static int sum_shares(struct collectives *c, char *values, size_t count, enum co
     return spread(c, values, count, width, -1, deadline, err);
 }
 
+/* A sum of no elements still makes one exchange, so that the heads are compared. Whether a segment
+ * goes whole depends on its size alone, so all ranks decide alike. */
 static int sum(struct collectives *c, const struct work *work, const struct exchange_head *head,
                int64_t deadline, struct error *err) {
     const size_t ranks = (size_t)c->exchange.mesh->size;
@@ -120,6 +140,7 @@ static int sum(struct collectives *c, const struct work *work, const struct exch
     do {
         const size_t count = work->count - done < segment ? work->count - done : segment;
         const bool whole = ranks == 2 || count * width * ranks <= COLLECTIVES_SHORT_BYTES;
+        /* Only the first exchange of the work has the head. */
         const struct exchange_head *first = done == 0 ? head : NULL;
         int bad =
             whole ? sum_whole(c, values + done * width, count, work->type, first, deadline, err)
@@ -131,7 +152,9 @@ static int sum(struct collectives *c, const struct work *work, const struct exch
     return 0;
 }
 
-/* Long ones go out in shares, which all then pass on, so that the root sends them but once. */
+/* Long ones go out in shares, which all then pass on, so that the root sends them but once. All
+ * ranks choose the same way, since size and root are the same for all. With shares, even the root
+ * sends less than twice the whole, however many ranks there are. */
 static int broadcast(struct collectives *c, const struct work *work,
                      const struct exchange_head *head, int64_t deadline, struct error *err) {
     const struct mesh *mesh = c->exchange.mesh;
@@ -154,6 +177,7 @@ static int broadcast(struct collectives *c, const struct work *work,
     return whole ? 0 : spread(c, bytes, work->count, 1, work->root, deadline, err);
 }
 
+/* This rank's own bytes are copied by memmove(), so INPUT may be its place in DATA. */
 static int gather(struct collectives *c, const struct work *work, const struct exchange_head *head,
                   int64_t deadline, struct error *err) {
     const struct mesh *mesh = c->exchange.mesh;
@@ -175,6 +199,7 @@ struct share_work {
     int64_t deadline;
 };
 
+/* The callback of shares.h and half_sum.h. The parts are filled in when it is called. */
 static int exchange_shares(void *user, struct error *err) {
     struct share_work *s = user;
     const struct exchange_head *head = s->head;
@@ -182,7 +207,8 @@ static int exchange_shares(void *user, struct error *err) {
     return exchange_run(&s->c->exchange, head, s->deadline, err);
 }
 
-/* The works that drivers have in common. */
+/* The works that drivers have in common. Its rounds run as exchanges of the same mesh. HEAD goes
+ * with the first of them only. */
 static int share(struct collectives *c, const struct work *work, const struct exchange_head *head,
                  int64_t deadline, struct error *err) {
     struct share_work s = {c, head, deadline};
@@ -195,7 +221,8 @@ static int share(struct collectives *c, const struct work *work, const struct ex
     return comm_thread_share(&x, work, err);
 }
 
-/* Between some ranks, so that it does not count as a call of all. */
+/* Between some ranks, so that it does not count as a call of all. There is no head, and the other
+ * side may be a socket that its owner reads by itself (comm_socket). */
 static int move(struct collectives *c, const struct work *work, int64_t deadline,
                 struct error *err) {
     memcpy(c->exchange.parts, work->input,
@@ -203,6 +230,9 @@ static int move(struct collectives *c, const struct work *work, int64_t deadline
     return exchange_run(&c->exchange, NULL, deadline, err);
 }
 
+/* Works that are nothing but a meeting of all ranks, such as a barrier, end with the exchange of
+ * heads. WORK_MOVE is not counted, since it concerns only some ranks; so the number is the same on
+ * all. */
 int collectives_perform(struct collectives *c, const struct work *work, int64_t deadline,
                         struct error *err) {
     if (work->kind == WORK_MOVE)

@@ -11,12 +11,25 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-enum { HEAD_SIZE = 3 * 8, TURNS_MAX = 16 };
+/* One exchange is a loop: send and receive with every rank what its socket takes, then poll() for
+ * those that are not through. Sockets are nonblocking, and no rank waits for one peer while another
+ * could move, so the exchange cannot deadlock whatever the order of the ranks.
+ *
+ * With each peer, one message goes out and one comes in. A message is the head, if there is one,
+ * and the part; both sizes are known to both sides beforehand, so nothing on the wire says where it
+ * ends. A peer that runs ahead sends bytes of its next exchange, which stay in the socket until
+ * this rank gets there. */
 
+enum {
+    HEAD_SIZE = 3 * 8, /* number, kind and size in little endian */
+    TURNS_MAX = 16     /* calls for one socket before the others have their turn */
+};
+
+/* How far the messages with one rank are. */
 struct exchange_state {
-    unsigned char head_in[HEAD_SIZE];
-    size_t sent; /* of head and part together */
-    size_t got;
+    unsigned char head_in[HEAD_SIZE]; /* as the other rank has sent it */
+    size_t sent;                      /* of head and part together */
+    size_t got;                       /* likewise */
 };
 
 /* One exchange under way. */
@@ -26,6 +39,7 @@ struct moving {
     size_t head_size; /* 0 without a head */
 };
 
+/* The memory grows with the number of ranks alone, and is allocated once for all exchanges. */
 int exchange_init(struct rank_exchange *x, const struct mesh *mesh, struct error *err) {
     const size_t size = (size_t)mesh->size;
     *x = (struct rank_exchange){.mesh = mesh};
@@ -46,6 +60,8 @@ void exchange_done(struct rank_exchange *x) {
     *x = (struct rank_exchange){0};
 }
 
+/* A closed connection and a reset one mean that the process at the other end has ended. Returns -1.
+ */
 static int lost(const struct mesh *mesh, int rank, int os_errno, struct error *err) {
     errno = os_errno;
     if (os_errno == 0 || os_errno == EPIPE || os_errno == ECONNRESET)
@@ -54,7 +70,8 @@ static int lost(const struct mesh *mesh, int rank, int os_errno, struct error *e
     return error_set_errno(err, EXIT_CODE_INTERNAL, "connection to %s", mesh_peer_text(mesh, rank));
 }
 
-/* The two pieces of which a message consists, from byte DONE on; returns how many are left. */
+/* The two pieces of which a message consists, from byte DONE on; returns how many are left. Sending
+ * both by one call saves a packet for the head. */
 static int pieces(void *head, size_t head_size, void *part, size_t part_size, size_t done,
                   struct iovec ret[2]) {
     int count = 0;
@@ -66,7 +83,8 @@ static int pieces(void *head, size_t head_size, void *part, size_t part_size, si
     return count;
 }
 
-/* Sends what the socket takes. Returns 1 once all is sent, 0 if it takes no more now. */
+/* Sends what the socket takes. Returns 1 once all is sent, 0 if it takes no more now. MSG_NOSIGNAL:
+ * a peer that is gone is an error here, not a SIGPIPE. */
 static int send_some(struct moving *m, int rank, struct error *err) {
     const struct comm_part *part = &m->x->parts[rank];
     struct exchange_state *s = &m->x->states[rank];
@@ -87,6 +105,8 @@ static int send_some(struct moving *m, int rank, struct error *err) {
     return 0;
 }
 
+/* Compares the heads byte by byte: number, kind and size have to be the same. Ranks that made
+ * different calls would take each other's bytes for their own. */
 static int check_head(const struct moving *m, int rank, struct error *err) {
     const unsigned char *own = m->head;
     const unsigned char *other = m->x->states[rank].head_in;
@@ -127,7 +147,8 @@ static int receive_some(struct moving *m, int rank, struct error *err) {
 }
 
 /* Moves what can be moved now and says in `polls` what has to be waited for. Returns how many ranks
- * are not through, -1 on error. */
+ * are not through, -1 on error. A rank with nothing left to move gets a negative descriptor, which
+ * poll() skips. */
 static int move_all(struct moving *m, struct error *err) {
     const struct mesh *mesh = m->x->mesh;
     int open = 0;
@@ -151,6 +172,7 @@ static int move_all(struct moving *m, struct error *err) {
     return open;
 }
 
+/* Names one of the ranks that are awaited, and returns -1. */
 static int stalled(const struct rank_exchange *x, struct error *err) {
     for (int i = 0; i < x->mesh->size; i++)
         if (x->polls[i].fd >= 0)
@@ -159,6 +181,8 @@ static int stalled(const struct rank_exchange *x, struct error *err) {
     return error_set(err, EXIT_CODE_STALLED, "the other ranks did not answer in time");
 }
 
+/* After a failure some bytes have moved and others not, so the connections are of no more use. The
+ * job ends with it. */
 int exchange_run(struct rank_exchange *x, const struct exchange_head *head, int64_t deadline,
                  struct error *err) {
     const size_t size = (size_t)x->mesh->size;

@@ -1,6 +1,5 @@
-/* Full mesh of TCP connections between the ranks of a job, or of some of them. mesh_open.h makes
- * it.
- */
+/* Full mesh of TCP connections between ranks. They are all ranks of a job, or some of them.
+ * mesh_open.h makes it. */
 #ifndef TRAINER_COMM_TCP_MESH_H
 #define TRAINER_COMM_TCP_MESH_H
 

@@ -10,14 +10,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* The order rules out a deadlock: each rank first connects to all ranks below it, all of which
+ * already listen since rank 0 has sent the list, and only then accepts those above. A connection is
+ * complete for its maker before the other side accepts it, as the kernel queues it.
+ *
+ * All waits end at the caller's deadline. The listeners are closed on return: later connections
+ * find nothing. */
+
 /* Between two tries to reach rank 0, and for one of them. */
 static const int64_t PAUSE = 100 * CLOCK_MILLISECOND;
 static const int64_t TRY = 5 * CLOCK_SECOND;
 
+/* Returns the earlier of two times. */
 static int64_t sooner(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
+/* Descriptors of -1 mark ranks that are not connected yet; mesh_done closes the others. */
 static int mesh_init(struct mesh *mesh, const struct mesh_plan *plan, struct error *err) {
     *mesh = (struct mesh){.rank = plan->rank, .size = plan->size};
     if (plan->size < 1 || plan->size > MESH_RANKS_MAX || plan->rank < 0 || plan->rank >= plan->size)
@@ -32,6 +41,7 @@ static int mesh_init(struct mesh *mesh, const struct mesh_plan *plan, struct err
     return 0;
 }
 
+/* Introduces this rank. PORT is that of its listener, or 0 to ranks that know it from the list. */
 static int greet(int fd, const struct mesh_plan *plan, uint16_t port, int64_t deadline,
                  struct error *err) {
     unsigned char bytes[GREETING_SIZE];
@@ -43,7 +53,8 @@ static int greet(int fd, const struct mesh_plan *plan, uint16_t port, int64_t de
 
 /* --- rank 0 ---------------------------------------------------------------------------------- */
 
-/* Tells everyone where all ranks listen. */
+/* Tells everyone where all ranks listen. The list is one message: the byte that welcomes, and the
+ * place of each rank in order. */
 static int publish(const struct mesh *mesh, const uint16_t *ports, int64_t deadline,
                    struct error *err) {
     size_t size = 1 + (size_t)mesh->size * GREETING_PLACE_SIZE;
@@ -59,6 +70,8 @@ static int publish(const struct mesh *mesh, const uint16_t *ports, int64_t deadl
     return 0;
 }
 
+/* What rank 0 does: it learns addresses and ports of all others, then tells them. Nobody continues
+ * before the last one is there. */
 static int lead(struct mesh *mesh, const struct mesh_plan *plan, int64_t deadline,
                 struct error *err) {
     uint16_t ports[MESH_RANKS_MAX] = {0};
@@ -73,7 +86,9 @@ static int lead(struct mesh *mesh, const struct mesh_plan *plan, int64_t deadlin
 
 /* --- the others ------------------------------------------------------------------------------ */
 
-/* Introduces this rank to rank 0 and waits for its list: the first byte of the answer is read. */
+/* Introduces this rank to rank 0 and waits for its list: the first byte of the answer is read. An
+ * answer other than a welcome is final, since a repetition would say the same. The listener is
+ * opened on the address of this connection, which the other ranks can reach as well. */
 static int join(struct mesh *mesh, const struct mesh_plan *plan, int *ret_listener,
                 int64_t deadline, struct error *err) {
     uint16_t port = 0;
@@ -98,7 +113,9 @@ static int join(struct mesh *mesh, const struct mesh_plan *plan, int *ret_listen
     return 0;
 }
 
-/* Rank 0 may start later than this one, or be about to end with an earlier attempt. */
+/* Rank 0 may start later than this one, or be about to end with an earlier attempt. A refusal
+ * (EXIT_CODE_CONFIG) ends the attempts. At the deadline the latest error is reported as "not
+ * ready". */
 static int join_at_last(struct mesh *mesh, const struct mesh_plan *plan, int *ret_listener,
                         int64_t deadline, struct error *err) {
     struct error latest = {0};
@@ -115,6 +132,7 @@ static int join_at_last(struct mesh *mesh, const struct mesh_plan *plan, int *re
     return 0;
 }
 
+/* Reads the places of all ranks, this one's and rank 0's included. */
 static int read_list(struct mesh *mesh, uint16_t *ports, int64_t deadline, struct error *err) {
     for (int i = 0; i < mesh->size; i++) {
         unsigned char bytes[GREETING_PLACE_SIZE];
@@ -129,6 +147,8 @@ static int read_list(struct mesh *mesh, uint16_t *ports, int64_t deadline, struc
     return 0;
 }
 
+/* What the other ranks do. The connection to rank 0 stays, and becomes part of the mesh like all
+ * others. */
 static int follow(struct mesh *mesh, const struct mesh_plan *plan, int64_t deadline,
                   struct error *err) {
     uint16_t ports[MESH_RANKS_MAX] = {0};
@@ -145,6 +165,7 @@ static int follow(struct mesh *mesh, const struct mesh_plan *plan, int64_t deadl
     return acceptor_run(listener, mesh, plan->job, mesh->rank + 1, ports, deadline, err);
 }
 
+/* A single rank needs neither a listener nor an address. */
 int mesh_open(struct mesh *mesh, const struct mesh_plan *plan, int64_t deadline,
               struct error *err) {
     int result = mesh_init(mesh, plan, err);

@@ -1,4 +1,4 @@
-/* How the ranks of a job become a mesh of TCP connections.
+/* Opening of the mesh of TCP connections between a job's ranks.
  *
  * Rank 0 listens at an address that all ranks know. The others connect to it and say their rank and
  * on which port they listen themselves, on the address by which they reach rank 0. Once all are
