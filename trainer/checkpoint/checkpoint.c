@@ -9,6 +9,18 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Everything here works on the names in the folder; there is no index of checkpoints that could get
+ * out of step with the files. Each call reads the folder anew (checkpoint_list.h), since another
+ * process may write to it, and decides by what the headers say.
+ *
+ * Two kinds of trouble are kept apart throughout by os_errno. With 0 the file's own bytes are
+ * wrong: it is damaged, now and later. Any other value is the system's: the file may be valid, and
+ * nothing that depends on its being damaged may be done.
+ *
+ * checkpoint_save runs on the writer's thread of rank 0 (writer.h); searches run at the start of a
+ * training and in the programs that evaluate. */
+
+/* A file that is gone already is no error: another process may tidy the same folder. */
 static int remove_item(const char *folder, const struct checkpoint_item *item, struct error *err) {
     char path[CHECKPOINT_PATH_MAX];
     if (checkpoint_path(folder, item->place.step, path, err) != 0)
@@ -18,7 +30,9 @@ static int remove_item(const char *folder, const struct checkpoint_item *item, s
     return 0;
 }
 
-/* Removes all but the newest few, but never the one of STEP, which has just been written. */
+/* Removes all but the newest few, but never the one of STEP, which has just been written. Files
+ * without a position are kept, as nobody knows what they are. `kept` begins at 1 for the new one,
+ * wherever it stands in the order. */
 static int remove_old(const char *folder, int64_t step, int keep, struct error *err) {
     cleanup_checkpoint_list struct checkpoint_list list = {0};
     int kept = 1;
@@ -35,7 +49,7 @@ static int remove_old(const char *folder, int64_t step, int keep, struct error *
 }
 
 /* Returns true if ITEM is known to be damaged. A file that the system does not let us read may be
- * valid. */
+ * valid. It is opened and verified in full, which takes as long as reading it. */
 static bool is_damaged(const char *folder, const struct checkpoint_item *item) {
     char path[CHECKPOINT_PATH_MAX];
     struct safetensors file;
@@ -49,19 +63,23 @@ static bool is_damaged(const char *folder, const struct checkpoint_item *item) {
     return false;
 }
 
-/* Removes the oldest checkpoint that is not the newest valid one. *RET_HELD: there is one. */
+/* Removes the oldest checkpoint that is not the newest valid one. *RET_HELD: there is one.
+ * *RET_MADE: a file was removed, and writing is worth another try. Newer files that are damaged do
+ * not count as the one to keep, since a resumed run would skip them. */
 static int make_room(const char *folder, bool *ret_made, bool *ret_held, struct buf *notes,
                      struct error *err) {
     cleanup_checkpoint_list struct checkpoint_list list = {0};
     *ret_made = false;
     if (checkpoint_list_read(&list, folder, err) != 0)
         return -1;
+    /* The first of the list that is not damaged is the newest valid one, or may be. */
     size_t needed = 0;
     while (needed < list.count && is_damaged(folder, &list.items[needed]))
         needed++;
     *ret_held = needed < list.count;
     if (needed < list.count && !list.items[needed].readable)
         return 0; /* unknown whether it is the newest */
+    /* From the oldest on. */
     for (size_t i = list.count; i-- > 0;) {
         const struct checkpoint_item *item = &list.items[i];
         if (i == needed || !item->readable)
@@ -78,10 +96,12 @@ static int make_room(const char *folder, bool *ret_made, bool *ret_held, struct 
     return 0;
 }
 
+/* A quota that is used up is a full disk, too: removing files helps against both. */
 static bool is_full(const struct error *err) {
     return err->os_errno == ENOSPC || err->os_errno == EDQUOT;
 }
 
+/* The size of a checkpoint, without its header, for messages. */
 static double mib_of(const struct array *arrays, size_t count) {
     int64_t bytes = 0;
     for (size_t i = 0; i < count; i++)
@@ -89,6 +109,8 @@ static double mib_of(const struct array *arrays, size_t count) {
     return (double)bytes / (1024 * 1024);
 }
 
+/* Writes the file, and as long as the disk is full removes one older checkpoint and tries again. It
+ * ends because every repetition has one file less to remove. Other failures are not repeated. */
 static int write_with_room(const char *folder, const char *path, const struct array *arrays,
                            size_t count, const struct checkpoint_words *words, struct buf *notes,
                            struct error *err) {
@@ -115,6 +137,8 @@ static int write_with_room(const char *folder, const char *path, const struct ar
     }
 }
 
+/* Leftovers of killed writes are removed first, as they may fill the disk. Old checkpoints go last,
+ * when the new one is complete. */
 int checkpoint_save(const char *folder, int64_t step, int keep, const struct array *arrays,
                     size_t count, const struct checkpoint_words *words,
                     char ret_path[CHECKPOINT_PATH_MAX], struct buf *notes, struct error *err) {
@@ -132,6 +156,8 @@ int checkpoint_save(const char *folder, int64_t step, int keep, const struct arr
     return 0;
 }
 
+/* The order of the checks puts the cheap ones first; safetensors_verify reads the whole file. A
+ * later format version is reported as such, not as damage. */
 int checkpoint_open(const char *path, struct safetensors *file, struct error *err) {
     struct checkpoint_place place;
     bool newer = false;
@@ -142,6 +168,7 @@ int checkpoint_open(const char *path, struct safetensors *file, struct error *er
             return 0;
         safetensors_done(file);
     }
+    /* A path that does not exist is wrong data for its user, not a fault of the system. */
     if (why.os_errno != 0 && !file_is_absence(why.os_errno))
         why.code = EXIT_CODE_CONFIG;
     if (err != NULL)
@@ -149,6 +176,8 @@ int checkpoint_open(const char *path, struct safetensors *file, struct error *er
     return -1;
 }
 
+/* Fails if a later version of this program has written to the folder. Opening the file again gives
+ * the error that names its version. */
 static int refuse_newer(const char *folder, const struct checkpoint_list *list, struct error *err) {
     char path[CHECKPOINT_PATH_MAX];
     struct safetensors file;
@@ -169,6 +198,8 @@ static int read_settled(struct checkpoint_list *list, const char *folder, struct
                : 0;
 }
 
+/* With BELOW, files without a position are skipped, as they cannot be known to be older. A file
+ * that its writer has removed since the listing is skipped as well. */
 int checkpoint_find(const char *folder, const struct checkpoint_place *below,
                     struct safetensors *file, struct checkpoint_place *ret_place, bool *ret_found,
                     struct buf *notes, struct error *err) {
@@ -203,6 +234,8 @@ int checkpoint_find(const char *folder, const struct checkpoint_place *below,
     return 0;
 }
 
+/* Only headers are read. A run that does not resume begins a new lineage above this position
+ * (app/run/resume.c), and a checkpoint with damaged tensors counts for that as well. */
 int checkpoint_newest(const char *folder, struct checkpoint_place *ret_place, bool *ret_found,
                       struct error *err) {
     cleanup_checkpoint_list struct checkpoint_list list = {0};

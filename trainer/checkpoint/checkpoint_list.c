@@ -13,20 +13,29 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* A listing opens each file that has a checkpoint's name and reads its header alone, so it costs
+ * little even for large checkpoints. What cannot be read stays in the list without a position:
+ * callers decide what that means for them (checkpoint.c).
+ *
+ * The step is taken from the name, not from the state, because files are found and removed by name.
+ * All else that orders checkpoints is in the state. */
+
 #define PREFIX "step-"
 #define SUFFIX ".safetensors"
-enum { DIGITS = 9 };
+enum { DIGITS = 9 }; /* as many as CHECKPOINT_STEP_MAX has */
 
 void checkpoint_list_done(struct checkpoint_list *list) {
     free(list->items);
     *list = (struct checkpoint_list){0};
 }
 
+/* For the cleanup attribute. */
 static void close_folder(DIR **folder) {
     if (*folder != NULL)
         (void)closedir(*folder);
 }
 
+/* The folder is a setting, so a path that is too long is an error of configuration. */
 int checkpoint_path(const char *folder, int64_t step, char path[CHECKPOINT_PATH_MAX],
                     struct error *err) {
     int length = snprintf(path, CHECKPOINT_PATH_MAX, "%s/" PREFIX "%0*lld" SUFFIX, folder, DIGITS,
@@ -36,7 +45,8 @@ int checkpoint_path(const char *folder, int64_t step, char path[CHECKPOINT_PATH_
     return 0;
 }
 
-/* Returns the step in a checkpoint's file name, or -1 for any other name. */
+/* Returns the step in a checkpoint's file name, or -1 for any other name. Exactly nine digits are
+ * accepted: names that differ only in leading zeros would be one step. */
 static int64_t parse_name(const char *name) {
     const size_t prefix = sizeof(PREFIX) - 1;
     int64_t step = 0;
@@ -50,19 +60,25 @@ static int64_t parse_name(const char *name) {
     return strcmp(name + prefix + DIGITS, SUFFIX) == 0 ? step : -1;
 }
 
+/* Also for file_tidy(), which derives the names of leftovers from it. */
 bool checkpoint_is_name(const char *name) {
     return parse_name(name) >= 0;
 }
 
+/* Without the overflow that a difference could have. */
 static int compare_numbers(int64_t a, int64_t b) {
     return a < b ? -1 : a > b;
 }
 
+/* The step is left out on purpose; checkpoint_list.h says why. */
 int checkpoint_place_compare(const struct checkpoint_place *a, const struct checkpoint_place *b) {
     int lineage = compare_numbers(a->lineage, b->lineage);
     return lineage != 0 ? lineage : compare_numbers(a->samples, b->samples);
 }
 
+/* Checkpoints of format version 1 have no "samples"; they have taken all steps with one global
+ * batch, so the product is the same number. Values come from a file, hence the check for overflow.
+ */
 int checkpoint_place_of(const struct safetensors *file, struct checkpoint_place *ret,
                         struct error *err) {
     const char *text = safetensors_note(file, CHECKPOINT_STATE);
@@ -80,6 +96,7 @@ int checkpoint_place_of(const struct safetensors *file, struct checkpoint_place 
             err->code = EXIT_CODE_DATA;
         return -1;
     }
+    /* An absent member leaves the -1 from above. */
     bool told = place.samples >= 0;
     if (place.step < 0 || place.lineage < 0 ||
         (!told &&
@@ -89,11 +106,15 @@ int checkpoint_place_of(const struct safetensors *file, struct checkpoint_place 
     return 0;
 }
 
+/* Asked after a failure to open PATH: a file that was removed meanwhile is no trouble, one that
+ * cannot be read is. */
 bool checkpoint_is_gone(const char *path) {
     struct stat st;
     return lstat(path, &st) != 0 && file_is_absence(errno);
 }
 
+/* Fills ITEM from the header of PATH. readable is false for a damaged header, for a later version,
+ * and if the system does not let it be read; newer and os_errno tell these apart. */
 static void look_into(const char *path, struct checkpoint_item *item) {
     cleanup_safetensors struct safetensors file = {0};
     struct error why = {0};
@@ -105,6 +126,7 @@ static void look_into(const char *path, struct checkpoint_item *item) {
     item->place.step = step; /* the file name tells the step */
 }
 
+/* Appends the checkpoint of STEP. Fails only for want of memory, or if the path is too long. */
 static int add(struct checkpoint_list *list, const char *folder, int64_t step, struct error *err) {
     char path[CHECKPOINT_PATH_MAX];
     if (grow_array(&list->items, &list->capacity, list->count + 1, sizeof(*list->items),
@@ -121,6 +143,8 @@ static int add(struct checkpoint_list *list, const char *folder, int64_t step, s
     return 0;
 }
 
+/* Items without a position come first, so that a search meets them before any older valid one.
+ * Equal positions, as of a copied file, are ordered by step. */
 static int newest_first(const void *a, const void *b) {
     const struct checkpoint_item *x = a, *y = b;
     if (x->readable != y->readable)
@@ -129,6 +153,8 @@ static int newest_first(const void *a, const void *b) {
     return order != 0 ? order : compare_numbers(y->place.step, x->place.step);
 }
 
+/* readdir() reports an error by errno alone, which is therefore cleared before each call: a listing
+ * that ends early must not pass for a complete one. */
 int checkpoint_list_read(struct checkpoint_list *list, const char *folder, struct error *err) {
     __attribute__((cleanup(close_folder))) DIR *dir = opendir(folder);
     *list = (struct checkpoint_list){0};
@@ -152,6 +178,8 @@ int checkpoint_list_read(struct checkpoint_list *list, const char *folder, struc
     return 0;
 }
 
+/* The error is made from the errno of the time when the file was looked at, so it names the real
+ * cause. */
 int checkpoint_list_check(const struct checkpoint_list *list, const char *folder,
                           struct error *err) {
     char path[CHECKPOINT_PATH_MAX];

@@ -1,5 +1,5 @@
-/* Watcher of a folder into which a training writes checkpoints, on this host or on another one
- * that shares the folder.
+/* Watcher of a folder into which a training writes checkpoints. The training runs on this host or
+ * on another one that shares the folder.
  *
  * The kernel reports files created from this host (inotify), but not those that other hosts write
  * to a shared file system (NFS, EFS, FSx). So no wait is longer than CHECKPOINT_WATCH_SECONDS,

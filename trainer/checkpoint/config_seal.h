@@ -1,4 +1,4 @@
-/* Checksum of a JSON text that is stored within the text, so that a changed bit is detected:
+/* Checksum of a JSON text, stored within the text. A changed bit is thereby detected:
  *
  *     "checksum": "crc32c:1a2b3c4d",
  *

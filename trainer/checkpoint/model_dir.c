@@ -20,13 +20,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Two files cannot be replaced in one atomic step, so the second one names the checksum of the
+ * first. Between the two renames, a reader finds new weights with an old description: check_pair
+ * refuses that pair, instead of scoring weights with another network's classes. Weights come first
+ * because the description needs their checksum.
+ *
+ * Programs that train call model_dir_check early and model_dir_save at the end; hours lie between
+ * them, and the check is there so that the result of these hours can be written. Other programs
+ * read with model_dir_config and then model_dir_open. */
+
 #define WEIGHTS "model.safetensors"
 #define CONFIG "config.json"
 
-enum { COPY_BLOCK = 1 << 20 };
+enum { COPY_BLOCK = 1 << 20 }; /* bytes */
 /* Limit of config.json's size in bytes. */
 enum { CONFIG_TEXT_MAX = 64 * 1024 * 1024 };
 
+/* Writes FOLDER/NAME to PATH. */
 static int path_in(const char *folder, const char *name, char path[PATH_MAX], struct error *err) {
     int length = snprintf(path, PATH_MAX, "%s/%s", folder, name);
     if (length < 0 || length >= PATH_MAX)
@@ -34,6 +44,7 @@ static int path_in(const char *folder, const char *name, char path[PATH_MAX], st
     return 0;
 }
 
+/* Returns the text of config.json, to be freed; FOLDER is for messages only. */
 static int config_text(const char *folder, const struct model_config *config, const char *weights,
                        char **ret_text, struct error *err) {
     char path[PATH_MAX];
@@ -43,7 +54,8 @@ static int config_text(const char *folder, const struct model_config *config, co
 }
 
 /* Only a model written by ringtrain may be overwritten. Its weights carry checksums in every
- * version; those of other programs do not. */
+ * version; those of other programs do not. A description is recognized by its first bytes, of this
+ * and of earlier versions. A file that cannot be looked at is not overwritten either. */
 static int check_replaced(const char *folder, struct error *err) {
     static const char *const starts[] = {"{\n  \"format_version\"", "{\n  \"model\"", NULL};
     static const struct output_path_kind kind = {"a ringtrain model's description", starts};
@@ -67,6 +79,7 @@ static int check_replaced(const char *folder, struct error *err) {
                      path);
 }
 
+/* The description is built and thrown away: a class name that is not UTF-8 is found here. */
 int model_dir_check(const char *folder, const struct model_config *config, struct error *err) {
     cleanup_free char *text = NULL;
     if (config_text(folder, config, "", &text, err) != 0 || file_make_dirs(folder, err) != 0)
@@ -76,14 +89,18 @@ int model_dir_check(const char *folder, const struct model_config *config, struc
     return check_replaced(folder, err);
 }
 
+/* Returns true for the names from which file_tidy recognizes leftovers of killed writes. */
 static bool is_ours(const char *name) {
     return strcmp(name, WEIGHTS) == 0 || strcmp(name, CONFIG) == 0;
 }
 
+/* The header's checksum covers those of all tensors, and so stands for the whole file. */
 static void digest_of(const struct safetensors *file, char digest[MODEL_DIGEST_SIZE]) {
     (void)snprintf(digest, MODEL_DIGEST_SIZE, "crc32c:%08" PRIx32, file->crc);
 }
 
+/* Writes the weights, and reads their header back for the checksum that the writer has put there.
+ */
 static int save_weights(const char *folder, const struct array *arrays, size_t count,
                         char digest[MODEL_DIGEST_SIZE], struct error *err) {
     const struct safetensors_note note = {FORMAT_VERSION_KEY, FORMAT_VERSION_TEXT};
@@ -97,6 +114,8 @@ static int save_weights(const char *folder, const struct array *arrays, size_t c
     return 0;
 }
 
+/* The description is written last, and with its rename the model is published. The folder may be
+ * missing: for the best model of a training it is made with the first one. */
 int model_dir_save(const char *folder, const struct model_config *config,
                    const struct array *arrays, size_t count, struct error *err) {
     char path[PATH_MAX], digest[MODEL_DIGEST_SIZE];
@@ -113,6 +132,7 @@ int model_dir_save(const char *folder, const struct model_config *config,
     return file_publish(path, sealed.data, sealed.size, 0644, err);
 }
 
+/* Copies up to the end of the file. PATH is for messages. */
 static int copy_bytes(int from, const char *path, int to, struct error *err) {
     cleanup_free char *block = malloc(COPY_BLOCK);
     if (block == NULL)
@@ -128,6 +148,8 @@ static int copy_bytes(int from, const char *path, int to, struct error *err) {
     }
 }
 
+/* Copies one file under a temporary name and then renames it, as a publish does. After a failure
+ * the file that was there is still complete. */
 static int copy_file(const char *from, const char *folder, const char *name, struct error *err) {
     char source[PATH_MAX], target[PATH_MAX], temp[PATH_MAX];
     if (path_in(from, name, source, err) != 0 || path_in(folder, name, target, err) != 0)
@@ -145,6 +167,8 @@ static int copy_file(const char *from, const char *folder, const char *name, str
     return error_wrap(err, "%s", target);
 }
 
+/* The source is read and checked before anything is written. Its weights are copied byte by byte,
+ * with all checksums, and verified by the header only. */
 int model_dir_copy(const char *from, const char *folder, struct error *err) {
     cleanup_model_config struct model_config config = {0};
     cleanup_safetensors struct safetensors file = {0};
@@ -156,7 +180,9 @@ int model_dir_copy(const char *from, const char *folder, struct error *err) {
                : copy_file(from, folder, CONFIG, err);
 }
 
-/* Names the best model if FOLDER is one of checkpoints. */
+/* Names the best model if FOLDER is one of checkpoints. Called when there is no config.json. A
+ * file, and the folder of checkpoints, are likely mistakes, so these two get advice of their own.
+ */
 static int refuse_folder(const char *folder, struct error *err) {
     char best[PATH_MAX];
     struct stat st;
@@ -177,6 +203,8 @@ static int refuse_folder(const char *folder, struct error *err) {
                      folder);
 }
 
+/* A checksum that is there but malformed is refused: it may be the very bits that have changed.
+ * Errors of reading get EXIT_CODE_DATA, since the user has named the folder as a model. */
 int model_dir_config(const char *folder, struct model_config *ret_config, struct error *err) {
     char path[PATH_MAX];
     cleanup_json json_t *root = NULL;
@@ -186,6 +214,7 @@ int model_dir_config(const char *folder, struct model_config *ret_config, struct
     buf_init(&text, JSON_FILE_MAX);
     if (path_in(folder, CONFIG, path, err) != 0)
         return -1;
+    /* Asked apart from reading, for an error that says what the folder may be instead. */
     if (access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR))
         return refuse_folder(folder, err);
     if (file_read(path, &text, err) != 0 ||
@@ -207,21 +236,28 @@ int model_dir_config(const char *folder, struct model_config *ret_config, struct
     return 0;
 }
 
+/* Decides whether description and weights belong together. Without "weights" in the description
+ * only weights of other programs, or of format version 1, are accepted; newer ones of this program
+ * always have it. */
 static int check_pair(const char *folder, const struct model_config *config,
                       const struct safetensors *file, struct error *err) {
     char digest[MODEL_DIGEST_SIZE];
     bool newer = false;
     if (format_version_check_file(file, &newer, err) != 0)
         return -1;
+    /* Only files of version 2 and later have the version in their metadata. */
     bool ours = file->checked && safetensors_note(file, FORMAT_VERSION_KEY) != NULL;
     bool told = config->weights[0] != '\0';
     digest_of(file, digest);
+    /* Foreign weights have no checksum to compare: a description that names one cannot mean them.
+     */
     if (told && !file->checked)
         return error_set(err, EXIT_CODE_DATA,
                          "%s: " CONFIG " belongs to other weights (%s) than " WEIGHTS
                          ", which another program has written; remove \"weights\" from " CONFIG
                          " to accept them",
                          folder, config->weights);
+    /* Without a name, weights of a newer version belong to another description. */
     if (told ? strcmp(config->weights, digest) == 0 : !ours)
         return 0;
     return error_set(err, EXIT_CODE_DATA,
@@ -230,6 +266,8 @@ static int check_pair(const char *folder, const struct model_config *config,
                      folder, told ? config->weights : "of an earlier version", digest);
 }
 
+/* The tensors are verified when they are read (safetensors_read), not here. FILE is open only on
+ * success. */
 int model_dir_open(const char *folder, const struct model_config *config, struct safetensors *file,
                    struct error *err) {
     char path[PATH_MAX];

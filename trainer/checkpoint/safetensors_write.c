@@ -11,6 +11,14 @@
 #include <string.h>
 #include <unistd.h>
 
+/* A file is written in one pass over the arrays, although its header, which has the checksums,
+ * comes first. The header is written with zeros for them, and once more at the end with their
+ * values; both have the same length, because a checksum always has eight digits. Two passes would
+ * read every array twice, and gigabytes of them.
+ *
+ * The file has a temporary name until all of it is on the disk (common/file/file.h), so no reader
+ * sees the zeros. */
+
 /* Writes the array's bytes to FD in the file's order, and their checksum to RET_CRC; an OHWI array
  * is transposed in SCRATCH. */
 static int stream_array(const struct array *array, float *scratch, int fd, uint32_t *ret_crc,
@@ -36,6 +44,7 @@ static bool is_plain_name(const char *name) {
     return strcmp(name, SAFETENSORS_METADATA) != 0;
 }
 
+/* Errors here are mistakes of this program, not of its user. */
 static int check_array(const struct array *array, struct error *err) {
     if (!is_plain_name(array->name))
         return error_set(err, EXIT_CODE_INTERNAL, "\"%s\" is not a valid tensor name", array->name);
@@ -46,15 +55,17 @@ static int check_array(const struct array *array, struct error *err) {
     return 0;
 }
 
+/* Describes ARRAY, with its data from BEGIN on. Returns NULL if memory runs out. */
 static json_t *entry_json(const struct array *array, int64_t begin) {
     json_t *shape = json_array();
     for (int i = 0; i < array->rank; i++)
         json_array_append_new(shape, json_integer(array->shape[i]));
-    json_int_t end = begin + array_bytes(array);
+    json_int_t end = begin + array_bytes(array); /* cannot overflow: memory holds all of them */
     return json_pack("{s:s, s:o, s:[I,I]}", "dtype", array_type_name(array->type), "shape", shape,
                      "data_offsets", (json_int_t)begin, end);
 }
 
+/* Sets the checksum of one tensor in the metadata, or replaces it. */
 static int set_checksum(json_t *metadata, const struct array *array, uint32_t crc,
                         struct error *err) {
     char key[ARRAY_NAME_MAX + 16];
@@ -66,7 +77,8 @@ static int set_checksum(json_t *metadata, const struct array *array, uint32_t cr
     return 0;
 }
 
-/* Builds the header as JSON, with zeros in place of all checksums. */
+/* Builds the header as JSON, with zeros in place of all checksums. "format" is what PyTorch's
+ * loaders look for. The order of the arrays is that of their data. */
 static int header_json(const struct array *arrays, size_t count,
                        const struct safetensors_note *notes, size_t note_count, json_t **ret_root,
                        struct error *err) {
@@ -103,6 +115,7 @@ static int header_bytes(const json_t *root, struct buf *out, struct error *err) 
     cleanup_free char *text = json_dumps(root, JSON_COMPACT | JSON_ENSURE_ASCII);
     if (text == NULL)
         return error_no_memory(err, "checkpoint header");
+    /* Data that begin at a multiple of eight can be mapped and used in place by other readers. */
     size_t length = (strlen(text) + 7) / 8 * 8;
     if (length > SAFETENSORS_HEADER_MAX)
         return error_set(err, EXIT_CODE_INTERNAL, "a header of %zu bytes; at most %d are allowed",
@@ -112,6 +125,7 @@ static int header_bytes(const json_t *root, struct buf *out, struct error *err) 
     if (buf_add(out, head, sizeof(head), err) != 0 ||
         buf_printf(out, err, "%-*s", (int)length, text) != 0)
         return -1;
+    /* The sum is taken over zeros in its own place, which are still there. */
     char *digits = safetensors_crc_digits(out->data, out->size);
     if (digits == NULL)
         return error_set(err, EXIT_CODE_INTERNAL, "a header without a place for its checksum");
@@ -138,13 +152,14 @@ static int write_all(int fd, json_t *root, const struct array *arrays, size_t co
     if (header_bytes(root, &header, err) != 0 ||
         file_write_all(fd, header.data, header.size, err) != 0)
         return -1;
-    const size_t size = header.size;
+    const size_t size = header.size; /* which the second header must have as well */
     for (size_t i = 0; i < count; i++) {
         uint32_t crc = 0;
         if (stream_array(&arrays[i], scratch, fd, &crc, err) != 0 ||
             set_checksum(metadata, &arrays[i], crc, err) != 0)
             return -1;
     }
+    /* The checksums are known now; the header is made again with them. */
     buf_consume(&header, header.size);
     if (header_bytes(root, &header, err) != 0)
         return -1;
@@ -159,9 +174,11 @@ static float *transpose_scratch(const struct array *arrays, size_t count) {
     for (size_t i = 0; i < count; i++)
         if (arrays[i].ohwi && array_count(&arrays[i]) > most)
             most = array_count(&arrays[i]);
-    return malloc((size_t)most * sizeof(float));
+    return malloc((size_t)most * sizeof(float)); /* never of no bytes: MOST is 1 at least */
 }
 
+/* All arrays are checked before the file is created. After a failure nothing of it is left, and a
+ * file that was at PATH is as it was. */
 int safetensors_write(const char *path, const struct array *arrays, size_t count,
                       const struct safetensors_note *notes, size_t note_count, struct error *err) {
     cleanup_free float *scratch = transpose_scratch(arrays, count);

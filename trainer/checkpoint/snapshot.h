@@ -1,4 +1,4 @@
-/* A copy of arrays in memory of its own, which stays as it is while the originals change. */
+/* Copy of arrays in memory of its own. It stays as it is while the originals change. */
 #ifndef TRAINER_CHECKPOINT_SNAPSHOT_H
 #define TRAINER_CHECKPOINT_SNAPSHOT_H
 
