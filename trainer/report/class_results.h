@@ -1,4 +1,5 @@
-/* Results by class of a run's last evaluation, as its run.jsonl has them: kind classes. */
+/* Results by class of a run's last evaluation. They are the last line of kind classes in its
+ * run.jsonl. */
 #ifndef TRAINER_REPORT_CLASS_RESULTS_H
 #define TRAINER_REPORT_CLASS_RESULTS_H
 

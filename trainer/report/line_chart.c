@@ -8,7 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In units of the drawing. */
+/* A chart is made in two steps: fit looks at all points of all curves and chooses the axes; the
+ * rest writes SVG in that frame. There is no script in the page, so everything that a reader can
+ * see is written at once: the curve as one path, and circles with titles for numbers under the
+ * pointer.
+ *
+ * Values and steps come from files and are printed by printf() as numbers only. Names and titles go
+ * through html_text, which escapes them. */
+
+/* In units of the drawing. The four margins hold labels of ticks. */
 enum { WIDTH = 420, HEIGHT = 220, LEFT = 46, RIGHT = 12, TOP = 10, BOTTOM = 36 };
 
 /* Points with a title, over all curves of a chart; points of one that are drawn; ticks. */
@@ -18,8 +26,10 @@ enum { TITLES_MAX = 160, DOTS_MAX = 30, TICKS_X = 5, TICKS_Y = 4 };
  * evaluations nothing is: the last one may well be three times as good as those before. */
 static const double peak = 3;
 enum { EVALUATIONS_LEAST = 20 };
+/* Shares are shown in percent and cannot be larger. */
 static const double all_percent = 100;
 
+/* What all curves of a chart have in common. */
 struct frame {
     struct chart_axis x, y;
     double most; /* the highest value; above y.high: it is cut off */
@@ -28,12 +38,15 @@ struct frame {
     double not_finite_from;
 };
 
+/* For qsort(); the values are finite, so they have an order. */
 static int ascending(const void *a, const void *b) {
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-/* Fits the axes to all finite values. Returns false if there are none. */
+/* Fits the axes to all finite values. Returns false if there are none. The bulk is the 95th
+ * percentile: a few steps with a huge loss at the beginning would otherwise flatten all that
+ * follows. RET also counts the points that are not finite, for a note below the chart. */
 static bool fit(const struct line_chart *chart, struct frame *ret) {
     *ret = (struct frame){.most = 0};
     size_t room = 0, count = 0;
@@ -63,6 +76,8 @@ static bool fit(const struct line_chart *chart, struct frame *ret) {
     ret->most = values[count - 1];
     const bool few = chart->lines[0].curve->evaluated && count < EVALUATIONS_LEAST;
     const bool cut = !few && low >= 0 && bulk > 0 && ret->most > peak * bulk;
+    /* An axis that begins at zero shows proportions; it does not where that would waste half of it.
+     */
     ret->x = axis_fit(first <= last / 2 ? 0 : first, last, TICKS_X);
     /* Steps are whole, and an axis of them does not need to end at a tick. */
     if (last > ret->x.low)
@@ -76,14 +91,17 @@ static bool fit(const struct line_chart *chart, struct frame *ret) {
     return true;
 }
 
+/* Returns the place of STEP in the drawing. */
 static double x_of(const struct frame *f, double step) {
     return LEFT + axis_share(&f->x, step) * (WIDTH - LEFT - RIGHT);
 }
 
+/* Returns the place of VALUE; axis_share keeps one above the axis at its upper edge. */
 static double y_of(const struct frame *f, double value) {
     return HEIGHT - BOTTOM - axis_share(&f->y, value) * (HEIGHT - TOP - BOTTOM);
 }
 
+/* Horizontal lines with labels at the values' ticks, and ticks below for steps. */
 static void put_axes(struct html *h, const struct frame *f) {
     char label[AXIS_LABEL_SIZE];
     for (int i = 0; i < f->y.ticks; i++) {
@@ -105,6 +123,8 @@ static void put_axes(struct html *h, const struct frame *f) {
              HEIGHT - 4);
 }
 
+/* Writes a curve as one path. It is broken where a value is not finite, and begins anew after that.
+ */
 static void put_line(struct html *h, const struct frame *f, const struct chart_line *line,
                      double scale) {
     const struct history_curve *c = line->curve;
@@ -120,7 +140,9 @@ static void put_line(struct html *h, const struct frame *f, const struct chart_l
     html_put(h, "\"/>");
 }
 
-/* Points that show their numbers, and where there are few, themselves. */
+/* Points that show their numbers, and where there are few, themselves. Counted from the last point
+ * on, which therefore always has a title. The more curves, the fewer titles each has, but twelve at
+ * least. */
 static void put_points(struct html *h, const struct frame *f, const struct line_chart *chart,
                        const struct chart_line *line) {
     const struct history_curve *c = line->curve;
@@ -147,6 +169,8 @@ static void put_points(struct html *h, const struct frame *f, const struct line_
     html_put(h, "</g>");
 }
 
+/* Points are written after all lines, so that no line covers them. Every fault of the values that
+ * the drawing hides, peaks and points that are not finite, is told below it. */
 void line_chart_put(struct html *h, const struct line_chart *chart) {
     struct frame f;
     char text[HTML_NUMBER_SIZE];

@@ -4,12 +4,22 @@
 #include <math.h>
 #include <string.h>
 
+/* One run is shown with sentences and large numbers, several as a table with a row for each;
+ * failures and unreadable lines follow in both cases. All numbers come from the run's history
+ * (run_history.h), and a number that is not known is shown as a dash by html_put_number.
+ *
+ * The result by which runs are judged is one for the whole page, so that a table never compares
+ * different metrics: the first of RESULTS that any run has.
+ *
+ * Names and texts of a run come from its files and are written by html_text, which escapes them.
+ * Tags and titles in this file are constant. */
+
 /* Numbers of evaluations that say how good a model is, the first known one first. */
 static const struct {
-    const char *name, *title;
-    double scale;
-    const char *unit;
-    bool low; /* the lowest is the best */
+    const char *name, *title; /* in run.jsonl, and on the page */
+    double scale;             /* from the file's number to the page's */
+    const char *unit;         /* after the number */
+    bool low;                 /* the lowest is the best */
 } RESULTS[] = {
     {"segm_mAP", "Best mask mAP", 1, "", false},
     {"bbox_mAP", "Best box mAP", 1, "", false},
@@ -19,15 +29,19 @@ static const struct {
 
 enum { RESULT_COUNT = sizeof(RESULTS) / sizeof(RESULTS[0]) };
 
-/* The last process of the run that is shown: one after it that took no step is left out. */
+/* The last process of the run that is shown: one after it that took no step is left out. Returns
+ * NULL if the history has no process at all. */
 static const struct history_attempt *last_attempt(const struct run_folder *run) {
     const struct run_history *h = &run->history;
     size_t count = h->attempt_count;
+    /* h->next is set only if the last process has not begun to train and one before it has. */
     while (h->next != NULL && count > 1 && !h->attempts[count - 1].started)
         count--;
     return count > 0 ? &h->attempts[count - 1] : NULL;
 }
 
+/* Shows how the last process ended. Without an end in the file it cannot be told whether it still
+ * runs, and the title says so. */
 static void put_state(struct html *h, const struct run_folder *run) {
     const struct history_attempt *a = last_attempt(run);
     if (a == NULL)
@@ -43,7 +57,8 @@ static void put_state(struct html *h, const struct run_folder *run) {
         html_put(h, "<span class=\"state bad\">failed, exit code %.0f</span>", a->code);
 }
 
-/* Finds the best value of the result that all runs of a page are judged by. */
+/* Finds the best value of the result that all runs of a page are judged by. Returns false if the
+ * run has no finite value of it. Of equal values the first one counts. */
 static bool best_of(const struct run_folder *run, size_t result, struct history_point *ret) {
     const struct history_curve *c = run_history_curve(&run->history, RESULTS[result].name, true);
     bool found = false;
@@ -58,6 +73,7 @@ static bool best_of(const struct run_folder *run, size_t result, struct history_
     return found;
 }
 
+/* Returns an index of RESULTS; the last one if no run has been evaluated. */
 static size_t result_of(const struct page_runs *runs) {
     struct history_point best;
     for (size_t r = 0; r < RESULT_COUNT; r++)
@@ -67,11 +83,14 @@ static size_t result_of(const struct page_runs *runs) {
     return RESULT_COUNT - 1;
 }
 
-/* Mean throughput over all steps: a row stands for those since the row before. */
+/* Mean throughput over all steps: a row stands for those since the row before. Throughputs are
+ * averaged over the time that steps took: their harmonic mean, weighted by steps. NaN if nothing is
+ * known. */
 static double throughput_of(const struct run_folder *run) {
     const struct history_curve *c = run_history_curve(&run->history, "images_per_second", false);
     double slowness = 0, steps = 0, before = 0;
     for (size_t k = 0; c != NULL && k < c->count; k++) {
+        /* A row without a throughput counts for nothing, but the steps of the next begin at it. */
         const double own = c->points[k].step - before;
         before = c->points[k].step;
         if (c->points[k].value > 0 && own > 0) {
@@ -82,23 +101,27 @@ static double throughput_of(const struct run_folder *run) {
     return slowness > 0 ? steps / slowness : (double)NAN;
 }
 
+/* NaN before the first step. */
 static double last_step(const struct run_folder *run) {
     const struct history_attempt *a = last_attempt(run);
     return a != NULL && a->started ? a->to : (double)NAN;
 }
 
+/* Opens a tile; its number and "</b></div>" follow. */
 static void put_tile(struct html *h, const char *title) {
     html_put(h, "<div class=tile><span>%s</span><b>", title);
 }
 
+/* Shows the best value, and with WHERE the step at which it was reached. */
 static void put_best(struct html *h, const struct run_folder *run, size_t result, bool where) {
     struct history_point best = {0};
     if (!best_of(run, result, &best)) {
-        html_put(h, "–");
+        html_put(h, "–"); /* as html_put_number writes what is unknown */
         return;
     }
     html_put_number(h, best.value * RESULTS[result].scale);
     html_put(h, "%s", RESULTS[result].unit);
+    /* The number is bold: the tag is closed for the step, and opened again for the caller. */
     if (where) {
         html_put(h, "</b> <small>at step ");
         html_put_number(h, best.step);
@@ -106,6 +129,8 @@ static void put_best(struct html *h, const struct run_folder *run, size_t result
     }
 }
 
+/* The goal is the setting of the last process that trained, which may differ from an earlier one.
+ */
 static void put_steps(struct html *h, const struct run_folder *run) {
     html_put_number(h, last_step(run));
     html_put(h, " <small>of ");
@@ -113,6 +138,7 @@ static void put_steps(struct html *h, const struct run_folder *run) {
     html_put(h, "</small>");
 }
 
+/* The large numbers of a single run. The time is that of all its processes together. */
 static void put_tiles(struct html *h, const struct run_folder *run, size_t result) {
     html_put(h, "<div class=tiles>");
     put_tile(h, RESULTS[result].title);
@@ -134,6 +160,7 @@ static void put_tiles(struct html *h, const struct run_folder *run, size_t resul
     html_put(h, " images a step</small></b></div></div>");
 }
 
+/* Sentences on a single run: state, network, data, program, and when it ran. */
 static void put_words(struct html *h, const struct run_folder *run) {
     html_put(h, "<p class=words>");
     put_state(h, run);
@@ -151,6 +178,7 @@ static void put_words(struct html *h, const struct run_folder *run) {
     html_text(h, section_text(run, "program"));
     html_put(h, "; ");
     html_text(h, section_text(run, "backend"));
+    /* From the first line of the file to the last line of the process that is shown. */
     const struct history_attempt *a = last_attempt(run);
     if (a != NULL) {
         html_put(h, "<br>from ");
@@ -162,9 +190,11 @@ static void put_words(struct html *h, const struct run_folder *run) {
     html_put(h, "</p>");
 }
 
-/* Why a run has failed, as its log has it, and what a process after it did that took no step. */
+/* Why a run has failed, as its log has it, and what a process after it did that took no step.
+ * Nothing if neither is the case. */
 static void put_failure(struct html *h, const struct page_runs *runs, size_t i) {
     const struct run_history *of = &runs->list[i]->history;
+    /* The failure is the last process's; a new process clears it (run_history.c). */
     const char *why = json_string_value(json_object_get(of->failure, "error"));
     if (why == NULL && of->next == NULL)
         return;
@@ -183,6 +213,7 @@ static void put_failure(struct html *h, const struct page_runs *runs, size_t i) 
     html_put(h, "</p>");
 }
 
+/* One row for each run, in the order of the page, with the colours of its curves. */
 static void put_table(struct html *h, const struct page_runs *runs, size_t result) {
     html_put(h,
              "<div class=scroll><table><thead><tr><th>Run<th>State<th>Model<th class=n>%s"
@@ -212,6 +243,7 @@ static void put_table(struct html *h, const struct page_runs *runs, size_t resul
     html_put(h, "</tbody></table></div>");
 }
 
+/* The section has no heading of its own: it is the first on the page. */
 void section_summary(struct html *h, const struct page_runs *runs) {
     const size_t result = result_of(runs);
     html_put(h, "<section>");

@@ -12,6 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* One thread serves all workers over nonblocking connections (async_peer.h). A turn waits for any
+ * of them, moves what can be moved, drops workers that are late, and then settles: it takes in what
+ * has come as far as the clocks allow, answers those that may go on, and answers all when all meet.
+ *
+ * async_clocks.c decides when, this file what. A worker's gradients are applied at once when they
+ * have come; only the reply may have to wait for slower workers.
+ *
+ * Every server does the same with its own share, and servers do not talk to each other. Each worker
+ * sends the same requests to all of them, and follows the reply of the first one (async_worker.h),
+ * which also is the only one to write to the log. */
+
 struct async_server {
     struct shard_server *server; /* borrowed */
     const struct shard_listener *listener;
@@ -28,14 +39,18 @@ struct async_server {
     int code;
 };
 
+/* Workers are the ranks before the servers. */
 static int workers_of(const struct async_server *a) {
     return a->server->shards.workers;
 }
 
+/* One of the servers warns of lost workers, for all of them. */
 static bool is_first_server(const struct async_server *a) {
     return comm_rank(a->server->shards.comm) == workers_of(a);
 }
 
+/* The share is that of the one bucket that this mode has (async_worker.h). Connections are those of
+ * the communicator, which is not used for collectives meanwhile. */
 static int open_peers(struct async_server *a, struct error *err) {
     struct shards *s = &a->server->shards;
     const size_t *bounds = s->buckets[0].bounds + comm_rank(s->comm);
@@ -61,7 +76,8 @@ static void close_peers(struct async_server *a) {
     async_clocks_done(&a->clocks);
 }
 
-/* WORKER takes no part any more. */
+/* WORKER takes no part any more. A reply of a meeting that is on its way to it does not hold up the
+ * others any more. */
 static void close_peer(struct async_server *a, int worker) {
     struct async_peer *p = &a->peers[worker];
     a->meeting -= p->state == ASYNC_PEER_TELLS && p->request.kind == ASYNC_MEET;
@@ -70,6 +86,7 @@ static void close_peer(struct async_server *a, int worker) {
     async_clocks_leave(&a->clocks, worker);
 }
 
+/* Handles a worker that is gone or has broken the rules. An error only if the run cannot go on. */
 static int lose(struct async_server *a, int worker, const struct error *why, struct error *err) {
     close_peer(a, worker);
     a->gone[worker] = 1;
@@ -84,6 +101,8 @@ static int lose(struct async_server *a, int worker, const struct error *why, str
     return 0;
 }
 
+/* Takes rank 0's values of an arena, at the start of a run. Updates count for each worker, so those
+ * that were made before this run count as many times. */
 static void deal(struct async_server *a, const struct async_peer *p) {
     float *arena = p->request.argument >= 0 && p->request.argument < SHARD_ARENAS
                        ? a->server->arena[p->request.argument]
@@ -94,7 +113,9 @@ static void deal(struct async_server *a, const struct async_peer *p) {
 }
 
 /* One worker's update is a part of what all of them make in a step: so are its learning rate and
- * what it leaves of the moving average. */
+ * what it leaves of the moving average. The decay of the moving average is its root of that degree:
+ * the updates of all workers together decay it as one did. A step that changes nothing never comes
+ * here: its worker sends ASYNC_VOID. */
 static int update(struct async_server *a, const struct async_peer *p, struct error *err) {
     struct shard_server *server = a->server;
     const float parts = (float)async_clocks_live(&a->clocks);
@@ -113,7 +134,9 @@ static int update(struct async_server *a, const struct async_peer *p, struct err
     return shards_update(&server->shards, &rule, &v, &arenas, err);
 }
 
-/* Takes in WORKER's whole request; false: its values cannot be used yet. */
+/* Takes in WORKER's whole request; false: its values cannot be used yet. Before rank 0's first step
+ * the arenas are not complete. While replies of a meeting are going out, their pieces point into
+ * the arenas, which must not change. */
 static bool can_take(const struct async_server *a, int worker) {
     const struct async_peer *p = &a->peers[worker];
     if (p->fd < 0 || p->state != ASYNC_PEER_HAS || a->clocks.of[worker].place != ASYNC_COMPUTES)
@@ -121,6 +144,8 @@ static bool can_take(const struct async_server *a, int worker) {
     return worker == 0 || a->dealt || p->request.kind == ASYNC_END ? a->meeting == 0 : false;
 }
 
+/* Takes in one request. The flags of other workers are summed for rank 0's next reply; its own it
+ * knows. */
 static int take(struct async_server *a, int worker, struct error *err) {
     struct async_peer *p = &a->peers[worker];
     const struct async_request *r = &p->request;
@@ -149,6 +174,7 @@ static int take(struct async_server *a, int worker, struct error *err) {
     return 0;
 }
 
+/* Begins a reply with what all workers are told: wishes, who is there, and the slowest clock. */
 static void begin_reply(struct async_server *a, int worker, unsigned wishes) {
     struct async_peer *p = &a->peers[worker];
     p->reply = (struct async_reply){.wishes = wishes,
@@ -158,7 +184,8 @@ static void begin_reply(struct async_server *a, int worker, unsigned wishes) {
     async_peer_tell(p);
 }
 
-/* What goes out is a copy, as others may change the weights meanwhile. */
+/* What goes out is a copy, as others may change the weights meanwhile. The copy takes the place of
+ * the gradients, which are used up. */
 static void answer(struct async_server *a, int worker) {
     struct async_peer *p = &a->peers[worker];
     begin_reply(a, worker, async_clocks_go(&a->clocks, worker, clock_now()));
@@ -172,7 +199,8 @@ static void answer(struct async_server *a, int worker) {
     async_peer_add(p, p->values, p->size);
 }
 
-/* Nothing changes until all have what they came for. */
+/* Nothing changes until all have what they came for. Replies are sent straight from the arenas,
+ * without copies. Rank 0 gets all of them for its checkpoint, the others weights and average. */
 static void meet(struct async_server *a) {
     for (int i = 0; i < workers_of(a); i++) {
         if (a->peers[i].fd < 0)
@@ -203,7 +231,8 @@ static int settle(struct async_server *a, struct error *err) {
     return 0;
 }
 
-/* Moves what a worker's socket allows. */
+/* Moves what a worker's socket allows. A meeting's reply that is complete is counted off, and the
+ * last one lets the next requests in. */
 static int serve_peer(struct async_server *a, int worker, struct error *err) {
     struct async_peer *p = &a->peers[worker];
     struct error why = {0};
@@ -219,6 +248,7 @@ static int serve_peer(struct async_server *a, int worker, struct error *err) {
     return 0;
 }
 
+/* Several workers can be late at the same time, so all are looked for. */
 static int lose_late(struct async_server *a, struct error *err) {
     struct error why = {0};
     for (int late; (late = async_clocks_late(&a->clocks, clock_now())) >= 0;) {
@@ -229,6 +259,8 @@ static int lose_late(struct async_server *a, struct error *err) {
     return 0;
 }
 
+/* Without a deadline of any worker the wait is bounded all the same. An error of poll() other than
+ * a signal ends the server. */
 static int turn(struct async_server *a, struct error *err) {
     const int workers = workers_of(a);
     for (int i = 0; i < workers; i++)
@@ -244,6 +276,8 @@ static int turn(struct async_server *a, struct error *err) {
     return lose_late(a, err) != 0 ? -1 : settle(a, err);
 }
 
+/* Runs until no worker is left: each leaves by its last request, or is lost. The connections belong
+ * to the communicator and stay open. */
 int async_server_run(struct shard_server *server, const struct shard_listener *listener,
                      int *ret_code, struct error *err) {
     struct async_server a = {.server = server, .listener = listener};

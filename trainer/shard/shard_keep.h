@@ -1,4 +1,4 @@
-/* What a server of parameters keeps, for servers that update it once for all workers
+/* State of a server of parameters. It is the same for servers that update it once for all workers
  * (shard_server.h) and for those that do so for each of them (async_server.h). */
 #ifndef TRAINER_SHARD_SHARD_KEEP_H
 #define TRAINER_SHARD_SHARD_KEEP_H

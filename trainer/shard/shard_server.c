@@ -6,20 +6,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The first half is for workers, the second for servers. A server knows nothing at its start but
+ * its rank and the number of workers: shard_server_tell sends it all else by broadcasts, in the
+ * order in which take_layout receives them. After that it follows orders until the last one.
+ *
+ * An order is a sum over all ranks because every other operation here is collective as well: one
+ * that only some ranks took part in would break the common order of works (comm.h). Rank 0 adds the
+ * order, all others zero. */
+
 /* A day: workers may evaluate and write checkpoints for hours between two orders. */
 enum { PATIENCE_SECONDS = 24 * 3600 };
 
-/* An order and its argument in one float, exactly. */
+/* An order and its argument in one float, exactly. A float holds whole numbers up to 2^24; an
+ * argument is less than ORDER_STEP. */
 enum { ORDER_STEP = 1024 };
 
+/* Sizes of the two lists that are sent next. */
 struct counts {
     int32_t buckets, tensors;
 };
 
+/* A broadcast from rank 0. */
 static int pass_on(struct comm *comm, void *bytes, size_t size, struct error *err) {
     return comm_broadcast(comm, bytes, size, 0, err);
 }
 
+/* The lists are copied because a broadcast may write to its bytes, and the layout must stay as it
+ * is. Rank 0's are sent; other workers call it with the same. */
 int shard_server_tell(struct comm *comm, const struct shard_layout *layout,
                       const struct shard_service *service, struct error *err) {
     struct counts counts = {layout->bucket_count, layout->tensor_count};
@@ -40,6 +53,7 @@ int shard_server_tell(struct comm *comm, const struct shard_layout *layout,
     return 0;
 }
 
+/* SENT is written by the sum itself, which runs on while the caller computes. */
 int shard_server_order(struct shards *s, enum shard_order order, int argument, float *sent,
                        struct error *err) {
     uint64_t ticket = 0;
@@ -47,6 +61,7 @@ int shard_server_order(struct shards *s, enum shard_order order, int argument, f
     return comm_sum_start(s->comm, sent, 1, COMM_F32, &ticket, err);
 }
 
+/* Only after a run without failure; see failed_server. */
 static void server_done(struct shard_server *server) {
     for (int i = 0; i < SHARD_ARENAS; i++)
         free(server->arena[i]);
@@ -54,6 +69,8 @@ static void server_done(struct shard_server *server) {
     shards_done(&server->shards);
 }
 
+/* Receives what shard_server_tell sends. The lists are freed at the end, as shards_open copies
+ * them. */
 static int take_layout(struct shard_server *server, struct comm *comm, int workers,
                        struct error *err) {
     struct counts counts = {0};
@@ -72,6 +89,8 @@ static int take_layout(struct shard_server *server, struct comm *comm, int worke
     return shards_open(&server->shards, comm, workers, &layout, err);
 }
 
+/* Arenas have the size of all parameters, though only own shares are ever touched: zeroed pages
+ * that are not written take no memory. */
 static int open_server(struct shard_server *server, struct comm *comm, int workers,
                        struct error *err) {
     if (take_layout(server, comm, workers, err) != 0)
@@ -84,6 +103,9 @@ static int open_server(struct shard_server *server, struct comm *comm, int worke
     return there ? 0 : error_no_memory(err, "parameters of a server");
 }
 
+/* One step together with all workers: sums of all buckets, the verdict, the update, and the weights
+ * back. Gradients that are not finite, or a step that rank 0 holds, change nothing, and no weights
+ * are sent. */
 static int serve_step(struct shard_server *server, uint64_t *ret_updates, struct error *err) {
     struct shards *s = &server->shards;
     struct shard_verdict v = {0};
@@ -109,6 +131,7 @@ static int serve_step(struct shard_server *server, uint64_t *ret_updates, struct
                : shards_spread(s, arenas.weights, s->workers, err);
 }
 
+/* Deals, gathers or spreads one arena. A gathering is a spread with rank 0 as the only reader. */
 static int serve_arena(struct shard_server *server, int order, int arena, struct error *err) {
     struct shards *s = &server->shards;
     if (arena < 0 || arena >= SHARD_ARENAS || server->arena[arena] == NULL)
@@ -119,6 +142,7 @@ static int serve_arena(struct shard_server *server, int order, int arena, struct
                                                order == SHARD_GATHER ? 1 : s->workers, err);
 }
 
+/* Follows orders until the one to end. Each begins with the sum that carries it. */
 static int serve(struct shard_server *server, const struct shard_listener *listener, int *ret_code,
                  struct error *err) {
     uint64_t updates = 0;
@@ -146,6 +170,8 @@ static int serve(struct shard_server *server, const struct shard_listener *liste
  * process ends; one process is one server. */
 static struct shard_server *volatile failed_server;
 
+/* A server waits for orders as long as workers may evaluate. If a worker is gone, the connection
+ * ends and so does the wait. */
 int shard_server_run(struct comm *comm, int workers, const struct shard_listener *listener,
                      int *ret_code, struct error *err) {
     struct shard_server *server = calloc(1, sizeof(*server));

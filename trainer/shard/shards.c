@@ -5,7 +5,20 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Where the share of owner OWNER of OWNERS begins in COUNT elements. */
+/* Each bucket of gradients is divided among the owners by itself, so that its sum can start as soon
+ * as the backward pass has filled it. A rank therefore owns one piece of every bucket, and
+ * own_share finds it. Tensors do not end where pieces do: each_part gives the parts of tensors that
+ * are this rank's own.
+ *
+ * A step is a sequence of calls, the same on all ranks: shards_sum_start for each bucket, a wait,
+ * shards_look, shards_judge, and if the verdict allows it shards_update and shards_spread.
+ * app/step/strategy_sharded.c makes it for workers, shard_server.c for servers.
+ *
+ * Values of other ranks lie in the same arenas, at the same offsets. They are read by nobody before
+ * a spread has replaced them. */
+
+/* Where the share of owner OWNER of OWNERS begins in COUNT elements. Shares are whole units, and
+ * the last owner also gets what is left of a bucket beyond them. */
 static size_t share_at(size_t count, int owner, int owners) {
     if (owner == owners)
         return count;
@@ -14,6 +27,7 @@ static size_t share_at(size_t count, int owner, int owners) {
     return (each * (size_t)owner + ((size_t)owner < rest ? (size_t)owner : rest)) * SHARDS_UNIT;
 }
 
+/* Computes all bounds. Ranks that own nothing have an empty share at the bucket's beginning. */
 static void divide(struct shards *s, const size_t *begins) {
     const int ranks = comm_size(s->comm);
     const int first = s->serves ? s->workers : 0;
@@ -27,6 +41,7 @@ static void divide(struct shards *s, const size_t *begins) {
     }
 }
 
+/* LAYOUT is copied. One more of everything is allocated, as calloc() of nothing may give NULL. */
 int shards_open(struct shards *s, struct comm *comm, int workers, const struct shard_layout *layout,
                 struct error *err) {
     const size_t buckets = (size_t)layout->bucket_count, tensors = (size_t)layout->tensor_count;
@@ -56,6 +71,7 @@ void shards_done(struct shards *s) {
     *s = (struct shards){0};
 }
 
+/* Nothing is written to the shares of others, in GRADIENTS of this rank. */
 int shards_sum_start(struct shards *s, int bucket, float *gradients, uint64_t *ret_ticket,
                      struct error *err) {
     return comm_share_sum_start(s->comm, gradients, &s->buckets[bucket], ret_ticket, err);
@@ -68,6 +84,7 @@ static size_t own_share(const struct shards *s, int32_t bucket, size_t *ret_coun
     return bounds[0];
 }
 
+/* Without SQUARES their sum is left out, which saves a pass over the gradients. */
 void shards_look(const struct shards *s, const float *gradients, bool squares,
                  struct shard_verdict *v) {
     v->bad = v->squares = 0;
@@ -81,8 +98,11 @@ void shards_look(const struct shards *s, const float *gradients, bool squares,
     }
 }
 
+/* One sum carries the findings of all owners and rank 0's settings: other ranks add zero to those.
+ * All ranks get the same bits and so decide alike. */
 int shards_judge(struct shards *s, struct shard_verdict *v, struct error *err) {
     const bool first = comm_rank(s->comm) == 0;
+    /* In the order of the members of struct shard_verdict. */
     double sums[] = {v->bad,
                      v->squares,
                      first ? v->hold : 0,
@@ -103,7 +123,9 @@ struct own_part {
 
 typedef void part_taker(void *user, const struct own_part *part);
 
-/* Hands all parts that are this rank's own to TAKE, in order. */
+/* Hands all parts that are this rank's own to TAKE, in order. T only moves forward: buckets and
+ * tensors are both ascending. A tensor may have parts in several buckets, so the inner loop does
+ * not move it. */
 static void each_part(const struct shards *s, part_taker *take, void *user) {
     int32_t t = 0;
     for (int32_t b = 0; b < s->bucket_count; b++) {
@@ -128,14 +150,17 @@ struct updating {
     const struct optimizer_arenas *arenas;
 };
 
+/* The step with the changes of the tensor's group. */
 static struct optimizer_step step_of(const struct updating *u, const struct shard_tensor *tensor) {
     return optimizer_of_group(u->rule->step, u->rule->groups[tensor->group]);
 }
 
+/* Two sums for each tensor, in the order of the list. */
 static double *norms_of(const struct updating *u, const struct shard_tensor *tensor) {
     return u->s->norms + 2 * (tensor - u->s->tensors);
 }
 
+/* Adds the squares of own parts; the sum over ranks completes them to those of whole tensors. */
 static void measure(void *user, const struct own_part *part) {
     const struct updating *u = user;
     const struct optimizer_step step = step_of(u, part->tensor);
@@ -145,6 +170,7 @@ static void measure(void *user, const struct own_part *part) {
                                        u->arenas->gradients + part->first, part->count);
 }
 
+/* Updates an own part, with the factor of its whole tensor where the optimizer has one. */
 static void update(void *user, const struct own_part *part) {
     const struct updating *u = user;
     const double *norms = norms_of(u, part->tensor);
@@ -168,6 +194,7 @@ static struct optimizer_rule rule_at(const struct optimizer_rule *rule,
     return at;
 }
 
+/* All ranks sum the norms, even those that own nothing of a tensor: the sum is collective. */
 int shards_update(struct shards *s, const struct optimizer_rule *rule,
                   const struct shard_verdict *v, const struct optimizer_arenas *arenas,
                   struct error *err) {
@@ -175,6 +202,7 @@ int shards_update(struct shards *s, const struct optimizer_rule *rule,
     const struct optimizer_rule at = rule_at(rule, v);
     struct updating u = {s, &at, arenas};
     if (optimizer_adapts(at.step.kind)) {
+        /* Parts are added up, here and then over ranks. */
         memset(s->norms, 0, norms * sizeof(*s->norms));
         each_part(s, measure, &u);
         if (comm_sum(s->comm, s->norms, norms, COMM_F64, err) != 0)
@@ -184,6 +212,8 @@ int shards_update(struct shards *s, const struct optimizer_rule *rule,
     return 0;
 }
 
+/* The buckets' number of workers is READERS for the time of the call, as that is what a spread
+ * sends to. An error leaves it so; the job ends then. */
 int shards_spread(struct shards *s, float *values, int readers, struct error *err) {
     uint64_t ticket = 0;
     for (int32_t b = 0; b < s->bucket_count; b++)
@@ -198,7 +228,8 @@ int shards_spread(struct shards *s, float *values, int readers, struct error *er
     return 0;
 }
 
-/* A sum of rank 0's values alone. */
+/* A sum of rank 0's values alone. With one worker that adds, the "sum" of a share is rank 0's
+ * values as they are. */
 int shards_deal(struct shards *s, float *values, struct error *err) {
     uint64_t ticket = 0;
     for (int32_t b = 0; b < s->bucket_count; b++)
@@ -213,7 +244,8 @@ int shards_deal(struct shards *s, float *values, struct error *err) {
     return 0;
 }
 
-/* Whole pages of VALUES from element BEGIN up to END. */
+/* Whole pages of VALUES from element BEGIN up to END. For private anonymous memory, the kernel
+ * gives zeros when such a page is touched again. */
 static void forget(float *values, size_t begin, size_t end) {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     char *from = (char *)(values + begin);
@@ -222,6 +254,8 @@ static void forget(float *values, size_t begin, size_t end) {
         (void)madvise(from + before, (bytes - before) / page * page, MADV_DONTNEED);
 }
 
+/* Own pages stay, and so do pages that an own share begins or ends in. VALUES may be NULL: an arena
+ * that the optimizer does not have. */
 void shards_forget(const struct shards *s, float *values) {
     for (int32_t b = 0; values != NULL && b < s->bucket_count; b++) {
         const size_t *bounds = s->buckets[b].bounds;

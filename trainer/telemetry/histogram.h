@@ -1,6 +1,6 @@
-/* Histogram of floats with bins of equal relative width, eight to a power of two, for values of
- * either sign. Values nearer to zero than HISTOGRAM_LEAST share one bin with it, those beyond
- * HISTOGRAM_MOST the outermost ones. Values that are not finite are left out. */
+/* Histogram of floats with bins of equal relative width. There are eight bins to a power of two,
+ * for values of either sign. Values nearer to zero than HISTOGRAM_LEAST share one bin with it,
+ * those beyond HISTOGRAM_MOST the outermost ones. Values that are not finite are left out. */
 #ifndef TRAINER_TELEMETRY_HISTOGRAM_H
 #define TRAINER_TELEMETRY_HISTOGRAM_H
 

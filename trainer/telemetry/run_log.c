@@ -17,15 +17,27 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { KEPT_MAX = 256 * 1024, LINE_MAX_SIZE = 512 * 1024 };
+/* There is one log in a process, as there is one listener of its log lines (common/log/log.h).
+ * run_log_begin is called early (app/run/train.c), and lines are kept from then on. run_log_open,
+ * called once the run is set up (app/run/record.c), writes them to the file; later lines are
+ * written as they come.
+ *
+ * Both files are opened to append, and each line is one write(). So lines of two processes in one
+ * folder may alternate, but do not mix. */
+
+enum {
+    KEPT_MAX = 256 * 1024,     /* bytes of lines from before the file; what is beyond is lost */
+    LINE_MAX_SIZE = 512 * 1024 /* a longer line of the log is left out */
+};
 
 static struct {
-    struct buf kept; /* lines of the log from before it is opened */
-    struct log_listener before;
+    struct buf kept;            /* lines of the log from before it is opened */
+    struct log_listener before; /* called first, and put back at the end */
     bool listens;
     int log, numbers; /* descriptors; -1: closed */
 } run = {.log = -1, .numbers = -1};
 
+/* Safe when one or both are closed already. */
 static void close_files(void) {
     if (run.log >= 0)
         (void)close(run.log);
@@ -40,6 +52,8 @@ static void give_up(const struct error *why) {
     log_warning("run.log and run.jsonl are not written any more: %s", why->text);
 }
 
+/* The log's listener. It must not report its own failures as it would report others: give_up closes
+ * the files first, so the warning comes here once more and goes no further. */
 static void hear(void *context, enum log_level level, const char *text) {
     static const char *const names[] = {"debug", "info", "warning", "error"};
     char stamp[CLOCK_STAMP_SIZE];
@@ -59,6 +73,7 @@ static void hear(void *context, enum log_level level, const char *text) {
         give_up(&why);
 }
 
+/* Repeated calls change nothing. */
 void run_log_begin(void) {
     if (run.listens)
         return;
@@ -67,6 +82,8 @@ void run_log_begin(void) {
     run.listens = true;
 }
 
+/* O_NONBLOCK makes open() fail for a FIFO that nobody reads, where it would wait forever otherwise.
+ */
 static int open_file(const char *folder, const char *name, int *ret, struct error *err) {
     char path[PATH_MAX];
     int size = snprintf(path, sizeof(path), "%s/%s", folder, name);
@@ -76,7 +93,8 @@ static int open_file(const char *folder, const char *name, int *ret, struct erro
     return *ret >= 0 ? 0 : error_set_errno(err, EXIT_CODE_CONFIG, "%s", path);
 }
 
-/* Ends the last line of run.jsonl if its writer was killed within it. */
+/* Ends the last line of run.jsonl if its writer was killed within it. The file is open for writing
+ * only, so it is opened once more to read its last byte. A FIFO or device has none. */
 static int end_torn_line(const char *folder, struct error *err) {
     char path[PATH_MAX], last = '\n';
     struct stat st;
@@ -91,6 +109,7 @@ static int end_torn_line(const char *folder, struct error *err) {
     return got == 1 && last != '\n' ? file_write_all(run.numbers, "\n", 1, err) : 0;
 }
 
+/* On failure nothing is open, and lines are still kept: the program may go on without the files. */
 int run_log_open(const char *folder, struct error *err) {
     if (file_make_dirs(folder, err) != 0 || open_file(folder, "run.log", &run.log, err) != 0 ||
         open_file(folder, RUN_LOG_NUMBERS, &run.numbers, err) != 0 ||
@@ -107,6 +126,7 @@ bool run_log_is_open(void) {
     return run.numbers >= 0;
 }
 
+/* The listener from before gets the lines again; without a run_log_open the kept ones are lost. */
 void run_log_close(void) {
     if (run.listens)
         (void)log_set_listener(run.before);
@@ -115,6 +135,7 @@ void run_log_close(void) {
     buf_done(&run.kept);
 }
 
+/* Nine digits bring every float back as it was; the values are doubles, but most were floats. */
 static int add_number(struct buf *line, const struct metric_field *field, struct error *err) {
     if (buf_add(line, ",", 1, err) != 0 ||
         json_text_quote(line, field->name, strlen(field->name), err) != 0)
@@ -123,6 +144,7 @@ static int add_number(struct buf *line, const struct metric_field *field, struct
                                   : buf_add_text(line, ":null", err);
 }
 
+/* Begins a line with its kind and the time in UTC. */
 static int begin(struct buf *line, const char *kind, struct error *err) {
     char stamp[CLOCK_STAMP_SIZE];
     clock_stamp(clock_wall(), stamp);
@@ -130,12 +152,14 @@ static int begin(struct buf *line, const char *kind, struct error *err) {
     return buf_printf(line, err, "{\"kind\":\"%s\",\"time\":\"%s\"", kind, stamp);
 }
 
+/* Ends the line and writes it at once. */
 static int end(struct buf *line, struct error *err) {
     return buf_add_text(line, "}\n", err) != 0
                ? -1
                : file_write_all(run.numbers, buf_text(line), line->size, err);
 }
 
+/* A number that makes the line too long for RUN_LOG_LINE_MAX ends the log like a full disk. */
 void run_log_add(const char *kind, const struct metric_field *fields, size_t count) {
     cleanup_buf struct buf line = {0};
     struct error why = {0};
@@ -148,6 +172,7 @@ void run_log_add(const char *kind, const struct metric_field *fields, size_t cou
         give_up(&why);
 }
 
+/* MEMBERS are not checked: the caller quotes its texts (common/json/json_text.h). */
 void run_log_add_json(const char *kind, const char *members) {
     cleanup_buf struct buf line = {0};
     struct error why = {0};

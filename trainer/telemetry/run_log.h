@@ -38,7 +38,7 @@ void run_log_close(void);
 /* Writes a line of KIND with numbers; non-finite numbers become null. Does nothing while none is
  * open. */
 void run_log_add(const char *kind, const struct metric_field *fields, size_t count);
-/* The same with MEMBERS, JSON that begins with a comma: ",\"model\":\"resnet18\"". */
+/* The same with MEMBERS, those of a JSON object without its braces: "\"model\":\"resnet18\"". */
 void run_log_add_json(const char *kind, const char *members);
 
 #endif

@@ -1,5 +1,5 @@
-/* Writer of TensorBoard event files (scalars, pictures, texts, settings, histograms, a graph),
- * without TensorFlow.
+/* Writer of TensorBoard event files, without TensorFlow. It knows scalars, pictures, texts,
+ * settings, histograms and a graph.
  *
  * A file is a sequence of records: u64 length, masked CRC32C of the length, data, masked CRC32C of
  * the data. The data is an Event message in protobuf's wire format

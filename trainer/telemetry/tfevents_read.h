@@ -1,4 +1,5 @@
-/* What TensorBoard would show of the event files that earlier runs have left in a folder. */
+/* Reader of the event files of earlier runs in a folder. It finds out what TensorBoard would show
+ * of them. */
 #ifndef TRAINER_TELEMETRY_TFEVENTS_READ_H
 #define TRAINER_TELEMETRY_TFEVENTS_READ_H
 
