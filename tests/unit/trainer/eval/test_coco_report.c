@@ -5,9 +5,17 @@
 #include <jansson.h>
 #include <string.h>
 
+/* Texts and JSON of a scoring's report. Numbers are made up, but for one case that goes through the
+ * evaluation; what the numbers mean is tested in test_coco_stats.c. The texts must be those of
+ * pycocotools, since other programs search them. */
+
+/* Name, id and number of objects; two have the same name, and one no objects. A name has quotes,
+ * which JSON must escape. */
 static const struct coco_report_category CATEGORIES[] = {
     {"cat \"a\"", 3, 12}, {"dog", 17, 0}, {"dog", 90, 1}};
 
+/* Fills BY_CATEGORY, of three rows, and borrows it. -1 is a number without a value; a third needs
+ * all digits of a double. */
 static struct coco_report make_report(double (*by_category)[COCO_STATS]) {
     struct coco_report report = {
         .kind = "bbox", .by_category = by_category, .categories = CATEGORIES, .category_count = 3};
@@ -20,6 +28,7 @@ static struct coco_report make_report(double (*by_category)[COCO_STATS]) {
     return report;
 }
 
+/* The lines of pycocotools to the character, blanks included: programs of others read them. */
 static void the_twelve_lines_are_the_familiar_ones(void) {
     double by_category[3][COCO_STATS];
     struct coco_report report = make_report(by_category);
@@ -42,6 +51,7 @@ static void the_twelve_lines_are_the_familiar_ones(void) {
         " Average Recall     (AR) @[ IoU=0.50:0.95 | area= large | maxDets=100 ] = 1.100\n");
 }
 
+/* A dash stands for -1; quotes need no escape here. */
 static void the_table_has_a_row_for_each_category(void) {
     double by_category[3][COCO_STATS];
     struct coco_report report = make_report(by_category);
@@ -53,7 +63,8 @@ static void the_table_has_a_row_for_each_category(void) {
                     " dog             0      -      -      -      -      -      -\n");
 }
 
-/* Bytes that are not text, characters of several bytes, names longer than the column. */
+/* Bytes that are not text, characters of several bytes, names longer than the column. `blanks` are
+ * what a name of one column per character leaves of 40. */
 static void names_of_any_kind_keep_the_columns(void) {
     static const char *const names[] = {"\xc3\xa9t\xc3\xa9", "a\x83",
                                         "long name of more than 40 characters, really",
@@ -97,15 +108,19 @@ static void a_report_takes_the_means_of_its_curves(void) {
     CU_ASSERT_EQUAL_FATAL(coco_report_make(&report, "bbox", &curves, CATEGORIES, &err), 0);
     CU_ASSERT_STRING_EQUAL(report.kind, "bbox");
     CU_ASSERT_EQUAL(report.category_count, 2);
+    /* Borrowed, not copied. */
     CU_ASSERT_PTR_EQUAL(report.categories, CATEGORIES);
     CU_ASSERT_EQUAL(coco_stats(&curves, stats, &err), 0);
+    /* The same numbers as from coco_stats, bit for bit; a miss is 0, and the mean of both a
+     * half. */
     CU_ASSERT_EQUAL(memcmp(report.stats, stats, sizeof(stats)), 0);
     CU_ASSERT_DOUBLE_EQUAL(report.by_category[0][0], 1, 1e-9);
     CU_ASSERT_EQUAL(report.by_category[1][0], 0);
     CU_ASSERT_DOUBLE_EQUAL(report.stats[0], 0.5, 1e-9);
 }
 
-/* If there is not enough room, that is reported and the text is not cut off. */
+/* If there is not enough room, by any number of bytes, that is reported and the text is not cut
+ * off: a number that lost its last digits would look like another result. */
 static void a_report_that_does_not_fit_is_an_error(void) {
     double by_category[3][COCO_STATS];
     struct coco_report report = make_report(by_category);
@@ -122,6 +137,7 @@ static void a_report_that_does_not_fit_is_an_error(void) {
     }
 }
 
+/* Numbers are read back by jansson and compared exactly: a third must not lose a digit. */
 static void json_brings_every_number_back_to_the_bit(void) {
     double by_category[3][COCO_STATS];
     struct coco_report report = make_report(by_category);

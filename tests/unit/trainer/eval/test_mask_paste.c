@@ -10,6 +10,8 @@
 
 enum { SIDE = 28 };
 
+/* A row of the golden file: rule, seed of the logits, picture, box, and the mask as area and
+ * string. */
 struct golden_paste {
     enum mask_paste_rule rule;
     int seed;
@@ -21,7 +23,13 @@ struct golden_paste {
 };
 #include "tests/golden/mask_paste.h"
 
-/* The same values as logits_of in tests/golden/mask_paste.py. */
+/* Pasted masks are compared with two sources. Golden masks were made by torchvision, and by torch's
+ * grid_sample for detectron2's rule (tests/golden/mask_paste.py). For any other box and square a
+ * plain bitmap is computed pixel by pixel (tests/support/paste_bitmap.h), by the same rule but
+ * without runs, spans or clipping. */
+
+/* The same values as logits_of in tests/golden/mask_paste.py: a blob with noise and holes, in
+ * sixteenths, which f32 holds exactly. */
 static void fill_logits(float *logits, int seed) {
     int cy = 10 + seed % 7, cx = 9 + seed * 5 % 9, r = 9 + seed % 5;
     for (int y = 0; y < SIDE; y++)
@@ -33,6 +41,7 @@ static void fill_logits(float *logits, int seed) {
         }
 }
 
+/* Both the area and the string: a wrong area says at once by how much a mask is wrong. */
 static void masks_are_torchvisions_to_the_pixel(void) {
     cleanup_mask_paster struct mask_paster paster = {0};
     cleanup_rle struct rle mask = {0};
@@ -55,6 +64,8 @@ static void masks_are_torchvisions_to_the_pixel(void) {
     }
 }
 
+/* Fails unless the mask has the runs of the bitmap, no more and no fewer. The scratch memory is
+ * used again from call to call, as in an evaluation. */
 static void check_bitmap(struct mask_paster *paster, const struct mask_paste *paste) {
     cleanup_rle struct rle mask = {0}, wanted = {0};
     struct error err = {0};
@@ -68,10 +79,14 @@ static void check_bitmap(struct mask_paster *paster, const struct mask_paste *pa
     free(bytes);
 }
 
+/* A number between LOW and HIGH, the same in every run. */
 static float draw(struct random *random, double low, double high) {
     return (float)(low + (high - low) * ((double)random_u32(random) / 4294967296.0));
 }
 
+/* 240 cases over both rules, six sides and three kinds of logits: all on the threshold, near it,
+ * and clear. Boxes may lie outside, be empty, or have their edges on whole pixels, where rounding
+ * decides. Sides of 1 and of the maximum are among them, and pictures of a single row or column. */
 static void masks_are_a_bitmaps_for_any_box_and_square(void) {
     static const int sides[] = {28, 1, 2, 14, 7, MASK_PASTE_SIDE_MAX};
     static float logits[MASK_PASTE_SIDE_MAX * MASK_PASTE_SIDE_MAX];
@@ -95,6 +110,9 @@ static void masks_are_a_bitmaps_for_any_box_and_square(void) {
     }
 }
 
+/* No number, too far away, exchanged corners, beside the picture, and as large as the reach. The
+ * logits are clearly positive, so any pixel would be seen. A mask without ones is a single run, of
+ * zeros, over the whole picture (rle_end). */
 static void a_box_of_no_picture_gives_no_pixels(void) {
     static const float boxes[][4] = {
         {NAN, 0, 10, 10},  {0, 0, INFINITY, 10},       {-1e30F, 0, 10, 10},  {0, 0, 1e9F, 1e9F},
@@ -120,7 +138,9 @@ static void a_box_of_no_picture_gives_no_pixels(void) {
     }
 }
 
-/* The corners are exchanged by less than a pixel; if pasted, the square would be mirrored. */
+/* The corners are exchanged by less than a pixel, or lie on each other; if pasted, the square would
+ * be mirrored. torchvision's rule makes a box of at least one pixel, so this is about the other
+ * one. */
 static void a_box_with_its_corners_exchanged_is_empty(void) {
     static const float boxes[][4] = {
         {5.6F, 5, 5.4F, 9}, {5, 5.6F, 9, 5.4F}, {5.6F, 5.6F, 5.4F, 5.4F}, {5.5F, 5, 5.5F, 9}};
@@ -139,6 +159,8 @@ static void a_box_with_its_corners_exchanged_is_empty(void) {
     }
 }
 
+/* Just within the reach, and so large that the picture lies within one source cell. All pixels are
+ * one run of ones, after an empty one of zeros. */
 static void a_box_over_everything_gives_every_pixel(void) {
     float logits[SIDE * SIDE];
     cleanup_mask_paster struct mask_paster paster = {0};
@@ -159,6 +181,7 @@ static void a_box_over_everything_gives_every_pixel(void) {
     }
 }
 
+/* NaN, and both infinities, in thirds: a mean with NaN is NaN, which is above no threshold. */
 static void logits_that_are_no_numbers_are_in_no_mask(void) {
     float logits[SIDE * SIDE];
     cleanup_mask_paster struct mask_paster paster = {0};
@@ -175,6 +198,8 @@ static void logits_that_are_no_numbers_are_in_no_mask(void) {
     }
 }
 
+/* A side of nothing or too large for the stack, and pictures that no mask can have. Such a request
+ * is a fault of the program, as no network makes it. */
 static void sizes_out_of_bounds_are_refused(void) {
     const struct mask_paste wrong[] = {
         {.side = 0, .height = 30, .width = 40},

@@ -7,6 +7,11 @@
 #include <math.h>
 #include <string.h>
 
+/* Polygons are compared with masks of COCO's own library: a few with all that it says of them, and
+ * ten thousand random ones by a hash. The rest is about several parts in one object, and about
+ * input that is refused. */
+
+/* Picture, polygon, and the mask that the library makes: area, box and its string. */
 struct golden {
     uint32_t height, width;
     size_t points;
@@ -16,6 +21,8 @@ struct golden {
     const char *text;
 };
 
+/* Corners on whole and half pixels, a triangle, polygons that pass a border or fill the picture. One
+ * is smaller than a pixel, and the last has concave and slanted edges. */
 static const struct golden GOLDEN[] = {
     {10, 10, 4, {2, 2, 7, 2, 7, 7, 2, 7}, 25, {2, 2, 5, 5}, "f0550000000l0"},
     {10, 10, 4, {2.5, 2.5, 7.5, 2.5, 7.5, 7.5, 2.5, 7.5}, 25, {3, 3, 5, 5}, "Q1550000000a0"},
@@ -33,6 +40,7 @@ static const struct golden GOLDEN[] = {
      "l0196L31O101N11O2N10O0L4L`1"},
 };
 
+/* Compares by the string, as it has every run. */
 static void check_text(const struct rle *mask, const char *text) {
     struct error err = {0};
     cleanup_buf struct buf out = {.max = 4096};
@@ -40,6 +48,8 @@ static void check_text(const struct rle *mask, const char *text) {
     CU_ASSERT_STRING_EQUAL(buf_text(&out), text);
 }
 
+/* One mask and one scratch memory serve for all, so what one polygon leaves must not show in the
+ * next. */
 static void polygons_give_the_reference_masks(void) {
     cleanup_rle struct rle mask = {0};
     cleanup_rle_scratch struct rle_scratch scratch = {0};
@@ -56,6 +66,7 @@ static void polygons_give_the_reference_masks(void) {
     }
 }
 
+/* 4 x 5 pixels at (2, 3). */
 static void a_box_is_drawn_as_its_corners(void) {
     cleanup_rle struct rle mask = {0};
     cleanup_rle_scratch struct rle_scratch scratch = {0};
@@ -66,10 +77,12 @@ static void a_box_is_drawn_as_its_corners(void) {
     check_text(&mask, "g05500000U1");
 }
 
-/* How the hash is computed: xorshift64 with shifts 13, 7, 17, and FNV-1a over each mask's string
- * and a line end, started as below (not with FNV's usual number). */
+/* The hash and how it is computed: xorshift64 with shifts 13, 7, 17, and FNV-1a over each mask's
+ * string and a line end, started as below (not with FNV's usual number). A script with the library
+ * can repeat it. */
 #define RECIPE_HASH_START UINT64_C(1469598103934665603)
 
+/* A number in [0, 1), of the 53 bits that a double holds. */
 static double next_unit(uint64_t *state) {
     *state ^= *state << 13;
     *state ^= *state >> 7;
@@ -77,6 +90,8 @@ static double next_unit(uint64_t *state) {
     return (double)(*state >> 11) / 9007199254740992.0;
 }
 
+/* 3 to 11 corners, up to four pixels outside of pictures of 5 to 99 pixels a side. The sum of the
+ * areas tells a fault of the masks from one of the hash. */
 static void ten_thousand_random_polygons_give_the_reference_hash(void) {
     cleanup_rle struct rle mask = {0};
     cleanup_rle_scratch struct rle_scratch scratch = {0};
@@ -104,6 +119,7 @@ static void ten_thousand_random_polygons_give_the_reference_hash(void) {
     CU_ASSERT_EQUAL(area, 5105442);
 }
 
+/* The square and the triangle of the table, which overlap: 25 and 32 pixels make 40. */
 static void parts_are_united(void) {
     const double numbers[] = {2, 2, 7, 2, 7, 7, 2, 7, 5, 1, 9, 9, 1, 9};
     const uint32_t sizes[] = {8, 6};
@@ -117,6 +133,7 @@ static void parts_are_united(void) {
     check_text(&mask, "b0136000000004L2N2");
 }
 
+/* The same box twice is the box. */
 static void four_numbers_first_make_all_parts_boxes(void) {
     const double numbers[] = {2, 3, 4, 5, 2, 3, 4, 5};
     const uint32_t sizes[] = {4, 4};
@@ -129,6 +146,7 @@ static void four_numbers_first_make_all_parts_boxes(void) {
     check_text(&mask, "g05500000U1");
 }
 
+/* Fails unless the parts are refused as data, with WORDS in the message. */
 static void check_refused(size_t count, const uint32_t *sizes, const double *numbers,
                           const char *words) {
     struct rle_parts parts = {
@@ -141,6 +159,8 @@ static void check_refused(size_t count, const uint32_t *sizes, const double *num
     ASSERT_CONTAINS(err.text, words);
 }
 
+/* No part, an odd number, too few, a polygon among boxes, a coordinate beyond the limit, and no
+ * number at all. */
 static void malformed_parts_are_refused(void) {
     const double numbers[] = {2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4};
     const double wide[] = {2, 3, 4, 5, 6, 1e6 + 1};
@@ -154,7 +174,8 @@ static void malformed_parts_are_refused(void) {
 }
 
 static void many_crossings_of_one_column_are_sorted_too(void) {
-    /* A comb with teeth that go back and forth over one column. */
+    /* A comb with teeth that go back and forth over one column: more crossings than are sorted by
+     * insertion. The runs must still add up to the picture. */
     enum { TEETH = 200 };
     double at[4 * TEETH];
     for (int i = 0; i < TEETH; i++) {

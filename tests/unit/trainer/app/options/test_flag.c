@@ -5,9 +5,9 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The parser with a table of its own, in which each type occurs once: what it accepts, what it
- * refuses, and how its messages lead to the right spelling. Printed forms are in test_flag_print.c,
- * and words of other trainers in test_flag_word.c. */
+/* The parser with a table of its own (flag_wishes.h): what it accepts, what it refuses, and how its
+ * messages lead to the right spelling. Printed forms are in test_flag_print.c, and words of other
+ * trainers in test_flag_word.c. */
 
 #define W(text) ((char[]){text})
 
@@ -45,7 +45,8 @@ static void every_type_takes_its_value_either_way(void) {
     CU_ASSERT_STRING_EQUAL(w.name, "");
 }
 
-/* Two letters exchanged are near; "zebra" is near to nothing, so nothing is suggested. */
+/* Two letters exchanged are near; "zebra" is near to nothing, so nothing is suggested. The name
+ * alone is looked at: the value may be any. */
 static void an_unknown_flag_offers_the_nearest_name(void) {
     struct wishes w;
     struct error err;

@@ -10,6 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The table of options and its layers, from the outside: command lines go in, values and help come
+ * out. What single flags do is tested with the parser (test_flag.c), what recipes hold in
+ * test_recipe.c. */
+
+/* Parses WORDS, which end with NULL, over a fresh error. The cast drops const alone: words are not
+ * changed. */
 static int parse(struct options *o, unsigned command, struct error *err, const char *const *words) {
     int argc = 0;
     while (words[argc] != NULL)
@@ -19,6 +25,8 @@ static int parse(struct options *o, unsigned command, struct error *err, const c
 }
 #define PARSE(command, ...) parse(&o, command, &err, (const char *const[]){__VA_ARGS__, NULL})
 
+/* The defaults that users see most; a change here must be meant. Without --model the network is
+ * resnet50. */
 static void nothing_given_is_a_run_that_makes_sense(void) {
     struct options o;
     struct error err;
@@ -31,6 +39,7 @@ static void nothing_given_is_a_run_that_makes_sense(void) {
     CU_ASSERT(o.backend == OPTION_BACKEND_AUTO && o.log == OPTION_LOG_AUTO && o.flip);
 }
 
+/* SageMaker's spelling of names, and Python's of true. */
 static void hyperparameters_come_as_flags_with_underscores(void) {
     struct options o;
     struct error err;
@@ -41,6 +50,7 @@ static void hyperparameters_come_as_flags_with_underscores(void) {
     CU_ASSERT(o.nesterov && o.dtype == OPTION_BF16);
 }
 
+/* Commands share the table, but not every row. */
 static void evaluation_refuses_flags_of_training(void) {
     struct options o;
     struct error err;
@@ -49,6 +59,7 @@ static void evaluation_refuses_flags_of_training(void) {
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
 }
 
+/* One below the least, one above the most, and a sign where none is allowed. */
 static void numbers_have_bounds(void) {
     struct options o;
     struct error err;
@@ -58,7 +69,9 @@ static void numbers_have_bounds(void) {
     ASSERT_CONTAINS(err.text, "--steps");
 }
 
-/* What a checkpoint tells of the recipe: every bit of a number, choices and truth as typed. */
+/* What a checkpoint tells of the recipe: every bit of a number, choices and truth as typed. The
+ * text must fit into half of its place in the state, so that options can be added. A buffer that is
+ * too small by any number of bytes is an error, never a shorter record. */
 static void what_changes_bits_is_recorded(void) {
     struct options o;
     struct error err;
@@ -75,6 +88,7 @@ static void what_changes_bits_is_recorded(void) {
     ASSERT_CONTAINS(buf_text(&text), " bad-samples=fail ");
     ASSERT_CONTAINS(buf_text(&text), " tf32=true convs=auto own-backward=auto row-choice=auto "
                                      "tune=true deterministic=false");
+    /* It ends with a value and no blank. */
     CU_ASSERT_EQUAL(text.data[text.size - 1], 'e');
     const size_t whole = text.size;
     for (size_t room = 0; room < whole; room++) {
@@ -84,6 +98,8 @@ static void what_changes_bits_is_recorded(void) {
     }
 }
 
+/* Two runs with this text equal learn the same, on whatever machine. What the machine or a fault of
+ * the data may change is left out. */
 static void what_is_learned_is_listed_without_the_machine(void) {
     struct options o;
     struct error err;
@@ -97,7 +113,8 @@ static void what_is_learned_is_listed_without_the_machine(void) {
     CU_ASSERT_PTR_NULL(strstr(buf_text(&text), "bad-samples"));
 }
 
-/* Defaults, recipe, command line: the later one counts. */
+/* Defaults, recipe, command line: the later one counts. A recipe that does not exist lists those
+ * that do, and an evaluation takes none. */
 static void a_recipe_lies_between_the_defaults_and_the_command_line(void) {
     struct options o;
     struct error err;
@@ -105,6 +122,8 @@ static void a_recipe_lies_between_the_defaults_and_the_command_line(void) {
         PARSE(COMMAND_TRAIN, "--warmup-epochs", "2", "--recipe", "imagenet-90", "--momentum=0.8"),
         0);
     CU_ASSERT_STRING_EQUAL(o.recipe, "imagenet-90");
+    /* The first line is the recipe's alone, the second has two flags of the line, one before
+     * --recipe and one after it: the order on the line does not matter. */
     CU_ASSERT(o.schedule == SCHEDULE_STEP && o.nesterov && !o.decay_all && o.zero_gamma);
     CU_ASSERT(o.warmup_epochs == 2 && o.momentum == 0.8 && o.epochs == 90);
     CU_ASSERT_EQUAL(PARSE(COMMAND_TRAIN, "--recipe", "imagenet"), -1);
@@ -113,7 +132,9 @@ static void a_recipe_lies_between_the_defaults_and_the_command_line(void) {
     CU_ASSERT_EQUAL(PARSE(COMMAND_EVAL, "--recipe", "imagenet-90"), -1);
 }
 
-/* A network that finds objects has no use for a crop of the whole picture. */
+/* A network that finds objects has no use for a crop of the whole picture. The network is made
+ * here, so that the message does not depend on a real one; the names in parentheses are of those
+ * that would do. */
 static void a_flag_of_another_task_is_an_error_that_says_so(void) {
     const struct model detects = {.name = "finder", .task = MODEL_DETECT};
     const char *const words[] = {"--batch-size", "4", "--resize=9", "--threads", "1"};
@@ -126,7 +147,7 @@ static void a_flag_of_another_task_is_an_error_that_says_so(void) {
     CU_ASSERT_EQUAL(options_fit(COMMAND_EVAL, &detects, 2, argv, &err), 0);
     CU_ASSERT_EQUAL(options_fit(COMMAND_EVAL, model_find("resnet18"), 5, argv, &err), 0);
     /* A value is no flag. */
-    /* A flag of both has words of its own for each. */
+    /* A flag of both tasks has a row for each. */
     const char *const both[] = {"--data", "d", "--validation=v"};
     CU_ASSERT_EQUAL(options_fit(COMMAND_EVAL, &detects, 3, (char *const *)(uintptr_t)both, &err),
                     0);
@@ -139,7 +160,7 @@ static void a_flag_of_another_task_is_an_error_that_says_so(void) {
 }
 
 /* A command that learns of its network later has that network's batch, too; what is given counts.
- */
+ * Values that were settled in between, such as the backend, stay. */
 static void what_a_network_brings_counts_for_other_commands(void) {
     const struct model *model = model_find("maskrcnn_resnet50_fpn");
     const char *const given[] = {"--batch_size=7", "--threads", "1"};
@@ -147,6 +168,8 @@ static void what_a_network_brings_counts_for_other_commands(void) {
     struct options o;
     struct error err = {0};
     CU_ASSERT_EQUAL_FATAL(options_parse(&o, COMMAND_PREDICT, 0, words, &err), 0);
+    /* Before the network is known, the batch is the table's; afterwards it is that of the
+     * network. */
     CU_ASSERT_EQUAL(o.batch_size, 32);
     o.backend = OPTION_BACKEND_CPU; /* settled meanwhile */
     CU_ASSERT_EQUAL(options_suit(&o, COMMAND_PREDICT, model, 0, words, &err), 0);
@@ -154,6 +177,7 @@ static void what_a_network_brings_counts_for_other_commands(void) {
     CU_ASSERT_EQUAL_FATAL(options_parse(&o, COMMAND_EVAL, 3, words, &err), 0);
     CU_ASSERT_EQUAL(options_suit(&o, COMMAND_EVAL, model, 3, words, &err), 0);
     CU_ASSERT(o.batch_size == 7 && o.threads == 1);
+    /* A network without settings of its own changes nothing. */
     CU_ASSERT_EQUAL(options_suit(&o, COMMAND_EVAL, model_find("resnet50"), 3, words, &err), 0);
     CU_ASSERT_EQUAL(o.batch_size, 7);
     CU_ASSERT_EQUAL(PARSE(COMMAND_PLAN, "--model", "maskrcnn_resnet50_fpn"), 0);
@@ -162,6 +186,7 @@ static void what_a_network_brings_counts_for_other_commands(void) {
     CU_ASSERT_EQUAL(o.batch_size, 3);
 }
 
+/* Returns the help of `train` for these words, to be freed; as in a build with CUDA. */
 static char *help_for(const char *const *words, int count) {
     char *text = NULL;
     size_t size = 0;
@@ -172,6 +197,8 @@ static char *help_for(const char *const *words, int count) {
     return text;
 }
 
+/* One word names no network: the table's defaults are shown. With all five, the recipe's schedule
+ * is. */
 static void help_shows_what_a_network_and_a_recipe_bring(void) {
     const char *const words[] = {"--help", "--model", "resnet20", "--recipe", "imagenet-90"};
     char *text = help_for(words, 1);
@@ -186,7 +213,8 @@ static void help_shows_what_a_network_and_a_recipe_bring(void) {
     free(text);
 }
 
-/* A flag that is in no group is missing in the help, one that is in two stands there twice. */
+/* A flag that is in no group is missing in the help, one that is in two stands there twice. Neither
+ * could be seen by the compiler, as groups are lists of names. */
 static void every_flag_is_in_one_group_of_the_help(void) {
     size_t rows = 0, groups = 0;
     const struct flag *flags = options_flags(&rows);
@@ -203,7 +231,8 @@ static void every_flag_is_in_one_group_of_the_help(void) {
 }
 
 /* What to choose from and what people need every day comes first; no flag stands there twice, each
- * has the words of both tasks. */
+ * has the words of both tasks. The three flags below have a row for each task, and "detection:"
+ * begins the words of the second one. */
 static void help_begins_with_everyday_flags(void) {
     char *text = help_for(NULL, 0);
     CU_ASSERT_EQUAL(strncmp(text, "models: resnet18, ", 18), 0);
@@ -222,7 +251,8 @@ static void help_begins_with_everyday_flags(void) {
     free(text);
 }
 
-/* For every command: a flag is lower-case words with dashes, and its value follows it. */
+/* For every command: a flag is lower-case words with dashes, and its value follows it. The help of
+ * `serve` is not among them. */
 static void help_names_every_flag_and_its_value(void) {
     static const unsigned commands[] = {COMMAND_TRAIN, COMMAND_EVAL, COMMAND_PLAN, COMMAND_PREDICT};
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
@@ -245,7 +275,8 @@ static void help_names_every_flag_and_its_value(void) {
     }
 }
 
-/* Either network's help has its own flags and those of both, and nothing of the other. */
+/* Either network's help has its own flags and those of both, and nothing of the other. A row lists
+ * words that must occur and words that must not. */
 static void help_for_a_network_shows_its_flags_alone(void) {
     static const struct {
         const char *model;

@@ -5,10 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The server without its protocol and without threads: each case plays the protocol's part itself,
+ * then calls server_compute on the same thread, which returns because a stop was asked for before.
+ * Time does not matter, as the stop leaves a minute, or nothing. */
+
 enum { MOST = 4, BODY = 64 };
 
 /* A network that answers with the first byte of a picture; 'x' is no picture, 'n' gives no answer,
- * and 'b' breaks it. */
+ * and 'b' breaks it. `own` counts the batches, and keeps pictures and size of the last one. A
+ * worker is a byte of memory, so that a leak of one is found. */
 static int open_worker(const struct servable *servable, void **ret, struct error *err) {
     (void)servable;
     (void)err;
@@ -16,6 +21,7 @@ static int open_worker(const struct servable *servable, void **ret, struct error
     return 0;
 }
 
+/* A picture is one byte; pixels are freed by the server. */
 static int decode(const struct servable *servable, void *worker, const uint8_t *bytes, size_t size,
                   struct served_picture *picture, struct error *err) {
     (void)servable;
@@ -27,6 +33,7 @@ static int decode(const struct servable *servable, void *worker, const uint8_t *
     return 0;
 }
 
+/* Fails for the whole batch at a 'b'; an 'n' is an error of its picture alone. */
 static int compute(const struct servable *servable, struct served_picture *const *pictures,
                    int count, int size, struct error *err) {
     int *batches = servable->own;
@@ -50,12 +57,14 @@ static void close_none(struct servable *servable) {
     (void)servable;
 }
 
+/* Without `drop`: no size is given up here. */
 static const struct servable_table TABLE = {.worker_open = open_worker,
                                             .worker_close = free,
                                             .decode = decode,
                                             .compute = compute,
                                             .close = close_none};
 
+/* A server with its network. */
 struct fixture {
     struct server server;
     struct servable servable;
@@ -69,7 +78,8 @@ struct asked {
     char text[256];
 };
 
-/* Keeps the answer and ends the request, as a protocol does once the answer is sent. */
+/* Keeps the answer and ends the request, as a protocol does once the answer is sent. server_end
+ * frees the pictures, so the text is copied before. */
 static void answered(struct server_request *request) {
     struct asked *asked = (struct asked *)request;
     cleanup_buf struct buf out = {.max = sizeof(asked->text) - 1};
@@ -79,6 +89,7 @@ static void answered(struct server_request *request) {
     server_end(request);
 }
 
+/* Makes a server with a queue of LIMIT pictures, batches up to MOST, and memory for two bodies. */
 static void make(struct fixture *f, size_t limit) {
     struct server_options o = {.queue = {.limit = limit},
                                .body_max = BODY,
@@ -90,7 +101,8 @@ static void make(struct fixture *f, size_t limit) {
     CU_ASSERT_EQUAL(server_init(&f->server, &o, &f->servable, NULL), 0);
 }
 
-/* Returns the status; of a refused request the answer is kept. */
+/* Returns the status; of a refused request the answer is kept, and the request has ended. A body
+ * that begins with '{' is JSON, any other one a picture. A must not move afterwards. */
 static enum server_status begin(struct fixture *f, struct asked *a, const char *body) {
     *a = (struct asked){.request = {.content = body[0] == '{' ? REQUEST_JSON : REQUEST_PICTURE,
                                     .answered = answered}};
@@ -104,6 +116,8 @@ static enum server_status begin(struct fixture *f, struct asked *a, const char *
     return status;
 }
 
+/* One request is queued before the stop, one is only begun, one comes too late. The second has two
+ * pictures, answered in the order of its list. Nothing is left over at the end. */
 static void requests_that_were_begun_are_answered_at_a_stop(void) {
     struct fixture f;
     struct asked one, two, late;
@@ -120,10 +134,13 @@ static void requests_that_were_begun_are_answered_at_a_stop(void) {
     server_compute(&f.server);
     CU_ASSERT_STRING_EQUAL(one.text, "{\"predictions\": [\"a\"]}\n");
     CU_ASSERT_STRING_EQUAL(two.text, "{\"predictions\": [\"d\",\n\"e\"]}\n");
+    /* The refused request has been taken off again as well. */
     CU_ASSERT(f.server.begun == 0 && f.server.body_bytes == 0);
     server_done(&f.server);
 }
 
+/* A stop without any time: what waits is handed back, and what is queued later finds the server
+ * closed. The caller ends the second request itself, as it was never queued. */
 static void requests_beyond_the_stop_are_refused(void) {
     struct fixture f;
     struct asked slow, queued;
@@ -141,6 +158,8 @@ static void requests_beyond_the_stop_are_refused(void) {
     server_done(&f.server);
 }
 
+/* A picture that cannot be decoded is the client's fault; one without a finite answer fails alone,
+ * and the network stays healthy. */
 static void faults_have_a_status_each(void) {
     struct fixture f;
     struct asked bad, wild, good;
@@ -152,11 +171,14 @@ static void faults_have_a_status_each(void) {
     CU_ASSERT(server_queue(&wild.request) && server_queue(&good.request));
     server_stop(&f.server);
     server_compute(&f.server);
+    /* Both were in one batch. */
     CU_ASSERT(wild.status == SERVER_FAILED && good.status == SERVER_OK);
     CU_ASSERT(server_is_healthy(&f.server));
     server_done(&f.server);
 }
 
+/* After the failure even a good picture is refused at once. `stopping` is taken back by hand, as
+ * that would refuse it, too. */
 static void network_that_cannot_compute_is_not_healthy(void) {
     struct fixture f;
     struct asked a, b;
@@ -172,6 +194,8 @@ static void network_that_cannot_compute_is_not_healthy(void) {
     server_done(&f.server);
 }
 
+/* The third is refused before its body is read, since the queue is full by then. The two that wait
+ * are answered. */
 static void pictures_that_wait_are_limited(void) {
     struct fixture f;
     struct asked a[2], third;
@@ -187,6 +211,8 @@ static void pictures_that_wait_are_limited(void) {
     server_done(&f.server);
 }
 
+/* A body has a limit of its own, and all together another one. Ending a request gives its bytes
+ * back. */
 static void bytes_of_bodies_are_limited(void) {
     struct fixture f;
     struct server_request r[3];
@@ -198,6 +224,7 @@ static void bytes_of_bodies_are_limited(void) {
         CU_ASSERT_EQUAL(server_begin(&f.server, &r[i]), SERVER_OK);
     }
     CU_ASSERT_EQUAL(server_body(&r[0], body, BODY), 0);
+    /* One byte above the limit of one body, then two bodies that leave one byte of all memory. */
     CU_ASSERT_EQUAL(server_body(&r[0], body, 1), -1);
     CU_ASSERT_EQUAL(server_body(&r[1], body, BODY - 1), 0);
     CU_ASSERT_EQUAL(server_body(&r[2], body, 2), -1);
@@ -209,6 +236,8 @@ static void bytes_of_bodies_are_limited(void) {
     server_done(&f.server);
 }
 
+/* Five pictures make a batch of four and one of one. Buckets are cumulative, as Prometheus demands:
+ * the one up to 4 counts both batches. */
 static void metrics_count_answers_and_batches(void) {
     struct fixture f;
     struct asked a[5];
