@@ -11,11 +11,19 @@
 #include <string.h>
 #include <unistd.h>
 
+/* A small network is exported to a file, which is then read field by field with the reader of
+ * Protocol Buffers that other formats use. Whether ONNX Runtime computes the same numbers from such
+ * files is not asked here, as it needs that program.
+ *
+ * Order of nodes, names of weights and attributes are compared as lists of words. */
+
+/* WORDS is the room for the words of one list. */
 enum { SIDE = 4, CHANNELS = 2, CLASSES = 3, WORDS = 512 };
 
 static const float mean[] = {0.5F, 0.4F, 0.3F}, deviation[] = {0.2F, 0.25F, 0.5F};
 
-/* A convolution with a bias and a ReLU, and a layer over the mean of its pixels. */
+/* Builds a convolution with a bias and a ReLU, and a layer over the mean of its pixels: each kind
+ * of weight once. */
 static void build(struct graph *graph) {
     const struct op_window window = {.kernel = 1, .stride = 1};
     graph_init(graph, DTYPE_F32, false);
@@ -27,6 +35,8 @@ static void build(struct graph *graph) {
     CU_ASSERT_EQUAL_FATAL(graph_finish(graph, NULL), 0);
 }
 
+/* Writes the model's file: names, ranks and orders of axes are those of torchvision. One array
+ * serves for all values, as no number is compared. */
 static void write_weights(const char *path) {
     static float values[CHANNELS * 3] = {1, 2, 3, 4, 5, 6};
     const struct array arrays[] = {
@@ -38,7 +48,8 @@ static void write_weights(const char *path) {
     CU_ASSERT_EQUAL_FATAL(safetensors_write(path, arrays, 4, NULL, 0, NULL), 0);
 }
 
-/* Appends the texts of field NUMBER of the message, each with a blank. */
+/* Appends the texts of field NUMBER of the message, each with a blank. MESSAGE is a view of its
+ * own, so the caller's is not moved. */
 static void texts_of(struct protobuf_view message, uint32_t number, char text[WORDS]) {
     struct protobuf_field field;
     while (protobuf_next(&message, &field, NULL) == 1)
@@ -47,11 +58,14 @@ static void texts_of(struct protobuf_view message, uint32_t number, char text[WO
                            (const char *)field.view.bytes);
 }
 
+/* What is found in a graph: kinds of nodes, inputs of its convolution, names and bytes of weights,
+ * inputs of the model. */
 struct parts {
     char nodes[WORDS], conv[WORDS], weights[WORDS], inputs[WORDS];
     size_t weight_bytes;
 };
 
+/* Reads the nodes and weights of GRAPH, in the order of the file. */
 static void read_graph(struct protobuf_view graph, struct parts *ret) {
     struct protobuf_field field, part;
     while (protobuf_next(&graph, &field, NULL) == 1) {
@@ -71,6 +85,8 @@ static void read_graph(struct protobuf_view graph, struct parts *ret) {
     }
 }
 
+/* Exports to a folder of its own, reads the file back, and removes everything. The whole file must
+ * be one message: nothing is left after its last field. */
 static void export(bool bytes, struct parts *ret) {
     char folder[] = "/tmp/onnx.XXXXXX", weights[64], path[64];
     cleanup_safetensors struct safetensors file = {0};
@@ -102,6 +118,8 @@ static void export(bool bytes, struct parts *ret) {
     (void)rmdir(folder);
 }
 
+/* A normalized input is only renamed; the bias has no node. The bytes of all weights are those of
+ * four arrays of f32. */
 static void bias_becomes_part_of_its_convolution(void) {
     struct parts p;
     export(false, &p);
@@ -112,6 +130,7 @@ static void bias_becomes_part_of_its_convolution(void) {
     CU_ASSERT_STRING_EQUAL(p.inputs, "input ");
 }
 
+/* A u8 input has five more nodes at the beginning, and three constants. */
 static void bytes_are_normalized_in_the_model(void) {
     struct parts p;
     export(true, &p);
@@ -121,7 +140,7 @@ static void bytes_are_normalized_in_the_model(void) {
     CU_ASSERT_STRING_EQUAL(p.inputs, "image ");
 }
 
-/* The whole numbers of the node's attribute NAME, each with a blank. */
+/* Appends the whole numbers of the node's attribute NAME, each with a blank. */
 static void numbers_of(struct protobuf_view node, const char *name, char text[WORDS]) {
     struct protobuf_field field;
     while (protobuf_next(&node, &field, NULL) == 1) {
@@ -136,7 +155,9 @@ static void numbers_of(struct protobuf_view node, const char *name, char text[WO
     }
 }
 
-/* Nodes alone, in a graph that has no file for its weights. */
+/* Nodes alone, in a graph that has no file for its weights. The convolution's window is 1 x 3 in
+ * two groups, so both sides and both pads are told apart; the pool's is square. Pads come as begin,
+ * begin, end, end. */
 static void windows_groups_and_maps_become_attributes(void) {
     struct graph graph = {0};
     struct buf out = {.max = 1 << 20};
@@ -173,6 +194,8 @@ static void windows_groups_and_maps_become_attributes(void) {
     buf_done(&out);
 }
 
+/* A transposed convolution is such an operator. The path cannot be written to, which must not come
+ * up: the nodes are made first. */
 static void operator_without_a_row_is_named(void) {
     const struct onnx_options options = {.name = "net"};
     struct safetensors none = {0};

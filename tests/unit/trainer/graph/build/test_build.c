@@ -1,4 +1,6 @@
-/* What the builder makes of what it is told, and what it refuses. */
+/* What the builder makes of what it is told, and what it refuses. Graphs are in bf16, so that wide
+ * types differ from those of activations. Each case begins a graph in the one variable, and ends
+ * it. */
 #include "tests/support/unit.h"
 #include "trainer/graph/build/build.h"
 #include "trainer/graph/graph.h"
@@ -6,17 +8,20 @@
 static struct graph graph;
 static struct error err;
 
+/* Begins a graph for training. */
 static void begin(void) {
     err = (struct error){0};
     graph_init(&graph, DTYPE_BF16, true);
 }
 
+/* Fails unless the graph has an error with the words WHY; ends the graph. */
 static void refused(const char *why) {
     CU_ASSERT_EQUAL(graph_finish(&graph, &err), -1);
     ASSERT_CONTAINS(err.text, why);
     graph_done(&graph);
 }
 
+/* Returns the tensor NAME, which must exist. */
 static const struct tensor *named(const char *name) {
     int tensor = graph_find(&graph, name);
     CU_ASSERT_FATAL(tensor >= 0);
@@ -27,6 +32,8 @@ static bool has_shape(const struct tensor *tensor, struct shape shape) {
     return shape_equal(&tensor->shape, &shape);
 }
 
+/* Each layout with each rank: a matrix is of four axes, a pixelwise convolution of two, and plain
+ * fits all. A refused layout changes nothing. */
 static void a_form_of_file_has_its_axes(void) {
     static const enum tensor_file forms[] = {FILE_PLAIN, FILE_MATRIX, FILE_PIXELWISE};
     for (int form = 0; form < 3; form++) {
@@ -45,6 +52,7 @@ static void a_form_of_file_has_its_axes(void) {
     }
 }
 
+/* The second tensor of a name is not kept, and stays an activation. */
 static void what_is_kept_has_a_name_of_its_own(void) {
     begin();
     int x = graph_input(&graph, "x", DTYPE_BF16, shape_2(2, 3));
@@ -57,7 +65,8 @@ static void what_is_kept_has_a_name_of_its_own(void) {
     refused("two tensors have the name y");
 }
 
-/* Calls after an error do nothing. */
+/* Calls after an error do nothing, whatever they are given: tensors, operators, rows, losses and
+ * layouts are as before, and the error is still the first one. */
 static void behind_an_error_nothing_changes(void) {
     begin();
     int x = graph_input(&graph, "x", DTYPE_BF16, shape_2(2, 3));
@@ -86,6 +95,7 @@ static void behind_an_error_nothing_changes(void) {
     refused("two tensors have the name x");
 }
 
+/* Five samples: each counts a fifth. */
 static void a_loss_is_the_mean_over_its_batch(void) {
     begin();
     int x = graph_input(&graph, "x", DTYPE_BF16, shape_2(5, 3));
@@ -101,6 +111,7 @@ static void a_loss_is_the_mean_over_its_batch(void) {
     graph_done(&graph);
 }
 
+/* Mean and deviation are kept by channel, and the channels beyond three are added. */
 static void a_picture_is_normalized_by_its_numbers(void) {
     begin();
     int image = graph_input(&graph, "image", DTYPE_U8, shape_4(1, 2, 2, 3));
@@ -113,6 +124,8 @@ static void a_picture_is_normalized_by_its_numbers(void) {
     graph_done(&graph);
 }
 
+/* f32 in a graph of bf16. What is made after graph_freeze is constant, parameters and states
+ * alike. */
 static void learned_values_have_the_wide_type(void) {
     begin();
     int w = graph_parameter(&graph, "w", shape_1(3), INIT_UNIFORM_BIAS, 7);
@@ -128,7 +141,8 @@ static void learned_values_have_the_wide_type(void) {
     graph_done(&graph);
 }
 
-/* Each layer's shapes and starts, as torch's modules have them. */
+/* Each layer's shapes and starts, as torch's modules have them. A bias needs the number of inputs
+ * told; a transposed convolution has its inputs first. */
 static void layers_make_their_weights(void) {
     begin();
     (void)graph_linear_map_weights(&graph, "map", 7, 16, 10);
@@ -165,6 +179,7 @@ static void layers_make_their_weights(void) {
     graph_done(&graph);
 }
 
+/* The same weights twice: hidden in the graph's type, as logits in the wide one. */
 static void a_hidden_layer_makes_an_activation(void) {
     for (int relu = 0; relu < 2; relu++) {
         begin();

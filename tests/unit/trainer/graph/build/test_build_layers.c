@@ -6,7 +6,11 @@
 #include <math.h>
 #include <string.h>
 
-/* A graph in double on the reference, with its loss at the end. */
+/* Layers are built into small networks in double, computed by the reference backend, and their
+ * gradients compared with finite differences: what is compared is the whole way, from the builder
+ * to the store. */
+
+/* A graph in double on the reference, with its loss at the end. Zeroed, it can be ended. */
 struct fixture {
     struct backend *backend;
     struct graph graph;
@@ -14,10 +18,12 @@ struct fixture {
     struct program program;
 };
 
+/* Windows and a norm that all cases use. */
 static const struct op_window one = {.kernel = 1, .stride = 1};
 static const struct op_window three = {.kernel = 3, .stride = 1, .pad = 1};
 static const struct norm_options norm = {1e-5, 0.1, INIT_ONE};
 
+/* Begins the graph; returns its input x [2, 4, 4, 3]. */
 static int begin(struct fixture *f) {
     *f = (struct fixture){0};
     CU_ASSERT_EQUAL_FATAL(ref_open(&f->backend, NULL), 0);
@@ -25,7 +31,8 @@ static int begin(struct fixture *f) {
     return graph_input(&f->graph, "x", DTYPE_F64, shape_4(2, 4, 4, 3));
 }
 
-/* The loss of a linear layer on X [2, C]; compiles, and fills x with numbers. */
+/* Ends the graph with the loss of a linear layer on X [2, C]; compiles, and fills x with numbers.
+ * The pixels are a sine, so that no two are alike, and the weights start from a fixed seed. */
 static void finish(struct fixture *f, int x) {
     struct error err = {0};
     int label = graph_input(&f->graph, "label", DTYPE_I32, shape_1(2));
@@ -54,6 +61,7 @@ static void end(struct fixture *f) {
     backend_close(f->backend);
 }
 
+/* Runs a step, and returns its loss, the mean of two samples. */
 static double loss(struct fixture *f) {
     double metrics[LOSS_METRICS];
     struct error err = {0};
@@ -62,6 +70,8 @@ static double loss(struct fixture *f) {
     return metrics[LOSS_SUM] / 2;
 }
 
+/* Compares element AT of the gradient of NAME with the difference quotient of the loss. It must be
+ * clearly other than zero: a gradient that is missing would be zero as well. */
 static void check_gradient(struct fixture *f, const char *name, size_t at) {
     const struct store_slot *slot = store_find(&f->store, name);
     CU_ASSERT_PTR_NOT_NULL_FATAL(slot);
@@ -77,6 +87,7 @@ static void check_gradient(struct fixture *f, const char *name, size_t at) {
     CU_ASSERT_DOUBLE_EQUAL(computed, expected, 1e-6 * fmax(fabs(expected), 1e-2));
 }
 
+/* Operators of KIND after the compilation. */
 static int count_kind(const struct graph *graph, enum op_kind kind) {
     int count = 0;
     for (int i = 0; i < graph->op_count; i++)
@@ -84,6 +95,8 @@ static int count_kind(const struct graph *graph, enum op_kind kind) {
     return count;
 }
 
+/* A convolution, a norm and a linear layer, each applied to two levels. The store has each weight
+ * once: one of the convolution, four of the norm, two of each linear layer. */
 static void shared_weights_have_the_gradient_of_all_who_use_them(void) {
     struct fixture f;
     int x = begin(&f);
@@ -109,6 +122,9 @@ static void shared_weights_have_the_gradient_of_all_who_use_them(void) {
     end(&f);
 }
 
+/* The stem's weights are in the arena of constants alone, and no operator computes a gradient for
+ * them or through them. Running statistics outside the frozen part are states. A step changes none
+ * of the constants. */
 static void what_is_frozen_is_constant_and_costs_no_gradient(void) {
     static const char *const frozen[] = {"stem.weight", "bn.weight", "bn.bias", "bn.running_mean",
                                          "bn.running_var"};
@@ -144,7 +160,8 @@ static void what_is_frozen_is_constant_and_costs_no_gradient(void) {
     end(&f);
 }
 
-/* A program that takes them for parameters finds the same values. */
+/* A program that takes them for parameters finds the same values: an evaluation need not know what
+ * a training has frozen. */
 static void constants_are_found_by_another_program_of_the_store(void) {
     struct fixture f;
     int x = begin(&f);

@@ -10,6 +10,11 @@
 #include <omp.h>
 #include <string.h>
 
+/* Start values: their spread is compared with torch's formulas, and the values with the stream of
+ * random numbers that they are documented to come from. Loops over whole tensors count what is
+ * wrong, so that one assertion is made for all elements. */
+
+/* Standard deviation of COUNT values. */
 static double deviation(const float *values, size_t count) {
     double sum = 0, squares = 0;
     for (size_t i = 0; i < count; i++) {
@@ -19,6 +24,8 @@ static double deviation(const float *values, size_t count) {
     return sqrt(squares / (double)count - sum / (double)count * (sum / (double)count));
 }
 
+/* He's for convolutions, by the outputs; uniform within the inverse root of the inputs for the last
+ * layer and its bias, which must not be zero. A variance starts at 1. */
 static void start_values_have_the_published_spread(void) {
     struct net net;
     net_init(&net, NULL, net_config("resnet18", 1, 32, true), (struct compile_options){0});
@@ -41,6 +48,8 @@ static void start_values_have_the_published_spread(void) {
     net_done(&net);
 }
 
+/* Two networks with a layer of the same name, in other batches and with other fusion: the same
+ * values. Another seed gives others. */
 static void start_values_depend_on_seed_and_name_alone(void) {
     struct net a, b;
     struct error err = {0};
@@ -61,7 +70,8 @@ static void start_values_depend_on_seed_and_name_alone(void) {
     net_done(&b);
 }
 
-/* One parameter for each initialization, on the reference backend. */
+/* One parameter for each initialization, on the reference backend. A bound must nearly be reached
+ * by the largest value, a deviation be met within five percent. */
 static void a_start_has_its_bound_or_deviation(void) {
     static const struct {
         const char *name;
@@ -105,7 +115,8 @@ static void a_start_has_its_bound_or_deviation(void) {
     backend_close(ref);
 }
 
-/* Sizes that are no multiple of what a thread fills at once. */
+/* Sizes that are no multiple of what a thread fills at once. Values are read from one stream in
+ * order, a normal number or a uniform one at a time, as a single thread would. */
 static void start_values_are_those_of_one_stream_on_any_number_of_threads(void) {
     static const int threads[] = {1, 2, 5};
     static const struct shape long_shape = {2, {177, 331}}, wide_shape = {2, {331, 177}};
@@ -138,7 +149,8 @@ static void start_values_are_those_of_one_stream_on_any_number_of_threads(void) 
     }
 }
 
-/* Start values in double equal those in f32, so that both can be compared. */
+/* Start values in double equal those in f32, so that both can be compared; doubles are rounded to
+ * f32 before they are stored. */
 static void start_values_are_the_same_in_double(void) {
     struct net narrow, wide;
     struct resnet_config config = net_config("resnet20", 1, 8, true);

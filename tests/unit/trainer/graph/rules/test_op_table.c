@@ -1,16 +1,19 @@
-/* What operators cost. A multiply-add counts two. */
+/* What operators cost, worked out by hand. A multiply-add counts two. Operators are put together
+ * without a graph's builder, as costs depend on shapes alone. */
 #include "tests/support/unit.h"
 #include "trainer/graph/graph.h"
 #include "trainer/graph/rules/op_table.h"
 
 static struct graph graph;
 
+/* Adds a tensor of this shape; what it holds does not matter. */
 static int tensor(struct shape shape) {
     int number = graph_tensor(&graph, "t", DTYPE_F32, shape, TENSOR_ACTIVATION, NULL);
     CU_ASSERT_FATAL(number >= 0);
     return number;
 }
 
+/* Returns an operator without tensors. */
 static struct op new_op(enum op_kind kind) {
     struct op op = {.kind = kind, .rows = TENSOR_NONE, .forward = -1};
     for (int i = 0; i < OP_INPUTS_MAX; i++)
@@ -25,7 +28,8 @@ static double flops(const struct op *op) {
 }
 
 /* 5 x 7 pixels of 3 channels from 10 x 14 of 8, by windows of 3 x 3 of which each channel of w has
- * 6: in every direction 2 x 3 x 35 x 9 x 6 times the pictures. */
+ * 6: in every direction 2 x 3 x 35 x 9 x 6 times the pictures. Two channels of x are padding and
+ * cost nothing. An operator that makes both gradients costs twice as much. */
 static void a_convolution_costs_the_same_in_each_direction(void) {
     graph_init(&graph, DTYPE_F32, true);
     const struct shape w = shape_4(3, 3, 3, 6);
@@ -51,6 +55,7 @@ static void a_convolution_costs_the_same_in_each_direction(void) {
     graph_done(&graph);
 }
 
+/* 4 rows of 6 inputs and 5 outputs, each product a multiply-add. */
 static void a_linear_layer_costs_the_same_in_each_direction(void) {
     graph_init(&graph, DTYPE_F32, true);
     int x = tensor(shape_2(4, 6)), w = tensor(shape_2(5, 6)), y = tensor(shape_2(4, 5));
@@ -87,7 +92,7 @@ static void regions_cost_their_samples(void) {
     graph_done(&graph);
 }
 
-/* Each pixel of x costs only one class's filter. */
+/* Each pixel of x costs only one class's filter: 48 pixels of 10 channels. */
 static void masks_cost_one_class(void) {
     graph_init(&graph, DTYPE_F32, true);
     int x = tensor(shape_4(3, 4, 4, 10)), y = tensor(shape_3(3, 4, 4)), w = tensor(shape_2(5, 10));
@@ -108,6 +113,8 @@ static void masks_cost_one_class(void) {
     graph_done(&graph);
 }
 
+/* 100 sampled anchors, each a pixel of the three convolutions; twice as much as forward, for data
+ * and weights. */
 static void a_proposal_networks_head_costs_its_samples(void) {
     graph_init(&graph, DTYPE_F32, true);
     struct op op = new_op(OP_RPN_HEAD_GRAD);
@@ -138,6 +145,7 @@ static void other_operators_cost_their_widest_input(void) {
     graph_done(&graph);
 }
 
+/* All kinds and slots are asked; bits say which slots are written. */
 static void norms_update_their_running_statistics_alone(void) {
     int batch = 0, finalize = 0, others = 0;
     for (int slot = 0; slot < OP_INPUTS_MAX; slot++) {
@@ -153,6 +161,7 @@ static void norms_update_their_running_statistics_alone(void) {
     CU_ASSERT_EQUAL(others, 0);
 }
 
+/* A function, a gradient, one with two inputs, and an operator that is none. */
 static void functions_of_elements_are_known_by_their_operator(void) {
     CU_ASSERT_EQUAL(op_pointwise(OP_RELU), POINTWISE_RELU);
     CU_ASSERT_EQUAL(op_pointwise(OP_SIGMOID_GRAD), POINTWISE_SIGMOID_GRAD);
