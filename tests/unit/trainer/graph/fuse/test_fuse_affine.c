@@ -1,4 +1,6 @@
-/* Which biases and frozen norms are fused into the convolution before them, and with what. */
+/* Which biases and frozen norms are fused into the convolution before them, and with what. Graphs
+ * are for inference, where every norm is frozen. They are fused for the reference backend, which
+ * has all fused operators, and looked at; nothing is computed. */
 #include "tests/support/unit.h"
 #include "trainer/backend/ref/ref.h"
 #include "trainer/graph/build/build.h"
@@ -10,6 +12,7 @@ enum { CHANNELS = 8 };
 
 static const struct op_window window = {.kernel = 3, .stride = 1, .pad = 1};
 
+/* A graph with its input x [2, 4, 4, CHANNELS]. */
 struct net {
     struct graph graph;
     struct backend *backend;
@@ -28,10 +31,12 @@ static void end(struct net *n) {
     backend_close(n->backend);
 }
 
+/* A convolution of x that keeps its shape. */
 static int conv(struct net *n, const char *name) {
     return graph_conv2d(&n->graph, name, n->x, CHANNELS, CHANNELS, window);
 }
 
+/* A norm of X; EPSILON differs from the usual one, to see that it is carried over. */
 static int norm(struct net *n, const char *name, int x, double epsilon) {
     return graph_batch_norm(&n->graph, name, x,
                             (struct norm_options){.epsilon = epsilon, .momentum = 0.1});
@@ -43,6 +48,7 @@ static int named(const struct net *n, const char *name) {
     return tensor;
 }
 
+/* Keeps Y as "y", ends the description, and fuses at LEVEL. */
 static void fuse(struct net *n, int y, enum fusion level) {
     struct error err = {0};
     (void)graph_keep(&n->graph, y, "y");
@@ -62,6 +68,7 @@ static const struct op *last(const struct net *n) {
     return &n->graph.ops[n->graph.tensors[named(n, "y")].producer];
 }
 
+/* One operator remains, with and without a ReLU; slots of a norm are empty. */
 static void a_bias_goes_into_its_convolution(void) {
     for (int relu = 0; relu < 2; relu++) {
         struct net n;
@@ -82,6 +89,7 @@ static void a_bias_goes_into_its_convolution(void) {
     }
 }
 
+/* Fails unless OP is a convolution with the norm NAME and no bias. */
 static void check_norm(const struct net *n, const struct op *op, const char *name, double epsilon) {
     static const char *const parts[] = {".weight", ".bias", ".running_mean", ".running_var"};
     char text[64];
@@ -111,6 +119,8 @@ static void a_frozen_norm_goes_into_its_convolution(void) {
     }
 }
 
+/* Two operators remain: the second convolution with its norm, and the first with its norm, the sum
+ * and the ReLU. */
 static void both_norms_of_a_join_go_into_their_own(void) {
     struct net n;
     begin(&n);
@@ -137,7 +147,8 @@ static void without_fusion_nothing_goes_anywhere(void) {
     end(&n);
 }
 
-/* If another operator reads a convolution's result, the convolution has to produce it. */
+/* If another operator reads a convolution's result, the convolution has to produce it. A bias, a
+ * norm, and a join with either convolution read again are left as they are. */
 static void a_result_that_is_read_again_stays(void) {
     for (int form = 0; form < 4; form++) {
         struct net n;
@@ -160,6 +171,7 @@ static void a_result_that_is_read_again_stays(void) {
 static struct backend_table poor_table;
 static int supported; /* so many fused convolutions; then no more */
 
+/* A backend with a limited number of fused convolutions, to refuse the second half of a rewrite. */
 static bool supports_few(const struct backend *backend, const struct graph *graph,
                          const struct op *op) {
     (void)backend;
@@ -167,6 +179,8 @@ static bool supports_few(const struct backend *backend, const struct graph *grap
     return op->kind != OP_CONV2D_AFFINE || supported-- > 0;
 }
 
+/* The join stays if none or one of its two convolutions is supported: two convolutions, and a norm
+ * that includes the other one. */
 static void a_join_is_fused_whole_or_not_at_all(void) {
     for (supported = 0; supported < 2;) {
         struct net n;

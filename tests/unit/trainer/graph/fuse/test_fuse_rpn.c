@@ -1,4 +1,6 @@
-/* Which heads of a region proposal network get their gradients from the sampled anchors alone. */
+/* Which heads of a region proposal network get their gradients from the sampled anchors alone. A
+ * head with nothing odd is fused; each oddity makes a gradient read or write more than the samples,
+ * and must prevent it. */
 #include "tests/support/unit.h"
 #include "trainer/backend/ref/ref.h"
 #include "trainer/graph/build/build.h"
@@ -71,6 +73,7 @@ static int convolve(struct head *h, const char *name, enum oddity odd) {
     return graph_conv2d_bias_with(graph, name, h->map, &conv, window, odd != NO_RELU);
 }
 
+/* Builds a head with its loss and its backward pass, not fused yet. */
 static void build(struct head *h, enum oddity odd) {
     struct graph *graph = &h->graph;
     struct error err = {0};
@@ -121,6 +124,7 @@ static void fuse(struct head *h, enum fusion level) {
     CU_ASSERT_EQUAL_FATAL(graph_fuse(&h->graph, h->backend, level, &err), 0);
 }
 
+/* Returns the output of OP that is the gradient of PARAMETER, or -1. */
 static int gradient_slot(const struct head *h, const struct op *op, int parameter) {
     for (int i = 0; i < OP_OUTPUTS_MAX; i++)
         if (op->outputs[i] != TENSOR_NONE && op->outputs[i] == gradients_of(&h->graph, parameter))
@@ -128,6 +132,8 @@ static int gradient_slot(const struct head *h, const struct op *op, int paramete
     return -1;
 }
 
+/* Ten operators become one, at FUSION_ALL alone. Inputs are the head's tensors, outputs the
+ * gradients of its map and its six parameters, and the operator is known as their producer. */
 static void a_head_is_one_operator(void) {
     struct head h;
     build(&h, NOTHING);
@@ -160,6 +166,7 @@ static void a_head_is_one_operator(void) {
     end(&h);
 }
 
+/* Nothing at all changes from the level below. */
 static void what_reads_more_than_samples_stays_as_it_is(void) {
     for (enum oddity odd = NOTHING + 1; odd < ODDITIES; odd++) {
         struct head h;

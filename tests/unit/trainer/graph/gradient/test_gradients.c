@@ -8,6 +8,10 @@
 #include <math.h>
 #include <string.h>
 
+/* The backward pass as operators: which gradients are made, how those of several readers and losses
+ * are summed, and what has none. At the end the gradients of a whole network are compared with
+ * finite differences in double; those of single operators are in tests/ops/test_gradients.c. */
+
 static void backward_needs_a_loss(void) {
     struct graph graph;
     struct error err = {0};
@@ -17,6 +21,7 @@ static void backward_needs_a_loss(void) {
     graph_done(&graph);
 }
 
+/* One data gradient less than convolutions: the first one's input is the picture. */
 static void the_picture_gets_no_gradient(void) {
     struct net net;
     net_init(&net, NULL, net_config("resnet20", 1, 8, true),
@@ -27,6 +32,8 @@ static void the_picture_gets_no_gradient(void) {
     net_done(&net);
 }
 
+/* ResNet-32 has 101 parameters: weights of convolutions and of the last layer, gamma and beta of
+ * norms, a bias. */
 static void every_parameter_has_one_gradient_of_its_shape(void) {
     struct net net;
     net_init(&net, NULL, net_config("resnet32", 1, 8, true), (struct compile_options){0});
@@ -45,7 +52,8 @@ static void every_parameter_has_one_gradient_of_its_shape(void) {
     net_done(&net);
 }
 
-/* A parameter with two readers gets the sum of what both send. */
+/* A parameter with two readers gets the sum of what both send: the sum, and neither summand, is the
+ * parameter's gradient. */
 static void shared_weights_sum_their_gradients(void) {
     struct graph graph;
     struct error err = {0};
@@ -70,7 +78,8 @@ static void shared_weights_sum_their_gradients(void) {
     graph_done(&graph);
 }
 
-/* Two heads on one body, each with its loss. */
+/* Two heads on one body, each with its loss. The body's output has the sum of both, and each head
+ * its own. */
 static void parameters_get_the_gradient_of_all_losses(void) {
     struct graph graph;
     struct error err = {0};
@@ -98,6 +107,8 @@ static void parameters_get_the_gradient_of_all_losses(void) {
     graph_done(&graph);
 }
 
+/* Appends a norm of X with GAMMA, which may be any tensor, and parameters of its own for the rest;
+ * returns the operator's number. */
 static int append_norm(struct graph *graph, const char *name, int x, int gamma) {
     struct error err = {0};
     int slots[NORM_INPUTS] = {x, gamma};
@@ -113,7 +124,8 @@ static int append_norm(struct graph *graph, const char *name, int x, int gamma) 
     return op;
 }
 
-/* The mean that a norm saves scales another one: no rule knows what to do with its gradient. */
+/* The mean that a norm saves scales another one: no rule knows what to do with its gradient. The
+ * first norm's y has none, so the rule must be called for an output other than the first. */
 static void a_gradient_of_any_output_is_handed_to_the_rule(void) {
     struct graph graph;
     struct error err = {0};
@@ -134,7 +146,8 @@ static void a_gradient_of_any_output_is_handed_to_the_rule(void) {
 }
 
 /* A convolution before an operator that has no gradient rule, and another reader of the same
- * convolution. */
+ * convolution. Through the first nothing flows; through the second the weights get their
+ * gradient. */
 static void an_operator_without_a_rule_stops_the_gradient(void) {
     for (int through = 0; through < 2; through++) {
         struct graph graph;
@@ -160,7 +173,9 @@ static void an_operator_without_a_rule_stops_the_gradient(void) {
     }
 }
 
-/* Two convolutions of one input in a part with counted rows, and a layer after that part. */
+/* Two convolutions of one input in a part with counted rows, and a layer after that part. Two
+ * gradients of each count rows; the sum of both data gradients is read by the body, where all rows
+ * count. */
 static void gradients_have_the_rows_of_their_operators_and_sums_have_none(void) {
     struct graph graph;
     struct error err = {0};
@@ -192,6 +207,7 @@ static void gradients_have_the_rows_of_their_operators_and_sums_have_none(void) 
     graph_done(&graph);
 }
 
+/* Returns the mean loss of a step with *VALUE replaced; it is restored afterwards. */
 static double loss_with(struct net *net, double *value, double replacement) {
     double metrics[LOSS_METRICS];
     struct error err = {0};
@@ -203,7 +219,9 @@ static double loss_with(struct net *net, double *value, double replacement) {
     return metrics[LOSS_SUM] / net->config.batch;
 }
 
-/* The chain of all rules: some weights of every kind of layer of a whole network. */
+/* The chain of all rules: some weights of every kind of layer of a whole network. The middle
+ * element of each is moved by 1e-6 either way. Label smoothing is on, so that its gradient is
+ * included. */
 static void gradients_of_a_network_are_those_of_finite_differences(void) {
     static const char *const names[] = {"conv1.weight",
                                         "bn1.weight",

@@ -9,9 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Plans of small graphs, of which the blocks can be counted by hand, and of whole networks, which
+ * plan_check proves. The proof itself is tested by damaging good plans: it must see each damage. A
+ * tensor of 4 x 256 values of f32 is a block of 4096 bytes. */
+
+/* Zeroed: a single stream. */
 static const struct streams one_stream;
 
-/* A chain of COUNT ReLUs on 1024 values, kept at its end. */
+/* Makes a chain of COUNT ReLUs on 1024 values, kept at its end. The kept result is not in the
+ * arena, so there is a block less than ReLUs. */
 static void make_chain(struct graph *graph, int count) {
     graph_init(graph, DTYPE_F32, false);
     int x = graph_input(graph, "x", DTYPE_F32, shape_2(4, 256));
@@ -21,6 +27,7 @@ static void make_chain(struct graph *graph, int count) {
     CU_ASSERT_EQUAL_FATAL(graph_finish(graph, NULL), 0);
 }
 
+/* Out of place two blocks take turns; in place one is enough. */
 static void a_chain_lives_in_one_place_where_the_backend_allows_it(void) {
     struct graph graph;
     struct plan plan;
@@ -41,8 +48,8 @@ static void a_chain_lives_in_one_place_where_the_backend_allows_it(void) {
     graph_done(&graph);
 }
 
-/* relu(x), with its result used as a row count, then two ReLUs, the last of which has that many
- * rows. */
+/* Makes relu(x), with its result used as a row count, then two ReLUs, the last of which has that
+ * many rows. Type and shape of the count are changed by hand, as no operator here makes one. */
 static void make_counted(struct graph *graph) {
     graph_init(graph, DTYPE_F32, false);
     int one = graph_input(graph, "one", DTYPE_F32, shape_2(1, 1));
@@ -75,6 +82,7 @@ static void a_count_of_rows_lives_until_its_last_operator(void) {
     graph_done(&graph);
 }
 
+/* Inputs and kept results have no block at all. */
 static void nothing_takes_the_place_of_what_is_read_later(void) {
     struct graph graph;
     struct plan plan;
@@ -95,7 +103,8 @@ static void nothing_takes_the_place_of_what_is_read_later(void) {
     graph_done(&graph);
 }
 
-/* dy -> gradients of weights, on the side; dy -> relu(dy), which may take dy's place. */
+/* dy -> gradients of weights, on the side; dy -> relu(dy), which may take dy's place on one stream:
+ * the gradient has read it by then. On two streams it may not have. */
 static void nothing_takes_the_place_of_what_another_stream_may_still_read(void) {
     struct graph graph;
     struct plan plan;
@@ -127,6 +136,7 @@ static void nothing_takes_the_place_of_what_another_stream_may_still_read(void) 
     graph_done(&graph);
 }
 
+/* Ten operators need a million bytes each, one after the other: one block's room is enough. */
 static void scratch_is_shared_between_operators(void) {
     struct graph graph;
     struct plan plan;
@@ -142,6 +152,8 @@ static void scratch_is_shared_between_operators(void) {
     graph_done(&graph);
 }
 
+/* Three damages, each undone before the next: scratch over an input, a block at an odd address, and
+ * an arena that is too short. */
 static void the_check_sees_values_that_share_bytes(void) {
     struct graph graph;
     struct plan plan;
@@ -168,6 +180,9 @@ static void the_check_sees_values_that_share_bytes(void) {
     graph_done(&graph);
 }
 
+/* All levels of fusion, training and inference. Every third operator saves something, and all may
+ * work in place. The arena is at most a tenth above what must be alive at once, which no plan can
+ * undercut. */
 static void plans_of_resnets_alias_nothing_and_waste_little(void) {
     static const char *const models[] = {"resnet20", "bottleneck"};
     for (size_t m = 0; m < 2; m++) {
@@ -197,6 +212,8 @@ static void plans_of_resnets_alias_nothing_and_waste_little(void) {
     }
 }
 
+/* A gradient has no block of its own for that, and the forward operator's lives until it has
+ * run. */
 static void what_a_forward_operator_saves_lives_until_its_gradients(void) {
     struct net net;
     struct error err = {0};
@@ -221,6 +238,7 @@ static void what_a_forward_operator_saves_lives_until_its_gradients(void) {
     net_done(&net);
 }
 
+/* The largest first. A buffer that is too small is an error at any line. */
 static void the_plan_prints_every_block(void) {
     struct graph graph;
     struct plan plan;

@@ -8,7 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A trained network's graph over two streams, and needs that use all a plan can. */
+/* Rules of two streams, checked on the graphs of two networks at each level of fusion
+ * (for_each_graph), and on small graphs for single cases. Nothing is computed: streams, waits and
+ * plans are numbers, and plan_check says whether they suffice. */
+
+/* A trained network's graph over two streams, and needs that use all a plan can: scratch
+ * everywhere, saved bytes for every third operator, work in place. */
 struct streamed {
     struct net net;
     struct streams streams;
@@ -33,7 +38,7 @@ static void close_streamed(struct streamed *l) {
     net_done(&l->net);
 }
 
-/* CHECK on every network and level of fusion. */
+/* Calls CHECK for every network and level of fusion. It owns nothing of what it is given. */
 static void for_each_graph(void (*check)(struct streamed *l)) {
     static const char *const models[] = {"resnet20", "bottleneck"};
     for (size_t m = 0; m < 2; m++) {
@@ -46,6 +51,7 @@ static void for_each_graph(void (*check)(struct streamed *l)) {
     }
 }
 
+/* Kinds that run on the side stream, as nothing in a step reads their results. */
 static bool is_weight_gradient(enum op_kind kind) {
     return kind == OP_CONV2D_GRAD_WEIGHT || kind == OP_NORM_CONV2D_GRAD_WEIGHT ||
            kind == OP_LINEAR_GRAD_WEIGHT;
@@ -54,6 +60,7 @@ static bool is_weight_gradient(enum op_kind kind) {
 /* The shape of a layer's 8 x 8 weight. */
 static const struct op_attr square = {.target = {.rank = 2, .dim = {8, 8}}};
 
+/* Each weight gradient is on the side, every other operator on the main stream. */
 static void check_streams(struct streamed *l) {
     int side = 0;
     for (int i = 0; i < l->net.graph.op_count; i++) {
@@ -69,7 +76,8 @@ static void weight_gradients_run_on_the_side(void) {
     for_each_graph(check_streams);
 }
 
-/* Two linear layers' weight gradients; the first one's is read again. */
+/* Two linear layers' weight gradients; the first one's is read again, so it must be in order with
+ * its reader. */
 static void a_weight_gradient_that_is_read_stays_on_the_main_stream(void) {
     struct graph graph;
     struct streams streams;
@@ -94,7 +102,8 @@ static void a_weight_gradient_that_is_read_stays_on_the_main_stream(void) {
     graph_done(&graph);
 }
 
-/* A weight gradient on the side stream, with its row count computed before it. */
+/* A weight gradient on the side stream, with its row count computed before it on the main stream: a
+ * count is read like an input. The first gradient has none, for comparison. */
 static void the_side_waits_for_the_count_of_its_rows(void) {
     struct graph graph;
     struct streams streams;
@@ -123,6 +132,7 @@ static void the_side_waits_for_the_count_of_its_rows(void) {
     graph_done(&graph);
 }
 
+/* The arrays are then absent, and operators are ordered by their numbers. */
 static void without_a_second_stream_or_gradients_there_is_one(void) {
     struct net net;
     struct streams streams;
@@ -147,6 +157,7 @@ static int behind(const struct streams *streams, int number) {
     return count;
 }
 
+/* The limit is reached and never passed: a smaller lag would be a limit that does nothing. */
 static void check_lag(struct streamed *l) {
     int most = 0;
     for (int i = 0; i < l->net.graph.op_count; i++) {
@@ -162,7 +173,8 @@ static void the_side_is_never_further_behind_than_the_lag(void) {
     for_each_graph(check_lag);
 }
 
-/* Sets and waits for events as a run does: each wait finds the event that it means. */
+/* Sets and waits for events as a run does: each wait finds the event that it means, although events
+ * are used again and again. */
 static void check_events(struct streamed *l) {
     int holder[STREAMS_EVENTS];
     int waits = 0;
@@ -184,6 +196,8 @@ static void a_event_is_not_set_again_before_it_was_waited_for(void) {
     for_each_graph(check_events);
 }
 
+/* A plan for two streams holds on two; one that was made for a single stream does not, and the
+ * proof must say so. */
 static void check_plan(struct streamed *l) {
     struct plan plan;
     struct error err = {0};
@@ -203,6 +217,7 @@ static void a_plan_holds_in_every_order_that_the_waits_allow(void) {
     for_each_graph(check_plan);
 }
 
+/* Neighbours on different streams may run at once, so their scratch must not overlap. */
 static void check_scratch(struct streamed *l) {
     struct plan plan;
     struct error err = {0};
@@ -226,6 +241,8 @@ static void streams_share_no_scratch(void) {
     for_each_graph(check_scratch);
 }
 
+/* Waits of the side stream are removed in the second half of the graph, and what follows from waits
+ * is computed anew. */
 static void an_operator_that_does_not_wait_for_its_input_is_found(void) {
     struct streamed l;
     struct plan plan;
@@ -242,6 +259,7 @@ static void an_operator_that_does_not_wait_for_its_input_is_found(void) {
     close_streamed(&l);
 }
 
+/* Without them the main stream may overwrite what the side stream still reads. */
 static void a_plan_needs_the_waits_of_the_main_stream(void) {
     struct streamed l;
     struct plan plan;
