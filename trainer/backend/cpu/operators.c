@@ -1,5 +1,11 @@
 #include "trainer/backend/cpu/operators.h"
 
+/* The preprocessor makes the table from graph/ops.def, which names a row for each kind of operator.
+ * Rows are defined by the operators in dense/, conv/ and detect/ and declared in base/context.h. A
+ * kind without a row names `none`.
+ *
+ * A new operator needs no change here. */
+
 const struct cpu_operator cpu_none = {NULL, NULL, NULL};
 
 static const struct cpu_operator *const operators[OP_KINDS] = {

@@ -77,7 +77,7 @@ static void max_grad_rows(void *context, struct share share) {
         op->step.cpu->loops->max_pool_grad_row(pool, op->dy, NULL, row, op->dx + row * bytes);
 }
 
-/* The result is dx, so `rows` counts its rows here. */
+/* The result is dx, so `rows` counts its rows here. It writes every element of dx. */
 static int run_max_grad(void *context, struct error *err) {
     (void)err;
     struct pool_op *op = context;
@@ -103,7 +103,8 @@ static int bind_max_grad(const struct cpu *cpu, const struct graph *graph, const
 /* --- means over windows ------------------------------------------------------------------------
  */
 
-/* One function for both directions, as only the loop differs. */
+/* One function for both directions, as only the loop differs. Rows are those of the result, so no
+ * two threads write one row. */
 static void window_rows(void *context, struct share share) {
     const struct pool_op *op = context;
     const struct loops *loops = op->step.cpu->loops;
@@ -157,7 +158,8 @@ static void mean_images(void *context, struct share share) {
                                       op->pixels, 1.0F / (float)op->pixels, op->to + image * row);
 }
 
-/* Every pixel gets the same share of its image's gradient. */
+/* Every pixel gets the same share of its image's gradient. The division is done once for each
+ * image, as a factor. */
 static void spread_images(void *context, struct share share) {
     const struct mean_op *op = context;
     size_t begin, end, row = op->channels * elem_size(op->elem);

@@ -7,10 +7,17 @@
  * compiles from it for newer GPUs. */
 #define LIST RINGMASTER_CUDA_SM
 
+/* Which GPUs a build can use is decided when it is configured. The program says so by itself
+ * (`ringtrain inspect --cuda`, and the error of a GPU without code), instead of failing at the
+ * first launch with CUDA's "no kernel image is available". */
+
+/* The text is static. */
 const char *cuda_architectures(void) {
     return "sm " LIST;
 }
 
+/* True if an entry is for this compute capability or an older one. Text that is no number ends the
+ * list. */
 bool cuda_has_code(int major, int minor) {
     for (const char *at = LIST; *at != '\0';) {
         char *end = NULL;

@@ -34,7 +34,7 @@ static struct ahead ahead_of(const struct winograd4_product *p) {
 }
 
 /* Sets the prefetches of tile TILE of COUNT of a panel. Two pieces per tile, one for each pointer
- * of a tile's prefetches. */
+ * of a tile's prefetches. Nothing is asked for after the last panel. */
 static void ask(struct ahead *ahead, size_t tile, size_t count, struct gemm_tile *to) {
     size_t bytes = gemm_floats(to->k * GEMM_COLUMNS) * sizeof(float);
     if (GEMM_STEP > 1 && ahead->panel != NULL) {
@@ -61,7 +61,7 @@ struct sides {
 
 #ifdef __AMX_BF16__
 
-/* Floats between the rows of a in the split layout. */
+/* Floats between the rows of a in the split layout. The depth is padded to whole steps. */
 static size_t stride_of(const struct sides *s) {
     return gemm_floats(gemm_steps(s->depth));
 }
@@ -127,7 +127,8 @@ VEC_INLINE void multiply(const struct winograd4_product *p, const struct sides *
 #endif
 
 /* One tile of results, at most GEMM_ROWS rows by GEMM_COLUMNS. It overwrites C in the first piece
- * of the depth, unless the caller adds, and adds to it in the others. */
+ * of the depth, unless the caller adds, and adds to it in the others. C may have any distance
+ * between rows. */
 static void few_rows(const struct winograd4_product *p, const struct sides *s, size_t row,
                      size_t column, const float *b, struct ahead *ahead) {
     struct gemm_slot *slot = gemm_next(s->queue);
