@@ -8,6 +8,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* The backend as the engine sees it: how it opens, what it says of itself, its memory, and how it
+ * refuses what it lacks. Operators have their own tests; here a convolution stands for all of
+ * them. */
+
+/* Fails the test at once, because nothing else can be checked without a backend. */
 static struct backend *open_cpu(int threads) {
     struct backend *backend = NULL;
     struct error err = {0};
@@ -15,6 +20,8 @@ static struct backend *open_cpu(int threads) {
     return backend;
 }
 
+/* The message has both limits and the number given. Nothing is allocated. The backend pointer stays
+ * NULL, so that closing it is harmless. A usage error has its own exit code, EXIT_CODE_USAGE. */
 static void opening_wants_at_least_one_thread_and_not_too_many(void) {
     static const int wrong[] = {-1, 0, CPU_THREADS_MAX + 1};
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
@@ -29,7 +36,9 @@ static void opening_wants_at_least_one_thread_and_not_too_many(void) {
     }
 }
 
-/* This runs without OMP_THREAD_LIMIT and, by tests/room.cmake, once with OMP_THREAD_LIMIT=2. */
+/* This runs without OMP_THREAD_LIMIT and, by tests/room.cmake, once with OMP_THREAD_LIMIT=2.
+ * oneDNN's primitives are made for that many threads and wait for each of them. The backend is
+ * closed in both cases; NULL is fine. */
 static void more_threads_than_openmp_gives_are_refused(void) {
     struct backend *backend = NULL;
     struct error err = {0};
@@ -43,6 +52,9 @@ static void more_threads_than_openmp_gives_are_refused(void) {
     backend_close(backend);
 }
 
+/* The line that a run logs at its start. It must name the version of oneDNN, which decides about
+ * speed and rounding. The text of the machine is also printed by `ringtrain inspect`, without
+ * opening a backend. */
 static void a_description_names_library_and_threads(void) {
     struct backend *backend = NULL;
     struct error err = {0};
@@ -54,7 +66,9 @@ static void a_description_names_library_and_threads(void) {
 }
 
 /* The backend runs what oneDNN detects: bf16 if the processor multiplies it, and our own kernels
- * where they were measured. */
+ * where they were measured. What is expected depends on the machine, so two kinds of processors are
+ * held to their exact text and all others to consistency. ONEDNN_MAX_CPU_ISA in the environment
+ * changes both sides alike. */
 static void products_are_those_of_the_processor(void) {
     struct backend *backend = open_cpu(1);
     const struct cpu *cpu = (const struct cpu *)backend;
@@ -74,7 +88,9 @@ static void products_are_those_of_the_processor(void) {
     backend_close(backend);
 }
 
-/* This also holds for memory that was freed and is handed out again. */
+/* This also holds for memory that was freed and is handed out again. Sizes on both sides of a huge
+ * page take different ways in the allocator (graph/host_memory.h). Each piece is overwritten before
+ * it is freed, so that a stale page would show. A size of 0 gives an address, too. */
 static void memory_is_aligned_and_zero(void) {
     static const size_t sizes[] = {0, 1, 4096, 4096, 4096, 2 << 20, 3 << 20, 3 << 20, 3 << 20};
     struct backend *backend = open_cpu(1);
@@ -93,7 +109,9 @@ static void memory_is_aligned_and_zero(void) {
     backend_close(backend);
 }
 
-/* Returns how many of the pages with the SIZE bytes at MEMORY are in use. */
+/* Returns how many of the pages with the SIZE bytes at MEMORY are in use. mincore() answers for
+ * pages without touching them. The array of answers is static, as 16,384 pages would be much for a
+ * stack. */
 static size_t pages_in_use(unsigned char *memory, size_t size) {
     enum { PAGES_MOST = 64 << 20 >> 12 };
     static unsigned char used[PAGES_MOST];
@@ -105,7 +123,9 @@ static size_t pages_in_use(unsigned char *memory, size_t size) {
     return count;
 }
 
-/* A network's arenas take gigabytes, of which a step may use only a part. */
+/* A network's arenas take gigabytes, of which a step may use only a part. A transparent huge page
+ * may be taken whole, hence the bound of one half instead of exact pages. A size near SIZE_MAX must
+ * fail and not wrap around. Twice, as memory that was freed is handed out again. */
 static void large_memory_is_not_touched_before_it_is_used(void) {
     enum { SIZE = 64 << 20, PART = SIZE / 8, HUGE_PAGE = 2 << 20 };
     struct backend *backend = open_cpu(1);
@@ -126,7 +146,9 @@ static void large_memory_is_not_touched_before_it_is_used(void) {
     backend_close(backend);
 }
 
-/* A convolution with 3 input channels and 4 output channels. */
+/* A convolution with 3 input channels and 4 output channels. Small enough for any machine. The
+ * operator is the graph's first, and the tests change its copy or its tensors. The caller frees it
+ * with graph_done(). */
 static struct graph convolution(void) {
     struct graph graph;
     graph_init(&graph, DTYPE_F32, true);
@@ -136,6 +158,9 @@ static struct graph convolution(void) {
     return graph;
 }
 
+/* A statistics convolution exists on CUDA alone. `query` and `bind` must refuse it, too, although
+ * the engine asks `supports` first. The kind is changed in a copy: the graph stays valid. The error
+ * is cleared between the two calls, so that the second text stands alone. */
 static void operators_that_it_lacks_are_refused_by_name(void) {
     struct backend *backend = open_cpu(1);
     struct graph graph = convolution();
@@ -156,6 +181,9 @@ static void operators_that_it_lacks_are_refused_by_name(void) {
     backend_close(backend);
 }
 
+/* Each of the operator's tensors in turn, as one wrong type is enough. f16 is for GPUs and f64 for
+ * the reference backend. The tensor's type is set back after each question, and the last assertion
+ * shows that it was. */
 static void other_types_than_f32_and_bf16_are_left_to_others(void) {
     static const enum dtype others[] = {DTYPE_F64, DTYPE_F16};
     struct backend *backend = open_cpu(1);
@@ -175,7 +203,8 @@ static void other_types_than_f32_and_bf16_are_left_to_others(void) {
 }
 
 /* oneDNN refuses this shape. So do the rules of the graph, which is therefore changed after it is
- * finished. */
+ * finished. A failed bind leaves no context behind. The name is the layer's, the shape that of its
+ * output: a user finds the layer by it. oneDNN's own reason is kept at the end of the text. */
 static void an_error_names_operator_and_shape(void) {
     struct backend *backend = open_cpu(1);
     struct graph graph = convolution();

@@ -6,6 +6,11 @@
 
 #include <stdio.h>
 
+/* The rules were measured (bench/resnet_cpu.sh). Here they are held to the bounds they state: a
+ * layer just inside each bound, and one just outside. No kernel runs, and only shapes are given, so
+ * large layers cost nothing. Tables of loops are looked up by name; a processor that cannot run one
+ * skips its rows. */
+
 #define DNN &conv_dnn_kernel
 #define DNN_WEIGHT &conv_dnn_weight_kernel
 #define OWN &conv_bf16_kernel
@@ -15,12 +20,18 @@
 #define WINOGRAD &conv_winograd4_kernel
 #define WINOGRAD_WEIGHT &conv_winograd4_weight_kernel
 
+/* A layer and the kernel that is expected for each of its three passes. Sizes are images, height,
+ * width, inputs, outputs, kernel, stride, padding, and stored channels if they are more than the
+ * inputs. A stored number of 0 means as many as inputs. */
 struct choice {
     const char *what;
     struct conv_layer layer;
     const struct conv_kernel *forward, *data, *weight;
 };
 
+/* Compares addresses of rows of the table, which are unique. The layer's name is printed, as an
+ * assertion alone would not tell which row failed. LAYER_AFFINE, the pass with an epilogue, has its
+ * own tests below. */
 static void check(const struct cpu *cpu, enum dtype dtype, const struct choice *c) {
     const struct conv_kernel *expected[] = {c->forward, c->data, c->weight};
     struct conv_layer_ops ops;
@@ -34,7 +45,8 @@ static void check(const struct cpu *cpu, enum dtype dtype, const struct choice *
     graph_done(&ops.graph);
 }
 
-/* Checks nothing if the processor lacks these loops. */
+/* Checks nothing if the processor lacks these loops. OWN stands for a processor with AVX-512 BF16
+ * and without AMX, as cpu_open() finds it. */
 static void check_all(const char *loops, bool own, enum cpu_convs convs, enum dtype dtype,
                       const struct choice *choices, size_t count) {
     struct cpu cpu = {
@@ -44,11 +56,12 @@ static void check_all(const char *loops, bool own, enum cpu_convs convs, enum dt
         check(&cpu, dtype, &choices[i]);
 }
 
+/* The number of rows is counted from the array. */
 #define CHECK_ALL(loops, own, convs, dtype, choices)                                               \
     check_all(loops, own, convs, dtype, choices, sizeof(choices) / sizeof((choices)[0]))
 
 /* The measured bounds (conv_winograd4.c): channels, pixels, and the share of the tiles' pixels that
- * are inside the picture. */
+ * are inside the picture. Rows at a bound have it as their name. */
 static const struct choice winograds[] = {
     {"a ResNet's 56x56", {16, 56, 56, 64, 64, 3, 1, 1, 0}, WINOGRAD, WINOGRAD, WINOGRAD_WEIGHT},
     {"a detector's", {1, 25, 34, 256, 256, 3, 1, 1, 0}, WINOGRAD, WINOGRAD, WINOGRAD_WEIGHT},
@@ -62,7 +75,7 @@ static const struct choice winograds[] = {
 };
 
 /* Layers outside these bounds, most of which use oneDNN; only with AVX-512, where no other kernel
- * is faster. */
+ * is faster. A row's comment is its name: what keeps Winograd from it. */
 static const struct choice no_winograds[] = {
     {"few channels", {16, 32, 32, 16, 48, 3, 1, 1, 0}, DNN, DNN, DNN_WEIGHT},
     {"no multiples of 16 read", {16, 32, 32, 72, 64, 3, 1, 1, 0}, DNN, DNN, DNN_WEIGHT},
@@ -76,6 +89,7 @@ static const struct choice no_winograds[] = {
     {"5x5", {16, 56, 56, 64, 64, 5, 1, 1, 0}, DNN, DNN, DNN_WEIGHT},
 };
 
+/* The same layers with AVX-512 and with AVX2; narrower registers and bf16 never take them. */
 static void winograds_products_are_taken_where_they_pay(void) {
     CHECK_ALL("avx512", false, CPU_CONVS_AUTO, DTYPE_F32, winograds);
     CHECK_ALL("avx2", false, CPU_CONVS_AUTO, DTYPE_F32, winograds);
@@ -86,7 +100,9 @@ static void winograds_products_are_taken_where_they_pay(void) {
     CHECK_ALL("avx512", false, CPU_CONVS_AUTO, DTYPE_BF16, others);
 }
 
-/* Choices in f32 with AVX2 (conv_gemm.c, conv_weight.c). */
+/* Choices in f32 with AVX2 (conv_gemm.c, conv_weight.c). The weight gradient has rules of its own:
+ * it takes GEMM also for layers with other kernels forward, because oneDNN's sums would depend on
+ * the number of threads. Stems and padded pictures show which sizes fill no vector. */
 static const struct choice products[] = {
     {"1x1 of many pictures", {16, 56, 56, 64, 256, 1, 1, 0, 0}, GEMM, GEMM, GEMM_WEIGHT},
     {"a small stem of many pictures", {16, 32, 32, 3, 64, 3, 2, 1, 0}, DNN, DNN, DNN_WEIGHT},
@@ -109,6 +125,8 @@ static const struct choice products[] = {
     {"inputs beside vectors", {1, 8, 8, 72, 64, 3, 2, 1, 0}, DNN, DNN, DNN_WEIGHT},
 };
 
+/* Each instruction set has bounds of its own; rows that differ in one number alone stand on either
+ * side. A rule without a bound appears once. */
 static void products_of_matrices_are_taken_where_they_pay(void) {
     CHECK_ALL("avx2", false, CPU_CONVS_AUTO, DTYPE_F32, products);
     /* Other instruction sets use GEMM where oneDNN's sums would depend on the number of threads. */
@@ -144,7 +162,8 @@ static void products_of_matrices_are_taken_where_they_pay(void) {
     CHECK_ALL("avx2", false, CPU_CONVS_AUTO, DTYPE_BF16, narrow);
 }
 
-/* Choices in bf16 with AVX-512 BF16 (conv/conv_bf16.h). */
+/* Choices in bf16 with AVX-512 BF16 (conv/conv_bf16.h). Pictures of 5x7 leave a remainder in every
+ * direction. Weight gradients have their own kernel for all windows and strides. */
 static const struct choice owns[] = {
     {"3x3", {1, 5, 7, 64, 128, 3, 1, 1, 0}, OWN, OWN, OWN_WEIGHT},
     {"1x1", {1, 5, 7, 64, 128, 1, 1, 0, 0}, OWN, OWN, OWN_WEIGHT},
@@ -161,6 +180,8 @@ static const struct choice owns[] = {
     {"a padded picture", {1, 5, 7, 64, 64, 1, 1, 0, 32}, DNN, DNN, DNN_WEIGHT},
 };
 
+/* In f32 only the weight gradients are own kernels; forward passes follow the rules of f32. A
+ * processor with AMX has own_products unset, as oneDNN is faster there. */
 static void own_kernels_are_taken_where_they_are_the_faster_ones(void) {
     CHECK_ALL("avx512bf16", true, CPU_CONVS_AUTO, DTYPE_BF16, owns);
     static const struct choice not_owns[] = {
@@ -172,6 +193,9 @@ static void own_kernels_are_taken_where_they_are_the_faster_ones(void) {
     CHECK_ALL("avx512bf16", true, CPU_CONVS_AUTO, DTYPE_F32, wide);
 }
 
+/* A family that is asked for (`--convs`, benchmarks) is taken wherever it has a kernel, even where
+ * that loses, and oneDNN's elsewhere. DIRECT is AUTO without Winograd. Each array has layers on
+ * which the rules would decide otherwise. */
 static void the_users_choice_comes_before_the_rules(void) {
     static const struct conv_layer small = {1, 5, 5, 64, 64, 3, 1, 1, 0};
     static const struct conv_layer large = {16, 56, 56, 64, 64, 3, 1, 1, 0};
@@ -199,7 +223,8 @@ static void the_users_choice_comes_before_the_rules(void) {
     CHECK_ALL("avx2", false, CPU_CONVS_DIRECT, DTYPE_F32, direct);
 }
 
-/* Checks which kernel computes the layer with its epilogue; NULL: the graph keeps it separate. */
+/* Checks which kernel computes the layer with its epilogue; NULL: the graph keeps it separate. NULL
+ * is asked of the operator's own test, by which the graph decides about fusion. */
 static void check_affine_of(const char *loops, bool own, enum dtype dtype, bool training,
                             const struct conv_layer *layer, const struct conv_kernel *expected) {
     struct cpu cpu = {.threads = 2, .own_products = own, .loops = loops_called(loops)};
@@ -215,13 +240,17 @@ static void check_affine_of(const char *loops, bool own, enum dtype dtype, bool 
     graph_done(&ops.graph);
 }
 
-/* The same with and without training. */
+/* The same with and without training. The choice may not depend on training except where the test
+ * above says so. */
 static void check_affine(const char *loops, bool own, enum dtype dtype,
                          const struct conv_layer *layer, const struct conv_kernel *expected) {
     check_affine_of(loops, own, dtype, true, layer, expected);
     check_affine_of(loops, own, dtype, false, layer, expected);
 }
 
+/* OP_CONV2D_AFFINE: bf16 kernels of our own take it in inference alone, since the fused backward
+ * pass was not measured with them. In f32 a fused end is computed by the kernel that computes the
+ * convolution alone. */
 static void an_end_is_fused_but_to_own_kernels_in_training(void) {
     static const struct conv_layer large = {16, 56, 56, 64, 64, 3, 1, 1, 0};
     static const struct conv_layer strided = {16, 56, 56, 64, 64, 3, 2, 1, 0};

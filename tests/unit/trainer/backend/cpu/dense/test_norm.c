@@ -2,9 +2,17 @@
 #include "tests/support/unit.h"
 #include "trainer/backend/cpu/dense/norm.h"
 
+/* Factors of batch norm from batches and from running statistics, against mean and variance in two
+ * passes over double. Three things are at stake: formulas, digits that a one-pass variance could
+ * lose, and the layout of the scratch. The loops have their own test (kernels/test_loop_norm.c). */
+
+/* 19 channels leave a partial vector on every instruction set. */
 enum { CHANNELS = 19, ROWS_MOST = 200 };
 static const double EPSILON = 1e-3, MOMENTUM = 0.25;
 
+/* A norm with all of its memory. The running statistics begin with 10 and 20, far from those of the
+ * batch. X is owned, like the scratch. The branch points into the struct, so it must not be
+ * copied. */
 struct norm {
     struct cpu cpu;
     struct norm_size size;
@@ -14,6 +22,8 @@ struct norm {
     char *scratch;
 };
 
+/* The scratch is filled with other values, as it is shared by operators in a step. Weights and
+ * biases are random, so scale and shift differ in every channel. */
 static void norm_open(struct norm *n, size_t rows, int threads) {
     memset(n, 0, sizeof(*n));
     n->cpu = (struct cpu){.threads = threads, .loops = loops_best()};
@@ -41,6 +51,7 @@ static void norm_open(struct norm *n, size_t rows, int threads) {
     norm_forward_place(&n->cpu, CHANNELS, n->scratch, 0, &n->branch);
 }
 
+/* Everything else is in the struct. A struct is used once. */
 static void norm_done(struct norm *n) {
     free(n->x);
     free(n->gamma);
@@ -48,6 +59,7 @@ static void norm_done(struct norm *n) {
     free(n->scratch);
 }
 
+/* In double, which is exact enough for all rows here. Rows are added in order. */
 static double mean_of(const struct norm *n, size_t c) {
     double sum = 0;
     for (size_t row = 0; row < n->size.rows; row++)
@@ -55,7 +67,7 @@ static double mean_of(const struct norm *n, size_t c) {
     return sum / (double)n->size.rows;
 }
 
-/* The biased variance. */
+/* The biased variance. It is what factors use; the running average takes the unbiased one. */
 static double variance_of(const struct norm *n, size_t c) {
     double sum = 0, mean = mean_of(n, c);
     for (size_t row = 0; row < n->size.rows; row++)
@@ -63,6 +75,8 @@ static double variance_of(const struct norm *n, size_t c) {
     return sum / (double)n->size.rows;
 }
 
+/* The bound of the shift grows with the terms that cancel in it. In double up to the last step,
+ * factors are nearly exact. It is also used for factors from running statistics. */
 static void check_factors(const struct norm *n, size_t c, double mean, double invstd) {
     double scale = (double)n->gamma[c] * invstd;
     CU_ASSERT_DOUBLE_EQUAL((double)n->branch.scale[c], scale, 2e-5 * fabs(scale));
@@ -70,6 +84,8 @@ static void check_factors(const struct norm *n, size_t c, double mean, double in
                            1e-5 * (1 + fabs(mean * scale)));
 }
 
+/* ROWS 1 has no unbiased variance: the biased one must be taken. Saved values are compared more
+ * strictly than running ones, which are rounded twice. Momentum is the weight of the new value. */
 static void check_batch(size_t rows, int threads) {
     struct norm n;
     norm_open(&n, rows, threads);
@@ -87,6 +103,8 @@ static void check_batch(size_t rows, int threads) {
     norm_done(&n);
 }
 
+/* Numbers of rows on both sides of a block, for one to three threads. The result must not depend on
+ * the number of threads. */
 static void statistics_are_those_of_the_batch(void) {
     static const size_t rows[] = {1, 2, 3, 33, ROWS_MOST};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
@@ -94,7 +112,10 @@ static void statistics_are_those_of_the_batch(void) {
             check_batch(rows[i], threads);
 }
 
-/* A first row far off (the sums' centre), a channel of one value, and one with a NaN. */
+/* A first row far off (the sums' centre), a channel of one value, and one with a NaN. NaN stays in
+ * its channel, and a constant channel has a variance of exactly 0. Sums are taken around the first
+ * row at first; in channel 3 that is an outlier, so they have to be taken again around the mean.
+ * The NaN is in a row of its own, away from the first one. */
 static void statistics_keep_their_digits(void) {
     struct norm n;
     norm_open(&n, ROWS_MOST, 2);
@@ -113,7 +134,8 @@ static void statistics_keep_their_digits(void) {
     norm_done(&n);
 }
 
-/* All but one row lie around 1000, the first one at 0. */
+/* All but one row lie around 1001, the first one at 1000. The variance is about 0.005; sums around
+ * a value that is 1 away would lose digits of it. */
 static void a_first_row_far_off_is_not_what_sums_are_taken_around(void) {
     struct norm n;
     norm_open(&n, ROWS_MOST, 1);
@@ -125,6 +147,9 @@ static void a_first_row_far_off_is_not_what_sums_are_taken_around(void) {
     norm_done(&n);
 }
 
+/* Inference of a single batch, for example, keeps no statistics; factors must not change by that.
+ * Pointers to results may each be NULL. Factors are compared by their bits with those of a norm
+ * that keeps everything. */
 static void what_nobody_wants_is_left_out(void) {
     struct norm n, all;
     norm_open(&n, 33, 1);
@@ -138,6 +163,8 @@ static void what_nobody_wants_is_left_out(void) {
     norm_done(&all);
 }
 
+/* Evaluation must leave the running statistics alone. No row is read. 10 and 20 are the values that
+ * norm_open() set. */
 static void running_statistics_make_the_same_factors(void) {
     struct norm n;
     norm_open(&n, 3, 1);
@@ -149,7 +176,10 @@ static void running_statistics_make_the_same_factors(void) {
     norm_done(&n);
 }
 
-/* Rows of factors lie apart from each other and in the scratch. */
+/* Rows of factors lie apart from each other and in the scratch. Both directions and both branches;
+ * addresses are compared with the layout that norm.c describes. Numbers of channels lie on both
+ * sides of a whole vector. Places must not overlap, and the scratch must end with the last of
+ * them. */
 static void branches_have_places_of_their_own(void) {
     const struct cpu cpu = {.threads = 3};
     const size_t channels[] = {1, 16, 17, 64};

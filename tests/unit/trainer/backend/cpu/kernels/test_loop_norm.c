@@ -1,11 +1,19 @@
 #include "tests/support/loop_data.h"
 #include "tests/support/unit.h"
 
+/* The loops of batch norm on every instruction set and in both types: statistics, the forward pass,
+ * and both passes backwards, in all of their forms. Expected values are computed element by element
+ * in double from the formulas of struct norm_forward and struct norm_backward (loops.h). Each form
+ * is a loop of its own after compilation, so each is run. */
+
 /* Numbers of channels that are not multiples of every vector width, and a number of rows that
  * leaves a remainder in every block of rows. */
 static const size_t channel_cases[] = {1, 3, 16, 33, 64};
 enum { ROWS = 21, CHANNEL_CASES = 5 };
 
+/* All inputs and outputs of all loops: tensors of ROWS by channels in one type, and vectors of one
+ * value per channel in f32. Values are random and fixed. The seeds differ, so no two tensors are
+ * equal. */
 struct arrays {
     enum elem elem;
     size_t channels;
@@ -13,6 +21,8 @@ struct arrays {
     float *scale, *shift, *mean, *other_scale, *other_shift, *other_mean, *a, *b, *c;
 };
 
+/* Outputs begin with other values, too, so that an element that is not written shows. Vectors have
+ * an offset of 0.25, so scales are seldom near 0. */
 static void arrays_make(struct arrays *m, enum elem elem, size_t channels) {
     size_t count = ROWS * channels;
     *m = (struct arrays){.elem = elem, .channels = channels};
@@ -26,6 +36,7 @@ static void arrays_make(struct arrays *m, enum elem elem, size_t channels) {
         *vectors[i] = loop_values(channels, ELEM_F32, 0.25F, i + 77);
 }
 
+/* All of them were allocated by loop_values(). The struct may be made again afterwards. */
 static void arrays_free(struct arrays *m) {
     void *all[] = {m->x,           m->other,      m->dy,    m->dy2,   m->y,    m->dz,
                    m->dx,          m->dother,     m->scale, m->shift, m->mean, m->other_scale,
@@ -36,6 +47,9 @@ static void arrays_free(struct arrays *m) {
 
 typedef void check_fn(const struct loops *loops, const struct arrays *m);
 
+/* Runs CHECK with every instruction set, type and number of channels. A failed assertion names no
+ * instruction set; loops_available() lists them from the widest down. Memory is new for each, so a
+ * sanitizer sees reads past the last channel. */
 static void for_each(check_fn *check) {
     for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++)
         for (int elem = ELEM_F32; elem <= ELEM_BF16; elem++)
@@ -47,6 +61,8 @@ static void for_each(check_fn *check) {
             }
 }
 
+/* Sums are added to what is there (here 3), an empty range adds nothing, and rows before the range
+ * are not read. The array of squares begins at 0, that of sums at 3. */
 static void check_sums(const struct loops *loops, const struct arrays *m) {
     float sum[64] = {0}, square[64] = {0};
     for (size_t c = 0; c < m->channels; c++)
@@ -65,11 +81,14 @@ static void check_sums(const struct loops *loops, const struct arrays *m) {
     }
 }
 
+/* The shift is the vector `mean`, any value will do. Sums are those of x - shift and of its
+ * square. */
 static void sums_add_what_lies_around_the_shift(void) {
     for_each(check_sums);
 }
 
-/* The result before the ReLU at one place. */
+/* The result before the ReLU at one place. WITH_OTHER adds the side input, DUAL after a norm of its
+ * own. AT is the element, C its channel. */
 static double z_at(const struct arrays *m, size_t at, size_t c, bool with_other, bool dual) {
     double z = (double)loop_get(m->x, at, m->elem) * (double)m->scale[c] + (double)m->shift[c];
     if (!with_other)
@@ -78,6 +97,8 @@ static double z_at(const struct arrays *m, size_t at, size_t c, bool with_other,
     return z + (dual ? other * (double)m->other_scale[c] + (double)m->other_shift[c] : other);
 }
 
+/* Bits of FORM choose ReLU, side and second norm. Streaming stores are used where their conditions
+ * hold: whole vectors and aligned rows. The bound is for four roundings. */
 static void check_forward(const struct loops *loops, const struct arrays *m) {
     for (int form = 0; form < 8; form++) {
         bool relu = form & 1, with_other = form & 2, dual = (form & 6) == 6;
@@ -103,10 +124,14 @@ static void check_forward(const struct loops *loops, const struct arrays *m) {
     }
 }
 
+/* Two calls with an odd boundary, as threads share rows. The order is that of the name: norm, sum,
+ * ReLU. */
 static void forward_normalises_adds_and_rectifies(void) {
     for_each(check_forward);
 }
 
+/* Bits of FORM: ReLU, side input, second gradient, and y given. With a side there is always a ReLU;
+ * bit 8 then means a side without a norm. All 16 combinations are valid. */
 static struct norm_backward backward_form(const struct arrays *m, int form) {
     bool other = form & 2, dual = other && !(form & 8);
     return (struct norm_backward){.elem = m->elem,
@@ -131,6 +156,8 @@ static struct norm_backward backward_form(const struct arrays *m, int form) {
                                   .other_c = m->a};
 }
 
+/* The masked sum of gradients, by the definition: the argument of the ReLU is recomputed, or y is
+ * looked at. A ReLU passes gradients only where its argument is above 0. */
 static double dz_at(const struct arrays *m, const struct norm_backward *b, size_t at) {
     double dz = (double)loop_get(m->dy, at, m->elem);
     if (b->dy2 != NULL)
@@ -141,6 +168,9 @@ static double dz_at(const struct arrays *m, const struct norm_backward *b, size_
     return b->relu && z <= 0 ? 0 : dz;
 }
 
+/* The masked gradient is written as well as summed. Without a second norm its sums are NULL and
+ * must not be touched. All rows are summed by one call; several threads would add up their own
+ * sums. */
 static void check_backward_sums(const struct loops *loops, const struct arrays *m) {
     float sums[3][64];
     for (int form = 0; form < 16; form++) {
@@ -167,10 +197,15 @@ static void check_backward_sums(const struct loops *loops, const struct arrays *
     }
 }
 
+/* The second norm's sums have their own mean. The masked gradient of f32 is exact, that of bf16
+ * rounded. */
 static void backward_sums_mask_and_reduce(void) {
     for_each(check_backward_sums);
 }
 
+/* Factors a, b and c are arbitrary here: norm.c computes them, and its own test checks that. The
+ * second norm takes the same vectors in another order, so that a mix-up shows. Elements are
+ * compared with a bound for eight roundings. */
 static void check_backward(const struct loops *loops, const struct arrays *m) {
     for (int form = 0; form < 16; form++) {
         struct norm_backward b = backward_form(m, form);
@@ -191,11 +226,15 @@ static void check_backward(const struct loops *loops, const struct arrays *m) {
     }
 }
 
+/* Both results are written in one pass. Each element depends on itself and its channel alone. */
 static void backward_spreads_the_sums(void) {
     for_each(check_backward);
 }
 
-/* One value of the first channel is NaN: what is computed from it is NaN, too; nothing else is. */
+/* One value of the first channel is NaN: what is computed from it is NaN, too; nothing else is. A
+ * mask by comparison would turn NaN into 0 silently and hide a broken step. The NaN is put into row
+ * 3 and stays for all forms. Sums of the channel become NaN where they contain x, and stay finite
+ * where they only contain gradients. */
 static void check_nan(const struct loops *loops, const struct arrays *m) {
     float sums[3][64];
     size_t place = 3 * m->channels;
@@ -235,10 +274,15 @@ static void check_nan(const struct loops *loops, const struct arrays *m) {
     }
 }
 
+/* Vectorized masks are what this is about: they must let NaN pass. NaN in a gradient must reach the
+ * optimizer's check of finite gradients. */
 static void nan_passes_the_relu_and_stays_in_its_channel(void) {
     for_each(check_nan);
 }
 
+/* The bits are those on either side of a tie, the largest number, which becomes infinity, and -0. A
+ * NaN must stay one although cutting its low bits could make it infinity. With a scale of 0 the
+ * result is the shift alone. */
 static void bf16_rounds_ties_to_even_and_keeps_nan(void) {
     static const struct {
         uint32_t from;

@@ -1,11 +1,20 @@
 #include "tests/support/loop_data.h"
 #include "tests/support/unit.h"
 
+/* Maximum and mean over windows, on every instruction set and in both types, against plain loops
+ * over cells. The kernels vectorize over channels and cut windows at borders; 17 channels leave one
+ * for the partial vector, and the sizes below make windows that lie inside, over each border, and
+ * over each corner.
+ *
+ * Calls are given ranges of rows that end within an image, as threads have them. */
+
 /* Two images of 7 x 5 pixels, 17 channels: windows of 3 by 2 with padding meet every border. */
 enum { IMAGES = 2, HEIGHT = 7, WIDTH = 5, CHANNELS = 17, OUT_HEIGHT = 4, OUT_WIDTH = 3 };
 enum { INPUTS = IMAGES * HEIGHT * WIDTH * CHANNELS, WINDOW = 3, STRIDE = 2, PAD = 1 };
 enum { OUTPUTS = IMAGES * OUT_HEIGHT * OUT_WIDTH * CHANNELS };
 
+/* Addresses are set by each test. A window of 3 with stride 2 overlaps its neighbours by one
+ * cell. */
 static struct pool pool_of(enum elem elem) {
     return (struct pool){.elem = elem,
                          .channels = CHANNELS,
@@ -18,7 +27,8 @@ static struct pool pool_of(enum elem elem) {
                          .pad = PAD};
 }
 
-/* The input cell of window (image, i, j) at WINDOW cell, or -1 outside the image. */
+/* The input cell of window (image, i, j) at WINDOW cell, or -1 outside the image. The definition of
+ * a window, from which all expected values follow. */
 static long cell_at(size_t out, int cell) {
     long c = (long)(out % CHANNELS), pixel = (long)(out / CHANNELS);
     long j = pixel % OUT_WIDTH, i = pixel / OUT_WIDTH % OUT_HEIGHT;
@@ -29,6 +39,11 @@ static long cell_at(size_t out, int cell) {
     return ((image * HEIGHT + row) * WIDTH + column) * CHANNELS + c;
 }
 
+/* NORM applies scale, shift and ReLU to each cell, as the stem's fused operator does. SPECIAL is
+ * put into every fifth element and into all of channel 2, so that windows with some and with
+ * nothing else occur. Results are compared together with their index. A fused multiply-add is
+ * compared with fmaf(), since loops contract it where the instruction set can; the index depends on
+ * the last bit. */
 static void check_pool(const struct loops *loops, enum elem elem, bool norm, float special) {
     struct pool pool = pool_of(elem);
     void *x = loop_values(INPUTS, elem, 0, 3), *y = loop_values(OUTPUTS, elem, 0, 4);
@@ -73,6 +88,8 @@ static void check_pool(const struct loops *loops, enum elem elem, bool norm, flo
     free(shift);
 }
 
+/* Ties occur by themselves where the ReLU makes zeros. With the norm all four combinations of type
+ * and form are run. */
 static void the_first_maximum_of_a_window_counts(void) {
     for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++) {
         check_pool(*loops, ELEM_F32, false, 0);
@@ -82,7 +99,9 @@ static void the_first_maximum_of_a_window_counts(void) {
     }
 }
 
-/* Some here and there, and a channel of nothing else: the cell of such a window lies inside. */
+/* Some here and there, and a channel of nothing else: the cell of such a window lies inside. Minus
+ * infinity is also what cells outside the image count as; it must win only if there is nothing
+ * else. */
 static void nan_comes_before_all_numbers_and_minus_infinity_behind(void) {
     for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++)
         for (int elem = ELEM_F32; elem <= ELEM_BF16; elem++) {
@@ -92,6 +111,9 @@ static void nan_comes_before_all_numbers_and_minus_infinity_behind(void) {
         }
 }
 
+/* The index is made up: any valid cell will do, as the gradient only follows it. BOTH adds the
+ * gradient of a second reader. The index is written for each output and then read by every row of
+ * the input. */
 static void check_grad(const struct loops *loops, enum elem elem, bool both) {
     struct pool pool = pool_of(elem);
     void *dy = loop_values(OUTPUTS, elem, 0, 8), *dx = loop_values(INPUTS, elem, 0, 9);
@@ -117,6 +139,8 @@ static void check_grad(const struct loops *loops, enum elem elem, bool both) {
     free(dx);
 }
 
+/* A cell may be the maximum of up to four windows and then gets all their gradients. A row is
+ * written whole by one call, so elements without a maximum become 0. */
 static void gradients_go_back_where_the_maximum_was(void) {
     for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++) {
         check_grad(*loops, ELEM_F32, false);
@@ -127,7 +151,8 @@ static void gradients_go_back_where_the_maximum_was(void) {
 }
 
 /* Forwards, and backwards from dy to dx: the mean of a window's cells, of which those outside the
- * image are 0. */
+ * image are 0. The gradient's expected values are gathered cell by cell while the means are added
+ * up. Both directions share one pass over all cells of all windows. */
 static void check_means(const struct loops *loops, enum elem elem) {
     struct pool forward = pool_of(elem), backward = pool_of(elem);
     void *x = loop_values(INPUTS, elem, 0, 3), *y = loop_values(OUTPUTS, elem, 0, 4);
@@ -159,6 +184,7 @@ static void check_means(const struct loops *loops, enum elem elem) {
     free(dx);
 }
 
+/* The divisor is the same for all windows. */
 static void a_mean_has_a_share_of_each_cell(void) {
     for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++) {
         check_means(*loops, ELEM_F32);

@@ -3,6 +3,10 @@
 #include "tests/support/loop_data.h"
 #include "tests/support/unit.h"
 
+/* Every input's memory ends exactly where its values do, so that a sanitizer sees a read beyond it.
+ * Scratch and packed weights are filled with a pattern first: what is not written must not be read.
+ * Results are compared with sums in double. */
+
 struct form {
     struct conv_rows rows; /* sizes and taps alone */
     size_t kernel_taps, tap[CONV_TAPS_MAX];
@@ -10,6 +14,8 @@ struct form {
     bool bias, side;
 };
 
+/* Parts of a form's initializer, since most of them differ in a few numbers: the input, a result of
+ * the same size, and the nine taps of a 3x3 window in the order of the weights. */
 #define PICTURE(images_, height_, width_, in_)                                                     \
     .images = images_, .height = height_, .width = width_, .in = in_
 #define PLAIN(height_, width_, out_)                                                               \
@@ -19,6 +25,8 @@ struct form {
     .taps = 9, .tap = {{-1, -1}, {-1, 0}, {-1, 1}, {0, -1}, {0, 0}, {0, 1}, {1, -1}, {1, 0}, {1, 1}}
 #define ALL_NINE .kernel_taps = 9, .tap = {0, 1, 2, 3, 4, 5, 6, 7, 8}
 
+/* Sizes are chosen by the kernels' tiles: rows that do and do not fill them, panels of outputs that
+ * are partial, and sums deeper than one piece. */
 static const struct form forms[] = {
     /* rows of x as they lie, in one block, in several, and deeper than a piece of the sum */
     {.rows = {PICTURE(2, 5, 7, 32), PLAIN(5, 7, 48), .taps = 1}, .kernel_taps = 1},
@@ -75,9 +83,11 @@ static const struct form forms[] = {
      .kernel_taps = 1,
      .gradient = true},
 };
+/* Comments in the table tell what each group is for. */
 enum { FORMS = sizeof(forms) / sizeof(forms[0]) };
 
-/* COUNT values that end where their memory does. */
+/* COUNT values that end where their memory does. The values are random but the same for each
+ * SEED. */
 static float *exact(size_t count, uint32_t seed) {
     float *values = loop_values(count, ELEM_F32, 0, seed);
     float *tight = aligned_alloc(64, count * sizeof(float));
@@ -87,11 +97,13 @@ static float *exact(size_t count, uint32_t seed) {
     return tight;
 }
 
+/* Elements of the result, including those that no position writes. */
 static size_t y_count(const struct conv_rows *c) {
     return c->images * c->y_height * c->y_width * c->out;
 }
 
-/* The pixel of y that belongs to position POSITION. */
+/* The pixel of y that belongs to position POSITION. Images are whole, so a position's image is also
+ * its pixel's. */
 static size_t pixel_of(const struct conv_rows *c, size_t position) {
     size_t column = position % c->grid_width, row = position / c->grid_width % c->grid_height;
     size_t image = position / c->grid_width / c->grid_height;
@@ -99,6 +111,7 @@ static size_t pixel_of(const struct conv_rows *c, size_t position) {
            c->y_column;
 }
 
+/* The definition: taps outside the picture add nothing. */
 static double sum_at(const struct form *f, const struct conv_rows *c, const float *w,
                      size_t position, size_t out) {
     size_t column = position % c->grid_width, row = position / c->grid_width % c->grid_height;
@@ -117,6 +130,8 @@ static double sum_at(const struct form *f, const struct conv_rows *c, const floa
     return sum;
 }
 
+/* Pixels that no position writes must keep what they had before. The bound grows with the length of
+ * the sum, as rounding does (loop_near). */
 static void check_results(const struct form *f, const struct conv_rows *c, const float *w,
                           const float *before) {
     bool *made = calloc(y_count(c) / c->out, sizeof(bool));
@@ -138,7 +153,8 @@ static void check_results(const struct form *f, const struct conv_rows *c, const
     free(made);
 }
 
-/* Blocks of MOST positions, each by two calls for the panels of outputs. */
+/* Blocks of MOST positions, each by two calls for the panels of outputs. This shows that results do
+ * not depend on how the work is cut. */
 static void run(const struct loops *loops, const struct conv_rows *c, size_t most) {
     size_t positions = conv_rows_positions(c);
     size_t panels = (c->out + loops->conv_rows_panel() - 1) / loops->conv_rows_panel();
@@ -149,6 +165,8 @@ static void run(const struct loops *loops, const struct conv_rows *c, size_t mos
     }
 }
 
+/* Packs the weights in two calls, as threads do, and runs with blocks of three sizes. A result
+ * without a bias or a side gets NULL for it. */
 static void check(const struct loops *loops, const struct form *f) {
     struct conv_rows c = f->rows;
     struct conv_rows_pack pack = {.in = c.in,
@@ -188,6 +206,8 @@ static void check(const struct loops *loops, const struct form *f) {
     free(c.scratch);
 }
 
+/* All instruction sets that this processor can run. Each has its own size of tiles, so each form
+ * means another remainder. */
 static void products_are_those_of_plain_loops(void) {
     for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++)
         for (size_t i = 0; i < FORMS; i++)

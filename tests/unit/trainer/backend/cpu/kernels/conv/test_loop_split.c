@@ -5,9 +5,17 @@
 
 #include <float.h>
 
+/* AMX multiplies bf16 alone, so f32 products on it are sums of six products of parts. These tests
+ * hold such sums to the exactness of plain f32 ones: single products, long sums, extreme sizes, and
+ * values that are not finite. Other instruction sets run the same tests, which keeps the bounds
+ * honest. */
+
+/* 37 rows fill one tile of 32 and leave a part; 48 outputs leave half a panel. */
 enum { ROWS = 37, OUT = 48, IN_MOST = 2304 };
 
-/* y [ROWS][OUT] = x [ROWS][in] w' [in][OUT]. */
+/* y [ROWS][OUT] = x [ROWS][in] w' [in][OUT]. A 1x1 convolution over one row of pixels is exactly
+ * this product. Packed weights and scratch are filled with a pattern before use, so that reading
+ * what nobody wrote shows. */
 static void multiply(const struct loops *loops, size_t in, const float *x, const float *w,
                      float *y) {
     struct conv_rows_pack pack = {.in = in, .out = OUT, .kernel_taps = 1, .taps = 1, .w = w};
@@ -36,7 +44,8 @@ static void multiply(const struct loops *loops, size_t in, const float *x, const
 }
 
 /* Of each result its distance to the sum in double, over the sum of what is added as if all were
- * positive: the largest, and the root of the mean square. */
+ * positive: the largest, and the root of the mean square. Dividing by that sum makes bounds
+ * independent of the sizes of numbers. */
 struct apart {
     double most, mean;
 };
@@ -59,7 +68,8 @@ static struct apart apart_of(size_t in, const float *x, const float *w, const fl
     return apart;
 }
 
-/* Numbers of 2^-LOW to 2^LOW of either sign. */
+/* Numbers of 2^-LOW to 2^LOW of either sign. Sizes of numbers within one sum then differ by up to
+ * 2^40. */
 static float *spread(size_t count, int low, uint32_t seed) {
     float *values = loop_values(count, ELEM_F32, 0, seed);
     for (size_t i = 0; i < count; i++) {
@@ -69,6 +79,7 @@ static float *spread(size_t count, int low, uint32_t seed) {
     return values;
 }
 
+/* The same numbers for every instruction set, as seeds are fixed. */
 static struct apart measure(const struct loops *loops, size_t in, int low) {
     float *x = spread(ROWS * in, low, 1), *w = spread(OUT * in, low, 2);
     float *y = loop_values((size_t)ROWS * OUT, ELEM_F32, 0, 5);
@@ -80,7 +91,8 @@ static struct apart measure(const struct loops *loops, size_t in, int low) {
     return apart;
 }
 
-/* A product by itself: of two numbers with 24 bits each, wherever in the row they stand. */
+/* A product by itself: of two numbers with 24 bits each, wherever in the row they stand. All other
+ * numbers of the row are zeros, so nothing is rounded but the product. */
 static void one_product_is_off_by_its_last_bits_alone(void) {
     for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++)
         for (size_t at = 0; at < 80; at += 13) {
@@ -95,7 +107,9 @@ static void one_product_is_off_by_its_last_bits_alone(void) {
         }
 }
 
-/* Sums are as exact as those of a plain loop over f32, for numbers of one size and of many. */
+/* Sums are as exact as those of a plain loop over f32, for numbers of one size and of many. The
+ * narrowest loops, last in the list, are the plain ones. Factors of 2 leave room for another order
+ * of sums. */
 static void sums_are_as_exact_as_plain_ones(void) {
     static const size_t depths[] = {16, 32, 48, 256, 576, IN_MOST};
     for (size_t i = 0; i < sizeof(depths) / sizeof(depths[0]); i++)
@@ -112,7 +126,8 @@ static void sums_are_as_exact_as_plain_ones(void) {
         }
 }
 
-/* Numbers down to 1e-30 keep their bits, be they large or small beside the others. */
+/* Numbers down to 1e-30 keep their bits, be they large or small beside the others. Below 1e-33 the
+ * last part would be lost (loop_split.h). */
 static void small_and_large_numbers_keep_their_bits(void) {
     static const float sizes[] = {1e-30F, 1e-20F, 1, 1e20F, 1e37F};
     for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++)
@@ -129,7 +144,7 @@ static void small_and_large_numbers_keep_their_bits(void) {
 }
 
 /* What is not finite spoils its row of results, or its column, and no other; zeros beside it do not
- * hide it. */
+ * hide it. The first half of the cases is in x, the second in w. */
 static void what_is_not_finite_is_seen_where_it_belongs(void) {
     /* Infinities, and NaN with the largest, the smallest and the usual bit patterns. */
     static const uint32_t bad[] = {0x7f800000, 0xff800000, 0x7fffffff,
@@ -152,7 +167,7 @@ static void what_is_not_finite_is_seen_where_it_belongs(void) {
 }
 
 /* Returns whether this thread's tile registers are in use, which adds 8 KiB to every context switch
- * from it. */
+ * from it. Bit 18 of XINUSE, read by XGETBV with ECX 1 (Intel's manual). */
 static bool has_tiles_in_use(void) {
 #if defined(__x86_64__)
     uint32_t low;
@@ -163,6 +178,8 @@ static bool has_tiles_in_use(void) {
 #endif
 }
 
+/* The state stays in use until TILERELEASE, even if nothing else uses it. The measurement is only a
+ * product that uses them. */
 static void tiles_are_given_back(void) {
     for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++) {
         CU_ASSERT(measure(*loops, 32, 0).most < 1);

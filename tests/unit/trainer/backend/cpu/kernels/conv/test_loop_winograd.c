@@ -1,31 +1,44 @@
 #include "tests/support/loop_data.h"
 #include "tests/support/unit.h"
 
+/* Winograd's kernels in bf16, forward with each end, as a data gradient, and as a weight gradient,
+ * compared with direct sums in double. Transformed values are rounded to bf16, so results are near
+ * and not equal; the bounds below are far above that rounding and far below a wrong tap or tile.
+ *
+ * Tests run on processors with AVX-512 BF16; elsewhere the suite says that it was skipped. */
+
+/* A convolution of 3x3 with stride 1 and padding 1: input and output have one size. Channels are
+ * those of the picture that is read and of the one that is made. */
 struct shape_case {
     size_t images, height, width, in, out;
 };
 
 /* Tiles that hang over the edge, one that is larger than the picture, odd counts of tiles, several
- * groups of channels, and more tiles than a block of the kernels holds. */
+ * groups of channels, and more tiles than a block of the kernels holds. Channels are multiples of
+ * 64, as the kernels ask for. */
 static const struct shape_case shapes[] = {
     {1, 1, 1, 64, 64},  {2, 4, 6, 64, 128},  {1, 5, 7, 128, 64},
     {3, 3, 2, 192, 64}, {5, 13, 12, 64, 64},
 };
 enum { CASES = sizeof(shapes) / sizeof(shapes[0]) };
 
-/* Transformed values are rounded to bf16: of sums of COUNT products below 1, this is far out. */
+/* Transformed values are rounded to bf16: of sums of COUNT products below 1, this is far out.
+ * Rounding errors of independent terms grow with the root of their number. The second term is
+ * bf16's own rounding of the result. */
 static bool is_near(float value, double expected, double count) {
     return fabs((double)value - expected) <= 0.02 * sqrt(count) + fabs(expected) / 256;
 }
 
-/* Where pixel (ROW, COLUMN) of IMAGE sees TAP, as a number of a pixel; false outside the picture.
- */
+/* The pixel that PIXEL reads at TAP, counted over all images; false outside the picture.
+ * Coordinates are shifted by one, to stay unsigned. */
 static bool find_tap(const struct shape_case *s, size_t pixel, size_t tap, size_t *ret) {
     size_t row = pixel / s->width % s->height + tap / 3, column = pixel % s->width + tap % 3;
     *ret = pixel + (tap / 3) * s->width + tap % 3 - s->width - 1;
     return row >= 1 && row <= s->height && column >= 1 && column <= s->width;
 }
 
+/* One output as a direct sum. A data gradient has its taps rotated and inputs and outputs
+ * exchanged. The taps of a gradient are counted from the end. */
 static double output_of(const struct shape_case *s, const void *x, const float *w, bool gradient,
                         size_t pixel, size_t out) {
     double sum = 0;
@@ -41,6 +54,9 @@ static double output_of(const struct shape_case *s, const void *x, const float *
     return sum;
 }
 
+/* Packs and runs in two unequal calls each, as threads share the work. Every seventh output is
+ * enough, since neighbours are computed by the same instructions. Memory of the result and the
+ * scratch begins with other values. */
 static void check_forward(const struct loops *loops, const struct shape_case *s, bool gradient,
                           const struct bf16_end *end) {
     struct winograd form = {.images = s->images,
@@ -79,7 +95,9 @@ static void check_forward(const struct loops *loops, const struct shape_case *s,
     free(weights);
 }
 
-/* Each term of the end alone, and all of them; far from 0, as sums are not exact. */
+/* Each term of the end alone, and all of them; far from 0, as sums are not exact. Far from 0, so
+ * that a missing term is larger than the bound. Terms are tested alone and together, since each is
+ * a branch of its own. */
 static void check_ends(const struct loops *loops, const struct shape_case *s) {
     float *bias = loop_values(s->out, ELEM_F32, 9, 6);
     void *side = loop_values(s->images * s->height * s->width * s->out, ELEM_BF16, -9, 7);
@@ -91,6 +109,8 @@ static void check_ends(const struct loops *loops, const struct shape_case *s) {
     free(side);
 }
 
+/* One element of dw as a direct sum over all pixels of the batch. Pixels that read outside the
+ * picture add nothing. */
 static double weight_of(const struct shape_case *s, const void *x, const void *dy, size_t out,
                         size_t tap, size_t in) {
     double sum = 0;
@@ -103,6 +123,9 @@ static double weight_of(const struct shape_case *s, const void *x, const void *d
     return sum;
 }
 
+/* Units are computed one by one, in separate calls with one scratch. Every eleventh element visits
+ * all taps, as 11 and 9 have no common factor. dw begins with other values, since units are
+ * overwritten. */
 static void check_weight(const struct loops *loops, const struct shape_case *s) {
     size_t pixels = s->images * s->height * s->width;
     struct weight_part part = {.elem = ELEM_BF16,
@@ -141,6 +164,8 @@ static void check_weight(const struct loops *loops, const struct shape_case *s) 
     free(scratch);
 }
 
+/* The processor may have several tables with these kernels. A gradient is checked without ends,
+ * which it never has. */
 static void products_of_tiles_are_those_of_plain_loops(void) {
     bool any = false;
     for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++) {
@@ -159,6 +184,8 @@ static void products_of_tiles_are_those_of_plain_loops(void) {
         unit_skip("this processor has no bf16 products of its own");
 }
 
+/* What the kernels cannot compute must be refused by their own test: too few channels, a stride,
+ * f32. conv_weight.c then tries the next kernel. */
 static void other_shapes_are_left_to_others(void) {
     for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++) {
         struct winograd form = {.in = 16, .out = 64};

@@ -3,23 +3,36 @@
 #include "tests/support/loop_data.h"
 #include "tests/support/unit.h"
 
+/* Products by F(4x4, 3x3) have four parts: transforms of inputs, of gradients, of weights, and the
+ * transform back, with a matrix product between them. conv/conv_winograd4.c combines them with
+ * threads and blocks for caches; here plain loops do, so a fault lies in a part. Every instruction
+ * set that this processor can run is tested.
+ *
+ * Bounds follow from winograd4.h: the error of these transforms is about 1e-5 of the largest sum,
+ * ten times that of direct sums. */
+
+/* PAD is the padding before the picture: 1 or 0 forward, and 2 - pad for the data gradient. */
 struct shape_case {
     size_t images, height, width, in, out, pad;
 };
 
 /* One pixel, tiles that extend beyond both edges, whole tiles, pictures without padding, the
  * padding of a data gradient whose forward pass has none, channels that do not fill a panel, rows
- * that do not fill a tile of the kernel. */
+ * that do not fill a tile of the kernel. The last one has more tiles than a block of convolve() and
+ * of weigh(). */
 static const struct shape_case shapes[] = {
     {1, 1, 1, 16, 16, 1}, {2, 4, 8, 32, 48, 1},   {1, 5, 7, 48, 32, 1}, {3, 3, 6, 16, 64, 0},
     {1, 6, 3, 16, 16, 2}, {2, 13, 18, 64, 32, 1}, {1, 3, 3, 16, 32, 0}, {1, 25, 34, 16, 16, 1},
 };
 enum { CASES = sizeof(shapes) / sizeof(shapes[0]) };
 
+/* A window of 3 with stride 1. A padding of 2 makes the result larger than the input. */
 static size_t out_size(size_t size, size_t pad) {
     return size + 2 * pad - 2;
 }
 
+/* Both pictures have the tiles of the output; only the input begins `before` pixels earlier.
+ * `before` is the padding of the input. */
 static struct winograd4_picture picture_of(const struct shape_case *s, bool output) {
     size_t height = out_size(s->height, s->pad), width = out_size(s->width, s->pad);
     return (struct winograd4_picture){.images = s->images,
@@ -31,7 +44,8 @@ static struct winograd4_picture picture_of(const struct shape_case *s, bool outp
                                       .before = output ? 0 : s->pad};
 }
 
-/* Finds the input pixel that output PIXEL reads at TAP; false if it is outside the picture. */
+/* Finds the input pixel that output PIXEL reads at TAP; false if it is outside the picture.
+ * Coordinates before the picture wrap around and fail the comparison. */
 static bool find_tap(const struct shape_case *s, size_t pixel, size_t tap, size_t *ret) {
     size_t height = out_size(s->height, s->pad), width = out_size(s->width, s->pad);
     size_t row = pixel / width % height + tap / 3 - s->pad;
@@ -40,25 +54,33 @@ static bool find_tap(const struct shape_case *s, size_t pixel, size_t tap, size_
     return row < s->height && column < s->width;
 }
 
+/* Pixels of all images. */
 static size_t pixels_of(const struct winograd4_picture *p) {
     return p->images * p->height * p->width;
 }
 
-/* A matrix with a row for each of TILES tiles. */
+/* A matrix with a row for each of TILES tiles. The slack is what products may read past a row's end
+ * (WINOGRAD4_SLACK). */
 static struct winograd4_matrix rows_for(float *base, size_t tiles, size_t channels) {
     size_t row = channels + WINOGRAD4_SLACK;
     return (struct winograd4_matrix){
         .base = base, .places = tiles * row, .row = row, .width = channels};
 }
 
+/* The memory has room for the rows that a product reads after the last one, 13 at most. It is
+ * filled with a pattern, so values that nobody wrote show in results. */
 static float *matrix_memory(size_t tiles, size_t channels) {
     return loop_unwritten((WINOGRAD4_PLACES * tiles + 14) * (channels + WINOGRAD4_SLACK));
 }
 
+/* Only AMX needs any; elsewhere it is empty. It is filled with a pattern before use. */
 static float *product_scratch(const struct loops *loops, size_t rows, size_t cut) {
     return loop_unwritten(loops->winograd4_product_scratch(rows, cut) / sizeof(float));
 }
 
+/* Blocks of 37 tiles leave a remainder in most cases. The depth is cut at 32, which gives one
+ * piece, several, and a partial one, depending on the channels. One block's transformed inputs and
+ * sums are used again by the next, as in a thread. */
 static void convolve(const struct loops *loops, const struct shape_case *s, const float *x,
                      const float *weights, const struct winograd4_end *end) {
     enum { BLOCK = 37 };
@@ -93,6 +115,8 @@ static void convolve(const struct loops *loops, const struct shape_case *s, cons
     free(scratch);
 }
 
+/* One output as a direct sum in double; the taps of a gradient are counted from the end. The
+ * formula knows neither tiles nor places. */
 static double output_of(const struct shape_case *s, const float *x, const float *w, bool gradient,
                         size_t pixel, size_t out) {
     double sum = 0;
@@ -109,11 +133,13 @@ static double output_of(const struct shape_case *s, const float *x, const float 
 }
 
 /* VALUE is a sum of COUNT products below 1: the error of such transforms stays below 1e-5 of the
- * largest sum. */
+ * largest sum. Errors add up like the root of the number of products. */
 static bool is_near(float value, double expected, double count) {
     return fabs((double)value - expected) <= 2e-5 * sqrt(count);
 }
 
+/* Two calls, as threads share the panels. The caller frees the result. The layout is not looked at:
+ * only products read it. */
 static float *pack(const struct loops *loops, const struct shape_case *s, bool gradient,
                    const float *w) {
     size_t panel = loops->winograd4_panel();
@@ -125,6 +151,9 @@ static float *pack(const struct loops *loops, const struct shape_case *s, bool g
     return weights;
 }
 
+/* A forward pass has all parts of the end; a data gradient has a bias alone, to keep one term in
+ * it. The result begins with other values, and every element of it is compared, because a tile that
+ * is missed at an edge leaves some of them. */
 static void check_forward(const struct loops *loops, const struct shape_case *s, bool gradient) {
     struct winograd4_picture in = picture_of(s, false), out = picture_of(s, true);
     float *x = loop_values(pixels_of(&in) * s->in, ELEM_F32, 0, 1);
@@ -152,6 +181,7 @@ static void check_forward(const struct loops *loops, const struct shape_case *s,
     free(weights);
 }
 
+/* AT counts elements of dw, [out][9][in]. A pixel without a neighbour at the tap adds nothing. */
 static double weight_of(const struct shape_case *s, const float *x, const float *dy, size_t at) {
     struct winograd4_picture out = picture_of(s, true);
     double sum = 0;
@@ -164,7 +194,9 @@ static double weight_of(const struct shape_case *s, const float *x, const float 
     return sum;
 }
 
-/* Computes dw from x and dy, in blocks of BLOCK tiles. */
+/* Computes dw from x and dy, in blocks of BLOCK tiles. Tiles are the depth of these products, in
+ * blocks of 11 that are cut at 7: sums are set by the first block and added to by the others.
+ * Panels of the input side are those that products read without packing. */
 static void weigh(const struct loops *loops, const struct shape_case *s, const float *x,
                   const float *dy, float *dw) {
     enum { BLOCK = 11 };
@@ -210,6 +242,8 @@ static void weigh(const struct loops *loops, const struct shape_case *s, const f
     free(scratch);
 }
 
+/* Every fifth element visits all taps, since 5 and 9 have no common factor. Transforms of 1 / (4 *
+ * 36) and the like make single elements differ, so each has its own sum. */
 static void check_weight(const struct loops *loops, const struct shape_case *s) {
     struct winograd4_picture in = picture_of(s, false), out = picture_of(s, true);
     float *x = loop_values(pixels_of(&in) * s->in, ELEM_F32, 0, 1);
@@ -223,6 +257,8 @@ static void check_weight(const struct loops *loops, const struct shape_case *s) 
     free(dw);
 }
 
+/* A padding of 2 occurs in data gradients only, so it has no weight gradient. Data gradients use
+ * the same shapes with rotated weights. */
 static void products_of_tiles_are_those_of_plain_loops(void) {
     for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++)
         for (size_t i = 0; i < CASES; i++) {
@@ -234,7 +270,8 @@ static void products_of_tiles_are_those_of_plain_loops(void) {
 }
 
 /* A value that is not finite may reach more results than with direct sums, but no result that those
- * would reach is finite, and other tiles keep their values. */
+ * would reach is finite, and other tiles keep their values. A NaN in the sums of a tile reaches all
+ * of its 16 results. Weights are far from 0 here, so that no product with the value vanishes. */
 static void what_is_not_finite_is_not_lost(void) {
     static const struct shape_case s = {1, 9, 9, 16, 16, 1};
     static const float bad[] = {NAN, INFINITY, -INFINITY};
@@ -267,7 +304,9 @@ static void what_is_not_finite_is_not_lost(void) {
     free(dw);
 }
 
-/* Returns whether tile TILE reads the pixel at ROW, COLUMN of image IMAGE. */
+/* Returns whether tile TILE reads the pixel at ROW, COLUMN of image IMAGE. The tile's pixels begin
+ * `before` rows and columns before its own; SIDE is 4 or 6. Unsigned numbers make pixels before the
+ * tile large. */
 static bool takes(const struct winograd4_picture *p, size_t side, size_t tile, size_t image,
                   size_t row, size_t column) {
     size_t down = row + p->before - tile / p->columns % p->rows * 4;
@@ -275,7 +314,10 @@ static bool takes(const struct winograd4_picture *p, size_t side, size_t tile, s
     return tile / p->columns / p->rows == image && down < side && right < side;
 }
 
-/* One value in any channel is enough if it is not zero: as small as possible, NaN or infinite. */
+/* One value in any channel is enough if it is not zero: as small as possible, NaN or infinite. The
+ * value next to it is -0, which must count as zero. Tiles are looked at in two calls, as threads
+ * share them. 126 pixels are one image of 9 by 14. The smallest denormal must not be flushed to
+ * zero by the comparison. */
 static void a_tile_is_used_that_takes_a_value(void) {
     static const struct shape_case s = {2, 9, 14, 48, 16, 1};
     static const float values[] = {1, -1e-45F, NAN, -INFINITY};
@@ -302,7 +344,8 @@ static void a_tile_is_used_that_takes_a_value(void) {
 }
 
 /* Chosen tiles in another order are the same as among all tiles, and the pixels of the others do
- * not change. */
+ * not change. Inputs are transformed straight back, without products: the result is arbitrary, but
+ * must be the same either way. The list is out of order on purpose. */
 static void tiles_that_are_chosen_are_made_alone(void) {
     static const struct shape_case s = {2, 6, 9, 16, 16, 1};
     static const uint32_t chosen[] = {10, 2, 3, 7};
