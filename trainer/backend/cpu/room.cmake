@@ -1,4 +1,4 @@
-# The CPU backend: oneDNN for convolutions and matrix products, our own loops for the rest. Without
+# The CPU backend: oneDNN for convolutions and matrix products, own loops for the rest. Without
 # oneDNN the build continues, and the program only has the backend `ref`.
 #
 # The loops (loop_*.c in kernels/) are compiled once for each instruction set below and chosen when

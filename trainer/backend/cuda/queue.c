@@ -140,7 +140,7 @@ static size_t memory_left(struct backend *backend) {
     return 0;
 }
 
-/* The allocator is the one that alloc_summed() used. */
+/* Memory goes back to the allocator that alloc_summed() used. */
 static void free_summed(struct backend *backend, void *memory, size_t bytes) {
     const struct backend_memory *summed = &cuda_of(backend)->options.summed;
     if (summed->alloc == NULL)

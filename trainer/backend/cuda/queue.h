@@ -11,7 +11,7 @@ extern const struct backend_device cuda_queue;
 int cuda_queue_open(struct cuda *cuda, struct error *err);
 void cuda_queue_close(struct cuda *cuda);
 
-/* Functions that only launch our own kernels; squares leaves its sum in `control`. */
+/* Functions that only launch kernels of this backend; squares leaves its sum in `control`. */
 int cuda_queue_add(struct backend *backend, const struct backend_sum *sum, struct error *err);
 int cuda_queue_refresh_half(struct backend *backend, const struct half_copy *copy,
                             struct error *err);

@@ -16,7 +16,7 @@ set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
 enable_language(CUDA)
 
 # From the bottom up: kernels and their launchers, which do not use a backend; the base of all
-# steps; convolutions by cuDNN and steps with our own kernels, which do not use each other; what no
+# steps; convolutions by cuDNN and steps with own kernels, which do not use each other; what no
 # default turns on, with kernels of its own; and the backend.
 set(cuda_out no_cudnn.c)
 if(NOT RINGMASTER_HAVE_CUDNN)

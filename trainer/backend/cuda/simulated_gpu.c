@@ -189,7 +189,7 @@ static const struct backend_device queue = {
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* Reads the members that we need ourselves; cuDNN reads the rest. The version is 100 times the
+/* Reads the members that this file needs; cuDNN reads the rest. The version is 100 times the
  * compute capability: 900 is 9.0. The limits only keep nonsense out of later arithmetic. A GPU
  * newer than this file passes. */
 static int read_description(struct described *d, const char *path, struct error *err) {

@@ -18,7 +18,7 @@ struct cpu {
     int threads;
     bool has_bf16;     /* products in bf16 by oneDNN; else they are computed in f32
                         * (dnn_call_tensor) */
-    bool own_products; /* our kernels are faster (conv_weight.c, conv_bf16.h) */
+    bool own_products; /* kernels that replace oneDNN's are faster (conv_weight.c, conv_bf16.h) */
     enum cpu_convs convs;
     const struct loops *loops;
     dnnl_engine_t engine;

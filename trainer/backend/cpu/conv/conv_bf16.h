@@ -1,4 +1,4 @@
-/* Convolutions and data gradients by our own bf16 kernels. They replace oneDNN's for shapes and
+/* Convolutions and data gradients by own bf16 kernels. They replace oneDNN's for shapes and
  * processors where they are faster, and include the epilogue of OP_CONV2D_AFFINE: 3x3 by Winograd
  * (loop_winograd.c) and 1x1 (loop_point.c), both of stride 1. The work is cut into units that
  * threads take as they become free; each result is computed independently, so it does not depend on

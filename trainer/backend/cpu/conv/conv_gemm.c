@@ -1,8 +1,8 @@
-/* f32 convolutions and data gradients as our own matrix products (loop_conv_rows.c). The data
- * gradient of stride 2 consists of four of them: positions with odd and even rows and columns have
- * different taps, and no product with 0 is computed. Work is cut into blocks of positions, and
- * those into groups of outputs if there are few. Every sum is computed by one thread, so results
- * do not depend on the number of threads. */
+/* f32 convolutions and data gradients as own matrix products (loop_conv_rows.c). The data gradient
+ * of stride 2 consists of four of them: positions with odd and even rows and columns have different
+ * taps, and no product with 0 is computed. Work is cut into blocks of positions, and those into
+ * groups of outputs if there are few. Every sum is computed by one thread, so results do not depend
+ * on the number of threads. */
 #include "trainer/backend/cpu/base/parallel.h"
 #include "trainer/backend/cpu/conv/conv_fold.h"
 #include "trainer/backend/cpu/conv/conv_kernel.h"

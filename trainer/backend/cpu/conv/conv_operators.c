@@ -10,8 +10,8 @@ static const struct conv_kernel *const kernels[] = {
 };
 enum { KERNELS = sizeof(kernels) / sizeof(kernels[0]) };
 
-/* Returns true if the user's choice allows the kernel for OP. Our own have no groups, and their
- * windows are square. */
+/* Returns true if the user's choice allows the kernel for OP. Kernels other than oneDNN's have no
+ * groups, and their windows are square. */
 static bool is_chosen(const struct conv_kernel *kernel, const struct cpu *cpu,
                       const struct graph *graph, const struct op *op) {
     if (kernel->family == CPU_CONVS_ONEDNN)
@@ -45,8 +45,8 @@ static int bind(const struct cpu *cpu, const struct graph *graph, const struct o
     return conv_kernel_of(cpu, graph, op)->bind(cpu, graph, op, addresses, ret_bound, err);
 }
 
-/* In training our own bf16 kernels leave the end apart: whether its backward pass is the faster one
- * was not measured for them. */
+/* In training the own bf16 kernels leave the epilogue apart: its fused backward pass was not
+ * measured for them. */
 static bool has_affine(const struct cpu *cpu, const struct graph *graph, const struct op *op) {
     return !graph->training || conv_kernel_of(cpu, graph, op) != &conv_bf16_kernel;
 }

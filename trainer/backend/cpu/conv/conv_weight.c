@@ -1,9 +1,9 @@
-/* Weight gradients by our own kernels (loop_weight.c, loop_winograd_weight.c, loop_gemm_weight.c),
- * if the instruction set has one. The work is a grid: the positions of the sum (output pixels or
- * tiles of them) are cut into parts, and so are the results (units). Parts of positions other than
- * the first have their own sums, which are added in order at the end; parts of results pack the
- * same dy again. How positions are cut depends only on the shape, so results are the same for any
- * number of threads; how results are cut depends on both. */
+/* Weight gradients by own kernels (loop_weight.c, loop_winograd_weight.c, loop_gemm_weight.c), if
+ * the instruction set has one. The work is a grid: the positions of the sum (output pixels or tiles
+ * of them) are cut into parts, and so are the results (units). Parts of positions other than the
+ * first have their own sums, which are added in order at the end; parts of results pack the same dy
+ * again. How positions are cut depends only on the shape, so results are the same for any number of
+ * threads; how results are cut depends on both. */
 #include "trainer/backend/cpu/base/parallel.h"
 #include "trainer/backend/cpu/base/reduce.h"
 #include "trainer/backend/cpu/conv/conv_kernel.h"

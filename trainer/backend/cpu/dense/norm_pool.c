@@ -156,7 +156,7 @@ static void spread_rows(void *context, struct share share) {
 }
 
 /* A block is about REDUCE_ROWS pixels, in whole rows of the image. The second pass is left out if
- * nobody asks for dx. */
+ * dx is not needed. */
 static int run_grad(void *context, struct error *err) {
     (void)err;
     struct pool_grad *grad = context;

@@ -43,8 +43,8 @@ int cuda_step_check(const struct cuda_step *step, cudaError_t status, struct err
     return error_wrap(err, "%s", step->name);
 }
 
-/* Only library calls ask; launches of our own are counted by vec.cuh. On a real device it is always
- * false. */
+/* Only library calls ask; launches of own kernels are counted by vec.cuh. On a real device it is
+ * always false. */
 bool cuda_is_counted(struct cuda *cuda) {
     if (cuda->counted == NULL)
         return false;

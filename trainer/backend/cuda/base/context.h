@@ -38,8 +38,8 @@ struct cuda {
         int count;
         enum dtype type;
     } folds; /* folds_add */
-    /* For a simulated device: library calls are counted here instead of being made, as launches of
-     * our own are (launch_count_in). NULL: a real device. */
+    /* For a simulated device: library calls are counted here instead of being made; own launches
+     * are counted by launch_count_in. NULL: a real device. */
     struct cuda_launches *counted;
     char description[256];
 };

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-/* Choice between our own kernels and cuDNN's. */
+/* Choice between own kernels and cuDNN's. */
 enum cuda_own {
     CUDA_OWN_AUTO, /* if measured to be faster */
     CUDA_OWN_OFF,

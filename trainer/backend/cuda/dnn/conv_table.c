@@ -46,8 +46,8 @@
                 GRAD_DATA_NORM_MEAN, GRAD_DATA_NORM_INVSTD, GRAD_DATA_NORM_DGAMMA,                 \
                 GRAD_DATA_NORM_DBETA),                                                             \
         COEFFICIENTS(DNN_UID_COEFFICIENT, GRAD_DATA_NORM_COEFFICIENTS)
-/* An id that is no tensor of the operator: constants, or memory for a result that nobody reads. See
- * enum conv_fill. */
+/* An id that is no tensor of the operator: constants, or memory for a result that is never read.
+ * See enum conv_fill. */
 #define FILL(uid_, parts_, fill_)                                                                  \
     { .uid = (uid_), .parts = (parts_), .fill = (fill_) }
 /* The convolution's input is masked by itself, as by an identity norm; the sums for that norm's

@@ -1,5 +1,5 @@
-/* Comparison of a fused convolution with its unfused baseline: a convolution with less fused
- * around it and separate passes of our own over its tensors. */
+/* Comparison of a fused convolution with its unfused baseline: a convolution with less fused around
+ * it and separate passes over its tensors by own kernels. */
 #ifndef TRAINER_BACKEND_CUDA_DNN_FUSION_BASELINE_H
 #define TRAINER_BACKEND_CUDA_DNN_FUSION_BASELINE_H
 

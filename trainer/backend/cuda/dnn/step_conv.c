@@ -6,7 +6,7 @@
 /* Queries ask for the choice of a plan (conv_plan.c), which decides the workspace; binding settles
  * it, by timing on the real buffers if that was asked for, and binds addresses to ids by the table
  * (conv_table.c). A step then is one call of cuDNN, followed, for some kinds, by a small kernel of
- * our own.
+ * this backend.
  *
  * Scratch: the workspace first, aligned for cuDNN, then packed gradients or results that are not
  * used; an operator has at most one of the two. */

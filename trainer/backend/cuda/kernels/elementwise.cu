@@ -89,7 +89,7 @@ void launch_overlap(bool overlap) {
 }
 
 /* For simulated GPUs (simulated_gpu.c); COUNT must stay valid until the next call. It is not
- * guarded: launches come from one thread. */
+ * guarded against several threads that launch. */
 void launch_count_in(struct launch_count *count) {
     launches_counted = count;
 }

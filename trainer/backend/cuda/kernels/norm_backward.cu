@@ -223,9 +223,8 @@ static __global__ void __launch_bounds__(NORM_THREADS, 2)
         });
 }
 
-/* The first two are needed even if nobody asks for dx: they make dgamma and dbeta. All three may
- * begin before the preceding one has ended (vec.cuh). Sums, totals and dx are enqueued in one
- * stream. */
+/* The first two are needed even if dx is not: they make dgamma and dbeta. All three may begin
+ * before the preceding one has ended (vec.cuh). Sums, totals and dx are enqueued in one stream. */
 template <typename T, int W, typename Source>
 static cudaError_t backward(cudaStream_t stream, const struct norm_backward_args *args) {
     const dim3 grid = norm_grid<W>(args->channels, args->chunks);

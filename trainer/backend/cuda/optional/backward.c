@@ -1,5 +1,5 @@
-/* Backward pass of a 1x1 convolution before a norm as one operator, where we have a kernel for
- * it. */
+/* Backward pass of a 1x1 convolution before a norm as one operator, for shapes and GPUs that have a
+ * kernel for it. */
 #include "trainer/backend/cuda/optional/backward.h"
 
 #include "trainer/backend/cuda/base/context.h"

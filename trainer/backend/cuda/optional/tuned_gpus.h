@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 enum cuda_choice {
-    CUDA_CHOICE_BACKWARD, /* our own backward pass of 1x1 convolutions (optional/backward.h) */
+    CUDA_CHOICE_BACKWARD, /* the own backward pass of 1x1 convolutions (optional/backward.h) */
     CUDA_CHOICE_OVERLAP,  /* small kernels begin before preceding ones end (cuda_overlap_choose) */
     CUDA_CHOICE_ROWS /* in a recorded step, only the rows that count (optional/graph_switch.h) */
 };

@@ -38,7 +38,7 @@ static int layout(cublasLtMatrixLayout_t *ret, enum dtype type, int rows, int co
         "layout", err);
 }
 
-/* In column-major terms D' = B' A', so the library's first operand is our B. */
+/* In column-major terms D' = B' A', so the library's first operand is B. */
 static int describe(struct matmul *m, const struct matmul_shape *s, struct error *err) {
     cublasOperation_t first = s->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
     cublasOperation_t second = s->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;

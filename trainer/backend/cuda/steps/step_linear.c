@@ -86,7 +86,7 @@ static int run_product(void *context, struct error *err) {
     return 0;
 }
 
-/* dw by the library, then db by our own launch; both read dy. */
+/* dw by the library, then db by a kernel of this backend; both read dy. */
 static int run_grad_weight(void *context, struct error *err) {
     struct linear_step *s = context;
     if (run_product(context, err) != 0)

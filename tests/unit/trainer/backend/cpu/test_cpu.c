@@ -53,8 +53,8 @@ static void more_threads_than_openmp_gives_are_refused(void) {
 }
 
 /* The line that a run logs at its start. It must name the version of oneDNN, which decides about
- * speed and rounding. The text of the machine is also printed by `ringtrain inspect`, without
- * opening a backend. */
+ * speed and rounding. The text of the machine is available without opening a backend
+ * (device_print). */
 static void a_description_names_library_and_threads(void) {
     struct backend *backend = NULL;
     struct error err = {0};

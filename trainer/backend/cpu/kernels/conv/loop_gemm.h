@@ -1,20 +1,20 @@
-/* Inner product of our own f32 convolutions: a tile of C [rows][columns] = A [rows][k] times B
+/* Inner product of the own f32 convolutions: a tile of C [rows][columns] = A [rows][k] times B
  * [k][columns], with sums kept in registers over all k. For loop_*.c only, each of which gets the
  * tile of its own instruction set.
  *
- * A is stored by rows, element (i, k) at a[i * stride + k] (pixels of a picture in NHWC, tiles
- * with their channels), or by columns, at a[k * stride + i] (the summed dimension first, as in
- * weight gradients; packed panels have a stride of GEMM_ROWS). B is a panel [k][GEMM_COLUMNS],
- * aligned to 64 bytes. C is given row by row, so that rows may lie anywhere. All memory is the
- * caller's; nothing is allocated.
+ * A is stored by rows, element (i, k) at a[i * stride + k] (pixels of a picture in NHWC, tiles with
+ * their channels), or by columns, at a[k * stride + i] (the summed dimension first, as in weight
+ * gradients; packed panels have a stride of GEMM_ROWS). B is a panel [k][GEMM_COLUMNS], aligned to
+ * 64 bytes. C is given row by row, so that rows may lie anywhere. All memory is the caller's;
+ * nothing is allocated.
  *
- * With the tile registers of AMX both sides are split (loop_split.h): k is a multiple of
- * GEMM_STEP, padded with zeros on both sides, and A is always stored by rows.
+ * With the tile registers of AMX both sides are split (loop_split.h): k is a multiple of GEMM_STEP,
+ * padded with zeros on both sides, and A is always stored by rows.
  *
  * Tiles are computed in a few sizes only: memory of A must be readable as if there were
  * gemm_rows_read(rows) rows, whatever its content (by columns: that many neighbours of each k). A
- * row's sum goes over k in order and does not depend on neighbouring rows, so results do not
- * depend on how rows are cut into tiles or given to threads, only on how k is cut into calls. */
+ * row's sum goes over k in order and does not depend on neighbouring rows, so results do not depend
+ * on how rows are cut into tiles or given to threads, only on how k is cut into calls. */
 #ifndef TRAINER_BACKEND_CPU_KERNELS_CONV_LOOP_GEMM_H
 #define TRAINER_BACKEND_CPU_KERNELS_CONV_LOOP_GEMM_H
 

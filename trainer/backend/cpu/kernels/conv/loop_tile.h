@@ -1,4 +1,4 @@
-/* Inner product of our bf16 convolutions: up to 7 rows of inputs times 64 outputs, kept in
+/* Inner product of the own bf16 convolutions: up to 7 rows of inputs times 64 outputs, kept in
  * registers over all inputs. For functions compiled with AVX512_BF16. */
 #ifndef TRAINER_BACKEND_CPU_KERNELS_CONV_LOOP_TILE_H
 #define TRAINER_BACKEND_CPU_KERNELS_CONV_LOOP_TILE_H

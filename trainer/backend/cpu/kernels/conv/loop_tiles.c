@@ -155,7 +155,7 @@ static void leave(struct gemm_queue *q, bool two) {
     q->waits = true;
 }
 
-/* Selects the loop by what the pending tile wants, not by the current one's wishes. */
+/* Selects the loop by how the pending tile ends, not the current one. */
 VEC_INLINE void products_of(struct gemm_queue *q, bool two) {
     const struct gemm_tile *last = &q->slots[1 - q->current].tile;
     switch (q->waits ? gemm_end_of(last, last->rows) : GEMM_ANY) {

@@ -118,8 +118,9 @@ static __device__ unsigned long long best_of_block(unsigned long long value) {
 static_assert(int{WARPS} == int{WARP}, "a warp reads what all warps have found");
 
 /* Removes those of a thread's candidates that BEST suppresses, and finds the greatest rank among
- * the others; *RET_PLACE is the place of that one. BEST is the detection found last, or nobody's in
- * the first round. Suppression and the search for the next one share a pass. */
+ * the others; *RET_PLACE is the place of that one. BEST is the detection found last; in the first
+ * round its label matches no candidate. Suppression and the search for the next one share a
+ * pass. */
 static __device__ unsigned long long look_through(const struct detections_args &args,
                                                   struct candidate *candidates, int count,
                                                   const struct candidate &best, int *ret_place) {
@@ -149,7 +150,7 @@ static __global__ void choose_kernel(const __grid_constant__ struct detections_a
     int count = match_count(counts_of(args)[n], static_cast<int>(each));
     if (own == 0) {
         best.rank = 0;
-        best.label = -1; /* nobody's */
+        best.label = -1; /* no candidate's */
     }
     __syncthreads();
     for (; found < args.found; found++) {

@@ -47,7 +47,7 @@ static __global__ void __launch_bounds__(BACKWARD_THREADS, 1)
         }
         product_wait();
         product_settle(h);
-        __syncthreads(); /* nobody multiplies by y any more */
+        __syncthreads(); /* no product reads y any more */
         block.mask(tile, h, sum);
         tile_written();
         __syncthreads();

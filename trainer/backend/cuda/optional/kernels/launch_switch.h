@@ -1,4 +1,5 @@
-/* Choice of one of several bodies on the device. A count decides that only the device knows. */
+/* Choice of one of several bodies on the device. It depends on a count that is computed on the
+ * device. */
 #ifndef TRAINER_BACKEND_CUDA_OPTIONAL_KERNELS_LAUNCH_SWITCH_H
 #define TRAINER_BACKEND_CUDA_OPTIONAL_KERNELS_LAUNCH_SWITCH_H
 

@@ -18,8 +18,8 @@
 /* --- on the host: maps ------------------------------------------------------------------------ */
 
 /* The map of a matrix [ROWS, COLUMNS] of 16-bit elements at BASE, from which tiles of TILE_ROWS by
- * TILE_BYTES are taken. The driver's encoder is asked for by name: nothing links the driver. The
- * map holds the address, so it is made anew for other memory. */
+ * TILE_BYTES are taken. The driver's encoder is looked up by name, since nothing links the driver.
+ * The map holds the address, so it is made anew for other memory. */
 static inline cudaError_t tile_map_make(struct tile_map *map, bool bf16, const void *base,
                                         size_t rows, size_t columns, unsigned tile_rows,
                                         unsigned tile_bytes) {

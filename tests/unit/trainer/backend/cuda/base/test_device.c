@@ -149,7 +149,7 @@ static void a_gpu_that_is_too_old_is_named(void) {
     CU_ASSERT(!cuda_has_code(7, 5));
 }
 
-/* cuda_probe() counts GPUs for `--device auto`: all must be usable, and the reason is given if one
+/* cuda_probe() counts GPUs for `--backend auto`: all must be usable, and the reason is given if one
  * is not. Each early return of cuda_probe() is reached once. */
 static void gpus_are_usable_where_all_of_them_are(void) {
     struct error why = {0};
