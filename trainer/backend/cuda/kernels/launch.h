@@ -18,16 +18,16 @@
 extern "C" {
 #endif
 
-/* Lets small kernels, and the kernels after them, begin while others end (vec.cuh), on devices of
- * compute capability 9.0 and later. Call it before the first launch; off by default. */
+/* Lets small kernels, and those after them, begin before preceding ones end (vec.cuh), on devices
+ * of compute capability 9.0 and later. Call it before the first launch; off by default. */
 void launch_overlap(bool overlap);
 
 /* Launches, and those of them that may begin while others end. */
 struct launch_count {
     unsigned long all, early;
 };
-/* From here on nothing is launched, on any stream, but counted in COUNT, until this is called with
- * NULL: for a device that is described and not there (cuda/simulated_gpu.h). */
+/* After this call launches on any stream are only counted, in COUNT, until it is called with NULL.
+ * Simulated GPUs use it (cuda/simulated_gpu.h). */
 void launch_count_in(struct launch_count *count);
 
 /* --- elementwise.cu ------------------------------------------------------------------------- */
@@ -46,8 +46,8 @@ struct normalize_args {
 cudaError_t launch_normalize(cudaStream_t stream, enum dtype type,
                              const struct normalize_args *args);
 
-/* Rows of `from_width` elements to rows of `to_width`: what is missing becomes zero, what is too
- * much is dropped. Weights to the activation's type and back. */
+/* Copy rows of `from_width` elements to rows of `to_width`: missing elements become zero, further
+ * ones are dropped. They convert weights to the activation's type and back. */
 cudaError_t launch_pack(cudaStream_t stream, enum dtype to, void *packed, const float *values,
                         size_t rows, int to_width, int from_width);
 cudaError_t launch_unpack(cudaStream_t stream, enum dtype from, float *values, const void *packed,
@@ -55,13 +55,13 @@ cudaError_t launch_unpack(cudaStream_t stream, enum dtype from, float *values, c
 /* sums[c] = sum over ROWS of x[r, c], always in the same order. */
 cudaError_t launch_column_sum(cudaStream_t stream, enum dtype type, float *sums, const void *x,
                               int rows, int columns, float *partial);
-/* Bytes of PARTIAL; 0 where few rows need none. */
+/* Returns the bytes of PARTIAL; 0 for few rows, which need none. */
 size_t launch_column_sum_bytes(int rows, int columns);
 
 /* --- fold.cu ---------------------------------------------------------------------------------- */
-/* Weights [outputs, taps, from_width] as launch_pack has them, each output's times
- * scale = gamma / sqrt(variance + epsilon); packed_bias = beta - mean * scale. Where gamma is NULL
- * the scale is 1, and the bias is given; where packed_bias is NULL none is wanted. */
+/* Weights [outputs, taps, from_width] as launch_pack has them, each output's times scale = gamma /
+ * sqrt(variance + epsilon); packed_bias = beta - mean * scale. If gamma is NULL, the scale is 1 and
+ * the bias is given; if packed_bias is NULL, no bias is made. */
 struct fold_args {
     const float *w, *bias, *gamma, *beta, *mean, *variance;
     void *packed, *packed_bias; /* of the activation's type */
@@ -70,11 +70,11 @@ struct fold_args {
     float epsilon;
 };
 enum { LAUNCH_FOLDS_MAX = 40 }; /* as many as a kernel's parameters hold */
-/* COUNT of them at once. */
+/* Makes COUNT folds in one launch. */
 cudaError_t launch_fold(cudaStream_t stream, enum dtype type, const struct fold_args *args,
                         int count);
-/* gradient [outputs, taps, from_width] = what lies in `packed`, each output's times its scale: f32,
- * or of `type` where it lies there, too, and is as wide. */
+/* gradient [outputs, taps, from_width] = `packed`, each output's values times its scale. It is f32;
+ * if it is `packed` itself, in place and of the same width, it is of TYPE. */
 cudaError_t launch_unfold(cudaStream_t stream, enum dtype type, const struct fold_args *args,
                           void *gradient);
 
@@ -95,8 +95,8 @@ struct dropout_args {
 };
 cudaError_t launch_dropout(cudaStream_t stream, enum dtype type, const struct dropout_args *args);
 /* LARGE has twice the height and width of SMALL; ROWS (of all pictures) and WIDTH are those of
- * SMALL. y = large + small, each pixel of it over four; in place is fine. db: the sums of four of
- * dy. */
+ * SMALL. y = large + small, each pixel of SMALL added to four; in place is fine. db has the sums of
+ * four pixels of dy. */
 cudaError_t launch_upsample_add(cudaStream_t stream, enum dtype type, const void *large,
                                 const void *small, void *y, size_t rows, size_t width,
                                 int channels);
@@ -131,8 +131,8 @@ cudaError_t launch_frozen_grad(cudaStream_t stream, enum dtype type,
 /* --- norm_forward.cu, norm_backward.cu ----------------------------------------------------------
  */
 enum { LAUNCH_CHUNKS_MAX = 1024 };
-/* How many chunks, a block's work each, ROWS of CHANNELS are split into on a device of
- * MULTIPROCESSORS. */
+/* Returns the number of chunks, each the work of one block, into which ROWS of CHANNELS are split
+ * on a device of MULTIPROCESSORS. */
 int launch_norm_chunks(size_t rows, int channels, int multiprocessors);
 
 /* A pool's input and output shape. */
@@ -269,7 +269,7 @@ cudaError_t launch_loss_grad(cudaStream_t stream, enum dtype type, const struct 
 
 /* --- optimizer.cu --------------------------------------------------------------------------------
  */
-/* What the optimizer keeps on the device, so that a recorded step needs no host. */
+/* The optimizer's state on the device, so that a recorded step needs no host. */
 enum { LAUNCH_SQUARES_BLOCKS = 256 };
 struct control {
     struct optimizer_rule rule; /* written by the host before each step */
@@ -301,9 +301,9 @@ struct optimizer_args {
     const float *states_before;
     size_t state_count;
 };
-/* Clears `finite` in CONTROL if a gradient or the loss is not. Updates, unless it is clear or the
- * step is void; then the states are put back. Last the scale is adapted, but by a void step
- * (Micikevicius et al. 2018, section 3.2). */
+/* Clears `finite` in CONTROL if a gradient or the loss is not. Then updates, unless it is clear or
+ * the step is void: in these cases the states are restored. Last, the scale is adapted, except in a
+ * void step (Micikevicius et al. 2018, section 3.2). */
 cudaError_t launch_optimizer(cudaStream_t stream, struct control *control,
                              const struct optimizer_args *args);
 /* Reads 4 or 2 bytes a gradient and 4 of its sum, and writes 4. */

@@ -23,7 +23,7 @@ static __device__ __forceinline__ pixel pixel_at(size_t number, int height, int 
     return p;
 }
 
-/* Where channel C of a pixel lies. */
+/* Returns the index of channel C of a pixel. */
 static __device__ __forceinline__ size_t element_at(unsigned image, int y, int x, int height,
                                                     int width, int channels, int c) {
     unsigned number = (image * static_cast<unsigned>(height) + static_cast<unsigned>(y)) *
@@ -108,8 +108,8 @@ static __device__ __forceinline__ pool_span windows_with(const struct pool_args 
     return {padded < s.kernel ? 0 : (padded - s.kernel) / s.stride + 1, padded / s.stride + 1};
 }
 
-/* The share of a window in the sum of rows x columns of X, [.., HEIGHT, WIDTH, channels], as far
- * as they exist. */
+/* The sum of rows x columns of X, [.., HEIGHT, WIDTH, channels], as far as they exist, divided by
+ * the size of a window. */
 template <typename T, int W>
 static __device__ __forceinline__ lane<W> pool_mean(const struct pool_args &s, unsigned image,
                                                     pool_span rows, pool_span columns, int height,

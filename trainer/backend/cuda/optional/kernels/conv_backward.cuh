@@ -7,14 +7,14 @@
  *     x ----copy engine--> relu(x * scale + bias) = y         (for the tile, before its chunks)
  *     h ----registers----> mask, sums over pixels, dx --copy engine--> memory
  *
- * Where y is no norm's it arrives as it is, and beside it what dx wants of the slice besides: x and
- * shortcut (launch_backward.h, enum conv_backward_form). A chunk's products run while the next
- * chunk is worked on. dw, 64 channels of the slice by all output channels, stays in registers until
- * the last tile.
+ * If y is not the result of a norm, it is loaded as it is, together with what dx needs of the
+ * slice: x and shortcut (launch_backward.h, enum conv_backward_form). A chunk's products run while
+ * the next chunk is prepared. dw, 64 channels of the slice by all output channels, stays in
+ * registers until the last tile.
  *
  * Tiles in shared memory: g, z, dz and W have rows of 64 channels, 128 bytes. Those of the slice
- * are two tiles beside each other with rows of 32 channels, 64 bytes: each of the two warpgroups
- * multiplies by one of them for dw, and makes 64 of the pixels of h. */
+ * are two adjacent tiles with rows of 32 channels, 64 bytes: each of the two warpgroups multiplies
+ * by one of them for dw, and computes 64 of the pixels of h. */
 #ifndef CUDA_KERNELS_CONV_BACKWARD_CUH
 #define CUDA_KERNELS_CONV_BACKWARD_CUH
 
@@ -35,10 +35,10 @@ enum {
     SHARED_MOST = 227 * 1024 /* of a block, compute capability 9.0 */
 };
 
-/* The arguments of a launch: the copy engine wants its maps at multiples of 64. */
+/* The arguments of a launch, aligned to 64 bytes, as the copy engine requires of its maps. */
 struct alignas(64) backward_held : conv_backward_args {};
 
-/* What arrives for a slice beside its chunks. */
+/* Inputs that are loaded for a slice in addition to its chunks. */
 enum { INPUT_X, INPUT_Y, INPUT_SHORTCUT };
 
 /* Layout of shared memory for K output channels. The ring takes the rest, up to RING_MOST stages;
@@ -113,7 +113,7 @@ template <typename T, conv_backward_form FORM, int K> struct backward_block {
         return reinterpret_cast<float *>(memory + at::NORM) + row * SLICE;
     }
 
-    /* --- what one thread asks of the copy engine ------------------------------------------------
+    /* --- copies that one thread starts ----------------------------------------------------------
      */
 
     __device__ __forceinline__ void load_chunk(int chunk) const {
@@ -155,7 +155,7 @@ template <typename T, conv_backward_form FORM, int K> struct backward_block {
         tile_store_commit();
     }
 
-    /* --- what all threads do --------------------------------------------------------------------
+    /* --- work of all threads --------------------------------------------------------------------
      */
 
     __device__ __forceinline__ void open() const {
@@ -185,8 +185,8 @@ template <typename T, conv_backward_form FORM, int K> struct backward_block {
         }
     }
 
-    /* What the tile's products and its mask read of the slice is there, and so is room for its dx:
-     * that of the tile before has been read. */
+    /* Waits until the slice's inputs for the tile's products and mask have arrived, and until the
+     * preceding tile's dx has been read, so that its memory is free. */
     __device__ __forceinline__ void begin_tile(int tile) const {
         if (threadIdx.x == 0)
             tile_store_read();
@@ -196,8 +196,8 @@ template <typename T, conv_backward_form FORM, int K> struct backward_block {
             make_y(tile);
     }
 
-    /* y = relu(x * scale + bias), where dx will lie. Eight threads beside each other have the four
-     * units of two rows: a line of shared memory. */
+    /* Writes y = relu(x * scale + bias) into the memory that dx uses later. Eight neighbouring
+     * threads have the four units of two rows, a line of shared memory. */
     __device__ __forceinline__ void make_y(int tile) const {
         const int thread = static_cast<int>(threadIdx.x);
         const unsigned unit = thread % 4, half = thread / 8 % 2;
@@ -216,8 +216,8 @@ template <typename T, conv_backward_form FORM, int K> struct backward_block {
         }
     }
 
-    /* dz = a g + b z + c where g lies; 0 below the last pixel, where the copy engine left zeros but
-     * c is none. */
+    /* Writes dz = a g + b z + c over g. Rows past the last pixel become 0: the copy engine left
+     * zeros there, but c is not 0. */
     __device__ __forceinline__ void make_dz(int chunk, int number) const {
         const int thread = static_cast<int>(threadIdx.x);
         const unsigned unit = thread % 8;
@@ -239,8 +239,8 @@ template <typename T, conv_backward_form FORM, int K> struct backward_block {
         }
     }
 
-    /* This warpgroup's part of h += dz W and dw += dz^T y, for the chunk that is number NUMBER of
-     * its tile. */
+    /* Enqueues this warpgroup's part of h += dz W and dw += dz^T y, for chunk NUMBER of its
+     * tile. */
     __device__ __forceinline__ void multiply(int tile, int chunk, int number, float (&h)[SLICE / 2],
                                              float (&dw)[SLICE / 4]) const {
         const uint32_t dz = tile_address(stage(chunk));
@@ -257,8 +257,8 @@ template <typename T, conv_backward_form FORM, int K> struct backward_block {
                                         tile_operand<64>(y + k * (16 * 64)), true);
     }
 
-    /* dx of two neighbours, and what it adds to the norm's sums, of dx and of dx by the centred x.
-     * PLACE: theirs in a tile of the slice. */
+    /* Computes dx of two neighbours, and adds it to the norm's sums, of dx and of dx times the
+     * centred x. PLACE is their place in a tile of the slice. */
     __device__ __forceinline__ lane<2> dx_of(int tile, unsigned place, int column, const float *h,
                                              float *sum, float *centred) const {
         const auto at_place = [&](int which) {
@@ -288,7 +288,8 @@ template <typename T, conv_backward_form FORM, int K> struct backward_block {
         return dx;
     }
 
-    /* A tile's dx, and what it adds to SUM. Pixels of no matrix have h = 0, and arrive as 0. */
+    /* Computes a tile's dx and adds it to SUM. Pixels outside the matrix have h = 0 and are loaded
+     * as 0. */
     __device__ __forceinline__ void mask(int tile, const float (&h)[SLICE / 2],
                                          float (&sum)[COLUMN_SUMS]) const {
         const int thread = static_cast<int>(threadIdx.x);
@@ -311,7 +312,8 @@ template <typename T, conv_backward_form FORM, int K> struct backward_block {
         }
     }
 
-    /* A lane and the one OTHER away keep half of the values each, over the rows of both. */
+    /* A lane and the one at a distance of OTHER exchange values: each keeps half of them, summed
+     * over the rows of both. */
     template <int OTHER, int COUNT>
     __device__ __forceinline__ static void spread(float (&v)[2 * SLICE / 8]) {
         const bool upper = (threadIdx.x & OTHER) != 0;
@@ -322,8 +324,8 @@ template <typename T, conv_backward_form FORM, int K> struct backward_block {
             v[i] = kept + __shfl_xor_sync(~0u, given, OTHER);
         }
     }
-    /* Lanes 4 apart have the same columns: in the end a lane has two of the values, over all rows
-     * of its warp. */
+    /* Lanes at a distance of 4 have the same columns. In the end each lane has two of the values,
+     * summed over all rows of its warp. */
     __device__ __forceinline__ static void spread_add(float (&v)[2 * SLICE / 8], float &sum,
                                                       float &next) {
         spread<16, 8>(v);
@@ -333,10 +335,10 @@ template <typename T, conv_backward_form FORM, int K> struct backward_block {
         next += v[1];
     }
 
-    /* --- what it found, for the sums over all blocks
+    /* --- results, for the sums over all blocks
      * ---------------------------------------------- */
 
-    /* [workers, 2, in]: over the warps in their order. */
+    /* Writes [workers, 2, in]: sums over the warps, in their order. */
     __device__ __forceinline__ void write_sums(const float (&sum)[COLUMN_SUMS]) const {
         constexpr int WARPS = BACKWARD_THREADS / 32;
         const int thread = static_cast<int>(threadIdx.x);

@@ -4,14 +4,16 @@
  * parts of the weights' gradient; three kernels would move g and z, and what they make of them,
  * five times.
  *
- * What it moves in ResNet-50's stages 1 and 2, in units of the narrow tensor (64 or 128 channels),
- * beside the three kernels: a bottleneck's last convolution 10 of 23, the first shortcut's 10 of
- * 22, the first convolution 4 of 7, one after a join 18 of 25, the first one of stage 2 10 of 15.
+ * Units of memory traffic in ResNet-50's stages 1 and 2, of this kernel and of the three together;
+ * a unit is the narrow tensor of 64 or 128 channels. A bottleneck's last convolution moves 10 of
+ * 23, the first shortcut's 10 of 22, the first convolution 4 of 7, one after a join 18 of 25, and
+ * the first one of stage 2 10 of 15.
  *
- * Two have none. After a join of two norms sums of two x are needed, so that a block has five tiles
- * of the slice at once, for 22 of 25 units. A shortcut with stride 2 would move 4.5 of 7.5, but its
- * pixels are no rows of one matrix: the copy engine would want other maps, and zeros written
- * between its results, for 2.4 MB a picture of about 190. */
+ * Two cases have no such kernel. After a join of two norms, sums of two x are needed, so a block
+ * would have five tiles of the slice at once, to move 22 of 25 units. A shortcut with stride 2
+ * would move 4.5 of 7.5, but its pixels are not the rows of one matrix: the copy engine would need
+ * other maps, and zeros would have to be written between its results, to save 2.4 MB a picture of
+ * about 190. */
 #ifndef TRAINER_BACKEND_CUDA_OPTIONAL_KERNELS_LAUNCH_BACKWARD_H
 #define TRAINER_BACKEND_CUDA_OPTIONAL_KERNELS_LAUNCH_BACKWARD_H
 
@@ -25,7 +27,7 @@
 extern "C" {
 #endif
 
-/* How the copy engine finds its way in a matrix: what the driver makes of it, opaque. */
+/* The copy engine's description of a matrix, made by the driver; opaque. */
 struct tile_map {
     unsigned char bytes[128];
 };
@@ -49,7 +51,7 @@ struct conv_backward_args {
     const void *g, *z; /* [rows, out] */
     const float *coefficients;
     const void *w;                /* [out, in], of the activation's type */
-    const void *x, *y, *shortcut; /* [rows, in]; what a form does not have is NULL */
+    const void *x, *y, *shortcut; /* [rows, in]; NULL if the form has no such tensor */
     const void *scale, *bias;
     const float *gamma, *beta, *mean, *invstd;
     void *dx;
@@ -64,12 +66,13 @@ struct conv_backward_args {
 
 /* Returns true if there is a kernel for these channels and this type. */
 bool launch_conv_backward_has(enum dtype type, enum conv_backward_form form, int in, int out);
-/* How many blocks share ROWS on a device of MULTIPROCESSORS, and the bytes of `partial` then. */
+/* Return the number of blocks that share ROWS on a device of MULTIPROCESSORS, and the bytes of
+ * `partial` for them. */
 int launch_conv_backward_workers(size_t rows, int in, int multiprocessors);
 size_t launch_conv_backward_bytes(int in, int out, int workers);
 /* Fills the maps of ARGS from its addresses, sizes and workers: once, before any launch. */
 cudaError_t launch_conv_backward_maps(enum dtype type, struct conv_backward_args *args);
-/* Always the same bits for the same number of workers. */
+/* Enqueues all kernels of the pass. The bits depend on the number of workers alone. */
 cudaError_t launch_conv_backward(cudaStream_t stream, enum dtype type,
                                  const struct conv_backward_args *args);
 

@@ -24,17 +24,18 @@ static __host__ __device__ constexpr unsigned tile_at(unsigned row, unsigned uni
     return tile_swizzled<BYTES>(row * BYTES + unit * 16);
 }
 
-/* A tile's descriptor for the tensor cores: its address in shared memory, and the bytes from each
- * eight rows to the next. The leading dimension is never walked, as no operand is wider than a row.
- */
+/* A tile's descriptor for the tensor cores: its address in shared memory, and the distance in bytes
+ * between groups of eight rows. The leading dimension is not used, as no operand is wider than a
+ * row. */
 template <int BYTES> static __host__ __device__ constexpr uint64_t tile_operand(uint32_t address) {
     constexpr uint64_t mode = BYTES == 128 ? 1 : 2;
     return static_cast<uint64_t>((address & 0x3FFFF) >> 4) | static_cast<uint64_t>(1) << 16 |
            static_cast<uint64_t>(8 * BYTES >> 4) << 32 | mode << 62;
 }
 
-/* The accumulators of a warpgroup for 64 rows and N columns: N / 2 a thread, of which number I
- * stands at this row and column. I % 2 are neighbours in a row. */
+/* The accumulators of a warpgroup for 64 rows and N columns: each thread has N / 2, and these
+ * functions return row and column of number I. An even I and the next one are neighbours in a
+ * row. */
 enum { WARPGROUP = 128, FRAGMENT_ROWS = 64 };
 
 static __device__ __forceinline__ int fragment_row(int thread, int i) {

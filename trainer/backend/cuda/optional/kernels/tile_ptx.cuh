@@ -66,18 +66,19 @@ static __device__ __forceinline__ unsigned char *tile_memory() {
 static __device__ __forceinline__ void tile_barrier_init(uint64_t *barrier) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(tile_address(barrier)) : "memory");
 }
-/* After all inits, in the thread that made them; a barrier of the block has to follow. */
+/* Called after all inits, in the thread that made them; a barrier of the block must follow. */
 static __device__ __forceinline__ void tile_barriers_ready() {
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
-/* The one arrival: this phase ends when BYTES have come. */
+/* The phase's one arrival; it ends when BYTES have been copied. */
 static __device__ __forceinline__ void tile_expect(uint64_t *barrier, unsigned bytes) {
     asm volatile(
         "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(tile_address(barrier)),
         "r"(bytes)
         : "memory");
 }
-/* Until the phase of this parity has ended. One that does not in seconds is a fault, not a hang. */
+/* Waits until the phase of this parity has ended. A phase that takes seconds is a fault, and the
+ * kernel traps instead of hanging. */
 static __device__ __forceinline__ void tile_wait(uint64_t *barrier, unsigned parity) {
     constexpr unsigned TRIES = 1u << 24;
     for (unsigned i = 0; i < TRIES; i++) {
@@ -94,7 +95,8 @@ static __device__ __forceinline__ void tile_wait(uint64_t *barrier, unsigned par
     __trap();
 }
 
-/* A tile from the matrix at COLUMN and ROW; what lies outside is zeros, and counts. */
+/* Loads a tile from the matrix at COLUMN and ROW. Elements outside it become zeros, and their bytes
+ * count for the barrier. */
 static __device__ __forceinline__ void tile_load(const struct tile_map *map, uint64_t *barrier,
                                                  void *to, int column, int row) {
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
@@ -102,7 +104,7 @@ static __device__ __forceinline__ void tile_load(const struct tile_map *map, uin
                  "l"(map), "r"(tile_address(barrier)), "r"(column), "r"(row)
                  : "memory");
 }
-/* A tile to the matrix; what lies outside is left out. */
+/* Stores a tile to the matrix; elements outside it are not written. */
 static __device__ __forceinline__ void tile_store(const struct tile_map *map, const void *from,
                                                   int column, int row) {
     asm volatile(
@@ -115,15 +117,15 @@ static __device__ __forceinline__ void tile_store(const struct tile_map *map, co
 static __device__ __forceinline__ void tile_store_commit() {
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
-/* Until this thread's stores have read shared memory; and until they are done. */
+/* Wait until this thread's stores have read shared memory, and until they are complete. */
 static __device__ __forceinline__ void tile_store_read() {
     asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
 }
 static __device__ __forceinline__ void tile_store_done() {
     asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
-/* What this thread has written to shared memory is there for tensor cores and the copy engine; a
- * barrier has to follow where another thread asks them. */
+/* Makes this thread's writes to shared memory visible to tensor cores and the copy engine. A
+ * barrier must follow if another thread starts these. */
 static __device__ __forceinline__ void tile_written() {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
