@@ -1,4 +1,4 @@
-/* Numbers to time kernels on. */
+/* Fills memory with numbers for the timing of kernels. */
 #include "trainer/backend/cuda/kernels/launch.h"
 #include "trainer/backend/cuda/kernels/vec.cuh"
 

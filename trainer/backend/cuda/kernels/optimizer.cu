@@ -55,7 +55,7 @@ static __device__ __forceinline__ int group_of(const struct optimizer_args &args
     return args.groups == nullptr ? 0 : args.groups[i / LAUNCH_GROUP];
 }
 
-/* From a sum of gradients to their mean. It undoes the loss scale as well. */
+/* Returns the factor from a sum of gradients to their mean. It undoes the loss scale as well. */
 static __device__ __forceinline__ float mean_scale(const struct control *control) {
     return control->rule.step.scale / control->state.loss_scale;
 }

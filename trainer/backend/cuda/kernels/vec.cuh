@@ -99,7 +99,7 @@ template <typename Body> static cudaError_t with_packets(enum dtype type, size_t
  * first word is wait_for_others(): until then nothing that was enqueued before has to be there. */
 inline bool launches_overlap = false;
 
-/* Where it is set a launch is counted there and nothing else happens (launch_count of launch.h). */
+/* If it is set, launches are counted there and not made (launch_count_in of launch.h). */
 inline struct launch_count *launches_counted = nullptr;
 
 /* Returns true if the launch is to be left out. */
@@ -111,13 +111,13 @@ static inline bool is_counted(bool early) {
     return true;
 }
 
-/* What became of the launches so far, for launchers to return. */
+/* Returns the status of the launches so far, for launchers to return. */
 static inline cudaError_t launch_status() {
     return launches_counted != nullptr ? cudaSuccess : cudaPeekAtLastError();
 }
 
-/* Puts KERNEL on STREAM: the one place that launches. A build of these files for the host brings
- * its own (tests/cuda/on_host.hpp) and runs the same kernels there. */
+/* Enqueues KERNEL on STREAM; all launches go through here. A build of these files for the host has
+ * its own functions (tests/cuda/on_host.hpp) and runs the same kernels there. */
 #ifdef __CUDACC__
 template <typename... P, typename... A>
 static inline void enqueue(void (*kernel)(P...), dim3 grid, dim3 block, cudaStream_t stream,
@@ -147,8 +147,8 @@ static inline void enqueue_early(void (*kernel)(P...), dim3 grid, dim3 block, cu
     (void)cudaLaunchKernelEx(&config, kernel, static_cast<P>(args)...); /* the caller peeks */
 }
 
-/* Until all that was enqueued before has ended and can be read. Then the next one may begin, which
- * will wait for this one, and so for all before it. */
+/* Waits until all that was enqueued before has ended and can be read. Then the next kernel may
+ * begin, which waits for this one, and so for all before it. */
 static __device__ __forceinline__ void wait_for_others() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     cudaGridDependencySynchronize();
@@ -156,8 +156,8 @@ static __device__ __forceinline__ void wait_for_others() {
 #endif
 }
 
-/* The same with BYTES of dynamic shared memory, of which a block may have more than the 48 KiB that
- * need no asking. */
+/* The same with BYTES of dynamic shared memory. More than 48 KiB a block must be enabled by an
+ * attribute first. */
 template <typename... P, typename... A>
 static inline cudaError_t enqueue_shared(void (*kernel)(P...), dim3 grid, dim3 block, int bytes,
                                          cudaStream_t stream, A... args) {

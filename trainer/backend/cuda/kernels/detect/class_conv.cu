@@ -4,7 +4,7 @@
 
 enum { WARP = 32 };
 
-/* As the activations' type holds it. */
+/* Returns W rounded to the activations' type. */
 template <typename T> static __device__ __forceinline__ float rounded(float w) {
     return widen(narrow<T>(w));
 }
@@ -16,7 +16,7 @@ static __device__ __forceinline__ float over_warp(float v) {
     return v;
 }
 
-/* A warp a pixel. Bytes moved: x once, 4 per pixel written; the weights stay in the caches. */
+/* One warp per pixel. Bytes moved: x once, 4 per pixel written; the weights stay in the caches. */
 template <typename T>
 static __global__ void
 class_conv_forward_kernel(const __grid_constant__ struct class_conv_args args) {
@@ -74,8 +74,8 @@ class_conv_parts_kernel(const __grid_constant__ struct class_conv_args args) {
     }
 }
 
-/* A block a class: the parts of its rows, in their order. Bytes moved: the parts and the labels
- * once (each row has one class), dw and db. */
+/* One block per class adds the parts of its rows, in their order. Bytes moved: the parts and the
+ * labels once (each row has one class), dw and db. */
 static __global__ void
 class_conv_classes_kernel(const __grid_constant__ struct class_conv_args args) {
     int label = static_cast<int>(blockIdx.x);

@@ -1,5 +1,5 @@
-/* The box head's losses: a thread a row, in double; rows are summed in a fixed order. And a
- * training step's numbers. */
+/* Losses of the box head, and the total loss of a training step. One thread computes a row, in
+ * double; rows are summed in a fixed order. */
 #include "trainer/backend/cuda/kernels/detect/launch_roi.h"
 #include "trainer/backend/cuda/kernels/sum.cuh"
 #include "trainer/backend/cuda/kernels/vec.cuh"

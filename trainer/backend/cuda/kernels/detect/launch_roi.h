@@ -39,7 +39,7 @@ struct roi_map {
     int height, width;
     float scale;
 };
-/* Where the row of a head lies; image -1: nowhere. */
+/* The map and place of a head's row; image -1: none. */
 struct roi_region {
     int32_t image, level;
     struct roi_axis y, x;
@@ -102,10 +102,11 @@ struct mask_loss_args {
     int rows, pixels;
     float gradient_scale;
 };
-/* PARTS: scratch, one a row. */
+/* PARTS is scratch, one number a row. */
 cudaError_t launch_mask_loss(cudaStream_t stream, const struct mask_loss_args *args, double *parts,
                              float *value);
-/* Times gradient_scale and *loss_scale (device memory); so are the gradients below. */
+/* The gradient is multiplied by gradient_scale and *loss_scale (device memory), as are those
+ * below. */
 cudaError_t launch_mask_loss_grad(cudaStream_t stream, enum dtype type,
                                   const struct mask_loss_args *args, void *dlogits,
                                   const float *loss_scale);

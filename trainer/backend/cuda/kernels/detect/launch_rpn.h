@@ -14,7 +14,8 @@
 extern "C" {
 #endif
 
-/* Of one level and picture, and samples and proposals of a picture: what a block sorts. */
+/* The most numbers that a block sorts: candidates of one level of a picture, samples or proposals
+ * of a picture. */
 enum { LAUNCH_CANDIDATES_MAX = 2048 };
 
 struct rpn_args {
@@ -95,7 +96,7 @@ struct rpn_loss_args {
 };
 /* losses: enum rpn_loss. */
 cudaError_t launch_rpn_loss(cudaStream_t stream, const struct rpn_loss_args *args, float *losses);
-/* Times gradient_scale, times *loss_scale (device memory). */
+/* Gradients are multiplied by gradient_scale and by *loss_scale (device memory). */
 cudaError_t launch_rpn_loss_grad(cudaStream_t stream, enum dtype type,
                                  const struct rpn_loss_args *args, int level, void *dlogits,
                                  void *ddeltas, float gradient_scale, const float *loss_scale);
@@ -104,7 +105,8 @@ cudaError_t launch_rpn_loss_grad(cudaStream_t stream, enum dtype type,
 /* The head's outputs for a pixel: logits, then deltas. */
 enum { HEAD_WIDTH = 5 * ANCHOR_SHAPES };
 
-/* As OP_RPN_HEAD_GRAD (graph/op_rpn.h) says; loss.logits[0] and loss.deltas[0] are of the level. */
+/* Arguments of OP_RPN_HEAD_GRAD (graph/op_rpn.h); loss.logits[0] and loss.deltas[0] are those of
+ * the level. */
 struct rpn_head_args {
     struct rpn_loss_args loss;
     int level, in, out; /* the level's number; channels of x, of t */
@@ -122,7 +124,7 @@ struct rpn_head_args {
     float *gradient;         /* [U, HEAD_WIDTH] */
     float *dt, *dpatch;      /* [U, out], [U, 9 * in] */
 };
-/* Sets the scratch addresses, from MEMORY on, which may be NULL; returns how many bytes. */
+/* Sets the scratch addresses from MEMORY on and returns the bytes; MEMORY may be NULL. */
 size_t launch_rpn_head_scratch(struct rpn_head_args *args, void *memory);
 cudaError_t launch_rpn_head_grad(cudaStream_t stream, enum dtype type,
                                  const struct rpn_head_args *args);

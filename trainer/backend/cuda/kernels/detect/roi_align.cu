@@ -154,7 +154,7 @@ static __device__ struct pixel_tile tile_of(const struct roi_align_args &args, u
     return t;
 }
 
-/* What a block knows of one region: what the tile's rows and columns weigh in its bins. */
+/* A region's weights for one tile: those of the tile's rows and columns in its bins. */
 struct tile_weights {
     float y[TILE][LAUNCH_BINS_MAX], x[LAUNCH_BINS_MAX][TILE];
 };
@@ -170,8 +170,8 @@ static __device__ void find_weights(const struct roi_region &region, const struc
     }
 }
 
-/* The numbers, in order, of those of rows [first, first + THREADS) that may reach the tile. It is
- * refilled for each portion of THREADS rows. */
+/* Numbers, in order, of the regions among rows [first, first + THREADS) that may reach the tile. It
+ * is refilled for each portion of THREADS rows. */
 struct list {
     int count[THREADS / WARP];
     int row[THREADS];

@@ -1,11 +1,11 @@
 /* The gradient of a region proposal network's head on one level, for the pixels of sampled anchors
  * alone (OP_RPN_HEAD_GRAD). U pixels are sampled, each once however many of its anchors are, in the
- * order of their first slots: row u of everything here is one of them. U stays on the device:
- * grids are as large as all slots need, and blocks past it leave.
+ * order of their first slots: row u of everything here is one of them. U stays on the device: grids
+ * are as large as all slots need, and blocks past it leave.
  *
- * Rows of x are read where they lie, so that nothing is gathered; what comes back to x is added up
- * pixel by pixel in a fixed order. Products are f32, of 64 x 64 tiles: 4 * U * 9 * I * O operations
- * in all, 7 G of a batch of twelve pictures. */
+ * Rows of x are read in place, so nothing is gathered first; gradients of x are added up pixel by
+ * pixel in a fixed order. Products are f32, of 64 x 64 tiles: 4 * U * 9 * I * O operations in all,
+ * 7 G of a batch of twelve pictures. */
 #include "trainer/backend/cuda/kernels/detect/launch_rpn.h"
 #include "trainer/backend/cuda/kernels/detect/rpn_samples.cuh"
 #include "trainer/graph/backend.h"
@@ -142,8 +142,8 @@ static __global__ void head_through_kernel(const __grid_constant__ struct rpn_he
 /* Columns of a block of head_column_kernel, and rows that it takes at a time. */
 enum { COLUMNS = 64, ROWS = THREADS / COLUMNS };
 
-/* Where the sum over rows of gradient k times channel o goes: o == out is the bias; k == HEAD_WIDTH
- * is dt itself. */
+/* Returns the address for the sum over rows of gradient k times channel o. o == out stands for the
+ * bias, k == HEAD_WIDTH for dt itself. */
 static __device__ float *sum_place(const struct rpn_head_args &args, int k, int o) {
     if (k == HEAD_WIDTH)
         return o < args.out ? args.db_conv + o : nullptr;
@@ -188,7 +188,7 @@ static __global__ void head_column_kernel(const __grid_constant__ struct rpn_hea
 
 /* --- through the convolution ------------------------------------------------------------------ */
 
-/* The pixel of x that TAP of PIXEL reads, or -1 where that is outside the map. */
+/* Returns the pixel of x that TAP of PIXEL reads, or -1 if it is outside the map. */
 static __device__ __forceinline__ int neighbour(const struct rpn_head_args &args, int pixel,
                                                 int tap) {
     const struct anchor_level *level = &args.loss.rpn.grid.level[args.level];
@@ -209,7 +209,7 @@ static __device__ __forceinline__ float patch(const struct rpn_head_args &args, 
         args.x)[static_cast<size_t>(from) * args.in + column - tap * args.in]);
 }
 
-/* The tile of C = A B that this block has, A [rows, inner] and B [inner, columns] told element by
+/* The tile of C = A B that this block has, A [rows, inner] and B [inner, columns] given element by
  * element: A(row, k), B(k, column). What is outside is 0. */
 template <typename A, typename B>
 static __device__ void product(float *c, int rows, int columns, int inner, A a, B b) {

@@ -1,5 +1,6 @@
-/* A region proposal network's losses: a few hundred anchors a picture, so one block, in double and
- * in one order; and their gradient, 0 but for those anchors. */
+/* Losses of a region proposal network and their gradient. There are a few hundred sampled anchors a
+ * picture, so one block sums them, in double and in a fixed order. The gradient is 0 except at
+ * those anchors. */
 #include "trainer/backend/cuda/kernels/detect/rpn_samples.cuh"
 #include "trainer/graph/op_rpn.h"
 

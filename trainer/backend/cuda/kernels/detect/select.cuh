@@ -1,25 +1,26 @@
 /* Selection of the greatest of many numbers by one block: a radix select from the highest byte
- * down, then a bitonic sort of those few. Keys are 64-bit ranks, all different but for 0, which
- * stands for "none" (math/rank.h); so that the result has one order, whichever thread finds it. */
+ * down, then a bitonic sort of those few. Keys are 64-bit ranks, distinct except for 0, which
+ * stands for "none" (math/rank.h). The result therefore has one order, whichever thread finds
+ * it. */
 #ifndef CUDA_DETECT_SELECT_CUH
 #define CUDA_DETECT_SELECT_CUH
 
 #include <stdint.h>
 
-/* Of a block that selects; and the most it can select. */
+/* Threads of a block that selects, and the most numbers it can select. */
 enum { SELECT_THREADS = 1024, SELECT_MAX = 2048 };
 
 enum { SELECT_DIGITS = 256 };
 
-/* What the block has found so far. */
+/* State of the search, shared by the block. */
 struct select_border {
     uint64_t prefix; /* the bytes of the border that are known */
     int need;        /* of those with this prefix */
     int whole;       /* there are exactly so many: no further byte is needed */
 };
 
-/* Adds one to COUNTS[digit], once for all lanes that have the same; SELECT_DIGITS is none. All
- * threads of a warp must call it. */
+/* Adds one to COUNTS[digit] for each lane, in one atomic operation for all lanes with the same
+ * digit; SELECT_DIGITS stands for none. All threads of a warp must call it. */
 static __device__ __forceinline__ void count_digit(unsigned *counts, unsigned digit) {
     unsigned same = __match_any_sync(~0u, digit);
     unsigned lane = threadIdx.x % 32;
@@ -27,7 +28,7 @@ static __device__ __forceinline__ void count_digit(unsigned *counts, unsigned di
         atomicAdd(&counts[digit], static_cast<unsigned>(__popc(same)));
 }
 
-/* counts[d] becomes how many have digit d or a greater one. */
+/* Turns counts[d] into the number of keys with digit d or a greater one. */
 static __device__ __forceinline__ void sum_from_above(unsigned *counts) {
     for (unsigned step = 1; step < SELECT_DIGITS; step *= 2) {
         unsigned own = threadIdx.x, above = 0;
@@ -40,7 +41,7 @@ static __device__ __forceinline__ void sum_from_above(unsigned *counts) {
     }
 }
 
-/* The smallest key that is among the K greatest of key(0) to key(count - 1); 1 where there are no
+/* Returns the smallest key among the K greatest of key(0) to key(count - 1), or 1 if there are no
  * more than K. Every thread of the block calls it and gets the result. */
 template <typename Key> static __device__ uint64_t select_border_key(Key key, int count, int k) {
     __shared__ unsigned counts[SELECT_DIGITS];

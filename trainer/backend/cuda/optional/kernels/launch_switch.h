@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* Body b is for counts of up to rows[b], which grow; the last one for all others. */
+/* Body b is for counts of up to rows[b]; these grow, and the last body is for all other counts. */
 struct switch_choice {
     const int32_t *count; /* device memory, i32 [1] */
     int32_t rows[ROW_PARTS];

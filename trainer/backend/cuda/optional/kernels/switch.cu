@@ -1,4 +1,4 @@
-/* Which body of a conditional node runs. */
+/* Selection of a conditional node's body. */
 #include "trainer/backend/cuda/kernels/vec.cuh"
 #include "trainer/backend/cuda/optional/kernels/launch_switch.h"
 
