@@ -9,6 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The reference backend defines every operator: all tensors are widened to double, a body from
+ * dense/ or detect/ computes in plain loops, and results are rounded to the tensors' types. It is
+ * slow by design; tests compare other backends with it, and any machine can run it.
+ *
+ * Scratch holds the doubles of all inputs and outputs, one after another in the order of slots, so
+ * bodies can neither alias nor overwrite each other's tensors, and everything may work in place. */
+
 static ref_body *const bodies[OP_KINDS] = {
 #define OP(kind, label, in, out, shape, gradient, flops, places, ref, ...) [OP_##kind] = ref_##ref,
 #include "trainer/graph/ops.def"
@@ -21,6 +28,8 @@ struct ref_step {
     void *in[OP_INPUTS_MAX], *out[OP_OUTPUTS_MAX];
 };
 
+/* Inputs that an operator updates, such as running statistics, are written back last
+ * (op_updates). */
 static int run(void *context, struct error *err) {
     const struct ref_step *step = context;
     const struct ref_call *call = &step->call;
@@ -55,6 +64,7 @@ static size_t wide_count(const struct graph *graph, int tensor) {
     return tensor == TENSOR_NONE ? 0 : (size_t)tensor_count(&graph->tensors[tensor]);
 }
 
+/* A program's scratch is shared, so the largest operator decides about it. */
 static int query(struct backend *backend, const struct graph *graph, const struct op *op,
                  struct backend_needs *ret_needs, struct error *err) {
     (void)backend;
@@ -67,6 +77,7 @@ static int query(struct backend *backend, const struct graph *graph, const struc
     return 0;
 }
 
+/* Shapes and types are copied; the graph may be gone when the step runs. */
 static int bind(struct backend *backend, const struct graph *graph, const struct op *op,
                 const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err) {

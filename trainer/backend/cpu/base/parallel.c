@@ -2,6 +2,13 @@
 
 #include <omp.h>
 
+/* Work is shared by OpenMP's threads, because oneDNN uses the same library: a second pool of
+ * threads would compete with the first for cores. OpenMP keeps its threads alive between parallel
+ * regions.
+ *
+ * One thread runs without a region at all, and oneDNN's calls inside a unit of work then run on
+ * that thread alone. */
+
 void parallel_set_threads(int threads) {
     omp_set_num_threads(threads);
 }
@@ -11,6 +18,8 @@ static void count_share(void *context, struct share share) {
         *(int *)context = share.count;
 }
 
+/* Dynamic adjustment is switched off, so that every later region has as many threads as this
+ * one. */
 int parallel_team(int threads) {
     int team = 1;
     omp_set_dynamic(0);
@@ -30,6 +39,8 @@ void parallel_run(int threads, parallel_work *work, void *context) {
 /* Each thread takes new work about this often. */
 enum { UNIT_TURNS = 32 };
 
+/* Units are handed out in small groups, as each hand-out is an atomic operation that all threads
+ * share. */
 void parallel_units(int threads, size_t units, parallel_unit *work, void *context) {
     if (threads <= 1) {
         for (size_t unit = 0; unit < units; unit++)
@@ -42,6 +53,7 @@ void parallel_units(int threads, size_t units, parallel_unit *work, void *contex
         work(context, omp_get_thread_num(), unit);
 }
 
+/* Shares differ by one grain at most. They depend only on the arguments. */
 void share_range(struct share share, size_t total, size_t grain, size_t *ret_begin,
                  size_t *ret_end) {
     size_t grains = (total + grain - 1) / grain;

@@ -2,12 +2,21 @@
 
 #include "trainer/graph/row_prefix.h"
 
+/* An operator of which only the first rows count is bound eight times, for fractions of its rows
+ * (graph/row_prefix.h). A run reads the count, which an operator before it has written, and runs
+ * the smallest fraction that contains it.
+ *
+ * The fractions share memory for packed weights, but may pack them differently, as a kernel is
+ * chosen by shape. So weights are packed by the fraction that runs, if another one, or none since
+ * the last change, has packed them. */
+
 enum { BUCKETS = ROW_PARTS };
 
 bool row_prefix_has(const struct graph *graph, const struct op *op) {
     return row_prefix_capacity(graph, op) > 1;
 }
 
+/* The most that any fraction needs. */
 int row_prefix_query(const struct cpu_operator *row, const struct cpu *cpu,
                      const struct graph *graph, const struct op *op,
                      struct backend_needs *ret_needs, struct error *err) {
@@ -52,6 +61,7 @@ static int refresh(void *context, struct error *err) {
     return 0;
 }
 
+/* Also after a failure half-way: releasing NULL is fine. */
 static void done(void *context) {
     struct bucket_op *op = context;
     for (int i = 0; i < BUCKETS; i++)

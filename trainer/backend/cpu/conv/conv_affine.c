@@ -4,6 +4,10 @@
 #include "trainer/backend/cpu/conv/conv_fold.h"
 #include "trainer/backend/cpu/conv/conv_plan.h"
 
+/* Addition and ReLU are post-operations of the primitive, so the result is written once. The
+ * shortcut is a binary operand with the layout of the result. In training the epilogue is fused,
+ * too: the backward pass masks by the stored result. */
+
 struct affine {
     struct cpu_step step;
     struct dnn_call call, reorder;
@@ -42,6 +46,7 @@ static int describe(struct affine_plan *p, const struct cpu *cpu, const struct t
                      "bias", err);
 }
 
+/* A temporary plan, for the sizes in `query` and for the primitive in `bind`. */
 static int plan_make(struct affine_plan *p, const struct cpu *cpu, const struct graph *graph,
                      const struct op *op, struct error *err) {
     const struct tensor *tx = cpu_input(graph, op, AFFINE_X), *tw = cpu_input(graph, op, AFFINE_W);
@@ -63,6 +68,8 @@ static int plan_make(struct affine_plan *p, const struct cpu *cpu, const struct 
     return result;
 }
 
+/* Widened copies of input, result and shortcut, in the order of bind_calls(), then oneDNN's
+ * scratchpad. */
 static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                  struct backend_needs *ret_needs, struct error *err) {
     struct affine_plan p = {0};
@@ -83,6 +90,7 @@ static int run(void *context, struct error *err) {
     return dnn_call_run(&a->call, a->step.cpu, err);
 }
 
+/* Folding comes first, since the reorder reads its result. */
 static int refresh(void *context, struct error *err) {
     struct affine *a = context;
     conv_fold_refresh(&a->fold, a->step.cpu);

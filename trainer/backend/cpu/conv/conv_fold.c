@@ -3,6 +3,10 @@
 
 #include <math.h>
 
+/* A frozen norm is y = x * scale + bias per channel with constant factors, so it can be part of the
+ * convolution: scaled weights, and a bias. Without a norm, weights and bias are used where they are
+ * and nothing is folded. Factors are computed in double and rounded once. */
+
 static size_t bias_bytes(const struct tensor *w) {
     return backend_aligned((size_t)w->shape.dim[0] * sizeof(float));
 }
@@ -14,6 +18,7 @@ size_t conv_fold_bytes(const struct graph *graph, const struct op *op) {
     return bias_bytes(w) + backend_aligned((size_t)tensor_count(w) * sizeof(float));
 }
 
+/* The bias precedes the weights in `packed`, so both are aligned. */
 void conv_fold_place(struct conv_fold *fold, const struct graph *graph, const struct op *op,
                      const struct op_addresses *addresses) {
     const struct tensor *w = cpu_input(graph, op, AFFINE_W);
@@ -33,6 +38,7 @@ void conv_fold_place(struct conv_fold *fold, const struct graph *graph, const st
     fold->weights = (float *)(void *)((char *)addresses->packed + bias_bytes(w));
 }
 
+/* Outputs are independent, so threads take them one by one. */
 static void refresh_output(void *context, int thread, size_t o) {
     (void)thread;
     const struct conv_fold *fold = context;

@@ -2,6 +2,10 @@
  * for the statistics of each input, one that normalizes, adds and applies the ReLU. */
 #include "trainer/backend/cpu/dense/norm.h"
 
+/* The second pass goes backwards through x, as the first pass has left its end in the caches.
+ * Results that are larger than NORM_STREAM_BYTES bypass the caches. The form with a max pool has
+ * its own functions in norm_pool.c. */
+
 struct norm_op {
     struct cpu_step step;
     struct norm_size size;
@@ -29,6 +33,7 @@ static void apply_rows(void *context, struct share share) {
         norm->step.cpu->loops->norm_forward(&norm->apply, block, end);
 }
 
+/* Inference computes factors from the running statistics and reads x once. */
 static int run(void *context, struct error *err) {
     (void)err;
     struct norm_op *norm = context;

@@ -3,6 +3,10 @@
  * where that is read anyway; in a join it comes from the forward output. */
 #include "trainer/backend/cpu/dense/norm.h"
 
+/* Three forms share the passes. Plain and with a ReLU, the second pass recomputes the mask. A dual
+ * join does so for both norms. A join with one norm writes the masked gradient, as its side needs
+ * it anyway, and the second pass reads that instead of dy. */
+
 struct grad_op {
     struct cpu_step step;
     size_t rows, channels;
@@ -97,6 +101,7 @@ static void form_dual(struct grad_op *grad, const struct op_addresses *addresses
     grad->apply.dother = addresses->outputs[NORM_GRAD_DSIDE];
 }
 
+/* If the side's gradient is not wanted, the second pass masks again. */
 static void form_join(struct grad_op *grad, const struct op_addresses *addresses) {
     grad->reduce.relu = true;
     grad->reduce.y = addresses->inputs[NORM_GRAD_Y];

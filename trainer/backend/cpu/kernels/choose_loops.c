@@ -5,6 +5,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* Tables are found once for the process, widest first. AVX-512 stands for five extensions, those of
+ * x86-64-v4; AVX2 for those of x86-64-v3 that the loops use. oneDNN's limit of instruction sets
+ * applies to the loops as well, so that one environment variable makes a fast machine behave like a
+ * slow one. */
+
 extern const struct loops loops_baseline;
 
 enum { VARIANTS_MAX = 5 };
@@ -69,6 +74,7 @@ const struct loops *const *loops_available(void) {
     return available;
 }
 
+/* A processor with AMX also has AVX-512 BF16 (has_amx). */
 const struct loops *loops_plain(const struct loops *loops) {
 #ifdef LOOP_X86
     if (loops->tiles)

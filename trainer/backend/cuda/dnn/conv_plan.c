@@ -6,6 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A choice belongs to a pass: pattern, type and shape. It is made when the first operator of that
+ * kind is queried (conv_choice_get) and holds the plans that may run it; its workspace is that of
+ * the largest, as the memory plan is fixed before one is chosen. When an operator is bound,
+ * conv_choice_settle() picks one plan: from the cache, by timing, or the heuristics' first. Both
+ * the graph and the plans live as long as the backend. */
+
 static cudnnDataType_t dnn_type(enum dtype type) {
     switch (type) {
     case DTYPE_F16:
@@ -17,6 +23,7 @@ static cudnnDataType_t dnn_type(enum dtype type) {
     }
 }
 
+/* A linear search by bytes: the struct has no padding, since all its members are 64 bits wide. */
 static struct conv_choice *find(const struct convs *convs, enum dnn_pattern pattern,
                                 enum dtype type, const struct dnn_conv *conv) {
     struct conv_choice *c = convs->choices;
@@ -90,6 +97,8 @@ void conv_choices_done(struct convs *convs) {
     }
 }
 
+/* On a simulated GPU nothing can be timed. A plan from the cache is not timed again, and one that
+ * was timed is added to it. */
 int conv_choice_settle(struct cuda *cuda, struct conv_choice *choice,
                        const struct conv_operands *operands, struct error *err) {
     if (choice->chosen >= 0)

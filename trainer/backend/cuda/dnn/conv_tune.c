@@ -5,6 +5,11 @@
 
 #include <stdint.h>
 
+/* Plans are timed on the operator's real buffers, with numbers in those whose contents do not
+ * matter. Between runs a write of twice the L2 cache's size evicts the operands, because in a step
+ * other operators run between two uses of them. The best time of five counts. A plan that fails to
+ * run is passed over. */
+
 enum { WARM_UP = 1, TIMED = 5 };
 
 /* State shared by the runs of one tuning. */
@@ -20,6 +25,7 @@ static int check(cudaError_t status, struct error *err) {
     return status == cudaSuccess ? 0 : cuda_error(status, "timing a convolution", err);
 }
 
+/* Numbers first, zeros afterwards: buffers are left as an arena begins. */
 static int fill(const struct tuning *t, bool numbers, struct error *err) {
     const struct conv_operands *o = t->operands;
     cudaError_t status = cudaSuccess;

@@ -6,6 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* What the rest of the backend sees of cuDNN: opening, the stream of its handle, the question
+ * whether a convolution is supported, and versions. A build without cuDNN has no_cudnn.c in place
+ * of this file. */
+
+/* Zeros and ones per channel stand for the operands of a norm that is not there (conv_table.c). */
 static int open_constants(struct cuda *cuda, struct convs *convs, struct error *err) {
     static float values[2 * CONV_CHANNELS_MAX];
     for (int i = 0; i < CONV_CHANNELS_MAX; i++)
@@ -18,6 +23,7 @@ static int open_constants(struct cuda *cuda, struct convs *convs, struct error *
     return status == cudaSuccess ? 0 : cuda_error(status, "constants for convolutions", err);
 }
 
+/* On failure CUDA->convs is half-open, and the caller's close frees it. */
 int convs_open(struct cuda *cuda, const char *name, struct error *err) {
     struct convs *convs = calloc(1, sizeof(*convs));
     if (convs == NULL)

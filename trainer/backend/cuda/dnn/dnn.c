@@ -1,10 +1,16 @@
 #include "trainer/backend/cuda/dnn/dnn.h"
 
+/* cuDNN's backend interface has one type of handle for everything, a descriptor, and reports
+ * failures as codes plus a text of the last error. These functions add the two things that callers
+ * need: ownership by pools, and errors that name what failed. */
+
+/* In the reverse order of creation, since later descriptors refer to earlier ones. */
 void dnn_pool_done(struct dnn_pool *pool) {
     while (pool->count > 0)
         (void)cudnnBackendDestroyDescriptor(pool->items[--pool->count]);
 }
 
+/* Does nothing if FROM does not own DESC. */
 void dnn_pool_move(struct dnn_pool *from, struct dnn_pool *to, cudnnBackendDescriptor_t desc) {
     int at = 0;
     while (at < from->count && from->items[at] != desc)
@@ -15,6 +21,7 @@ void dnn_pool_move(struct dnn_pool *from, struct dnn_pool *to, cudnnBackendDescr
     to->items[to->count++] = desc;
 }
 
+/* The detail is empty if cuDNN has nothing to add to its code. */
 int dnn_error(cudnnStatus_t status, const char *what, struct error *err) {
     char detail[256] = "";
     cudnnGetLastErrorString(detail, sizeof(detail));
@@ -22,6 +29,7 @@ int dnn_error(cudnnStatus_t status, const char *what, struct error *err) {
                      detail[0] != '\0' ? ": " : "", detail);
 }
 
+/* The ceiling guards against a graph that grows without notice. */
 int dnn_new(struct dnn_pool *pool, cudnnBackendDescriptorType_t type, const char *what,
             cudnnBackendDescriptor_t *ret, struct error *err) {
     if (pool->count == DNN_POOL_MAX)

@@ -5,6 +5,10 @@
 
 #include <stdio.h>
 
+/* A device is a descriptor of properties. For a GPU of this host cuDNN fills it from the driver;
+ * for a described one it is read from JSON, so that plans can be finalized without that GPU. Only
+ * the first kind gets a handle, later, by convs_open(). */
+
 enum { DESCRIPTION_MAX = 65536 };
 
 void dnn_device_done(struct dnn_device *device) {
@@ -24,6 +28,8 @@ int dnn_device_open(struct dnn_device *device, int ordinal, const char *name, st
     return dnn_finalize(device->properties, "device properties", err);
 }
 
+/* The name is the path, which also keeps the plan cache's keys apart. The text includes its
+ * terminating zero, as cuDNN expects. */
 int dnn_device_read(struct dnn_device *device, const char *path, struct error *err) {
     *device = (struct dnn_device){0};
     snprintf(device->name, sizeof(device->name), "%s", path);

@@ -3,6 +3,13 @@
 #include "trainer/backend/cuda/dnn/fusion_baseline.h"
 #include "trainer/backend/cuda/dnn/plan_cache.h"
 
+/* With `--tune` a fused convolution has to win against its parts: the plain convolution, which is
+ * timed too, and the passes that fusion saves, which are estimated from the bandwidth of a copy and
+ * the bytes they move (fusion_baseline.c). The answer decides about the graph, so it is asked
+ * before any memory of the network exists; settle() therefore allocates buffers of its own.
+ *
+ * Whatever cannot be measured counts as faster: fusion also saves memory. */
+
 enum { COPIED_BYTES = 256 * 1024 * 1024, COPIES = 5, ALIGNMENT = 256 };
 
 /* Milliseconds of the best of COPIES copies between two halves of MEMORY. */
@@ -60,6 +67,7 @@ static size_t largest_tensor(const struct dnn_conv *c) {
     return ((size_t)most * sizeof(float) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
+/* BYTES may be overwritten by tuning. */
 static void place(struct conv_operands *o, int64_t uid, char *memory, size_t bytes) {
     o->ids[o->count] = uid;
     o->addresses[o->count] = memory;
@@ -95,6 +103,7 @@ static int settle(struct cuda *cuda, struct conv_choice *choice, struct error *e
     return result;
 }
 
+/* True if the fused form should be used. */
 static bool time_both(struct cuda *cuda, struct conv_choice *choice) {
     const struct fusion_baseline *baseline = fusion_baseline(choice->pattern);
     struct conv_choice *plain = NULL;

@@ -10,8 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The file is text that a user may delete, copy or read. It is read whole for each question, which
+ * happens when operators are bound, and only lines are added to it. Lines of other versions,
+ * devices or shapes do not match by their key; damaged lines are skipped. No lock is needed: a line
+ * is one write in append mode. */
+
 enum { KEY_SIZE = 512 };
 
+/* Everything that the choice depends on is in the key, versions and device first. */
 static void key_of(const struct cuda *cuda, const struct conv_choice *choice, char key[KEY_SIZE]) {
     const struct dnn_conv *c = &choice->conv;
     snprintf(key, KEY_SIZE,
@@ -53,6 +59,7 @@ static const char *next_value(const char **line, const char *key) {
     return NULL;
 }
 
+/* TEXT is initialized in any case. A missing file is like an empty one. */
 static int read_cache(const struct cuda *cuda, struct buf *text) {
     buf_init(text, PLAN_CACHE_MAX);
     return cuda->options.plan_cache == NULL ? -1 : file_read(cuda->options.plan_cache, text, NULL);
@@ -87,6 +94,7 @@ enum conv_pays plan_cache_find_pays(const struct cuda *cuda, const struct conv_c
     return CONV_PAYS_UNKNOWN;
 }
 
+/* O_NONBLOCK keeps an open from waiting if the path is a pipe. */
 static int append(const struct cuda *cuda, const struct conv_choice *choice, const char *value,
                   struct error *err) {
     const char *path = cuda->options.plan_cache;

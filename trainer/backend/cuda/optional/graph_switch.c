@@ -125,8 +125,7 @@ int cuda_graph_switch_node(struct cuda *cuda, const struct switch_choice *choice
     return 0;
 }
 
-/* ERR may be NULL, where a missing feature only means that it is not used. No attempt is made to
- * use them there. */
+/* ERR may be NULL if a missing feature is no error. */
 static int check_node(struct error *err) {
     cudaError_t status = try_node();
     return status == cudaSuccess ? 0 : cuda_error(status, "--row-choice on: switch nodes", err);
@@ -134,7 +133,7 @@ static int check_node(struct error *err) {
 
 #else
 
-/* Such nodes exist in older versions, but with other names. */
+/* Such nodes exist in older versions, but with other names; they are not used there. */
 static int check_node(struct error *err) {
     return error_set(err, EXIT_CODE_DEVICE, "--row-choice on: built with a CUDA older than 13");
 }

@@ -2,6 +2,13 @@
 
 #include "trainer/graph/row_prefix.h"
 
+/* Every fraction of the rows is an operator of its own, bound with the same addresses and fewer
+ * rows. In a recorded step the choice among them is a node of the recording
+ * (optional/graph_switch.c); unrecorded, it is always the last one, all rows. base/row_prefix.c of
+ * backend/cpu has the same idea with a plain loop. */
+
+/* All fractions must be supported and queried without an error; otherwise the whole operator is
+ * bound as usual. */
 bool cuda_row_prefix_has(struct cuda *cuda, const struct cuda_row_prefix_of *of,
                          const struct graph *graph, const struct op *op) {
     const int64_t capacity = row_prefix_capacity(graph, op);
@@ -31,6 +38,7 @@ int cuda_row_prefix_query(struct cuda *cuda, const struct cuda_row_prefix_of *of
     return 0;
 }
 
+/* `bound` has one step for each fraction, owned by this one. */
 struct rows_step {
     struct cuda_step step;
     const struct cuda_row_prefix_of *of;
@@ -46,6 +54,7 @@ static int run(void *context, struct error *err) {
     return s->step.cuda->choose(s->step.cuda, &s->choice, bodies, err);
 }
 
+/* Steps that were not bound, after a failure, are skipped. */
 static void done(struct cuda_step *step) {
     struct rows_step *s = (struct rows_step *)step;
     for (int i = 0; i < ROW_PARTS; i++)

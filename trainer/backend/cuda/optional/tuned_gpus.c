@@ -11,7 +11,7 @@ static const struct {
     const char *name; /* NULL: the end */
 } faster[] = {{CUDA_CHOICE_BACKWARD, NULL}};
 
-/* An exact comparison: variants of a GPU with other memory or clocks have other names. */
+/* An exact comparison: variants of a GPU, such as those with other memory, have other names. */
 bool cuda_tuned_on(enum cuda_choice choice, const char *name) {
     for (size_t i = 0; faster[i].name != NULL; i++)
         if (faster[i].choice == choice && strcmp(faster[i].name, name) == 0)

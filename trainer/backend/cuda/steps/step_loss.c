@@ -1,5 +1,9 @@
 #include "trainer/backend/cuda/base/context.h"
 
+/* Softmax cross-entropy and its gradient. The loss writes sums over the batch (loss, hits,
+ * weights), not means, so that batches can be added up; the gradient is already scaled for the mean
+ * of the whole step, and by the loss scale on the device. */
+
 struct loss_step {
     struct cuda_step step;
     struct loss_args args;
@@ -8,6 +12,7 @@ struct loss_step {
     float gradient_scale;
 };
 
+/* Partial sums of each sample; the gradient needs none. */
 static int query_loss(struct cuda *cuda, const struct graph *graph, const struct op *op,
                       struct backend_needs *needs, struct error *err) {
     (void)cuda;

@@ -1,15 +1,22 @@
 #include "trainer/backend/cuda/base/context.h"
 
+/* Batch norm and its gradient in all forms: plain, with a ReLU, with a join of one or two norms,
+ * and with a max pool; also in inference, where running statistics take the place of the batch's.
+ * One launcher has all forms (kernels/norm_forward.cu, kernels/norm_backward.cu); the form decides
+ * which of its arguments are NULL. */
+
 struct norm_step {
     struct cuda_step step;
     struct norm_forward_args args;
 };
 
+/* One f32 for each chunk of rows, sum and channel. */
 static size_t partial_bytes(const struct cuda *cuda, const struct tensor *x, int sums) {
     return (size_t)cuda_norm_chunks(cuda, x) * (size_t)sums * (size_t)cuda_channels(x) *
            sizeof(float);
 }
 
+/* In inference the scratch stays unused. */
 static int query_norm(struct cuda *cuda, const struct graph *graph, const struct op *op,
                       struct backend_needs *needs, struct error *err) {
     (void)err;
@@ -76,6 +83,7 @@ struct norm_grad_step {
     struct norm_backward_args args;
 };
 
+/* Coefficients of two norms, six rows of channels, then the partial sums. */
 static int query_norm_grad(struct cuda *cuda, const struct graph *graph, const struct op *op,
                            struct backend_needs *needs, struct error *err) {
     (void)err;
@@ -92,6 +100,8 @@ static int run_norm_grad(void *context, struct error *err) {
                            launch_norm_backward(s->step.cuda->stream, s->step.type, &s->args), err);
 }
 
+/* A join's mask comes from its stored output. With a pool the slot of the output holds the index of
+ * the maxima. */
 static int bind_norm_grad(struct cuda *cuda, const struct graph *graph, const struct op *op,
                           const struct op_addresses *addresses, struct backend_bound *bound,
                           struct error *err) {

@@ -1,5 +1,10 @@
 #include "trainer/backend/cuda/base/context.h"
 
+/* Three operators around convolutions that take part in a norm (dnn/conv_table.c). The first turns
+ * the sums that a convolution has made of its output into mean, invstd and the factors that the
+ * next convolution applies as it reads. The second applies them where no convolution does. The
+ * third is the last pass of a gradient, from coefficients that a fused data gradient has made. */
+
 struct finalize_step {
     struct cuda_step step;
     struct norm_finalize_args args;
@@ -11,6 +16,8 @@ static int run_finalize(void *context, struct error *err) {
     return cuda_step_check(&s->step, status, err);
 }
 
+/* The shape of the tensor that was summed is in the attribute, as the tensor itself is not an
+ * input. */
 static int bind_finalize(struct cuda *cuda, const struct graph *graph, const struct op *op,
                          const struct op_addresses *addresses, struct backend_bound *bound,
                          struct error *err) {
@@ -52,6 +59,7 @@ static int run_apply(void *context, struct error *err) {
     return cuda_step_check(&s->step, status, err);
 }
 
+/* Slots are those of the fused convolution that it replaces. */
 static int bind_apply(struct cuda *cuda, const struct graph *graph, const struct op *op,
                       const struct op_addresses *addresses, struct backend_bound *bound,
                       struct error *err) {
@@ -89,6 +97,7 @@ static int run_grad_apply(void *context, struct error *err) {
     return cuda_step_check(&s->step, status, err);
 }
 
+/* dx may take the place of g or of x. */
 static int bind_grad_apply(struct cuda *cuda, const struct graph *graph, const struct op *op,
                            const struct op_addresses *addresses, struct backend_bound *bound,
                            struct error *err) {

@@ -1,5 +1,9 @@
 #include "trainer/backend/cuda/base/context.h"
 
+/* Pools, each a single launch of kernels/pool.cu. Shapes are always those of the large and the
+ * small image (cuda_pool_shape), whichever of them an operator reads; a gradient therefore
+ * exchanges input and output. */
+
 struct pool_step {
     struct cuda_step step;
     struct pool_args shape;
@@ -18,6 +22,7 @@ static int run_pool(void *context, struct error *err) {
     return cuda_step_check(&s->step, status, err);
 }
 
+/* The index of the maxima is NULL in inference. */
 static int bind_pool(struct cuda *cuda, const struct graph *graph, const struct op *op,
                      const struct op_addresses *addresses, struct backend_bound *bound,
                      struct error *err) {
@@ -42,6 +47,7 @@ static int run_pool_grad(void *context, struct error *err) {
     return cuda_step_check(&s->step, status, err);
 }
 
+/* x is dy here, and y is dx. */
 static int bind_pool_grad(struct cuda *cuda, const struct graph *graph, const struct op *op,
                           const struct op_addresses *addresses, struct backend_bound *bound,
                           struct error *err) {

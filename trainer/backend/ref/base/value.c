@@ -4,6 +4,10 @@
 #include "trainer/math/bf16.h"
 #include "trainer/math/f16.h"
 
+/* Conversions between tensors and the doubles that bodies compute with. Every type of tensor fits a
+ * double exactly, so widening loses nothing; narrowing rounds once, through f32 for half precision,
+ * as devices do. */
+
 void ref_widen(double *to, const void *from, enum dtype type, size_t count) {
     for (size_t i = 0; i < count; i++) {
         switch (type) {
@@ -58,6 +62,7 @@ void ref_narrow(void *to, const double *from, enum dtype type, size_t count) {
     }
 }
 
+/* DTYPE is the activations' type: weights are stored wide, but products read them in it. */
 double ref_round(enum dtype dtype, double value) {
     switch (dtype) {
     case DTYPE_BF16:
