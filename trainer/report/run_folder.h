@@ -1,4 +1,4 @@
-/* A run's folder as a report reads it: run.jsonl, and pictures of the last evaluation that has
+/* Folder of a run as a report reads it: run.jsonl, and pictures of the last evaluation that has
  * some. */
 #ifndef TRAINER_REPORT_RUN_FOLDER_H
 #define TRAINER_REPORT_RUN_FOLDER_H

@@ -1,5 +1,5 @@
-/* A server's connection to one worker: a request comes in, with values, and then a reply goes out,
- * over a nonblocking socket. One request at a time, so that memory is bounded. */
+/* Connection of a parameter server to one worker. A request comes in, with values, and then a reply
+ * goes out, over a nonblocking socket. One request at a time, so that memory is bounded. */
 #ifndef TRAINER_SHARD_ASYNC_PEER_H
 #define TRAINER_SHARD_ASYNC_PEER_H
 

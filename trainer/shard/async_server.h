@@ -1,5 +1,5 @@
-/* Servers of parameters that update them by each worker's gradients. Gradients are applied as they
- * come (Dean et al., "Large scale distributed deep networks", 2012), within the bounds of
+/* Asynchronous parameter servers, updated by each worker's gradients as they come. The method is
+ * that of Dean et al., "Large scale distributed deep networks", 2012, within the bounds of
  * async_clocks.h.
  *
  * A worker that is lost costs only itself: what it has sent stays, the others go on. Rank 0 is the

@@ -1,5 +1,5 @@
-/* Messages between workers and servers of asynchronous parameters. The servers do not wait for all
- * workers. Ranks of one program exchange the messages, so they have the layout of memory.
+/* Messages between workers and asynchronous parameter servers. Ranks of one program exchange them,
+ * so they have the layout of memory.
  *
  * A request may be followed by the values of the server's share, a reply by those of the share in
  * several arenas. */

@@ -1,5 +1,5 @@
-/* A worker's side of servers that do not wait for all workers: it sends its gradients to all of
- * them, each its share, and gets weights back.
+/* Worker side of parameter servers that do not wait for all workers. It sends its gradients to all
+ * of them, each its share, and gets weights back.
  *
  * Every call waits no longer than comm.h says. A server that is gone is an error, as its share of
  * the parameters is lost with it. */

@@ -1,5 +1,6 @@
-/* Images a second, and where the time goes: in the window since the last report, as the average
- * over the whole run would show a slowdown too late, and in each epoch.
+/* Throughput of a training, and where its time goes. Images a second are counted in the window
+ * since the last report, as the average over the whole run would show a slowdown too late, and in
+ * each epoch.
  *
  * Pure: the caller passes times in, of clock_now(). */
 #ifndef TRAINER_TELEMETRY_SPEED_H

@@ -1,4 +1,4 @@
-/* A single signed request to S3 and its complete answer. */
+/* Signed request to S3 and its complete answer. The call returns when both are done. */
 #ifndef ENTRYPOINT_TRANSFER_S3_S3_CALL_H
 #define ENTRYPOINT_TRANSFER_S3_S3_CALL_H
 

@@ -1,10 +1,10 @@
-/* One NCCL communicator and the thread that watches it.
+/* NCCL communicator with a thread that watches it.
  *
- * NCCL reports an error only when asked, and its calls may return before they are complete. So
- * each call is followed by guard_settle, which polls until it is, and in between the thread polls
- * five times a second. An error, or an announced wait that passes its deadline, aborts the
- * communicator: its kernels leave the device, and no queue stays blocked. That holds for kernels
- * that check the abort flag; NCCL's symmetric ones do not, and are not used. */
+ * NCCL reports an error only when asked, and its calls may return before they are complete. So each
+ * call is followed by guard_settle, which polls until it is, and in between the thread polls five
+ * times a second. An error, or an announced wait that passes its deadline, aborts the communicator:
+ * its kernels leave the device, and no queue stays blocked. That holds for kernels that check the
+ * abort flag; NCCL's symmetric ones do not, and are not used. */
 #ifndef TRAINER_COMM_NCCL_GUARD_H
 #define TRAINER_COMM_NCCL_GUARD_H
 
