@@ -27,8 +27,8 @@
  * with other hosts if there is a door, and carry the tasks out one after the other.
  *
  * A failure ends the run. A container that is started again carries out the same order on the same
- * disk, so each task can be repeated: complete files are recognized and kept, a link that is right
- * is left alone, and an archive that was not unpacked to its end is recognized by its file.
+ * disk, so each task can be repeated. Complete files are recognized and kept, and a link that is
+ * right is left alone. An archive that was not unpacked to its end is recognized by its file.
  *
  * The order comes from the container's first process. It is checked all the same, since a wrong
  * index or an absurd time would otherwise show as an error far from its cause. */
@@ -267,9 +267,9 @@ static int make_parent(const char *path, struct error *err) {
 }
 
 /* Links to a folder on this machine in place of copying it. An empty folder in its place is
- * removed. A link that is right stays, so that a second start changes nothing. rmdir() removes no
- * folder that has files, and fails on a link to another place: nothing that another program has put
- * there is replaced. */
+ * removed. A link that is right stays, so that a second start changes nothing. Nothing that another
+ * program has put there is replaced: rmdir() fails on a folder with files, and on a link to another
+ * place. */
 static int link_folder(const struct download_order_task *t, const struct address *from,
                        struct error *err) {
     struct stat st;

@@ -19,9 +19,9 @@
 #include <unistd.h>
 
 /* A run in two passes. The first asks every server for its file's size, looks which files are here
- * and checks the room on the disk; the second fetches what is missing, one file after the other,
- * each with parallel ranges where the server permits them. Errors about addresses, passwords and
- * space thus come before the first byte, not after hours.
+ * and checks the room on the disk. The second fetches what is missing, one file after the other,
+ * with parallel ranges where the server permits them. Errors about addresses, passwords and space
+ * thus come before the first byte, not after hours.
  *
  * transfer.c calls it for `ringtrain prepare`. S3, other hosts and links are no part of it; what it
  * has in common with downloads of a job is fetch/fetch_file.h. */

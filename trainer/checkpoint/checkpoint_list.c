@@ -113,8 +113,8 @@ bool checkpoint_is_gone(const char *path) {
     return lstat(path, &st) != 0 && file_is_absence(errno);
 }
 
-/* Fills ITEM from the header of PATH. readable is false for a damaged header, for a later version,
- * and if the system does not let it be read; newer and os_errno tell these apart. */
+/* Fills ITEM from the header of PATH. A damaged header, a later version, and a file that the system
+ * does not let be read are all not `readable`; `newer` and `os_errno` tell these apart. */
 static void look_into(const char *path, struct checkpoint_item *item) {
     cleanup_safetensors struct safetensors file = {0};
     struct error why = {0};

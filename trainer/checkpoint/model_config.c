@@ -15,10 +15,10 @@
  * below). Both have the same two shapes: a classification network has the two sides of a crop, a
  * detection network has "task", "preset", "category_ids", "rules" and the sides of its scaling.
  *
- * The text may have been edited by hand or written by another program, so every field is checked
- * before it is used, with bounds that keep later sizes and products in range. Unknown keys are no
- * error: they are listed for a warning, since a misspelled optional key would otherwise be ignored
- * silently.
+ * The text may have been edited by hand or written by another program. Every field is therefore
+ * checked before it is used, with bounds that keep later sizes and products in range. Unknown keys
+ * are no error: they are listed for a warning, since a misspelled optional key would otherwise be
+ * ignored silently.
  *
  * model_dir.c calls it for config.json. Checkpoints hold the same text in their metadata
  * (app/run/save.c), without a checksum of weights, so that other programs can score them while the

@@ -25,9 +25,9 @@
  * refuses that pair, instead of scoring weights with another network's classes. Weights come first
  * because the description needs their checksum.
  *
- * Programs that train call model_dir_check early and model_dir_save at the end; hours lie between
- * them, and the check is there so that the result of these hours can be written. Other programs
- * read with model_dir_config and then model_dir_open. */
+ * A training calls model_dir_check early and model_dir_save at the end. Hours lie between them, and
+ * the check makes sure that their result can be written. Other programs read with model_dir_config
+ * and then model_dir_open. */
 
 #define WEIGHTS "model.safetensors"
 #define CONFIG "config.json"

@@ -14,13 +14,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Opening reads the header alone and checks all that can be checked without the data: lengths,
- * types, shapes, and that the tensors cover the rest of the file without overlap or gap. After that
- * every offset of an entry is safe to use. Data are read with pread() when they are asked for, so a
- * large file needs no memory, and several readers may share the descriptor.
+/* Opening reads the header alone and checks all that can be checked without the data. These are
+ * lengths, types, shapes, and that the tensors cover the rest of the file without overlap or gap.
+ * After that every offset of an entry is safe to use. Data are read with pread() when they are
+ * asked for, so a large file needs no memory, and several readers may share the descriptor.
  *
  * Files come from anywhere. Limits on header and tensors bound what a hostile one can make this
- * program allocate, and no length from the file is used before it was compared with the file's real
+ * program allocate. No length from the file is used before it was compared with the file's real
  * size.
  *
  * All functions work alike on a file and on bytes in memory, which tests and the fuzzer use;
@@ -146,7 +146,7 @@ static const char *parse_entry(const json_t *value, size_t data_size,
     return NULL;
 }
 
-/* By begin, then by size: of tensors with the same begin, empty ones come first. */
+/* Sorts by begin, then by size: of tensors with the same begin, empty ones come first. */
 static int compare_entries(const void *a, const void *b) {
     const struct safetensors_entry *x = a, *y = b;
     if (x->begin != y->begin)

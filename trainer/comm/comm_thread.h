@@ -43,8 +43,8 @@ struct comm_thread {
 /* By when a call of T that waits from now on has to end (clock.h). */
 int64_t comm_thread_deadline(const struct comm_thread *t);
 
-/* Carries out a work that consists of exchanges of parts alone, by the driver's exchange X: a sum
- * in half precision (half_sum.h), a sum in shares or the way back (shares.h). */
+/* Carries out a work that consists of exchanges of parts alone, by the driver's exchange X. These
+ * are a sum in half precision (half_sum.h), a sum in shares and the way back (shares.h). */
 int comm_thread_share(const struct shares_exchange *x, const struct work *work, struct error *err);
 
 /* Starts the thread and waits until all ranks are there. T is zeroed memory from malloc, and now

@@ -10,7 +10,7 @@
 
 /* A chart is made in two steps: fit looks at all points of all curves and chooses the axes; the
  * rest writes SVG in that frame. There is no script in the page, so everything that a reader can
- * see is written at once: the curve as one path, and circles with titles for numbers under the
+ * see is written at once. A curve is one path, and circles with titles show numbers under the
  * pointer.
  *
  * Values and steps come from files and are printed by printf() as numbers only. Names and titles go

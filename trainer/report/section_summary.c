@@ -58,7 +58,7 @@ static void put_state(struct html *h, const struct run_folder *run) {
 }
 
 /* Finds the best value of the result that all runs of a page are judged by. Returns false if the
- * run has no finite value of it. Of equal values the first one counts. */
+ * run has no finite value of it. The first of equal values counts. */
 static bool best_of(const struct run_folder *run, size_t result, struct history_point *ret) {
     const struct history_curve *c = run_history_curve(&run->history, RESULTS[result].name, true);
     bool found = false;

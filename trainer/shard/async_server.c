@@ -13,8 +13,9 @@
 #include <string.h>
 
 /* One thread serves all workers over nonblocking connections (async_peer.h). A turn waits for any
- * of them, moves what can be moved, drops workers that are late, and then settles: it takes in what
- * has come as far as the clocks allow, answers those that may go on, and answers all when all meet.
+ * of them, moves what can be moved, drops workers that are late, and then settles. Settling takes
+ * in what has come as far as the clocks allow, answers those that may go on, and answers all when
+ * all meet.
  *
  * async_clocks.c decides when, this file what. A worker's gradients are applied at once when they
  * have come; only the reply may have to wait for slower workers.

@@ -10,9 +10,9 @@
  * its rank and the number of workers: shard_server_tell sends it all else by broadcasts, in the
  * order in which take_layout receives them. After that it follows orders until the last one.
  *
- * An order is a sum over all ranks because every other operation here is collective as well: one
- * that only some ranks took part in would break the common order of works (comm.h). Rank 0 adds the
- * order, all others zero. */
+ * An order is a sum over all ranks, to which rank 0 adds the order and all others zero. A message
+ * to the servers alone would break the common order of works, in which all ranks make the same
+ * calls (comm.h). */
 
 /* A day: workers may evaluate and write checkpoints for hours between two orders. */
 enum { PATIENCE_SECONDS = 24 * 3600 };

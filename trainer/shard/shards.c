@@ -11,14 +11,14 @@
  * are this rank's own.
  *
  * A step is a sequence of calls, the same on all ranks: shards_sum_start for each bucket, a wait,
- * shards_look, shards_judge, and if the verdict allows it shards_update and shards_spread.
- * app/step/strategy_sharded.c makes it for workers, shard_server.c for servers.
+ * shards_look and shards_judge. If the verdict allows it, shards_update and shards_spread follow.
+ * Workers make it in app/step/strategy_sharded.c, servers in shard_server.c.
  *
  * Values of other ranks lie in the same arenas, at the same offsets. They are read by nobody before
  * a spread has replaced them. */
 
-/* Where the share of owner OWNER of OWNERS begins in COUNT elements. Shares are whole units, and
- * the last owner also gets what is left of a bucket beyond them. */
+/* Returns where the share of owner OWNER of OWNERS begins in COUNT elements. Shares are whole
+ * units, and the last owner also gets what is left of a bucket beyond them. */
 static size_t share_at(size_t count, int owner, int owners) {
     if (owner == owners)
         return count;

@@ -17,10 +17,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* There is one log in a process, as there is one listener of its log lines (common/log/log.h).
- * run_log_begin is called early (app/run/train.c), and lines are kept from then on. run_log_open,
- * called once the run is set up (app/run/record.c), writes them to the file; later lines are
- * written as they come.
+/* There is one log in a process, as there is one listener of its log lines (common/log/log.h). A
+ * training calls run_log_begin early (app/run/train.c), and lines are kept from then on. Once the
+ * run is set up, run_log_open (app/run/record.c) writes them to the file. Later lines are written
+ * as they come.
  *
  * Both files are opened to append, and each line is one write(). So lines of two processes in one
  * folder may alternate, but do not mix. */

@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Layout of the file on disk, in this order: the content at its final offsets, with holes for parts
- * that are missing; a struct note; one byte for each part, 1 once all its bytes are written.
- * fetch/ranges.c is the only caller that fills it.
+/* The file on disk begins with the content at its final offsets, with holes for parts that are
+ * missing. A struct note follows, and then one byte for each part, 1 once all its bytes are
+ * written. fetch/ranges.c is the only caller that fills it.
  *
  * The byte of a part is written after the part, so a process that is killed in between loses that
  * part alone. Nothing is synced to the disk: after a crash of the machine the byte may have

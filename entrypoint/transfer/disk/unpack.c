@@ -13,10 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* libarchive reads the entries; this file alone writes to the disk. archive_read_extract() is not
- * used, because it works on paths: here every entry is created by a name in an open directory that
- * safe_dir.h has reached without following links. download_order.c is the only caller, with an
- * archive that the job's user has named.
+/* The entries are read by libarchive; this file alone writes to the disk. Its
+ * archive_read_extract() is not used, because it works on paths. Here every entry is created by a
+ * name in an open directory that safe_dir.h has reached without following links. download_order.c
+ * is the only caller, with an archive that the job's user has named.
  *
  * Entries are handled in the order of the archive. A later file or link replaces an earlier one, as
  * tar does; a folder is never replaced and never replaces anything. A failure leaves what is

@@ -149,7 +149,7 @@ static bool is_present(struct loading *l, const char *path, const struct object 
 }
 
 /* End of one file. The list of the first host is the only file that ends while such an address has
- * no catalog task yet; its facts are kept for read_list and for passing it on. O is freed here. */
+ * no catalog task yet. Its facts are kept for read_list and for passing it on. O is freed here. */
 static void ended(void *context, const struct error *failure) {
     struct one *o = context;
     struct loading *l = o->loading;

@@ -10,10 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* States of one file: the question (HEAD) is asked; its answer begins the file; up to RANGES_WIDTH
- * pieces are under way, started by ranges_more as the pool has room; ranges_digest follows the
- * complete pieces from the beginning of the file. conclude ends it when no piece runs and either
- * all is digested or something failed. Every event that can be the last calls conclude_if_over.
+/* First the question (HEAD) is asked, and its answer begins the file. Then up to RANGES_WIDTH
+ * pieces are under way, started by ranges_more as the pool has room. The complete pieces are
+ * followed by ranges_digest, from the beginning of the file. The file ends in conclude, when no
+ * piece runs and either all is digested or something failed. Every event that can be the last calls
+ * conclude_if_over.
  *
  * Pieces arrive in any order, but MD5 and SHA-256 need the bytes in order. They are read back from
  * the file once complete, which finds them in the page cache as a rule, and covers parts of an

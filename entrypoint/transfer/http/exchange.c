@@ -14,10 +14,10 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-/* One exchange, as exchange_pool.c drives it. exchange_start makes a libcurl handle and the request
- * of one try; the callbacks on_header, on_bytes, on_send and on_seek run inside libcurl;
- * exchange_finish judges the result and decides between the end and another try. Nothing of a try
- * is reused by the next but the owner's state and the count.
+/* One exchange, as exchange_pool.c drives it. A try begins with exchange_start, which makes a
+ * libcurl handle and the request. The callbacks on_header, on_bytes, on_send and on_seek run inside
+ * libcurl. At the end exchange_finish judges the result and decides between the end and another
+ * try. Nothing of a try is reused by the next but the owner's state and the count.
  *
  * A callback can stop libcurl only by a wrong return value, which gives an error without a cause.
  * The cause is kept in e->fault, and exchange_finish looks there first.
@@ -402,8 +402,9 @@ static enum exchange_end finish_status(struct exchange *e, struct error *ret) {
     return EXCHANGE_FAILED;
 }
 
-/* The status is asked for once more, since an answer without a body never reached on_bytes. *RET is
- * also filled in for EXCHANGE_ONCE_MORE: the pool keeps it for the case that no try succeeds. */
+/* The status is asked for once more, since an answer without a body never reached on_bytes. The
+ * error in RET is also set for EXCHANGE_ONCE_MORE: the pool keeps it for the case that no try
+ * succeeds. */
 enum exchange_end exchange_finish(struct exchange *e, CURLcode code, struct error *ret) {
     *ret = (struct error){0};
     (void)curl_easy_getinfo(e->easy, CURLINFO_RESPONSE_CODE, &e->answer.status);

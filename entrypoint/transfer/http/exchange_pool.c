@@ -8,9 +8,9 @@
  * before another try; `running` are those that libcurl works on. A failed try goes to the end of
  * the queue, so that others come first.
  *
- * One turn of exchange_pool_run does some work aside, takes new work while there is room, starts
- * what is due, and lets libcurl run until something happens, a pause ends or a second is over. The
- * second bounds how late a signal's flag (give_up) and the progress are looked at.
+ * One turn of exchange_pool_run does some work aside, takes new work while there is room, and
+ * starts what is due. It then lets libcurl run until something happens, a pause ends or a second is
+ * over. The second bounds how late a signal's flag (give_up) and the progress are looked at.
  *
  * An owner's `ended` runs inside these functions. It may free its exchange, add others to the pool
  * and set `stop`; code here does not touch an exchange after that call. There are no threads. */
@@ -144,8 +144,8 @@ static int64_t start_due(struct exchange_pool *p) {
     return first;
 }
 
-/* Handles a try that libcurl reports as done. exchange_finish still asks the handle for the status,
- * so the handle is removed after it, and freed with the exchange or at its next try. */
+/* Handles a try that libcurl reports as done. The handle is removed only after exchange_finish,
+ * which asks it for the status. It is freed with the exchange or at its next try. */
 static void finish(struct exchange_pool *p, const CURLMsg *message) {
     struct exchange *e = NULL;
     struct error failure;

@@ -13,9 +13,9 @@
 #include <strings.h>
 #include <time.h>
 
-/* s3.c calls credentials_get for every request that it signs. Most calls return what is there; a
+/* s3.c calls credentials_get for every request that it signs. Most calls return what is there. A
  * call that renews blocks all other transfers of this process for as long as the service takes, at
- * most ASK_SECONDS for each of its requests.
+ * most ASK_SECONDS for each request.
  *
  * `find` chooses the source as the SDKs do: the first one that is configured counts, also if it
  * fails. Only the instance's metadata need no setting and are therefore tried last. Each source

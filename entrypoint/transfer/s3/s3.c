@@ -54,8 +54,8 @@ static int check_endpoint(const char *endpoint, struct error *err) {
                      (int)strcspn(endpoint, "?"), endpoint);
 }
 
-/* Only the settings are checked; no server is asked. us-east-1 is the region that SDKs assume, and
- * a server names the right one. */
+/* Only the settings are checked; no server is asked. The SDKs, too, assume us-east-1 without a
+ * setting, and a server names the right region. */
 int s3_open(struct s3 *s, const struct argv *environment, struct error *err) {
     static const char *const endpoints[] = {"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL",
                                             "S3_ENDPOINT_URL", NULL};

@@ -12,9 +12,8 @@
 #include <string.h>
 
 /* One call lists everything under an address with ListObjectsV2, page by page, since each page
- * names the next. All objects are in memory before the first is fetched: the sum of their sizes,
- * the sorted order for shards, and names that are both file and folder can only be judged on the
- * whole.
+ * names the next. All objects are in memory before the first is fetched. Only the whole list gives
+ * the sum of the sizes, the sorted order for shards, and names that are both file and folder.
  *
  * fetch/prefix.c lists what to fetch, upload/upload.c what a target has already. */
 
@@ -229,9 +228,9 @@ static int read_folder(const struct s3_listing *o, const char *prefix, struct ob
 
 /* Lists the object or folder at the address. Keys that merely begin with the same text, "set_raw/"
  * for "set", may be very many and are not requested. An empty object with the name of a folder is
- * another form of folder marker. The steps: look for an object of exactly this name; if there is
- * none, or an empty one, list the folder; if that has nothing, the empty object is a file after
- * all. A shard without files is no error if the folder has objects. */
+ * another form of folder marker. First an object of exactly this name is looked for. If there is
+ * none, or an empty one, the folder is listed. If that has nothing, the empty object is a file
+ * after all. A shard without files is no error if the folder has objects. */
 static int read_all(const struct s3_listing *o, struct objects *ret, size_t *front,
                     struct error *err) {
     char prefix[ADDRESS_KEY_MAX + 2];

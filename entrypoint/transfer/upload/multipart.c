@@ -16,10 +16,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* multipart_send does the whole for one file: take over a killed run's upload if its parts match
- * (go_on), else begin one; send the missing parts in parallel; check that the file is unchanged;
- * complete. The object does not exist before the last step. Any failure aborts the upload, because
- * parts that nobody completes are stored, and charged for, without being visible.
+/* For one file multipart_send does everything. It takes over a killed run's upload if its parts
+ * match (go_on), or begins one, and sends the missing parts in parallel. It then checks that the
+ * file is unchanged, and completes. The object does not exist before the last step. Any failure
+ * aborts the upload, because parts that nobody completes are stored, and charged for, without being
+ * visible.
  *
  * What can be verified is verified twice: each part by its MD5 (part.c), and the joined object by
  * its ETag, which S3 computes from the parts' MD5s. An answer to the last step may be lost while
@@ -66,8 +67,8 @@ static int64_t part_length(const struct sending *s, unsigned number) {
     return left < s->part_size ? left : s->part_size;
 }
 
-/* Returns the seconds for a step that may take SECONDS: no more than are left to the deadline, but
- * one at least, so that the request is made and its own error shows. */
+/* Returns the seconds for a step that may take SECONDS: no more than are left to the deadline. It
+ * is one at least, so that the request is made and its own error shows. */
 static int64_t seconds_for(const struct multipart_order *o, int64_t seconds) {
     int64_t left = (o->deadline - clock_now()) / CLOCK_SECOND;
     left = left > 1 ? left : 1;

@@ -9,10 +9,10 @@
 #include <time.h>
 
 /* What MPI itself does not do well for a job like this is done around its calls. Blocking calls
- * spin on a core while they wait, so every work begins with `meet`, which waits for the other ranks
- * with sleeps; the call that follows finds them all there. Counts are ints, so long values go in
- * pieces. Every communicator returns errors instead of ending the process, so that a message can be
- * written.
+ * spin on a core while they wait. Every work therefore begins with `meet`, which waits for the
+ * other ranks with sleeps; the call that follows finds them all there. Counts are ints, so long
+ * values go in pieces. Every communicator returns errors instead of ending the process, so that a
+ * message can be written.
  *
  * Sums of f32 and f64 are MPI's own: their order of addition, and with it the last bits, is up to
  * the library. Sums in half precision and in shares are those of half_sum.h and shares.h, over

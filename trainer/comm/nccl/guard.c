@@ -11,8 +11,8 @@
  *
  * There are two ways to a failure: the watching thread finds one (look), or a call reports one
  * (guard_settle). Both only note it. The thread then leaves its loop, takes the handle away, and
- * aborts outside the lock, because an abort can hang and other threads must still be able to ask
- * for the failure.
+ * aborts outside the lock. An abort can hang, and other threads must still be able to ask for the
+ * failure.
  *
  * The caller may give up on a hanging abort (guard_close returns -1). The thread then goes on by
  * itself with a guard that has to stay in memory. */

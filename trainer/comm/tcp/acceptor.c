@@ -14,8 +14,8 @@
 
 /* A loop over poll() for one listener and up to CALLERS_MAX connections that have not said who they
  * are. Anything can connect to an open port, so a caller gets five seconds and GREETING_SIZE bytes,
- * and no place in the mesh before both are in order. mesh_open.c runs it on rank 0 for all others,
- * and on each other rank for those above it.
+ * and no place in the mesh before its greeting is in order. On rank 0 mesh_open.c runs it for all
+ * others, and on each other rank for those above it.
  *
  * A caller that is refused is told why, since it is a rank of a wrong job, number or attempt, and
  * its user needs the reason. One that sends other bytes is closed without an answer. */

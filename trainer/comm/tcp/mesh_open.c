@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The order rules out a deadlock: each rank first connects to all ranks below it, all of which
- * already listen since rank 0 has sent the list, and only then accepts those above. A connection is
+/* The order rules out a deadlock. Each rank first connects to all ranks below it, and only then
+ * accepts those above. All ranks listen already when rank 0 sends the list. A connection is
  * complete for its maker before the other side accepts it, as the kernel queues it.
  *
  * All waits end at the caller's deadline. The listeners are closed on return: later connections
