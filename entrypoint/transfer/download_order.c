@@ -36,7 +36,7 @@
 /* Name of an archive inside its target folder until unpacking is complete, so that an interrupted
  * start is not taken for a complete one. */
 static const char archive[] = ".ringmaster-unpacking";
-/* Prefix of all our incomplete files. */
+/* Prefix of all incomplete files of this program. */
 static const char unfinished[] = ".ringmaster-";
 enum {
     LINE_MAX_SIZE = 1024, /* of the log; a longer line is cut */

@@ -8,7 +8,7 @@
  *    {"what": "output", "to": "s3://...", "target": true, "tidy": true}]}
  *
  * "back" restores what an earlier run has uploaded: nothing is fine, and a newer local file is
- * kept. "target" tests if files can be uploaded there, and so does "back"; with "tidy" the
+ * kept. "target" tests if files can be uploaded there, and so does "back". With "tidy" the
  * unfinished uploads of a killed run are aborted, unless the file is here to resume them. An order
  * with "uploads" is upload_order.h's, one with "status" status_order.h's, one with "web"
  * web_order.h's.
@@ -16,9 +16,9 @@
  * With "door" files come from another host or are served to others (peers/sharing.h); then the
  * program prints "all is here" and stays until it is ended. This concerns tasks with "pass".
  *
- * s3:// is the object of that name, else all objects in the directory of that name; https:// a
- * file; file:// a local directory, which becomes a link (or an archive, which is unpacked);
- * first:// a directory of the first host, which is a link there and is fetched from it by the
+ * s3:// is the object of that name, else all objects in the directory of that name. https:// is a
+ * file. file:// is a local directory, which becomes a link, or an archive, which is unpacked.
+ * first:// is a directory of the first host, which is a link there and is fetched from it by the
  * others. */
 #ifndef ENTRYPOINT_TRANSFER_DOWNLOAD_ORDER_H
 #define ENTRYPOINT_TRANSFER_DOWNLOAD_ORDER_H

@@ -196,7 +196,8 @@ static int end(struct upload_order *o, struct error *err) {
 }
 
 /* Stopping a container may send SIGTERM to all its processes; the job's results are uploaded all
- * the same. SIGIO arrives if a process opens a file on which we just took a lease. */
+ * the same. SIGIO arrives if a process opens a file on which scan_at_rest has just taken a lease.
+ */
 static void ignore_others(void) {
     static const int ignored[] = {SIGTERM, SIGINT, SIGHUP, SIGIO};
     for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)

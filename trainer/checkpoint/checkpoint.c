@@ -48,8 +48,8 @@ static int remove_old(const char *folder, int64_t step, int keep, struct error *
     return 0;
 }
 
-/* Returns true if ITEM is known to be damaged. A file that the system does not let us read may be
- * valid. It is opened and verified in full, which takes as long as reading it. */
+/* Returns true if ITEM is known to be damaged. A file that the system refuses to read may be valid.
+ * It is opened and verified in full, which takes as long as reading it. */
 static bool is_damaged(const char *folder, const struct checkpoint_item *item) {
     char path[CHECKPOINT_PATH_MAX];
     struct safetensors file;

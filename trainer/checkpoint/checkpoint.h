@@ -5,10 +5,10 @@
  * "samples" and "step" are the checkpoint's position. Under "config" the metadata may describe the
  * network (checkpoint/model_config.h), so that others can score it.
  *
- * A checkpoint is valid if its header and all tensors match their checksums. A search goes from
- * the newest to the oldest, skips damaged files and reports each. A file that the system does not
- * let us read (EACCES, EIO, ESTALE, EMFILE, out of memory, ...) does not count as damaged: the
- * search fails, instead of resuming from an older checkpoint.
+ * A checkpoint is valid if its header and all tensors match their checksums. A search goes from the
+ * newest to the oldest, skips damaged files and reports each. A file that the system refuses to
+ * read (EACCES, EIO, ESTALE, EMFILE, out of memory, ...) does not count as damaged. The search then
+ * fails, instead of resuming from an older checkpoint.
  *
  * Files that cannot be read as a checkpoint are never removed, nor are files that another job is
  * writing; leftovers of a killed write are removed. If the disk is full, older checkpoints are
@@ -39,11 +39,11 @@ int checkpoint_save(const char *folder, int64_t step, int keep, const struct arr
                     size_t count, const struct checkpoint_words *words,
                     char ret_path[CHECKPOINT_PATH_MAX], struct buf *notes, struct error *err);
 
-/* Finds the newest valid checkpoint older than BELOW (NULL: any) and leaves it open in FILE; its
+/* Finds the newest valid checkpoint older than BELOW (NULL: any) and leaves it open in FILE. Its
  * state is safetensors_note(FILE, CHECKPOINT_STATE). *RET_FOUND is false, without an error, if
  * there is no folder or no valid file in it. Adds one line for each damaged file to NOTES (may be
- * NULL). Fails for a folder or file that the system does not let us read (EXIT_CODE_CONFIG,
- * os_errno), and for a checkpoint of a later format version. */
+ * NULL). Fails for a folder or file that the system refuses to read (EXIT_CODE_CONFIG, os_errno),
+ * and for a checkpoint of a later format version. */
 int checkpoint_find(const char *folder, const struct checkpoint_place *below,
                     struct safetensors *file, struct checkpoint_place *ret_place, bool *ret_found,
                     struct buf *notes, struct error *err);
@@ -53,8 +53,8 @@ int checkpoint_find(const char *folder, const struct checkpoint_place *below,
 int checkpoint_newest(const char *folder, struct checkpoint_place *ret_place, bool *ret_found,
                       struct error *err);
 
-/* Opens PATH as a checkpoint and verifies it as above. EXIT_CODE_CONFIG if the system does not let
- * us read it, EXIT_CODE_DATA for an invalid file. */
+/* Opens PATH as a checkpoint and verifies it as above. EXIT_CODE_CONFIG if the system refuses to
+ * read it, EXIT_CODE_DATA for an invalid file. */
 int checkpoint_open(const char *path, struct safetensors *file, struct error *err);
 
 #endif

@@ -114,7 +114,7 @@ bool checkpoint_is_gone(const char *path) {
 }
 
 /* Fills ITEM from the header of PATH. A damaged header, a later version, and a file that the system
- * does not let be read are all not `readable`; `newer` and `os_errno` tell these apart. */
+ * refuses to read are all not `readable`. They differ in `newer` and `os_errno`. */
 static void look_into(const char *path, struct checkpoint_item *item) {
     cleanup_safetensors struct safetensors file = {0};
     struct error why = {0};

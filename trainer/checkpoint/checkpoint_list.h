@@ -33,7 +33,7 @@ struct checkpoint_item {
     struct checkpoint_place place;
     bool readable; /* its header is valid; else only the step is known */
     bool newer;    /* written by a later version of this program */
-    int os_errno;  /* not 0: the system did not let us read it, so it may be valid */
+    int os_errno;  /* not 0: the system refused to read it, so it may be valid */
 };
 
 struct checkpoint_list {
@@ -43,11 +43,11 @@ struct checkpoint_list {
 };
 
 void checkpoint_list_done(struct checkpoint_list *list);
-/* A missing folder holds none. A folder that the system does not let us read is an error
+/* A missing folder holds none. A folder that the system refuses to read is an error
  * (EXIT_CODE_CONFIG). Reads only the headers. */
 int checkpoint_list_read(struct checkpoint_list *list, const char *folder, struct error *err);
 
-/* Fails (EXIT_CODE_CONFIG) with the name of the first file that the system did not let us read. */
+/* Fails (EXIT_CODE_CONFIG) with the name of the first file that the system refused to read. */
 int checkpoint_list_check(const struct checkpoint_list *list, const char *folder,
                           struct error *err);
 

@@ -58,8 +58,8 @@ int checkpoint_watch_wait(struct checkpoint_watch *w, int stop, int64_t deadline
     return 0;
 }
 
-/* Opens the checkpoint. One that its training has removed meanwhile is skipped. One that the
- * system does not let us read is an error: skipping it would leave it out for good. */
+/* Opens the checkpoint. One that its training has removed meanwhile is skipped. One that the system
+ * refuses to read is an error: skipping it would leave it out for good. */
 static int take(const struct checkpoint_watch *w, int64_t step, struct safetensors *file,
                 bool *ret_found, struct buf *notes, struct error *err) {
     char path[CHECKPOINT_PATH_MAX];

@@ -1,10 +1,11 @@
-/* Reader and writer of the safetensors format (huggingface/safetensors, README "Format"): u64
- * little-endian header length, a JSON header {"NAME": {"dtype", "shape", "data_offsets": [begin,
- * end]}, ..., "__metadata__": {string: string}}, then the bytes of all tensors.
+/* Reader and writer of the safetensors format (huggingface/safetensors, README "Format"). A file is
+ * a u64 little-endian header length, a JSON header {"NAME": {"dtype", "shape", "data_offsets":
+ * [begin, end]}, ..., "__metadata__": {string: string}}, then the bytes of all tensors.
  *
- * Our files have checksums in the metadata, all CRC32C in eight lower-case hex digits:
- * "crc32c:NAME" for each tensor's bytes, and "crc32c" for length and header, computed with its own
- * digits as zeros. Foreign files without checksums can be read; checksums that exist are checked.
+ * Files of this program have checksums in the metadata, all CRC32C in eight lower-case hex digits.
+ * They are "crc32c:NAME" for each tensor's bytes, and "crc32c" for length and header, computed with
+ * its own digits as zeros. Foreign files without checksums can be read; checksums that exist are
+ * checked.
  *
  * The reader validates everything: header size, types, shapes against byte counts, offsets in
  * bounds, without overlap or gap. Its errors have EXIT_CODE_DATA and name file and tensor. */

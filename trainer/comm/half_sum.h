@@ -1,7 +1,7 @@
 /* Sum of f32 over all ranks that travels in half precision. That is half the bytes. Every rank's
  * values are rounded once, added in f32 in the order of the ranks, and with more than two ranks the
  * sum is rounded once more. What travels then is the sum divided by a power of two that is not
- * below the number of ranks, so that it overflows only where a rank's own value does.
+ * below the number of ranks. It thereby overflows only where a rank's own value does.
  *
  * All ranks get the same bits, which do not depend on how values are cut into calls or what
  * connects the ranks. A value that is not finite, or overflows in f16 (65,520 and more), is

@@ -3,8 +3,8 @@
  *
  * A rank sends to each owner that owner's share of its values and adds up what it gets of its own,
  * in the order of the ranks (ordered_sum.h). So the bits are those of an all-reduce that adds in
- * this order, and each rank sends (N - 1) / N of the bytes, as little as a ring does. Rounds bound
- * the memory. */
+ * this order. Each rank sends (N - 1) / N of the bytes, as little as a ring does. Rounds bound the
+ * memory. */
 #ifndef TRAINER_COMM_SHARES_H
 #define TRAINER_COMM_SHARES_H
 

@@ -14,7 +14,7 @@
 /* Name of the page in the folder of a run. */
 #define PAGE_NAME "report.html"
 
-/* Pages of ours, which may be replaced. */
+/* Pages that this program has written, which may be replaced. */
 extern const struct output_path_kind PAGE_KIND;
 
 /* Bytes of pictures in a page. */

@@ -10,7 +10,8 @@
 
 enum { PIECE = 256 * 1024 };
 
-/* Takes the whole lines in TEXT. SKIPPING: the line under way is too long to be one of ours. */
+/* Takes the whole lines in TEXT. SKIPPING: the line under way is longer than any that this program
+ * writes. */
 static int take_lines(struct run_history *h, struct buf *text, bool *skipping, struct error *err) {
     size_t at = 0;
     for (;;) {

@@ -12,7 +12,7 @@
 
 enum { TRACE_HOST_SIZE = 64 };
 
-/* Files of ours, which may be replaced. */
+/* Files that this program has written, which may be replaced. */
 extern const struct output_path_kind TRACE_FILE_KIND;
 
 struct trace_rank {

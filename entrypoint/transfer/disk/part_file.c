@@ -104,7 +104,7 @@ static int begin_anew(struct part_file *f, const struct note *own, struct error 
 }
 
 /* Returns true if TEMP still names the file of FD. Its previous owner may have published or removed
- * it between our open and our lock. */
+ * it between the open and the lock of this process. */
 static bool is_still(int folder, const char *temp, int fd) {
     struct stat own, st;
     return fstat(fd, &own) == 0 && fstatat(folder, temp, &st, AT_SYMLINK_NOFOLLOW) == 0 &&

@@ -15,8 +15,8 @@
 
 /* The entries are read by libarchive; this file alone writes to the disk. Its
  * archive_read_extract() is not used, because it works on paths. Here every entry is created by a
- * name in an open directory that safe_dir.h has reached without following links. download_order.c
- * is the only caller, with an archive that the job's user has named.
+ * name in an open directory, reached by safe_dir.h without following links. The only caller is
+ * download_order.c, with an archive that the job's user has named.
  *
  * Entries are handled in the order of the archive. A later file or link replaces an earlier one, as
  * tar does; a folder is never replaced and never replaces anything. A failure leaves what is

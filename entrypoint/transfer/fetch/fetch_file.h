@@ -26,7 +26,7 @@ struct fetch_file_order {
 /* Must stay in place until `ended`. */
 struct fetch_file {
     struct fetch_file_order order;
-    struct stream_order source; /* with a callback of our own */
+    struct stream_order source; /* with fetch_file.c's own callback */
     struct exchange_pool *pool;
     struct stream fetch;
     struct ranges *ranges;        /* owned; NULL: not split */

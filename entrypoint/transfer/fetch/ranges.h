@@ -6,9 +6,9 @@
  * one is refused: ranges of two versions never mix. Ranges are digested in order while others
  * arrive, a block at a time, so that a large file left by an earlier run does not delay the rest.
  *
- * It ends with `one_stream` if there is no strong ETag, if the ETag changes at an address other
- * than S3's, if the server gives no ranges, or if the whole is not what it should be: the caller
- * then uses stream.h. */
+ * It ends with `one_stream` if there is no strong ETag, if the server gives no ranges, or if the
+ * whole is not what it should be. So it does if the ETag changes at an address other than S3's. The
+ * caller then uses stream.h. */
 #ifndef ENTRYPOINT_TRANSFER_FETCH_RANGES_H
 #define ENTRYPOINT_TRANSFER_FETCH_RANGES_H
 

@@ -1,8 +1,8 @@
 /* Percent encoding as Signature Version 4 wants it.
  *
- * What is sent and what is signed are encoded alike: letters, digits, '-', '.', '_' and '~' stay,
- * every other byte is encoded once, in capitals. libcurl is handed the encoded text and leaves it
- * as it is. */
+ * What is sent and what is signed are encoded alike. Letters, digits, '-', '.', '_' and '~' stay,
+ * and every other byte is encoded once, in capitals. The encoded text is handed to libcurl, which
+ * leaves it as it is. */
 #ifndef ENTRYPOINT_TRANSFER_HTTP_PERCENT_H
 #define ENTRYPOINT_TRANSFER_HTTP_PERCENT_H
 

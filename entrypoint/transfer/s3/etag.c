@@ -112,7 +112,7 @@ static bool fits(int fd, int64_t size, int64_t part, const char *etag,
 }
 
 bool etag_fits(int fd, int64_t size, const char *etag, const struct etag_along *along) {
-    /* Our own part size, and those of common tools. */
+    /* The part size of this program, and those of common tools. */
     const int64_t parts[] = {
         etag_part_size(size), 5 * MIB, 8 * MIB, 10 * MIB, 16 * MIB, 32 * MIB, 64 * MIB, 100 * MIB};
     if (etag_is_md5(etag))

@@ -54,8 +54,8 @@ static int check_endpoint(const char *endpoint, struct error *err) {
                      (int)strcspn(endpoint, "?"), endpoint);
 }
 
-/* Only the settings are checked; no server is asked. The SDKs, too, assume us-east-1 without a
- * setting, and a server names the right region. */
+/* Only the settings are checked; no server is asked. Without a setting the region of the SDKs is
+ * assumed, us-east-1, and a server names the right region. */
 int s3_open(struct s3 *s, const struct argv *environment, struct error *err) {
     static const char *const endpoints[] = {"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL",
                                             "S3_ENDPOINT_URL", NULL};
@@ -188,7 +188,7 @@ static int take_region(struct s3 *s, const struct answer *answer) {
     return 0;
 }
 
-/* Takes over the server's clock if it differs from the one that we assume. */
+/* Takes over the server's clock if it differs from the one that is assumed. */
 static int take_clock(struct s3 *s, const struct answer *answer) {
     struct tm parts = {0};
     if (strptime(answer->date, "%a, %d %b %Y %H:%M:%S GMT", &parts) == NULL)

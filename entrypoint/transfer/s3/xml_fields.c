@@ -116,7 +116,8 @@ void xml_fields_uploads_done(struct xml_fields_uploads *u) {
     *u = (struct xml_fields_uploads){0};
 }
 
-/* Ends one entry. An entry with a missing field is skipped: it is not an upload that we may end. */
+/* Ends one entry. An entry with a missing field is skipped: it may belong to something else, and is
+ * not to be ended. */
 static void end_upload(struct reading *r) {
     struct xml_fields_uploads *u = r->uploads;
     if (r->upload.key != NULL && r->upload.id != NULL && u->count < XML_FIELDS_UPLOADS_MAX) {

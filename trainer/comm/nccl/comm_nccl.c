@@ -10,10 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Sums run on a stream of their own, tied to the device's queue by two events. With `made` a sum
- * waits for its input, and with `summed` the queue waits for all sums. Events and waits are
- * recorded along with the step when there is a recording. Neither call blocks the host for the sum
- * itself.
+/* Sums run on a stream of their own, tied to the device's queue by two events. A sum waits by
+ * `made` for its input, and the queue waits by `summed` for all sums. Events and waits are recorded
+ * along with the step when there is a recording. Neither call blocks the host for the sum itself.
  *
  * Opening is a sequence of collective steps. What one rank finds out is told to all before any acts
  * on it (compare_gpus, try_recording), so that all take the same branch. A rank that fails alone
