@@ -17,8 +17,8 @@
  * wrong: it is damaged, now and later. Any other value is the system's: the file may be valid, and
  * nothing that depends on its being damaged may be done.
  *
- * checkpoint_save runs on the writer's thread of rank 0 (writer.h); searches run at the start of a
- * training and in the programs that evaluate. */
+ * checkpoint_save runs on the writer's thread of rank 0 (writer.h); searches run when a training
+ * starts (app/run/resume.c). */
 
 /* A file that is gone already is no error: another process may tidy the same folder. */
 static int remove_item(const char *folder, const struct checkpoint_item *item, struct error *err) {

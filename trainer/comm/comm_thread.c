@@ -32,8 +32,9 @@ static void notify(const struct comm_observer *observer, const struct work *work
         observer->done(observer->user, work->kind, begun, clock_now(), work->count * width);
 }
 
-/* Carries out works until the queue is closed (returns 0) or one fails (-1, which every later call
- * of the caller's then returns). The clock is read only if there is an observer. */
+/* Carries out works until the queue is closed (returns 0) or one fails (-1). After that every call
+ * of the caller's thread fails with the same error. The clock is read only if there is an observer.
+ */
 static int work_off(struct comm_thread *t, struct error *err) {
     struct work work;
     while (work_queue_take(&t->queue, &work)) {
