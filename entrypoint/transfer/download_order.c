@@ -322,8 +322,7 @@ static int bring_first(struct walk *w, const struct download_order_task *t,
 /* --- targets ---------------------------------------------------------------------------------- */
 
 /* Checks that a target can be uploaded to, so that a job does not find out at its end. Any failure
- * is a configuration error. Wrong addresses, missing permissions and a full disk look alike at the
- * end of a job. */
+ * is a configuration error. It leaves no file at the target. */
 static int try_target(struct walk *w, const struct address *to, struct error *err) {
     if (to->kind == ADDRESS_HTTP)
         return error_set(err, EXIT_CODE_CONFIG,

@@ -9,8 +9,8 @@
 
 /* Life of the process. The container's first process starts it before the job's programs and awaits
  * its end after them. Three phases: `meet` reads what the targets have, `accompany` uploads live
- * folders round by round until a signal comes, `end` uploads everything once more, without live
- * checks.
+ * folders round by round until a signal comes, and `end` uploads everything that is left, as nobody
+ * writes any more.
  *
  * The two signals are the only input after the order, from host/provision/output_upload.c. Their
  * handler sets flags, which the loops here, the uploads and the pool of requests look at. If this

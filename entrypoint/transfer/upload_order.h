@@ -7,8 +7,8 @@
  *
  * What is "live" is uploaded while the job runs: a file when it is complete. SIGUSR1 says that the
  * job's programs have ended: then all is uploaded, within "seconds". SIGUSR2 says that there is no
- * time left: what is under way is given up, on the server, too. A failure before that is told by a
- * warning, and tried again. */
+ * time left: what is under way is given up, on the server, too. A failure before that causes a
+ * warning, and the upload is tried again. */
 #ifndef ENTRYPOINT_TRANSFER_UPLOAD_ORDER_H
 #define ENTRYPOINT_TRANSFER_UPLOAD_ORDER_H
 

@@ -14,7 +14,7 @@
 /* A file is written in one pass over the arrays, although its header, which has the checksums,
  * comes first. The header is written with zeros for them, and once more at the end with their
  * values; both have the same length, because a checksum always has eight digits. Two passes would
- * read every array twice, and gigabytes of them.
+ * read every array twice, which can be gigabytes.
  *
  * The file has a temporary name until all of it is on the disk (common/file/file.h), so no reader
  * sees the zeros. */

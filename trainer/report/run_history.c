@@ -237,8 +237,8 @@ static int take(struct run_history *h, json_t *line, const char *kind, struct er
     return train || strcmp(kind, "eval") == 0 ? add_points(h, line, !train, err) : 0;
 }
 
-/* Lines that are no JSON object with a kind are counted, not reported: the last line of a killed
- * run is often cut. */
+/* Lines that are no JSON object with a kind are counted, and do not end the reading. A line that a
+ * killed run has left unfinished is one of them. */
 int run_history_line(struct run_history *h, const char *bytes, size_t size, struct error *err) {
     json_t *line = NULL;
     struct error why = {0};

@@ -33,8 +33,8 @@ enum {
     TIME_ETAG_MAX = 48 /* two numbers of 64 bits */
 };
 
-/* Makes the ETag under which a file is offered and asked for. Both hosts compute it from the list,
- * so it never travels by itself. */
+/* Makes the ETag under which a file is offered and asked for. Each host computes it from size and
+ * time, so the list does not have it. */
 static void etag_of(int64_t size, int64_t seconds, char ret[TIME_ETAG_MAX]) {
     (void)snprintf(ret, TIME_ETAG_MAX, "%" PRId64 "-%" PRId64, size, seconds);
 }

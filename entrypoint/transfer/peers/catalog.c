@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 /* One mutex protects everything, and one condition wakes every waiting thread at every change.
- * There are few threads (peer_server.h), and changes are as rare as files, so finer locks would
+ * There are few threads (peer_server.h), and changes come with whole files, so finer locks would
  * gain nothing.
  *
  * A task goes through three states. While it is not listed, any path may still come. Once it is

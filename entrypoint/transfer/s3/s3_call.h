@@ -1,4 +1,5 @@
-/* Signed request to S3 and its complete answer. The call returns when both are done. */
+/* Signed request to S3 and its complete answer. The call waits for the answer, with the repetitions
+ * of exchange.h. */
 #ifndef ENTRYPOINT_TRANSFER_S3_S3_CALL_H
 #define ENTRYPOINT_TRANSFER_S3_S3_CALL_H
 

@@ -182,7 +182,7 @@ void xml_fields_parts_done(struct xml_fields_parts *p) {
     *p = (struct xml_fields_parts){0};
 }
 
-/* Returns 0, which no caller accepts, for a text that is no number up to MOST. */
+/* Returns 0, as for a missing number, for a text that is no number up to MOST. */
 static int64_t number_of(const struct xml *x, int64_t most) {
     int64_t value = 0;
     return str_parse_int(x->text, 0, most, &value, NULL) == 0 ? value : 0;

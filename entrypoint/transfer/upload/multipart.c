@@ -75,8 +75,9 @@ static int64_t seconds_for(const struct multipart_order *o, int64_t seconds) {
     return left < seconds ? left : seconds;
 }
 
-/* Begins an upload and gets its ID. It has a body of no bytes, which S3 wants announced as such. A
- * failure after the server has begun it leaves an upload without parts, for multipart_tidy. */
+/* Begins an upload and gets its ID. The request has a body of no bytes, so that a length of 0 is
+ * announced. A failure after the server has begun it leaves an upload without parts, for
+ * multipart_tidy. */
 static int begin(struct s3 *s3, const char *bucket, const char *key, const char *name,
                  int64_t seconds, const volatile sig_atomic_t *give_up, char id[XML_FIELDS_ID_MAX],
                  struct error *err) {
