@@ -1,6 +1,7 @@
 #include "common/system/progress.h"
 
 #include "common/cleanup.h"
+#include "common/system/sealed_memfd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,8 +26,10 @@ _Static_assert(sizeof(struct progress_slot) == 64, "one cache line");
 enum { SEALS = F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL };
 
 int progress_create(struct error *err) {
-    cleanup_fd int fd = memfd_create("ringmaster-progress", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd < 0 || ftruncate(fd, (off_t)sizeof(struct progress_slot)) != 0 ||
+    cleanup_fd int fd = sealed_memfd_open("progress", err);
+    if (fd < 0)
+        return -1;
+    if (ftruncate(fd, (off_t)sizeof(struct progress_slot)) != 0 ||
         fcntl(fd, F_ADD_SEALS, SEALS) != 0)
         return error_set_errno(err, EXIT_CODE_INTERNAL, "memory for progress");
     return take_fd(&fd);
@@ -35,7 +38,8 @@ int progress_create(struct error *err) {
 int progress_adopt(struct progress *p, int fd, struct error *err) {
     struct stat status;
     p->slot = NULL;
-    if (fstat(fd, &status) != 0 || fcntl(fd, F_GET_SEALS) != SEALS ||
+    const int seals = fcntl(fd, F_GET_SEALS);
+    if (fstat(fd, &status) != 0 || seals < 0 || (seals & SEALS) != SEALS ||
         status.st_size != (off_t)sizeof(struct progress_slot))
         return error_set(err, EXIT_CODE_CONFIG, "not a progress descriptor");
     void *slot =

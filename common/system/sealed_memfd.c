@@ -3,6 +3,7 @@
 #include "common/cleanup.h"
 #include "common/file/file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 
@@ -11,20 +12,37 @@
  * meanwhile. */
 enum { SEALS = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL };
 
+/* MFD_NOEXEC_SEAL of linux/memfd.h, which older headers lack. */
+enum { NOEXEC_SEAL = 8 };
+
+/* Memory that may be executed is refused where the sysctl vm.memfd_noexec is 2. Kernels before 6.3
+ * do not know the flag. */
+int sealed_memfd_open(const char *name, struct error *err) {
+    int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | NOEXEC_SEAL);
+    if (fd < 0 && errno == EINVAL)
+        fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    return fd >= 0 ? fd : error_set_errno(err, EXIT_CODE_INTERNAL, "memory for %s", name);
+}
+
+int sealed_memfd_seal(int fd, const char *name, struct error *err) {
+    return fcntl(fd, F_ADD_SEALS, SEALS) == 0
+               ? 0
+               : error_set_errno(err, EXIT_CODE_INTERNAL, "sealing %s", name);
+}
+
 /* Seals are added last, since sealed memory accepts no write. The descriptor is closed on every
  * failure. */
 int sealed_memfd_make(const char *name, const void *bytes, size_t size, struct error *err) {
-    cleanup_fd int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd < 0)
-        return error_set_errno(err, EXIT_CODE_INTERNAL, "memory for %s", name);
-    if (file_write_all(fd, bytes, size, err) != 0)
+    cleanup_fd int fd = sealed_memfd_open(name, err);
+    if (fd < 0 || file_write_all(fd, bytes, size, err) != 0 ||
+        sealed_memfd_seal(fd, name, err) != 0)
         return -1;
-    if (fcntl(fd, F_ADD_SEALS, SEALS) != 0)
-        return error_set_errno(err, EXIT_CODE_INTERNAL, "sealing %s", name);
     return take_fd(&fd);
 }
 
-/* A pipe or an ordinary file answers F_GET_SEALS with an error, which is no such memory either. */
+/* A pipe or an ordinary file answers F_GET_SEALS with an error, which is no such memory either. A
+ * seal against execution may be among them. */
 bool sealed_memfd_is(int fd) {
-    return fd >= 0 && fcntl(fd, F_GET_SEALS) == SEALS;
+    const int seals = fcntl(fd, F_GET_SEALS);
+    return seals >= 0 && (seals & SEALS) == SEALS;
 }

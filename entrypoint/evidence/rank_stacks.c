@@ -3,6 +3,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/str.h"
+#include "common/system/sealed_memfd.h"
 #include "entrypoint/evidence/rank_processes.h"
 #include "entrypoint/evidence/stack_reading.h"
 #include "entrypoint/job/user_program.h"
@@ -166,7 +167,7 @@ static bool pass_on(int out) {
 /* Returns true if a tool ran and found a collective operation; *RET_RAN: one has exited with 0. */
 static bool try(pid_t pid, bool native, int64_t deadline, bool *ret_ran) {
     cleanup_argv struct argv tool = {0};
-    cleanup_fd int out = memfd_create("stacks", MFD_CLOEXEC);
+    cleanup_fd int out = sealed_memfd_open("stacks", NULL);
     if (out < 0 || !rank_stacks_tool(pid, native, getenv("PATH"), &tool))
         return false;
     (void)printf("-- %s\n", tool.items[0]);

@@ -42,6 +42,18 @@ run_is_read_only() {
     all_end "$SOON" 0 1 2
 }
 
+# On a hardened host, memory that a program asks for as a file may never be executed: with 1 the
+# kernel adds a seal, with 2 it refuses a request that does not say so.
+no_memory_is_executable() {
+    [ -e /proc/sys/vm/memfd_noexec ] || { skip_case "no vm.memfd_noexec here"; return; }
+    ring 2
+    for host in 1 2; do
+        hosts start $host -p "echo $host >/proc/sys/vm/memfd_noexec" -- train -- sh -c 'echo runs'
+    done
+    all_end "$SOON" 0 1 2 || return
+    check "the second host runs with 2" holds "$(hosts log 2)" 'runs'
+}
+
 the_disk_stalls() {
     ring 2
     program='[ $RANK = 0 ] && exec sleep 60
@@ -357,8 +369,8 @@ closed_streams_stay_closed() {
     check "the story is in the file" holds "$(failure_of 1)" 'exited with 4'
 }
 
-CASES=${CASES:-run_is_read_only the_disk_stalls the_disk_stalls_at_the_end_of_a_good_job
-    the_disk_freezes the_disk_is_full the_disk_is_read_only
+CASES=${CASES:-run_is_read_only no_memory_is_executable the_disk_stalls
+    the_disk_stalls_at_the_end_of_a_good_job the_disk_freezes the_disk_is_full the_disk_is_read_only
     a_good_job_leaves_neither_story_nor_reserve the_folder_for_sockets_has_no_room
     the_log_is_read_slowly a_line_is_very_long secrets_are_nowhere_after_a_good_end
     secrets_are_nowhere_after_a_failure secrets_are_in_no_core_file secrets_are_nowhere_after_a_kill

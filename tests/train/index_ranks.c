@@ -61,7 +61,7 @@ static int use_set(struct comm *c, const char *path, struct error *err) {
         const char *name = set.names + set.name_at[i];
         hash = str_hash(str_hash(hash, &set.labels[i], sizeof(set.labels[i])), name, strlen(name));
     }
-    return print_shares(c, "memfd:data-set", "samples", set.count, hash);
+    return print_shares(c, "memfd:a data set", "samples", set.count, hash);
 }
 
 static int use_index(struct comm *c, const char *kind, const char *json, struct error *err) {
@@ -70,7 +70,7 @@ static int use_index(struct comm *c, const char *kind, const char *json, struct 
                                    : coco_load(&index, json, NULL, err)) != 0)
         return -1;
     const uint64_t hash = str_hash(STR_HASH_START, index.map, index.map_size);
-    int failed = print_shares(c, "memfd:coco-index", "annotations", index.annotation_count, hash);
+    int failed = print_shares(c, "memfd:an index of annotations", "annotations", index.annotation_count, hash);
     coco_index_done(&index);
     return failed;
 }

@@ -2,16 +2,16 @@
 
 #include "common/cleanup.h"
 #include "common/file/file.h"
+#include "common/system/sealed_memfd.h"
 #include "trainer/data/format/formats.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SEALS = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW, ALIGNMENT = 8 };
+enum { ALIGNMENT = 8 };
 
 /* Bytes of a set's texts. */
 enum { TEXTS_MAX = 1 << 30 };
@@ -31,7 +31,7 @@ struct head {
     uint64_t sizes[SECTIONS]; /* each section begins at the next multiple of ALIGNMENT */
 };
 
-static const char MAGIC[8] = "ringset1";
+static const char MAGIC[8] = "ringset1", MEMORY[] = "a data set";
 
 static uint64_t padding(uint64_t size) {
     return (ALIGNMENT - size % ALIGNMENT) % ALIGNMENT;
@@ -117,15 +117,13 @@ static void take_samples(struct dataset *set, struct dataset *mapped) {
 
 int shared_set_make(struct dataset *set, int *ret_fd, struct error *err) {
     cleanup_dataset struct dataset mapped = {0};
-    cleanup_fd int fd = memfd_create("data-set", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    cleanup_fd int fd = sealed_memfd_open(MEMORY, err);
     *ret_fd = -1;
     if (fd < 0)
-        return error_set_errno(err, EXIT_CODE_INTERNAL, "memory for a data set");
+        return -1;
     if (write_all(fd, set, err) != 0)
-        return error_wrap(err, "writing a data set to memory");
-    if (fcntl(fd, F_ADD_SEALS, SEALS) != 0)
-        return error_set_errno(err, EXIT_CODE_INTERNAL, "sealing a data set");
-    if (shared_set_map(&mapped, fd, err) != 0)
+        return error_wrap(err, "writing %s to memory", MEMORY);
+    if (sealed_memfd_seal(fd, MEMORY, err) != 0 || shared_set_map(&mapped, fd, err) != 0)
         return -1;
     take_samples(set, &mapped);
     *ret_fd = take_fd(&fd);
@@ -245,10 +243,9 @@ static int take_all(struct dataset *set, struct error *err) {
 }
 
 int shared_set_map(struct dataset *ret, int fd, struct error *err) {
-    const int seals = fcntl(fd, F_GET_SEALS);
     struct stat status;
     *ret = (struct dataset){0};
-    if (seals < 0 || (seals & SEALS) != SEALS)
+    if (!sealed_memfd_is(fd))
         return wrong("it is not sealed", err);
     if (fstat(fd, &status) != 0)
         return error_set_errno(err, EXIT_CODE_INTERNAL, "a data set in memory");

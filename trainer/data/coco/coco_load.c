@@ -1,11 +1,11 @@
 #include "trainer/data/coco/coco_load.h"
 
 #include "common/cleanup.h"
+#include "common/system/sealed_memfd.h"
 #include "trainer/data/coco/coco_build.h"
 #include "trainer/data/coco/coco_file.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 int coco_load_index(struct coco_index *ret, const char *path, struct error *err) {
@@ -15,22 +15,16 @@ int coco_load_index(struct coco_index *ret, const char *path, struct error *err)
     return coco_file_read(ret, fd, path, err);
 }
 
-enum { SEALS = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW };
+static const char MEMORY[] = "an index of annotations";
 
 static int load_sealed(struct coco_index *ret, const char *json, enum coco_outlines outlines,
                        int *ret_fd, struct error *err) {
-    cleanup_fd int fd = memfd_create("coco-index", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    cleanup_fd int fd = sealed_memfd_open(MEMORY, err);
     *ret_fd = -1;
-    if (fd < 0)
-        return error_set_errno(err, EXIT_CODE_INTERNAL, "memory for an index of annotations");
-    if (coco_build(json, fd, false, outlines, err) != 0)
+    if (fd < 0 || coco_build(json, fd, false, outlines, err) != 0 ||
+        sealed_memfd_seal(fd, MEMORY, err) != 0 || coco_file_map(ret, fd, json, err) != 0)
         return -1;
-    if (fcntl(fd, F_ADD_SEALS, SEALS) != 0)
-        return error_set_errno(err, EXIT_CODE_INTERNAL, "sealing an index of annotations");
-    if (coco_file_map(ret, fd, json, err) != 0)
-        return -1;
-    *ret_fd = fd;
-    fd = -1;
+    *ret_fd = take_fd(&fd);
     return 0;
 }
 
@@ -39,8 +33,7 @@ int coco_load_sealed(struct coco_index *ret, const char *json, int *ret_fd, stru
 }
 
 int coco_load_shared(struct coco_index *ret, int fd, const char *json, struct error *err) {
-    int seals = fcntl(fd, F_GET_SEALS);
-    if (seals < 0 || (seals & SEALS) != SEALS)
+    if (!sealed_memfd_is(fd))
         return error_set(err, EXIT_CODE_DATA, "%s: its index is not sealed", json);
     return coco_file_map(ret, fd, json, err);
 }

@@ -30,5 +30,32 @@ static void other_memory_is_not_taken_for_it(void) {
     CU_ASSERT_FALSE(sealed_memfd_is(-1));
 }
 
+static void what_is_written_before_the_seal_stays(void) {
+    struct error err = {0};
+    char got[16] = "";
+    cleanup_fd int fd = sealed_memfd_open("test", NULL);
+    CU_ASSERT_TRUE_FATAL(fd >= 0);
+    CU_ASSERT_FALSE(sealed_memfd_is(fd));
+    CU_ASSERT_EQUAL(write(fd, "hello", 5), 5);
+    CU_ASSERT_EQUAL(sealed_memfd_seal(fd, "test", NULL), 0);
+    CU_ASSERT_TRUE(sealed_memfd_is(fd));
+    CU_ASSERT_EQUAL(pread(fd, got, sizeof(got), 0), 5);
+    CU_ASSERT_STRING_EQUAL(got, "hello");
+    CU_ASSERT_EQUAL(pwrite(fd, "x", 1, 0), -1);
+    cleanup_fd int file = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    CU_ASSERT_EQUAL(sealed_memfd_seal(file, "a device", &err), -1);
+    ASSERT_CONTAINS(err.text, "sealing a device: ");
+}
+
+/* Linux knows the seal against execution since 6.3; memory without it is as good. */
+static void the_seal_against_execution_may_be_missing(void) {
+    enum { SEALS = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL };
+    cleanup_fd int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    CU_ASSERT_FALSE(sealed_memfd_is(fd));
+    CU_ASSERT_EQUAL_FATAL(fcntl(fd, F_ADD_SEALS, SEALS), 0);
+    CU_ASSERT_TRUE(sealed_memfd_is(fd));
+}
+
 UNIT_SUITE("common.sealed_memfd", UNIT(sealed_memory_holds_and_stays),
-           UNIT(other_memory_is_not_taken_for_it))
+           UNIT(what_is_written_before_the_seal_stays),
+           UNIT(the_seal_against_execution_may_be_missing), UNIT(other_memory_is_not_taken_for_it))

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 static const char *const NAMES[] = {"pictures", "shards"};
-enum { SEALS = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW, SETS = 2 };
+enum { SEALS = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL, SETS = 2 };
 
 static void a_set_is_the_same_in_shared_memory(void) {
     make_sets();
