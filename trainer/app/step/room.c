@@ -20,21 +20,24 @@ enum {
 /* --- the batch that fits ---------------------------------------------------------------------- */
 
 int room_largest(const struct room_need *need, int batch, int64_t left) {
-    int64_t low = need->of(need->user, 1), high = need->of(need->user, batch);
-    if (low < 0 || low > left || batch <= 1)
+    /* A network of small pictures may need two: batch normalization of one value a channel has no
+     * variance, so that its training is refused. */
+    const int least = batch > 2 && need->of(need->user, 1) < 0 ? 2 : 1;
+    int64_t low = need->of(need->user, least), high = need->of(need->user, batch);
+    if (low < 0 || low > left || batch <= least)
         return 0;
-    int64_t each = high > low ? (high - low + batch - 2) / (batch - 1) : 1;
-    int64_t fits = 1 + (left - low) / each;
+    int64_t each = high > low ? (high - low + batch - least - 1) / (batch - least) : 1;
+    int64_t fits = least + (left - low) / each;
     fits = fits < batch ? fits : batch - 1;
     /* Memory grows almost linearly with the batch, so a few tries are enough. */
-    for (int i = 0; i < TRIES && fits > 1; i++) {
+    for (int i = 0; i < TRIES && fits > least; i++) {
         int64_t wanted = need->of(need->user, (int)fits);
         if (wanted >= 0 && wanted <= left)
             return (int)fits;
         int64_t less = wanted > 0 ? (int64_t)((double)fits * (double)left / (double)wanted) : 1;
         fits = less < fits ? less : fits - 1;
     }
-    return 1;
+    return least;
 }
 
 /* --- what is asked for ------------------------------------------------------------------------ */
@@ -91,6 +94,11 @@ static int64_t need_of(void *user, int batch) {
     return bytes < 0 ? -1 : bytes + beside_bytes(kind, batch);
 }
 
+static bool detects(const struct room *r) {
+    const struct model *model = model_find(r->network->model);
+    return model != NULL && model->task == MODEL_DETECT;
+}
+
 static int refuse(const struct kind *kind, const struct sizes *sizes, int64_t wanted,
                   const struct memory_left *left, enum exit_code code, struct error *err) {
     char advice[160], text[SIZES_TEXT_SIZE] = "", more[96] = "";
@@ -103,7 +111,7 @@ static int refuse(const struct kind *kind, const struct sizes *sizes, int64_t wa
         (void)snprintf(advice, sizeof(advice),
                        "not even --batch-size 1 fits: use smaller pictures (%s), --dtype bf16, a "
                        "smaller network or more memory",
-                       r->network->canvas_count > 0 ? "--short-side, --long-side" : "--image-size");
+                       detects(r) ? "--short-side, --long-side" : "--image-size");
     if (kind->network)
         sizes_text(sizes, text, sizeof(text));
     if (kind->data)

@@ -59,6 +59,19 @@ static void what_is_unknown_fits_nothing(void) {
     CU_ASSERT_EQUAL(room_largest(&need, 8, 50), 0);
 }
 
+static int64_t need_of_two(void *user, int batch) {
+    (void)user;
+    return batch < 2 ? -1 : 10 * batch;
+}
+
+static void a_network_that_needs_two_pictures_fits_with_two(void) {
+    const struct room_need need = {need_of_two, NULL};
+    CU_ASSERT_EQUAL(room_largest(&need, 8, 50), 5);
+    CU_ASSERT_EQUAL(room_largest(&need, 8, 25), 2);
+    CU_ASSERT_EQUAL(room_largest(&need, 8, 15), 0);
+    CU_ASSERT_EQUAL(room_largest(&need, 2, 15), 0);
+}
+
 /* --- a network -------------------------------------------------------------------------------- */
 
 static const double MIDDLE[3] = {0.5, 0.5, 0.5};
@@ -91,7 +104,8 @@ static int open_network(int batch, int mib, struct error *err) {
         return -1;
     struct network_options n = {.model = "resnet20",
                                 .batch = batch,
-                                .image_size = 16,
+                                .canvases = {{.height = 16, .width = 16}},
+                                .canvas_count = 1,
                                 .classes = 4,
                                 .fusion = FUSION_ALL,
                                 .mean = MIDDLE,
@@ -159,10 +173,12 @@ static void a_batch_that_is_too_large_names_one_that_fits(void) {
 static void where_none_fits_that_is_reported(void) {
     struct error err = {0};
     CU_ASSERT_EQUAL(tried(8, 60, &err), -1);
-    ASSERT_CONTAINS(err.text, "not even --batch-size 1 fits");
+    ASSERT_CONTAINS(err.text, "not even --batch-size 1 fits: use smaller pictures (--image-size)");
     CU_ASSERT_EQUAL(tried(8, 0, &err), 0);
 }
 
 UNIT_SUITE("app.room", UNIT(what_grows_in_line_is_found_at_once), UNIT(what_does_not_is_tried),
-           UNIT(what_is_unknown_fits_nothing), UNIT(a_batch_that_is_too_large_names_one_that_fits),
+           UNIT(what_is_unknown_fits_nothing),
+           UNIT(a_network_that_needs_two_pictures_fits_with_two),
+           UNIT(a_batch_that_is_too_large_names_one_that_fits),
            UNIT(where_none_fits_that_is_reported))
