@@ -6,7 +6,7 @@ set -eu
 . "$(dirname "$0")/lib.sh"
 need_mpirun
 make_data 160 20
-common="--model resnet20 --threads 1 --data-threads 1 --log metrics --report-every 1
+common="--model resnet20 --image-size 16 --threads 1 --data-threads 1 --log metrics --report-every 1
     --validation none --schedule constant --nesterov true"
 
 # flags NAME: prints the flags of a run with its folders named after it.
@@ -130,7 +130,7 @@ gzip -dc "$old/step-000000006.safetensors.gz" >"$(checkpoint first 6)"
 gzip -dc "$old/model.safetensors.gz" >"$work/first.model/model.safetensors"
 cp "$old/config.json" "$work/first.model"
 # shellcheck disable=SC2046
-code 0 "$ringtrain" train $(flags first) --data synthetic --synthetic-images 32 \
+code 0 "$ringtrain" train $(flags first) --image-size 32 --data synthetic --synthetic-images 32 \
     --synthetic-classes 2 --batch-size 8 --steps 8
 says "resumed from $(checkpoint first 6): 6 steps done"
 [ "$(losses "$work/out" | sed -n '1s/ .*//p')" = 7 ] || fail "did not go on at step 7"

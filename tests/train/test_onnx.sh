@@ -38,7 +38,7 @@ exported() {
 }
 
 exported resnet20
-exported resnet18
+exported resnet18 --image-size 64
 exported resnet50 --image-size 64
 exported resnext50_32x4d --image-size 64
 if [ -n "${RINGMASTER_LONG:-}" ]; then
