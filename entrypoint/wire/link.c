@@ -25,105 +25,6 @@ enum {
     ACKNOWLEDGE_FRAMES_MAX = 64,
 };
 
-/* A reset discards what is still unsent. */
-static void reset_on_close(int fd) {
-    const struct linger at_once = {.l_onoff = 1};
-    (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
-}
-
-/* Without it the end of the connection would look like the end of this process. */
-static void say_farewell(struct link *l) {
-    if (l->ssl == NULL || !l->open)
-        return;
-    ERR_clear_error();
-    if (l->broken || l->cut || SSL_shutdown(l->ssl) < 0)
-        reset_on_close(l->watch.fd);
-    ERR_clear_error();
-}
-
-void link_destroy(struct link *l) {
-    loop_cancel(l->loop, &l->handshake);
-    loop_unwatch(l->loop, &l->watch);
-    say_farewell(l);
-    SSL_free(l->ssl);
-    if (l->watch.fd >= 0)
-        (void)close(l->watch.fd);
-    for (size_t i = 0; i < l->fd_count; i++)
-        (void)close(l->fds[i]);
-    if (l->gift >= 0)
-        (void)close(l->gift);
-    buf_done(&l->in);
-    send_queue_done(&l->out);
-    free(l);
-}
-
-void link_free(struct link *l) {
-    if (l == NULL)
-        return;
-    l->freed = true;
-    loop_cancel(l->loop, &l->handshake);
-    loop_unwatch(l->loop, &l->watch);
-    if (!l->busy)
-        link_destroy(l);
-}
-
-bool link_is_gone(const struct link *l) {
-    return l->failed || l->freed;
-}
-
-/* Must be the last thing that a function does with the link. */
-static void fail(struct link *l, const struct error *why) {
-    if (link_is_gone(l))
-        return;
-    l->failed = true;
-    loop_cancel(l->loop, &l->handshake);
-    loop_unwatch(l->loop, &l->watch);
-    l->events->closed(l->context, why);
-}
-
-static enum exit_code end_code(const struct link *l) {
-    return l->open ? EXIT_CODE_HOST_LOST : EXIT_CODE_NOT_READY;
-}
-
-static void fail_by_errno(struct link *l) {
-    struct error why;
-    (void)error_set_errno(&why, end_code(l), "the link broke");
-    fail(l, &why);
-}
-
-static void fail_by_end(struct link *l) {
-    struct error why;
-    (void)error_set(&why, end_code(l), "the other side closed the link");
-    fail(l, &why);
-}
-
-static void fail_by_tls(struct link *l, int result) {
-    int saved = errno;
-    int kind = SSL_get_error(l->ssl, result);
-    unsigned long number = ERR_peek_error();
-    const bool bare =
-        (kind == SSL_ERROR_SSL && ERR_GET_REASON(number) == SSL_R_UNEXPECTED_EOF_WHILE_READING) ||
-        (kind == SSL_ERROR_SYSCALL && saved == 0);
-    l->broken = kind != SSL_ERROR_ZERO_RETURN;
-    if (kind == SSL_ERROR_ZERO_RETURN || bare) {
-        ERR_clear_error();
-        l->exited = bare && l->open && !l->cut;
-        fail_by_end(l);
-    } else if (kind == SSL_ERROR_SSL) {
-        struct error why;
-        enum exit_code code =
-            l->open ? EXIT_CODE_HOST_LOST : tls_refusal(SSL_is_server(l->ssl), number);
-        (void)tls_error(&why, code, l->open ? "the link broke" : "no ringmaster of this job");
-        if (code == EXIT_CODE_KEY_REFUSED) /* the library's text for it is misleading */
-            (void)error_set(&why, code, TLS_ANOTHER_KEY);
-        fail(l, &why);
-    } else {
-        ERR_clear_error();
-        errno = saved;
-        fail_by_errno(l);
-    }
-}
-
 static bool may_write(const struct link *l) {
     const char *bytes;
     return send_queue_ready(&l->out, &bytes) > 0;
@@ -135,7 +36,7 @@ void link_rewatch(struct link *l, uint32_t wanted) {
     if (l->open && may_write(l))
         events |= EPOLLOUT;
     if (!link_is_gone(l) && !l->held && loop_watch(l->loop, &l->watch, events, &why) != 0)
-        fail(l, &why);
+        link_fail(l, &why);
 }
 
 static void handshake(struct link *l) {
@@ -147,16 +48,16 @@ static void handshake(struct link *l) {
         if (kind == SSL_ERROR_WANT_READ || kind == SSL_ERROR_WANT_WRITE)
             link_rewatch(l, kind == SSL_ERROR_WANT_WRITE ? EPOLLOUT : 0);
         else
-            fail_by_tls(l, result);
+            link_fail_by_tls(l, result);
         return;
     }
     struct error why;
     if (tls_check(l->ssl, &why) != 0) {
-        fail(l, &why);
+        link_fail(l, &why);
         return;
     }
     if (tls_name(l->ssl, l->name, &why) != 0) {
-        fail(l, &why);
+        link_fail(l, &why);
         return;
     }
     l->open = true;
@@ -171,7 +72,7 @@ static void late(void *context) {
     struct error why;
     (void)error_set(&why, EXIT_CODE_NOT_READY, "no handshake within %d s", LINK_HANDSHAKE_SECONDS);
     l->busy = true;
-    fail(l, &why);
+    link_fail(l, &why);
     l->busy = false;
     if (l->freed)
         link_destroy(l);
@@ -184,9 +85,9 @@ static size_t receive(struct link *l, char *bytes, size_t size) {
         if (got > 0)
             return (size_t)got;
         if (got == 0)
-            fail_by_end(l);
+            link_fail_by_end(l);
         else if (errno != EAGAIN && errno != EINTR)
-            fail_by_errno(l);
+            link_fail_by_errno(l);
         return 0;
     }
     size_t got = 0;
@@ -196,7 +97,7 @@ static size_t receive(struct link *l, char *bytes, size_t size) {
     if (result == 1)
         return got;
     if (SSL_get_error(l->ssl, result) != SSL_ERROR_WANT_READ)
-        fail_by_tls(l, result);
+        link_fail_by_tls(l, result);
     return 0;
 }
 
@@ -221,7 +122,7 @@ static void take_foreign(struct link *l, const json_t *message) {
         return;
     }
     (void)frame_error_version(&why, "the peer", frame_version(message));
-    fail(l, &why);
+    link_fail(l, &why);
 }
 
 /* Handles a message of this version: the link's own, or its owner's. */
@@ -236,8 +137,9 @@ static void take_message(struct link *l, const json_t *message) {
         link_rewatch(l, 0);
         return;
     }
-    (void)error_set(&why, end_code(l), "the other side acknowledges messages that it was not sent");
-    fail(l, &why);
+    (void)error_set(&why, link_end_code(l),
+                    "the other side acknowledges messages that it was not sent");
+    link_fail(l, &why);
 }
 
 void link_take_messages(struct link *l) {
@@ -249,7 +151,7 @@ void link_take_messages(struct link *l) {
             return;
         l->taken += got > 0;
         if (got < 0)
-            fail(l, &why);
+            link_fail(l, &why);
         else if (frame_version(message) == FRAME_VERSION)
             take_message(l, message);
         else
@@ -275,7 +177,7 @@ void link_read_all(struct link *l) {
         struct error why;
         l->unacknowledged += got;
         if (buf_add(&l->in, bytes, got, &why) != 0)
-            fail(l, &why);
+            link_fail(l, &why);
         link_take_messages(l);
     }
     buf_slim(&l->in);
@@ -303,14 +205,14 @@ static size_t send_piece(struct link *l, const char *bytes, size_t size) {
     if (l->ssl == NULL) {
         ssize_t count = send_plain(l, bytes, size);
         if (count < 0 && errno != EAGAIN && errno != EINTR)
-            fail_by_errno(l);
+            link_fail_by_errno(l);
         return count > 0 ? (size_t)count : 0;
     }
     ERR_clear_error();
     errno = 0;
     int result = SSL_write_ex(l->ssl, bytes, size, &sent);
     if (result != 1 && SSL_get_error(l->ssl, result) != SSL_ERROR_WANT_WRITE)
-        fail_by_tls(l, result);
+        link_fail_by_tls(l, result);
     return sent;
 }
 

@@ -1,9 +1,12 @@
-/* Internal state of a link (link.h), shared by its sources: link.c moves messages, link_resume.c
- * replaces the connection under them. */
+/* Internal state of a link (link.h), shared by its sources.
+ *
+ * link.c moves messages, link_end.c ends the link, and link_resume.c replaces the connection under
+ * it. */
 #ifndef ENTRYPOINT_WIRE_LINK_STATE_H
 #define ENTRYPOINT_WIRE_LINK_STATE_H
 
 #include "common/buf.h"
+#include "common/error.h"
 #include "entrypoint/os/loop.h"
 #include "entrypoint/wire/passed_fds.h"
 #include "entrypoint/wire/send_queue.h"
@@ -45,6 +48,16 @@ struct link {
 /* Returns true if the link is closed or was freed by its owner. */
 bool link_is_gone(const struct link *l);
 void link_destroy(struct link *l);
+
+/* Closes the link and tells its owner, once. Each must be the last thing that a function does with
+ * the link: its owner may have freed it. */
+void link_fail(struct link *l, const struct error *why);
+void link_fail_by_errno(struct link *l);
+void link_fail_by_end(struct link *l);
+/* After a call of OpenSSL's that returned RESULT. */
+void link_fail_by_tls(struct link *l, int result);
+/* The code for an end of which nothing more is known. */
+enum exit_code link_end_code(const struct link *l);
 
 /* Sets the events to wait for next. WANTED is what TLS asks for in its handshake. */
 void link_rewatch(struct link *l, uint32_t wanted);

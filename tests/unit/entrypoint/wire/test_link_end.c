@@ -150,4 +150,4 @@ static void only_the_end_of_a_process_looks_like_it(void) {
     }
 }
 
-UNIT_SUITE("wire.link_exit", UNIT(only_the_end_of_a_process_looks_like_it))
+UNIT_SUITE("wire.link_end", UNIT(only_the_end_of_a_process_looks_like_it))
