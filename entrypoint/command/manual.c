@@ -13,15 +13,34 @@
 #include <stdio.h>
 #include <string.h>
 
+/* One table, `rows`, is all that is written about commands. The list of commands, the help of each,
+ * the man page, the completion of bash and the table in docs/reference/ringmaster.md are made from
+ * it, so they cannot differ. A command has several rows if its forms have different purposes; they
+ * stand together, since add_commands() and add_options() look only at the row before.
+ *
+ * Variables come from job/settings.h, exit codes from exit_code.h, and what `explain` knows from
+ * outcome/explain.h. The commands in inner_command.h are in no row: people do not call them, and a
+ * sentence about names is all that the help has on them.
+ *
+ * Commands that take a first word literally, such as --all, have it in `words`, from which misspelt
+ * options are recognised (manual_nearest_option). That is why the form of `words` matters. */
+
+/* Columns at which texts begin in the help, and the most bytes of a variable's meaning with its
+ * default. */
 enum { COLUMN = 36, VARIABLE_COLUMN = 30, MEANING_MOST = 1024 };
 
+/* The program in one line, for the help and the man page. */
 static const char title[] = "turns a set of identical containers into one MPI training job";
+/* How the program is called by others, below the list of commands and in the man page. */
 static const char names[] =
     "Called as `train` it does what `ringmaster train` does. `ringmaster rank` and "
     "`ringmaster agent` are started by mpirun, `ringmaster examine` by `ringmaster check`, "
     "`ringmaster study` by `ringmaster trials` and `ringmaster scaling`. "
     "`ringtrain train --help` lists the trainer's flags.";
 
+/* In the order of the help: what runs a job, what prepares or measures one, what explains. Texts
+ * begin in lower case and have no full stop at the end, as they are cells of a table. The last row
+ * has no command and ends the loops over the table. */
 static const struct manual_row rows[] = {
     {"train", "[FLAGS]", "train with ringtrain, or with sagemaker_program",
      "ringmaster train --data pictures --model resnet50 --epochs 90"},
@@ -66,17 +85,20 @@ static const struct manual_row rows[] = {
     {NULL, NULL, NULL, NULL},
 };
 
+/* For entrypoint/command/docs.c and for tests. */
 const struct manual_row *manual_rows(void) {
     return rows;
 }
 
-/* The literal option in a row. Returns its size, 0 if there is none. */
+/* The literal option in a row, without brackets: *RET points into the row, and the size is
+ * returned, 0 if there is none. Words in capitals stand for something else and are no options. */
 static size_t option_of(const struct manual_row *row, const char **ret) {
     *ret = row->words + (row->words[0] == '[');
     size_t size = strcspn(*ret, " ]");
     return size > 0 && ((*ret)[0] == '-' || islower((unsigned char)(*ret)[0])) ? size : 0;
 }
 
+/* Compares whole words: "--al" is not "--all". */
 bool manual_takes(const char *command, const char *word) {
     for (const struct manual_row *row = rows; word != NULL && row->command != NULL; row++) {
         const char *option = NULL;
@@ -88,6 +110,8 @@ bool manual_takes(const char *command, const char *word) {
     return false;
 }
 
+/* NULL for a word that is like none, as a wrong guess would help nobody. Rows of one command are
+ * tried several times, which changes nothing. */
 const char *manual_nearest(const char *word) {
     struct nearest nearest = nearest_begin(word, strlen(word));
     for (const struct manual_row *row = rows; row->command != NULL; row++)
@@ -95,6 +119,8 @@ const char *manual_nearest(const char *word) {
     return nearest.name;
 }
 
+/* The result points into a static buffer, valid until the next call. Only nearest.h judges how near
+ * a word has to be; the name has to be copied for it, since it takes C strings. */
 const char *manual_nearest_option(const char *command, const char *word) {
     static char found[32]; /* the table's text has no NUL after it */
     struct nearest nearest = nearest_begin(word, strlen(word));
@@ -105,6 +131,8 @@ const char *manual_nearest_option(const char *command, const char *word) {
         if (strcmp(row->command, command) != 0 || size == 0 || size >= sizeof(name))
             continue;
         (void)snprintf(name, sizeof(name), "%.*s", (int)size, option);
+        /* nearest_try() keeps the pointer that it was given, and NAME is gone after this turn: a
+         * name that won is copied. */
         const char *before = nearest.name;
         nearest_try(&nearest, name);
         if (nearest.name != before) {
@@ -115,12 +143,16 @@ const char *manual_nearest_option(const char *command, const char *word) {
     return nearest.name;
 }
 
+/* One word too many is named; the rest of them would add nothing. For commands that take a fixed
+ * number of words: the caller passes what follows these. */
 int manual_refuse_words(const char *const *words, struct error *err) {
     if (words[0] == NULL)
         return 0;
     return error_set(err, EXIT_CODE_USAGE, "unexpected %.128s; see `ringmaster help`", words[0]);
 }
 
+/* 0 for a word that is like no option: it may be a word of the program, or be refused elsewhere.
+ * check_request.c uses it before it takes a word for the job's. */
 int manual_refuse_option(const char *command, const char *word, struct error *err) {
     const char *nearest = word != NULL ? manual_nearest_option(command, word) : NULL;
     if (nearest == NULL)
@@ -128,6 +160,8 @@ int manual_refuse_option(const char *command, const char *word, struct error *er
     return error_set(err, EXIT_CODE_USAGE, "unknown option %.64s; did you mean %s?", word, nearest);
 }
 
+/* Without a near name the word is most likely the user's own program, so the message tells how to
+ * start that. Both messages lead to the help, which has all commands. */
 int manual_refuse_command(const char *word, struct error *err) {
     const char *nearest = manual_nearest(word);
     if (nearest == NULL)
@@ -141,7 +175,7 @@ int manual_refuse_command(const char *word, struct error *err) {
 }
 
 /* Appends TEXT wrapped at WRAP_WIDTH, starting at the column AT; continuation lines begin at
- * INDENT. */
+ * INDENT. Ends with a newline. */
 static int add_wrapped(struct buf *ret, const char *text, size_t at, size_t indent,
                        struct error *err) {
     const struct wrap wrap = {.at = at, .indent = indent, .width = WRAP_WIDTH};
@@ -159,10 +193,12 @@ static int add_examples(struct buf *ret, const char *command, struct error *err)
     return 0;
 }
 
+/* A command that is too long for the column has its text on the next line. */
 static int help_row(const struct manual_row *row, struct buf *ret, struct error *err) {
     size_t before = ret->size;
     if (buf_printf(ret, err, "  ringmaster %s %s", row->command, row->words) != 0)
         return -1;
+    /* Bytes are columns here, as the table is ASCII. */
     size_t used = ret->size - before;
     if (used + 1 > COLUMN && buf_add(ret, "\n", 1, err) != 0)
         return -1;
@@ -172,16 +208,19 @@ static int help_row(const struct manual_row *row, struct buf *ret, struct error 
     return add_wrapped(ret, row->text, COLUMN, COLUMN, err);
 }
 
-/* Adds the purpose of a variable, and its default. */
+/* Adds the purpose of a variable, and its default in words. NUMBER is that of the setting in
+ * settings.h, from 0. */
 static int add_meaning(struct buf *ret, const char *help, size_t number, struct error *err) {
     char fallback[SETTINGS_DEFAULT_SIZE];
     settings_default(number, fallback);
     return buf_printf(ret, err, "%s%s", help, fallback);
 }
 
+/* settings_help() returns NULL after the last one. A variable's text has its default at the end. */
 static int help_variables(struct buf *ret, struct error *err) {
     const char *name = NULL;
     const char *help = NULL;
+    /* The number of a setting is also that of its default. */
     for (size_t i = 0; (help = settings_help(i, &name)) != NULL; i++) {
         cleanup_buf struct buf text;
         buf_init(&text, MEANING_MOST);
@@ -193,6 +232,7 @@ static int help_variables(struct buf *ret, struct error *err) {
     return 0;
 }
 
+/* Also what a call without any command prints, on standard error. */
 int manual_commands(struct buf *ret, struct error *err) {
     if (buf_printf(ret, err, "ringmaster: %s\n\n", title) != 0)
         return -1;
@@ -202,6 +242,8 @@ int manual_commands(struct buf *ret, struct error *err) {
     return 0;
 }
 
+/* The order is that of a first reading: commands, examples, names, variables. Exit codes are added
+ * by help.c, which prints them to a stream. */
 int manual_help(struct buf *ret, struct error *err) {
     if (manual_commands(ret, err) != 0)
         return -1;
@@ -211,6 +253,8 @@ int manual_help(struct buf *ret, struct error *err) {
     return help_variables(ret, err);
 }
 
+/* RET has room for all of it, so errors of the buffer cannot arise and are ignored. False leaves
+ * RET as it was, and the caller decides between an error and the whole help. */
 bool manual_help_of(const char *command, struct buf *ret) {
     bool found = false;
     for (const struct manual_row *row = rows; row->command != NULL; row++)
@@ -230,6 +274,7 @@ bool manual_help_of(const char *command, struct buf *ret) {
 
 /* --- roff ------------------------------------------------------------------------------------ */
 
+/* A buffer for each variable is freed at the end of its turn. */
 static int add_variables(struct buf *ret, struct error *err) {
     for (size_t i = 0;; i++) {
         const char *name = NULL;
@@ -244,6 +289,8 @@ static int add_variables(struct buf *ret, struct error *err) {
     }
 }
 
+/* The last two rows are no codes of the table: a program's own codes are passed on, and a signal's
+ * is made from its number as shells do. */
 static int add_codes(struct buf *ret, struct error *err) {
     size_t count = 0;
     const struct exit_code_row *codes = exit_code_table(&count);
@@ -258,6 +305,7 @@ static int add_codes(struct buf *ret, struct error *err) {
     return roff_item(ret, "other", "", "the program's own code (its 130 becomes 1)", err);
 }
 
+/* One paragraph for each, as roff joins lines otherwise. */
 static int add_page_examples(struct buf *ret, struct error *err) {
     if (buf_add_text(ret, ".SH EXAMPLES\n", err) != 0)
         return -1;
@@ -268,6 +316,8 @@ static int add_page_examples(struct buf *ret, struct error *err) {
     return 0;
 }
 
+/* Sections have the names that man-pages(7) gives them. roff.h escapes what roff would take for a
+ * request in the texts of the tables. */
 int manual_page(struct buf *ret, struct error *err) {
     if (roff_head(ret, "ringmaster", RINGMASTER_VERSION, title, err) != 0 ||
         buf_add_text(ret, ".SH SYNOPSIS\n.B ringmaster\nCOMMAND [WORDS]\n.SH COMMANDS\n", err) != 0)
@@ -293,6 +343,7 @@ int manual_page(struct buf *ret, struct error *err) {
 
 /* --- completion ------------------------------------------------------------------------------ */
 
+/* Each name once: a row of the same command as the one before it is skipped. */
 static int add_commands(struct buf *ret, struct error *err) {
     const char *before = "";
     for (const struct manual_row *row = rows; row->command != NULL; row++) {
@@ -304,6 +355,7 @@ static int add_commands(struct buf *ret, struct error *err) {
     return 0;
 }
 
+/* The words that `ringmaster explain` knows, such as "nccl:2". */
 static int add_keys(struct buf *ret, struct error *err) {
     size_t count = 0;
     const struct explain_row *table = explain_table(&count);
@@ -316,7 +368,8 @@ static int add_keys(struct buf *ret, struct error *err) {
     return 0;
 }
 
-/* Adds the possible first words of each command. */
+/* Adds the possible first words of each command as cases of the shell's `case`. OPEN is the command
+ * whose case is open; rows of one command follow each other. */
 static int add_options(struct buf *ret, struct error *err) {
     const char *open = "";
     for (const struct manual_row *row = rows; row->command != NULL; row++) {
@@ -335,7 +388,9 @@ static int add_options(struct buf *ret, struct error *err) {
     return buf_add_text(ret, open[0] != '\0' ? "' ;;\n" : "", err);
 }
 
-/* bash splits words at colons, which keys contain, so the script joins them again. */
+/* bash splits words at colons, which keys contain, so the script joins them again: with "nccl:"
+ * typed it offers only what follows the colon. COMP_WORDBREAKS is left alone, as it belongs to all
+ * completions. zsh runs the same script by its bashcompinit. */
 int manual_completion(struct buf *ret, struct error *err) {
     if (buf_add_text(ret,
                      "# bash completion for ringmaster\n_ringmaster() {\n"

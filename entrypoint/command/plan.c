@@ -18,8 +18,23 @@
 #include <string.h>
 #include <unistd.h>
 
+/* The plan is one JSON object: what the job's settings say comes from struct job, and what only
+ * this container can tell (network, Open MPI) from probe.c. Both were made by the functions that a
+ * real job uses, so the plan shows what would run and not a second opinion of it.
+ *
+ * Secrets are kept out at three places: words that follow a secret flag, the query of an address,
+ * and values of variables, of which only the names are shown. plan_run() then passes the whole text
+ * through redact_text(), for secrets in places that nobody thought of.
+ *
+ * Jansson's packing functions return NULL without memory or for text that is not UTF-8, and
+ * appending NULL does nothing. Lists are therefore built without checks, and the object as a whole
+ * is checked where it is packed. */
+
+/* By enum cluster_source: where the list of hosts came from. */
 static const char *const sources[] = {"alone", "sagemaker", "environment", "platform"};
 
+/* The first host is the master. A spare has slots, but no ranks until a host is lost. The list is
+ * whole, for any number of hosts. */
 static json_t *hosts_json(const struct cluster *c) {
     json_t *list = json_array();
     for (size_t i = 0; i < c->count; i++)
@@ -32,7 +47,8 @@ static json_t *hosts_json(const struct cluster *c) {
 }
 
 /* Words as JSON. A word is replaced if the flag before it, or its own --name=, says that it is
- * secret. */
+ * secret. A name too long for OWN is not recognised as secret here; redact_text() still sees the
+ * whole text. */
 static json_t *words_json(const struct argv *words) {
     json_t *list = json_array();
     bool secret = false;
@@ -51,6 +67,7 @@ static json_t *words_json(const struct argv *words) {
     return list;
 }
 
+/* The ports are those that this job would use, one above another from its first on. */
 static json_t *ports_json(const struct ports *p) {
     return json_pack("{s:i, s:[i,i], s:i, s:i, s:i, s:i, s:i}", "control", (int)p->control,
                      "daemons", (int)p->daemons_v4, (int)p->daemons_v6, "master", (int)p->master,
@@ -58,6 +75,7 @@ static json_t *ports_json(const struct ports *p) {
                      (int)p->data, "data_count", (int)p->data_count);
 }
 
+/* Names only: the folders follow from them, and their content is not looked at. */
 static json_t *channels_json(const struct channels *c) {
     json_t *list = json_array();
     for (size_t i = 0; i < c->count; i++)
@@ -84,6 +102,7 @@ static json_t *fetched_json(const struct download_sources *s) {
     return list;
 }
 
+/* The interface that the job's traffic takes, with its network as "10.0.0.0/24". */
 static json_t *interface_json(const struct interface *i) {
     char address[NET_ADDRESS_TEXT];
     char network[INTERFACE_TEXT_SIZE];
@@ -92,11 +111,13 @@ static json_t *interface_json(const struct interface *i) {
     return json_pack("{s:s, s:s, s:s}", "name", i->name, "address", address, "network", network);
 }
 
+/* For qsort; the elements are pointers to texts NAME=VALUE. */
 static int compare_text(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Names of variables without their values, which are private and sometimes secret. */
+/* Names of variables without their values, which are private and sometimes secret. These are the
+ * variables that ranks of this host would get, sorted, so that two plans can be compared. */
 static int names_json(const struct job *job, char *const *environment, json_t **ret,
                       struct error *err) {
     cleanup_argv struct argv list = {0};
@@ -110,7 +131,8 @@ static int names_json(const struct job *job, char *const *environment, json_t **
     return 0;
 }
 
-/* Network variables for other libraries, and where each was set. */
+/* Network variables for other libraries, and where each was set. The user's own value wins, as in a
+ * job. A host alone needs none. The text is split at its "=" in place. */
 static json_t *network_json(const struct openmpi_request *request, char *const *environment) {
     cleanup_argv struct argv told = {0};
     json_t *object = json_object();
@@ -128,7 +150,8 @@ static json_t *network_json(const struct openmpi_request *request, char *const *
     return object;
 }
 
-/* Reasons for choices that a reader may wonder about. */
+/* Reasons for choices that a reader may wonder about. The interface is null where none was probed,
+ * as without mpirun or a network. */
 static json_t *why_json(const struct job *job, const struct openmpi_request *request) {
     const struct cluster *c = &job->cluster;
     const char *interface = NULL;
@@ -181,6 +204,8 @@ static int add_launch(const struct openmpi_request *request, bool direct, char *
     return 0;
 }
 
+/* A warning may quote a path of any bytes, which is replaced here as a whole: plans are read by
+ * other programs. */
 static json_t *warnings_json(const struct warnings *w) {
     json_t *list = json_array();
     for (size_t i = 0; i < w->count; i++) {
@@ -190,6 +215,8 @@ static json_t *warnings_json(const struct warnings *w) {
     return list;
 }
 
+/* Numbers that the job keeps in other types are cast for json_pack(), which takes int for "i". "s"
+ * refuses text that is not UTF-8, and then the whole plan fails. */
 static int add_job(const struct job *job, json_t *plan) {
     const struct cluster *c = &job->cluster;
     const char *directory = job->program.directory;
@@ -208,6 +235,8 @@ static int add_job(const struct job *job, json_t *plan) {
             settings_json(&job->settings), "warnings", warnings_json(&job->warnings)));
 }
 
+/* The names are taken over by the object; on an error before that they are NULL. An incomplete
+ * object is an error: half a plan would mislead. */
 int plan_print(const struct job *job, const struct openmpi_request *request,
                char *const *environment, struct buf *ret, struct error *err) {
     cleanup_json json_t *plan = json_object();
@@ -223,6 +252,9 @@ int plan_print(const struct job *job, const struct openmpi_request *request,
     return json_add_text(plan, ret, err);
 }
 
+/* Nothing is started except `mpirun --version`, and nothing is written. The job is read as by
+ * `train`, so errors of settings are the same ones and have the same codes. A word `train` may come
+ * first, so that a whole command line can be planned. */
 int plan_run(const char *const *words, struct error *err) {
     cleanup_buf struct buf text;
     cleanup_buf struct buf clean; /* the words may include secret hyperparameters */

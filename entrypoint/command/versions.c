@@ -31,6 +31,16 @@
 #include <gnu/libc-version.h>
 #endif
 
+/* The list is for reports of failures, so it is made without loading or starting what may be
+ * broken: libraries are found by their file names and by the distribution's list of packages. Only
+ * two programs are asked, mpirun and ringmaster-transfer, each with a deadline. What cannot be
+ * found out is a line that says so, and never an error.
+ *
+ * A library's version is looked for where a program of the job would find it: in LD_LIBRARY_PATH,
+ * then in the usual folders. The name of the file that a link leads to has the version for CUDA and
+ * NCCL. For UCX it has only that of the interface, so dpkg's list is read. */
+
+/* dpkg's list has some megabytes in large images; the other files have a few lines. */
 enum { FILE_MAX = 64 * 1024, LINE_MAX_SIZE = 256, PACKAGES_MAX = 32 * 1024 * 1024 };
 
 static const struct library {
@@ -44,12 +54,14 @@ static const struct library {
              {"UCX", "libucp.so.", "libucx0", false}};
 enum { KNOWN = sizeof(known) / sizeof(known[0]) };
 
+/* Tests walk over the names as versions_print() does. */
 const char *versions_library(size_t index) {
     return index < KNOWN ? known[index].name : NULL;
 }
 
 /* The version in the name of the file that a link leads to, the longest found: "2.21.5" for
- * libnccl.so.2. Text that is not a number is no version. */
+ * libnccl.so.2. Text that is not a number is no version. A longer one is more exact: links of
+ * several lengths lead to the same file, but a copy may have any name. */
 static void number_of(const char *folder, const char *name, const char *start,
                       char ret[VERSIONS_LIBRARY_SIZE]) {
     char path[PATH_MAX];
@@ -66,6 +78,8 @@ static void number_of(const char *folder, const char *name, const char *start,
         memcpy(ret, number, length + 1);
 }
 
+/* All files of the folder are looked at, and the longest version counts (number_of). False: the
+ * library is not there, or its name has none. */
 static bool find_in(const char *folder, const struct library *l, char ret[VERSIONS_LIBRARY_SIZE]) {
     DIR *open = opendir(folder);
     if (open == NULL)
@@ -77,7 +91,8 @@ static bool find_in(const char *folder, const struct library *l, char ret[VERSIO
     return ret[0] != '\0';
 }
 
-/* Searches the folders in the order in which programs do. */
+/* Searches the folders in the order in which programs do, and stops at the first one that has the
+ * library, even if a later one has a newer version. */
 static bool find_file(const char *root, char *const *environment, const struct library *l,
                       char ret[VERSIONS_LIBRARY_SIZE]) {
     static const char *const usual[] = {"/usr/local/lib",      "/usr/lib/" MULTIARCH,
@@ -91,7 +106,9 @@ static bool find_file(const char *root, char *const *environment, const struct l
     return false;
 }
 
-/* Finds the version of an installed package. */
+/* Finds the version of an installed package in dpkg's list. Its paragraphs are parted by blank
+ * lines, and a paragraph stays after a package was removed: the status tells. Other distributions
+ * have no such file. */
 static bool find_package(const char *root, const char *package, char ret[VERSIONS_LIBRARY_SIZE]) {
     char path[PATH_MAX];
     char head[64];
@@ -114,6 +131,8 @@ static bool find_package(const char *root, const char *package, char ret[VERSION
     return true;
 }
 
+/* A version from the file's name is preferred, unless it is a bare major number: "2" says less than
+ * the package. INDEX is below the number of names. */
 void versions_of_library(size_t index, const char *root, char *const *environment,
                          char ret[VERSIONS_LIBRARY_SIZE]) {
     const struct library *l = &known[index];
@@ -129,15 +148,20 @@ void versions_of_library(size_t index, const char *root, char *const *environmen
         memcpy(ret, package, sizeof(package));
 }
 
+/* Names are padded to one column. An empty value means that the thing is missing in this
+ * container. */
 static int add(struct buf *ret, const char *name, const char *value, struct error *err) {
     return buf_printf(ret, err, "%-18s %s\n", name, value[0] != '\0' ? value : "not here");
 }
 
+/* For numbers of formats, on which hosts of different builds have to agree. */
 static int add_number(struct buf *ret, const char *name, int number, struct error *err) {
     return buf_printf(ret, err, "%-18s %d\n", name, number);
 }
 
-/* The text after KEY in the first line of PATH that begins with it; "" if there is none. */
+/* The text after KEY in the first line of PATH that begins with it; "" if there is none. Blanks,
+ * colons, equal signs and quotes around the value are dropped, which serves both os-release and the
+ * driver's file. A value that is too long is cut. */
 static void find_line(const char *path, const char *key, char value[LINE_MAX_SIZE]) {
     cleanup_buf struct buf text;
     buf_init(&text, FILE_MAX);
@@ -162,6 +186,8 @@ static void find_line(const char *path, const char *key, char value[LINE_MAX_SIZ
     }
 }
 
+/* A job of no settings is enough to ask for mpirun's version. Only the version is taken: the rest
+ * of the probe is about this container's place in a job. */
 static int add_openmpi(char *const *environment, struct buf *ret, struct error *err) {
     struct job job = {0};
     struct probe probe;
@@ -174,7 +200,8 @@ static int add_openmpi(char *const *environment, struct buf *ret, struct error *
     return add(ret, "Open MPI", text, err);
 }
 
-/* Adds the versions of the libraries that fetch and upload, if this build has them. */
+/* Adds the versions of the libraries that fetch and upload, if this build has them. The program
+ * beside this one prints them in the same form, so its answer is added as it is. */
 static int add_transfer(struct buf *ret, struct error *err) {
     static const char *const libraries[] = {"libcurl", "libarchive", "Expat"};
     cleanup_argv struct argv question = {0};
@@ -188,7 +215,7 @@ static int add_transfer(struct buf *ret, struct error *err) {
     return 0;
 }
 
-/* musl has no call for its own. */
+/* musl has no call for its own version, so the build defines a text for it. */
 static const char *c_library(void) {
 #ifdef __GLIBC__
     return gnu_get_libc_version();
@@ -197,6 +224,7 @@ static const char *c_library(void) {
 #endif
 }
 
+/* The driver's version is that of the kernel module, which all containers of a machine share. */
 static int add_system(struct buf *ret, struct error *err) {
     struct utsname kernel = {0};
     char system[LINE_MAX_SIZE];
@@ -212,7 +240,7 @@ static int add_system(struct buf *ret, struct error *err) {
 }
 
 /* Each image may have its own seed, even if built from the same source; hosts with different seeds
- * cannot meet. */
+ * cannot meet. The fingerprint is a hash and shows nothing of the seed. */
 static int add_seed(struct buf *ret, struct error *err) {
     char text[KEY_FINGERPRINT_SIZE];
     int found = key_fingerprint(NULL, text, NULL);
@@ -231,6 +259,8 @@ static int add_libraries(char *const *environment, struct buf *ret, struct error
     return 0;
 }
 
+/* The order is that of interest: this program, what has to agree between hosts, then libraries and
+ * the system. Only a full buffer is an error. */
 int versions_print(char *const *environment, struct buf *ret, struct error *err) {
     char build[BUILD_ID_SIZE];
     build_id(build);
@@ -245,6 +275,7 @@ int versions_print(char *const *environment, struct buf *ret, struct error *err)
     return add_system(ret, err);
 }
 
+/* `version --all` takes no more words. The environment is this process's own. */
 static int run_all(const char *const *words, struct error *err) {
     cleanup_buf struct buf text;
     buf_init(&text, COMMAND_OUTPUT_MAX);
@@ -253,6 +284,8 @@ static int run_all(const char *const *words, struct error *err) {
     return versions_print(environ, &text, err) == 0 ? command_output_print(&text) : -1;
 }
 
+/* Prints one line without --all, for scripts. A word like --al is refused as a misspelt option
+ * first, and any other word after that. */
 int versions_run(const char *const *words, struct error *err) {
     if (manual_takes("version", words[0]))
         return run_all(words + 1, err);

@@ -45,7 +45,7 @@ static void describe_job(const struct study_words *w, char *ret, size_t size) {
 }
 
 /* A metric with another name than the default is its own unit, unless --unit names one. The batch
- * is not known of a foreign program. */
+ * is not known of a foreign program, so the model counts samples and not steps. */
 static void describe(const struct study_words *w, struct scaling_study *study) {
     const char *unit = w->unit != NULL                               ? w->unit
                        : strcmp(w->metric, "images_per_second") == 0 ? "images/s"
@@ -112,7 +112,8 @@ static int measure(void *context, struct scaling_study *study, struct scaling_po
 }
 
 /* Sizes ascend, as the model needs them. All variants of a size run before the next size, so an
- * early end leaves whole rows. All logs are below the folder of the report. */
+ * early end leaves whole rows. All logs are below the folder of the report. An error here is one of
+ * this process or of the job; a size that fails is none. */
 static int measure_all(struct study *s, struct error *err) {
     for (size_t i = 0; i < s->count; i++) {
         const int ranks = s->sizes[i];

@@ -12,8 +12,12 @@
 #include <sys/statfs.h>
 #include <sys/un.h>
 
-/* 2: in memory; 1: on disk; 0: full. A memory file system without a limit reports no blocks at all.
- */
+/* The folder has to be somewhere that every container has. It holds a socket and small files whose
+ * content is useless after this process, so memory is preferred: a disk may be slow, full, or
+ * shared. Its path goes to children as RINGMASTER_SOCKET. */
+
+/* 2: in memory; 1: on disk; 0: full, or not there. A memory file system without a limit reports no
+ * blocks at all. */
 static int rank_place(const char *place) {
     struct statfs fs;
     if (statfs(place, &fs) != 0)
@@ -23,6 +27,8 @@ static int rank_place(const char *place) {
     return fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC ? 2 : 1;
 }
 
+/* The usual places are sorted by rank and keep their order within one; RUN is taken whatever it is,
+ * as a user has chosen it. Full places come last: a job without room there may still run. */
 size_t control_socket_places(const char *run, const char *ret[CONTROL_SOCKET_PLACES_MAX]) {
     static const char *const usual[CONTROL_SOCKET_PLACES_MAX] = {"/run", "/dev/shm", "/tmp"};
     size_t count = 0;
@@ -37,6 +43,8 @@ size_t control_socket_places(const char *run, const char *ret[CONTROL_SOCKET_PLA
     return count;
 }
 
+/* The directory's name is new each time, so supervisors of one machine do not meet. On failure
+ * FOLDER is "" and nothing has to be removed. */
 static int make_folder(struct control_socket *l, const char *place, struct error *err) {
     int size = snprintf(l->folder, sizeof(l->folder), "%s/" RUNTIME_DIRS_PREFIX "XXXXXX", place);
     if (size >= (int)sizeof(l->folder))
@@ -49,6 +57,9 @@ static int make_folder(struct control_socket *l, const char *place, struct error
     return error_wrap(err, "no directory for sockets (RINGMASTER_RUN)");
 }
 
+/* The socket's file belongs to the user that programs run as, if there is one (run_as.h). Device
+ * and inode are kept, by which has_socket() tells this file from another of the same name.
+ * SOMAXCONN, because all ranks of a host connect at once. */
 static int listen_at(struct control_socket *l, struct error *err) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     (void)snprintf(l->socket, sizeof(l->socket), "%s/socket", l->folder);
@@ -67,6 +78,8 @@ static int listen_at(struct control_socket *l, struct error *err) {
     return take_fd(&fd);
 }
 
+/* Places are tried in turn: one may be read-only, or refuse sockets. The error is that of the last
+ * place. Everything of a failed place is removed before the next one is tried. */
 int control_socket_open(struct control_socket *l, struct loop *loop, const char *run,
                         const struct listener_events *events, void *context, struct error *err) {
     const char *places[CONTROL_SOCKET_PLACES_MAX];
@@ -87,7 +100,8 @@ int control_socket_open(struct control_socket *l, struct loop *loop, const char 
     return -1;
 }
 
-/* The directory named by RINGMASTER_RUN may be gone, too. */
+/* The directory named by RINGMASTER_RUN may be gone, too, so all parents are made. The lock of the
+ * new directory replaces the one of the old, which nobody can find any more. */
 static int renew_folder(struct control_socket *l, struct error *err) {
     char place[CONTROL_SOCKET_PATH_SIZE];
     if (runtime_dirs_is_there(l->folder, l->lock))
@@ -104,11 +118,16 @@ static int renew_folder(struct control_socket *l, struct error *err) {
     return 0;
 }
 
+/* A program that cleans /tmp may have removed the file, or another may have made its own. A file of
+ * the same name with another inode is not ours to connect to. */
 static bool has_socket(const struct control_socket *l) {
     struct stat st;
     return lstat(l->socket, &st) == 0 && st.st_dev == l->device && st.st_ino == l->number;
 }
 
+/* The old descriptor listens at a file that nobody can reach any more. The new socket is made
+ * before the old one is closed, so that a failure leaves things as they were. The number of pending
+ * links that it allows is kept. */
 static int renew_socket(struct control_socket *l, struct error *err) {
     const struct listener old = l->listener;
     if (has_socket(l))
@@ -124,6 +143,8 @@ static int renew_socket(struct control_socket *l, struct error *err) {
     return 0;
 }
 
+/* Called before links for agents are made (entrypoint/host/agent_link.c), as these are of no use
+ * without the socket. */
 int control_socket_renew(struct control_socket *l, struct error *err) {
     if (renew_folder(l, err) == 0 && renew_socket(l, err) == 0)
         return 0;
@@ -132,6 +153,7 @@ int control_socket_renew(struct control_socket *l, struct error *err) {
         "a program removed the directory for sockets (RINGMASTER_RUN), and it cannot be recreated");
 }
 
+/* Also for one that was opened only in part. runtime_dirs_remove() takes the lock over. */
 void control_socket_close(struct control_socket *l) {
     listener_close(&l->listener);
     if (l->folder[0] != '\0')
@@ -140,11 +162,15 @@ void control_socket_close(struct control_socket *l) {
     l->lock = -1;
 }
 
+/* Names in the folder are those of the program itself and are short enough for PATH: the folder's
+ * own path is limited so that they fit. */
 void control_socket_file(const struct control_socket *l, const char *name,
                          char path[CONTROL_SOCKET_FILE_SIZE]) {
     (void)snprintf(path, CONTROL_SOCKET_FILE_SIZE, "%s/%s", l->folder, name);
 }
 
+/* Blocking, for shims and agents, which have nothing to do before they are connected. The length is
+ * checked, as sun_path has no room for more. */
 int control_socket_connect(const char *path, struct error *err) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (path == NULL)

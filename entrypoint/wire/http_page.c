@@ -9,6 +9,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* A reader goes through three states: its request is read until http_request_judge() has seen
+ * enough, the answer is sent, and then what the client still sends is dropped until it hangs up.
+ * All three are bounded by one timer for each reader, and by a number of readers.
+ *
+ * The third state is needed because close() with unread bytes sends a reset. On that the client's
+ * kernel may throw the answer away before the client has read it (RFC 9112, section 9.6). */
+
+/* How long the page does not accept when it is out of descriptors. */
 static const int64_t rest_time = CLOCK_SECOND / 10;
 
 /* Bytes read after the request before the client is cut off. */
@@ -26,6 +34,8 @@ struct reader {
     struct reader *next;
 };
 
+/* Also the timer's callback: a reader that is too slow gets no answer, as it might not read that
+ * either. */
 static void send_away(void *context) {
     struct reader *r = context;
     struct http_page *p = r->page;
@@ -43,7 +53,8 @@ static void send_away(void *context) {
 
 /* --- the answer ------------------------------------------------------------------------------- */
 
-/* Makes the text anew unless it is fresh. */
+/* Makes the text anew unless it is fresh. Many clients at once, or a hostile one, make it no more
+ * often. A failure leaves no text, and the next client tries again. */
 static int renew(struct http_page *p, struct error *err) {
     int64_t now = clock_now();
     if (p->made != 0 && now - p->made < HTTP_PAGE_FRESH)
@@ -56,6 +67,9 @@ static int renew(struct http_page *p, struct error *err) {
     return 0;
 }
 
+/* A refusal's reason is its body, too, for people who try the address by hand. Each answer closes
+ * the connection, so no client can hold one open for a next request. The head is bounded by
+ * HEAD_MAX, which the buffer has on top of the text. */
 static int add_answer(struct reader *r, enum http_request_status status, struct error *err) {
     struct http_page *p = r->page;
     const char *reason = http_request_reason(status);
@@ -95,7 +109,8 @@ static bool flush(struct reader *r) {
 
 /* --- a reader --------------------------------------------------------------------------------- */
 
-/* Discards bytes that follow the request. */
+/* Discards bytes that follow the request. `request` is only a place to read into by now. 0 bytes
+ * are the client's end, which is the proper way to leave. */
 static bool discard(struct reader *r) {
     ssize_t got = recv(r->watch.fd, r->request, sizeof(r->request), MSG_DONTWAIT);
     if (got < 0)
@@ -104,7 +119,8 @@ static bool discard(struct reader *r) {
     return got > 0 && r->size < LEFTOVERS_MAX;
 }
 
-/* Returns false if the client has gone or has nothing more to say. */
+/* Returns false if the client has gone or has nothing more to say. A request that fills the buffer
+ * without an end is judged as too large, so the room is never 0 here. */
 static bool listen_to(struct reader *r) {
     struct error ignored;
     size_t room = sizeof(r->request) - r->size;
@@ -130,6 +146,7 @@ static void ready(void *context, uint32_t events) {
 
 /* --- the listener ----------------------------------------------------------------------------- */
 
+/* The list is newest first, so this is its end. There are few enough to walk over. */
 static struct reader *oldest(const struct http_page *p) {
     struct reader *r = p->readers;
     while (r != NULL && r->next != NULL)
@@ -137,6 +154,7 @@ static struct reader *oldest(const struct http_page *p) {
     return r;
 }
 
+/* The oldest reader makes room: a scraper that is alive was served long before. */
 static void admit(struct http_page *p, int fd) {
     struct error ignored;
     if (p->count == HTTP_PAGE_READERS_MAX)
@@ -158,6 +176,7 @@ static void admit(struct http_page *p, int fd) {
         send_away(r);
 }
 
+/* Tries again and again until the loop takes the listener, since nothing else would wake it. */
 static void listen_again(void *context) {
     struct http_page *p = context;
     struct error ignored;
@@ -178,6 +197,8 @@ static void knock(void *context, uint32_t events) {
     }
 }
 
+/* The listener is blocking or not as the caller made it; accept4() is called only when it is
+ * ready. */
 int http_page_open(struct http_page *p, struct loop *loop, int listener,
                    const struct http_page_options *options, struct error *err) {
     *p = (struct http_page){.loop = loop, .options = *options};

@@ -18,6 +18,22 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* A link has one watch in the loop, and ready() is its only way in from there. Until the handshake
+ * is done, ready() does nothing else; a plain link begins open. Afterwards it reads all that is
+ * there, takes whole frames out of the buffer, and writes as much as the socket takes.
+ *
+ * Any callback may free the link, directly or through its owner's own logic. `busy` marks the time
+ * inside callbacks, and after each step that may have called one, link_is_gone() is asked before
+ * the link is touched again. Functions that fail the link return at once.
+ *
+ * Frames that were received are counted, and the count is told to the peer (MESSAGE_TAKEN), which
+ * may then forget them. This is what lets link_resume.c go on over another connection without
+ * losing or repeating a message. The acknowledgements are messages of the link itself and never
+ * reach its owner. */
+
+/* An acknowledgement goes out after so many bytes, or frames: after the smaller number where a
+ * message is sent anyhow, and after the larger one by itself. The peer's queue is bounded by
+ * SEND_QUEUE_WINDOW, far above ACKNOWLEDGE_SIZE. */
 enum {
     READ_SIZE = 16 * 1024,
     ACKNOWLEDGE_SIZE = 64 * 1024,
@@ -25,11 +41,14 @@ enum {
     ACKNOWLEDGE_FRAMES_MAX = 64,
 };
 
+/* False while the window is full, even if messages wait: an acknowledgement opens it again. */
 static bool may_write(const struct link *l) {
     const char *bytes;
     return send_queue_ready(&l->out, &bytes) > 0;
 }
 
+/* Reading is always wanted, as the end of the connection is noticed only so. A failure here ends
+ * the link, because it would never be woken again. */
 void link_rewatch(struct link *l, uint32_t wanted) {
     struct error why;
     uint32_t events = EPOLLIN | wanted;
@@ -39,6 +58,9 @@ void link_rewatch(struct link *l, uint32_t wanted) {
         link_fail(l, &why);
 }
 
+/* OpenSSL says which direction it waits for. After the handshake tls_check() makes sure that the
+ * key was used: a library without the suite could leave it out. The owner hears of it last, since
+ * it may free the link. */
 static void handshake(struct link *l) {
     ERR_clear_error();
     errno = 0;
@@ -67,6 +89,8 @@ static void handshake(struct link *l) {
         l->events->opened(l->context);
 }
 
+/* The timer's callback is no callback of the watch, so it guards the link against link_free()
+ * itself. */
 static void late(void *context) {
     struct link *l = context;
     struct error why;
@@ -78,7 +102,8 @@ static void late(void *context) {
         link_destroy(l);
 }
 
-/* Reads up to SIZE bytes; returns 0 if there are none now or the link has failed. */
+/* Reads up to SIZE bytes; returns 0 if there are none now or the link has failed. errno is cleared
+ * before calls of OpenSSL, which leaves it alone where no system call failed. */
 static size_t receive(struct link *l, char *bytes, size_t size) {
     if (l->ssl == NULL) {
         ssize_t got = passed_fds_receive(l->watch.fd, bytes, size, l->fds, &l->fd_count);
@@ -102,7 +127,8 @@ static size_t receive(struct link *l, char *bytes, size_t size) {
 }
 
 /* If a message cannot be queued, the link's end is reported through the loop, like any other end.
- */
+ * The caller may be in the middle of something and does not expect its own callback here. With TLS
+ * only reading is shut down, so that the peer sees no end in order. */
 static void put(struct link *l, json_t *message) {
     struct error ignored;
     bool waits = may_write(l);
@@ -115,6 +141,8 @@ static void put(struct link *l, json_t *message) {
         (void)loop_watch(l->loop, &l->watch, EPOLLIN | (may_write(l) ? EPOLLOUT : 0), &ignored);
 }
 
+/* A message of another version can be read as JSON, but not understood. Most owners have no
+ * callback for it. */
 static void take_foreign(struct link *l, const json_t *message) {
     struct error why;
     if (l->events->foreign != NULL) {
@@ -125,7 +153,8 @@ static void take_foreign(struct link *l, const json_t *message) {
     link_fail(l, &why);
 }
 
-/* Handles a message of this version: the link's own, or its owner's. */
+/* Handles a message of this version: the link's own, or its owner's. A count that is missing reads
+ * as 0, which an acknowledgement may be; a negative one is impossible and ends the link. */
 static void take_message(struct link *l, const json_t *message) {
     struct error why;
     if (l->ssl == NULL || message_kind(message) != MESSAGE_TAKEN) {
@@ -142,6 +171,8 @@ static void take_message(struct link *l, const json_t *message) {
     link_fail(l, &why);
 }
 
+/* Takes one whole frame after another. A frame that is not JSON, or too large, ends the link; a
+ * part of one stays in the buffer. */
 void link_take_messages(struct link *l) {
     while (!link_is_gone(l)) {
         struct error why;
@@ -171,6 +202,9 @@ static void acknowledge(struct link *l, bool sends) {
     put(l, message_with(MESSAGE_TAKEN, json_pack("{s:I}", "count", (json_int_t)l->taken)));
 }
 
+/* Reads until nothing is left: TLS may hold decrypted bytes that the socket does not report again.
+ * The buffer is made small afterwards, because a single large message would else keep its size for
+ * the life of the link. */
 void link_read_all(struct link *l) {
     char bytes[READ_SIZE];
     for (size_t got; !link_is_gone(l) && (got = receive(l, bytes, sizeof(bytes))) > 0;) {
@@ -199,7 +233,8 @@ static ssize_t send_plain(struct link *l, const char *bytes, size_t size) {
     return sent;
 }
 
-/* Returns how many bytes were taken; 0 if none now or the link has failed. */
+/* Returns how many bytes were taken; 0 if none now or the link has failed. OpenSSL may take a part
+ * of them, and may be called again with another buffer (the modes in tls.c). */
 static size_t send_piece(struct link *l, const char *bytes, size_t size) {
     size_t sent = 0;
     if (l->ssl == NULL) {
@@ -216,6 +251,8 @@ static size_t send_piece(struct link *l, const char *bytes, size_t size) {
     return sent;
 }
 
+/* GIFT_AT counts down to the byte with which the descriptor goes. The loop ends when the socket
+ * takes no more, and EPOLLOUT goes on with the rest. */
 void link_write_all(struct link *l) {
     const char *bytes;
     for (size_t size; (size = send_queue_ready(&l->out, &bytes)) > 0;) {
@@ -229,7 +266,8 @@ void link_write_all(struct link *l) {
         link_rewatch(l, 0);
 }
 
-/* Data is read before a hang-up counts: a peer sends its last message and leaves. */
+/* Data is read before a hang-up counts: a peer sends its last message and leaves. EPOLLOUT alone
+ * means that there is nothing to read. */
 static void ready(void *context, uint32_t events) {
     struct link *l = context;
     bool may_read = !l->open || events != EPOLLOUT;
@@ -245,10 +283,13 @@ static void ready(void *context, uint32_t events) {
         link_destroy(l);
 }
 
+/* Only TCP knows such a time; on a unix socket nothing happens. */
 void link_set_silence(struct link *l, int64_t seconds) {
     tcp_set_silence(l->watch.fd, seconds);
 }
 
+/* The deadline of the handshake begins here, and so includes the connecting. The silence that TCP
+ * tolerates is short until the owner sets another. */
 static int start_tls(struct link *l, SSL_CTX *tls, bool is_server, struct error *err) {
     tcp_tune(l->watch.fd);
     tcp_set_silence(l->watch.fd, LINK_SILENCE_SECONDS);
@@ -263,6 +304,8 @@ static int start_tls(struct link *l, SSL_CTX *tls, bool is_server, struct error 
     return 0;
 }
 
+/* A client waits for EPOLLOUT first, which tells that it is connected; a server waits for the
+ * client's first bytes. */
 struct link *link_new(struct loop *loop, int fd, SSL_CTX *tls, bool is_server,
                       const struct link_events *events, void *context, struct error *err) {
     struct link *l = calloc(1, sizeof(*l));
@@ -295,17 +338,22 @@ failed:
     return NULL;
 }
 
+/* May be called inside a callback of the old owner, as listener.c does. */
 void link_own(struct link *l, const struct link_events *events, void *context) {
     l->events = events;
     l->context = context;
 }
 
+/* An acknowledgement that is due goes out with it, in the same write. */
 void link_send(struct link *l, json_t *message) {
     if (l->open && !link_is_gone(l))
         acknowledge(l, true);
     put(l, message);
 }
 
+/* The descriptor is copied, as the caller may close its own before the socket takes it. Without a
+ * copy, or with another one under way, the connection is shut down, and the loop reports the
+ * end. */
 void link_send_fd(struct link *l, json_t *message, int fd) {
     bool busy = l->gift >= 0;
     if (!busy)
@@ -316,6 +364,7 @@ void link_send_fd(struct link *l, json_t *message, int fd) {
     link_send(l, message);
 }
 
+/* May be called inside a callback: then only the outermost caller frees the link. */
 void link_flush(struct link *l) {
     bool inside = l->busy;
     if (!l->open || l->held || link_is_gone(l))
@@ -327,6 +376,7 @@ void link_flush(struct link *l) {
         link_destroy(l);
 }
 
+/* `failed` keeps what happens from here on from the owner. */
 void link_part(struct link *l, json_t *message) {
     link_send(l, message);
     l->failed = true; /* its owner gets no more callbacks */
@@ -335,6 +385,8 @@ void link_part(struct link *l, json_t *message) {
     link_free(l);
 }
 
+/* By the socket, so on a host with several networks it is the one that the peer can reach. Unset if
+ * the socket is closed. */
 struct net_address link_own_address(const struct link *l) {
     struct sockaddr_storage own = {0};
     struct net_address address = {0};
@@ -344,6 +396,7 @@ struct net_address link_own_address(const struct link *l) {
     return address;
 }
 
+/* Plain links connect processes of one program, which have one version. */
 int64_t link_peer_version(const struct link *l) {
     return l->ssl != NULL ? tls_peer_version(l->ssl) : FRAME_VERSION;
 }
@@ -356,6 +409,7 @@ size_t link_queued(const struct link *l) {
     return send_queue_waiting(&l->out);
 }
 
+/* In the order in which they came. What the owner does not take is closed with the link. */
 int link_take_fd(struct link *l) {
     if (l->fd_count == 0)
         return -1;
@@ -365,6 +419,7 @@ int link_take_fd(struct link *l) {
     return fd;
 }
 
+/* A blocking socket takes all bytes at once, unless a signal comes; a short write is an error. */
 int link_send_fds(int socket, const json_t *message, const int *fds, size_t count,
                   struct error *err) {
     cleanup_buf struct buf bytes;

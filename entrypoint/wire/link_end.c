@@ -9,13 +9,21 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* A reset discards what is still unsent. */
+/* The way in which a connection ends is evidence. When a process ends, the kernel closes its
+ * sockets in order, and the peer sees the end of the stream without a word of TLS. Every end that
+ * this program chooses looks different: a farewell (close_notify), or a reset where none can be
+ * sent. So a bare end means that the process is gone, and link_peer_exited() may say so. */
+
+/* A reset discards what is still unsent. With a linger time of 0, close() sends RST instead of
+ * FIN. */
 static void reset_on_close(int fd) {
     const struct linger at_once = {.l_onoff = 1};
     (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
 }
 
-/* Without it the end of the connection would look like the end of this process. */
+/* Without it the end of the connection would look like the end of this process. A link that was
+ * broken or lost a message gets a reset, since its stream of TLS records may be incomplete. The
+ * queue of errors of OpenSSL belongs to the thread, so what others left in it is cleared. */
 static void say_farewell(struct link *l) {
     if (l->ssl == NULL || !l->open)
         return;
@@ -25,6 +33,8 @@ static void say_farewell(struct link *l) {
     ERR_clear_error();
 }
 
+/* Frees everything, and sends the farewell. Only for a link that is not inside one of its
+ * callbacks. */
 void link_destroy(struct link *l) {
     loop_cancel(l->loop, &l->handshake);
     loop_unwatch(l->loop, &l->watch);
@@ -41,6 +51,8 @@ void link_destroy(struct link *l) {
     free(l);
 }
 
+/* Inside a callback only the watch and the timer go: the caller up the stack still uses the link,
+ * and frees it when it comes back (ready() in link.c). */
 void link_free(struct link *l) {
     if (l == NULL)
         return;
@@ -64,6 +76,7 @@ void link_fail(struct link *l, const struct error *why) {
     l->events->closed(l->context, why);
 }
 
+/* Before the link is open the peer may be anybody, and after that it was a host of the job. */
 enum exit_code link_end_code(const struct link *l) {
     return l->open ? EXIT_CODE_HOST_LOST : EXIT_CODE_NOT_READY;
 }
@@ -80,6 +93,9 @@ void link_fail_by_end(struct link *l) {
     link_fail(l, &why);
 }
 
+/* OpenSSL reports a bare end in two ways, by version and state: as an error with a reason of its
+ * own, or as a failed system call with errno 0. During the handshake such an end proves nothing,
+ * since a port scanner does the same. */
 void link_fail_by_tls(struct link *l, int result) {
     int saved = errno;
     int kind = SSL_get_error(l->ssl, result);

@@ -10,12 +10,25 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The job's key is an external PSK (RFC 8446, section 4.2.11). OpenSSL has no call for a bare PSK
+ * in TLS 1.3 except by a session: make_session() builds one from the key, the suite and the
+ * version, and the two callbacks hand it out under the identity that all ringmasters share. With
+ * (EC)DHE on top, recorded traffic stays closed even if the key leaks later.
+ *
+ * Everything that could let a peer in without the key is off: no certificates, no tickets, no early
+ * data, no session cache, no older version. tls_check() asks once more after the handshake, because
+ * a mistake in such settings fails open and silently. */
+
+/* The suite by its name and by its number in the handshake. Its hash, SHA-384, is the reason for
+ * TLS_KEY_SIZE, 48 bytes. */
 static const char suite[] = "TLS_AES_256_GCM_SHA384";
 static const unsigned char suite_bytes[2] = {0x13, 0x02};
 static const unsigned char identity[] = "ringmaster 1";
 enum { IDENTITY_SIZE = sizeof(identity) - 1, PROTOCOL_SIZE = 32 };
 static const char protocol[] = "ringmaster/"; /* and the version of frame.h */
 
+/* Only the first error of the queue is told, which is the cause; the queue is emptied. Always
+ * returns -1, like error_set(). */
 int tls_error(struct error *err, enum exit_code code, const char *what) {
     char words[160] = "no reason given";
     unsigned long number = ERR_get_error();
@@ -25,6 +38,8 @@ int tls_error(struct error *err, enum exit_code code, const char *what) {
     return error_set(err, code, "%s: %s", what, words);
 }
 
+/* A client only learns of a wrong key by an alert, which is one of three. Anything that OpenSSL
+ * itself did not report, such as a broken connection, says nothing about the key. */
 enum exit_code tls_refusal(int is_server, unsigned long number) {
     int reason = ERR_GET_REASON(number);
     if (ERR_GET_LIB(number) != ERR_LIB_SSL)
@@ -70,6 +85,7 @@ static SSL_SESSION *make_session(SSL *ssl) {
     return session;
 }
 
+/* Called by OpenSSL for each handshake; it takes the session over. 0 ends the handshake. */
 static int client_session(SSL *ssl, const EVP_MD *digest, const unsigned char **id, size_t *id_size,
                           SSL_SESSION **session) {
     (void)digest; /* one suite, one digest */
@@ -79,6 +95,8 @@ static int client_session(SSL *ssl, const EVP_MD *digest, const unsigned char **
     return *session != NULL;
 }
 
+/* The identity is public and the same everywhere: it only tells ringmasters from other uses of PSK.
+ * Whether the key fits is decided by the binder, which OpenSSL checks after this. */
 static int server_session(SSL *ssl, const unsigned char *id, size_t id_size,
                           SSL_SESSION **session) {
     *session = NULL;
@@ -109,6 +127,8 @@ static int offer_protocol(SSL_CTX *context) {
     return SSL_CTX_set_alpn_protos(context, (const unsigned char *)text, (unsigned)size + 1);
 }
 
+/* Nothing selected means a peer from before there were offers, which speaks version 1. A name that
+ * is no ringmaster's is version 0. */
 int64_t tls_peer_version(const SSL *ssl) {
     const unsigned char *name = NULL;
     unsigned size = 0;
@@ -125,6 +145,8 @@ int64_t tls_peer_version(const SSL *ssl) {
     return version;
 }
 
+/* OPENSSL_malloc, as wipe_key() frees it by OPENSSL_clear_free. The context owns the copy from here
+ * on. */
 static int keep_key(SSL_CTX *context, const unsigned char key[TLS_KEY_SIZE]) {
     unsigned char *copy = OPENSSL_malloc(TLS_KEY_SIZE);
     if (copy == NULL)
@@ -165,6 +187,8 @@ static int arm_server(SSL_CTX *context, const unsigned char key[TLS_KEY_SIZE], s
     return 0;
 }
 
+/* The modes suit a nonblocking socket: a write may be partial, and its next try may come from a
+ * buffer that has moved. Idle links hold no buffers of OpenSSL. */
 SSL_CTX *tls_context_new(const unsigned char key[TLS_KEY_SIZE], int is_server, struct error *err) {
     SSL_CTX *context = SSL_CTX_new(is_server ? TLS_server_method() : TLS_client_method());
     if (context == NULL || offer_protocol(context) != 0) {
@@ -186,10 +210,13 @@ void tls_context_free(SSL_CTX *context) {
     SSL_CTX_free(context);
 }
 
+/* Without it OPENSSL_CONF or the system's openssl.cnf could load providers into this process. */
 void tls_ignore_configuration(void) {
     (void)OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
 }
 
+/* An exporter (RFC 8446, section 7.5): a value that both ends derive from the secrets, and that
+ * nobody else can know. It names the link when it is resumed. */
 int tls_name(SSL *ssl, char ret[TLS_NAME_SIZE], struct error *err) {
     static const char label[] = "EXPORTER-ringmaster-link";
     unsigned char bytes[TLS_NAME_SIZE / 2];
