@@ -16,6 +16,15 @@
 #include <string.h>
 #include <unistd.h>
 
+/* The parts of a job are read in the order of what they need: settings first, as they say where
+ * everything else is; then SageMaker's request, which the list of hosts may depend on; then the
+ * hosts; and last data and program. After an error the later parts are still read as far as the
+ * hosts, since a host with a fault has to tell the others (job_read).
+ *
+ * Nothing here connects to anything. Code that is downloaded first has no program yet, which
+ * job_resolve() finds afterwards. */
+
+/* The settings own nothing: their texts are the environment's. */
 void job_done(struct job *j) {
     cluster_done(&j->cluster);
     sagemaker_request_done(&j->request);
@@ -31,6 +40,7 @@ struct job_inputs {
     struct download_sources sources;
 };
 
+/* NEEDS_CODE: the program may come with SageMaker's submitted code, as none is named after "--". */
 static int read_inputs(const struct settings *s, const struct sagemaker_request *request,
                        char *const *environment, bool needs_code, struct job_inputs *ret,
                        struct error *err) {
@@ -43,6 +53,8 @@ static int read_inputs(const struct settings *s, const struct sagemaker_request 
                                  err);
 }
 
+/* The folder of this executable is asked for and not the PATH, which a user may set as they like.
+ */
 char *job_trainer(void) {
     char self[PATH_MAX];
     struct error ignored;
@@ -50,6 +62,7 @@ char *job_trainer(void) {
         return NULL;
     const char *slash = strrchr(self, '/');
     char *path = NULL;
+    /* Without memory there is no trainer either, and the message about that follows. */
     if (slash == NULL || asprintf(&path, "%.*s/ringtrain", (int)(slash - self), self) < 0)
         return NULL;
     if (access(path, X_OK) == 0)
@@ -58,6 +71,7 @@ char *job_trainer(void) {
     return NULL;
 }
 
+/* One line for all of them, with the first as an example: there may be hundreds. */
 static void note_ignored(const struct hyperparameters *h, struct warnings *warnings) {
     if (h->ignored > 0)
         warnings_add(warnings,
@@ -73,6 +87,7 @@ static void note_not_passed(const struct hyperparameters *h, struct warnings *wa
     size_t count = 0;
     const char *first = NULL;
     for (size_t i = 0; i < h->count; i++) {
+        /* These speak to ringmaster, and no program misses them. */
         if (h->items[i].hidden)
             continue;
         first = count++ == 0 ? h->items[i].name : first;
@@ -85,7 +100,8 @@ static void note_not_passed(const struct hyperparameters *h, struct warnings *wa
                      count, count == 1 ? " is" : "s are", first);
 }
 
-/* Warns if another ringmaster started this one: both would use the same ranks and ports. */
+/* Warns if another ringmaster started this one: both would use the same ranks and ports. The
+ * variable is one that every rank has of its supervisor. */
 static void note_nested(char *const *environment, struct warnings *warnings) {
     if (env_get(environment, ATTEMPT_RUN_VARIABLE) != NULL)
         warnings_add(warnings,
@@ -93,6 +109,8 @@ static void note_nested(char *const *environment, struct warnings *warnings) {
                      "is enough: let the outer one start the program itself");
 }
 
+/* The words after `train` are read anew, since the program may depend on files that were not there
+ * before. */
 int job_resolve(struct job *j, const char *const *arguments, char *const *environment,
                 struct error *err) {
     cleanup_free char *ringtrain = job_trainer();
@@ -105,6 +123,7 @@ int job_resolve(struct job *j, const char *const *arguments, char *const *enviro
     };
     if (user_program_resolve(&in, &j->program, err) != 0)
         return -1;
+    /* Other programs may read a pipe themselves. */
     if (j->program.is_trainer && j->channels.piped != NULL)
         return error_set(
             err, EXIT_CODE_CONFIG,
@@ -114,7 +133,8 @@ int job_resolve(struct job *j, const char *const *arguments, char *const *enviro
     return 0;
 }
 
-/* The job does not depend on the metrics, so errors are only warnings. */
+/* The job does not depend on the metrics, so errors are only warnings. Neither a file that cannot
+ * be read nor entries that are no definitions stop a job. */
 static void read_metrics(const char *base_dir, struct warnings *warnings,
                          struct metric_definitions *ret) {
     char path[PATH_MAX];
@@ -131,7 +151,8 @@ static void read_metrics(const char *base_dir, struct warnings *warnings,
 
 /* --- whole job -------------------------------------------------------------------------------- */
 
-/* Warns of what is ignored or looks wrong in a job that was read whole. */
+/* Warns of what is ignored or looks wrong in a job that was read whole. EXACT: the program is named
+ * after "--". */
 static void check_whole(const struct settings *s, const struct hyperparameters *h, bool exact,
                         char *const *environment, struct metric_definitions *ret_metrics,
                         struct warnings *ret) {
@@ -145,9 +166,11 @@ static void check_whole(const struct settings *s, const struct hyperparameters *
 }
 
 /* The first error is kept, but the hosts are read all the same: a host that cannot run joins the
- * others and reports why, so that they do not wait for it in vain. */
+ * others and reports why, so that they do not wait for it in vain. LATER takes errors after the
+ * first, which nobody reads. *RET is filled in any case, so that the caller frees it in one way. */
 int job_read(const char *const *arguments, char *const *environment, struct job *ret,
              struct error *err) {
+    /* Two words may come before the program: --once-per-host, and then "--". */
     const bool once = arguments[0] != NULL && strcmp(arguments[0], JOB_ONCE_PER_HOST) == 0;
     const bool exact = arguments[once] != NULL && strcmp(arguments[once], "--") == 0;
     struct settings settings;
@@ -164,6 +187,7 @@ int job_read(const char *const *arguments, char *const *environment, struct job 
     if (job_hosts_read(&settings, &request, once, environment, &hosts,
                        read == 0 ? &first : &later) != 0)
         read = -1;
+    /* Warnings about hosts are kept, whether or not these could be read. */
     warnings_join(&warnings, &hosts.warnings);
     if (read == 0)
         read = read_inputs(&settings, &request, environment, !exact, &inputs, &first);
@@ -178,6 +202,7 @@ int job_read(const char *const *arguments, char *const *environment, struct job 
                         .ports = hosts.ports,
                         .once_per_host = once,
                         .warnings = warnings};
+    /* An empty name if the hosts are one job. */
     memcpy(ret->part, hosts.part, sizeof(ret->part));
     if (read == 0)
         return ret->sources.code != NULL ? 0 : job_resolve(ret, arguments + once, environment, err);

@@ -1,6 +1,7 @@
-/* Configuration of a job, as one container knows it before it connects to others: settings,
- * cluster, SageMaker's request, channels, program, ports. Read once at start; constant afterwards.
- */
+/* Configuration of a job, as one container knows it.
+ *
+ * Settings, cluster, SageMaker's request, channels, program and ports are read once at the start,
+ * before the container connects to others, and are constant afterwards. */
 #ifndef ENTRYPOINT_JOB_JOB_H
 #define ENTRYPOINT_JOB_JOB_H
 

@@ -1,5 +1,7 @@
-/* Hosts of this host's job, with the slots of each and the ports between them: what the platform
- * lists, restricted and filled as settings and hyperparameters ask. */
+/* Hosts of this host's job, with their slots and ports.
+ *
+ * These are the hosts that the platform lists, restricted and filled as settings and
+ * hyperparameters ask. */
 #ifndef ENTRYPOINT_JOB_JOB_HOSTS_H
 #define ENTRYPOINT_JOB_JOB_HOSTS_H
 

@@ -19,18 +19,30 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* A secret becomes a key in two steps: its bytes are taken from the first place that has any
+ * (key_make), and are mixed with what identifies the job (key_derive). The key itself is never
+ * sent. Every buffer that has held a secret is overwritten before it is freed, and files are read
+ * without stdio, which would keep a copy of its own.
+ *
+ * A file is trusted only if nobody else can have written it: the key is all that it takes to run
+ * programs in the job. A place that exists but fails this check is an error, and never a reason to
+ * go on to the next place. */
+
 #define DOCKER_SECRET "/run/secrets/ringmaster_key"
 #define SEED "/etc/ringmaster/seed"
 
+/* Of SHA-384, which HKDF and both digests use; and of what is read of a file. */
 enum {
     DIGEST_SIZE = 48,               /* SHA-384 */
     READ_MAX = KEY_SECRET_MAX + 64, /* size of a secret's file with blanks at its end */
 };
 
+/* OPENSSL_cleanse() is not optimized away, as memset() before the end of a life may be. */
 void key_done(struct key *k) {
     OPENSSL_cleanse(k, sizeof(*k));
 }
 
+/* Only the value is overwritten, with zeroes: the name stays, as if the variable were empty. */
 void key_hide(char *const *environment) {
     /* The strings of the environment may be changed, although the list is const. */
     for (; *environment != NULL; environment++) {
@@ -60,11 +72,14 @@ static int digest_job(const struct cluster *cluster, unsigned char *ret, struct 
     int size = snprintf(attempt, sizeof(attempt), "#%u", cluster->before);
     if (cluster->before > 0)
         good = good && EVP_DigestUpdate(context, attempt, (size_t)size + 1) == 1;
+    /* Each step runs only after the one before; OpenSSL returns 1 for success. */
     good = good && EVP_DigestFinal_ex(context, ret, NULL) == 1;
     EVP_MD_CTX_free(context);
     return good ? 0 : error_set(err, EXIT_CODE_INTERNAL, "OpenSSL cannot digest the job's name");
 }
 
+/* KEY_SIZE bytes at RET. The salt keeps these keys apart from those that other programs may derive
+ * from the same secret. Returns -1 if OpenSSL refuses, for instance for lack of memory. */
 static int hkdf(const unsigned char *secret, size_t size, unsigned char info[DIGEST_SIZE],
                 unsigned char *ret) {
     static char digest[] = "SHA384";
@@ -94,6 +109,8 @@ int key_derive(const unsigned char *secret, size_t size, const struct cluster *c
     return 0;
 }
 
+/* PURPOSE takes the place of the job: its digest is the info of another derivation, whose secret is
+ * the key itself. */
 int key_for(const struct key *k, const char *purpose, unsigned char ret[KEY_SIZE],
             struct error *err) {
     unsigned char info[DIGEST_SIZE];
@@ -105,6 +122,7 @@ int key_for(const struct key *k, const char *purpose, unsigned char ret[KEY_SIZE
 
 /* --- places of the secret -------------------------------------------------------------------- */
 
+/* The whole capacity, not only what is in use. */
 static void wipe(struct buf *text) {
     if (text->data != NULL)
         OPENSSL_cleanse(text->data, text->capacity);
@@ -116,12 +134,14 @@ static void wipe(struct buf *text) {
  * own groups are trusted. A sticky folder is safe, because nobody can replace the files of others.
  */
 static bool is_open_to_others(const struct stat *st) {
+    /* Group 0 is root's own, and the other one this process's. */
     bool group = st->st_gid == 0 || st->st_gid == getegid();
     mode_t others = S_IWOTH | (group ? 0 : S_IWGRP);
     return (st->st_mode & others) != 0 && !(S_ISDIR(st->st_mode) && (st->st_mode & S_ISVTX) != 0);
 }
 
-/* Checks every folder on the path of the file, with links resolved. */
+/* Checks every folder on the path of the file, with links resolved. A folder that others can write
+ * to lets them replace the file, however it is protected itself. */
 static int check_folders(const char *path, struct error *err) {
     struct stat st;
     cleanup_free char *real = realpath(path, NULL);
@@ -141,6 +161,7 @@ static int check_folders(const char *path, struct error *err) {
     return 0;
 }
 
+/* On the open file, so that nobody can put another one in its place in between. */
 static int check_file(int fd, const char *path, struct error *err) {
     struct stat st;
     if (fstat(fd, &st) != 0)
@@ -181,9 +202,12 @@ static int read_secret(const char *path, struct buf *ret, struct error *err) {
     return 0;
 }
 
+/* Blanks and line ends at the end do not count: editors and `echo` add them. PLACE is for messages
+ * and for the log. */
 static int derive_from(const char *secret, size_t size, const struct cluster *cluster,
                        const char *place, enum key_source source, struct key *ret,
                        struct error *err) {
+    /* strchr() also finds the NUL at the end of the set, so that NULs at the end go, too. */
     while (size > 0 && strchr(" \t\r\n", secret[size - 1]) != NULL)
         size--;
     if (size < KEY_SECRET_MIN || size > KEY_SECRET_MAX)
@@ -194,6 +218,7 @@ static int derive_from(const char *secret, size_t size, const struct cluster *cl
     return key_derive((const unsigned char *)secret, size, cluster, ret, err);
 }
 
+/* The buffer is wiped on every way out. */
 static int derive_from_file(const char *path, const struct cluster *cluster, enum key_source source,
                             struct key *ret, struct error *err) {
     cleanup_secret struct buf text;
@@ -203,6 +228,8 @@ static int derive_from_file(const char *path, const struct cluster *cluster, enu
     return derive_from(buf_text(&text), text.size, cluster, path, source, ret, err);
 }
 
+/* The key of the seed for no job, and from that another one of which eight bytes are shown: nothing
+ * leads back to the seed. */
 int key_fingerprint(const struct key_places *places, char ret[KEY_FINGERPRINT_SIZE],
                     struct error *err) {
     static const struct cluster nobody = {.job = ""};
@@ -226,6 +253,7 @@ int key_fingerprint(const struct key_places *places, char ret[KEY_FINGERPRINT_SI
     return 1;
 }
 
+/* The last place: a seed that everybody with the image knows. */
 static int derive_from_seed(const struct settings *settings, const struct cluster *cluster,
                             const char *seed, struct key *ret, struct error *err) {
     static const char advice[] = "give all hosts the same RINGMASTER_KEY or RINGMASTER_KEY_FILE";
@@ -245,9 +273,12 @@ static int derive_from_seed(const struct settings *settings, const struct cluste
     return derive_from_file(seed, cluster, KEY_FROM_SEED, ret, err);
 }
 
+/* The order is that of key.h. On failure *RET may hold bytes of a key that was derived in part: the
+ * caller ends it with key_done(). */
 int key_make(const struct settings *settings, const struct cluster *cluster,
              const struct key_places *places, struct key *ret, struct error *err) {
     *ret = (struct key){0};
+    /* A file that the user names must be there and be sound. */
     if (settings->key_file != NULL) {
         if (check_folders(settings->key_file, err) != 0)
             return -1;

@@ -1,4 +1,6 @@
-/* Libraries that an ELF program names as needed (DT_NEEDED), as `readelf -d` shows them.
+/* Libraries that an ELF program needs (DT_NEEDED).
+ *
+ * `readelf -d` shows the same.
  *
  * Only the program itself is read, not the libraries that it names. A file that is no ELF program
  * of this machine's word size and byte order, is damaged, or cannot be read, names none. At most

@@ -1,4 +1,6 @@
-/* Where a cluster's description comes from, first that applies:
+/* Source of a cluster's description.
+ *
+ * The first that applies:
  *   1. RINGMASTER_HOSTS, with RINGMASTER_HOST (cluster/platform_variables.h). It wins over
  * SageMaker's file: interface, instance type and groups of that are then not used either.
  *   2. BASE/input/config/resourceconfig.json (cluster/platform_sagemaker.h).

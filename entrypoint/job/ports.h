@@ -1,5 +1,6 @@
-/* TCP ports of a job, all relative to RINGMASTER_PORT, so that one variable moves them and a
- * firewall rule can name them. */
+/* TCP ports of a job, all relative to RINGMASTER_PORT.
+ *
+ * One variable moves them all, and a firewall rule can name them. */
 #ifndef ENTRYPOINT_JOB_PORTS_H
 #define ENTRYPOINT_JOB_PORTS_H
 

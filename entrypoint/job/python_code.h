@@ -1,7 +1,8 @@
-/* Requirements of a directory of Python code, as SageMaker's training toolkit reads them:
- * requirements.txt, which pip installs, and a setup.py (or a pyproject.toml with build settings, as
- * others only configure tools), which makes the directory a package: it is installed, and the
- * program runs as a module of it. */
+/* Requirements of a directory of Python code.
+ *
+ * They are read as SageMaker's training toolkit reads them: requirements.txt, which pip installs,
+ * and a setup.py (or a pyproject.toml with build settings, as others only configure tools), which
+ * makes the directory a package: it is installed, and the program runs as a module of it. */
 #ifndef ENTRYPOINT_JOB_PYTHON_CODE_H
 #define ENTRYPOINT_JOB_PYTHON_CODE_H
 

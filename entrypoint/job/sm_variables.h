@@ -1,6 +1,7 @@
-/* The SM_* variables of this host, as SageMaker's training toolkit gives them to programs: strings
- * as they are, everything else JSON with sorted keys, no blanks, ASCII. CURRENT_HOST comes with
- * them. */
+/* SM_* variables of this host.
+ *
+ * Programs get them as from SageMaker's training toolkit: strings as they are, everything else as
+ * JSON with sorted keys, no blanks, ASCII. CURRENT_HOST comes with them. */
 #ifndef ENTRYPOINT_JOB_SM_VARIABLES_H
 #define ENTRYPOINT_JOB_SM_VARIABLES_H
 

@@ -1,6 +1,6 @@
-/* Signals that stop a job's programs or warn them of its end, as the settings give them.
+/* Signals that stop programs or warn them of the end.
  *
- * Any signal that has a name and that a program can handle is accepted. */
+ * The settings give them. Any signal that has a name and that a program can handle is accepted. */
 #ifndef ENTRYPOINT_JOB_STOP_SIGNALS_H
 #define ENTRYPOINT_JOB_STOP_SIGNALS_H
 

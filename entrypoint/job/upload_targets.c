@@ -4,11 +4,17 @@
 
 #include <string.h>
 
+/* Targets are only checked for their form here: whether a bucket can be written to is found out
+ * before the job begins, by a child of host/provision/input_download.h. */
+
+/* Checkpoints in a folder of this host need no upload, as BASE/checkpoints is made a link to it.
+ * The output is copied in any case. */
 bool upload_targets_upload(const struct settings *s) {
     return s->output != NULL ||
            (s->checkpoints != NULL && !str_starts_with(s->checkpoints, "file:///"));
 }
 
+/* TARGET may be NULL. A message quotes at most 256 bytes of it. */
 static int check(const char *variable, const char *target, struct error *err) {
     if (target == NULL)
         return 0;

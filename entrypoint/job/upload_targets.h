@@ -1,5 +1,6 @@
-/* Where a job's checkpoints and what it leaves are uploaded to, for platforms that do not do so
- * themselves. Below RINGMASTER_OUTPUT lie
+/* Upload targets of a job's checkpoints and output.
+ *
+ * They are for platforms that do not upload by themselves. Below RINGMASTER_OUTPUT lie
  *
  *   model/                BASE/model of the first host
  *   output/HOST/model/    what lies there on another host

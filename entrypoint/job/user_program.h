@@ -1,4 +1,6 @@
-/* What runs on every slot, as an argv; no shell ever sees it.
+/* Program that runs on every slot, as an argv.
+ *
+ * No shell ever sees it.
  *
  *   train -- PROGRAM ARGS   PROGRAM ARGS, exactly
  *   train FLAGS             sagemaker_program, if that hyperparameter (or the variable

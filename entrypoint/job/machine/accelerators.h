@@ -1,5 +1,6 @@
-/* Number of accelerators of this host, for slots and SM_*, counted where the kernel shows them: the
- * image needs no vendor tool. */
+/* Number of accelerators of this host, for slots and SM_*.
+ *
+ * They are counted where the kernel shows them: the image needs no vendor tool. */
 #ifndef ENTRYPOINT_JOB_MACHINE_ACCELERATORS_H
 #define ENTRYPOINT_JOB_MACHINE_ACCELERATORS_H
 

@@ -1,4 +1,6 @@
-/* Name of the folder below lib in which Debian and Ubuntu keep this architecture's libraries. */
+/* Folder of this architecture's libraries, below lib.
+ *
+ * Debian and Ubuntu call it by the architecture (Multiarch). */
 #ifndef ENTRYPOINT_JOB_MACHINE_MULTIARCH_H
 #define ENTRYPOINT_JOB_MACHINE_MULTIARCH_H
 

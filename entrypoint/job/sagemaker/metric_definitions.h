@@ -1,5 +1,6 @@
-/* Metric definitions of the job, as far as the service passes them to the container: expressions
- * that it matches against the containers' output.
+/* Metric definitions of the job, as the service passes them.
+ *
+ * They are expressions that it matches against the containers' output.
  *
  * The format of the container's metric-definition-regex.json is not documented, so several are
  * read: CreateTrainingJob's list of {"Name", "Regex"} in any case, alone or below

@@ -1,5 +1,6 @@
-/* What SageMaker's hyperparameters ask of a job, read once and typed. No other file asks for a
- * hyperparameter by its name.
+/* Wishes of SageMaker's hyperparameters about a job.
+ *
+ * They are read once and typed. No other file asks for a hyperparameter by its name.
  *
  * Secrets among the values, by their names, are redacted in logs and failure file from then on
  * (common/text/redact.h). */
