@@ -15,6 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* All variables are first gathered as JSON by name, because SM_TRAINING_ENV repeats most of them as
+ * members; only at the end are they written out as text (export_all). Failures of memory on the way
+ * only set a flag, which is looked at once: a missing variable must not reach the program
+ * unnoticed.
+ *
+ * Names and spellings follow SageMaker's training toolkit, also where they are odd, as scripts rely
+ * on them. Hosts that run no ranks, lost ones and spares, appear in none of the lists. */
+
 /* --- values ---------------------------------------------------------------------------------- */
 
 /* All variables by name, as JSON: a string is used as text, any other value is written as JSON. */
@@ -28,6 +36,7 @@ static void put(struct values *v, const char *name, json_t *value) {
     v->failed |= json_object_set_new(v->all, name, value) != 0;
 }
 
+/* Text that is no UTF-8 is kept as well as JSON allows (json_string_any). */
 static void put_text(struct values *v, const char *name, const char *text) {
     put(v, name, json_string_any(text));
 }
@@ -40,6 +49,7 @@ static void append(struct values *v, json_t *list, json_t *value) {
 /* Sets PREFIX followed by NAME in upper case. As in the toolkit '-' stays, although shells cannot
  * refer to such a variable. */
 static void put_named(struct values *v, const char *prefix, const char *name, const char *text) {
+    /* Room for the longest prefix and a name of HYPERPARAMETER_NAME_MAX bytes. */
     char variable[320];
     (void)snprintf(variable, sizeof(variable), "%s%s", prefix, name);
     for (char *c = variable; *c != '\0'; c++)
@@ -47,13 +57,16 @@ static void put_named(struct values *v, const char *prefix, const char *name, co
     put_text(v, variable, text);
 }
 
-/* A new reference to OBJECT, or an empty object for NULL. */
+/* A new reference to OBJECT, or an empty object for NULL. Programs expect {} where the platform has
+ * told nothing. */
 static json_t *kept(json_t *object) {
     return object != NULL ? json_incref(object) : json_object();
 }
 
 /* --- hosts ----------------------------------------------------------------------------------- */
 
+/* A name that is none of the job's hosts may belong to another job of the platform's, and is kept.
+ */
 static bool has_no_ranks(const struct cluster *c, const char *name) {
     struct host_name parsed;
     int host = -1;
@@ -62,7 +75,8 @@ static bool has_no_ranks(const struct cluster *c, const char *name) {
     return host >= 0 && !cluster_has_ranks(&c->hosts[host]);
 }
 
-/* A copy of a list of the platform's, without hosts that run no ranks. */
+/* A copy of a list of the platform's, without hosts that run no ranks. The order of the platform is
+ * kept. */
 static json_t *still_here(struct values *v, const struct cluster *c, const json_t *given) {
     json_t *list = json_array();
     for (size_t i = 0; i < json_array_size(given); i++) {
@@ -87,7 +101,8 @@ static json_t *host_list(struct values *v, const struct cluster *c) {
     return list;
 }
 
-/* The ranks of those hosts in the platform's list HOSTS that are in this job. */
+/* The ranks of those hosts in the platform's list HOSTS that are in this job. The list is in the
+ * order of ranks. */
 static json_t *ranks_of(struct values *v, const struct cluster *c, const json_t *hosts) {
     json_t *list = json_array();
     for (size_t rank = 0; rank < cluster_ranks(c); rank++) {
@@ -105,6 +120,7 @@ static void put_places(struct values *v, const struct cluster *c, const json_t *
     json_t *ranks = json_object();
     for (size_t i = 0; i < json_array_size(names); i++) {
         const char *name = json_string_value(json_array_get(names, i));
+        /* The members of one group. */
         json_t *here = still_here(v, c, instance_groups_of_group(c, name));
         v->failed |= json_object_set_new(ranks, name, ranks_of(v, c, here)) != 0 ||
                      json_object_set_new(hosts, name, here) != 0;
@@ -118,10 +134,12 @@ static const char *own_group(const struct cluster *c) {
     return c->group[0] != '\0' ? c->group : "homogeneousCluster";
 }
 
+/* SageMaker's heterogeneous clusters divide hosts into groups of one instance type. */
 static bool has_groups(const struct cluster *c) {
     return json_array_size(json_object_get(c->resource_config, "instance_groups")) > 0;
 }
 
+/* A group without a name is left out. With groups or without, the variables are all set. */
 static void put_groups(struct values *v, const struct cluster *c) {
     const json_t *groups = json_object_get(c->resource_config, "instance_groups");
     json_t *names = json_array();
@@ -136,6 +154,7 @@ static void put_groups(struct values *v, const struct cluster *c) {
     }
     if (has_groups(c))
         put_places(v, c, names);
+    /* A single group is no heterogeneous cluster. */
     put(v, "SM_IS_HETERO", json_boolean(json_array_size(groups) > 1));
     put(v, "SM_INSTANCE_GROUPS", names);
     put_text(v, "SM_CURRENT_INSTANCE_GROUP", own_group(c));
@@ -149,6 +168,7 @@ static void put_groups(struct values *v, const struct cluster *c) {
 static json_t *put_distribution(struct values *v, const struct job *job) {
     const struct cluster *c = &job->cluster;
     json_t *groups = instance_groups_groups(&job->request.mpi_options, c);
+    /* Each group adds its own below. */
     json_t *hosts = has_groups(c) ? json_array() : host_list(v, c);
     if (!has_groups(c) && job->request.mpi_options.mpi == WISH_YES && json_array_size(groups) == 0)
         append(v, groups, json_string(own_group(c)));
@@ -162,6 +182,8 @@ static json_t *put_distribution(struct values *v, const struct job *job) {
     return hosts;
 }
 
+/* Where the platform tells no interface or type, the values are those that the toolkit takes by
+ * default. */
 static void put_hosts(struct values *v, const struct cluster *c) {
     put_text(v, "CURRENT_HOST", c->hosts[c->self].name.text);
     put_text(v, "SM_CURRENT_HOST", c->hosts[c->self].name.text);
@@ -178,6 +200,7 @@ static void put_hosts(struct values *v, const struct cluster *c) {
 
 /* --- folders and channels -------------------------------------------------------------------- */
 
+/* The layout below BASE is SageMaker's. */
 static void put_folders(struct values *v, const char *base) {
     static const struct {
         const char *name, *folder;
@@ -193,7 +216,8 @@ static void put_folders(struct values *v, const char *base) {
         put(v, folders[i].name, json_sprintf("%s/%s", base, folders[i].folder));
 }
 
-/* Adds the folders by channel and returns them; owned by the caller. */
+/* Adds the folders by channel and returns them; owned by the caller. The folder is asked for its
+ * text only if memory has sufficed: it would be NULL otherwise. */
 static json_t *put_channels(struct values *v, const struct channels *c, const char *base) {
     json_t *names = json_array();
     json_t *folders = json_object();
@@ -212,7 +236,7 @@ static json_t *put_channels(struct values *v, const struct channels *c, const ch
 /* --- hyperparameters and program ------------------------------------------------------------- */
 
 /* The value of a hyperparameter as the toolkit decodes it: JSON if it parses as JSON, else the
- * text. */
+ * text. Returns a new reference. */
 static json_t *decoded(struct values *v, const struct hyperparameters *h, const char *name) {
     json_t *raw = json_object_get(h->root, name);
     json_t *value = NULL;
@@ -236,6 +260,8 @@ static bool is_of_toolkit(const char *name) {
     return TABLE_INDEX(names, name) < TABLE_COUNT(names);
 }
 
+/* SM_HPS has the program's own parameters, SM_FRAMEWORK_PARAMS those that speak to the toolkit's
+ * frameworks. Each of the former is also a variable SM_HP_NAME. */
 static void put_hyperparameters(struct values *v, const struct hyperparameters *h) {
     json_t *user = json_object();
     json_t *framework = json_object();
@@ -251,6 +277,7 @@ static void put_hyperparameters(struct values *v, const struct hyperparameters *
     put(v, "SM_FRAMEWORK_PARAMS", framework);
 }
 
+/* Without an entry point the names are empty. The module's name is that of the file without .py. */
 static void put_program(struct values *v, const struct user_program *p, const char *base) {
     json_t *args = json_array();
     for (size_t i = 0; i < p->user_args.count; i++)
@@ -269,7 +296,8 @@ static void put_program(struct values *v, const struct user_program *p, const ch
         put(v, "SM_MODULE_DIR", json_sprintf("%s/code", base));
 }
 
-/* Lets Python find the modules next to the entry point, whatever the working directory. */
+/* Lets Python find the modules next to the entry point, whatever the working directory. What is set
+ * already stays, after the folder of code. */
 static void put_python_path(struct values *v, const struct user_program *p, const char *given) {
     if (p->entry_point == NULL || p->directory == NULL)
         return;
@@ -281,7 +309,7 @@ static void put_python_path(struct values *v, const struct user_program *p, cons
 enum { LOG_LEVEL_INFO = 20 };
 
 /* The job's region, else the container's. The toolkit asks boto3, which uses AWS_DEFAULT_REGION,
- * and the service sets AWS_REGION. */
+ * and the service sets AWS_REGION. An empty variable counts as not set. */
 static const char *region_of(const struct sagemaker_request *request, const struct argv *given) {
     static const char *const names[] = {"SAGEMAKER_REGION", "AWS_DEFAULT_REGION", "AWS_REGION"};
     const char *region = request->region;
@@ -293,10 +321,12 @@ static const char *region_of(const struct sagemaker_request *request, const stru
     return region;
 }
 
-/* Adds the variables that the toolkit derives from its own hyperparameters. */
+/* Adds the variables that the toolkit derives from its own hyperparameters. A level that is no
+ * number from 0 to 100 is ignored. */
 static void put_service(struct values *v, const struct job *job, const struct argv *given) {
     const char *region = region_of(&job->request, given);
     const char *level = job->request.log_level;
+    /* As the service or the image has it. */
     const char *module = argv_get_env(given, "SAGEMAKER_TRAINING_MODULE");
     int64_t number = LOG_LEVEL_INFO;
     if (level != NULL && str_parse_whole(level, 0, 100, &number, NULL) != 0)
@@ -347,12 +377,15 @@ static void put_training_env(struct values *v, const struct job *job, json_t *fo
         {"topology", "SM_TOPOLOGY"},
         {"user_entry_point", "SM_USER_ENTRY_POINT"},
     };
+    /* Its failures are added to V's at the end. */
     struct values inner = {.all = json_object()};
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+        /* Some variables are set only where the platform tells them. */
         json_t *value = json_object_get(v->all, members[i].variable);
         if (value != NULL)
             put(&inner, members[i].member, json_incref(value));
     }
+    /* Parts of the toolkit that this program does not have. */
     static const char *const absent[] = {"is_modelparallel_enabled", "is_smddpmprun_installed",
                                          "is_smddprun_installed"};
     for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++)
@@ -367,7 +400,8 @@ static void put_training_env(struct values *v, const struct job *job, json_t *fo
 }
 
 /* Checks the size of a variable. One that holds all values (SM_HPS) also exists as many small ones
- * (SM_HP_*), so leaving it out is better than failing to start the program. */
+ * (SM_HP_*), so leaving it out is better than failing to start the program. SIZE counts the sign
+ * between both and the NUL. */
 static bool fits(const char *name, const char *value) {
     size_t size = strlen(name) + 1 + strlen(value) + 1;
     if (size <= SM_VARIABLE_MAX)
@@ -378,12 +412,15 @@ static bool fits(const char *name, const char *value) {
     return false;
 }
 
+/* ASCII and sorted keys, as the toolkit writes JSON. RET replaces what the environment had of the
+ * same name. */
 static int export_all(const json_t *all, struct argv *ret, struct error *err) {
     const size_t form = JSON_COMPACT | JSON_SORT_KEYS | JSON_ENSURE_ASCII | JSON_ENCODE_ANY;
     const char *name = NULL;
     json_t *value = NULL;
     json_object_foreach((json_t *)(uintptr_t)all, name, value) {
         const char *text = json_string_value(value);
+        /* Text is used as it is; anything else is written as JSON. */
         cleanup_free char *dumped = text == NULL ? big_integers_dump(value, form) : NULL;
         if (text == NULL && dumped == NULL)
             return error_no_memory(err, name);
@@ -395,6 +432,7 @@ static int export_all(const json_t *all, struct argv *ret, struct error *err) {
     return 0;
 }
 
+/* The order matters at the end: SM_TRAINING_ENV is made of the variables before it. */
 int sm_variables_add(const struct job *job, struct argv *ret, struct error *err) {
     cleanup_json json_t *all = json_object();
     struct values v = {.all = all};

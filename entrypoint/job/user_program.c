@@ -12,12 +12,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* A program is found now, on every host, before any host waits for another: what is missing in the
+ * image is then the host's own error, with the exit code that a shell would give (126, 127). Paths
+ * become absolute, as ranks start in another folder.
+ *
+ * There are three ways: a program after "--" is taken as it is; sagemaker_program is an entry
+ * point, which may need an interpreter or `python3 -m`; and without either, ringtrain runs. Only
+ * the latter two get hyperparameters as flags.
+ *
+ * #! lines are read here instead of by the kernel. An entry point arrives from an archive or a
+ * channel, often without the right to be executed, or in a folder mounted noexec. */
+
 enum { INTERPRETER_MAX = 254 }; /* the kernel reads 256 bytes including the "#!" */
 
 /* Folder of code that the SDK sends as a channel, below BASE. */
 static const char code_channel[] = "input/data/code";
 static const char default_path[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
+/* Also for a program that was found in part. */
 void user_program_done(struct user_program *p) {
     argv_done(&p->argv);
     argv_done(&p->user_args);
@@ -29,12 +41,14 @@ void user_program_done(struct user_program *p) {
 
 /* --- finding files --------------------------------------------------------------------------- */
 
+/* Links are followed. */
 static bool is_file(const char *path) {
     struct stat st;
     return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* "DIRECTORY/NAME" as an absolute path, NULL when out of memory. */
+/* "DIRECTORY/NAME" as an absolute path, NULL when out of memory. DIRECTORY has SIZE bytes; an empty
+ * or relative one is taken from the current folder. The caller frees the path. */
 static char *join(const char *directory, size_t size, const char *name) {
     char *path = NULL;
     cleanup_free char *here = NULL;
@@ -52,7 +66,7 @@ static char *join(const char *directory, size_t size, const char *name) {
 }
 
 /* Finds NAME in the folders of PATH: an executable, or with ANY_FILE any regular file. *RET is NULL
- * if there is none. */
+ * if there is none. An empty part of PATH is the current folder, as for a shell. */
 static int search(const char *path, const char *name, bool any_file, char **ret,
                   struct error *err) {
     *ret = NULL;
@@ -71,6 +85,7 @@ static int search(const char *path, const char *name, bool any_file, char **ret,
     }
 }
 
+/* The advice is for scripts that lack the right to be executed, which is lost in many archives. */
 static int check_executable(const char *path, struct error *err) {
     if (access(path, F_OK) != 0)
         return error_set_errno(err, EXIT_CODE_NOT_FOUND, "the program %s", path);
@@ -78,6 +93,7 @@ static int check_executable(const char *path, struct error *err) {
         return error_set(err, EXIT_CODE_NOT_EXECUTABLE, "the program %s is not a file", path);
     if (access(path, X_OK) == 0)
         return 0;
+    /* Advice for the two kinds of scripts that people name. */
     const char *by = str_ends_with(path, ".py")   ? "python3"
                      : str_ends_with(path, ".sh") ? "sh"
                                                   : NULL;
@@ -89,6 +105,7 @@ static int check_executable(const char *path, struct error *err) {
                            path);
 }
 
+/* Without PATH the usual folders are searched, as a shell does. */
 int user_program_find(const char *name, const char *path, char **ret, struct error *err) {
     *ret = NULL;
     if (name[0] == '\0')
@@ -124,14 +141,15 @@ static int add_found(const struct user_program_inputs *in, const char *name, str
 /* --- sagemaker_program ----------------------------------------------------------------------- */
 
 /* The submitted folder; NULL if there is none. The content of an archive is already in BASE/code
- * (download_sources.h). */
+ * (download_sources.h). As a path of this container, without a scheme before it. */
 static const char *submitted(const struct user_program_inputs *in) {
     const char *submit = in->request->submit_directory;
     return submit == NULL || download_sources_is_archive(submit) ? NULL
                                                                  : download_sources_path(submit);
 }
 
-/* Finds the file of the entry point NAME. */
+/* Finds the file of the entry point NAME. An absolute name is taken as it is, and looked at by
+ * add_entry(). The places are in the order of user_program.h. */
 static int find_entry(const struct user_program_inputs *in, const char *name, char **ret,
                       struct error *err) {
     const char *submit = submitted(in);
@@ -140,6 +158,7 @@ static int find_entry(const struct user_program_inputs *in, const char *name, ch
         *ret = strdup(name);
         return *ret != NULL ? 0 : error_no_memory(err, "a path");
     }
+    /* Folders in the form of PATH; more than fits is an error and not cut. */
     char places[8192];
     int size = snprintf(places, sizeof(places), "%s%s%s/code:%s/%s:%s",
                         submit != NULL ? submit : "", submit != NULL ? ":" : "", in->base_dir,
@@ -154,7 +173,9 @@ static int find_entry(const struct user_program_inputs *in, const char *name, ch
                            "sagemaker_program \"%.128s\" is in none of %.400s", name, places);
 }
 
-/* Reads the first line of PATH after "#!"; "" if the file does not begin with that. */
+/* Reads the first line of PATH after "#!"; "" if the file does not begin with that. O_NONBLOCK
+ * keeps a FIFO of that name from blocking the start. One byte more than the longest line is read,
+ * to see whether it ends. */
 static int read_interpreter(const char *path, char line[INTERPRETER_MAX + 1], struct error *err) {
     char text[INTERPRETER_MAX + 3];
     line[0] = '\0';
@@ -172,6 +193,8 @@ static int read_interpreter(const char *path, char line[INTERPRETER_MAX + 1], st
     size_t length = (size_t)(end != NULL ? end - text : size) - 2;
     memcpy(line, text + 2, length);
     line[length] = '\0';
+    /* The kernel would look for an interpreter with a name that ends with that byte, and say that
+     * it is not there. */
     if (length > 0 && line[length - 1] == '\r')
         return error_set(err, EXIT_CODE_NOT_EXECUTABLE,
                          "the program %s has Windows line endings: its interpreter's name would "
@@ -180,7 +203,8 @@ static int read_interpreter(const char *path, char line[INTERPRETER_MAX + 1], st
     return 0;
 }
 
-/* Splits LINE as the kernel does: the interpreter, and the rest as one word. */
+/* Splits LINE as the kernel does: the interpreter, and the rest as one word. LINE is changed. Linux
+ * passes everything after the interpreter as a single argument, blanks inside included. */
 static int add_interpreter(char *line, struct argv *ret, struct error *err) {
     static const char blanks[] = " \t";
     char *name = line + strspn(line, blanks);
@@ -195,7 +219,9 @@ static int add_interpreter(char *line, struct argv *ret, struct error *err) {
     return rest[0] != '\0' ? argv_add(ret, rest, err) : 0;
 }
 
-/* Adds the entry point, preceded by an interpreter if its name or content needs one. */
+/* Adds the entry point, preceded by an interpreter if its name or content needs one. A #! line is
+ * followed in any file but X.py. Without one, .sh means sh. What is neither must be executable
+ * itself. The first check gives the error for a missing file. */
 static int add_entry(const struct user_program_inputs *in, const char *path, struct argv *ret,
                      struct error *err) {
     char line[INTERPRETER_MAX + 1] = "";
@@ -220,7 +246,7 @@ static int add_entry(const struct user_program_inputs *in, const char *path, str
 /* --- Python's packages ------------------------------------------------------------------------ */
 
 /* Returns true if NAME is a module of the package. If a file of exactly that name exists, that file
- * runs instead. */
+ * runs instead. A shell script is never a module. */
 static bool is_module_of(const char *folder, const char *name, char module[PYTHON_MODULE_MAX],
                          const struct python_code *code) {
     cleanup_free char *path = join(folder, strlen(folder), name);
@@ -234,6 +260,7 @@ static int resolve_module(const struct user_program_inputs *in, const char *name
     const char *submit = submitted(in);
     cleanup_free char *code = join(in->base_dir, strlen(in->base_dir), "code");
     cleanup_free char *channel = join(in->base_dir, strlen(in->base_dir), code_channel);
+    /* The folder BASE/code stands twice if nothing else was submitted, which changes nothing. */
     const char *const folders[] = {submit != NULL && submit[0] == '/' ? submit : code, code,
                                    channel};
     char module[PYTHON_MODULE_MAX];
@@ -258,17 +285,20 @@ static int resolve_module(const struct user_program_inputs *in, const char *name
     return 1;
 }
 
-/* The part of PATH before NAME. */
+/* The part of PATH before NAME. NAME may hold folders of its own: the root is what remains of PATH
+ * without all of NAME. */
 static char *root_of(const char *path, const char *name) {
     size_t size = strlen(path) - strlen(name);
     bool whole = name[0] != '/' && size > 1 && strcmp(path + size, name) == 0;
     return strndup(path, whole ? size - 1 : (size_t)(strrchr(path, '/') - path));
 }
 
+/* A module comes before a file. The program then runs in the folder of its code. */
 static int resolve_entry(const struct user_program_inputs *in, const char *name,
                          struct user_program *ret, struct error *err) {
     cleanup_free char *path = NULL;
     int module = name[0] != '/' ? resolve_module(in, name, ret, err) : 1;
+    /* Found, or an error. */
     if (module <= 0)
         return module;
     if (find_entry(in, name, &path, err) != 0 || path == NULL)
@@ -286,6 +316,7 @@ static int resolve_entry(const struct user_program_inputs *in, const char *name,
 
 /* --- three kinds of programs ----------------------------------------------------------------- */
 
+/* Hyperparameters are not added: the user has written the whole command. */
 static int resolve_exact(const struct user_program_inputs *in, struct user_program *ret,
                          struct error *err) {
     const char *const *words = in->arguments + 1; /* the words after "--" */
@@ -311,6 +342,7 @@ static int check_flags(const char *const *words, struct error *err) {
                      words[0], shown);
 }
 
+/* The trainer next to this program comes before any in PATH. */
 static int resolve_trainer(const struct user_program_inputs *in, struct user_program *ret,
                            struct error *err) {
     ret->is_trainer = true;
@@ -323,6 +355,8 @@ static int resolve_trainer(const struct user_program_inputs *in, struct user_pro
     return argv_add(&ret->argv, "train", err);
 }
 
+/* The words of the command line come after the hyperparameters, so that they win where the last
+ * flag counts. */
 static int resolve_flags(const struct user_program_inputs *in, struct user_program *ret,
                          struct error *err) {
     const char *entry = in->request->program;
@@ -336,13 +370,15 @@ static int resolve_flags(const struct user_program_inputs *in, struct user_progr
 
 /* --- ranks without MPI ------------------------------------------------------------------------ */
 
-/* Returns true if PATH, links followed, is called ringtrain. */
+/* Returns true if PATH, links followed, is called ringtrain. Links count by the file that they lead
+ * to. */
 static bool is_ringtrain(const char *path) {
     cleanup_free char *file = realpath(path, NULL);
     return file != NULL && str_ends_with(file, "/ringtrain");
 }
 
-/* Returns true if WORDS have `--comm mpi` or `--comm=mpi`. */
+/* Returns true if WORDS have `--comm mpi` or `--comm=mpi`. One that asks for MPI is enough,
+ * whatever other flags say. */
 static bool asks_for_mpi(const struct argv *words) {
     for (size_t i = 0; i < words->count; i++)
         if (strcmp(words->items[i], "--comm=mpi") == 0 ||
@@ -352,6 +388,7 @@ static bool asks_for_mpi(const struct argv *words) {
     return false;
 }
 
+/* Last, as user_args are complete only now. */
 static int add_user_args(struct user_program *p, struct error *err) {
     p->needs_no_mpi = is_ringtrain(p->argv.items[0]) && !asks_for_mpi(&p->user_args);
     return p->user_args.count == 0
@@ -359,6 +396,7 @@ static int add_user_args(struct user_program *p, struct error *err) {
                : argv_add_all(&p->argv, (const char *const *)p->user_args.items, err);
 }
 
+/* On failure *RET is empty. */
 int user_program_resolve(const struct user_program_inputs *in, struct user_program *ret,
                          struct error *err) {
     *ret = (struct user_program){0};

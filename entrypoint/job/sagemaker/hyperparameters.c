@@ -11,6 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Each value is kept in up to three forms: the JSON as it was read (root), for SM_HPS; a text, for
+ * variables; and a flag's value where that differs from the text. A string that holds JSON is
+ * decoded once on the way, since the SDK quotes values so (add). Which form goes where is in
+ * hyperparameters.h.
+ *
+ * Integers of any size pass through unchanged: big_integers.h keeps those beyond 64 bits as strings
+ * that it can tell from others.
+ *
+ * Limits are checked before memory is taken, as the file comes from outside. */
+
 void hyperparameters_done(struct hyperparameters *h) {
     for (size_t i = 0; i < h->count; i++) {
         free(h->items[i].text);
@@ -21,6 +31,8 @@ void hyperparameters_done(struct hyperparameters *h) {
     *h = (struct hyperparameters){0};
 }
 
+/* The empty name passes: it is a flag without a name. A first '-' does not, as the flag would have
+ * three dashes. */
 static bool is_name(const char *name) {
     static const char bytes[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:-";
@@ -29,13 +41,15 @@ static bool is_name(const char *name) {
            (size == 0 || strchr(".:-", name[0]) == NULL);
 }
 
+/* These are for ringmaster and for SageMaker's toolkit. */
 static bool is_hidden(const char *name) {
     return str_starts_with(name, "sagemaker_") || strcmp(name, "default_user_module_name") == 0 ||
            strcmp(name, "_tuning_objective_metric") == 0;
 }
 
 /* Decodes a string that holds JSON which is spelled differently as a flag than as text: true,
- * false, a list, an object, a string. *RET is NULL for other strings, which stay as they are. */
+ * false, a list, an object, a string. *RET is NULL for other strings, which stay as they are. A
+ * number in a string stays text, so that 1e-5 and 007 arrive as they were written. */
 static int inside(const char *value, json_t **ret, struct error *err) {
     if (big_integers_decode(value, ret, err) != 0)
         return -1;
@@ -46,6 +60,7 @@ static int inside(const char *value, json_t **ret, struct error *err) {
     return 0;
 }
 
+/* The caller frees the text; NULL: no memory. Keys are sorted, as in the toolkit's variables. */
 static char *text_of(const json_t *value) {
     const size_t form = JSON_ENCODE_ANY | JSON_COMPACT | JSON_SORT_KEYS | JSON_ENSURE_ASCII;
     if (json_is_null(value))
@@ -55,12 +70,15 @@ static char *text_of(const json_t *value) {
     return big_integers_dump(value, form);
 }
 
-/* Makes the value's form as a flag; NULL in *RET if the text serves as flag, too. */
+/* Makes the value's form as a flag; NULL in *RET if the text serves as flag, too. Only objects,
+ * lists, true and false differ. */
 static int flag_of(const json_t *value, char **ret, struct error *err) {
     *ret = NULL;
     if (json_is_string(value) || json_is_number(value) || json_is_null(value))
         return 0; /* big integers are strings here */
     cleanup_buf struct buf text;
+    /* Python's spelling may be longer than the compact text, as it has blanks after commas and
+     * colons. */
     buf_init(&text, (size_t)2 * HYPERPARAMETER_VALUE_MAX);
     if (python_repr_add(value, &text, err) != 0)
         return -1;
@@ -68,6 +86,7 @@ static int flag_of(const json_t *value, char **ret, struct error *err) {
     return *ret != NULL ? 0 : error_no_memory(err, "the hyperparameters");
 }
 
+/* An error names the source and the parameter, never its value, which may be a secret. */
 static int fill(struct hyperparameter *p, const json_t *value, const char *source,
                 struct error *err) {
     p->text = text_of(value);
@@ -83,8 +102,11 @@ static int fill(struct hyperparameter *p, const json_t *value, const char *sourc
     return 0;
 }
 
+/* VALUE is borrowed. The parameter refers to its name in root and has copies of everything else, so
+ * that the decoded value can go. */
 static int add(const char *name, const json_t *value, const char *source,
                struct hyperparameters *ret, struct error *err) {
+    /* A marked big integer is a number, and is not decoded. */
     bool text = json_is_string(value) && big_integers_digits(value) == NULL;
     cleanup_json json_t *inner = NULL;
     if (text && inside(json_string_value(value), &inner, err) != 0)
@@ -92,6 +114,7 @@ static int add(const char *name, const json_t *value, const char *source,
     if (inner != NULL)
         value = inner;
     bool odd = !is_name(name);
+    /* Kept for SM_HPS all the same. */
     if (odd && ret->ignored++ == 0)
         ret->first_ignored = name;
     struct hyperparameter *p = &ret->items[ret->count++];
@@ -100,6 +123,7 @@ static int add(const char *name, const json_t *value, const char *source,
     return fill(p, value, source, err);
 }
 
+/* Byte order, in which the flags are passed, too. */
 static int compare(const void *a, const void *b) {
     const struct hyperparameter *first = a;
     const struct hyperparameter *second = b;
@@ -116,6 +140,7 @@ static int from_json(json_t *root, const char *source, struct hyperparameters *r
     if (count > HYPERPARAMETERS_MAX)
         return error_set(err, EXIT_CODE_CONFIG, "%s: %zu hyperparameters; the maximum is %d",
                          source, count, HYPERPARAMETERS_MAX);
+    /* One more, as none would be no allocation. */
     ret->items = calloc(count + 1, sizeof(*ret->items));
     if (ret->items == NULL)
         return error_no_memory(err, "the hyperparameters");
@@ -129,6 +154,7 @@ static int from_json(json_t *root, const char *source, struct hyperparameters *r
     return 0;
 }
 
+/* Leaves *RET empty on failure. */
 static int finish(json_t *root, const char *source, struct hyperparameters *ret,
                   struct error *err) {
     if (from_json(root, source, ret, err) == 0)
@@ -137,6 +163,7 @@ static int finish(json_t *root, const char *source, struct hyperparameters *ret,
     return -1;
 }
 
+/* SOURCE is for messages: the path of the file. */
 int hyperparameters_parse(const char *bytes, size_t size, const char *source,
                           struct hyperparameters *ret, struct error *err) {
     *ret = (struct hyperparameters){0};
@@ -146,6 +173,7 @@ int hyperparameters_parse(const char *bytes, size_t size, const char *source,
     return finish(root, source, ret, err);
 }
 
+/* Only a file that does not exist is no parameters; one that cannot be read is an error. */
 int hyperparameters_read(const char *path, struct hyperparameters *ret, struct error *err) {
     *ret = (struct hyperparameters){0};
     struct error failed = {0};
@@ -155,12 +183,14 @@ int hyperparameters_read(const char *path, struct hyperparameters *ret, struct e
         return hyperparameters_parse(buf_text(&text), text.size, path, ret, err);
     if (file_is_absence(failed.os_errno))
         return 0;
+    /* Whatever kept it from being read. */
     failed.code = EXIT_CODE_CONFIG;
     if (err != NULL)
         *err = failed;
     return -1;
 }
 
+/* Null counts as absent here, and not as an empty text. */
 const char *hyperparameters_get(const struct hyperparameters *h, const char *name) {
     for (size_t i = 0; i < h->count; i++)
         if (strcmp(h->items[i].name, name) == 0)
@@ -168,10 +198,12 @@ const char *hyperparameters_get(const struct hyperparameters *h, const char *nam
     return NULL;
 }
 
+/* Names outside the grammar are passed over: they could be taken for other flags. */
 int hyperparameters_add_flags(const struct hyperparameters *h, bool nulls, struct argv *ret,
                               struct error *err) {
     for (size_t i = 0; i < h->count; i++) {
         const struct hyperparameter *p = &h->items[i];
+        /* As in the toolkit: none for the empty name, and one for a single letter. */
         const char *dashes = p->name[0] == '\0' ? "" : p->name[1] == '\0' ? "-" : "--";
         if (!p->hidden && !p->odd && (nulls || !p->null) &&
             (argv_printf(ret, err, "%s%s", dashes, p->name) != 0 ||

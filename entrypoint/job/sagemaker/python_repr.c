@@ -8,9 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Values inside lists and objects are written as Python's repr() writes them, with quotes. At the
+ * top a text is itself and an object is a list of assignments, as the toolkit passes these on
+ * (python_repr_add). Python is not asked: the image need not have one. */
+
 /* --- numbers --------------------------------------------------------------------------------- */
 
-/* Writes the fewest digits that read back as the same number, as D.DDDe+XX. */
+/* Writes the fewest digits that read back as the same number, as D.DDDe+XX. 17 digits always
+ * suffice for a double (IEEE 754), so the loop ends with the right text. */
 static void shortest(double number, char *text, size_t size) {
     enum { DIGITS_MAX = 17 };
     for (int digits = 1; digits <= DIGITS_MAX; digits++) {
@@ -27,9 +32,11 @@ static int add_real(double number, struct buf *ret, struct error *err) {
     shortest(number, text, sizeof(text));
     const char *e = strchr(text, 'e');
     int exponent = e != NULL ? (int)strtol(e + 1, NULL, 10) : 0;
+    /* The exponent has two digits at least, in C as in Python. */
     if (exponent < -4 || exponent >= 16)
         return buf_add_text(ret, text, err);
     size_t mantissa = strcspn(text, "e");
+    /* Digits after the first: without the sign, the point and the first digit itself. */
     int digits = (int)mantissa - (number < 0) - (memchr(text, '.', mantissa) != NULL) - 1;
     int fraction = digits - exponent;
     return buf_printf(ret, err, "%.*f", fraction > 0 ? fraction : 1, number);
@@ -37,6 +44,7 @@ static int add_real(double number, struct buf *ret, struct error *err) {
 
 /* --- text ------------------------------------------------------------------------------------ */
 
+/* Bytes above 127 are parts of UTF-8 and stay, as Python shows them as characters. */
 static int add_byte(char byte, char quote, struct buf *ret, struct error *err) {
     static const char *const known[128] = {
         ['\n'] = "\\n", ['\r'] = "\\r", ['\t'] = "\\t", ['\\'] = "\\\\"};
@@ -50,7 +58,10 @@ static int add_byte(char byte, char quote, struct buf *ret, struct error *err) {
     return buf_add(ret, &byte, 1, err);
 }
 
+/* Python prefers single quotes, and takes double ones only for a text that has single ones and no
+ * double ones. */
 static int add_quoted(const char *text, struct buf *ret, struct error *err) {
+    /* Other quotes inside are escaped (add_byte). */
     char quote = strchr(text, '\'') != NULL && strchr(text, '"') == NULL ? '"' : '\'';
     if (buf_add(ret, &quote, 1, err) != 0)
         return -1;
@@ -62,8 +73,10 @@ static int add_quoted(const char *text, struct buf *ret, struct error *err) {
 
 /* --- values ---------------------------------------------------------------------------------- */
 
+/* Lists and objects hold values again; the JSON parser limits the depth. */
 static int add_value(const json_t *value, struct buf *ret, struct error *err);
 
+/* A comma and a blank between values, as in Python. */
 static int add_list(const json_t *list, struct buf *ret, struct error *err) {
     if (buf_add_text(ret, "[", err) != 0)
         return -1;
@@ -74,11 +87,13 @@ static int add_list(const json_t *list, struct buf *ret, struct error *err) {
     return buf_add_text(ret, "]", err);
 }
 
+/* Byte order of UTF-8, which is that of code points. */
 static int compare(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The names of OBJECT's members; the caller frees the list but not the names. */
+/* The names of OBJECT's members; the caller frees the list but not the names. NULL: no memory.
+ * Unsorted names are in the order in which they were read. */
 static const char **member_names(const json_t *object, bool sorted, struct error *err) {
     const char **names = calloc(json_object_size(object) + 1, sizeof(*names));
     size_t count = 0;
@@ -99,6 +114,7 @@ static const char **member_names(const json_t *object, bool sorted, struct error
 /* Members of an object: {'b': 2, 'a': 1} in their order inside another value; a=1,b=2 sorted at the
  * top. */
 static int add_members(const json_t *object, bool top, struct buf *ret, struct error *err) {
+    /* Sorted at the top alone. */
     const char **names = member_names(object, top, err);
     int result = names != NULL ? 0 : -1;
     for (size_t i = 0; result == 0 && i < json_object_size(object); i++) {
@@ -115,12 +131,14 @@ static int add_members(const json_t *object, bool top, struct buf *ret, struct e
     return result;
 }
 
+/* Inside another value. */
 static int add_object(const json_t *object, struct buf *ret, struct error *err) {
     if (buf_add_text(ret, "{", err) != 0 || add_members(object, false, ret, err) != 0)
         return -1;
     return buf_add_text(ret, "}", err);
 }
 
+/* A big integer is a marked string here, and is written as a number. */
 static int add_value(const json_t *value, struct buf *ret, struct error *err) {
     switch (json_typeof(value)) {
     case JSON_OBJECT:
@@ -139,11 +157,13 @@ static int add_value(const json_t *value, struct buf *ret, struct error *err) {
         return buf_add_text(ret, "True", err);
     case JSON_FALSE:
         return buf_add_text(ret, "False", err);
+    /* Null. */
     default:
         return buf_add_text(ret, "None", err);
     }
 }
 
+/* Numbers, booleans and lists are alike at the top and inside. */
 int python_repr_add(const json_t *value, struct buf *ret, struct error *err) {
     if (json_is_null(value))
         return 0;
