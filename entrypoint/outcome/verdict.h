@@ -104,7 +104,9 @@ void verdict_judge(const struct verdict_facts *facts, struct verdict *ret);
 void verdict_from_error(const struct error *error, const struct cluster *cluster, int host,
                         struct verdict *ret);
 
+/* The verdict as a frame (verdict_frame.c). The caller owns the object; NULL: no memory. */
 json_t *verdict_json(const struct verdict *v);
+/* Reads it; texts that are too long are cut. *RET is unspecified on failure. */
 int verdict_parse(const json_t *object, struct verdict *ret, struct error *err);
 
 /* Returns the exit code for a program's code: 130 (also SIGINT's 128 + 2) becomes 1. */

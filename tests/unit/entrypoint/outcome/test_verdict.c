@@ -1,4 +1,3 @@
-#include "common/json/json.h"
 #include "tests/unit/entrypoint/outcome/verdict_case.h"
 
 #include <signal.h>
@@ -401,31 +400,6 @@ static void an_error_becomes_a_verdict(void) {
     CU_ASSERT_EQUAL(v.host, -1);
 }
 
-static void a_verdict_survives_its_frame(void) {
-    all_ended_well();
-    end_rank(2, RANK_EXITED, 42, RANK_CAUSE_NONE, MS(500));
-    struct verdict v = judged(), back;
-    snprintf(v.text, sizeof(v.text), "bad \x83 byte");
-    cleanup_json json_t *object = verdict_json(&v);
-    CU_ASSERT_EQUAL(verdict_parse(object, &back, NULL), 0);
-    CU_ASSERT(back.code == 42 && back.host == 1 && back.rank == 2);
-    CU_ASSERT_STRING_EQUAL(back.class_name, "program");
-    CU_ASSERT_STRING_EQUAL(back.text, "bad \xef\xbf\xbd byte");
-    CU_ASSERT_STRING_EQUAL(back.log_tail, "last words of 2");
-    json_object_set_new(object, "host", json_integer(CLUSTER_HOSTS_MAX - 1));
-    CU_ASSERT_EQUAL(verdict_parse(object, &back, NULL), 0);
-    json_object_set_new(object, "host", json_integer(CLUSTER_HOSTS_MAX));
-    CU_ASSERT_EQUAL(verdict_parse(object, &back, NULL), -1);
-    json_object_set_new(object, "host", json_integer(-2));
-    CU_ASSERT_EQUAL(verdict_parse(object, &back, NULL), -1);
-    json_object_set_new(object, "host", json_integer(-1));
-    CU_ASSERT_EQUAL(verdict_parse(object, &back, NULL), 0);
-    json_object_set_new(object, "code", json_integer(256));
-    CU_ASSERT_EQUAL(verdict_parse(object, &back, NULL), -1);
-    json_object_del(object, "code");
-    CU_ASSERT_EQUAL(verdict_parse(object, &back, NULL), -1);
-}
-
 static void what_nobody_chose_may_be_tried_again(void) {
     static const struct {
         enum rank_end end;
@@ -476,4 +450,4 @@ UNIT_SUITE("outcome.verdict", UNIT(all_zero_is_success_whatever_mpirun_says),
            UNIT(the_first_line_has_what_our_own_program_said),
            UNIT(a_130_becomes_1_and_is_reported),
            UNIT(ranks_ended_for_no_known_cause_are_not_success), UNIT(an_error_becomes_a_verdict),
-           UNIT(a_verdict_survives_its_frame), UNIT(what_nobody_chose_may_be_tried_again))
+           UNIT(what_nobody_chose_may_be_tried_again))
