@@ -9,6 +9,14 @@
 #include <string.h>
 #include <strings.h>
 
+/* The same rows answer three questions. `ringmaster explain WORD` looks for a row by its number,
+ * name or sign, then for all rows that mention the word. The failure file gets the one row that
+ * fits a verdict (explain_verdict), as a hint. And a page of the manual has them all.
+ *
+ * Signs are parts of lines as programs, libraries or the kernel print them, and are compared byte
+ * by byte. Names are compared without regard to case, since people type them. */
+
+/* By enum explain_kind. TITLE is a heading, COLUMN the head of the first column of the page. */
 static const struct kind {
     const char *word; /* prefix of a number, and name of the whole kind; NULL: none */
     const char *title;
@@ -23,6 +31,7 @@ static const struct kind {
     [EXPLAIN_TEXT] = {"text", "Messages of programs and of the kernel", "sign"},
 };
 
+/* The codes of ringmaster's own have their meaning in one place, the table of exit codes. */
 const char *explain_means(const struct explain_row *row) {
     size_t count = 0;
     const struct exit_code_row *codes = exit_code_table(&count);
@@ -32,6 +41,8 @@ const char *explain_means(const struct explain_row *row) {
     return row->means != NULL ? row->means : "";
 }
 
+/* A code is its number and a signal its name, as people meet them; a number of a library needs the
+ * library before it. */
 void explain_key(const struct explain_row *row, char key[EXPLAIN_KEY_SIZE]) {
     if (row->kind == EXPLAIN_CODE)
         (void)snprintf(key, EXPLAIN_KEY_SIZE, "%d", row->number);
@@ -43,6 +54,7 @@ void explain_key(const struct explain_row *row, char key[EXPLAIN_KEY_SIZE]) {
 
 /* --- finding --------------------------------------------------------------------------------- */
 
+/* Rows that are known by signs alone have no number. */
 static const struct explain_row *find_number(enum explain_kind kind, int64_t number) {
     size_t count = 0;
     const struct explain_row *table = explain_table(&count);
@@ -52,7 +64,8 @@ static const struct explain_row *find_number(enum explain_kind kind, int64_t num
     return NULL;
 }
 
-/* Python reports a signal as a negative number. */
+/* Python reports a signal as a negative number. A code that has a row of its own comes first: 130
+ * and more are usually signals, but 255 is not. */
 static const struct explain_row *find_code(int64_t number) {
     const struct explain_row *row = find_number(EXPLAIN_CODE, number);
     if (row == NULL && number > 128)
@@ -60,6 +73,7 @@ static const struct explain_row *find_code(int64_t number) {
     return row == NULL && number < 0 ? find_number(EXPLAIN_SIGNAL, -number) : row;
 }
 
+/* Names are unique in the table. */
 static const struct explain_row *find_name(const char *text) {
     size_t count = 0;
     const struct explain_row *table = explain_table(&count);
@@ -69,7 +83,8 @@ static const struct explain_row *find_name(const char *text) {
     return NULL;
 }
 
-/* The kind named by TEXT, SIZE bytes; -1: none. */
+/* The kind named by TEXT, SIZE bytes; -1: none. Every kind has a word, so that it can be listed as
+ * a whole. */
 static int find_kind(const char *text, size_t size) {
     for (int i = 0; i < EXPLAIN_KINDS; i++)
         if (strlen(kinds[i].word) == size && strncasecmp(kinds[i].word, text, size) == 0)
@@ -77,10 +92,13 @@ static int find_kind(const char *text, size_t size) {
     return -1;
 }
 
+/* A word that is no name may be a line that a user has copied. */
 static const struct explain_row *find_sign(const char *lines);
 
+/* A number that is written as one is never looked for as a text. */
 const struct explain_row *explain_find(const char *text) {
     int64_t number = 0;
+    /* A line may have a colon, too: it is a key only if a kind is before it and a number after. */
     const char *colon = strchr(text, ':');
     if (str_parse_int(text, INT_MIN, INT_MAX, &number, NULL) == 0)
         return find_code(number);
@@ -104,6 +122,9 @@ static const char *last_sign(const struct explain_row *row, const char *lines) {
     return last;
 }
 
+/* Of all signs the one that ends last decides: it is nearest to the end of the program. At the same
+ * end the earlier row wins. An Xid's sign is a bare number, so it counts only in text that speaks
+ * of Xids. */
 static const struct explain_row *find_sign(const char *lines) {
     size_t count = 0;
     const struct explain_row *table = explain_table(&count);
@@ -120,6 +141,7 @@ static const struct explain_row *find_sign(const char *lines) {
     return found;
 }
 
+/* Evidence holds lines of several sources; verdict.h has the words before mpirun's. */
 static bool is_mpiruns(const char *line) {
     return strncmp(line, VERDICT_MPIRUN, strlen(VERDICT_MPIRUN)) == 0;
 }
@@ -128,6 +150,7 @@ static bool is_mpiruns(const char *line) {
 static const struct explain_row *find_first_line(const char *evidence) {
     char line[RANK_REPORT_EVIDENCE_SIZE];
     size_t size = strcspn(evidence, "\n");
+    /* A line that was cut may have lost its sign. */
     if (size == 0 || size >= sizeof(line) || is_mpiruns(evidence))
         return NULL;
     memcpy(line, evidence, size);
@@ -142,6 +165,8 @@ static const struct explain_row *find_mpiruns_line(const char *evidence) {
     return is_mpiruns(last) ? find_sign(last) : NULL;
 }
 
+/* The order follows how much a source tells: the kernel's line, the rank's own last lines, mpirun's
+ * words, and only then the code. A hint that repeats the verdict's class is none. */
 const struct explain_row *explain_verdict(const struct verdict *v) {
     const struct explain_row *row = find_first_line(v->evidence);
     if (row == NULL && v->rank >= 0)
@@ -150,7 +175,10 @@ const struct explain_row *explain_verdict(const struct verdict *v) {
         row = find_mpiruns_line(v->evidence);
     if (row != NULL)
         return row;
+    /* From here on only the code is left. */
     row = find_code(v->code);
+    /* The class of a program's code is "program", unlike the row's, where both have the same
+     * number. */
     bool own = row != NULL && strcmp(row->name, v->class_name) == 0;
     bool killed = row != NULL && row->kind == EXPLAIN_SIGNAL;
     if (v->code == EXIT_CODE_OK || v->code == EXIT_CODE_STOPPED ||
@@ -165,6 +193,7 @@ const struct explain_row *explain_verdict(const struct verdict *v) {
 
 /* --- printing -------------------------------------------------------------------------------- */
 
+/* A key that is the name already is not repeated. */
 static int print_row(const struct explain_row *row, struct buf *ret, struct error *err) {
     char key[EXPLAIN_KEY_SIZE];
     explain_key(row, key);
@@ -180,6 +209,7 @@ static int print_row(const struct explain_row *row, struct buf *ret, struct erro
                       explain_means(row), row->see, row->why, row->act);
 }
 
+/* An empty line stands before each row, after the title. */
 static int print_kind(int kind, struct buf *ret, struct error *err) {
     size_t count = 0;
     const struct explain_row *table = explain_table(&count);
@@ -195,6 +225,8 @@ static int print_kind(int kind, struct buf *ret, struct error *err) {
 /* Where a row mentions a word: as what it is about, or only among its possible causes. */
 enum mention { MENTION_NONE, MENTION_SUBJECT, MENTION_CAUSE };
 
+/* Signs and the first columns say what a row is about; the causes of many rows name the same few
+ * things. */
 static enum mention mentions(const struct explain_row *row, const char *text) {
     const char *const parts[] = {row->name, explain_means(row), row->see};
     for (size_t i = 0; i < EXPLAIN_SIGNS_MAX && row->signs[i] != NULL; i++)
@@ -216,10 +248,12 @@ static enum mention mentions_word(const struct explain_row *row, const char *tex
 }
 
 /* Prints all rows that mention TEXT, first those that are about it, because many an error may have
- * it as one of its causes. Returns false if there are none. */
+ * it as one of its causes. Returns false if there are none. After an error of RET it returns true:
+ * something was found, and what fits is there. */
 static bool print_about(const char *text, struct buf *ret, struct error *err) {
     size_t count = 0;
     bool found = false;
+    /* Short words, and numbers, are in too many rows. */
     bool word = strlen(text) >= 3 && text[strspn(text, "-+0123456789")] != '\0';
     const struct explain_row *table = explain_table(&count);
     for (int wanted = MENTION_SUBJECT; word && wanted <= MENTION_CAUSE; wanted++)
@@ -233,7 +267,8 @@ static bool print_about(const char *text, struct buf *ret, struct error *err) {
     return found;
 }
 
-/* Finds a near key among names only, because near numbers have nothing in common. */
+/* Finds a near key among names only, because near numbers have nothing in common. WORDS gets the
+ * suggestion, with words around it; "" if nothing is near. */
 static const char *near_key(const char *text, char words[NEAREST_WORDS_MAX]) {
     struct nearest nearest = nearest_begin(text, strlen(text));
     char found[EXPLAIN_KEY_SIZE];
@@ -243,17 +278,21 @@ static const char *near_key(const char *text, char words[NEAREST_WORDS_MAX]) {
         char key[EXPLAIN_KEY_SIZE];
         const char *before = nearest.name;
         explain_key(&table[i], key);
+        /* A key with a digit is a number, or has one. */
         if (key[strcspn(key, "0123456789")] != '\0')
             continue;
         nearest_try(&nearest, key);
         if (nearest.name == before)
             continue;
+        /* KEY is gone with this turn of the loop. */
         (void)snprintf(found, sizeof(found), "%s", key);
         nearest.name = found;
     }
     return nearest_words(&nearest, words);
 }
 
+/* ONLY is the kind that TEXT names as a whole, -1 if it names none. Fails for a text that no row
+ * knows. */
 int explain_print(const char *text, struct buf *ret, struct error *err) {
     int only = text != NULL ? find_kind(text, strlen(text)) : -1;
     const struct explain_row *row = text != NULL && only < 0 ? explain_find(text) : NULL;
@@ -274,6 +313,8 @@ int explain_print(const char *text, struct buf *ret, struct error *err) {
     return 0;
 }
 
+/* On the page a signal has its number before the name, and a message without number only its name.
+ */
 static int page_row(const struct explain_row *row, struct buf *ret, struct error *err) {
     char key[EXPLAIN_KEY_SIZE];
     explain_key(row, key);
@@ -285,6 +326,7 @@ static int page_row(const struct explain_row *row, struct buf *ret, struct error
                       row->act);
 }
 
+/* Each kind is a section, as the rows of a kind stand together. */
 int explain_page(struct buf *ret, struct error *err) {
     size_t count = 0;
     const struct explain_row *table = explain_table(&count);

@@ -4,6 +4,8 @@
 
 #include <signal.h>
 
+/* One array of four files, in the order of the page. An Xid's row is also found by the kernel's
+ * line, in which its number stands between a parenthesis and a comma. */
 static const struct explain_row table[] = {
 #include "entrypoint/outcome/explain_ends.def"
 

@@ -17,7 +17,20 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Appends TEXT redacted and as valid UTF-8; newlines are kept. */
+/* Two things are here: the text, with its limit of 1,024 characters, and the file, which must
+ * appear even on a full disk and must not replace one that the program has written.
+ *
+ * The parts of the text compete for room in this order: the first line; up to EVIDENCE_MOST bytes
+ * of evidence; the hint, if STORY_LEAST bytes are left for the end of the log; and that end, with
+ * the rest.
+ *
+ * For the file, room is taken at the start (failure_file_reserve) and renamed at the end. Renaming
+ * without replacing is atomic, so a program that writes its own file at the same moment keeps it. A
+ * program may put links in the folder, and run as another user than this process: links are never
+ * followed. */
+
+/* Appends TEXT redacted and as valid UTF-8; newlines are kept. Redacted first: a secret must not
+ * survive by an invalid byte in it. */
 static int add_clean(struct buf *ret, const char *text, struct error *err) {
     cleanup_buf struct buf redacted;
     buf_init(&redacted, (size_t)64 * 1024);
@@ -34,7 +47,8 @@ static int add_clean(struct buf *ret, const char *text, struct error *err) {
     return 0;
 }
 
-/* The last MAX bytes of TEXT at most, from the start of a line if one begins there. */
+/* The last MAX bytes of TEXT at most, from the start of a line if one begins there. Without a whole
+ * line it begins with a whole character. */
 static const char *last_lines(const char *text, size_t size, size_t max) {
     if (size <= max)
         return text;
@@ -47,9 +61,11 @@ static const char *last_lines(const char *text, size_t size, size_t max) {
     return start;
 }
 
-/* Words that mark a line as an error. */
+/* Words that mark a line as an error. Parts of words: "xception" fits Exception and exception. Case
+ * matters, or too many lines would count. */
 static const char *const telling[] = {"Error", "ERROR", "error:", "xception", "FATAL", "atal:"};
 
+/* LINE is not terminated. */
 static bool tells(const char *line, size_t size) {
     for (size_t i = 0; i < sizeof(telling) / sizeof(telling[0]); i++)
         if (memmem(line, size, telling[i], strlen(telling[i])) != NULL)
@@ -73,7 +89,8 @@ static const char *last_telling(const char *text, size_t size, size_t *ret_size)
 }
 
 /* Adds the end of TEXT in at most MAX bytes. If no line in it reports an error, the last line that
- * does comes first, because a program may print much after its error. */
+ * does comes first, because a program may print much after its error. Bytes of the line itself, and
+ * the least room for which it is worth having. */
 enum { TELLING_MOST = 200, TELLING_ROOM = 400 };
 static int add_log_tail(struct buf *ret, const struct buf *log_tail, size_t max,
                         struct error *err) {
@@ -82,6 +99,7 @@ static int add_log_tail(struct buf *ret, const struct buf *log_tail, size_t max,
     size_t ignored = 0;
     const char *end = log_tail->data + log_tail->size;
     const char *shown = last_lines(log_tail->data, log_tail->size, max);
+    /* Only what is not shown anyway is searched. */
     const char *line = last_telling(log_tail->data, (size_t)(shown - log_tail->data), &size);
     if (line == NULL || max < TELLING_ROOM ||
         last_telling(shown, (size_t)(end - shown), &ignored) != NULL)
@@ -96,7 +114,8 @@ static int add_log_tail(struct buf *ret, const struct buf *log_tail, size_t max,
 /* The end of the log is worth more than the hint, so this much of it is always included. */
 enum { STORY_LEAST = 400, EVIDENCE_MOST = 360 };
 
-/* Adds the evidence from its start, as its first lines matter most. */
+/* Adds the evidence from its start, as its first lines matter most. Two bytes must be left at
+ * least, for a byte and the line's end. */
 static int add_evidence(struct buf *ret, const struct buf *evidence, size_t used,
                         struct error *err) {
     if (evidence->size == 0 || used + 2 >= FAILURE_FILE_MAX)
@@ -108,7 +127,7 @@ static int add_evidence(struct buf *ret, const struct buf *evidence, size_t used
 }
 
 /* Adds what the failure means and what to do, if that is known and fits. USED bytes are taken, and
- * LOG_TAIL are still to come. */
+ * LOG_TAIL are still to come. A hint that does not fit is left out as a whole. */
 static int add_hint(struct buf *ret, const struct verdict *v, size_t used, size_t log_tail,
                     struct error *err) {
     char key[EXPLAIN_KEY_SIZE];
@@ -129,6 +148,8 @@ static int add_hint(struct buf *ret, const struct verdict *v, size_t used, size_
     return buf_add(ret, hint.data, hint.size, err);
 }
 
+/* Appends to RET, which may hold something: BEFORE is what it held. Each part is cleaned on its
+ * own. */
 int failure_file_text(const struct verdict *v, struct buf *ret, struct error *err) {
     cleanup_buf struct buf head;
     cleanup_buf struct buf log_tail;
@@ -168,6 +189,7 @@ static int output_path(const char *base_dir, char path[PATH_MAX], struct error *
     return 0;
 }
 
+/* Creates the folder if it is missing. Returns its descriptor, which the caller closes. */
 static int open_output(const char *base_dir, struct error *err) {
     char path[PATH_MAX];
     if (output_path(base_dir, path, err) != 0 || file_make_dirs(path, err) != 0)
@@ -176,6 +198,7 @@ static int open_output(const char *base_dir, struct error *err) {
     return folder >= 0 ? folder : error_set_errno(err, EXIT_CODE_INTERNAL, "%s", path);
 }
 
+/* The time is looked at after the open, which is what a stalled disk delays. */
 void failure_file_clear(const char *base_dir, int64_t deadline) {
     char path[PATH_MAX];
     if (output_path(base_dir, path, NULL) != 0)
@@ -187,13 +210,15 @@ void failure_file_clear(const char *base_dir, int64_t deadline) {
     }
 }
 
-/* Returns true if NAME exists and is not an empty file; a link or a folder counts, too. */
+/* Returns true if NAME exists and is not an empty file; a link or a folder counts, too. Both kinds
+ * are not ours to replace. */
 static bool stands(int folder) {
     struct stat st;
     return fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
            (!S_ISREG(st.st_mode) || st.st_size > 0);
 }
 
+/* Another process of the job may have written either one. */
 bool failure_file_exists(const char *base_dir) {
     char path[PATH_MAX];
     if (output_path(base_dir, path, NULL) != 0)
@@ -202,6 +227,7 @@ bool failure_file_exists(const char *base_dir) {
     return folder >= 0 && (stands(folder) || faccessat(folder, success, F_OK, 0) == 0);
 }
 
+/* Without BASE_DIR nothing is lost: no platform reads the file then. */
 int failure_file_reserve(const char *base_dir, struct error *err) {
     static const char room[FAILURE_FILE_ROOM];
     if (access(base_dir, F_OK) != 0)
@@ -220,7 +246,8 @@ int failure_file_reserve(const char *base_dir, struct error *err) {
     return error_wrap(err, "%s/output", base_dir);
 }
 
-/* Opens the reserve, or creates a new file if there is none. A link counts as neither. */
+/* Opens the reserve, or creates a new file if there is none. A link counts as neither. st_nlink: a
+ * hard link to another file would be overwritten through this name. */
 static int open_reserve(int folder, struct error *err) {
     struct stat st;
     int fd = openat(folder, reserve, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -233,6 +260,7 @@ static int open_reserve(int folder, struct error *err) {
     return fd >= 0 ? fd : error_set_errno(err, EXIT_CODE_INTERNAL, "a new file");
 }
 
+/* Success has no message, so that errors are ignored; the reserve goes in any case. */
 void failure_file_none(const char *base_dir) {
     char path[PATH_MAX];
     if (output_path(base_dir, path, NULL) != 0)
@@ -243,7 +271,7 @@ void failure_file_none(const char *base_dir) {
         (void)unlinkat(folder, reserve, 0);
 }
 
-/* Renames FROM to TO; fails if TO exists. */
+/* Renames FROM to TO; fails if TO exists. EEXIST tells that the program was faster. */
 static int rename_new(int folder, const char *from, const char *to) {
 #ifdef __GLIBC__
     return renameat2(folder, from, folder, to, RENAME_NOREPLACE);
@@ -252,7 +280,8 @@ static int rename_new(int folder, const char *from, const char *to) {
 #endif
 }
 
-/* Publishes the text. EMPTY: an empty file of that name exists and may be replaced. */
+/* Publishes the text. EMPTY: an empty file of that name exists and may be replaced. The text
+ * replaces the zeroes of the reserve, and the rest of it is cut off. */
 static int publish(int folder, const struct buf *text, bool empty, bool *ret_kept,
                    struct error *err) {
     cleanup_fd int fd = open_reserve(folder, err);
@@ -270,6 +299,8 @@ static int publish(int folder, const struct buf *text, bool empty, bool *ret_kep
     return 0;
 }
 
+/* An empty file of the name is no message and is replaced. Anything else is the program's and
+ * stays. */
 int failure_file_write(const char *base_dir, const struct verdict *v, bool *ret_kept,
                        struct error *err) {
     struct stat st;

@@ -2,15 +2,19 @@
 
 #include "common/clock.h"
 
-/* Time added to the leases, for other hosts to end what runs and to connect. */
+/* Time added to the leases, for other hosts to end what runs and to connect. How the times add up
+ * is in fence.h; test_fence_model.c walks them on a clock. */
 static const int64_t settle = 2 * CLOCK_SECOND;
 static const int64_t ending = FENCE_ENDING_SECONDS * CLOCK_SECOND;
 static const int64_t dying = FENCE_EXIT_SECONDS * CLOCK_SECOND;
 
+/* With failover a silent host acts for a lease after the last heartbeat, and then needs time to end
+ * its ranks. */
 int64_t fence_of_host(int64_t at, int64_t lease, bool exited) {
     return exited ? at + dying : at + lease + ending;
 }
 
+/* A host that is only cut off may have heard two heartbeats more than the master knows. */
 int64_t fence_without_failover(int64_t at, int64_t beat, bool silent) {
     return at + (silent ? FENCE_UNANSWERED_BEATS * beat : 0) + FENCE_KILL_SECONDS * CLOCK_SECOND;
 }

@@ -1,5 +1,6 @@
-/* Cause of an attempt's end among the failures of its ranks, some of which may be lost without
- * ending it (RINGMASTER_LOST_RANKS).
+/* Cause of an attempt's end among its ranks' failures.
+ *
+ * Some ranks may be lost without ending it (RINGMASTER_LOST_RANKS).
  *
  * A rank whose failure the others survived is forgone. When another failure then ends the attempt,
  * what was forgone long before is no cause of it; what was forgone shortly before may well be: a

@@ -6,6 +6,15 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The account is a state with a span that is open and sums of those that are over. Each function
+ * closes the open span at the time it is given and opens the next; nothing is counted twice, so the
+ * sums always add up to the time since the beginning (goodput_total).
+ *
+ * While ranks run it is not known yet what their time was worth: what came before the last
+ * checkpoint is useful, and what came after it is lost if the attempt fails. So a running span is
+ * divided only at its end (lose, keep). */
+
+/* A job begins in GOODPUT_STARTING, which is 0. */
 void goodput_begin(struct goodput *g, int64_t now) {
     *g = (struct goodput){.since = now};
 }
@@ -15,12 +24,13 @@ static int64_t at_least_none(int64_t time) {
     return time > 0 ? time : 0;
 }
 
+/* What programs say of their checkpoints is not trusted to fit. */
 static int64_t limited(int64_t time, int64_t most) {
     return time < most ? time : most;
 }
 
 /* Adds the time of ranks from the begin of the span to UNTIL, of which they stood still for PAUSE.
- */
+ * The span itself is left open. */
 static void keep(struct goodput *g, int64_t until, int64_t pause) {
     const int64_t all = at_least_none(until - g->since);
     const int64_t still = limited(at_least_none(pause), all);
@@ -28,12 +38,14 @@ static void keep(struct goodput *g, int64_t until, int64_t pause) {
     g->useful += all - still;
 }
 
+/* What is known of checkpoints belongs to the span that ends. */
 static void go(struct goodput *g, enum goodput_span span, int64_t now) {
     g->span = span;
     g->since = now;
     g->saved_at = g->pause = g->saved_pause = 0;
 }
 
+/* In any other span it is ignored: a rank that starts late changes nothing. */
 void goodput_started(struct goodput *g, int64_t now) {
     const int64_t passed = at_least_none(now - g->since);
     if (g->span == GOODPUT_STARTING)
@@ -45,17 +57,22 @@ void goodput_started(struct goodput *g, int64_t now) {
     go(g, GOODPUT_RUNNING, now);
 }
 
+/* The longest pause of any rank counts, as the others wait for it. A checkpoint from before this
+ * span is one of an earlier attempt. The pause is remembered as it was at the checkpoint: what
+ * follows may be lost. */
 void goodput_saved(struct goodput *g, int64_t at, int64_t pause) {
     if (g->span != GOODPUT_RUNNING)
         return;
     g->pause = pause > g->pause ? pause : g->pause;
+    /* Ranks report one after the other: an older time than the last is no news. */
     if (at <= g->saved_at || at < g->since)
         return;
     g->saved_at = at;
     g->saved_pause = g->pause;
 }
 
-/* Ends the span AT, with the loss of what was not saved. */
+/* Ends the span AT, with the loss of what was not saved. A program that saves nothing loses
+ * everything since the ranks started. */
 static void lose(struct goodput *g, int64_t at, enum goodput_cause cause) {
     if (g->span == GOODPUT_STARTING)
         g->startup += at_least_none(at - g->since);
@@ -68,6 +85,8 @@ static void lose(struct goodput *g, int64_t at, enum goodput_cause cause) {
     g->lost[cause] += at_least_none(at - kept);
 }
 
+/* AT may lie in the past: the failure is older than the judgement. The next span never begins
+ * before the last one. */
 void goodput_failed(struct goodput *g, int64_t at, enum goodput_cause cause) {
     if (g->span == GOODPUT_OVER)
         return;
@@ -77,6 +96,7 @@ void goodput_failed(struct goodput *g, int64_t at, enum goodput_cause cause) {
     go(g, GOODPUT_DOWN, at > g->since ? at : g->since);
 }
 
+/* A failure counts as one more only if ranks were running. */
 void goodput_end(struct goodput *g, int64_t at, bool failure, enum goodput_cause cause) {
     if (g->span == GOODPUT_OVER)
         return;
@@ -88,12 +108,14 @@ void goodput_end(struct goodput *g, int64_t at, bool failure, enum goodput_cause
     go(g, GOODPUT_OVER, at);
 }
 
+/* Works on a copy, so that metrics can be asked for at any time. */
 struct goodput goodput_at(const struct goodput *g, int64_t now) {
     struct goodput copy = *g;
     goodput_end(&copy, now, false, g->cause);
     return copy;
 }
 
+/* Over all causes. */
 static int64_t sum(const int64_t times[GOODPUT_CAUSES]) {
     int64_t all = 0;
     for (size_t i = 0; i < GOODPUT_CAUSES; i++)
@@ -101,15 +123,18 @@ static int64_t sum(const int64_t times[GOODPUT_CAUSES]) {
     return all;
 }
 
+/* In ns; a span that is still open is not in it. */
 int64_t goodput_total(const struct goodput *g) {
     return g->startup + g->useful + g->checkpoints + sum(g->lost) + sum(g->down);
 }
 
+/* Nothing has been wasted of nothing. */
 double goodput_ratio(const struct goodput *g) {
     const int64_t all = goodput_total(g);
     return all > 0 ? (double)g->useful / (double)all : 1;
 }
 
+/* A verdict without a rank is about mpirun, a daemon or the launch. */
 enum goodput_cause goodput_cause_of(const struct verdict *v) {
     if (v->code == EXIT_CODE_HOST_LOST)
         return GOODPUT_HOST;
@@ -125,10 +150,12 @@ const char *goodput_cause_name(enum goodput_cause cause) {
 
 /* --- for people and programs ------------------------------------------------------------------ */
 
+/* Times are kept in ns and shown in seconds. */
 static double seconds(int64_t time) {
     return (double)time / (double)CLOCK_SECOND;
 }
 
+/* Each part begins with a comma, after the first that goodput_text() writes. */
 static void add(char text[GOODPUT_TEXT_SIZE], const char *name, int64_t time) {
     const size_t used = strlen(text);
     (void)snprintf(text + used, GOODPUT_TEXT_SIZE - used, ", %s %.1f s", name, seconds(time));
@@ -152,6 +179,7 @@ static void add_causes(char text[GOODPUT_TEXT_SIZE], const char *name,
         (void)snprintf(text + used, GOODPUT_TEXT_SIZE - used, ")");
 }
 
+/* Text that does not fit is cut; GOODPUT_TEXT_SIZE has room for all causes. */
 void goodput_text(const struct goodput *g, char ret[GOODPUT_TEXT_SIZE]) {
     (void)snprintf(ret, GOODPUT_TEXT_SIZE, "goodput %.1f %%: useful %.1f s", 100 * goodput_ratio(g),
                    seconds(g->useful));
@@ -161,6 +189,7 @@ void goodput_text(const struct goodput *g, char ret[GOODPUT_TEXT_SIZE]) {
     add_causes(ret, "down", g->down);
 }
 
+/* All causes, also those without cost, so that readers need not know which may be missing. */
 static json_t *causes(const int64_t times[GOODPUT_CAUSES]) {
     json_t *object = json_object();
     for (size_t i = 0; i < GOODPUT_CAUSES; i++)
@@ -178,9 +207,10 @@ json_t *goodput_record(const struct goodput *g) {
 
 /* --- for the next master ---------------------------------------------------------------------- */
 
+/* Failures and cause, three sums, and two for each cause. */
 enum { NUMBERS = 5 + 2 * GOODPUT_CAUSES };
 
-/* In the order of the array. */
+/* In the order of the array. Both directions use this one order, so that they cannot differ. */
 static void list(struct goodput *g, int64_t *ret[NUMBERS - 2]) {
     size_t n = 0;
     ret[n++] = &g->startup;
@@ -192,6 +222,7 @@ static void list(struct goodput *g, int64_t *ret[NUMBERS - 2]) {
     }
 }
 
+/* An array without names: it goes to every host with each attempt. */
 json_t *goodput_json(const struct goodput *g) {
     struct goodput copy = *g;
     int64_t *fields[NUMBERS - 2];
@@ -204,6 +235,8 @@ json_t *goodput_json(const struct goodput *g) {
     return array;
 }
 
+/* A job that changes its master is down, whatever it was before. Sums are limited so that adding to
+ * them cannot overflow. *RET is only written when everything fits. */
 bool goodput_parse(const json_t *object, int64_t now, struct goodput *ret) {
     struct goodput g = {.span = GOODPUT_DOWN, .since = now};
     int64_t *fields[NUMBERS - 2];
@@ -211,6 +244,7 @@ bool goodput_parse(const json_t *object, int64_t now, struct goodput *ret) {
     for (size_t i = 0; i < NUMBERS; i++) {
         const json_t *number = json_array_get(object, i);
         const json_int_t value = json_integer_value(number);
+        /* The message comes from another host, if with the job's key. */
         if (!json_is_integer(number) || value < 0 || value > INT64_MAX / 64 ||
             (i == 0 && value > INT32_MAX) || (i == 1 && value >= GOODPUT_CAUSES))
             return false;

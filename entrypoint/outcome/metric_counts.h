@@ -1,4 +1,6 @@
-/* How often each metric definition of the job matches what ranks print. A service finds nothing
+/* Counts of matches of each metric definition.
+ *
+ * They tell how often each definition of the job matches what ranks print. A service finds nothing
  * where an expression is wrong, and says nothing either: here the job itself says so at its end.
  *
  * Lines are looked at as they pass, in the loop: the head of a line only, and for so much of every

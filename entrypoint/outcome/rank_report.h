@@ -1,4 +1,6 @@
-/* Report on how one rank ended, from its shim to its supervisor, and from there to the master. */
+/* Report on how one rank ended.
+ *
+ * It goes from the rank's shim to its supervisor, and from there to the master. */
 #ifndef ENTRYPOINT_OUTCOME_RANK_REPORT_H
 #define ENTRYPOINT_OUTCOME_RANK_REPORT_H
 

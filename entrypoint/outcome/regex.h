@@ -1,8 +1,8 @@
-/* Regular expressions that users write for a service, matched against lines of output.
+/* Regular expressions of users, matched against lines of output.
  *
- * They are those of Python's re module, over bytes: letters, digits and blanks are those of ASCII.
- * PCRE2 does the work; regex_dialect.h says what is written differently there. What a group
- * captured is not asked for.
+ * Users write them for a service. They are those of Python's re module, over bytes: letters, digits
+ * and blanks are those of ASCII. PCRE2 does the work; regex_dialect.h says what is written
+ * differently there. What a group captured is not asked for.
  *
  * An expression may backtrack without end, so every match has a ceiling on its steps and on its
  * memory, and what reaches one is answered with REGEX_COSTLY. */

@@ -1,4 +1,6 @@
-/* Frames of call stacks of Python, and the code that they are of.
+/* Frames of Python's call stacks.
+ *
+ * A frame is one of the program's own code or of a library's:
  *
  *   File "/code/train.py", line 12, in <module>
  *

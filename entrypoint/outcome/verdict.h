@@ -1,5 +1,6 @@
-/* Verdict on how a job ended, judged once by the master from the reports and then sent to every
- * host. */
+/* Verdict on how a job ended.
+ *
+ * The master judges once, from the reports of all ranks, and sends the verdict to every host. */
 #ifndef ENTRYPOINT_OUTCOME_VERDICT_H
 #define ENTRYPOINT_OUTCOME_VERDICT_H
 

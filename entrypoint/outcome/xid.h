@@ -1,5 +1,7 @@
-/* What an Xid asks for, and whether another attempt on the same GPU makes sense before that is
- * done. The table, its source and its date: explain_xids.def. Pure. */
+/* Remedies for the Xids of NVIDIA's driver.
+ *
+ * They are what an Xid asks for, and whether another attempt on the same GPU makes sense before
+ * that is done. The table, its source and its date: explain_xids.def. Pure. */
 #ifndef ENTRYPOINT_OUTCOME_XID_H
 #define ENTRYPOINT_OUTCOME_XID_H
 
