@@ -8,6 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Three layers: sets of hosts as bits; the rule itself (view_allows, quorum_allows_on); and the
+ * list of views that a host knows, which grows by what it accepts and by what others tell
+ * (quorum_take, quorum_learn). The rule never looks at time or at connections: the caller says
+ * which hosts are a part.
+ *
+ * The list is short. A view that is committed makes all earlier ones irrelevant, so at most a few
+ * wait at the same time. When the list has no room nothing is forgotten silently: `lost` holds the
+ * number of the last view that was dropped, and the host has no quorum until a later view is
+ * committed. To be refused a quorum is safe; to be given one by mistake is not. */
+
+/* A set is written as hexadecimal digits, sixteen for each word, and a NUL. */
 enum { WORD_BITS = 64, WORD_DIGITS = 16, SET_TEXT_SIZE = HOST_SET_WORDS * WORD_DIGITS + 1 };
 
 /* --- sets ------------------------------------------------------------------------------------- */
@@ -20,10 +31,12 @@ void host_set_remove(struct host_set *s, size_t place) {
     s->words[place / WORD_BITS] &= ~(UINT64_C(1) << place % WORD_BITS);
 }
 
+/* A place beyond all hosts is in no set, so that a number from a message can be asked for. */
 bool host_set_has(const struct host_set *s, size_t place) {
     return place < CLUSTER_HOSTS_MAX && (s->words[place / WORD_BITS] >> place % WORD_BITS & 1) != 0;
 }
 
+/* Bits beyond the job's hosts are never set (is_within), so they need no mask. */
 size_t host_set_common(const struct host_set *a, const struct host_set *b) {
     size_t count = 0;
     for (size_t i = 0; i < HOST_SET_WORDS; i++)
@@ -37,12 +50,17 @@ size_t host_set_count(const struct host_set *s) {
 
 /* --- the rule --------------------------------------------------------------------------------- */
 
+/* More than half, or exactly half with the view's master: two such parts always share a host. An
+ * empty view allows nothing. */
 bool view_allows(const struct view *r, const struct host_set *part) {
     size_t all = host_set_count(&r->hosts);
     size_t here = host_set_common(&r->hosts, part);
     return 2 * here > all || (2 * here == all && all > 0 && host_set_has(part, r->master));
 }
 
+/* First a view must not have been dropped since the committed one. Then each accepted view needs
+ * its quorum, too, but for those that this master has offered itself and that no other host acts
+ * by. */
 bool quorum_allows_on(const struct quorum *l, const struct host_set *part, unsigned master,
                       unsigned first) {
     if (l->lost > l->committed.number || !view_allows(&l->committed, part))
@@ -56,12 +74,14 @@ bool quorum_allows_on(const struct quorum *l, const struct host_set *part, unsig
     return true;
 }
 
+/* A place that no host has makes no view its own. */
 bool quorum_allows(const struct quorum *l, const struct host_set *part) {
     return quorum_allows_on(l, part, CLUSTER_HOSTS_MAX, 0);
 }
 
 /* --- learning of views ------------------------------------------------------------------------ */
 
+/* Keeps the order of the others. */
 static void drop_settled(struct quorum *l) {
     size_t kept = 0;
     for (size_t i = 0; i < l->accepted_count; i++)
@@ -70,11 +90,13 @@ static void drop_settled(struct quorum *l) {
     l->accepted_count = kept;
 }
 
+/* Two masters may offer different views with one number, and both may count. */
 static bool is_same(const struct view *a, const struct view *b) {
     return a->number == b->number && a->master == b->master &&
            memcmp(&a->hosts, &b->hosts, sizeof(a->hosts)) == 0;
 }
 
+/* The view with the lowest number; the list is not sorted. */
 static struct view *first_taken(struct quorum *l) {
     struct view *first = l->accepted;
     for (size_t i = 1; i < l->accepted_count; i++)
@@ -84,7 +106,7 @@ static struct view *first_taken(struct quorum *l) {
 }
 
 /* Adds a view. When the list is full, the oldest is dropped: once a later view is committed, those
- * before it no longer matter. */
+ * before it no longer matter. The number of what is dropped is kept, whichever of the two it is. */
 static void add(struct quorum *l, const struct view *r) {
     for (size_t i = 0; i < l->accepted_count; i++)
         if (is_same(&l->accepted[i], r))
@@ -101,6 +123,8 @@ static void add(struct quorum *l, const struct view *r) {
         *first = *r;
 }
 
+/* Called by a host that is about to promise a view: a number that is not above all others would
+ * allow two promises for one attempt. */
 bool quorum_take(struct quorum *l, const struct view *r) {
     if (r->number <= quorum_last(l)->number)
         return false;
@@ -108,6 +132,7 @@ bool quorum_take(struct quorum *l, const struct view *r) {
     return true;
 }
 
+/* Returns true, too, if that view is committed already. */
 bool quorum_commit(struct quorum *l, unsigned number) {
     for (size_t i = 0; i < l->accepted_count; i++)
         if (l->accepted[i].number == number) {
@@ -118,6 +143,8 @@ bool quorum_commit(struct quorum *l, unsigned number) {
     return l->committed.number == number;
 }
 
+/* A later committed view replaces this host's own and settles earlier ones. Views that are only
+ * accepted elsewhere bind this host as well: others may go on by them. */
 void quorum_learn(struct quorum *l, const struct quorum *other) {
     if (other->committed.number > l->committed.number) {
         l->committed = other->committed;
@@ -130,6 +157,7 @@ void quorum_learn(struct quorum *l, const struct quorum *other) {
             add(l, &other->accepted[i]);
 }
 
+/* Accepted views are later than the committed one, which counts only without any. */
 const struct view *quorum_last(const struct quorum *l) {
     const struct view *last = &l->committed;
     for (size_t i = 0; i < l->accepted_count; i++)
@@ -143,6 +171,7 @@ static size_t behind(const struct view *r, size_t place) {
     return (place + CLUSTER_HOSTS_MAX - r->master) % CLUSTER_HOSTS_MAX;
 }
 
+/* The lost master, and the hosts that come between it and PLACE, are removed. */
 void quorum_behind(const struct quorum *l, size_t place, struct host_set *ret) {
     const struct view *last = quorum_last(l);
     *ret = last->hosts;
@@ -150,6 +179,9 @@ void quorum_behind(const struct quorum *l, size_t place, struct host_set *ret) {
         host_set_remove(ret, (last->master + i) % CLUSTER_HOSTS_MAX);
 }
 
+/* AFTER: the host that was tried last. Every host computes the same answer from the same view, so
+ * no election is needed; -1 as soon as the next host could not have a quorum, since those after it
+ * have fewer hosts still. */
 int quorum_next_master(const struct quorum *l, size_t after) {
     const struct view *last = quorum_last(l);
     struct host_set part;
@@ -166,6 +198,7 @@ int quorum_next_master(const struct quorum *l, size_t after) {
 
 /* --- on the wire ------------------------------------------------------------------------------ */
 
+/* The hosts as one text: JSON numbers hold no 64 bits exactly. */
 static json_t *view_json(const struct view *r) {
     char text[SET_TEXT_SIZE];
     for (size_t i = 0; i < HOST_SET_WORDS; i++)
@@ -174,6 +207,7 @@ static json_t *view_json(const struct view *r) {
                      (json_int_t)r->master, "hosts", text);
 }
 
+/* NULL rather than a list with a gap, as a missing view is a missing condition. */
 json_t *quorum_json(const struct quorum *l) {
     json_t *taken = json_array();
     for (size_t i = 0; i < l->accepted_count; i++)
@@ -185,6 +219,7 @@ json_t *quorum_json(const struct quorum *l) {
                      (json_int_t)l->lost);
 }
 
+/* No host at PLACES or beyond. */
 static bool is_within(const struct host_set *s, size_t places) {
     for (size_t i = places; i < CLUSTER_HOSTS_MAX; i++)
         if (host_set_has(s, i))
@@ -192,6 +227,7 @@ static bool is_within(const struct host_set *s, size_t places) {
     return true;
 }
 
+/* The master must be one of the view's hosts: the rule for exactly half relies on it. */
 static int view_parse(const json_t *object, size_t places, struct view *ret, struct error *err) {
     int64_t number = 0;
     int64_t master = -1;
@@ -217,6 +253,8 @@ static int view_parse(const json_t *object, size_t places, struct view *ret, str
     return 0;
 }
 
+/* A message of another host, checked completely. Views that the committed one has settled are
+ * dropped. */
 int quorum_parse(const json_t *object, size_t places, struct quorum *ret, struct error *err) {
     const json_t *taken = json_object_get(object, "taken");
     int64_t lost = -1;

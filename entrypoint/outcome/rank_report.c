@@ -10,15 +10,25 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A report has two senders. The shim knows how its program ended; the supervisor adds what it has
+ * seen itself: memory, steps, evidence. Both use the same frame, so that members of the second kind
+ * may be missing when the first sends it.
+ *
+ * Lines come from programs, and may be any bytes. They are made valid UTF-8 before they are cut,
+ * because replacing a bad byte makes a text longer. */
+
+/* By the enums of rank_report.h, for both directions of the frame. */
 static const char *const ends[] = {"exited", "signalled", "vanished"};
 static const char *const causes[] = {"none", "stop", "teardown"};
 static const char *const memories[] = {"unknown", "enough", "killed"};
 
 /* --- lines ----------------------------------------------------------------------------------- */
 
-/* Copies BYTES line by line, each made valid UTF-8, and leaves out empty lines. */
+/* Copies BYTES line by line, each made valid UTF-8, and leaves out empty lines. A carriage return
+ * before the line's end goes, too. Fails only for lack of memory or of room in RET. */
 static int clean(const char *bytes, size_t size, struct buf *ret) {
     for (const char *end = bytes + size; bytes < end;) {
+        /* The last line may lack its end. */
         const char *line_end = memchr(bytes, '\n', (size_t)(end - bytes));
         size_t length = (size_t)((line_end != NULL ? line_end : end) - bytes);
         size_t shown = length > 0 && bytes[length - 1] == '\r' ? length - 1 : length;
@@ -30,6 +40,8 @@ static int clean(const char *bytes, size_t size, struct buf *ret) {
     return 0;
 }
 
+/* The end matters most: first the bytes are cut at the front, and after the cleaning once more, at
+ * a whole character. Without memory there are no lines, which is no reason to lose the report. */
 void rank_report_set_lines(struct rank_report *r, const char *bytes, size_t size) {
     r->lines[0] = '\0';
     if (size > RANK_REPORT_LINES_SIZE) {
@@ -37,15 +49,18 @@ void rank_report_set_lines(struct rank_report *r, const char *bytes, size_t size
         size = RANK_REPORT_LINES_SIZE;
     }
     cleanup_buf struct buf text;
+    /* A byte that is replaced becomes three. */
     buf_init(&text, (size_t)4 * RANK_REPORT_LINES_SIZE);
     if (clean(bytes, size, &text) != 0)
         return;
+    /* One byte is left for the NUL. */
     size_t start = text.size < RANK_REPORT_LINES_SIZE ? 0 : text.size - RANK_REPORT_LINES_SIZE + 1;
     while (start < text.size && ((unsigned char)text.data[start] & 0xc0) == 0x80)
         start++;
     memcpy(r->lines, buf_text(&text) + start, text.size - start + 1);
 }
 
+/* SIZE is that of RET; the start is kept here, unlike in rank_report_set_lines(). */
 void rank_report_clean(const char *bytes, char *ret, size_t size) {
     cleanup_buf struct buf text;
     size_t length = strnlen(bytes, size - 1);
@@ -60,15 +75,18 @@ void rank_report_clean(const char *bytes, char *ret, size_t size) {
 
 /* --- how it ended ---------------------------------------------------------------------------- */
 
+/* A rank that was asked to end and exits with 0 is good in this sense, too. */
 bool rank_report_is_good(const struct rank_report *r) {
     return r->end == RANK_EXITED && r->value == 0;
 }
 
+/* A rank that ends after it was asked to has not failed, whatever its code. */
 bool rank_report_is_failure(const struct rank_report *r) {
     return r->cause == RANK_CAUSE_NONE && !rank_report_is_good(r);
 }
 
-/* What is known about memory if a rank failed. */
+/* What is known about memory if a rank failed. SIGKILL without knowledge of the memory leaves both
+ * possible. Other ends get a hint only if the kernel is known to have killed something. */
 static const char *memory_hint(const struct rank_report *r) {
     if (r->memory == RANK_MEMORY_KILLED)
         return "; out of memory: the kernel killed a process of this container for lack of it";
@@ -78,9 +96,12 @@ static const char *memory_hint(const struct rank_report *r) {
     return r->memory == RANK_MEMORY_ENOUGH ? "; not for lack of memory" : "; out of memory?";
 }
 
+/* A name without SIG is one that this system does not know. 130 is SIGINT's code, which the verdict
+ * turns into 1. */
 void rank_report_describe(const struct rank_report *r, char *text, size_t size) {
     const char *name = r->end == RANK_SIGNALLED ? signal_name(r->value) : NULL;
     const char *memory = memory_hint(r);
+    /* Mapped memory that cannot be provided is usually shared memory. */
     const char *hint = r->value == SIGBUS ? "; is /dev/shm full?" : "";
     if (r->end == RANK_VANISHED)
         snprintf(text, size, "vanished without a report%s",
@@ -95,6 +116,7 @@ void rank_report_describe(const struct rank_report *r, char *text, size_t size) 
                  r->value == 130 ? " (passed on as 1)" : "", memory);
 }
 
+/* A tool of MPI, such as a daemon. */
 void rank_report_describe_signal(int number, enum rank_memory memory, char *text, size_t size) {
     const struct rank_report end = {.end = RANK_SIGNALLED, .value = number, .memory = memory};
     rank_report_describe(&end, text, size);
@@ -102,6 +124,7 @@ void rank_report_describe_signal(int number, enum rank_memory memory, char *text
 
 /* --- frames ---------------------------------------------------------------------------------- */
 
+/* The highest bit of a step has no place in JSON's numbers. */
 json_t *rank_report_json(const struct rank_report *r) {
     return json_pack("{s:i, s:i, s:s, s:i, s:s, s:s, s:I, s:I, s:I, s:s, s:s}", "rank",
                      (int)r->rank, "host", (int)r->host, "end", ends[r->end], "value", r->value,
@@ -110,6 +133,7 @@ json_t *rank_report_json(const struct rank_report *r) {
                      (json_int_t)r->raised, "evidence", r->evidence, "lines", r->lines);
 }
 
+/* INT64_MIN stands for a member that is missing, and is below any MIN. */
 static int read_number(const json_t *object, const char *key, int64_t min, int64_t max,
                        int64_t *ret, struct error *err) {
     *ret = INT64_MIN;
@@ -120,6 +144,7 @@ static int read_number(const json_t *object, const char *key, int64_t min, int64
     return 0;
 }
 
+/* *RET is the index in WORDS. */
 static int read_word(const json_t *object, const char *key, const char *const *words, size_t count,
                      size_t *ret, struct error *err) {
     const char *text = "";
@@ -131,6 +156,7 @@ static int read_word(const json_t *object, const char *key, const char *const *w
     return error_set(err, EXIT_CODE_INTERNAL, "report: \"%s\" is missing or unknown", key);
 }
 
+/* Cleaned again: the sender is another host. */
 static int read_lines(const json_t *object, struct rank_report *ret, struct error *err) {
     const char *lines = "";
     const char *evidence = "";
@@ -142,6 +168,8 @@ static int read_lines(const json_t *object, struct rank_report *ret, struct erro
     return 0;
 }
 
+/* Members that the shim may leave out are read only if they are there. A step below 0 counts as
+ * none. */
 int rank_report_parse(const json_t *object, unsigned ranks, unsigned hosts, struct rank_report *ret,
                       struct error *err) {
     int64_t rank = 0, host = 0, value = 0, time = 0, step = 0, raised = 0;
@@ -160,6 +188,7 @@ int rank_report_parse(const json_t *object, unsigned ranks, unsigned hosts, stru
          read_word(object, "memory", memories, 3, &memory, err) != 0) ||
         read_lines(object, ret, err) != 0)
         return -1;
+    /* Exit codes and signals share the member `value`. */
     if (end == RANK_SIGNALLED && (value < 1 || value > RANK_REPORT_SIGNAL_MAX))
         return error_set(err, EXIT_CODE_INTERNAL, "report: %d is no signal", (int)value);
     ret->step = step > 0 ? (uint64_t)step : 0;

@@ -6,17 +6,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Reports arrive at any time and are only stored (straggler_put). Every few seconds
+ * straggler_judge() sees whether a window is over; if it is, each rank's progress since the window
+ * began becomes a rate, and each rank is compared with the median of the others. A median, unlike a
+ * mean, is not moved by the straggler itself, nor by one rank that is far ahead.
+ *
+ * A window goes on until it is long enough, all reports are fresh, and the median rank has made
+ * enough steps. The room for the values is allocated once, with the attempt. */
+
+/* Of a second, the unit in which programs report their work. */
 enum { PERCENT = 100, MICROSECONDS = 1000000 };
 /* A wait for data is mentioned if it takes more than a tenth of a step. */
 enum { TELL_DATA = 10 };
 
-/* Values of one rank in this window, which are compared. */
+/* Values of one rank in this window, which are compared. All are averages over the window. */
 struct rate {
     double steps_per_second;
     double work; /* seconds a step; below 0: not reported */
     double data;
 };
 
+/* On failure straggler_done() frees what was allocated. */
 int straggler_open(struct straggler *p, size_t ranks, struct error *err) {
     *p = (struct straggler){.count = ranks};
     p->ranks = calloc(ranks, sizeof(*p->ranks));
@@ -35,6 +45,7 @@ void straggler_done(struct straggler *p) {
     *p = (struct straggler){0};
 }
 
+/* Ranks without a report since then have the same point at both ends, and no time between them. */
 static void begin_window(struct straggler *p, int64_t now) {
     p->begun = now;
     for (size_t i = 0; i < p->count; i++)
@@ -51,6 +62,7 @@ void straggler_put(struct straggler *p, size_t rank, const struct straggler_poin
         r->first = *point;
 }
 
+/* Also of ranks that have ended since. */
 uint64_t straggler_furthest(const struct straggler *p) {
     uint64_t furthest = 0;
     for (size_t i = 0; i < p->count; i++)
@@ -61,10 +73,13 @@ uint64_t straggler_furthest(const struct straggler *p) {
 
 /* --- one window ------------------------------------------------------------------------------- */
 
+/* A rank that has ended, or has never reported, is neither judged nor a measure for others. */
 static bool counts(const struct straggler *p, const bool *ended, size_t rank) {
     return !ended[rank] && p->ranks[rank].last.at != 0;
 }
 
+/* Returns false for a rank with no time between two reports. Work is only known of ranks that
+ * report it and have made a step. */
 static bool measure(const struct straggler_rank *r, struct rate *ret) {
     double seconds = (double)(r->last.at - r->first.at) / (double)CLOCK_SECOND;
     double steps = (double)(r->last.step - r->first.step);
@@ -87,6 +102,7 @@ struct window {
     struct ranking step, rate, work;
 };
 
+/* Ascending. Values are finite, as times and steps are checked before. */
 static int compare(const void *a, const void *b) {
     double x = *(const double *)a;
     double y = *(const double *)b;
@@ -98,6 +114,8 @@ static struct ranking rank_values(double *values, size_t count) {
     return (struct ranking){values, count};
 }
 
+/* Fills the three arrays with the values of the ranks that count. Work may be known of fewer ranks
+ * than steps are. */
 static void survey(struct straggler *p, const bool *ended, struct window *ret) {
     size_t count = 0;
     size_t telling = 0;
@@ -115,7 +133,8 @@ static void survey(struct straggler *p, const bool *ended, struct window *ret) {
                            .work = rank_values(p->sorted[2], telling)};
 }
 
-/* The value at index AT once the rank's OWN value has been removed. */
+/* The value at index AT once the rank's OWN value has been removed. AT is an index among the
+ * others, in the sorted array that still has the own value. */
 static double among_others(const struct ranking *r, double own, size_t at) {
     return r->values[own <= r->values[at] ? at + 1 : at];
 }
@@ -126,6 +145,7 @@ static double lower_median(const struct ranking *r, double own) {
     return among_others(r, own, (r->count - 2) / 2);
 }
 
+/* Of own times the upper of two middle values blames less. */
 static double upper_median(const struct ranking *r, double own) {
     return among_others(r, own, (r->count - 1) / 2);
 }
@@ -136,6 +156,7 @@ static bool drifts(const struct window *w, const struct rate *own) {
                                     lower_median(&w->rate, own->steps_per_second) * STRAGGLER_SLOW;
 }
 
+/* A low rate alone may be an accident of the window; being steps behind shows that it lasts. */
 static bool is_behind(const struct window *w, const struct straggler_rank *r,
                       const struct rate *own, struct straggler_finding *ret) {
     double step = (double)r->last.step;
@@ -146,7 +167,8 @@ static bool is_behind(const struct window *w, const struct straggler_rank *r,
     return step + STRAGGLER_STEPS <= lower_median(&w->step, step);
 }
 
-/* The percentage of time in which the others wait for it. */
+/* The percentage of time in which the others wait for it. What it needs more than the others in one
+ * step, times its steps in a second. 0 if work is not known. */
 static double share(const struct window *w, const struct rate *own, struct straggler_finding *ret) {
     if (own->work < 0 || w->work.count < 2)
         return 0;
@@ -157,7 +179,8 @@ static double share(const struct window *w, const struct rate *own, struct strag
     return (own->work - ret->others) * own->steps_per_second * PERCENT;
 }
 
-/* Returns true if RANK delays the others in this window, and sets by how much. */
+/* Returns true if RANK delays the others in this window, and sets by how much. Drifting is looked
+ * at first: a rank that is behind is not waited for in every step. */
 static bool look_at(const struct straggler *p, const struct window *w, size_t rank,
                     double *ret_weight, struct straggler_finding *ret) {
     const struct straggler_rank *r = &p->ranks[rank];
@@ -174,7 +197,8 @@ static bool look_at(const struct straggler *p, const struct window *w, size_t ra
 
 /* --- all ranks ------------------------------------------------------------------------------- */
 
-/* Returns true if all reports are recent. A host with a late report would look slow. */
+/* Returns true if all reports are recent. A host with a late report would look slow. The window
+ * then goes on until the next call. */
 static bool all_are_fresh(const struct straggler *p, const bool *ended, int64_t now) {
     for (size_t i = 0; i < p->count; i++)
         if (counts(p, ended, i) &&
@@ -183,13 +207,15 @@ static bool all_are_fresh(const struct straggler *p, const bool *ended, int64_t 
     return true;
 }
 
-/* Returns true if the median rank has made enough steps. */
+/* Returns true if the median rank has made enough steps. Too few steps say nothing: one that is
+ * long would decide. */
 static bool has_steps(const struct straggler *p, const struct window *w, int64_t now) {
     double seconds = (double)(now - p->begun) / (double)CLOCK_SECOND;
     return w->rate.count > 1 && w->rate.values[w->rate.count / 2] * seconds >= STRAGGLER_STEPS;
 }
 
-/* Finds the worst of the ranks that have delayed the others long enough; NULL: none. */
+/* Finds the worst of the ranks that have delayed the others long enough; NULL: none. All ranks are
+ * looked at in every window, since each has its count of windows in a row. */
 static struct straggler_rank *find_worst(struct straggler *p, const bool *ended,
                                          const struct window *w, struct straggler_finding *ret) {
     struct straggler_rank *worst = NULL;
@@ -197,6 +223,7 @@ static struct straggler_rank *find_worst(struct straggler *p, const bool *ended,
     for (size_t i = 0; i < p->count; i++) {
         struct straggler_finding finding;
         struct straggler_rank *r = &p->ranks[i];
+        /* The percentage that the rank costs the others; a rank that drifts weighs most. */
         double weight = 0;
         bool holds = counts(p, ended, i) && look_at(p, w, i, &weight, &finding);
         r->windows = holds ? r->windows + 1 : 0;
@@ -209,6 +236,8 @@ static struct straggler_rank *find_worst(struct straggler *p, const bool *ended,
     return worst;
 }
 
+/* One rank at most is told per window. After STRAGGLER_TOLD_MAX of them the rest of the job is
+ * silent. */
 bool straggler_judge(struct straggler *p, const bool *ended, int64_t now,
                      struct straggler_finding *ret) {
     struct window window;
@@ -228,6 +257,7 @@ bool straggler_judge(struct straggler *p, const bool *ended, int64_t now,
     return true;
 }
 
+/* Three sentences: one that is slow, one that stands, and one that the others wait for. */
 void straggler_describe(const struct straggler_finding *f, char text[STRAGGLER_TEXT_SIZE]) {
     char data[64] = "";
     if (f->behind && f->seconds > 0)

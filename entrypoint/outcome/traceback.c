@@ -7,12 +7,25 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The rest of a longer line is not looked at. */
+/* A small state machine over lines: outside of any traceback, in its frames, or in the words of its
+ * exception. Since nearly all lines are ordinary output of a program, a quick test comes first
+ * (is_ordinary), and only lines that may begin something are copied and looked at.
+ *
+ * When an exception has its words it becomes `last`, unless Python has announced it as one that
+ * does not end the program. More lines of words replace it by a longer text. Whether it has ended
+ * the program is not known here: traceback_last() forgets it after a number of further lines, since
+ * the program has gone on then.
+ *
+ * All sizes are fixed, and longer lines are cut, as a program may print anything. */
+
+/* The rest of a longer line is not looked at. LINE_SIZE has room for the longest path in a frame.
+ * MARGIN is the width of an exception group's margin; WORDS_MOST is in bytes. */
 enum { LINE_SIZE = PATH_MAX + 256, MARGIN = 4, WORDS_MOST = 200 };
 
 /* --- lines ----------------------------------------------------------------------------------- */
 
-/* Returns the size of an escape sequence for colours at TEXT; 0: there is none. */
+/* Returns the size of an escape sequence for colours at TEXT; 0: there is none. The form ESC [
+ * numbers m (ECMA-48, SGR), of at most SIZE bytes. Other sequences stay. */
 static size_t escape_size(const char *text, size_t size) {
     size_t end = 2;
     if (size < 3 || text[0] != '\033' || text[1] != '[')
@@ -22,7 +35,7 @@ static size_t escape_size(const char *text, size_t size) {
     return end < size && text[end] == 'm' ? end + 1 : 0;
 }
 
-/* Copies a line without its end and escape sequences. */
+/* Copies a line without its end and escape sequences. A NUL ends the line, too. */
 static void copy_line(const char *line, size_t size, char ret[LINE_SIZE]) {
     size_t used = 0;
     for (size_t i = 0; i < size && used + 1 < LINE_SIZE && line[i] != '\n' && line[i] != '\0';) {
@@ -48,7 +61,8 @@ static const char *skip_margin(const char *text) {
     return str_starts_with(text, "  | ") || str_starts_with(text, "  + ") ? text + MARGIN : text;
 }
 
-/* Appends SIZE bytes of TEXT with single spaces between words, at most MOST bytes of them. */
+/* Appends SIZE bytes of TEXT with single spaces between words, at most MOST bytes of them. Returns
+ * -1 for lack of memory. Bytes that are no UTF-8 are replaced. */
 static int add_words(struct buf *ret, const char *text, size_t size, size_t most) {
     static const char blanks[] = " \t\r\n\v\f";
     cleanup_buf struct buf words;
@@ -66,6 +80,7 @@ static int add_words(struct buf *ret, const char *text, size_t size, size_t most
                         NULL);
 }
 
+/* "ValueError: x (train.py, line 12)"; "" if WORDS has none or memory is short. */
 void traceback_text(const char *words, const struct traceback_frame *frame,
                     char ret[TRACEBACK_TEXT_SIZE]) {
     cleanup_buf struct buf line;
@@ -89,6 +104,7 @@ void traceback_init(struct traceback *t, const struct traceback_folders *folders
     *t = (struct traceback){.folders = folders};
 }
 
+/* What was announced before the headline applies to this one alone. */
 void traceback_begin(struct traceback *t) {
     t->state = TRACEBACK_FRAMES;
     t->kind = t->announced;
@@ -98,17 +114,19 @@ void traceback_begin(struct traceback *t) {
 }
 
 /* A worker's call stack is nested in the words of the exception that it has caused, and its frames
- * are further in. */
+ * are further in. The words that follow replace those before. */
 static void begin_nested(struct traceback *t) {
     t->state = TRACEBACK_FRAMES;
     t->reading.nested = true;
 }
 
+/* Something may stand before it: "Original ", or a logger's prefix. */
 static bool is_headline(const char *text) {
     return str_ends_with(text, "Traceback (most recent call last):");
 }
 
-/* What Python prints before the headline of an exception that does not end the program. */
+/* What Python prints before the headline of an exception that does not end the program. Python's
+ * own words, which precede the headline by a line. */
 static bool announce(struct traceback *t, const char *text) {
     if (str_starts_with(text, "Exception ignored ") ||
         str_starts_with(text, "Error in atexit._run_exitfuncs"))
@@ -126,12 +144,14 @@ static bool begins_syntax(const struct traceback *t, const char *text,
     return text[0] == ' ' && traceback_frame_read(text, t->folders, ret) && !ret->named;
 }
 
+/* Of equal frames the later one is further in. */
 static void take_frame(struct traceback *t, const struct traceback_frame *frame) {
     if (frame->origin >= t->reading.frame.origin)
         t->reading.frame = *frame;
 }
 
-/* "ValueError: x", "torch.OutOfMemoryError: x", "KeyboardInterrupt". */
+/* "ValueError: x", "torch.OutOfMemoryError: x", "KeyboardInterrupt". A dotted name, alone or with a
+ * colon after it. After a frame without a headline only an error of syntax counts. */
 static bool is_exception(const struct traceback *t, const char *text) {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
     static const char *const of_syntax[] = {"SyntaxError: ", "IndentationError: ", "TabError: "};
@@ -149,7 +169,8 @@ static bool is_exception(const struct traceback *t, const char *text) {
     return is && (!t->syntax || syntax);
 }
 
-/* Keeps the exception that has been read, unless the program goes on after such ones. */
+/* Keeps the exception that has been read, unless the program goes on after such ones. An exception
+ * of a thread, after one of the main thread, is mostly its consequence. */
 static void keep(struct traceback *t) {
     bool main_before =
         t->last.words[0] != '\0' && !t->last.of_thread && t->after <= TRACEBACK_LINES_AFTER;
@@ -159,6 +180,7 @@ static void keep(struct traceback *t) {
     t->after = 0;
 }
 
+/* The first line or a further one, which is joined to it by a blank, as far as there is room. */
 static void take_words(struct traceback *t, const char *text) {
     cleanup_buf struct buf words;
     struct traceback_exception *e = &t->reading;
@@ -173,6 +195,7 @@ static void take_words(struct traceback *t, const char *text) {
     keep(t);
 }
 
+/* Lines of code between frames are passed over. */
 static void take_in_frames(struct traceback *t, const char *text) {
     struct traceback_frame frame;
     if (traceback_frame_read(text, t->folders, &frame))
@@ -183,12 +206,14 @@ static void take_in_frames(struct traceback *t, const char *text) {
         t->state = TRACEBACK_OUTSIDE;
 }
 
+/* The count stops once it is too large, so that it cannot overflow. */
 static void pass_line(struct traceback *t) {
     t->state = TRACEBACK_OUTSIDE;
     t->after += t->after <= TRACEBACK_LINES_AFTER;
     t->announced = TRACEBACK_OF_MAIN;
 }
 
+/* An announcement holds for the next line only. */
 static void take_outside(struct traceback *t, const char *text) {
     struct traceback_frame frame;
     pass_line(t);
@@ -201,7 +226,8 @@ static void take_outside(struct traceback *t, const char *text) {
     take_frame(t, &frame);
 }
 
-/* More lines of an exception's words are indented; so is what a group draws below them. */
+/* More lines of an exception's words are indented; so is what a group draws below them. A line of
+ * blanks alone ends the words. */
 static bool continues_words(const char *text) {
     size_t indent = strspn(text, " \t");
     return indent > 0 && text[indent] != '\0' && text[indent] != '+' && text[indent] != '|';
@@ -221,6 +247,7 @@ static bool is_ordinary(const char *line, size_t size) {
     return size == 0 || line[size - 1] != ':';
 }
 
+/* A new headline ends whatever was being read, also in the middle of its frames. */
 void traceback_add(struct traceback *t, const char *line, size_t size) {
     char copy[LINE_SIZE];
     if (t->state == TRACEBACK_OUTSIDE && is_ordinary(line, size)) {
@@ -230,6 +257,7 @@ void traceback_add(struct traceback *t, const char *line, size_t size) {
     copy_line(line, size, copy);
     const char *text = skip_margin(copy);
     if (is_headline(text)) {
+        /* Inside another exception's words, this stack is the one to look at. */
         if (t->state == TRACEBACK_WORDS && str_starts_with(text, "Original "))
             begin_nested(t);
         else
@@ -243,6 +271,7 @@ void traceback_add(struct traceback *t, const char *line, size_t size) {
     }
 }
 
+/* Line by line, as if a program had printed it. */
 void traceback_add_text(struct traceback *t, const char *text) {
     while (*text != '\0') {
         size_t size = strcspn(text, "\n");
@@ -251,6 +280,7 @@ void traceback_add_text(struct traceback *t, const char *text) {
     }
 }
 
+/* NULL: there is none, or the program has gone on. */
 const struct traceback_exception *traceback_last(const struct traceback *t) {
     return t->last.words[0] != '\0' && t->after <= TRACEBACK_LINES_AFTER ? &t->last : NULL;
 }
