@@ -9,10 +9,22 @@
 #include <stdio.h>
 #include <string.h>
 
+/* An attempt seldom ends for one visible reason: ranks fail because others have failed, a lost host
+ * takes ranks along, and mpirun complains of all of it. judge() asks for the outcomes in the order
+ * of verdict.h, and the first that applies is the verdict. Times decide between a stop, a failure,
+ * a stall and the end of a tool, because what came first cannot be a consequence of what came
+ * later.
+ *
+ * Each judge_...() fills a verdict from nothing and says whether another attempt makes sense
+ * (transient). What else is known becomes lines of evidence, the most telling first. Texts are
+ * sentences for people, cut to the size of their member; add_forgone() completes them for lost
+ * ranks that the job could do without. */
+
 enum {
     CODE_VANISHED = 137, /* a shim that disappears without a report was ended by SIGKILL */
 };
 
+/* SageMaker's SDK takes 130 for success (docs/reference/exit-codes.md). */
 int verdict_program_code(int code) {
     return code == 130 ? 1 : code;
 }
@@ -20,6 +32,7 @@ int verdict_program_code(int code) {
 static void fill(struct verdict *v, int code, int host, int rank, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
+/* Starts a verdict anew: everything that is not given becomes 0 or empty. */
 static void fill(struct verdict *v, int code, int host, int rank, const char *format, ...) {
     *v = (struct verdict){.code = code, .host = host, .rank = rank};
     snprintf(v->class_name, sizeof(v->class_name), "%s", exit_code_class(code));
@@ -29,6 +42,7 @@ static void fill(struct verdict *v, int code, int host, int rank, const char *fo
     va_end(args);
 }
 
+/* What does not fit is cut at the end. */
 static void set_log_tail(struct verdict *v, const char *log_tail) {
     size_t size = str_utf8_prefix(log_tail, strlen(log_tail), sizeof(v->log_tail) - 1);
     memcpy(v->log_tail, log_tail, size);
@@ -41,21 +55,25 @@ static const char *host_name(const struct verdict_facts *f, unsigned host) {
 
 /* --- first event ------------------------------------------------------------------------------ */
 
+/* A view of the reports for first_failure.c; nothing is copied. */
 static struct failures failures_of(const struct verdict_facts *f) {
     return (struct failures){
         .reports = f->reports, .count = f->report_count, .forgone = f->forgone};
 }
 
+/* NULL: no rank has failed. */
 static const struct rank_report *first_report(const struct verdict_facts *f) {
     const struct failures failures = failures_of(f);
     return first_failure_end(&failures);
 }
 
+/* Such ranks take no part in the judgement. */
 static bool is_forgone(const struct verdict_facts *f, const struct rank_report *r) {
     const struct failures failures = failures_of(f);
     return first_failure_is_forgone(&failures, r);
 }
 
+/* Of losses at one time the one that was recorded first. */
 static const struct verdict_loss *first_loss(const struct verdict_facts *f) {
     const struct verdict_loss *first = NULL;
     for (size_t i = 0; i < f->loss_count; i++)
@@ -64,6 +82,7 @@ static const struct verdict_loss *first_loss(const struct verdict_facts *f) {
     return first;
 }
 
+/* At the same time as a failure the stop wins: the failure is then taken for its consequence. */
 static bool stop_came_first(const struct verdict_facts *f) {
     const struct rank_report *report = first_report(f);
     const struct verdict_loss *loss = first_loss(f);
@@ -104,6 +123,7 @@ static bool all_good(const struct verdict_facts *f) {
     return any && f->report_count == f->ranks;
 }
 
+/* Ranks that were lost are named, though the job has succeeded: they may be missed later. */
 static void judge_success(const struct verdict_facts *f, struct verdict *ret) {
     char lost[FIRST_FAILURE_ORDER_SIZE];
     const struct failures failures = failures_of(f);
@@ -126,7 +146,8 @@ static bool died_of_ours(const struct verdict_facts *f, const struct rank_report
            (r->value == SIGTERM || r->value == f->stop_signal || r->value == f->warned);
 }
 
-/* Finds a rank that was asked to end and failed instead. */
+/* Finds a rank that was asked to end and failed instead. NULL if all ranks ended as a stop asks:
+ * with 0, with the code of a stop, or by one of the signals. */
 static const struct rank_report *worst_stopped(const struct verdict_facts *f) {
     for (size_t i = 0; i < f->report_count; i++) {
         const struct rank_report *r = &f->reports[i];
@@ -144,6 +165,8 @@ static bool is_ours(const struct verdict_facts *f, const struct rank_report *r) 
     return killed && f->killed != 0 && r->time + FIRST_FAILURE_TIE_NS >= f->killed;
 }
 
+/* A rank that failed meanwhile is told in the log tail. It changes nothing: the stop was asked for
+ * before it. */
 static void judge_stop(const struct verdict_facts *f, struct verdict *ret) {
     if (all_good(f)) {
         judge_success(f, ret);
@@ -161,6 +184,7 @@ static void judge_stop(const struct verdict_facts *f, struct verdict *ret) {
              worst->rank, end);
 }
 
+/* Reports of ranks do not matter here, as the loss explains them. */
 static void judge_loss(const struct verdict_facts *f, struct verdict *ret) {
     const struct verdict_loss *loss = first_loss(f);
     fill(ret, EXIT_CODE_HOST_LOST, (int)loss->host, -1, "%s: lost: %s%s", host_name(f, loss->host),
@@ -168,24 +192,28 @@ static void judge_loss(const struct verdict_facts *f, struct verdict *ret) {
     ret->transient = true;
 }
 
+/* Somebody has chosen to end the program: another attempt would be against that. */
 static bool asks_to_end(int number) {
     return number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT;
 }
 
-/* Returns true if a rank that ended like this may not do so again. */
+/* Returns true if a rank that ended like this may not do so again. An exit code is the program's
+ * own decision, and would be the same again. */
 static bool is_transient(const struct verdict_facts *f, const struct rank_report *r) {
     return r->end == RANK_VANISHED ||
            (r->end == RANK_SIGNALLED && r->value != f->warned && !asks_to_end(r->value));
 }
 
 /* Returns true for codes that only the launcher may use: a program that exits with one tells
- * nothing about hosts. */
+ * nothing about hosts. The class is then "program", and no rule for lost hosts or stalls applies.
+ */
 static bool is_launchers(int code) {
     return code == EXIT_CODE_NOT_READY || code == EXIT_CODE_HOST_LOST ||
            code == EXIT_CODE_STALLED || code == EXIT_CODE_KEY_REFUSED;
 }
 
-/* Added after what is known of the rank itself, which may only be a victim that complains. */
+/* Added after what is known of the rank itself, which may only be a victim that complains. SUBJECT
+ * is put before TEXT. Nothing is added for an empty text. */
 static void add_line(struct verdict *v, const char *subject, const char *text) {
     size_t used = strlen(v->evidence);
     if (text == NULL || text[0] == '\0')
@@ -194,7 +222,8 @@ static void add_line(struct verdict *v, const char *subject, const char *text) {
                    subject, text);
 }
 
-/* Adds what tells more than the evidence of the rank itself, before that. */
+/* Adds what tells more than the evidence of the rank itself, before that. The old evidence moves
+ * down by a line and loses its end if there is no room. */
 static void add_before(struct verdict *v, const char *subject, const char *text) {
     char rest[sizeof(v->evidence)];
     if (text == NULL || text[0] == '\0')
@@ -229,6 +258,8 @@ static void add_early_end(const struct verdict_facts *f, const struct rank_repor
     char text[160], more[48] = "";
     for (size_t i = 0; i < f->report_count; i++) {
         const struct rank_report *o = &f->reports[i];
+        /* LAST is soon after the exception, if there was one; what ended later cannot be its cause.
+         */
         if (o->end != RANK_EXITED || o->value != 0 || o->time > last)
             continue;
         count++;
@@ -244,8 +275,9 @@ static void add_early_end(const struct verdict_facts *f, const struct rank_repor
     add_before(v, "ended with 0: ", text);
 }
 
-/* The error in our own trainer's log line "2026-11-21T02:03:04.567Z error   unknown flag --x": the
- * text after "error" in the last such line; NULL: none. */
+/* The error in our own trainer's log line "2026-11-21T02:03:04.567Z error unknown flag --x": the
+ * text after "error" in the last such line; NULL: none. Only ringtrain's form of a line is known.
+ */
 static const char *own_error(const char *lines, size_t *ret_size) {
     static const char mark[] = "Z error ";
     const char *found = NULL;
@@ -264,17 +296,23 @@ static void add_cause(const struct rank_report *r, struct verdict *v) {
     enum { CAUSE_MAX = 240 };
     size_t size = 0;
     size_t used = strlen(v->text);
+    /* Codes from EXIT_CODE_USAGE to 125 are ours; 126 and 127 are a shell's. */
     bool ours = r->end == RANK_EXITED && r->value >= EXIT_CODE_USAGE && r->value < 126;
+    /* The text after "error" in the trainer's last such line. */
     const char *cause = ours ? own_error(r->lines, &size) : NULL;
     if (cause != NULL)
         (void)snprintf(v->text + used, sizeof(v->text) - used, ": %.*s",
                        (int)str_utf8_prefix(cause, size, CAUSE_MAX), cause);
 }
 
+/* The code is the rank's own, or 128 and the signal. Evidence is put together from the least
+ * telling to the most: each add_before() pushes the rest down. The class of a code that only the
+ * launcher may use is the program's. */
 static void judge_report(const struct verdict_facts *f, const struct rank_report *r,
                          struct verdict *ret) {
     char end[RANK_REPORT_END_SIZE];
     rank_report_describe(r, end, sizeof(end));
+    /* The warning's default effect is the end of a program that does not handle it. */
     bool by_warning = r->end == RANK_SIGNALLED && r->value == f->warned;
     int code = r->end == RANK_EXITED      ? r->value
                : r->end == RANK_SIGNALLED ? 128 + r->value
@@ -316,6 +354,7 @@ static void add_forgone(const struct verdict_facts *f, struct verdict *v) {
     add_before(v, "lost: ", order);
 }
 
+/* The stalled rank's last lines are shown if it has ended since. */
 static void judge_stall(const struct verdict_facts *f, struct verdict *ret) {
     fill(ret, EXIT_CODE_STALLED, (int)f->stalled_host, (int)f->stalled_rank,
          "%s rank %u: no progress within its limit", host_name(f, f->stalled_host),
@@ -329,6 +368,8 @@ static void judge_stall(const struct verdict_facts *f, struct verdict *ret) {
             set_log_tail(ret, f->reports[i].lines);
 }
 
+/* A tool that was killed has the signal's code. One that could not start ranks has the launcher's
+ * own, 70. */
 static void judge_tool(const struct verdict_facts *f, struct verdict *ret) {
     int number = f->tool.signal;
     fill(ret, number > 0 ? verdict_program_code(128 + number) : EXIT_CODE_INTERNAL,
@@ -353,10 +394,12 @@ static void judge_dropped(const struct verdict_facts *f, struct verdict *ret) {
         host_name(f, host), own, source);
 }
 
+/* 0 means never: what has not happened is before nothing, and everything is before it. */
 static bool is_before(int64_t time, int64_t other) {
     return time != 0 && (other == 0 || time <= other);
 }
 
+/* Linear, as it is asked only when no reason was found. */
 static bool has_report(const struct verdict_facts *f, size_t rank) {
     for (size_t i = 0; i < f->report_count; i++)
         if (f->reports[i].rank == rank)
@@ -381,6 +424,8 @@ static void judge_mpirun(const struct verdict_facts *f, const char *mpirun, stru
     ret->transient = true;
 }
 
+/* What is left: no failure is known, but not all ranks have ended well. A tool's end explains it
+ * best, then a note about one, then a missing report, and last mpirun's own end. */
 static void judge_unknown(const struct verdict_facts *f, struct verdict *ret) {
     size_t missing = 0;
     while (missing < f->ranks && has_report(f, missing))
@@ -409,7 +454,9 @@ static void judge_unknown(const struct verdict_facts *f, struct verdict *ret) {
 static void judge(const struct verdict_facts *facts, struct verdict *ret) {
     const struct failures failures = failures_of(facts);
     const struct rank_report *first = first_report(facts);
+    /* A stall with the same time as a report is the later one. */
     bool stall_first = facts->stalled != 0 && (first == NULL || facts->stalled < first->time);
+    /* What follows a failure or a stall is no cause of it. */
     bool drop_first = is_before(facts->dropped, first != NULL ? first->time : 0) &&
                       is_before(facts->dropped, facts->stalled);
     if (stop_came_first(facts))
@@ -430,11 +477,13 @@ static void judge(const struct verdict_facts *facts, struct verdict *ret) {
         judge_unknown(facts, ret);
 }
 
+/* Pure: the same facts give the same verdict, which dispatch.c relies on. */
 void verdict_judge(const struct verdict_facts *facts, struct verdict *ret) {
     judge(facts, ret);
     add_forgone(facts, ret);
 }
 
+/* An error without a code would be success; it becomes a fault of ringmaster. */
 void verdict_from_error(const struct error *error, const struct cluster *cluster, int host,
                         struct verdict *ret) {
     int code = error->code == EXIT_CODE_OK ? EXIT_CODE_INTERNAL : (int)error->code;
