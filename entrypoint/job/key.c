@@ -109,8 +109,8 @@ int key_derive(const unsigned char *secret, size_t size, const struct cluster *c
     return 0;
 }
 
-/* PURPOSE takes the place of the job: its digest is the info of another derivation, whose secret is
- * the key itself. */
+/* PURPOSE takes the place of the job: its digest is the info of another derivation, with the key
+ * itself as the secret. */
 int key_for(const struct key *k, const char *purpose, unsigned char ret[KEY_SIZE],
             struct error *err) {
     unsigned char info[DIGEST_SIZE];

@@ -148,7 +148,7 @@ static int parse_platform(const char *value, const char **ret, struct error *err
     return 0;
 }
 
-/* By enum settings_launcher, for both directions. */
+/* The index is of enum settings_launcher; both directions use this list. */
 static const char *const launchers[] = {[SETTINGS_LAUNCHER_AUTO] = "auto",
                                         [SETTINGS_LAUNCHER_MPIRUN] = "mpirun",
                                         [SETTINGS_LAUNCHER_DIRECT] = "direct"};

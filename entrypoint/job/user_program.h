@@ -40,7 +40,7 @@ struct user_program {
     char *root;        /* owned; the folder of code that sagemaker_program was found in; or NULL */
     struct python_code code; /* what that asks for before the program can run */
     struct argv user_args;   /* what follows the program's name, for SM_USER_ARGS */
-    bool is_trainer;         /* `train FLAGS` that runs ringtrain, whose ranks report progress */
+    bool is_trainer;         /* `train FLAGS` that runs ringtrain: its ranks report progress */
     bool needs_no_mpi;       /* the program is ringtrain, named either way, and is not told to use
                                 MPI: without mpirun its ranks find each other over TCP */
 };

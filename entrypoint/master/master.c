@@ -391,7 +391,7 @@ static int open_members(struct master *m, struct error *err) {
 }
 
 /* Works after a failed opening, too: every part can be closed without having been opened. Links and
- * pending messages go first; the supervisor, on whose loop all timers are, goes last. */
+ * pending messages go first; the supervisor goes last, as all timers are on its loop. */
 static void close_all(struct master *m) {
     size_t count = m->members != NULL ? m->s.job->cluster.count : 0;
     for (size_t i = 0; i < count; i++) {

@@ -8,8 +8,7 @@ static const int64_t settle = 2 * CLOCK_SECOND;
 static const int64_t ending = FENCE_ENDING_SECONDS * CLOCK_SECOND;
 static const int64_t dying = FENCE_EXIT_SECONDS * CLOCK_SECOND;
 
-/* With failover a silent host acts for a lease after the last heartbeat, and then needs time to end
- * its ranks. */
+/* A silent host acts for a lease after the last heartbeat, and then needs time to end its ranks. */
 int64_t fence_of_host(int64_t at, int64_t lease, bool exited) {
     return exited ? at + dying : at + lease + ending;
 }

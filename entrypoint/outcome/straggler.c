@@ -14,7 +14,7 @@
  * A window goes on until it is long enough, all reports are fresh, and the median rank has made
  * enough steps. The room for the values is allocated once, with the attempt. */
 
-/* Of a second, the unit in which programs report their work. */
+/* Programs report their work in microseconds. */
 enum { PERCENT = 100, MICROSECONDS = 1000000 };
 /* A wait for data is mentioned if it takes more than a tenth of a step. */
 enum { TELL_DATA = 10 };
@@ -145,7 +145,7 @@ static double lower_median(const struct ranking *r, double own) {
     return among_others(r, own, (r->count - 2) / 2);
 }
 
-/* Of own times the upper of two middle values blames less. */
+/* For own times the upper of two middle values blames less. */
 static double upper_median(const struct ranking *r, double own) {
     return among_others(r, own, (r->count - 1) / 2);
 }

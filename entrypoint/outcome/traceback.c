@@ -144,7 +144,7 @@ static bool begins_syntax(const struct traceback *t, const char *text,
     return text[0] == ' ' && traceback_frame_read(text, t->folders, ret) && !ret->named;
 }
 
-/* Of equal frames the later one is further in. */
+/* A later frame that tells as much is further in. */
 static void take_frame(struct traceback *t, const struct traceback_frame *frame) {
     if (frame->origin >= t->reading.frame.origin)
         t->reading.frame = *frame;

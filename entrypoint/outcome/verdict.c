@@ -73,7 +73,7 @@ static bool is_forgone(const struct verdict_facts *f, const struct rank_report *
     return first_failure_is_forgone(&failures, r);
 }
 
-/* Of losses at one time the one that was recorded first. */
+/* If several were lost at one time, the one that was recorded first. */
 static const struct verdict_loss *first_loss(const struct verdict_facts *f) {
     const struct verdict_loss *first = NULL;
     for (size_t i = 0; i < f->loss_count; i++)

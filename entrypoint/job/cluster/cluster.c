@@ -97,7 +97,7 @@ static int take_job(const char *job, struct cluster *ret, struct error *err) {
                          "the job's name \"%.64s\" is not 1 to %d letters, digits, '.', '_' or "
                          "'-'",
                          job, CLUSTER_JOB_SIZE - 1);
-    /* With the NUL. */
+    /* The NUL is copied, too. */
     memcpy(ret->job, job, good + 1);
     return 0;
 }

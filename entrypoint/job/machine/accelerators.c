@@ -236,7 +236,7 @@ void accelerators_port(const char *root, const char *interface, char ret[ACCELER
         read_line(folder, ports[i].device, file, number);
         if (number[0] != '\0' && strtol(number, NULL, 10) + 1 == ports[i].number)
             own = &ports[i];
-        /* Of any device, not only of the one that has the interface. */
+        /* A port of any device counts, not only one of the device that has the interface. */
         infiniband |= ports[i].infiniband;
     }
     if (own != NULL && (own->infiniband || !infiniband))

@@ -116,7 +116,7 @@ static void deadline_passed(void *context) {
     }
     if (!ending)
         blame_late(m, late);
-    loop_cancel(&m->s.loop, &m->join.announce); /* the verdict says who is missing */
+    loop_cancel(&m->s.loop, &m->join.announce); /* the verdict names the missing hosts */
     master_raise(m, EVENT_READY_DEADLINE);
 }
 

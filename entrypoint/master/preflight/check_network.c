@@ -181,7 +181,7 @@ static void add_bandwidth(const json_t *hosts, json_t *rows) {
         count += read_flow(hosts, i, &flows[count]);
     if (count > 0) {
         qsort(flows, count, sizeof(*flows), compare_flows);
-        /* Of an even number the upper one of the two in the middle. */
+        /* The upper of the two in the middle, if their number is even. */
         double middle = flows[count / 2].mbit;
         for (size_t i = 0; i < count; i++)
             add_flow(hosts, &flows[i], middle, rows);

@@ -125,9 +125,9 @@ static void look_memory(const json_t *host, const json_t *master, struct check_f
     check_put(f, "%" PRId64 " MiB", check_number(host, "facts", "memory_mib"));
 }
 
-/* Ranks of one host exchange data through /dev/shm, whose size in a container is 64 MiB unless
- * asked otherwise. A single rank needs none. The advice doubles the need, and never recommends less
- * than the default. */
+/* Ranks of one host exchange data through /dev/shm, which has 64 MiB in a container unless another
+ * size is asked for. A single rank needs none. The advice doubles the need, and never recommends
+ * less than the default. */
 static void look_shm(const json_t *host, const json_t *master, struct check_finding *f) {
     int64_t all = check_number(host, "facts", "shm_mib");
     int64_t left = check_number(host, "means", "shm_free_mib");

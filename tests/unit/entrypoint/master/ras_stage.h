@@ -1,7 +1,7 @@
-/* Master on a held clock, for tests of NCCL's RAS.
+/* Master on a held clock, for tests of what NCCL's RAS says.
  *
- * It has two hosts with two ranks each, all of them running, and evidence that is gathered after 60
- * s. The tests are about what RAS says.
+ * It has two hosts with two ranks each, all of them running, and evidence that is gathered after
+ * 60 s.
  *
  *     ras_stage_begin();
  *     ...                  ras_stage.master, .members, .raised and .asked are what a test looks at
