@@ -1,5 +1,6 @@
 /* Which gradients of convolutions with a bias or a frozen norm take masks, sums and scales along.
- */
+ * Layers are put together as fusion before the backward pass leaves them, then differentiated and
+ * fused again; operators and their inputs are looked at, and nothing is computed. */
 #include "tests/support/unit.h"
 #include "trainer/backend/ref/ref.h"
 #include "trainer/graph/fuse/fuse.h"
@@ -10,19 +11,22 @@
 
 enum { CHANNELS = 8, SIDE = 6 };
 
+/* A graph with its input, a map of CHANNELS. */
 struct net {
     struct graph graph;
     struct backend *backend;
     int image;
 };
 
+/* Adds a tensor of any role; names need not be unique without the builder. */
 static int parameter(struct net *n, const char *name, struct shape shape, enum tensor_role role) {
     int tensor = graph_tensor(&n->graph, name, DTYPE_F32, shape, role, NULL);
     CU_ASSERT_FATAL(tensor >= 0);
     return tensor;
 }
 
-/* relu(conv(x) + bias), or with a frozen norm in the place of the bias (+ side). */
+/* Returns relu(conv(x) + bias), or with a frozen norm in the place of the bias (+ side). A norm's
+ * values are constants, a bias is trained. */
 static int layer(struct net *n, int x, bool norm, int side, bool relu) {
     int inputs[AFFINE_INPUTS];
     for (int i = 0; i < AFFINE_INPUTS; i++)
@@ -49,6 +53,7 @@ static void begin(struct net *n) {
 
 static struct backend_table poor_table;
 
+/* A backend without data gradients that apply a mask. */
 static bool lacks_masks(const struct backend *backend, const struct graph *graph,
                         const struct op *op) {
     (void)backend;
@@ -56,7 +61,8 @@ static bool lacks_masks(const struct backend *backend, const struct graph *graph
     return op->kind != OP_CONV2D_GRAD_DATA_AFFINE || op->inputs[AFFINE_GRAD_Y] == TENSOR_NONE;
 }
 
-/* X gets a loss, and what was built its gradients. */
+/* Gives X a loss, adds the gradients of what was built, and fuses; with POOR, for a backend that
+ * lacks masks. */
 static void rewrite(struct net *n, int x, bool poor) {
     struct error err = {0};
     int labels = graph_tensor(&n->graph, "labels", DTYPE_I32, shape_1(2), TENSOR_INPUT, &err);
@@ -87,6 +93,7 @@ static int count(const struct net *n, enum op_kind kind) {
     return found;
 }
 
+/* Returns the first operator of KIND, which must exist. */
 static const struct op *find(const struct net *n, enum op_kind kind) {
     for (int i = 0; i < n->graph.op_count; i++)
         if (n->graph.ops[i].kind == kind)
@@ -100,6 +107,8 @@ static void end(struct net *n) {
     backend_close(n->backend);
 }
 
+/* The data gradient of the second layer masks by the first one's output and sums for its bias. The
+ * last layer's own mask and bias stay, as no convolution follows it. */
 static void a_bias_gets_its_gradient_from_the_data_gradient_behind_it(void) {
     struct net n;
     begin(&n);
@@ -131,6 +140,8 @@ static void what_is_fused_has_the_rows_of_the_mask(void) {
     end(&n);
 }
 
+/* Both gradients read the gradient of the norm's output unscaled, and gamma and variance with
+ * it. */
 static void a_norms_scale_goes_into_both_gradients_of_its_convolution(void) {
     struct net n;
     begin(&n);

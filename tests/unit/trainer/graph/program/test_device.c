@@ -1,5 +1,7 @@
 /* What a compiled program asks of a device with streams: order, weights up to date, and an end with
- * an error wherever one of its calls fails. */
+ * an error wherever one of its calls fails. The device is played by the host
+ * (tests/support/host_device.h). It computes nothing, but notes which steps have surely run on each
+ * stream, and which events carry that from one to another. */
 #include "tests/support/host_device.h"
 #include "tests/support/net.h"
 #include "tests/support/unit.h"
@@ -9,12 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A network with bottleneck blocks, on one small picture. */
 static struct resnet_config config_of(enum dtype dtype, bool training) {
     struct resnet_config config = net_config("bottleneck", 1, 8, training);
     config.dtype = dtype;
     return config;
 }
 
+/* Opens the device and a network in training, with small buckets so that there are several. */
 static void open_net(struct net *net, struct host_device *d, enum dtype dtype) {
     host_device_open(d);
     net_init(net, &d->base, config_of(dtype, true),
@@ -23,7 +27,8 @@ static void open_net(struct net *net, struct host_device *d, enum dtype dtype) {
     net_fill(net, 3);
 }
 
-/* The last step number represents the work on the main stream before the step. */
+/* Forgets what has run so far. The last step number represents the work on the main stream before
+ * the step. */
 enum { EARLIER = HOST_DEVICE_STEPS_MAX - 1 };
 static void forget_order(struct host_device *d) {
     memset(d->stream_past, 0, sizeof(d->stream_past));
@@ -31,6 +36,9 @@ static void forget_order(struct host_device *d) {
     d->stream_past[STREAM_MAIN].step[EARLIER] = true;
 }
 
+/* Each step comes after the producers of all that it reads, and after all work before the whole
+ * step. At least some are not ordered with their neighbour, as otherwise one stream would do. At
+ * the end the main stream is selected, and has everything in its past. */
 static void a_step_runs_behind_all_that_it_reads(void) {
     struct net net;
     struct host_device d;
@@ -54,6 +62,7 @@ static void a_step_runs_behind_all_that_it_reads(void) {
     net_done(&net);
 }
 
+/* An option may say so, or the device has only one. */
 static void programs_can_be_told_to_use_one_stream(void) {
     struct net net;
     struct host_device d;
@@ -72,12 +81,14 @@ static void programs_can_be_told_to_use_one_stream(void) {
     net_done(&net);
 }
 
+/* Context of the hooks: counts of calls, and the device to look at. */
 struct watch {
     struct net *net;
     struct host_device *d;
     int buckets, steps;
 };
 
+/* All steps up to the bucket's last one are in the past of the stream that is selected. */
 static int see_bucket(void *user, int index, struct error *err) {
     struct watch *w = user;
     (void)err;
@@ -88,6 +99,7 @@ static int see_bucket(void *user, int index, struct error *err) {
     return 0;
 }
 
+/* Steps come in order, each on its own stream. */
 static int see_step(void *user, int step, struct error *err) {
     struct watch *w = user;
     (void)err;
@@ -97,6 +109,7 @@ static int see_step(void *user, int step, struct error *err) {
     return 0;
 }
 
+/* One hook at a time: a bucket selects another stream than its step. */
 static void buckets_are_complete_on_the_stream_that_is_selected(void) {
     struct net net;
     struct host_device d;
@@ -116,7 +129,8 @@ static int count_bucket(void *user, int index, struct error *err) {
     return 0;
 }
 
-/* From the copy of the weights to the join of the streams. */
+/* Lets each call of a run fail in turn, from the copy of the weights to the join of the streams,
+ * until a run has fewer calls than that. The main stream must be selected after each failure. */
 static void a_run_ends_with_an_error_wherever_the_device_fails(void) {
     struct net net;
     struct host_device d;
@@ -144,6 +158,7 @@ static int fail_behind(void *user, int step, struct error *err) {
     return step == *(const int *)user ? error_set(err, EXIT_CODE_HOST_LOST, "enough") : 0;
 }
 
+/* Kind, name and shape of the first input, before the hook's own words. */
 static void an_error_names_its_operator(void) {
     struct net net;
     struct host_device d;
@@ -209,7 +224,8 @@ static void the_same_weights_are_packed_in_a_row(void) {
     net_done(&net);
 }
 
-/* Training and evaluation take turns in one memory, as large as the larger one wants it. */
+/* Training and evaluation take turns in one memory, as large as the larger one wants it. Each must
+ * pack its weights at its turn, since the other has used the memory. */
 static void programs_pack_anew_behind_each_other(void) {
     struct host_device d;
     struct net nets[2];
@@ -263,7 +279,8 @@ static void programs_over_a_store_make_gradients_in_one_type(void) {
     net_done(&first);
 }
 
-/* Whether a query, a binding or an allocation fails: everything made until then is released. */
+/* Lets each call of a compilation fail in turn, whether a query, a binding or an allocation:
+ * everything made until then is released, which closing the device checks. */
 static void a_compile_ends_with_an_error_wherever_the_device_fails(void) {
     int failed = 0;
     for (int result = -1; result != 0; failed++) {
@@ -283,7 +300,7 @@ static void a_compile_ends_with_an_error_wherever_the_device_fails(void) {
     CU_ASSERT(failed > 100);
 }
 
-/* The end of an operator's line. */
+/* Fails unless LINE ends with the bytes, the stream and the wait of operator NUMBER. */
 static void check_line(const struct program *program, int number, const char *line, size_t length) {
     char tail[128];
     const struct backend_needs *needs = &program->needs[number];
@@ -297,6 +314,7 @@ static void check_line(const struct program *program, int number, const char *li
     CU_ASSERT_EQUAL(memcmp(line + length - (size_t)size, tail, (size_t)size), 0);
 }
 
+/* A line for each operator, in order, then the sums. */
 static void the_table_tells_streams_and_waits(void) {
     struct net net;
     struct host_device d;

@@ -7,6 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Compiled networks on the reference backend: buckets of gradients, hooks, runs that repeat,
+ * several programs on one store, and the errors of wrong names, sizes and data. What needs a device
+ * is in test_device.c. */
+
+/* No gap and no overlap, each at least the size that was asked for, complete in the order of the
+ * steps. */
 static void buckets_cover_the_gradients_in_order_with_the_flags_in_the_last(void) {
     struct net net;
     net_init(&net, NULL, net_config("resnet32", 1, 16, true),
@@ -27,7 +33,7 @@ static void buckets_cover_the_gradients_in_order_with_the_flags_in_the_last(void
     net_done(&net);
 }
 
-/* Copies every bucket when it is reported as ready. */
+/* Copies every bucket when it is reported as ready, and the last step before. */
 struct watch {
     struct net *net;
     float *copy;
@@ -53,6 +59,7 @@ static int note_step(void *user, int step, struct error *err) {
     return 0;
 }
 
+/* The copies together are the arena as it is at the end of the step. */
 static void a_bucket_that_is_ready_does_not_change_any_more(void) {
     struct net net;
     net_init(&net, NULL, net_config("resnet20", 2, 16, true),
@@ -72,11 +79,13 @@ static void a_bucket_that_is_ready_does_not_change_any_more(void) {
     net_done(&net);
 }
 
+/* Fails at the second bucket. */
 static int refuse(void *user, int index, struct error *err) {
     (void)user;
     return index == 1 ? error_set(err, EXIT_CODE_HOST_LOST, "nobody there") : 0;
 }
 
+/* The code is the hook's own, not one of the program. */
 static void an_error_of_a_hook_ends_the_step(void) {
     struct net net;
     struct error err = {0};
@@ -90,6 +99,7 @@ static void an_error_of_a_hook_ends_the_step(void) {
     net_done(&net);
 }
 
+/* The same weights and inputs make the same gradients. */
 static void a_step_repeats_to_the_last_bit(void) {
     struct net net;
     net_init(&net, NULL, net_config("resnet20", 2, 8, true),
@@ -107,6 +117,8 @@ static void a_step_repeats_to_the_last_bit(void) {
     net_done(&net);
 }
 
+/* An evaluation reads the running statistics, which 50 steps have brought near those of the
+ * batch. */
 static void evaluation_shares_the_store_of_training(void) {
     struct net net;
     struct error err = {0};
@@ -133,6 +145,8 @@ static void evaluation_shares_the_store_of_training(void) {
     net_done(&net);
 }
 
+/* Five slots of which two are empty give the metrics of three; the label of an empty one is not
+ * even read. */
 static void slots_of_weight_0_count_for_nothing(void) {
     struct net full, padded;
     float metrics[LOSS_METRICS], few[LOSS_METRICS];
@@ -157,6 +171,8 @@ static void slots_of_weight_0_count_for_nothing(void) {
     net_done(&padded);
 }
 
+/* One network has more layers, the other more classes: a name that is missing, and a shape that
+ * differs. */
 static void a_store_of_another_model_is_refused_by_name(void) {
     struct net net;
     struct graph graph;
@@ -181,6 +197,7 @@ static void a_store_of_another_model_is_refused_by_name(void) {
     net_done(&net);
 }
 
+/* A parameter is neither input nor output. */
 static void reads_and_writes_check_name_and_size(void) {
     struct net net;
     struct error err = {0};
@@ -194,6 +211,7 @@ static void reads_and_writes_check_name_and_size(void) {
     net_done(&net);
 }
 
+/* The sample is named by its place in the batch. */
 static void a_label_beyond_the_classes_is_an_error_of_the_data(void) {
     struct net net;
     struct error err = {0};
@@ -207,6 +225,7 @@ static void a_label_beyond_the_classes_is_an_error_of_the_data(void) {
     net_done(&net);
 }
 
+/* A word of each part of the table. */
 static void the_program_prints_operators_buckets_and_plan(void) {
     struct net net;
     struct error err = {0};
@@ -239,6 +258,7 @@ static void flops_of_resnet50_are_the_known_ones(void) {
     graph_done(&graph);
 }
 
+/* Each operator costs something. */
 static void a_program_costs_the_sum_of_its_operators(void) {
     struct net net;
     struct op_cost sum = {0};

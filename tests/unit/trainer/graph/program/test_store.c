@@ -9,6 +9,13 @@
 #include <math.h>
 #include <string.h>
 
+/* The store of compiled networks: where values lie, which copies there are, and when these are made
+ * anew. The first part is on the reference backend, where arenas are host memory. The second is on
+ * a device that is played by the host (tests/support/host_device.h): it keeps account of memory and
+ * calls, and fails at a call of choice. */
+
+/* Slots neither overlap nor share a group. The last layer's weights come first, the first layer's
+ * last. */
 static void places_are_aligned_and_in_the_order_of_backward(void) {
     struct net net;
     net_init(&net, NULL, net_config("resnet20", 1, 8, true),
@@ -29,6 +36,7 @@ static void places_are_aligned_and_in_the_order_of_backward(void) {
     net_done(&net);
 }
 
+/* A name that the network does not have leads to no slot. */
 static void states_have_no_gradient_and_parameters_no_state(void) {
     struct net net;
     net_init(&net, NULL, net_config("resnet20", 1, 8, true), (struct compile_options){0});
@@ -42,7 +50,8 @@ static void states_have_no_gradient_and_parameters_no_state(void) {
     net_done(&net);
 }
 
-/* A parameter that nothing reads. */
+/* Adds a parameter that nothing reads: it has no gradient, and follows all that do. Its five values
+ * take a whole group of 16. */
 static void what_has_no_gradient_lies_behind_what_is_trained(void) {
     struct net net;
     net_init(&net, NULL, net_config("resnet20", 1, 8, true), (struct compile_options){0});
@@ -62,6 +71,7 @@ static void what_has_no_gradient_lies_behind_what_is_trained(void) {
     net_done(&net);
 }
 
+/* Nor state of an optimizer. */
 static void evaluation_alone_needs_no_gradients(void) {
     struct net net;
     net_init(&net, NULL, net_config("resnet20", 1, 8, false), (struct compile_options){0});
@@ -71,6 +81,7 @@ static void evaluation_alone_needs_no_gradients(void) {
     net_done(&net);
 }
 
+/* Norms of shortcuts and all others start at one. */
 static void zero_gamma_zeroes_the_last_norm_of_each_block_alone(void) {
     struct net net;
     struct resnet_config config = net_config("resnet20", 1, 8, true);
@@ -92,6 +103,7 @@ static void zero_gamma_zeroes_the_last_norm_of_each_block_alone(void) {
     net_done(&net);
 }
 
+/* In any arena that has values of the slot; others are an error that names it. */
 static void what_is_written_can_be_read(void) {
     struct net net;
     struct error err = {0};
@@ -111,7 +123,7 @@ static void what_is_written_can_be_read(void) {
 
 /* --- on a device ------------------------------------------------------------------------------ */
 
-/* A network that trains in DTYPE. */
+/* Opens a network that trains in DTYPE on the device, which net_done closes. */
 static void open_on_device(struct net *net, struct host_device *d, enum dtype dtype) {
     struct resnet_config config = net_config("bottleneck", 1, 8, true);
     config.dtype = dtype;
@@ -119,12 +131,15 @@ static void open_on_device(struct net *net, struct host_device *d, enum dtype dt
     net_init(net, &d->base, config, (struct compile_options){.fusion = FUSION_ALL});
 }
 
+/* Returns true if MEMORY is a block of the device with so many bytes, of the kind for sums or of
+ * the other. */
 static bool lies_in(const struct host_device *d, const void *memory, size_t bytes, bool summed) {
     const struct host_device_block *block = host_device_block(d, memory);
     return block != NULL && block->bytes == bytes && block->summed == summed;
 }
 
-/* All of it is given back: closing the device says so. */
+/* Only the gradients are in memory for sums, and only if the device has such memory. All of it is
+ * given back: closing the device says so. */
 static void gradients_lie_where_ranks_sum_them(void) {
     struct net net;
     struct host_device d;
@@ -143,6 +158,8 @@ static void gradients_lie_where_ranks_sum_them(void) {
     net_done(&net);
 }
 
+/* A copy is made when values have changed, and not after an update, which writes both. Each element
+ * is the rounded wide value. */
 static void the_half_copy_follows_what_is_written(void) {
     struct net net;
     struct host_device d;
@@ -170,6 +187,7 @@ static void the_half_copy_follows_what_is_written(void) {
     net_done(&net);
 }
 
+/* A failure leaves the copy stale. */
 static void a_half_copy_that_fails_is_made_again(void) {
     struct net net;
     struct host_device d;
@@ -183,6 +201,8 @@ static void a_half_copy_that_fails_is_made_again(void) {
     net_done(&net);
 }
 
+/* Neither in f32, nor on a device that wants none; gradients in half precision are another
+ * matter. */
 static void wide_activations_have_no_half_copies(void) {
     for (int i = 0; i < 2; i++) {
         struct net net;
@@ -204,7 +224,8 @@ static void wide_activations_have_no_half_copies(void) {
     }
 }
 
-/* A flag for every 64 bytes of f32: set in the places of convolutions' weights alone. */
+/* A flag for every 64 bytes of f32: set in the places of convolutions' weights alone. In f32 there
+ * is no second arena. */
 static void gradients_of_convolutions_lie_beside_the_others(void) {
     struct net net;
     struct host_device d;
@@ -238,7 +259,8 @@ static void gradients_of_convolutions_lie_beside_the_others(void) {
     net_done(&net);
 }
 
-/* A reader of all gradients also gets those that are stored in the other type. */
+/* A reader of all gradients also gets those that are stored in the other type: each reading widens
+ * them anew. Other arenas need no such call, and a failure of it is the reader's. */
 static void gradients_are_read_as_they_are(void) {
     struct net net;
     struct host_device d;
@@ -270,6 +292,8 @@ static void gradients_are_read_as_they_are(void) {
     net_done(&net);
 }
 
+/* The copy is the same memory at each pull. Pushing changes the version, so that weights are packed
+ * anew. An arena that nobody has pulled is not pushed. */
 static void a_pulled_arena_is_a_copy_until_it_is_pushed(void) {
     struct net net;
     struct host_device d;
@@ -300,6 +324,7 @@ static void a_pulled_arena_is_a_copy_until_it_is_pushed(void) {
     net_done(&net);
 }
 
+/* Without a device there is no copy; pushing only says that values have changed. */
 static void a_host_pulls_the_arena_itself(void) {
     struct net net;
     struct error err = {0};
