@@ -21,8 +21,8 @@ struct golden {
     const char *text;
 };
 
-/* Corners on whole and half pixels, a triangle, polygons that pass a border or fill the picture. One
- * is smaller than a pixel, and the last has concave and slanted edges. */
+/* Corners on whole and half pixels, a triangle, polygons that pass a border or fill the picture.
+ * One is smaller than a pixel, and the last has concave and slanted edges. */
 static const struct golden GOLDEN[] = {
     {10, 10, 4, {2, 2, 7, 2, 7, 7, 2, 7}, 25, {2, 2, 5, 5}, "f0550000000l0"},
     {10, 10, 4, {2.5, 2.5, 7.5, 2.5, 7.5, 7.5, 2.5, 7.5}, 25, {3, 3, 5, 5}, "Q1550000000a0"},
