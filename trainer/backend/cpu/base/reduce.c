@@ -17,6 +17,7 @@ static double *totals_of(const struct reduce *r, size_t piece) {
 /* A piece of many rows has at least a sixteenth of a block. */
 enum { BLOCK_SHARES = 16 };
 
+/* Rounded up to whole grains; only the last piece may be shorter. */
 static size_t piece_rows(const struct reduce *r) {
     size_t grain = r->grain > 0 ? r->grain : 1;
     bool many = r->rows * BLOCK_SHARES >= r->block * REDUCE_PIECES_MOST;
@@ -55,6 +56,7 @@ static size_t group_of(const struct reduce *r) {
     return r->group > 0 ? r->group : 1;
 }
 
+/* Pieces of a group are made together and summed while they are in the cache. */
 static void add_group(void *context, int thread, size_t group) {
     const struct reduce *r = context;
     size_t begin = group * group_of(r), end = begin + group_of(r);
@@ -86,6 +88,7 @@ void reduce_run(const struct reduce *r, const double *ret[REDUCE_SUMS_MAX]) {
         ret[i] = totals_of(r, 0) + padded(r->channels) * (size_t)i;
 }
 
+/* Part by part: each pass over the thread's range adds one more. */
 static void add_share(void *context, struct share share) {
     const struct parts *p = context;
     size_t begin, end;

@@ -17,6 +17,7 @@ static void bias_share(void *context, struct share share) {
     bias->step.cpu->loops->norm_forward(&bias->apply, begin, end);
 }
 
+/* The loop of norms does the work: with scales of 1 it adds the bias, and it can apply a ReLU. */
 static int run_bias(void *context, struct error *err) {
     (void)err;
     struct bias *bias = context;
@@ -54,6 +55,7 @@ static int bind_bias(const struct cpu *cpu, const struct graph *graph, const str
 
 const struct cpu_operator cpu_bias = {NULL, cpu_query_in_place, bind_bias};
 
+/* The gradient is the sum of dy's rows, by base/columns.h, whose partial sums are the scratch. */
 struct bias_grad {
     struct cpu_step step;
     struct columns columns;

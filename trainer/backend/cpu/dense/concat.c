@@ -11,6 +11,7 @@ struct copy {
     size_t from_row, to_row, bytes;
 };
 
+/* Taking channels is a concatenation of one part that is narrower than the row it comes from. */
 struct concat {
     struct cpu_step step;
     struct copy parts[CONCAT_INPUTS];
@@ -18,6 +19,7 @@ struct concat {
     size_t rows;
 };
 
+/* Row by row, all parts, so that a thread writes one contiguous range of the output. */
 static void copy_rows(void *context, struct share share) {
     const struct concat *concat = context;
     size_t begin, end;
@@ -36,6 +38,7 @@ static int run(void *context, struct error *err) {
     return 0;
 }
 
+/* Any element type: values are not looked at. */
 static size_t row_bytes(const struct tensor *tensor) {
     return cpu_channels(&tensor->shape) * dtype_size(tensor->dtype);
 }

@@ -16,6 +16,7 @@ struct dropout_op {
     void *y;
 };
 
+/* NUMBER decides; the remaining elements are scaled up, so that the mean stays. */
 static void drop_one(const struct dropout_op *op, size_t at, uint32_t number) {
     const float factor = number < op->bound ? 0 : op->scale;
     if (op->elem == ELEM_F32)
@@ -49,6 +50,8 @@ static int run_dropout(void *context, struct error *err) {
     return 0;
 }
 
+/* The key of a sample is an input, so the mask does not depend on threads or on the batch that a
+ * sample is in. The gradient is the same operator with dy as x: it draws the same numbers again. */
 static int bind_dropout(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                         const struct op_addresses *addresses, struct backend_bound *ret_bound,
                         struct error *err) {

@@ -15,6 +15,7 @@ struct image_op {
     uint16_t half[COLOURS][LEVELS];
 };
 
+/* Channels beyond the colours pad a pixel and are zero. */
 static void fill_f32(void *context, struct share share) {
     const struct image_op *op = context;
     size_t begin, end;
@@ -49,6 +50,7 @@ static int run_bf16(void *context, struct error *err) {
     return 0;
 }
 
+/* Tables are made once, when the operator is bound: mean and deviation are attributes. */
 static int bind_image(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                       const struct op_addresses *addresses, struct backend_bound *ret_bound,
                       struct error *err) {

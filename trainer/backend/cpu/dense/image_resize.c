@@ -27,6 +27,7 @@ struct resize_op {
     float value[COLOURS][LEVELS];
 };
 
+/* A flip is done here: positions are mirrored in the source, and rows need not know of it. */
 static void find_columns(void *context, int thread, size_t n) {
     const struct resize_op *op = context;
     const int32_t *size = op->size + n * IMAGE_SIZE_FIELDS;
@@ -68,6 +69,8 @@ static size_t row_bytes(size_t width, size_t channels) {
     return backend_aligned(width * channels * sizeof(float));
 }
 
+/* In f32 the row is written where it belongs, otherwise into the thread's buffer, to be rounded
+ * from there. What the picture does not cover stays zero, also a picture that is not valid. */
 static void fill_rows(void *context, int thread, size_t unit) {
     const struct resize_op *op = context;
     size_t n = unit / op->height, row = unit % op->height, count = op->width * op->channels;
@@ -92,6 +95,7 @@ static int run(void *context, struct error *err) {
     return 0;
 }
 
+/* Columns of all pictures first, then a row of floats per thread. */
 static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                  struct backend_needs *ret_needs, struct error *err) {
     (void)err;
@@ -101,6 +105,7 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
     return 0;
 }
 
+/* A model with its pixels in the order BGR takes levels as they are, others divided by 255. */
 static void set_levels(struct resize_op *bound, const struct op_attr *attr) {
     bool bgr = (attr->detect.flags & DETECT_PIXELS_BGR) != 0;
     for (int c = 0; c < COLOURS; c++) {

@@ -19,6 +19,7 @@ struct loss_op {
     enum elem elem;
 };
 
+/* Both operators share the context, but only the forward one has scratch. */
 static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                  struct backend_needs *ret_needs, struct error *err) {
     (void)cpu;
@@ -36,6 +37,7 @@ static int rank_of(const float *logits, int classes, int label) {
     return before;
 }
 
+/* Samples of weight 0 fill up a batch: their labels mean nothing and are not read. */
 static void score_sample(const struct loss_op *op, size_t sample) {
     const float *logits = op->logits + sample * op->classes;
     double weight = (double)op->weights[sample], *row = op->rows[sample];
@@ -63,6 +65,8 @@ static void score_share(void *context, struct share share) {
         score_sample(op, sample);
 }
 
+/* Samples are added in their order after the threads have finished, so the result does not depend
+ * on how many there are. */
 static int run_loss(void *context, struct error *err) {
     (void)err;
     struct loss_op *op = context;
@@ -83,6 +87,7 @@ static void put(const struct loss_op *op, size_t at, double value) {
         ((uint16_t *)op->gradient)[at] = bf16_from_f32((float)value);
 }
 
+/* weight * (softmax - target); a sample without weight gets zeros. */
 static void grade_sample(const struct loss_op *op, size_t sample) {
     const float *logits = op->logits + sample * op->classes;
     double weight = (double)op->weights[sample];

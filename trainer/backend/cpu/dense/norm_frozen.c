@@ -29,6 +29,8 @@ static void backward_share(void *context, struct share share) {
     f->step.cpu->loops->frozen_backward(&f->backward, begin, end);
 }
 
+/* Factors cost no more than one row, so each step makes them anew. The second norm is there only if
+ * the side input has one. */
 static int run(void *context, struct error *err) {
     (void)err;
     struct frozen *f = context;
@@ -40,6 +42,7 @@ static int run(void *context, struct error *err) {
     return 0;
 }
 
+/* Without a second norm the side input's gradient is the masked dy itself. */
 static int bind_frozen(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                        const struct op_addresses *addresses, struct backend_bound *ret_bound,
                        struct error *err) {

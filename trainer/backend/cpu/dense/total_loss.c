@@ -12,6 +12,8 @@ struct total_op {
     float *metrics;
 };
 
+/* Losses arrive as means over this batch. Multiplied by the number of pictures they can be added to
+ * those of other batches and ranks, to be divided once at the end. Counts are sums already. */
 static int run(void *context, struct error *err) {
     (void)err;
     const struct total_op *op = context;

@@ -10,6 +10,7 @@ struct upsample {
     void *result;
 };
 
+/* Two rows of the large map take the same row of the small one. */
 static void add_share(void *context, struct share share) {
     const struct upsample *u = context;
     size_t begin, end, line = 2 * u->width * u->channels * elem_size(u->elem);
@@ -20,6 +21,7 @@ static void add_share(void *context, struct share share) {
                                          u->width, u->channels, (char *)u->result + row * line);
 }
 
+/* Shares are rows of the small map, so threads write apart from each other. */
 static void grad_share(void *context, struct share share) {
     const struct upsample *u = context;
     size_t begin, end, line = 2 * u->width * u->channels * elem_size(u->elem);

@@ -17,6 +17,7 @@ struct mask_op {
     double scale; /* of the gradient */
 };
 
+/* One unit is a row of the head, that is a region's mask. */
 static void score_row(void *context, int thread, size_t row) {
     const struct mask_op *op = context;
     (void)thread;
@@ -26,6 +27,7 @@ static void score_row(void *context, int thread, size_t row) {
     op->parts[row] = sum;
 }
 
+/* Only the first rows count; their number is known when the step runs. */
 static int run_loss(void *context, struct error *err) {
     (void)err;
     struct mask_op *op = context;
@@ -38,6 +40,7 @@ static int run_loss(void *context, struct error *err) {
     return 0;
 }
 
+/* Rows after the last one that counts get zeros, as the gradient is read whole. */
 static void grade_row(void *context, int thread, size_t row) {
     const struct mask_op *op = context;
     (void)thread;

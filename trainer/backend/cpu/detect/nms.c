@@ -29,6 +29,7 @@ struct nms_op {
 
 enum { LINE_FLOATS = 6, LINE_BYTES = LINE_FLOATS * (int)sizeof(float) + (int)sizeof(uint64_t) };
 
+/* Ranks come first as they need the larger alignment. */
 static struct line line_of(const struct nms_op *op, int thread) {
     char *memory = op->scratch + (size_t)thread * op->room * LINE_BYTES;
     float *floats = (float *)(memory + op->room * sizeof(uint64_t));
@@ -60,6 +61,7 @@ static void strike(const struct line *line, size_t i, size_t begin, size_t end, 
     }
 }
 
+/* Fills LINE by descending score. Candidates of score -INFINITY were discarded before. */
 static size_t put_in_order(const struct nms_op *op, const struct line *line, size_t first,
                            size_t end) {
     size_t count = 0;
@@ -79,6 +81,7 @@ static size_t put_in_order(const struct nms_op *op, const struct line *line, siz
     return count;
 }
 
+/* Levels do not compete with each other, so each is a unit of its own. */
 static void level_of_picture(void *context, int thread, size_t unit) {
     const struct nms_op *op = context;
     size_t levels = (size_t)op->places.levels, level = unit % levels;
@@ -103,6 +106,7 @@ static int run(void *context, struct error *err) {
     return 0;
 }
 
+/* A multiple of 16, so that arrays begin at a full vector. */
 static size_t room_of(const struct detect_candidates *places) {
     int most = 0;
     for (int i = 0; i < places->levels; i++)

@@ -13,6 +13,7 @@ static size_t items_max(const struct roi_rule *rule, size_t size) {
     return entries > (size_t)rule->bins ? entries : (size_t)rule->bins;
 }
 
+/* The parts of a table, one after the other: places and first taps, the taps, the entries. */
 size_t roi_table_bytes(const struct roi_rule *rule, size_t size) {
     size_t items = items_max(rule, size);
     return backend_aligned((2 * items + 1) * sizeof(int32_t)) +

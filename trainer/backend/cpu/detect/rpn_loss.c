@@ -22,6 +22,8 @@ struct rpn_loss_op {
     enum elem elem;
 };
 
+/* The two detectors differ here: one divides by the samples that it asked for, the other by those
+ * that it got. */
 static double divisor(const struct rpn_loss_op *op) {
     size_t found = 0;
     for (size_t i = 0; i < op->slots; i++)
@@ -37,6 +39,7 @@ static size_t row_of(const struct rpn_loss_op *op, size_t i, const struct anchor
            (size_t)(op->index[i] - level->first);
 }
 
+/* Not parallel, as it is a few hundred terms. */
 static int run_loss(void *context, struct error *err) {
     (void)err;
     const struct rpn_loss_op *op = context;
@@ -76,6 +79,7 @@ static void clear(void *values, size_t count, size_t size, struct share share) {
     memset((char *)values + begin, 0, end - begin);
 }
 
+/* Nearly all anchors have no sample, and their gradient is zero. */
 static void clear_share(void *context, struct share share) {
     const struct rpn_loss_op *op = context;
     size_t size = op->elem == ELEM_F32 ? sizeof(float) : sizeof(uint16_t);
@@ -83,6 +87,7 @@ static void clear_share(void *context, struct share share) {
     clear(op->ddeltas, op->anchors * 4, size, share);
 }
 
+/* One operator per level. Each sample has an anchor of its own, so values are put, not added. */
 static int run_grad(void *context, struct error *err) {
     (void)err;
     struct rpn_loss_op *op = context;

@@ -1,6 +1,10 @@
 #include "trainer/backend/cpu/kernels/loop_names.h"
 #include "trainer/backend/cpu/kernels/vec.h"
 
+/* Weighted sums of pixels, for bilinear sampling (blend), and the products of a 1x1 convolution
+ * with one output (the *_rows loops). An axis lists, for each item, the positions that it sums and
+ * their weights; an item of two axes has the products of their taps. */
+
 /* Vectors that are summed in one pass over the taps. */
 enum { BLOCK = 4 };
 
@@ -34,12 +38,14 @@ VEC_INLINE vecf sum_rest(const struct blend *b, size_t i, size_t k, size_t c, si
     return sum;
 }
 
+/* Gradients add to what is there. */
 VEC_INLINE void put(const struct blend *b, size_t at, vecf sum, size_t n, enum elem elem) {
     if (b->add)
         sum += vec_load_n(b->to, at, n, elem);
     vec_store_n(b->to, at, sum, n, elem);
 }
 
+/* Item (I, K) in all channels: blocks first, then vector by vector. */
 VEC_INLINE void blend_item(const struct blend *b, size_t i, size_t k, enum elem from,
                            enum elem to) {
     size_t place = (size_t)b->y.place[i] * b->to_row + (size_t)b->x.place[k] * b->channels, c = 0;
@@ -61,6 +67,7 @@ VEC_INLINE void blend_of(const struct blend *b, enum elem from, enum elem to) {
             blend_item(b, i, k, from, to);
 }
 
+/* The three pairs that occur: bf16 is blended into f32 where a gradient is accumulated. */
 void LOOP(blend)(const struct blend *b) {
     if (b->from_elem == ELEM_F32)
         blend_of(b, ELEM_F32, ELEM_F32);
@@ -70,6 +77,7 @@ void LOOP(blend)(const struct blend *b) {
         blend_of(b, ELEM_BF16, ELEM_F32);
 }
 
+/* Lanes beyond the last channel load zeros. */
 VEC_INLINE void dot_rows_of(const void *x, enum elem elem, size_t channels, size_t rows,
                             const float *w, float bias, float *y) {
     for (size_t row = 0; row < rows; row++) {

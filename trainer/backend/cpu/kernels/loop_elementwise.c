@@ -1,6 +1,9 @@
 #include "trainer/backend/cpu/kernels/loop_names.h"
 #include "trainer/backend/cpu/kernels/vec.h"
 
+/* Conversions, sums and copies of whole rows. An inlined body gets the type as a constant, so its
+ * loop does not branch on it. The last vector of a row may be a partial one. */
+
 VEC_INLINE void convert_of(const void *from, enum elem elem, void *to, enum elem to_elem,
                            size_t begin, size_t end) {
     for (size_t at = begin; at < end; at += LANES) {
@@ -17,6 +20,7 @@ void LOOP(narrow)(const float *wide, void *half, size_t begin, size_t end) {
     convert_of(wide, ELEM_F32, half, ELEM_BF16, begin, end);
 }
 
+/* Vector by vector of channels, down all rows: a sum stays in a register. */
 VEC_INLINE void sum_of(const void *x, enum elem elem, size_t channels, size_t rows, float factor,
                        void *y, enum elem y_elem) {
     for (size_t c = 0; c < channels; c += LANES) {

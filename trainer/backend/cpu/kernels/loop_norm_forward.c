@@ -5,6 +5,8 @@
  * the hardware prefetcher does not follow rows that are read side by side. */
 enum { ROWS = 8, AHEAD = 256 };
 
+/* A vector of N channels at C, down a few rows. What is prefetched is what will be read AHEAD
+ * elements later: at the end of a row that is the beginning of the next group of rows. */
 VEC_INLINE void sums_at(const void *x, enum elem elem, size_t channels, const float *around,
                         float *sum, float *square, size_t c, size_t n, size_t begin, size_t end) {
     size_t ahead = c + AHEAD < channels ? AHEAD : AHEAD + (ROWS - 1) * channels;
@@ -22,6 +24,7 @@ VEC_INLINE void sums_at(const void *x, enum elem elem, size_t channels, const fl
     vec_store_n(square, c, vec_load_n(square, c, n, ELEM_F32) + q, n, ELEM_F32);
 }
 
+/* Groups of rows in the outer loop keep x in the order of memory. */
 VEC_INLINE void sums_of(const void *x, enum elem elem, size_t channels, const float *around,
                         float *sum, float *square, size_t begin, size_t end) {
     for (size_t row = begin; row < end; row += ROWS) {
@@ -41,6 +44,7 @@ void LOOP(norm_sums)(const void *x, enum elem elem, size_t channels, const float
         sums_of(x, ELEM_BF16, channels, around, sum, square, begin, end);
 }
 
+/* Streamed stores ignore N: a caller asks for them only if channels fill whole vectors. */
 VEC_INLINE void forward_at(const struct norm_forward *f, enum elem elem, size_t at, size_t c,
                            size_t n) {
     vecf z = vec_load_n(f->x, at, n, elem) * vec_load_n(f->scale, c, n, ELEM_F32) +

@@ -1,6 +1,9 @@
 #include "trainer/backend/cpu/kernels/loop_names.h"
 #include "trainer/backend/cpu/kernels/vec.h"
 
+/* A pixel of the small map lies over a square of four. Callers pass one row of it, and one or two
+ * of the large map. */
+
 VEC_INLINE void add_of(const void *large, const void *small, enum elem elem, size_t width,
                        size_t channels, void *y) {
     for (size_t pixel = 0; pixel < 2 * width; pixel++)

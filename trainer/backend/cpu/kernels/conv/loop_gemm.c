@@ -98,16 +98,19 @@ VEC_INLINE void tile_of(const struct gemm_tile *t, size_t count, size_t row, siz
 #define WIDER(row, step)
 #endif
 
+/* Rows of A lie STRIDE apart: A as it is stored. */
 void LOOP(gemm_rows)(struct gemm_queue *queue) {
     const struct gemm_tile *tile = &queue->slot.tile;
     SIZES(tile->stride, 1)
 }
 
+/* A transposed: neighbours in memory are rows. */
 void LOOP(gemm_columns)(struct gemm_queue *queue) {
     const struct gemm_tile *tile = &queue->slot.tile;
     SIZES(1, tile->stride)
 }
 
+/* Only tiles have a state to set up and a queue to empty (loop_tiles.c). */
 void LOOP(gemm_begin)(struct gemm_queue *queue) {
     (void)queue;
 }
