@@ -25,6 +25,8 @@ static int report_driver(struct buf *out, struct error *err) {
                       name[0] != '\0' ? ", " : "", version);
 }
 
+/* Versions are printed in pairs, the one compiled with and the one found, since a mismatch of the
+ * two explains many failures. */
 int cuda_device_info_libraries(struct buf *out, struct error *err) {
     char built[VERSION_TEXT], found[VERSION_TEXT];
     int runtime = 0;
@@ -49,6 +51,7 @@ int cuda_device_info_libraries(struct buf *out, struct error *err) {
     return buf_printf(out, err, "code for   %s\n", cuda_architectures());
 }
 
+/* The address is what identifies a GPU among equal ones. */
 static int describe(struct cuda_gpu *gpu, int ordinal, struct error *err) {
     struct cudaDeviceProp p;
     cudaError_t status = cudaGetDeviceProperties(&p, ordinal);
@@ -77,6 +80,7 @@ int cuda_device_info_gpus(struct cuda_gpu gpus[CUDA_GPUS_MAX], int *ret_count, s
     return 0;
 }
 
+/* One GPU that fits is enough. */
 int cuda_device_info_verdict(const struct cuda_gpu *gpus, int count, struct error *err) {
     if (convs_loaded() == NULL)
         return error_set(err, EXIT_CODE_DEVICE, "CUDA: this build is %s", convs_text());

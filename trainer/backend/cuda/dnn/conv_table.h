@@ -3,7 +3,7 @@
 #ifndef TRAINER_BACKEND_CUDA_DNN_CONV_TABLE_H
 #define TRAINER_BACKEND_CUDA_DNN_CONV_TABLE_H
 
-#include "trainer/backend/cuda/dnn/dnn_graph.h"
+#include "trainer/backend/cuda/dnn/dnn_pattern.h"
 #include "trainer/graph/graph.h"
 
 enum { CONV_OPERANDS_MAX = 24, CONV_TABLE_ROWS = 20 };

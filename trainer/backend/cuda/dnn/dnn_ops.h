@@ -6,7 +6,7 @@
 #ifndef TRAINER_BACKEND_CUDA_DNN_DNN_OPS_H
 #define TRAINER_BACKEND_CUDA_DNN_DNN_OPS_H
 
-#include "trainer/backend/cuda/dnn/dnn_graph.h"
+#include "trainer/backend/cuda/dnn/dnn_pattern.h"
 
 /* State shared by the steps of one build. The first failure is kept and later steps do nothing, so
  * that a pattern reads like its formula. */

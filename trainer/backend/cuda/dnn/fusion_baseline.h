@@ -3,7 +3,7 @@
 #ifndef TRAINER_BACKEND_CUDA_DNN_FUSION_BASELINE_H
 #define TRAINER_BACKEND_CUDA_DNN_FUSION_BASELINE_H
 
-#include "trainer/backend/cuda/dnn/dnn_graph.h"
+#include "trainer/backend/cuda/dnn/dnn_pattern.h"
 #include "trainer/graph/tensor.h"
 
 struct fusion_baseline {

@@ -34,6 +34,8 @@ static bool is_plain(enum op_kind kind) {
     return kind == OP_CONV2D || kind == OP_CONV2D_GRAD_DATA || kind == OP_CONV2D_GRAD_WEIGHT;
 }
 
+/* Without cuDNN no graph should contain a fused convolution. Plain ones are let through, so that
+ * the query's message says what is missing. */
 bool convs_support(struct cuda *cuda, const struct graph *graph, const struct op *op) {
     (void)cuda, (void)graph;
     return strcmp(rules[op->kind], "conv") != 0 || is_plain(op->kind);

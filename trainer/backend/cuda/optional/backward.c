@@ -54,6 +54,7 @@ static struct backward_sizes sizes_of(const struct cuda *cuda, const struct grap
     return s;
 }
 
+/* Kernels count rows in 32 bits. */
 bool cuda_backward_supports(const struct cuda *cuda, const struct graph *graph,
                             const struct op *op) {
     if (!is_backward(op))
@@ -81,6 +82,7 @@ static int run_backward(void *context, struct error *err) {
                            launch_conv_backward(s->step.cuda->stream, s->step.type, &s->args), err);
 }
 
+/* Runs when weights have changed: the kernel reads them in half precision. */
 static int refresh_backward(void *context, struct error *err) {
     struct backward_step *s = context;
     cudaError_t status = launch_pack(s->step.cuda->stream, s->step.type, s->packed, s->weights,

@@ -1,5 +1,7 @@
 #include "trainer/backend/cuda/base/context.h"
 
+/* Elementwise functions, and the conversion of pixels. */
+
 struct pointwise_step {
     struct cuda_step step;
     enum pointwise function;
@@ -44,6 +46,7 @@ static int run_normalize(void *context, struct error *err) {
                            err);
 }
 
+/* (x / 255 - mean) / std as one multiplication and one addition. */
 static int bind_normalize(struct cuda *cuda, const struct graph *graph, const struct op *op,
                           const struct op_addresses *addresses, struct backend_bound *bound,
                           struct error *err) {

@@ -106,6 +106,7 @@ static void data_tap(void *user, const struct tap *t) {
     }
 }
 
+/* W is the result: gradients of all pixels are added in their order. */
 static void weight_tap(void *user, const struct tap *t) {
     const struct arrays *a = user;
     int64_t step = a->sides.kh * a->sides.kw * a->sides.i;

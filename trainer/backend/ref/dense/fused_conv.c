@@ -20,6 +20,7 @@ static double normalized(const struct ref_call *call, const double *x, const dou
     return relu(ref_round(call->dtype, value));
 }
 
+/* TO may be x. */
 static void prologue(const struct ref_call *call, double *to) {
     const struct shape *x = &call->in_shape[FUSED_CONV_X];
     for (int64_t i = 0; i < shape_count(x); i++)
@@ -33,6 +34,8 @@ int ref_norm_apply(const struct ref_call *call, struct error *err) {
     return 0;
 }
 
+/* The input is normalized in place, then convolved; the join is kept if it has another user. Sums
+ * are those of the output's values before they are rounded. */
 int ref_fused_conv2d(const struct ref_call *call, struct error *err) {
     double *x = call->in[FUSED_CONV_X];
     if (call->op.kind != OP_CONV2D_STATS)
@@ -51,6 +54,7 @@ int ref_fused_conv2d(const struct ref_call *call, struct error *err) {
     return 0;
 }
 
+/* A variance from sums of squares can be slightly negative. */
 int ref_norm_finalize(const struct ref_call *call, struct error *err) {
     (void)err;
     int64_t channels = call->op.attr.target.dim[3];
@@ -71,6 +75,7 @@ int ref_norm_finalize(const struct ref_call *call, struct error *err) {
     return 0;
 }
 
+/* Recomputes the convolution's input. */
 int ref_norm_conv2d_grad_weight(const struct ref_call *call, struct error *err) {
     const struct shape *x = &call->in_shape[1];
     for (int64_t i = 0; i < shape_count(x); i++)
@@ -86,6 +91,8 @@ static void scale_outputs(const struct ref_call *call, const struct shape *shape
         w[i] *= gamma[i / row] / sqrt(variance[i / row] + call->op.attr.epsilon);
 }
 
+/* Weights take the norm's scale before the convolution, which then needs a bias only. Without a
+ * norm the bias is an operand. */
 int ref_conv2d_affine(const struct ref_call *call, struct error *err) {
     const double *gamma = call->in[AFFINE_GAMMA], *side = call->in[AFFINE_SIDE];
     int64_t channels = call->out_shape[0].dim[3];
@@ -108,6 +115,7 @@ int ref_conv2d_affine(const struct ref_call *call, struct error *err) {
     return 0;
 }
 
+/* As a convolution of scaled weights; dbias is the sum of what the mask has left. */
 int ref_conv2d_grad_data_affine(const struct ref_call *call, struct error *err) {
     const double *y = call->in[AFFINE_GRAD_Y], *shortcut = call->in[AFFINE_GRAD_SHORTCUT];
     double *g = call->out[AFFINE_GRAD_G], *dbias = call->out[AFFINE_GRAD_DBIAS];
@@ -126,6 +134,7 @@ int ref_conv2d_grad_data_affine(const struct ref_call *call, struct error *err) 
     return 0;
 }
 
+/* The gradient of W is that of the scaled weights, times the scale. */
 int ref_conv2d_grad_weight_affine(const struct ref_call *call, struct error *err) {
     if (ref_conv2d_grad_weight(call, err) != 0)
         return -1;

@@ -17,6 +17,7 @@ static struct ref_norm norm_of(const struct ref_call *call, bool second) {
     return norm;
 }
 
+/* The normalized value, before gamma and beta. */
 static double hat(const struct ref_norm *norm, int64_t i, int64_t c) {
     return (norm->x[i] - norm->mean[c]) * norm->invstd[c];
 }
@@ -42,6 +43,9 @@ void ref_norm_reduce(const struct ref_norm *norm, const double *g, int64_t count
     }
 }
 
+/* The gradient that reaches the ReLU before the convolution: from the convolution, and from the
+ * shortcut if the ReLU's output is also used there. Its mask is recomputed from the norm's
+ * operands, since its output is not stored. */
 int ref_conv2d_grad_data_norm(const struct ref_call *call, struct error *err) {
     bool join = call->op.kind == OP_CONV2D_GRAD_DATA_ADD_JOIN;
     bool dual = call->op.kind == OP_CONV2D_GRAD_DATA_ADD_DUAL_JOIN;
@@ -66,6 +70,7 @@ int ref_conv2d_grad_data_norm(const struct ref_call *call, struct error *err) {
     return 0;
 }
 
+/* The last pass of a norm's gradient, with the coefficients of ref_norm_reduce(). */
 int ref_norm_grad_apply(const struct ref_call *call, struct error *err) {
     (void)err;
     int64_t channels = call->in_shape[0].dim[3];

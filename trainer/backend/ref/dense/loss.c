@@ -3,6 +3,10 @@
 
 #include <inttypes.h>
 
+/* Softmax cross entropy. Samples of weight 0 only fill a batch up, and their labels are not read.
+ * Labels of others are checked here, so that a wrong one is an error and not a read beyond the
+ * logits. */
+
 static int check_label(double label, int64_t sample, int classes, struct error *err) {
     if (label >= 0 && label < classes)
         return 0;
@@ -10,6 +14,7 @@ static int check_label(double label, int64_t sample, int classes, struct error *
                      sample, classes);
 }
 
+/* Metrics are weighted sums; a mean is one of them divided by LOSS_WEIGHT. */
 int ref_softmax_cross_entropy(const struct ref_call *call, struct error *err) {
     int classes = (int)call->in_shape[0].dim[1];
     double *metrics = call->out[0];

@@ -20,6 +20,7 @@ static void statistics(const double *x, int64_t rows, int64_t channels, double *
     }
 }
 
+/* A single row has no unbiased variance. */
 void ref_move_running(const struct op_attr *attr, double mean, double variance, int64_t rows,
                       double *running_mean, double *running_variance) {
     double unbiased = rows > 1 ? variance * (double)rows / (double)(rows - 1) : variance;

@@ -46,6 +46,7 @@ static void norm_backward(const struct norm *norm, const double *g, double *dx) 
     }
 }
 
+/* The output may have had two users. */
 static double incoming(const struct ref_call *call, int64_t i) {
     double dy = call->in[NORM_GRAD_DY][i];
     return call->in[NORM_GRAD_DY2] == NULL ? dy : dy + call->in[NORM_GRAD_DY2][i];
@@ -87,6 +88,7 @@ static void masked_gradient(const struct ref_call *call, const struct norm *norm
     }
 }
 
+/* DX holds the masked gradient until the last call, which overwrites it. */
 int ref_batch_norm_grad(const struct ref_call *call, struct error *err) {
     (void)err;
     struct norm norm = norm_of(call, false);
@@ -104,6 +106,7 @@ int ref_batch_norm_grad(const struct ref_call *call, struct error *err) {
     return 0;
 }
 
+/* Statistics are constants, so the gradient is a scale per channel. */
 int ref_frozen_norm_grad(const struct ref_call *call, struct error *err) {
     (void)err;
     const double *y = call->in[FROZEN_GRAD_Y], *gamma2 = call->in[FROZEN_GRAD_GAMMA2];

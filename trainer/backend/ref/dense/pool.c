@@ -13,6 +13,7 @@ static int64_t under(const struct shape *x, const struct shape *y, const struct 
     return ((n * x->dim[1] + row) * x->dim[2] + column) * x->dim[3] + c;
 }
 
+/* The first of equal values wins, and its tap is the index. */
 int ref_max_pool(const struct ref_call *call, struct error *err) {
     (void)err;
     const struct shape *x = &call->in_shape[0], *y = &call->out_shape[0];
@@ -34,6 +35,7 @@ int ref_max_pool(const struct ref_call *call, struct error *err) {
     return 0;
 }
 
+/* Windows overlap: an element can be the maximum of several. */
 int ref_max_pool_grad(const struct ref_call *call, struct error *err) {
     (void)err;
     const struct shape *x = &call->out_shape[0], *y = &call->in_shape[0];
@@ -42,6 +44,7 @@ int ref_max_pool_grad(const struct ref_call *call, struct error *err) {
     return 0;
 }
 
+/* Taps outside the image count as zeros, so the divisor is always the whole window. */
 int ref_avg_pool(const struct ref_call *call, struct error *err) {
     (void)err;
     const struct shape *x = &call->in_shape[0], *y = &call->out_shape[0];

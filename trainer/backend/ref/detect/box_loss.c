@@ -8,6 +8,7 @@ static int64_t rows_of(const struct ref_call *call) {
     return call->in_shape[BOX_LOSS_LOGITS].dim[0];
 }
 
+/* A negative label marks a slot without a region. */
 static double sampled_of(const struct ref_call *call) {
     double sampled = 0;
     for (int64_t r = 0; r < rows_of(call); r++)
@@ -20,6 +21,7 @@ static int64_t deltas_of(const struct ref_call *call, int64_t r) {
     return 4 * (r * call->in_shape[BOX_LOSS_LOGITS].dim[1] + (int64_t)call->in[BOX_LOSS_LABEL][r]);
 }
 
+/* Of equal logits the first counts as the greatest. */
 static bool is_right(const double *logits, int classes, int label) {
     int before = 0;
     for (int k = 0; k < classes; k++)
@@ -27,6 +29,8 @@ static bool is_right(const double *logits, int classes, int label) {
     return softmax_among(before, 1, classes);
 }
 
+/* Label 0 is the background. Only regions with an object have a box to compare, but the sum is
+ * divided by all that were sampled. */
 int ref_box_loss(const struct ref_call *call, struct error *err) {
     (void)err;
     int classes = (int)call->in_shape[BOX_LOSS_LOGITS].dim[1];
@@ -49,6 +53,7 @@ int ref_box_loss(const struct ref_call *call, struct error *err) {
     return 0;
 }
 
+/* Deltas of other classes than the label's keep a gradient of zero. */
 int ref_box_loss_grad(const struct ref_call *call, struct error *err) {
     (void)err;
     int classes = (int)call->in_shape[BOX_LOSS_LOGITS].dim[1];
@@ -72,6 +77,8 @@ int ref_box_loss_grad(const struct ref_call *call, struct error *err) {
     return 0;
 }
 
+/* Means are multiplied by the number of valid pictures, so that sums over batches can be divided by
+ * all pictures. */
 int ref_total_loss(const struct ref_call *call, struct error *err) {
     (void)err;
     const double *rpn = call->in[TOTAL_LOSS_RPN], *box = call->in[TOTAL_LOSS_BOX];

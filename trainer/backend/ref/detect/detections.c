@@ -52,6 +52,7 @@ static void consider(struct picture *p, int proposal, int label, float score) {
     p->count++;
 }
 
+/* Background, class 0, is part of the softmax but never a candidate. */
 static void find_candidates(struct picture *p, float *logits) {
     const struct ref_call *call = p->call;
     int64_t first = p->number * call->in_shape[DETECTIONS_BOX].dim[1];
@@ -85,6 +86,7 @@ static void strike_out(const struct picture *p, const struct candidate *taken) {
     }
 }
 
+/* The rest of the places has the label -1. */
 static void fill_picture(struct picture *p) {
     const struct ref_call *call = p->call;
     int room = call->op.attr.detect.detections, found = 0;

@@ -24,6 +24,8 @@ static double source_at(const struct picture *p, int32_t row, int32_t column) {
            (double)attr->std[p->channel];
 }
 
+/* Weights and positions are those of math/, in f32 as in all backends; only the sum is in
+ * double. */
 static double value_at(const struct picture *p, int32_t i, int32_t j) {
     int32_t height = p->size[IMAGE_SIZE_SOURCE_H], width = p->size[IMAGE_SIZE_SOURCE_W];
     struct bilinear_tap y =
@@ -36,6 +38,7 @@ static double value_at(const struct picture *p, int32_t i, int32_t j) {
                ((1 - right) * source_at(p, y.high, x.low) + right * source_at(p, y.high, x.high));
 }
 
+/* Elements that no picture covers keep their zeros, and so do channels that pad a pixel. */
 int ref_image_resize(const struct ref_call *call, struct error *err) {
     (void)err;
     const struct shape *y = &call->out_shape[IMAGE_RESIZE_Y];

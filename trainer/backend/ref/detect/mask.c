@@ -50,6 +50,7 @@ struct row {
     struct mask_outline outline;
 };
 
+/* SLOT counts regions over all pictures; the object is the one that the region was matched with. */
 static void find_row(const struct ref_call *call, const struct pools *pools, int64_t slot,
                      struct row *row) {
     const struct detect_attr *d = &call->op.attr.detect;
@@ -91,6 +92,8 @@ static double mean_of(const struct row *row, int p, int q) {
     return row->y.grid == 0 || row->x.grid == 0 ? 0 : sum / ((double)row->y.grid * row->x.grid);
 }
 
+/* Without DETECT_MASK_POLYGON a target is a mean; with it a target is 0 or 1, from the outline if
+ * the object has one. */
 static double value_of(const struct ref_call *call, const struct row *row, int p, int q) {
     if ((call->op.attr.detect.flags & DETECT_MASK_POLYGON) == 0)
         return mean_of(row, p, q);
@@ -123,6 +126,7 @@ static int64_t counted(const struct ref_call *call) {
     return (int64_t)call->in[MASK_LOSS_ROWS][0] * logits->dim[1] * logits->dim[2];
 }
 
+/* OUT is zero at first, and so stays if no row counts. */
 int ref_mask_loss(const struct ref_call *call, struct error *err) {
     (void)err;
     int64_t count = counted(call);

@@ -81,6 +81,7 @@ static __global__ void mask_sum_kernel(const __grid_constant__ struct mask_loss_
                      : 0.0f;
 }
 
+/* Two kernels, so that additions have a fixed order: a sum per row, then one over the rows. */
 cudaError_t launch_mask_loss(cudaStream_t stream, const struct mask_loss_args *args, double *parts,
                              float *value) {
     enqueue(mask_parts_kernel, static_cast<unsigned>(args->rows), THREADS, stream, *args, parts);
