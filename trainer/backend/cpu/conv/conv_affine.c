@@ -8,17 +8,22 @@
  * shortcut is a binary operand with the layout of the result. In training the epilogue is fused,
  * too: the backward pass masks by the stored result. */
 
+/* CALL is the convolution of every step. REORDER brings the folded weights into the layout that
+ * oneDNN has chosen, and runs when parameters have changed. */
 struct affine {
     struct cpu_step step;
     struct dnn_call call, reorder;
     struct conv_fold fold;
 };
 
+/* W is in oneDNN's layout, everything else as it lies in memory; MASTER is the folded weights in
+ * f32. */
 struct affine_plan {
     dnnl_memory_desc_t x, w, y, master, bias;
     dnnl_primitive_desc_t desc;
 };
 
+/* Also after a plan_make() that failed halfway. */
 static void plan_done(struct affine_plan *p) {
     dnnl_memory_desc_t descs[] = {p->x, p->w, p->y, p->master, p->bias};
     for (size_t i = 0; i < sizeof(descs) / sizeof(descs[0]); i++)
@@ -29,6 +34,8 @@ static void plan_done(struct affine_plan *p) {
     *p = (struct affine_plan){0};
 }
 
+/* Channels that the weights do not read are padding of a pixel in x: dimensions leave them out,
+ * strides step over them. The bias is f32 with any type of activations. */
 static int describe(struct affine_plan *p, const struct cpu *cpu, const struct tensor *tx,
                     const struct tensor *tw, const struct tensor *ty,
                     const struct op_window *window, struct error *err) {
@@ -46,7 +53,9 @@ static int describe(struct affine_plan *p, const struct cpu *cpu, const struct t
                      "bias", err);
 }
 
-/* A temporary plan, for the sizes in `query` and for the primitive in `bind`. */
+/* A temporary plan, for the sizes in `query` and for the primitive in `bind`. Both times the choice
+ * is the same, as it depends on shapes and the number of threads. The shortcut has y's descriptor
+ * and needs none of its own. */
 static int plan_make(struct affine_plan *p, const struct cpu *cpu, const struct graph *graph,
                      const struct op *op, struct error *err) {
     const struct tensor *tx = cpu_input(graph, op, AFFINE_X), *tw = cpu_input(graph, op, AFFINE_W);
@@ -69,7 +78,8 @@ static int plan_make(struct affine_plan *p, const struct cpu *cpu, const struct 
 }
 
 /* Widened copies of input, result and shortcut, in the order of bind_calls(), then oneDNN's
- * scratchpad. */
+ * scratchpad. Of tensors that are not widened there are no copies. The packed memory begins with
+ * the folded values, which a norm needs and a plain bias does not. */
 static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                  struct backend_needs *ret_needs, struct error *err) {
     struct affine_plan p = {0};
@@ -85,6 +95,7 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
     return result;
 }
 
+/* Conversions of widened tensors are part of the call. */
 static int run(void *context, struct error *err) {
     struct affine *a = context;
     return dnn_call_run(&a->call, a->step.cpu, err);
@@ -97,12 +108,15 @@ static int refresh(void *context, struct error *err) {
     return dnn_call_run(&a->reorder, a->step.cpu, err);
 }
 
+/* Only oneDNN's objects: the weights lie in the memory of the program. */
 static void done(void *context) {
     struct affine *a = context;
     dnn_call_done(&a->call);
     dnn_call_done(&a->reorder);
 }
 
+/* Tensors take their copies from the scratch in the order of these calls; the scratchpad is what is
+ * left. Weights are read from where the reorder has put them. */
 static int bind_calls(struct affine *a, const struct affine_plan *p, const struct graph *graph,
                       const struct op *op, const struct op_addresses *addresses,
                       struct error *err) {
@@ -129,6 +143,8 @@ static int bind_calls(struct affine *a, const struct affine_plan *p, const struc
                         dnn_chosen(p->desc, dnnl_query_scratchpad_md), scratch, err);
 }
 
+/* Without a norm the fold stands for the parameters themselves, and a refresh is the reorder
+ * alone. */
 static int bind_affine(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                        const struct op_addresses *addresses, struct backend_bound *ret_bound,
                        struct error *err) {
@@ -145,6 +161,7 @@ static int bind_affine(const struct cpu *cpu, const struct graph *graph, const s
     return result;
 }
 
+/* Shapes and types do not matter: oneDNN has a kernel for all of them. */
 static bool has(const struct cpu *cpu, const struct graph *graph, const struct op *op) {
     (void)cpu;
     (void)graph;

@@ -3,20 +3,29 @@
 /* Batch norm and its gradient in all forms: plain, with a ReLU, with a join of one or two norms,
  * and with a max pool; also in inference, where running statistics take the place of the batch's.
  * One launcher has all forms (kernels/norm_forward.cu, kernels/norm_backward.cu); the form decides
- * which of its arguments are NULL. */
+ * which of its arguments are NULL.
+ *
+ * A norm of a batch reads its input twice, for the statistics and to apply them, and so does its
+ * gradient. Where cuDNN can take over one of these passes, fusion has replaced the operators of
+ * this file by convolutions with a prologue or epilogue and the small operators in
+ * step_norm_fused.c. */
 
+/* Arguments are complete once the operator is bound, and a step does no more than launch them. So
+ * the same steps can run one by one or be recorded as a graph of CUDA. */
 struct norm_step {
     struct cuda_step step;
     struct norm_forward_args args;
 };
 
-/* One f32 for each chunk of rows, sum and channel. */
+/* One f32 for each chunk of rows, sum and channel. The number of chunks depends on the GPU, so the
+ * scratch does, too. */
 static size_t partial_bytes(const struct cuda *cuda, const struct tensor *x, int sums) {
     return (size_t)cuda_norm_chunks(cuda, x) * (size_t)sums * (size_t)cuda_channels(x) *
            sizeof(float);
 }
 
-/* In inference the scratch stays unused. */
+/* In inference the scratch stays unused. An output may take an input's place, as the last kernel
+ * goes element by element; which ones, the operator table says. */
 static int query_norm(struct cuda *cuda, const struct graph *graph, const struct op *op,
                       struct backend_needs *needs, struct error *err) {
     (void)err;
@@ -25,12 +34,15 @@ static int query_norm(struct cuda *cuda, const struct graph *graph, const struct
     return 0;
 }
 
+/* The launcher sees from the arguments which kernels to enqueue. */
 static int run_norm(void *context, struct error *err) {
     struct norm_step *s = context;
     return cuda_step_check(&s->step,
                            launch_norm_forward(s->step.cuda->stream, s->step.type, &s->args), err);
 }
 
+/* Statistics of the batch are outputs in training only. In a dual form the side input is the x of a
+ * second norm, in a single join it is added as it is. All forms but the plain one have a ReLU. */
 static int bind_norm(struct cuda *cuda, const struct graph *graph, const struct op *op,
                      const struct op_addresses *addresses, struct backend_bound *bound,
                      struct error *err) {
@@ -76,14 +88,19 @@ static int bind_norm(struct cuda *cuda, const struct graph *graph, const struct 
     return 0;
 }
 
+/* The rule of both kinds, training and inference. */
 const struct cuda_rule cuda_norm_rule = {query_norm, bind_norm};
 
+/* dx = a g + b x + c in each channel, where g is the gradient behind the mask. The coefficients
+ * follow from two sums over all rows, so dx needs a second pass; these sums also give the gradients
+ * of gamma and beta. */
 struct norm_grad_step {
     struct cuda_step step;
     struct norm_backward_args args;
 };
 
-/* Coefficients of two norms, six rows of channels, then the partial sums. */
+/* Coefficients of two norms, six rows of channels, then the partial sums. A dual form has three
+ * sums and not four, because both norms have the same g. */
 static int query_norm_grad(struct cuda *cuda, const struct graph *graph, const struct op *op,
                            struct backend_needs *needs, struct error *err) {
     (void)err;
@@ -101,7 +118,8 @@ static int run_norm_grad(void *context, struct error *err) {
 }
 
 /* A join's mask comes from its stored output. With a pool the slot of the output holds the index of
- * the maxima. */
+ * the maxima. The masks of other forms are computed again from x, which is read in any case. The
+ * second dy is there if the output had two users. */
 static int bind_norm_grad(struct cuda *cuda, const struct graph *graph, const struct op *op,
                           const struct op_addresses *addresses, struct backend_bound *bound,
                           struct error *err) {

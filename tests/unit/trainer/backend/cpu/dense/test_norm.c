@@ -216,6 +216,7 @@ static void branches_have_places_of_their_own(void) {
     }
 }
 
+/* Whole operators, and gradients, are compared with the reference backend by tests/ops. */
 UNIT_SUITE("cpu.norm", UNIT(statistics_are_those_of_the_batch), UNIT(statistics_keep_their_digits),
            UNIT(a_first_row_far_off_is_not_what_sums_are_taken_around),
            UNIT(what_nobody_wants_is_left_out), UNIT(running_statistics_make_the_same_factors),
