@@ -142,7 +142,7 @@ code 0 limited 500000 --synthetic-images 5000 --batch-size "$fits" --steps 1 \
 code 65 limited 600000 --model resnet50 --batch-size 4
 says "not even --batch-size 1 fits"
 refused 65 "use a smaller batch" --data synthetic --synthetic-images 70000 --model resnet50 \
-    --image-size 32 --batch-size 65536
+    --image-size 224 --batch-size 65536
 
 echo "weights and checkpoints"
 refused 66 "--init" --data synthetic --init "$work/none.safetensors"
