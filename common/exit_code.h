@@ -1,4 +1,6 @@
-/* Exit codes of ringmaster and ringtrain, in one table for programs, help texts and documents.
+/* Exit codes of ringmaster and ringtrain, in one table.
+ *
+ * Programs, help texts and documents use it.
  *
  * Codes of the user's program pass unchanged, except 130, which becomes 1: the SageMaker SDK's
  * local mode takes 130 for success. A program that died of signal n counts as 128 + n. */

@@ -1,5 +1,6 @@
-/* Words for a number of errno, as strerror says them, safe between threads. glibc and musl declare
- * strerror_r differently. */
+/* Words for a number of errno, safe between threads.
+ *
+ * They are those of strerror(). glibc and musl declare strerror_r differently. */
 #ifndef COMMON_OS_ERROR_TEXT_H
 #define COMMON_OS_ERROR_TEXT_H
 

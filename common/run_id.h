@@ -1,4 +1,6 @@
-/* Attempt number and run ID that ringmaster passes to every program that it starts.
+/* Attempt number and run ID of a job, for its programs.
+ *
+ * ringmaster passes both to every program that it starts.
  *
  * The run ID is shared by all attempts of one job and differs between jobs. A program that is
  * started in a later attempt than the first resumes from what it saved in the run of that ID. */

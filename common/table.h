@@ -1,4 +1,4 @@
-/* Lookup of a row by its name in a table of the program.
+/* Lookup of a row by its name in a table.
  *
  *     static const struct command commands[] = {{"train", run_train}, {"check", run_check}};
  *     const struct command *command = TABLE_FIND(commands, name, word);

@@ -1,5 +1,6 @@
-/* What a program's own file says that it runs on: the processor, and the loader that the kernel
- * starts it by.
+/* Processor and loader that an ELF program's own file names.
+ *
+ * The loader is the one by which the kernel starts it.
  *
  * Only ELF files are known. Of damaged ones, and of those of another word size or byte order than
  * 64 bits, little-endian, no loader is read. Source: the System V ABI, chapters 4 and 5. */

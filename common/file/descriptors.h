@@ -1,4 +1,6 @@
-/* All open descriptors of this process from a number on, for children before they go on or exec.
+/* Closing of all open descriptors from a number on.
+ *
+ * For children, before they go on or exec.
  *
  * Kernels before 5.9 have no close_range(), before 5.11 none that marks, and a container's filter
  * may refuse it: then /proc/self/fd names what is open, and without /proc each number up to the

@@ -1,7 +1,8 @@
-/* Lock of a folder for one job that writes its checkpoints, or its model, there: two would remove
- * each other's files. The lock is a file, .ringtrain.lock, which names its holder; the kernel
- * releases it when the holder ends, however that happens. On a file system without locks it has no
- * effect. */
+/* Lock of a folder for the one job that writes there.
+ *
+ * The folder holds checkpoints, or a model: two jobs would remove each other's files. The lock is a
+ * file, .ringtrain.lock, which names its holder; the kernel releases it when the holder ends,
+ * however that happens. On a file system without locks it has no effect. */
 #ifndef COMMON_FILE_FOLDER_LOCK_H
 #define COMMON_FILE_FOLDER_LOCK_H
 

@@ -1,5 +1,6 @@
-/* JSON through Jansson, with limits, strict about duplicate keys, and errors that name file and
- * key.
+/* JSON through Jansson, with limits and strict about duplicate keys.
+ *
+ * Errors name file and key.
  *
  * Values are Jansson's (json_t); a "borrowed" result lives as long as its root. */
 #ifndef COMMON_JSON_JSON_H

@@ -1,4 +1,6 @@
-/* Streaming JSON reader for files of any size, value by value in one pass.
+/* Streaming JSON reader for files of any size.
+ *
+ * It reads value by value, in one pass.
  *
  * Annotation and result files of hundreds of megabytes need it. The file goes through a window of
  * about a megabyte, and memory does not grow with it. For small files that are wanted whole there

@@ -1,4 +1,6 @@
-/* String of a JSON document as it is written there, between its quotes and with its escapes. */
+/* String of a JSON document as it is written there.
+ *
+ * It lies between its quotes and still has its escapes. */
 #ifndef COMMON_JSON_JSON_TEXT_H
 #define COMMON_JSON_JSON_TEXT_H
 

@@ -1,5 +1,6 @@
-/* Greeting by which a rank introduces itself on a new connection, and the list of addresses with
- * which rank 0 answers. Pure: bytes, no socket. */
+/* Greeting by which a rank introduces itself on a new connection.
+ *
+ * Rank 0 answers with a list of addresses. Pure: bytes, no socket. */
 #ifndef COMMON_NET_GREETING_H
 #define COMMON_NET_GREETING_H
 

@@ -1,7 +1,8 @@
-/* Addresses of a host name, as glibc's getaddrinfo() finds them, whatever the C library: where a
- * name is not known as it is, and musl does not complete it by the search list (search_list.h), it
- * is tried with each domain of that list. A call may wait for name servers as long as they
- * allow. */
+/* Addresses of a host name, as glibc's getaddrinfo() finds them.
+ *
+ * They are the same with any C library. Where a name is not known as it is, and musl does not
+ * complete it by the search list (search_list.h), it is tried with each domain of that list. A call
+ * may wait for name servers as long as they allow. */
 #ifndef COMMON_NET_LOOK_UP_H
 #define COMMON_NET_LOOK_UP_H
 

@@ -1,5 +1,6 @@
-/* Charts of a scaling study over the number of ranks, as inline SVG: throughput, on two
- * logarithmic axes, and efficiency. */
+/* Charts of a scaling study over the number of ranks.
+ *
+ * They are inline SVG: throughput, on two logarithmic axes, and efficiency. */
 #ifndef COMMON_SCALING_SCALING_CHART_H
 #define COMMON_SCALING_SCALING_CHART_H
 

@@ -1,18 +1,19 @@
-/* Model of how the time of a training step grows with the number of ranks, each with the same
- * batch:
+/* Model of the time of a training step over the ranks.
+ *
+ * Each rank has the same batch:
  *
  *     t(n) = t(n0) f(n) / f(n0) + max(0, C(n) - h) + s log2(n / n0)
  *     C(n) = k a log2(n) + b 2 (n - 1) / n bytes
  *
  * t(n0) is the step of the smallest measured size. f is how many compute threads share a core where
  * a host has most ranks, 1 at least: where ranks are more than cores, each computes so much longer.
- * It is known, not fitted. C is the time of the step's all-reduces: k of
- * them, with a latency a for each doubling of the ranks, and b seconds a byte over a ring
- * (Thakur et al. 2005, "Optimization of collective communication operations in MPICH"). h is the
- * part that computation hides. s is what communication does not explain: ranks that wait for the
- * slowest, or share memory. a and b are measured among growing numbers of ranks
- * (scaling_comm); h and s are fitted. Where they were not measured, a term in log2(n) or in (n - 1)
- * / n is fitted instead, the one that lies closer to the measured steps.
+ * It is known, not fitted. C is the time of the step's all-reduces: k of them, with a latency a for
+ * each doubling of the ranks, and b seconds a byte over a ring (Thakur et al. 2005, "Optimization
+ * of collective communication operations in MPICH"). h is the part that computation hides. s is
+ * what communication does not explain: ranks that wait for the slowest, or share memory. a and b
+ * are measured among growing numbers of ranks (scaling_comm); h and s are fitted. Where they were
+ * not measured, a term in log2(n) or in (n - 1) / n is fitted instead, the one that lies closer to
+ * the measured steps.
  *
  * Times are of one sample a rank, in seconds: batch and step time cancel. Pure. */
 #ifndef COMMON_SCALING_SCALING_MODEL_H

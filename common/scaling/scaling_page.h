@@ -1,4 +1,6 @@
-/* Report of a scaling study (scaling.h), as text, CSV and a page with charts. */
+/* Report of a scaling study (scaling.h).
+ *
+ * It is made as text, as CSV and as a page with charts. */
 #ifndef COMMON_SCALING_SCALING_PAGE_H
 #define COMMON_SCALING_SCALING_PAGE_H
 

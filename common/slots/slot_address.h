@@ -1,4 +1,4 @@
-/* How the ranks of a slice reach its first one. */
+/* Address and port at which a slice's first rank is reached. */
 #ifndef COMMON_SLOTS_SLOT_ADDRESS_H
 #define COMMON_SLOTS_SLOT_ADDRESS_H
 

@@ -1,4 +1,6 @@
-/* Orders of rank 0 to the slots of all ranks (slots.h), as JSON:
+/* Orders of rank 0 to the slots of all ranks (slots.h).
+ *
+ * They are JSON:
  *
  *     {"start": [{"first": 0, "size": 2, "port": 40001, "folder": "trials/3", "name": "...",
  *                 "argv": ["ringtrain", "train", ...]}],

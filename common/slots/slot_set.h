@@ -1,4 +1,6 @@
-/* What is known of the slots of a job (slots.h). Only slots.c and slot_orders.c write it. */
+/* State of the slots of a job (slots.h).
+ *
+ * All ranks know the same of it. Only slots.c and slot_orders.c write it. */
 #ifndef COMMON_SLOTS_SLOT_SET_H
 #define COMMON_SLOTS_SLOT_SET_H
 

@@ -1,4 +1,6 @@
-/* Progress of a rank, in 64 bytes of memory shared by the program and its supervisor.
+/* Progress of a rank, in memory shared with its supervisor.
+ *
+ * A program writes 64 bytes, and the supervisor reads them.
  *
  * The memory has no name in any folder, so no other rank finds it, and its size is sealed, so no
  * program can shrink it under the supervisor. The program inherits its descriptor and finds a path

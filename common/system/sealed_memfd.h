@@ -1,7 +1,7 @@
-/* Sealed memory that is handed to another process and that no process can change any more.
+/* Sealed memory that is handed to another process.
  *
- * It holds what must not appear in a command line or an environment, and what several processes map
- * at once. */
+ * No process can change it any more. It holds what must not appear in a command line or an
+ * environment, and what several processes map at once. */
 #ifndef COMMON_SYSTEM_SEALED_MEMFD_H
 #define COMMON_SYSTEM_SEALED_MEMFD_H
 

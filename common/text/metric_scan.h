@@ -1,4 +1,6 @@
-/* Values of one metric in what a program prints, whatever the form of its lines:
+/* Values of one metric in what a program prints.
+ *
+ * Its lines may have many forms:
  *
  *     step=20 loss=2.3025        epoch 3, loss: 2.3025        {"step": 20, "loss": 2.3025}
  *

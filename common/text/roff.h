@@ -1,4 +1,6 @@
-/* Building blocks of man pages in roff, which both programs print from their own tables.
+/* Building blocks of man pages in roff.
+ *
+ * Both programs print theirs from their own tables.
  *
  * Text that would be a command or an escape of roff is escaped. All functions append to RET and
  * fail as buffers do. */

@@ -1,5 +1,6 @@
-/* What trials have found (trials_state.h): a table as text, a page, and the best configuration as a
- * recipe file. */
+/* Reports of what trials have found (trials_state.h).
+ *
+ * These are a table as text, a page, and the best configuration as a recipe file. */
 #ifndef COMMON_TRIALS_TRIALS_PAGE_H
 #define COMMON_TRIALS_TRIALS_PAGE_H
 

@@ -1,5 +1,7 @@
-/* Trials on slices of slots (slots.h), as many at a time as there are slices: what starts, is
- * watched, fails and is written down, whatever the program is. On rank 0. */
+/* Trials on slices of slots (slots.h).
+ *
+ * As many run at a time as there are slices. They are started, watched and written down here,
+ * whatever the program is. On rank 0. */
 #ifndef COMMON_TRIALS_TRIALS_RUN_H
 #define COMMON_TRIALS_TRIALS_RUN_H
 

@@ -1,5 +1,7 @@
-/* What `ringmaster check` was asked for. With --mpi or --nccl the check is a job of its own: all
- * hosts run `ringtrain check-comm`, which sums numbers among them. */
+/* Request of `ringmaster check`, as its words have it.
+ *
+ * With --mpi or --nccl the check is a job of its own: all hosts run `ringtrain check-comm`, which
+ * sums numbers among them. */
 #ifndef ENTRYPOINT_COMMAND_CHECK_REQUEST_H
 #define ENTRYPOINT_COMMAND_CHECK_REQUEST_H
 

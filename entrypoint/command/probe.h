@@ -1,4 +1,6 @@
-/* For `ringmaster plan`: what can be found out about this container without any other host. */
+/* Probe of this container for `ringmaster plan`.
+ *
+ * It finds out what it can without any other host. */
 #ifndef ENTRYPOINT_COMMAND_PROBE_H
 #define ENTRYPOINT_COMMAND_PROBE_H
 

@@ -1,6 +1,7 @@
-/* Output of a program that is asked something and ends, such as `ringmaster-transfer version` and
- * `ringtrain train --help`: what only those programs know. Blocks, for PROGRAM_ANSWER_SECONDS at
- * most. */
+/* Output of a program that is asked something and ends.
+ *
+ * Only the programs themselves know it: `ringmaster-transfer version`, `ringtrain train --help`.
+ * Blocks, for PROGRAM_ANSWER_SECONDS at most. */
 #ifndef ENTRYPOINT_COMMAND_PROGRAM_ANSWER_H
 #define ENTRYPOINT_COMMAND_PROGRAM_ANSWER_H
 

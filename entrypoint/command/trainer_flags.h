@@ -1,5 +1,7 @@
-/* Flag check for `ringmaster plan` and `ringmaster check`, which start no trainer that would refuse
- * a mistyped flag: `ringtrain train --help` says which flags there are. */
+/* Check of the trainer's flags for `ringmaster plan` and `ringmaster check`.
+ *
+ * Neither starts a trainer that would refuse a mistyped flag: `ringtrain train --help` says which
+ * flags there are. */
 #ifndef ENTRYPOINT_COMMAND_TRAINER_FLAGS_H
 #define ENTRYPOINT_COMMAND_TRAINER_FLAGS_H
 

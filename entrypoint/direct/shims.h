@@ -1,4 +1,6 @@
-/* Shims of this host's ranks, started by its supervisor itself instead of by mpirun.
+/* Shims of this host's ranks, started without mpirun.
+ *
+ * The supervisor starts them itself.
  *
  * Each is `ringmaster rank` in a session of its own, told its place in the variables that mpirun
  * would set (mpi/rank_environment.h). It registers with the supervisor and obeys it alone

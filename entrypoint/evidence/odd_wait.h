@@ -1,4 +1,4 @@
-/* The one rank of an idle job that waits in another place than all others.
+/* The one rank of an idle job that waits elsewhere.
  *
  * Ranks of a collective wait in the same place. One that has not entered it, because it sleeps,
  * reads a file or is in another collective, waits in another one. Only the names of the kernel's

@@ -1,4 +1,6 @@
-/* Rank of a process that is known by its own process id, as NCCL's RAS reports it.
+/* Rank of a process that is known by its own id.
+ *
+ * NCCL's RAS reports processes by such ids.
  *
  * That is its id in its own pid namespace (NSpid, proc_pid_status(5)): where a rank has such a
  * namespace, /proc here has another id. Read from /proc, which does not depend on disks; processes

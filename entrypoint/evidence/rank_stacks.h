@@ -1,5 +1,7 @@
-/* Stacks of a rank's processes, by the first tool that the image has: py-spy for Python, eu-stack,
- * gdb; where none ends well, what the kernel says of each thread. A tool gets 256 MiB of memory.
+/* Stacks of a rank's processes, by the tools of the image.
+ *
+ * The first one that is there is used: py-spy for Python, eu-stack, gdb; where none ends well, what
+ * the kernel says of each thread. A tool gets 256 MiB of memory.
  *
  * A tool stops the process while it reads, py-spy excepted. One that is killed at its deadline may
  * leave the process stopped: it is continued then. */

@@ -1,5 +1,7 @@
-/* What the threads of a program wait in, for the report of one that stands still: each process
- * below PARENT with its threads, counted by state, place in the kernel (wchan) and system call.
+/* Waits of the threads of a program that stands still.
+ *
+ * The report has each process below PARENT with its threads, counted by state, place in the kernel
+ * (wchan) and system call.
  *
  *     pid 71 python3: 9 S futex_wait_queue (202), 1 D nfs_wait_bit_killable (0), 1 R; pid 98 ...
  *

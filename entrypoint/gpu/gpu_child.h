@@ -1,5 +1,7 @@
-/* What a child finds out about GPUs, for the supervisor that started it: `ringmaster examine gpus`,
- * `memory` and `xids`. Each call may hang with the driver. */
+/* State of the GPUs, asked by a child for its supervisor.
+ *
+ * The child is `ringmaster examine gpus`, `memory` and `xids`. Each call may hang with the
+ * driver. */
 #ifndef ENTRYPOINT_GPU_GPU_CHILD_H
 #define ENTRYPOINT_GPU_GPU_CHILD_H
 
@@ -30,8 +32,8 @@ json_t *gpu_child_memory(char *const *environment);
  * there can be no more. */
 int gpu_child_xids(int fd, struct error *err);
 
-/* Writes which processes use G, "pid 7 (python3) 30000 MiB, pid 9 ..."; "processes that are not
- * visible here" if there are none. */
+/* Writes which processes use G, "pid 7 (python3) with 30000 MiB, pid 9 ..."; "processes that cannot
+ * be seen from here" if there are none. */
 void gpu_child_users(const struct gpu_state *g, char *ret, size_t size);
 
 #endif

@@ -1,5 +1,6 @@
-/* State of the GPUs of this container, as NVML or nvidia-smi report it. What a source does not know
- * is -1. */
+/* State of the GPUs of this container.
+ *
+ * NVML or nvidia-smi report it. What a source does not know is -1. */
 #ifndef ENTRYPOINT_GPU_GPU_STATE_H
 #define ENTRYPOINT_GPU_GPU_STATE_H
 

@@ -1,4 +1,6 @@
-/* What the first rank of a slice has printed of a metric (common/text/metric_scan.h). */
+/* Values of a metric that a slice's first rank has printed.
+ *
+ * They are found by common/text/metric_scan.h. */
 #ifndef ENTRYPOINT_STUDY_STUDY_VALUES_H
 #define ENTRYPOINT_STUDY_STUDY_VALUES_H
 

@@ -1,5 +1,6 @@
-/* Parser for the head of an HTTP/1 request, as far as a server of one page needs it. Pure; the
- * bytes are untrusted. */
+/* Parser for the head of an HTTP/1 request.
+ *
+ * It knows what a server of one page needs. Pure; the bytes are untrusted. */
 #ifndef ENTRYPOINT_WIRE_HTTP_REQUEST_H
 #define ENTRYPOINT_WIRE_HTTP_REQUEST_H
 

@@ -1,4 +1,6 @@
-/* Queue of messages from this process to itself, delivered one by one from the loop, in order.
+/* Queue of messages from this process to itself.
+ *
+ * They are delivered one by one from the loop, in order.
  *
  * The master's own host is thereby treated like any other, and no callback runs inside another. */
 #ifndef ENTRYPOINT_WIRE_MESSAGE_QUEUE_H

@@ -1,4 +1,4 @@
-/* Run of a command that takes words, with standard output in a file. */
+/* Standard output of a command that takes words. */
 #ifndef TESTS_UNIT_ENTRYPOINT_COMMAND_PRINTED_WORDS_H
 #define TESTS_UNIT_ENTRYPOINT_COMMAND_PRINTED_WORDS_H
 

@@ -1,6 +1,6 @@
-/* Key pair and self-signed certificate, valid today.
+/* Key pair and self-signed certificate of a server nobody vouches for.
  *
- * They are for a server that nobody vouches for. */
+ * The certificate is valid today. */
 #ifndef TESTS_UNIT_ENTRYPOINT_WIRE_CERTIFICATE_H
 #define TESTS_UNIT_ENTRYPOINT_WIRE_CERTIFICATE_H
 
