@@ -12,7 +12,7 @@
  * meanwhile. */
 enum { SEALS = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL };
 
-/* MFD_NOEXEC_SEAL of linux/memfd.h, which older headers lack. */
+/* MFD_NOEXEC_SEAL, which the headers of older kernels lack. */
 enum { NOEXEC_SEAL = 8 };
 
 /* Memory that may be executed is refused where the sysctl vm.memfd_noexec is 2. Kernels before 6.3

@@ -143,7 +143,7 @@ static int renew_socket(struct control_socket *l, struct error *err) {
     return 0;
 }
 
-/* Called before links for agents are made (entrypoint/host/agent_link.c), as these are of no use
+/* Called before links for agents are made (entrypoint/host/mpi_setup.c), as these are of no use
  * without the socket. */
 int control_socket_renew(struct control_socket *l, struct error *err) {
     if (renew_folder(l, err) == 0 && renew_socket(l, err) == 0)

@@ -70,7 +70,7 @@ static int use_index(struct comm *c, const char *kind, const char *json, struct 
                                    : coco_load(&index, json, NULL, err)) != 0)
         return -1;
     const uint64_t hash = str_hash(STR_HASH_START, index.map, index.map_size);
-    int failed = print_shares(c, "memfd:an index of annotations", "annotations", index.annotation_count, hash);
+    int failed = print_shares(c, "memfd:an index", "annotations", index.annotation_count, hash);
     coco_index_done(&index);
     return failed;
 }
