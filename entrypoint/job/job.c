@@ -16,12 +16,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The parts of a job are read in the order of what they need: settings first, as they say where
- * everything else is; then SageMaker's request, which the list of hosts may depend on; then the
- * hosts; and last data and program. After an error the later parts are still read as far as the
- * hosts, since a host with a fault has to tell the others (job_read).
+/* The parts of a job are read in the order of what they need. Settings come first, as they say
+ * where everything else is. SageMaker's request is next, as the list of hosts may depend on it.
+ * Hosts follow, and last data and program. After an error the later parts are still read as far as
+ * the hosts, since a host with a fault has to tell the others (job_read).
  *
- * Nothing here connects to anything. Code that is downloaded first has no program yet, which
+ * * Nothing here connects to anything. Code that is downloaded first has no program yet, which
  * job_resolve() finds afterwards. */
 
 /* The settings own nothing: their texts are the environment's. */
@@ -165,7 +165,7 @@ static void check_whole(const struct settings *s, const struct hyperparameters *
     efa_warn("", ret);
 }
 
-/* The first error is kept, but the hosts are read all the same: a host that cannot run joins the
+/* The first error is kept, but the hosts are read all the same. A host that cannot run joins the
  * others and reports why, so that they do not wait for it in vain. LATER takes errors after the
  * first, which nobody reads. *RET is filled in any case, so that the caller frees it in one way. */
 int job_read(const char *const *arguments, char *const *environment, struct job *ret,

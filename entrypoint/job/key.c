@@ -31,7 +31,7 @@
 #define DOCKER_SECRET "/run/secrets/ringmaster_key"
 #define SEED "/etc/ringmaster/seed"
 
-/* Of SHA-384, which HKDF and both digests use; and of what is read of a file. */
+/* In bytes. HKDF and both digests use SHA-384. */
 enum {
     DIGEST_SIZE = 48,               /* SHA-384 */
     READ_MAX = KEY_SECRET_MAX + 64, /* size of a secret's file with blanks at its end */

@@ -1,8 +1,9 @@
 /* Requirements of a directory of Python code.
  *
- * They are read as SageMaker's training toolkit reads them: requirements.txt, which pip installs,
- * and a setup.py (or a pyproject.toml with build settings, as others only configure tools), which
- * makes the directory a package: it is installed, and the program runs as a module of it. */
+ * * * They are read as SageMaker's training toolkit reads them. One is requirements.txt, which pip
+ * installs. The other is a setup.py (or a pyproject.toml with build settings, as others only
+ * configure tools), which makes the directory a package. That is installed, and the program runs as
+ * a module of it. */
 #ifndef ENTRYPOINT_JOB_PYTHON_CODE_H
 #define ENTRYPOINT_JOB_PYTHON_CODE_H
 

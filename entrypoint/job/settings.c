@@ -255,8 +255,8 @@ static int unknown(const char *variable, size_t size, struct error *err) {
 }
 
 /* An empty value counts as not set, as it is in many templates of jobs. Variables of others are
- * passed over. The order of the questions matters: names that Kubernetes makes are looked for only
- * among those without a row, except for two that are both a setting and such a name. */
+ * passed over. The order of the questions matters. Names that Kubernetes makes are looked for only
+ * among those without a row. Two are exceptions: they are both a setting and such a name. */
 static int parse_variable(const char *variable, struct settings *ret, struct ignored *ignored,
                           struct error *err) {
     const char *equals = strchr(variable, '=');
@@ -321,7 +321,7 @@ int64_t settings_beat(const struct settings *s, size_t hosts) {
 }
 
 /* A sixth of the platform's time, and at least two seconds, remain for what follows the ranks' end
- * before the platform kills the container. 120 s are assumed where GRACE is not known. */
+ * before the platform kills the container. Without GRACE, 120 s are assumed. */
 int64_t settings_stop_seconds(const struct settings *s, unsigned grace) {
     enum { USUAL = 120, PART = 6, LEAST = 2 };
     unsigned all = grace > 0 ? grace : USUAL;

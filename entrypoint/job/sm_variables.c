@@ -87,8 +87,8 @@ static json_t *still_here(struct values *v, const struct cluster *c, const json_
     return list;
 }
 
-/* The hosts in the platform's order if it lists them, else in ours, as where a spare may have
- * taken another host's place. */
+/* The hosts in the platform's order if it lists them, else in ours, as where a spare may have taken
+ * another host's place. Returns a new list. */
 static json_t *host_list(struct values *v, const struct cluster *c) {
     const json_t *given = json_object_get(c->resource_config, "hosts");
     if (given != NULL && c->spares == 0)
@@ -182,8 +182,7 @@ static json_t *put_distribution(struct values *v, const struct job *job) {
     return hosts;
 }
 
-/* Where the platform tells no interface or type, the values are those that the toolkit takes by
- * default. */
+/* An interface or type that the platform does not tell has the toolkit's default value. */
 static void put_hosts(struct values *v, const struct cluster *c) {
     put_text(v, "CURRENT_HOST", c->hosts[c->self].name.text);
     put_text(v, "SM_CURRENT_HOST", c->hosts[c->self].name.text);

@@ -8,13 +8,16 @@
  *                           and FLAGS after them; else ringtrain train HYPERPARAMETERS FLAGS
  *
  * sagemaker_program is looked up in sagemaker_submit_directory (or SAGEMAKER_SUBMIT_DIRECTORY),
- * BASE/code, BASE/input/data/code (the channel "code") and PATH. X.py runs as `python3 X.py`, in a
- * folder that is a Python package (python_code.h) as `python3 -m X`, which needs no file of that
- * name there; a script that names its interpreter (#!) runs with that one, as the kernel would do
- * it, but without asking for the file's mode or for a folder that programs may be run from; X.sh
- * that names none runs as `sh X.sh`; anything else must be executable. Not found is exit code 127,
- * not executable 126; code that came as an archive lies in BASE/code when this is asked
- * (download_sources.h). */
+ * BASE/code, BASE/input/data/code (the channel "code") and PATH. X.py runs as `python3 X.py`. In a
+ * folder that is a Python package (python_code.h) it runs as `python3 -m X`, which needs no file of
+ * that name there.
+ *
+ * A script that names its interpreter (#!) runs with that one, as the kernel would do it. Neither
+ * the file's mode nor a folder that programs may not be run from matters then. X.sh that names none
+ * runs as `sh X.sh`; anything else must be executable.
+ *
+ * Not found is exit code 127, not executable 126. Code that came as an archive lies in BASE/code
+ * when this is asked (download_sources.h). */
 #ifndef ENTRYPOINT_JOB_USER_PROGRAM_H
 #define ENTRYPOINT_JOB_USER_PROGRAM_H
 

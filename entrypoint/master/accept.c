@@ -157,9 +157,9 @@ static void arrived(void *context, struct link *link, const struct net_address *
     master_refuse(link, FRAME_VERSION, &why);
 }
 
-/* Handles a peer with our key but another build: both it and the log get the reason. While hosts
- * join, the mismatch of a missing member becomes the fault of the job, which would otherwise end
- * only at the deadline. Later it is a line in the log, as the job runs without that peer. */
+/* Handles a peer with the job's key but another build: both it and the log get the reason. While
+ * hosts join, the mismatch of a missing member becomes the fault of the job, which would otherwise
+ * end only at the deadline. Later it is a line in the log, as the job runs without that peer. */
 static void foreign(void *context, struct link *link, const struct net_address *peer,
                     const json_t *message) {
     struct master *m = context;
@@ -225,7 +225,7 @@ static struct net_address listening_address(const struct master *m) {
 }
 
 /* A job of a single host opens no listener. A master that gathers hosts after a failover opens one,
- * but neither waits for all hosts nor searches for duplicates or for a leader: takeover.c has a
+ * but neither waits for all hosts nor searches for duplicates or a leader. takeover.c has a
  * deadline of its own. On failure accept_close() cleans up. */
 int accept_open(struct master *m, const struct link_events *events, struct error *err) {
     const struct job *job = m->s.job;

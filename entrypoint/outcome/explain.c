@@ -16,7 +16,8 @@
  * Signs are parts of lines as programs, libraries or the kernel print them, and are compared byte
  * by byte. Names are compared without regard to case, since people type them. */
 
-/* By enum explain_kind. TITLE is a heading, COLUMN the head of the first column of the page. */
+/* The index is enum explain_kind. TITLE is a heading, COLUMN the head of the first column of the
+ * page. */
 static const struct kind {
     const char *word; /* prefix of a number, and name of the whole kind; NULL: none */
     const char *title;
@@ -122,9 +123,9 @@ static const char *last_sign(const struct explain_row *row, const char *lines) {
     return last;
 }
 
-/* Of all signs the one that ends last decides: it is nearest to the end of the program. At the same
- * end the earlier row wins. An Xid's sign is a bare number, so it counts only in text that speaks
- * of Xids. */
+/* The sign that ends last decides: it is nearest to the end of the program. At the same end the
+ * earlier row wins. An Xid's sign is a bare number, so it counts only in text that speaks of Xids.
+ */
 static const struct explain_row *find_sign(const char *lines) {
     size_t count = 0;
     const struct explain_row *table = explain_table(&count);

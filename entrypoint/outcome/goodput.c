@@ -7,12 +7,12 @@
 #include <string.h>
 
 /* The account is a state with a span that is open and sums of those that are over. Each function
- * closes the open span at the time it is given and opens the next; nothing is counted twice, so the
- * sums always add up to the time since the beginning (goodput_total).
+ * closes the open span at the time it is given and opens the next. Nothing is counted twice, so the
+ * sums add up to the time since the beginning (goodput_total).
  *
- * While ranks run it is not known yet what their time was worth: what came before the last
- * checkpoint is useful, and what came after it is lost if the attempt fails. So a running span is
- * divided only at its end (lose, keep). */
+ * * * While ranks run it is not known yet what their time was worth. If the attempt fails, only the
+ * time before the last checkpoint was useful. So a running span is divided only at its end (lose,
+ * keep). */
 
 /* A job begins in GOODPUT_STARTING, which is 0. */
 void goodput_begin(struct goodput *g, int64_t now) {

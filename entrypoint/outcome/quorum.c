@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Three layers: sets of hosts as bits; the rule itself (view_allows, quorum_allows_on); and the
- * list of views that a host knows, which grows by what it accepts and by what others tell
- * (quorum_take, quorum_learn). The rule never looks at time or at connections: the caller says
- * which hosts are a part.
+/* There are three layers: sets of hosts as bits, the rule itself (view_allows, quorum_allows_on),
+ * and the list of views that a host knows. The list grows by what the host accepts and by what
+ * others tell (quorum_take, quorum_learn). The rule never looks at time or at connections: the
+ * caller says which hosts are a part.
  *
- * The list is short. A view that is committed makes all earlier ones irrelevant, so at most a few
- * wait at the same time. When the list has no room nothing is forgotten silently: `lost` holds the
- * number of the last view that was dropped, and the host has no quorum until a later view is
+ * * * The list is short. A view that is committed makes all earlier ones irrelevant, so at most a
+ * few wait at the same time. A view for which the list has no room is not forgotten silently:
+ * `lost` holds the number of the last such view. The host has no quorum until a later view is
  * committed. To be refused a quorum is safe; to be given one by mistake is not. */
 
 /* A set is written as hexadecimal digits, sixteen for each word, and a NUL. */
@@ -180,8 +180,8 @@ void quorum_behind(const struct quorum *l, size_t place, struct host_set *ret) {
 }
 
 /* AFTER: the host that was tried last. Every host computes the same answer from the same view, so
- * no election is needed; -1 as soon as the next host could not have a quorum, since those after it
- * have fewer hosts still. */
+ * no election is needed. -1 means that the next host could not have a quorum; those after it have
+ * fewer hosts still. */
 int quorum_next_master(const struct quorum *l, size_t after) {
     const struct view *last = quorum_last(l);
     struct host_set part;

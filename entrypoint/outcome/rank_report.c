@@ -17,7 +17,7 @@
  * Lines come from programs, and may be any bytes. They are made valid UTF-8 before they are cut,
  * because replacing a bad byte makes a text longer. */
 
-/* By the enums of rank_report.h, for both directions of the frame. */
+/* The words of the enums in rank_report.h, for both directions of the frame. */
 static const char *const ends[] = {"exited", "signalled", "vanished"};
 static const char *const causes[] = {"none", "stop", "teardown"};
 static const char *const memories[] = {"unknown", "enough", "killed"};

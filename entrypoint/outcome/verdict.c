@@ -10,12 +10,12 @@
 #include <string.h>
 
 /* An attempt seldom ends for one visible reason: ranks fail because others have failed, a lost host
- * takes ranks along, and mpirun complains of all of it. judge() asks for the outcomes in the order
- * of verdict.h, and the first that applies is the verdict. Times decide between a stop, a failure,
- * a stall and the end of a tool, because what came first cannot be a consequence of what came
- * later.
+ * takes ranks along, and mpirun complains of all of it. The outcomes are tried in the order of
+ * verdict.h, and the first that applies is the verdict (judge). Times decide between a stop, a
+ * failure, a stall and the end of a tool, because what came first cannot be a consequence of what
+ * came later.
  *
- * Each judge_...() fills a verdict from nothing and says whether another attempt makes sense
+ * * Each judge_...() fills a verdict from nothing and says whether another attempt makes sense
  * (transient). What else is known becomes lines of evidence, the most telling first. Texts are
  * sentences for people, cut to the size of their member; add_forgone() completes them for lost
  * ranks that the job could do without. */
@@ -275,8 +275,8 @@ static void add_early_end(const struct verdict_facts *f, const struct rank_repor
     add_before(v, "ended with 0: ", text);
 }
 
-/* The error in our own trainer's log line "2026-11-21T02:03:04.567Z error unknown flag --x": the
- * text after "error" in the last such line; NULL: none. Only ringtrain's form of a line is known.
+/* The error in a log line of ringtrain's, "2026-11-21T02:03:04.567Z error unknown flag --x": the
+ * text after "error" in the last such line; NULL: none. Only ringtrain's form of a line is known. /
  */
 static const char *own_error(const char *lines, size_t *ret_size) {
     static const char mark[] = "Z error ";
@@ -296,7 +296,8 @@ static void add_cause(const struct rank_report *r, struct verdict *v) {
     enum { CAUSE_MAX = 240 };
     size_t size = 0;
     size_t used = strlen(v->text);
-    /* Codes from EXIT_CODE_USAGE to 125 are ours; 126 and 127 are a shell's. */
+    /* Codes from EXIT_CODE_USAGE to 125 are those of ringmaster and ringtrain; 126 and 127 are a
+     * shell's. */
     bool ours = r->end == RANK_EXITED && r->value >= EXIT_CODE_USAGE && r->value < 126;
     /* The text after "error" in the trainer's last such line. */
     const char *cause = ours ? own_error(r->lines, &size) : NULL;

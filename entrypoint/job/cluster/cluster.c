@@ -5,12 +5,14 @@
 #include <string.h>
 
 /* All hosts of a job run this code on their own platform's description, and must arrive at the same
- * order without a word to each other: that is why names are sorted, why equal names are refused,
- * and why a master that the platform names must be in the list. While the job is read, hosts that
- * are no part of it are taken out (cluster_keep). From then on the array keeps its hosts and their
- * order: lost hosts and spares only get a flag, as messages between hosts name them by index.
+ * order without a word to each other. So names are sorted, equal names are refused, and a master
+ * that the platform names must be in the list.
  *
- * Ranks are not stored. They follow from the order of the hosts that run ranks and from their
+ * While the job is read, hosts that are no part of it are taken out (cluster_keep). From then on
+ * the array keeps its hosts and their order: lost hosts and spares only get a flag, as messages
+ * between hosts name them by index.
+ *
+ * * * Ranks are not stored. They follow from the order of the hosts that run ranks and from their
  * slots, so that every host numbers them alike after a loss, too. */
 
 /* Also for a cluster that was zeroed, or made in part. */

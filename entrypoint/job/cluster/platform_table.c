@@ -280,7 +280,7 @@ static int read_list(const struct row *row, const char *text, const char *where,
     return 0;
 }
 
-/* Where the name has a '*', several variables add their hosts one after the other, and messages
+/* Several variables that fit one name with a '*' add their hosts one after the other, and messages
  * name the last. */
 static int read_lists(const struct row *row, char *const *environment,
                       struct platform_description *ret, struct error *err) {

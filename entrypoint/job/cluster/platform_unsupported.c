@@ -13,15 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A container that believes to be alone while it is one of many does the worst thing possible: each
- * of them trains the whole job by itself, and all report success. So when no platform has given a
- * list of hosts, this file looks for any sign that there are others, and makes a definite sign an
- * error.
+/* A container that takes itself for alone while it is one of many does the worst thing possible.
+ * Each of them trains the whole job by itself, and all report success. So when no platform has
+ * given a list of hosts, this file looks for any sign that there are others, and makes a definite
+ * sign an error.
  *
- * Signs come in two tables: variables that tell a number of hosts, and indices that make sense only
- * among several. A sign that may mean something else, or a single host, is a warning. Both messages
- * name the two ways out. Values of a variable that cannot be read are errors, too: to guess would
- * be to run alone. */
+ * * Signs come in two tables: variables that tell a number of hosts, and indices that make sense
+ * only among several. A sign that may mean something else, or a single host, is a warning. Both
+ * messages name the two ways out. Values of a variable that cannot be read are errors, too: to
+ * guess would be to run alone. */
 
 /* Form of a variable that tells the number of hosts. */
 enum form {
@@ -143,7 +143,7 @@ static bool any_set(char *const *environment, const char *const *names, size_t m
 
 /* --- counting -------------------------------------------------------------------------------- */
 
-/* Of a range the upper end counts: an elastic job may have as many. */
+/* The upper end of a range counts: an elastic job may have as many. */
 static int count_number(const char *text, int64_t *ret, struct error *err) {
     const char *colon = strchr(text, ':');
     return str_parse_int(colon != NULL ? colon + 1 : text, 0, INT32_MAX, ret, err);

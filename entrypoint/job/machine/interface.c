@@ -10,12 +10,12 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* An interface is chosen in three ways, in this order: by the name that is configured, by the
- * kernel's route to another host, or, for a host alone, any that is up. A name that does not exist,
- * or has no usable address, is a warning, and the route decides.
+/* An interface is chosen in this order: by the name that is configured, by the kernel's route to
+ * another host, or, for a host alone, any that is up. A name that does not exist, or has no usable
+ * address, is a warning, and the route decides.
  *
- * Only interfaces that are up and have an address count. Link-local addresses do not: they need an
- * interface beside them to be of use, and two hosts may have the same. */
+ * * Only interfaces that are up and have an address count. Link-local addresses do not: they need
+ * an interface beside them to be of use, and two hosts may have the same. */
 
 /* The list may be NULL, which freeifaddrs() takes. */
 static void cleanup_ifaddrs_at(struct ifaddrs **list) {

@@ -11,15 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Each value is kept in up to three forms: the JSON as it was read (root), for SM_HPS; a text, for
- * variables; and a flag's value where that differs from the text. A string that holds JSON is
- * decoded once on the way, since the SDK quotes values so (add). Which form goes where is in
- * hyperparameters.h.
+/* Each value is kept in up to three forms. The JSON as it was read (root) is for SM_HPS, a text is
+ * for variables, and a flag's value is kept where that differs from the text. A string that holds
+ * JSON is decoded once on the way, since the SDK quotes values so (add). Which form goes where is
+ * in hyperparameters.h.
  *
- * Integers of any size pass through unchanged: big_integers.h keeps those beyond 64 bits as strings
- * that it can tell from others.
+ * * Integers of any size pass through unchanged: big_integers.h keeps those beyond 64 bits as
+ * strings that it can tell from others.
  *
- * Limits are checked before memory is taken, as the file comes from outside. */
+ * * Limits are checked before memory is taken, as the file comes from outside. */
 
 void hyperparameters_done(struct hyperparameters *h) {
     for (size_t i = 0; i < h->count; i++) {

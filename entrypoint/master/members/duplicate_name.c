@@ -11,17 +11,17 @@
 
 #include <string.h>
 
-/* The search has two sides. As the one that asks, this host looks up its own name, drops its own
- * addresses from the result, and connects to each of the others in turn with a join in the first
- * host's name. As the one that is asked, it gets such a join through accept.c and compares both
- * claims (duplicate_name_met). Both sides apply the same rule to the same numbers, so that one of
- * the two leaves, whichever asks first.
+/* The search has two sides. As the one that asks, this host looks up its own name and drops its own
+ * addresses from the result. It connects to the others in turn, with a join in the first host's
+ * name. As the one that is asked, it gets such a join through accept.c and compares both claims
+ * (duplicate_name_met). Both sides apply the same rule to the same numbers, so that one of the two
+ * leaves, whichever asks first.
  *
- * A host that other hosts have joined stays in any case: leaving would take them along. While the
+ * * A host that other hosts have joined stays in any case: leaving would take them along. While the
  * first lookup is not over, no host is admitted; a deadline ends it if the resolver or a peer is
  * slow.
  *
- * Peers without the job's key are no duplicates: they belong to another job, and the connection
+ * * Peers without the job's key are no duplicates: they belong to another job, and the connection
  * simply fails. */
 
 /* It and closed() call each other: a peer that does not answer is followed by the next address. */

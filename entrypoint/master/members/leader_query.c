@@ -154,8 +154,8 @@ int leader_query_elsewhere(const struct master *m, struct error *err) {
                      supervisor_host_name(&m->s, m->leader_query.leader));
 }
 
-/* Where hosts are only counted, no name leads to another host. A check searches for nobody, since
- * it leads no job. With two hosts the second never is the master, so there is nobody to ask. */
+/* No name leads to another host where hosts are only counted. A check searches for nobody, since it
+ * leads no job. With two hosts the second never is the master, so there is nobody to ask. */
 void leader_query_begin(struct master *m) {
     const struct cluster *c = &m->s.job->cluster;
     leader_query_close(m);

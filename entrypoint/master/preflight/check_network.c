@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Each host has sent one list of `ways`, its connections to others with the time of a round trip,
- * and one measurement of what it could send to its neighbour (host/preflight/network_check.c).
+/* Each host has sent one list of `ways`, its connections to others with the time of a round trip.
+ * It has also measured what it could send to its neighbour (host/preflight/network_check.c).
  * Numbers of hosts in these are positions in HOSTS, and are checked before they are used.
  *
- * A connection that fails has a row of its own, up to TOLD_MAX of them, since the two ends are what
- * one has to know. Connections that work are summed up in one row. Bandwidth is judged by
+ * * A connection that fails has a row of its own, up to TOLD_MAX of them, since the two ends are
+ * what one has to know. Connections that work are summed up in one row. Bandwidth is judged by
  * comparison alone: what is normal depends on the network, so half of the median is the limit. */
 
 /* Failed connections that are listed one by one. */
@@ -75,7 +75,8 @@ static void take_way(const json_t *hosts, size_t from, const json_t *way, struct
     }
 }
 
-/* With many hosts not every pair is tried; the row then says how many there are, and which were. */
+/* Not every pair is tried among many hosts; the row then says how many there are, and which were.
+ */
 static void add_reach(const json_t *hosts, json_t *rows) {
     /* The ways of all hosts are taken first, as the row about the good ones comes last. */
     struct ways w = {0};

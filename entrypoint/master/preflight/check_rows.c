@@ -13,16 +13,16 @@
 #include <string.h>
 
 /* An item looks at one host, with the master for comparison, and leaves a value, a status and
- * advice in a finding; check_item.c joins the hosts with equal findings in one row. So a value
- * should hold what makes hosts differ, and no number that differs on each of them without need:
- * free memory in bytes would give as many rows as hosts.
+ * advice in a finding. Hosts with equal findings share a row (check_item.c). So a value should not
+ * hold a number that differs on each host without need: free memory in bytes would give as many
+ * rows as hosts.
  *
- * Items name the parts of a host's answer that they need, and are skipped for hosts without them.
- * Within a part any member may be missing: numbers are -1 then, and texts empty. Every comparison
- * is written so that a missing number does no harm.
+ * * * * Items name the parts of a host's answer that they need, and are skipped for hosts without
+ * them. Within a part any member may be missing: numbers are -1 then, and texts empty. Every
+ * comparison is written so that a missing number does no harm.
  *
- * After the items come rows that no single host can have: equal kernel names, names too long for
- * Open MPI, and warnings that a host has sent in its own words. */
+ * * * * After the items come rows about equal kernel names, names too long for Open MPI, and
+ * warnings that a host has sent in its own words. */
 
 /* Below these limits a job of this kind runs into trouble. In the units of their names; the ones
  * with `a_rank` are multiplied by the ranks of the host. */
