@@ -192,6 +192,7 @@ static void put_hosts(struct values *v, const struct cluster *c) {
              c->instance_type[0] != '\0' ? c->instance_type : "local");
     put(v, "SM_RESOURCE_CONFIG", kept(c->resource_config));
     put_groups(v, c);
+    /* Told only for machines that have one; null counts as not told. */
     const json_t *topology = json_object_get(c->resource_config, "topology");
     if (topology != NULL && !json_is_null(topology))
         put(v, "SM_TOPOLOGY", json_incref((json_t *)(uintptr_t)topology));

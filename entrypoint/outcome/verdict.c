@@ -276,8 +276,8 @@ static void add_early_end(const struct verdict_facts *f, const struct rank_repor
 }
 
 /* The error in a log line of ringtrain's, "2026-11-21T02:03:04.567Z error unknown flag --x": the
- * text after "error" in the last such line; NULL: none. Only ringtrain's form of a line is known. /
- */
+ * text after "error" in the last such line; NULL: none. No other
+ * form of a line is known. */
 static const char *own_error(const char *lines, size_t *ret_size) {
     static const char mark[] = "Z error ";
     const char *found = NULL;
