@@ -77,11 +77,17 @@ enum { C = MODEL_CLASSIFY, D = MODEL_DETECT };
     "shards (tar, TFRecord, RecordIO, CIFAR's and MNIST's binaries): one, a folder of them, or "   \
     "FOLDER/PREFIX*"
 
+/* The order is that of records and reference pages (help_group.h). The blank lines keep it:
+ * clang-format sorts includes that are adjacent. */
 static const struct flag FLAGS[] = {
 #include "trainer/app/options/options_data.def"
+
 #include "trainer/app/options/options_network.def"
+
 #include "trainer/app/options/options_learning.def"
+
 #include "trainer/app/options/options_devices.def"
+
 #include "trainer/app/options/options_results.def"
 };
 
