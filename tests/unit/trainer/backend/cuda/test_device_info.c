@@ -7,6 +7,7 @@
 #include <cuda_runtime_api.h>
 #include <string.h>
 
+/* What the functions below answer; they stand in for those of the CUDA runtime. */
 static int driver_version, device_count, capability;
 
 cudaError_t cudaDriverGetVersion(int *version) {
@@ -36,6 +37,7 @@ cudaError_t cudaDeviceGetPCIBusId(char *text, int size, int ordinal) {
 
 static struct cuda_gpu gpus[CUDA_GPUS_MAX];
 
+/* A build is asked for its libraries on a host without GPUs, too. */
 static void without_a_driver_the_libraries_are_reported_all_the_same(void) {
     struct error err = {0};
     cleanup_buf struct buf text = {0};
@@ -66,6 +68,7 @@ static void every_gpu_is_described_and_one_that_fits_is_enough(void) {
     CU_ASSERT_EQUAL(cuda_device_info_verdict(gpus, count, &err), convs_loaded() != NULL ? 0 : -1);
 }
 
+/* A GPU that is too old, then none at all. */
 static void a_host_that_cannot_train_says_why(void) {
     struct error err = {0};
     int count = 0;

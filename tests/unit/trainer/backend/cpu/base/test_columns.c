@@ -35,6 +35,7 @@ static void long_columns_keep_their_digits_on_any_number_of_threads(void) {
     free(x);
 }
 
+/* 256 rows are the most without partial sums. */
 static void few_rows_are_one_sum_without_scratch(void) {
     float x[2 * CHANNELS], sums[CHANNELS];
     for (size_t i = 0; i < sizeof(x) / sizeof(x[0]); i++)

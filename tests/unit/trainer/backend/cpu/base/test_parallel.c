@@ -5,10 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* How work is divided: ranges for each thread, units for whichever thread is free, and blocks from
+ * the end on. THREADS may be more than there are processors. */
+
 enum { THREADS = 3, TOTAL = 100 };
 
 static int touched[TOTAL];
 
+/* Called without threads, so the counters need no lock. */
 static void touch(void *context, struct share share) {
     size_t begin, end, grain = *(size_t *)context;
     share_range(share, TOTAL, grain, &begin, &end);
@@ -49,6 +53,7 @@ static void shares_differ_by_a_grain_at_most(void) {
         }
 }
 
+/* OMP_THREAD_LIMIT may make a team smaller. */
 static void the_team_is_counted_and_onednn_set(void) {
     if (getenv("OMP_THREAD_LIMIT") == NULL)
         CU_ASSERT_EQUAL(parallel_team(THREADS), THREADS);
@@ -84,6 +89,7 @@ static void make_unit(void *context, int thread, size_t unit) {
     made[unit]++;
 }
 
+/* None, one, and numbers that threads do not divide. */
 static void units_are_made_once_each(void) {
     for (int threads = 1; threads <= THREADS; threads += THREADS - 1)
         for (size_t units = 0; units <= MANY_UNITS; units = units * 7 + 1) {
@@ -94,6 +100,7 @@ static void units_are_made_once_each(void) {
         }
 }
 
+/* The last block taken, at the beginning, is shorter than the others. */
 static void blocks_go_from_the_end_to_the_begin(void) {
     size_t begin = 3, end = 20, block = 0, covered = 0, last = 20;
     for (; block_backwards(begin, 8, &block, &end); end = block) {

@@ -22,6 +22,7 @@ static void add(struct graph *graph, enum op_kind kind, int first, int second, i
     CU_ASSERT_FATAL(graph_append(graph, kind, "layer", inputs, &attr, &err) >= 0);
 }
 
+/* Both query and bind have to notice, and free all that they have made. */
 static void expect_refusal(struct backend *backend, const struct graph *graph,
                            const struct op *op) {
     void *inputs[OP_INPUTS_MAX] = {NULL}, *outputs[OP_OUTPUTS_MAX] = {NULL};
@@ -52,6 +53,7 @@ static void layers_agree_with_the_reference(void) {
     backend_close(backend);
 }
 
+/* A negative side is set in the finished graph, whose rules would refuse it. */
 static void shapes_that_do_not_fit_are_errors(void) {
     struct backend *backend = NULL;
     struct graph graph;

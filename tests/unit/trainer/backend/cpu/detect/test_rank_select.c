@@ -26,12 +26,15 @@ static void check(const uint64_t *numbers, size_t count, size_t k) {
         CU_ASSERT_EQUAL(got[i], expected[i]);
 }
 
+/* None, all, more than there are, and places near both ends. */
 static void check_borders(const uint64_t *numbers, size_t count) {
     const size_t borders[] = {0, 1, count / 7, count / 2, count - count / 9, count, count + 3};
     for (size_t i = 0; i < sizeof(borders) / sizeof(borders[0]); i++)
         check(numbers, count, borders[i]);
 }
 
+/* Counts on both sides of the one from which on numbers are parted. The low bits make all of them
+ * different. */
 static void the_greatest_come_first_in_order(void) {
     static const size_t counts[] = {0, 1, 2, 63, 64, 65, 66, 100, 1000, MOST};
     uint64_t numbers[MOST];

@@ -23,6 +23,7 @@ static const struct blend_tap y_taps[] = {{3, 0.25F}, {4, 0.75F}};
 static const int32_t x_place[] = {0, 2}, x_first[] = {0, 1, 4};
 static const struct blend_tap x_taps[] = {{5, 2}, {0, 0.5F}, {1, -1}, {3, 0.125F}};
 
+/* The definition: all pairs of taps. */
 static double expected_at(const void *from, enum elem elem, size_t channels, int i, int k,
                           size_t c) {
     double sum = 0;
@@ -35,6 +36,7 @@ static double expected_at(const void *from, enum elem elem, size_t channels, int
     return sum;
 }
 
+/* Written once, then added to what is there. */
 static void check_blend(const struct loops *loops, enum elem from_elem, enum elem to_elem,
                         size_t channels) {
     void *from = loop_values(ROWS * COLUMNS * channels, from_elem, 0, 1);
@@ -73,6 +75,7 @@ static void blend_sums_along_both_axes(void) {
     for_each(check_blend);
 }
 
+/* The three products of a convolution with one output: forward, data gradient, weight gradient. */
 static void check_rows(const struct loops *loops, enum elem elem, enum elem to, size_t channels) {
     if (to != elem)
         return;

@@ -1,6 +1,9 @@
 #include "tests/support/loop_data.h"
 #include "tests/support/unit.h"
 
+/* Loops over elements and rows, on each instruction set of this machine and in both types. COUNT
+ * and CHANNELS are no multiple of any vector, so the last one is partial. */
+
 enum { COUNT = 101, CHANNELS = 19, ROWS = 5 };
 
 typedef void check_fn(const struct loops *loops, enum elem elem);
@@ -59,6 +62,8 @@ static void relu_grad_passes_where_the_result_was_positive(void) {
     for_each(check_relu_grad);
 }
 
+/* At the first element, inside, and at the last, in a partial vector. A NaN is not positive, but
+ * passes the gradient, as a ReLU passes it; and a NaN that arrives is passed on. */
 static void check_nan(const struct loops *loops, enum elem elem) {
     static const size_t places[] = {0, 33, COUNT - 1};
     void *a = loop_values(COUNT, elem, 0, 1), *b = loop_values(COUNT, elem, 0, 2);

@@ -40,6 +40,7 @@ static void check(const struct loops *loops, enum elem elem, size_t channels, in
         free(all[i]);
 }
 
+/* FORM is three switches: a mask, a side input, a scale of it. */
 static void gradients_are_masked_and_scaled(void) {
     for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++)
         for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++)

@@ -1,9 +1,13 @@
 #include "tests/support/loop_data.h"
 #include "tests/support/unit.h"
 
+/* Both loops against sums in double, for numbers of channels below, at and above a vector. A 7
+ * after the end of the result shows that nothing is written there. */
+
 enum { WIDTH = 3 };
 static const size_t widths[] = {1, 5, 16, 35};
 
+/* One row of the small map and one of the large. */
 static void check_add(const struct loops *loops, enum elem elem, size_t channels) {
     size_t line = WIDTH * channels;
     void *large = loop_values(2 * line, elem, 0, 1), *small = loop_values(line, elem, 0, 2);
@@ -22,6 +26,7 @@ static void check_add(const struct loops *loops, enum elem elem, size_t channels
     free(y);
 }
 
+/* The four pixels lie in two rows, side by side. */
 static void check_grad(const struct loops *loops, enum elem elem, size_t channels) {
     size_t line = WIDTH * channels;
     void *first = loop_values(2 * line, elem, 0, 1), *second = loop_values(2 * line, elem, 0, 2);

@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+/* Graphs are only built here, which cuDNN does without a GPU: it checks that descriptors fit
+ * together. Whether an engine runs a graph is asked in test_dnn_plan.c and tests/plans. */
+
 static const struct dnn_conv pointwise = {.batch = 32,
                                           .height = 14,
                                           .width = 14,
@@ -21,6 +24,7 @@ static const struct dnn_conv strided = {.batch = 32,
                                         .groups = 1,
                                         .padding = {1, 1}};
 
+/* Room for operations and descriptors is fixed, so the longest pattern is built as well. */
 static void every_pattern_builds_in_every_type(void) {
     static const cudnnDataType_t types[] = {CUDNN_DATA_HALF, CUDNN_DATA_BFLOAT16, CUDNN_DATA_FLOAT};
     for (int p = 0; p < DNN_PATTERN_COUNT; p++) {
@@ -35,6 +39,7 @@ static void every_pattern_builds_in_every_type(void) {
     }
 }
 
+/* A reduction alone applies to strides, too. */
 static void joins_do_not_apply_to_a_strided_convolution(void) {
     CU_ASSERT(dnn_pattern_applies(DNN_JOIN_FORWARD_STATS, &pointwise));
     CU_ASSERT(!dnn_pattern_applies(DNN_JOIN_FORWARD_STATS, &strided));
@@ -42,6 +47,7 @@ static void joins_do_not_apply_to_a_strided_convolution(void) {
     CU_ASSERT(dnn_pattern_applies(DNN_GRAD_DATA_NORM, &strided));
 }
 
+/* Names are keys of the plan cache. */
 static void patterns_have_names_of_their_own(void) {
     for (int a = 0; a < DNN_PATTERN_COUNT; a++)
         for (int b = 0; b < a; b++)
@@ -49,6 +55,7 @@ static void patterns_have_names_of_their_own(void) {
                              dnn_pattern_name((enum dnn_pattern)b)) != 0);
 }
 
+/* The half-built graph is freed like a whole one; sanitizers see the leak otherwise. */
 static void an_impossible_convolution_is_an_error_and_leaks_nothing(void) {
     struct dnn_conv bad = pointwise;
     bad.in_channels = 0;

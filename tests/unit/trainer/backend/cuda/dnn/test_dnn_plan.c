@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Plans for described devices, so no GPU is needed. What cuDNN offers changes with its version:
+ * only relations and a few plain facts are expected. */
+
 static const struct dnn_conv conv = {.batch = 64,
                                      .height = 28,
                                      .width = 28,
@@ -48,6 +51,7 @@ static void plans_come_in_order_up_to_the_number_asked_for(void) {
     CU_ASSERT_EQUAL(list.count, 0);
 }
 
+/* No plan needs less than nothing. */
 static void the_workspace_ceiling_leaves_plans_out(void) {
     struct error err = {0};
     static struct dnn_plan_list list;
@@ -76,6 +80,7 @@ static int left(cudnnDataType_t type, enum dnn_pattern pattern, struct dnn_plan_
     return count;
 }
 
+/* In f32 most engines round operands to TF32; some add in any order. */
 static void exact_and_deterministic_plans_are_fewer_but_some(void) {
     int all = left(CUDNN_DATA_FLOAT, DNN_GRAD_WEIGHT, (struct dnn_plan_query){0});
     int exact = left(CUDNN_DATA_FLOAT, DNN_GRAD_WEIGHT, (struct dnn_plan_query){.exact = true});

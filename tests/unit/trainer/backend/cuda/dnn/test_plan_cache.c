@@ -47,6 +47,7 @@ static void a_choice_is_found_with_its_time(void) {
     CU_ASSERT_EQUAL(find(&w, &ms), -1);
 }
 
+/* Both kinds of line may be in one file, and a later line does not hide one of the other kind. */
 static void whether_a_fused_pass_pays_is_found(void) {
     static struct world w;
     float ms = -1;
@@ -66,6 +67,7 @@ static void whether_a_fused_pass_pays_is_found(void) {
     CU_ASSERT_EQUAL(plan_cache_find_pays(&w.cuda, &w.choice), CONV_PAYS);
 }
 
+/* A name that is the beginning of another one is no match. */
 static void another_device_has_its_own(void) {
     static struct world w;
     open_world(&w, "device");

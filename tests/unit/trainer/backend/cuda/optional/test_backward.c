@@ -3,6 +3,9 @@
 #include "trainer/backend/cuda/optional/backward.h"
 #include "trainer/graph/build/build.h"
 
+/* Where the optional backward kernel is used: by option, GPU, form and number of channels. No
+ * kernel runs here. */
+
 static bool chosen(enum cuda_own wanted, const char *name, int major) {
     struct error err = {0};
     bool own = true;
@@ -10,6 +13,7 @@ static bool chosen(enum cuda_own wanted, const char *name, int major) {
     return own;
 }
 
+/* `auto` goes by the list in tuned_gpus.c, which is empty. */
 static void nothing_is_taken_that_was_not_measured(void) {
     CU_ASSERT_FALSE(chosen(CUDA_OWN_AUTO, "NVIDIA H200", 9));
     CU_ASSERT_FALSE(chosen(CUDA_OWN_AUTO, "NVIDIA H100 80GB HBM3", 9));
@@ -68,6 +72,7 @@ static void each_form_has_the_channels_that_fit_a_block(void) {
     }
 }
 
+/* 96 channels have no kernel, f32 has none at all. */
 static void channels_and_types_have_their_kernels(void) {
     CU_ASSERT_TRUE(supports(true, DTYPE_F16, 64, 256));
     CU_ASSERT_TRUE(supports(true, DTYPE_BF16, 128, 512));
