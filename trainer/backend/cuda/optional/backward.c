@@ -39,6 +39,7 @@ static enum conv_backward_form form_of(const struct op *op) {
                                                  : BACKWARD_PLAIN;
 }
 
+/* The three kinds that fusion makes only for this kernel. */
 static bool is_backward(const struct op *op) {
     return op->kind == OP_CONV2D_BACKWARD || op->kind == OP_CONV2D_BACKWARD_NORM ||
            op->kind == OP_CONV2D_BACKWARD_JOIN;

@@ -76,6 +76,8 @@ static int gradient_into_join(const struct ref_call *call, double *dz, struct er
     return 0;
 }
 
+/* After a join the convolution's input is y, as it was stored; after a norm it is computed
+ * again. */
 static int weight_gradient(const struct ref_call *call, double *dz, struct error *err) {
     bool norm = call->op.kind == OP_CONV2D_BACKWARD_NORM;
     struct ref_call part = {.op = call->op, .dtype = call->dtype};
@@ -93,6 +95,7 @@ static int weight_gradient(const struct ref_call *call, double *dz, struct error
     return norm ? ref_norm_conv2d_grad_weight(&part, err) : ref_conv2d_grad_weight(&part, err);
 }
 
+/* Weights come last, as computing the input again overwrites x. */
 int ref_conv2d_backward(const struct ref_call *call, struct error *err) {
     size_t count = (size_t)shape_count(&call->in_shape[CONV_BACKWARD_G]);
     cleanup_free double *dz = calloc(count + 1, sizeof(*dz));
