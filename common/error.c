@@ -51,6 +51,12 @@ int error_wrap(struct error *err, const char *format, ...) {
     return -1;
 }
 
+int error_recode(struct error *err, enum exit_code code) {
+    if (err != NULL)
+        err->code = code;
+    return -1;
+}
+
 int error_no_memory(struct error *err, const char *what) {
     (void)error_set(err, EXIT_CODE_CONFIG, "%s: out of memory", what);
     if (err != NULL)

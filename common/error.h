@@ -39,4 +39,7 @@ int error_wrap(struct error *err, const char *format, ...) __attribute__((format
  * limit is the remedy; os_errno is ENOMEM. */
 int error_no_memory(struct error *err, const char *what);
 
+/* Replaces the code of an error, as the caller knows the remedy better; returns -1. */
+int error_recode(struct error *err, enum exit_code code);
+
 #endif

@@ -129,8 +129,12 @@ static int open_temp(struct part_file *f, int flags, struct error *err) {
         struct stat st;
         f->fd =
             openat(f->folder, f->temp, flags | O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644);
-        if (f->fd < 0 || fstat(f->fd, &st) != 0 || !S_ISREG(st.st_mode))
+        if (f->fd < 0 || fstat(f->fd, &st) != 0)
             return error_set_errno(err, file_write_code(errno), "writing \"%.256s\"", f->name);
+        if (!S_ISREG(st.st_mode))
+            return error_set(err, EXIT_CODE_CONFIG,
+                             "writing \"%.256s\": %.64s beside it is not a regular file; remove it",
+                             f->name, f->temp);
         if (lock_temp(f) != 0)
             return 1;
         if (is_still(f->folder, f->temp, f->fd))

@@ -46,8 +46,11 @@ static void texts_longer_than_the_buffer_are_cut(void) {
 static void a_null_error_is_fine(void) {
     CU_ASSERT_EQUAL(error_set(NULL, EXIT_CODE_DATA, "x"), -1);
     CU_ASSERT_EQUAL(error_wrap(NULL, "x"), -1);
+    CU_ASSERT_EQUAL(error_recode(NULL, EXIT_CODE_DATA), -1);
     CU_ASSERT_EQUAL(error_no_memory(NULL, "x"), -1);
     struct error err = {0};
+    CU_ASSERT_EQUAL(error_recode(&err, EXIT_CODE_DATA), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
     CU_ASSERT_EQUAL(error_no_memory(&err, "x"), -1);
     CU_ASSERT(err.os_errno == ENOMEM && err.code == EXIT_CODE_CONFIG);
 }

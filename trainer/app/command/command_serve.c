@@ -64,7 +64,7 @@ static int find_port(const struct options *o, int64_t *ret, struct error *err) {
         return 0;
     if (str_parse_int(variable, 1, UINT16_MAX, ret, err) == 0)
         return 0;
-    err->code = EXIT_CODE_CONFIG;
+    (void)error_recode(err, EXIT_CODE_CONFIG);
     return error_wrap(err, "%s='%.32s'", PORT_VARIABLE, variable);
 }
 

@@ -133,8 +133,7 @@ static int apply(const struct flag *f, const char *text, void *into, struct erro
     if (set_value(f, text, into, err) == 0)
         return 0;
     (void)error_wrap(err, "--%s", f->name);
-    err->code = EXIT_CODE_USAGE;
-    return -1;
+    return error_recode(err, EXIT_CODE_USAGE);
 }
 
 int flags_defaults(const struct flag *flags, size_t count, void *into, struct error *err) {

@@ -73,7 +73,7 @@ static int read_labels(const struct shard_file *file, uint32_t count, uint8_t **
                               "its labels are not known; expected 'images' in the name of this "
                               "file, and a file beside it with 'labels' there");
     if (shard_file_open(&labels, path, err) != 0) {
-        if (err->os_errno == ENOENT)
+        if (err != NULL && err->os_errno == ENOENT)
             err->code = EXIT_CODE_DATA;
         return error_wrap(err, "labels of %s", file->path);
     }

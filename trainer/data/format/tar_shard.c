@@ -173,7 +173,7 @@ static int read_json(struct gathering *g, const struct tar_member *m, struct err
     if (shard_file_read(g->file, m->offset, text, (size_t)m->size, err) != 0)
         return -1;
     if (json_parse(text, (size_t)m->size, m->path, &root, err) != 0) {
-        err->code = EXIT_CODE_DATA;
+        (void)error_recode(err, EXIT_CODE_DATA);
         return error_wrap(err, "%s: at byte %" PRIu64, g->file->path, m->header);
     }
     const json_t *name = json_object_get(root, "class_name");

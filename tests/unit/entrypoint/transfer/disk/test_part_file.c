@@ -48,6 +48,22 @@ static void below_a_file_there_is_no_other(void) {
     CU_ASSERT_EQUAL(unlinkat(root, "sub/file", 0), 0);
 }
 
+static void a_fifo_in_the_place_of_its_parts_is_an_error(void) {
+    struct part_file f;
+    struct error err = {0};
+    char temp[sizeof(f.temp)];
+    CU_ASSERT_EQUAL_FATAL(open_it(&f, "one"), 0);
+    (void)memcpy(temp, f.temp, sizeof(temp));
+    int folder = dup(f.folder);
+    part_file_remove(&f);
+    CU_ASSERT_EQUAL_FATAL(mkfifoat(folder, temp, 0600), 0);
+    CU_ASSERT_EQUAL(part_file_open(&f, root, "sub/file", size, "one", &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+    ASSERT_CONTAINS(err.text, "is not a regular file; remove it");
+    CU_ASSERT_EQUAL(unlinkat(folder, temp, 0), 0);
+    (void)close(folder);
+}
+
 static void what_is_left_is_gone_on_with_where_it_is_the_same(void) {
     struct part_file f;
     CU_ASSERT_EQUAL_FATAL(open_it(&f, "one"), 0);
@@ -171,7 +187,7 @@ static void a_link_in_its_place_is_not_followed(void) {
 }
 
 UNIT_SUITE("transfer.part_file", UNIT(pieces_are_as_long_as_the_file_has_bytes),
-           UNIT(below_a_file_there_is_no_other),
+           UNIT(below_a_file_there_is_no_other), UNIT(a_fifo_in_the_place_of_its_parts_is_an_error),
            UNIT(what_is_left_is_gone_on_with_where_it_is_the_same),
            UNIT(what_another_boot_has_left_is_not_trusted), UNIT(one_process_has_it_at_a_time),
            UNIT(what_another_process_ends_meanwhile_is_its_own),

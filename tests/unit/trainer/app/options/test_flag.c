@@ -112,6 +112,7 @@ static void a_layer_lies_above_the_defaults_and_below_the_words(void) {
     CU_ASSERT_EQUAL(flags_set(flags, COUNT, FIRST, "max-count", "101", &w, &err), -1);
     ASSERT_CONTAINS(err.text, "--max-count");
     CU_ASSERT_EQUAL(flags_set(flags, COUNT, SECOND, "loud", "true", &w, &err), -1);
+    CU_ASSERT_EQUAL(flags_set(flags, COUNT, FIRST, "max-count", "101", &w, NULL), -1);
 }
 
 /* "--share" after "--name" is its value, and "x" stands alone: a look-up passes over what it cannot
