@@ -21,7 +21,7 @@
  * Hosts follow, and last data and program. After an error the later parts are still read as far as
  * the hosts, since a host with a fault has to tell the others (job_read).
  *
- * * Nothing here connects to anything. Code that is downloaded first has no program yet, which
+ * Nothing here connects to anything. Code that is downloaded first has no program yet, which
  * job_resolve() finds afterwards. */
 
 /* The settings own nothing: their texts are the environment's. */

@@ -15,8 +15,8 @@
  * (python_code_look), and pip's command is built (python_code_pip). Addresses of package indexes
  * are searched for secrets, so that pip's output cannot put them into logs (python_code_redact).
  *
- * * Nothing here runs Python: a setup.py is only looked for. A file that is there but cannot be
- * read is an error, since the program would otherwise start without its packages. */
+ * Nothing here runs Python: a setup.py is only looked for. A file that is there but cannot be read
+ * is an error, since the program would otherwise start without its packages. */
 
 /* In bytes: of a file that is read, and of one secret with its NUL. */
 enum { TEXT_MAX = 1024 * 1024, SECRET_MAX = 1024 };

@@ -1,6 +1,6 @@
 /* Requirements of a directory of Python code.
  *
- * * * They are read as SageMaker's training toolkit reads them. One is requirements.txt, which pip
+ * They are read as SageMaker's training toolkit reads them. One is requirements.txt, which pip
  * installs. The other is a setup.py (or a pyproject.toml with build settings, as others only
  * configure tools), which makes the directory a package. That is installed, and the program runs as
  * a module of it. */

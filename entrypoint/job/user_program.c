@@ -16,11 +16,11 @@
  * is then the host's own error, with a shell's exit code (126, 127). Paths become absolute, as
  * ranks start in another folder.
  *
- * * * There are three ways. A program after "--" is taken as it is. sagemaker_program is an entry
+ * There are three ways. A program after "--" is taken as it is. sagemaker_program is an entry
  * point, which may need an interpreter or `python3 -m`. Without either, ringtrain runs. Only the
  * latter two get hyperparameters as flags.
  *
- * * * #! lines are read here instead of by the kernel. An entry point arrives from an archive or a
+ * #! lines are read here instead of by the kernel. An entry point arrives from an archive or a
  * channel, often without the right to be executed, or in a folder mounted noexec. */
 
 enum { INTERPRETER_MAX = 254 }; /* the kernel reads 256 bytes including the "#!" */

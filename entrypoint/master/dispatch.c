@@ -29,11 +29,11 @@
  * passes dispatch(), which finds the row, enters the row's next phase, and only then performs the
  * row's actions, one after the other.
  *
- * * Actions come in three kinds: those that can fail (try), those that concern the host of the
- * event (act_on), and those that need the master alone (acts). The function act() asks for them in
- * this order, and each action is in one place only.
+ * Actions come in three kinds: those that can fail (try), those that concern the host of the event
+ * (act_on), and those that need the master alone (acts). The function act() asks for them in this
+ * order, and each action is in one place only.
  *
- * * An action may raise an event, and the call nests: dispatch() runs for the inner event, and then
+ * An action may raise an event, and the call nests: dispatch() runs for the inner event, and then
  * the outer row goes on. What follows such an action in a row must therefore make sense in whatever
  * phase the inner event has led to. */
 

@@ -23,11 +23,11 @@
  * to that host over the link that exists already. The host reports when its daemon has ended
  * (launch_daemon_ended), and the agent then exits with the same code, as ssh would.
  *
- * * * Agents and daemons may fail in any order, and mpirun's output repeats it in its own words.
- * The reports of ranks come first; what is seen here fills in only what they leave unexplained
+ * Agents and daemons may fail in any order, and mpirun's output repeats it in its own words. The
+ * reports of ranks come first; what is seen here fills in only what they leave unexplained
  * (attempt_note_tool).
  *
- * * * The lines of mpirun are read for its first and last words, errors that MPI reports of the
+ * The lines of mpirun are read for its first and last words, errors that MPI reports of the
  * program, and connections that Open MPI drops because addresses are translated. */
 
 /* In bytes. WORDS_MAX bounds how much of mpirun's output the verdict can quote. */

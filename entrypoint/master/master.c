@@ -35,10 +35,10 @@
  * role (struct role), and opens and closes everything in order. It makes no decision; what follows
  * from an event is in phase.c.
  *
- * * Messages of this host's own executor pass a queue instead of a link, and so do orders to it. A
+ * Messages of this host's own executor pass a queue instead of a link, and so do orders to it. A
  * message is then handled from the loop, never inside the call that sent it.
  *
- * * Messages are sorted by how long they count. Output, metrics and heartbeats are taken in any
+ * Messages are sorted by how long they count. Output, metrics and heartbeats are taken in any
  * phase. Stops and findings of a check count until the verdict. What concerns an attempt must carry
  * its number, and most of it counts only while the attempt runs. A message of the attempt before
  * may still be on its way when the next one begins. */

@@ -14,11 +14,11 @@
  * attempts runs, and the fence of hosts that were lost. When all three are over, CLEANUP_DONE leads
  * to relaunch_next(), which gives the lost hosts' places to spares and announces the attempt.
  *
- * * A second round follows if failover is on: each host accepts the new view before any rank starts
+ * A second round follows if failover is on: each host accepts the new view before any rank starts
  * (relaunch_begun), and then hears that all others have, too (relaunch_commit). Only then can a
  * part of the hosts go on without the rest and never run twice.
  *
- * * Each round has CLEAR_SECONDS. A host that is not done by then counts as lost. */
+ * Each round has CLEAR_SECONDS. A host that is not done by then counts as lost. */
 
 /* Time for every host to end what the failed attempt left and to report that it is ready. */
 enum { CLEAR_SECONDS = 30 };

@@ -20,10 +20,10 @@
  * attempt is judged when every rank has reported, or at a deadline, which a further event can only
  * bring nearer (await).
  *
- * * Shims that have reported are held during the gathering: mpirun ends all ranks as soon as one
- * shim exits, and that would turn causes into victims.
+ * Shims that have reported are held during the gathering: mpirun ends all ranks as soon as one shim
+ * exits, and that would turn causes into victims.
  *
- * * The same file decides what a report means while the attempt goes on. A rank may be lost if the
+ * The same file decides what a report means while the attempt goes on. A rank may be lost if the
  * user allows that, and ranks that all rest wait for nobody. */
 
 /* Times from an event to the verdict. The earliest deadline of several events counts. */

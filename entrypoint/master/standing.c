@@ -17,10 +17,10 @@
  * whether that is a suspicion (look_at). If it is, all hosts gather evidence, and conclude()
  * compares what their ranks wait in.
  *
- * * The result is a warning in the log, an event, and a note in the attempt, which a later verdict
+ * The result is a warning in the log, an event, and a note in the attempt, which a later verdict
  * quotes. The job is ended only where the user has set a limit (standing_lasts).
  *
- * * reports.c starts the same search for a stalled rank, and a quick one at the first failure;
+ * reports.c starts the same search for a stalled rank, and a quick one at the first failure;
  * ras_finding.c adds what NCCL says. Only one question is open at a time. Answers carry its number,
  * so that a late one is not taken for an answer to the next. */
 

@@ -20,14 +20,14 @@
 /* Two things are here: the text, with its limit of 1,024 characters, and the file. The file must
  * appear even on a full disk, and must not replace one that the program has written.
  *
- * * * The parts of the text compete for room. The first line comes first, then up to EVIDENCE_MOST
+ * The parts of the text compete for room. The first line comes first, then up to EVIDENCE_MOST
  * bytes of evidence. The hint follows if STORY_LEAST bytes are left for the end of the log, which
  * gets the rest.
  *
- * * * For the file, room is taken at the start (failure_file_reserve) and renamed at the end.
- * Renaming without replacing is atomic, so a program that writes its own file at the same moment
- * keeps it. A program may put links in the folder, and run as another user than this process: links
- * are never followed. */
+ * For the file, room is taken at the start (failure_file_reserve) and renamed at the end. Renaming
+ * without replacing is atomic, so a program that writes its own file at the same moment keeps it. A
+ * program may put links in the folder, and run as another user than this process: links are never
+ * followed. */
 
 /* Appends TEXT redacted and as valid UTF-8; newlines are kept. Redacted first: a secret must not
  * survive by an invalid byte in it. */

@@ -1,11 +1,11 @@
 /* Cause of an attempt's end among its ranks' failures.
  *
- * * Some ranks may be lost without ending it (RINGMASTER_LOST_RANKS).
+ * Some ranks may be lost without ending it (RINGMASTER_LOST_RANKS).
  *
- * * A rank whose failure the others survived is forgone. When another failure then ends the
- * attempt, what was forgone long before is no cause of it. What was forgone shortly before may well
- * be: a server's loss counts as forgone until the ranks that need it fail. So the cause is the
- * first failure within FIRST_FAILURE_WINDOW_NS before the one that ended the attempt. Pure. */
+ * A rank whose failure the others survived is forgone. When another failure then ends the attempt,
+ * what was forgone long before is no cause of it. What was forgone shortly before may well be: a
+ * server's loss counts as forgone until the ranks that need it fail. So the cause is the first
+ * failure within FIRST_FAILURE_WINDOW_NS before the one that ended the attempt. Pure. */
 #ifndef ENTRYPOINT_OUTCOME_FIRST_FAILURE_H
 #define ENTRYPOINT_OUTCOME_FIRST_FAILURE_H
 

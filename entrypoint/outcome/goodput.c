@@ -10,7 +10,7 @@
  * closes the open span at the time it is given and opens the next. Nothing is counted twice, so the
  * sums add up to the time since the beginning (goodput_total).
  *
- * * * While ranks run it is not known yet what their time was worth. If the attempt fails, only the
+ * While ranks run it is not known yet what their time was worth. If the attempt fails, only the
  * time before the last checkpoint was useful. So a running span is divided only at its end (lose,
  * keep). */
 

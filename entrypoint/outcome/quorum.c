@@ -13,10 +13,10 @@
  * others tell (quorum_take, quorum_learn). The rule never looks at time or at connections: the
  * caller says which hosts are a part.
  *
- * * * The list is short. A view that is committed makes all earlier ones irrelevant, so at most a
- * few wait at the same time. A view for which the list has no room is not forgotten silently:
- * `lost` holds the number of the last such view. The host has no quorum until a later view is
- * committed. To be refused a quorum is safe; to be given one by mistake is not. */
+ * The list is short. A view that is committed makes all earlier ones irrelevant, so at most a few
+ * wait at the same time. A view for which the list has no room is not forgotten silently: `lost`
+ * holds the number of the last such view. The host has no quorum until a later view is committed.
+ * To be refused a quorum is safe; to be given one by mistake is not. */
 
 /* A set is written as hexadecimal digits, sixteen for each word, and a NUL. */
 enum { WORD_BITS = 64, WORD_DIGITS = 16, SET_TEXT_SIZE = HOST_SET_WORDS * WORD_DIGITS + 1 };

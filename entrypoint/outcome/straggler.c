@@ -11,7 +11,7 @@
  * becomes a rate, which is compared with the median of the others. A median, unlike a mean, is not
  * moved by the straggler itself, nor by one rank that is far ahead.
  *
- * * A window goes on until it is long enough, all reports are fresh, and the median rank has made
+ * A window goes on until it is long enough, all reports are fresh, and the median rank has made
  * enough steps. The room for the values is allocated once, with the attempt. */
 
 /* Programs report their work in microseconds. */

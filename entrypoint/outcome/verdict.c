@@ -15,7 +15,7 @@
  * failure, a stall and the end of a tool, because what came first cannot be a consequence of what
  * came later.
  *
- * * Each judge_...() fills a verdict from nothing and says whether another attempt makes sense
+ * Each judge_...() fills a verdict from nothing and says whether another attempt makes sense
  * (transient). What else is known becomes lines of evidence, the most telling first. Texts are
  * sentences for people, cut to the size of their member; add_forgone() completes them for lost
  * ranks that the job could do without. */

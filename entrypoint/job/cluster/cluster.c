@@ -12,7 +12,7 @@
  * the array keeps its hosts and their order: lost hosts and spares only get a flag, as messages
  * between hosts name them by index.
  *
- * * * Ranks are not stored. They follow from the order of the hosts that run ranks and from their
+ * Ranks are not stored. They follow from the order of the hosts that run ranks and from their
  * slots, so that every host numbers them alike after a loss, too. */
 
 /* Also for a cluster that was zeroed, or made in part. */

@@ -1,15 +1,15 @@
 /* Platforms that number hosts instead of naming them.
  *
- * * They give a host the number of hosts, its own index and the master's address, but not the other
+ * They give a host the number of hosts, its own index and the master's address, but not the other
  * names.
  *
- * * Hosts are called node-0, node-1 ... on all of them, so that no list is needed. The key is
- * derived from the job's name and the count, workers connect to the master's address, and the
- * master learns the other addresses as they join. The key is not derived from that address: AWS
- * Batch does not give it to the master itself, and other platforms may call it localhost there.
+ * Hosts are called node-0, node-1 ... on all of them, so that no list is needed. The key is derived
+ * from the job's name and the count, workers connect to the master's address, and the master learns
+ * the other addresses as they join. The key is not derived from that address: AWS Batch does not
+ * give it to the master itself, and other platforms may call it localhost there.
  *
- * * Also platforms with names that follow a pattern: the pods of a Kubernetes Indexed Job, NAME-0
- * to NAME-N in the domain of this one. */
+ * Also platforms with names that follow a pattern: the pods of a Kubernetes Indexed Job, NAME-0 to
+ * NAME-N in the domain of this one. */
 #ifndef ENTRYPOINT_JOB_CLUSTER_PLATFORM_INDEXED_H
 #define ENTRYPOINT_JOB_CLUSTER_PLATFORM_INDEXED_H
 

@@ -18,10 +18,10 @@
  * given a list of hosts, this file looks for any sign that there are others, and makes a definite
  * sign an error.
  *
- * * Signs come in two tables: variables that tell a number of hosts, and indices that make sense
- * only among several. A sign that may mean something else, or a single host, is a warning. Both
- * messages name the two ways out. Values of a variable that cannot be read are errors, too: to
- * guess would be to run alone. */
+ * Signs come in two tables: variables that tell a number of hosts, and indices that make sense only
+ * among several. A sign that may mean something else, or a single host, is a warning. Both messages
+ * name the two ways out. Values of a variable that cannot be read are errors, too: to guess would
+ * be to run alone. */
 
 /* Form of a variable that tells the number of hosts. */
 enum form {

@@ -14,8 +14,8 @@
  * another host, or, for a host alone, any that is up. A name that does not exist, or has no usable
  * address, is a warning, and the route decides.
  *
- * * Only interfaces that are up and have an address count. Link-local addresses do not: they need
- * an interface beside them to be of use, and two hosts may have the same. */
+ * Only interfaces that are up and have an address count. Link-local addresses do not: they need an
+ * interface beside them to be of use, and two hosts may have the same. */
 
 /* The list may be NULL, which freeifaddrs() takes. */
 static void cleanup_ifaddrs_at(struct ifaddrs **list) {

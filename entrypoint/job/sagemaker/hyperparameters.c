@@ -16,10 +16,10 @@
  * JSON is decoded once on the way, since the SDK quotes values so (add). Which form goes where is
  * in hyperparameters.h.
  *
- * * Integers of any size pass through unchanged: big_integers.h keeps those beyond 64 bits as
- * strings that it can tell from others.
+ * Integers of any size pass through unchanged: big_integers.h keeps those beyond 64 bits as strings
+ * that it can tell from others.
  *
- * * Limits are checked before memory is taken, as the file comes from outside. */
+ * Limits are checked before memory is taken, as the file comes from outside. */
 
 void hyperparameters_done(struct hyperparameters *h) {
     for (size_t i = 0; i < h->count; i++) {

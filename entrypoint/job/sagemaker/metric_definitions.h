@@ -1,8 +1,8 @@
 /* Metric definitions of the job, as the service passes them.
  *
- * * They are expressions that it matches against the containers' output.
+ * They are expressions that it matches against the containers' output.
  *
- * * The format of the container's metric-definition-regex.json is not documented, so several are
+ * The format of the container's metric-definition-regex.json is not documented, so several are
  * read. They are CreateTrainingJob's list of {"Name", "Regex"} in any case, alone or below
  * "MetricDefinitions", and an object of names and expressions. Anything else is skipped: no job
  * depends on it. */

@@ -14,11 +14,11 @@
  * or its container was restarted and knows nothing. Either gets a link and waits (rejoin_meet). Its
  * join is kept in pending_join until an attempt begins that can include it (rejoin_take).
  *
- * * * Nothing of a waiting host counts for the running attempt: not its messages, nor its loss.
+ * Nothing of a waiting host counts for the running attempt: not its messages, nor its loss.
  *
- * * * What a host knows may bind this master if failover is on: a view of a later attempt proves
- * that another master has led. The host's views are merged with this master's (fits), and only a
- * quorum in both lets it in. */
+ * What a host knows may bind this master if failover is on: a view of a later attempt proves that
+ * another master has led. The host's views are merged with this master's (fits), and only a quorum
+ * in both lets it in. */
 
 /* While hosts gather after a failover, a follower of the lost master is no returning host, but one
  * of those awaited (takeover.c). */

@@ -17,11 +17,11 @@
  * (duplicate_name_met). Both sides apply the same rule to the same numbers, so that one of the two
  * leaves, whichever asks first.
  *
- * * A host that other hosts have joined stays in any case: leaving would take them along. While the
+ * A host that other hosts have joined stays in any case: leaving would take them along. While the
  * first lookup is not over, no host is admitted; a deadline ends it if the resolver or a peer is
  * slow.
  *
- * * Peers without the job's key are no duplicates: they belong to another job, and the connection
+ * Peers without the job's key are no duplicates: they belong to another job, and the connection
  * simply fails. */
 
 /* It and closed() call each other: a peer that does not answer is followed by the next address. */

@@ -13,12 +13,12 @@
  * That time, and not the time of arrival, is kept in last_ack. Leases are counted on clock_boot(),
  * which goes on while a machine sleeps.
  *
- * * * Two watches build on that. look() finds hosts that have been silent for a lease; they are
- * lost. With failover watch_own() finds out when too few answers are left for this host to lead
+ * Two watches build on that. look() finds hosts that have been silent for a lease; they are lost.
+ * With failover watch_own() finds out when too few answers are left for this host to lead
  * (lease_is_out). The others may have chosen another master by then, so nothing may go on here.
  *
- * * * Silence is measured by any message (heard), on clock_now(); the right to lead only by answers
- * to heartbeats. */
+ * Silence is measured by any message (heard), on clock_now(); the right to lead only by answers to
+ * heartbeats. */
 
 /* Time between the first and the last check; what is queued here is read meanwhile. */
 static const int64_t again = 50 * CLOCK_MILLISECOND;

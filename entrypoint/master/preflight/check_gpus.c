@@ -11,12 +11,12 @@
  * driver did not tell is -1, and so is a member that is missing or no number. Every question is
  * asked so that -1 answers no.
  *
- * * An item first looks for GPUs in a bad state, by a predicate on one GPU (find). Its row names
- * the first of them and counts the others: a fault seldom hits one GPU alone, and a row for each
- * would hide everything else. The master's values are not compared here, since a sound GPU needs no
- * other one as its measure.
+ * An item first looks for GPUs in a bad state, by a predicate on one GPU (find). Its row names the
+ * first of them and counts the others: a fault seldom hits one GPU alone, and a row for each would
+ * hide everything else. The master's values are not compared here, since a sound GPU needs no other
+ * one as its measure.
  *
- * * check_put() replaces the value that was put before, so that the last one that applies is the
+ * check_put() replaces the value that was put before, so that the last one that applies is the
  * row's. */
 
 /* Returns NULL, which counts as empty, if the host has sent no list. */

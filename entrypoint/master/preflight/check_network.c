@@ -11,8 +11,8 @@
  * It has also measured what it could send to its neighbour (host/preflight/network_check.c).
  * Numbers of hosts in these are positions in HOSTS, and are checked before they are used.
  *
- * * A connection that fails has a row of its own, up to TOLD_MAX of them, since the two ends are
- * what one has to know. Connections that work are summed up in one row. Bandwidth is judged by
+ * A connection that fails has a row of its own, up to TOLD_MAX of them, since the two ends are what
+ * one has to know. Connections that work are summed up in one row. Bandwidth is judged by
  * comparison alone: what is normal depends on the network, so half of the median is the limit. */
 
 /* Failed connections that are listed one by one. */

@@ -17,12 +17,12 @@
  * hold a number that differs on each host without need: free memory in bytes would give as many
  * rows as hosts.
  *
- * * * * Items name the parts of a host's answer that they need, and are skipped for hosts without
- * them. Within a part any member may be missing: numbers are -1 then, and texts empty. Every
- * comparison is written so that a missing number does no harm.
+ * Items name the parts of a host's answer that they need, and are skipped for hosts without them.
+ * Within a part any member may be missing: numbers are -1 then, and texts empty. Every comparison
+ * is written so that a missing number does no harm.
  *
- * * * * After the items come rows about equal kernel names, names too long for Open MPI, and
- * warnings that a host has sent in its own words. */
+ * After the items come rows about equal kernel names, names too long for Open MPI, and warnings
+ * that a host has sent in its own words. */
 
 /* Below these limits a job of this kind runs into trouble. In the units of their names; the ones
  * with `a_rank` are multiplied by the ranks of the host. */

@@ -10,12 +10,12 @@
  * message. Most news of an attempt comes more than once, from several hosts, from mpirun, and from
  * reports that repeat it. So functions return whether something is new.
  *
- * * Ranks and hosts that a message names are checked here, in one place: a rank must exist and run
- * on the host that speaks of it (attempt_is_rank_of). Times are the master's clock_boot(); 0 means
+ * Ranks and hosts that a message names are checked here, in one place: a rank must exist and run on
+ * the host that speaks of it (attempt_is_rank_of). Times are the master's clock_boot(); 0 means
  * never, so a time is also the flag that something has happened.
  *
- * * At the end attempt_facts() lends everything to the verdict (outcome/verdict.h), which is the
- * only judge of it. */
+ * At the end attempt_facts() lends everything to the verdict (outcome/verdict.h), which is the only
+ * judge of it. */
 
 /* A table by rank, so that a message about a rank is checked without a search. */
 static void place_ranks(struct attempt *a, const struct cluster *cluster) {
