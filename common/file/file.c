@@ -59,8 +59,8 @@ int file_write_all(int fd, const void *bytes, size_t size, struct error *err) {
     return 0;
 }
 
-/* For binary formats whose length is known: an end before SIZE bytes means a file that was cut off,
- * which is a fault of the data. */
+/* For binary formats of known length: an end before SIZE bytes means a file that was cut off, which
+ * is a fault of the data. */
 int file_read_exact(int fd, void *bytes, size_t size, struct error *err) {
     char *p = bytes;
     while (size > 0) {

@@ -72,7 +72,8 @@ int json_parse_as(const char *bytes, size_t size, const char *source, size_t fla
     return 0;
 }
 
-/* The strict form, for all documents whose texts become C strings: a NUL inside one is an error. */
+/* The strict form, for all documents with texts that become C strings: a NUL inside one is an
+ * error. */
 int json_parse(const char *bytes, size_t size, const char *source, json_t **ret_root,
                struct error *err) {
     return json_parse_as(bytes, size, source, 0, ret_root, err);

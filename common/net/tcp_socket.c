@@ -20,8 +20,8 @@
  * net.core.somaxconn. */
 enum { BACKLOG = 512 };
 
-/* An address needs no resolver. A name that is not found may be one whose host is still starting,
- * so its code is EXIT_CODE_NOT_READY, on which callers try again. */
+/* An address needs no resolver. A name that is not found may be that of a host which is still
+ * starting, so its code is EXIT_CODE_NOT_READY, on which callers try again. */
 int tcp_socket_resolve(const char *name, struct net_address *ret, struct error *err) {
     struct addrinfo *found = NULL;
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG};
@@ -43,8 +43,9 @@ static int open_socket(int family) {
     return socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-/* Small messages must not wait for the answer to the last one (Nagle), and a peer whose machine is
- * gone has to be noticed in the end. Neither is needed for correctness, so failures are ignored. */
+/* Small messages must not wait for the answer to the last one (Nagle), and a peer on a machine that
+ * is gone has to be noticed in the end. Neither is needed for correctness, so failures are
+ * ignored. */
 static void tune(int fd) {
     const int on = 1;
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));

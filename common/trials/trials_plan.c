@@ -70,8 +70,9 @@ static int read_choice(struct trials_axis *a, const json_t *list, const char *wh
     return 0;
 }
 
-/* An object with one member, whose name is the kind. Two members would be two distributions for one
- * flag. The check for numbers comes after the values are taken: what is no number reads as 0. */
+/* An object with one member, and its name is the kind. Two members would be two distributions for
+ * one flag. The check for numbers comes after the values are taken: what is no number reads as
+ * 0. */
 static int read_range(struct trials_axis *a, json_t *range, const char *where, struct error *err) {
     static const struct {
         const char *name;

@@ -369,7 +369,7 @@ static int add_keys(struct buf *ret, struct error *err) {
 }
 
 /* Adds the possible first words of each command as cases of the shell's `case`. OPEN is the command
- * whose case is open; rows of one command follow each other. */
+ * of the open case; rows of one command follow each other. */
 static int add_options(struct buf *ret, struct error *err) {
     const char *open = "";
     for (const struct manual_row *row = rows; row->command != NULL; row++) {

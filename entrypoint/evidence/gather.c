@@ -39,8 +39,8 @@ enum { RUNNING_MAX = 8, DESCRIPTOR_MAX = 1 << 20 };
 /* SIGTERM has come: the job ends, and its supervisor kills what is still there half a second later.
  */
 static volatile sig_atomic_t is_asked_to_end;
-/* What is left of that half second for rows of ranks, and for rows of the host, whose drivers are
- * the more likely ones to hang. */
+/* What is left of that half second for rows of ranks, and for rows of the host: its drivers are the
+ * more likely ones to hang. */
 static const int64_t last_time = 2 * CLOCK_SECOND / 5;
 static const int64_t last_time_of_host = CLOCK_SECOND / 10;
 

@@ -14,9 +14,9 @@
  * place are compared likewise, under stricter conditions. After that, one exception that did not
  * end its rank, and last, one rank with other waits than the rest.
  *
- * The master calls this with what all hosts have sent, and a host that has not answered is one
- * whose ranks are unknown: they count as absent, not as waiting. The text is for the log and the
- * failure file, so it names ranks and hosts but no more of them than a line can hold. */
+ * The master calls this with what all hosts have sent, and a host that has not answered has
+ * unknown ranks: they count as absent, not as waiting. The text is for the log and the failure
+ * file, so it names ranks and hosts but no more of them than a line can hold. */
 
 enum { LISTED_MAX = 6, LIST_SIZE = 192 };
 
@@ -109,8 +109,8 @@ static void add_where(const struct stuck_rank *r, char *ret, size_t size) {
         add(ret, size, "where it is could not be read");
 }
 
-/* Returns one of the chosen ranks that has not ended after an exception, or else the first. It is
- * the one whose place the text tells. */
+/* Returns one of the chosen ranks that has not ended after an exception, or else the first. Its
+ * place is what the text tells. */
 static size_t most_telling_of(const bool *chosen, const struct stuck_rank *ranks, size_t count) {
     for (size_t i = 0; i < count; i++)
         if (chosen[i] && !ranks[i].ended && ranks[i].exception[0] != '\0')

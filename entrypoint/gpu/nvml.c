@@ -145,8 +145,8 @@ static const struct symbol {
 /* With the version of its interface: the name without ".1" is only in packages for development. */
 static const char library_name[] = "libnvidia-ml.so.1";
 
-/* POSIX gives functions as void *, which C does not convert. The bytes are copied into the member,
- * whose type the list FUNCTIONS ensures. */
+/* POSIX gives functions as void *, which C does not convert. The bytes are copied into the member;
+ * the list FUNCTIONS ensures its type. */
 static int find_symbols(struct nvml *n, struct error *err) {
     for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
         void *found = dlsym(n->library, symbols[i].name);
@@ -167,8 +167,8 @@ static const char *load_error(void) {
 }
 
 /* RTLD_LOCAL keeps the library's symbols from the rest of the program, and RTLD_NOW lets a library
- * whose own dependencies are missing fail here and not in a later call. init() fails without a
- * driver, even where the library is in the image. */
+ * that lacks a dependency fail here and not in a later call. init() fails without a driver, even
+ * where the library is in the image. */
 struct nvml *nvml_open(struct error *err) {
     struct nvml *n = calloc(1, sizeof(*n));
     if (n == NULL) {

@@ -35,7 +35,7 @@ static const char *const USAGE[] = {
 
 enum option_type { SWITCH, TEXT, AMOUNT, VARIANT };
 
-/* OFFSET is that of the member, whose C type follows from TYPE: see put(). An option may be given
+/* OFFSET is that of the member, and its C type follows from TYPE: see put(). An option may be given
  * several times; the last one counts, except for VARIANT, which adds one. */
 struct option {
     enum study_kind kind;

@@ -12,9 +12,9 @@
 #include <sys/statfs.h>
 #include <sys/un.h>
 
-/* The folder has to be somewhere that every container has. It holds a socket and small files whose
- * content is useless after this process, so memory is preferred: a disk may be slow, full, or
- * shared. Its path goes to children as RINGMASTER_SOCKET. */
+/* The folder has to be somewhere that every container has. It holds a socket and small files that
+ * are useless after this process, so memory is preferred: a disk may be slow, full, or shared. Its
+ * path goes to children as RINGMASTER_SOCKET. */
 
 /* 2: in memory; 1: on disk; 0: full, or not there. A memory file system without a limit reports no
  * blocks at all. */

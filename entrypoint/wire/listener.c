@@ -10,10 +10,10 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-/* Each new connection becomes a link whose owner is a struct pending_link here. Its first message
- * hands the link over to the listener's owner; until then a timer and the limits below may close
- * it. A pending link that has proved the key is closed only if there is no other, because a host of
- * the job stands at its other end.
+/* Each new connection becomes a link that a struct pending_link here owns. Its first message hands
+ * the link over to the listener's owner; until then a timer and the limits below may close it. A
+ * pending link that has proved the key is closed only if there is no other, because a host of the
+ * job stands at its other end.
  *
  * Before the key is proved an address is all that is known of a peer. One address with many
  * connections is more likely a flood than a host, so newcomers from it replace its own older ones

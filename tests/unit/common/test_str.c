@@ -4,6 +4,13 @@
 #include <stdint.h>
 #include <string.h>
 
+/* The parsers of common/str.c are the gate for every setting, flag and field of a protocol, so the
+ * tables below list what C's own functions would let through: blanks, '+', hexadecimal, "inf" and
+ * numbers that overflow. A refused text must leave the caller's value alone, which each loop checks
+ * by a value that no text could give. */
+
+/* Each refused text is quoted in the error, so that a user finds it in a long command line. "101"
+ * has the right form and is out of range; the number of twenty digits overflows every type. */
 static void whole_numbers_are_whole_strings(void) {
     int64_t value = 0;
     CU_ASSERT_EQUAL(str_parse_int("42", 0, 100, &value, NULL), 0);
@@ -20,7 +27,8 @@ static void whole_numbers_are_whole_strings(void) {
     }
 }
 
-/* strtoll clamps such a number to the greatest one, which is allowed here. */
+/* strtoll clamps such a number to the greatest one, which is allowed here: only errno tells the two
+ * apart. The ends of the range themselves are numbers. */
 static void what_no_number_holds_is_refused(void) {
     int64_t value = 5;
     struct error err = {0};
@@ -35,6 +43,9 @@ static void what_no_number_holds_is_refused(void) {
     CU_ASSERT_EQUAL(value, 0);
 }
 
+/* Tuners of hyperparameters write whole numbers as floating-point ones. The values at the ends of
+ * int64_t and beyond 2^53 show that no double is used on the way. Three tables: accepted, no whole
+ * number, and whole but out of range, as the messages differ. */
 static void whole_numbers_of_tuners_are_taken(void) {
     static const struct {
         const char *text;
@@ -90,6 +101,9 @@ static void whole_numbers_of_tuners_are_taken(void) {
     }
 }
 
+/* "1e400" is decimal in form and infinite in value; "0x1p3" is what strtod would accept. The bounds
+ * are part of the range. Forms without digits before or after the point are numbers, a point alone
+ * is none. */
 static void numbers_are_decimal_and_finite(void) {
     double value = 0;
     CU_ASSERT_EQUAL(str_parse_double("1e-5", 0, 1, &value, NULL), 0);
@@ -114,6 +128,8 @@ static void numbers_are_decimal_and_finite(void) {
         CU_ASSERT_EQUAL(str_parse_double(bad[i], 0, 1, &value, NULL), -1);
 }
 
+/* VALUE starts as the opposite, so a parser that writes nothing fails. Spellings of other languages
+ * and of capitals are refused. */
 static void truth_has_six_spellings(void) {
     bool value = false;
     static const char *const spellings[] = {"true", "True", "1", "false", "False", "0"};
@@ -126,6 +142,9 @@ static void truth_has_six_spellings(void) {
     CU_ASSERT_EQUAL(str_parse_bool("TRUE", &value, NULL), -1);
 }
 
+/* Hosts of SageMaker are named algo-1, algo-2 and so on, and all hosts have to agree on the order.
+ * The last pair has more digits than any integer type holds, so runs are compared as text of equal
+ * length. */
 static void natural_order_counts_digits_by_value(void) {
     CU_ASSERT(str_compare_natural("algo-2", "algo-10") < 0);
     CU_ASSERT(str_compare_natural("algo-2-plf6b", "algo-10-plf6b") < 0);
@@ -138,6 +157,9 @@ static void natural_order_counts_digits_by_value(void) {
     CU_ASSERT(str_compare_natural("a99999999999999999999999", "a99999999999999999999998") > 0);
 }
 
+/* A stray continuation byte, a surrogate and an overlong NUL; a tab stays, and a carriage return,
+ * which would overwrite a line of the log, does not. Characters of two, three and four bytes pass
+ * unchanged. */
 static void bytes_that_are_not_utf8_are_replaced(void) {
     cleanup_buf struct buf out;
     buf_init(&out, 1000);
@@ -149,6 +171,7 @@ static void bytes_that_are_not_utf8_are_replaced(void) {
                            "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd \xef\xbf\xbd\xef\xbf\xbd\t?");
 }
 
+/* Programs write in pieces, and a piece may end within a character. */
 static void a_sequence_cut_at_the_end_is_replaced(void) {
     cleanup_buf struct buf out;
     buf_init(&out, 100);
@@ -184,6 +207,9 @@ static int32_t spelled(const unsigned char *bytes, size_t size) {
     return point < least[size] || surrogate || point > 0x10ffff ? -1 : point;
 }
 
+/* All pairs of first and second byte in all three lengths, against an independent decoder, because
+ * the exceptions of UTF-8 all lie in these two bytes. Wrong ones are counted, as an assertion for
+ * each of the 200,000 cases would be slow. */
 static void every_first_and_second_byte_is_judged_by_what_it_spells(void) {
     cleanup_buf struct buf out;
     buf_init(&out, 1000);
@@ -202,6 +228,8 @@ static void every_first_and_second_byte_is_judged_by_what_it_spells(void) {
     CU_ASSERT_EQUAL(wrong, 0);
 }
 
+/* Every cut within the last character, which has three bytes, falls before it. A cut at the end
+ * cuts nothing. */
 static void prefixes_cut_no_character(void) {
     static const char text[] = "ab\xe2\x82\xac";
     CU_ASSERT_EQUAL(str_utf8_prefix(text, 5, 5), 5);
@@ -211,6 +239,8 @@ static void prefixes_cut_no_character(void) {
     CU_ASSERT_EQUAL(str_utf8_prefix(text, 5, 0), 0);
 }
 
+/* A text that is shorter than the end, one that equals it, and one that only holds it. The last has
+ * a blank after it. */
 static void ends_are_compared_whole(void) {
     CU_ASSERT_TRUE(str_ends_with("a.tar.gz", ".tar.gz"));
     CU_ASSERT_TRUE(str_ends_with(".gz", ".gz"));
@@ -218,6 +248,7 @@ static void ends_are_compared_whole(void) {
     CU_ASSERT_FALSE(str_ends_with("a.gz ", ".gz"));
 }
 
+/* The values are those that the authors of FNV publish, so files that hold hashes stay readable. */
 static void the_hash_has_its_published_values(void) {
     /* FNV-1a 64 test vectors: "" and "a" and "foobar" */
     CU_ASSERT_EQUAL(str_hash(STR_HASH_START, "", 0), UINT64_C(0xcbf29ce484222325));
@@ -225,6 +256,7 @@ static void the_hash_has_its_published_values(void) {
     CU_ASSERT_EQUAL(str_hash(STR_HASH_START, "foobar", 6), UINT64_C(0x85944171f73967e8));
 }
 
+/* The macro compares any type of number. Nothing is plural, too: 0 ranks. */
 static void one_thing_has_no_plural(void) {
     CU_ASSERT_STRING_EQUAL(STR_PLURAL(0), "s");
     CU_ASSERT_STRING_EQUAL(STR_PLURAL(1), "");

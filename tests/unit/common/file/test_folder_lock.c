@@ -10,11 +10,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* The lock is flock() on a file in the folder. Two locks in one process conflict like those of two,
+ * since each opens the file by itself. That is why most cases need no second process. Failures of
+ * flock() are injected by the linker's --wrap, as no file system gives them on demand. */
+
 static struct error err;
 
 /* This program is linked with --wrap for flock (tests/room.cmake). */
 static int failing_lock; /* errno; 0: none */
 
+/* The names that the linker gives: the real function, and the one that replaces it. */
 int __real_flock(int fd, int operation);
 int __wrap_flock(int fd, int operation);
 
@@ -27,6 +32,8 @@ int __wrap_flock(int fd, int operation) {
     return -1;
 }
 
+/* Takes the lock as "job one" and returns whether it was free. HOLDER is filled with rubbish first:
+ * it has to be a valid text in either case. */
 static bool take(struct folder_lock *lock, char holder[FOLDER_LOCK_TEXT]) {
     bool taken = false;
     memset(holder, '?', FOLDER_LOCK_TEXT);
@@ -37,6 +44,8 @@ static bool take(struct folder_lock *lock, char holder[FOLDER_LOCK_TEXT]) {
     return taken;
 }
 
+/* The file is removed with the lock, and a lock that was refused removes nothing. After the first
+ * holder has left, the second one can take it by the same structure. */
 static void one_holds_it_and_is_named(void) {
     struct folder_lock first = {0}, second = {0};
     char holder[FOLDER_LOCK_TEXT];
@@ -52,6 +61,9 @@ static void one_holds_it_and_is_named(void) {
     folder_lock_done(&second);
 }
 
+/* The holder is killed and cannot tidy up: only the kernel's release counts. The pipe tells when
+ * the child has the lock, so no time is waited for. Its name is readable meanwhile, for the message
+ * to the user. */
 static void it_ends_with_its_holder(void) {
     struct folder_lock lock = {0};
     char holder[FOLDER_LOCK_TEXT];
@@ -59,6 +71,7 @@ static void it_ends_with_its_holder(void) {
     char byte = 0;
     CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
     fflush(NULL);
+    /* The child holds the lock until it is killed: pause() never returns on its own. */
     pid_t child = fork();
     if (child == 0) {
         bool taken = false;
@@ -76,10 +89,12 @@ static void it_ends_with_its_holder(void) {
     close(ends[1]);
 }
 
+/* A file with more text than HOLDER has room for is cut, without overflow. */
 static void what_is_reported_of_the_holder_has_a_ceiling(void) {
     struct folder_lock first = {0}, second = {0};
     char holder[FOLDER_LOCK_TEXT], who[2 * FOLDER_LOCK_TEXT];
     bool taken = false;
+    /* More than any holder has to say of itself. */
     memset(who, 'w', sizeof(who) - 1);
     who[sizeof(who) - 1] = '\0';
     CU_ASSERT_EQUAL(folder_lock_take(&first, unit_temp_dir(), who, holder, &taken, &err), 0);
@@ -97,6 +112,8 @@ static void what_is_reported_of_the_holder_has_a_ceiling(void) {
     folder_lock_done(&first);
 }
 
+/* Slashes fill the folder's name, so that it is as long as wanted and still exists. The longest
+ * path that fits is taken; one byte more is refused, before anything is made. */
 static void a_path_that_is_too_long_is_named(void) {
     struct folder_lock lock = {0};
     char holder[FOLDER_LOCK_TEXT], folder[sizeof(lock.path)];
@@ -126,6 +143,8 @@ static void a_folder_that_takes_no_file_is_named(void) {
     CU_ASSERT_FALSE(taken);
 }
 
+/* These numbers are what file systems without locks return; training must be possible there. EINTR
+ * is a signal, after which the call is repeated. */
 static void a_file_system_without_locks_keeps_nobody_out(void) {
     static const int none[] = {EOPNOTSUPP, ENOSYS, ENOLCK, EINVAL, EINTR};
     for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
@@ -138,6 +157,8 @@ static void a_file_system_without_locks_keeps_nobody_out(void) {
     }
 }
 
+/* Any other number is an answer about nothing: going on could destroy another job's files. The
+ * error keeps the number, and names the file. */
 static void a_lock_that_fails_is_neither_held_nor_free(void) {
     static const int failures[] = {EIO, ESTALE, ENOMEM, EACCES};
     for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++) {

@@ -6,11 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Documents come from users and from other hosts, so most cases are about refusals: where the error
+ * points, and that it never quotes a value, which may be a token. "needle" stands for such a secret
+ * in the broken documents.
+ *
+ * The members' readers are tested with one document that has a member of each type. A reader of the
+ * wrong type has to name both types, and one of an absent member has to leave the default alone. */
+
+/* Parses TEXT and drops the result. */
 static int parse(const char *text, struct error *err) {
     cleanup_json json_t *root = NULL;
     return json_parse(text, strlen(text), "config.json", &root, err);
 }
 
+/* The fault is in the second line: line and column are those of an editor. */
 static void errors_name_file_line_and_column(void) {
     struct error err = {0};
     CU_ASSERT_EQUAL(parse("{\n \"a\": ]", &err), -1);
@@ -18,6 +27,9 @@ static void errors_name_file_line_and_column(void) {
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
 }
 
+/* Jansson quotes the text near the fault, which would be the secret: a NUL escape, a string without
+ * an end, a bad escape, a missing comma, and text after the document. Names of members may be told,
+ * and a duplicate one has to be. */
 static void errors_tell_names_and_no_values(void) {
     static const char *const broken[] = {"{\"token\":\"needle\\u0000\"}", "{\"token\":\"needle",
                                          "{\"token\":\"needle\\q\"}", "{\"a\":1 \"needle\"}",
@@ -33,6 +45,8 @@ static void errors_tell_names_and_no_values(void) {
     ASSERT_CONTAINS(err.text, "\"lr\"");
 }
 
+/* All of these are no JSON, or JSON that two readers understand differently. A lone surrogate is no
+ * text, either. */
 static void duplicates_nuls_and_trailing_text_are_refused(void) {
     CU_ASSERT_EQUAL(parse("{\"a\":1,\"a\":2}", NULL), -1);
     CU_ASSERT_EQUAL(parse("{\"a\":\"\\u0000\"}", NULL), -1);
@@ -41,6 +55,9 @@ static void duplicates_nuls_and_trailing_text_are_refused(void) {
     CU_ASSERT_EQUAL(parse("{\"a\":\"\\ud800\"}", NULL), -1);
 }
 
+/* The limit itself is allowed, and one more is not. The third text never closes a list, so a
+ * counter that took other bytes for closers would let it pass. In a string, brackets are text,
+ * after an escaped quote, too. */
 static void depth_is_bounded_and_brackets_in_strings_do_not_count(void) {
     char text[200];
     memset(text, '[', JSON_DEPTH_MAX);
@@ -64,6 +81,9 @@ static void depth_is_bounded_and_brackets_in_strings_do_not_count(void) {
     CU_ASSERT_EQUAL(parse("\"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\\\"[\"", NULL), 0);
 }
 
+/* The errors are compared as a whole: file, member, the type that is there, and the one expected.
+ * Absent and null members leave numbers and truth values alone, while arrays and objects become
+ * NULL. */
 static void members_are_typed_and_null_counts_as_absent(void) {
     static const char text[] = "{\"s\":\"x\",\"n\":7,\"b\":true,\"a\":[1],\"o\":{},\"z\":null,"
                                "\"r\":1.5,\"f\":false}";
@@ -109,6 +129,7 @@ static void members_are_typed_and_null_counts_as_absent(void) {
     }
 }
 
+/* Callers tell a file that is not there, which may be normal, from one that cannot be read. */
 static void a_missing_file_says_enoent(void) {
     cleanup_json json_t *root = NULL;
     struct error err = {0};
@@ -117,6 +138,8 @@ static void a_missing_file_says_enoent(void) {
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
 }
 
+/* Editors on Windows write one, and a plain syntax error at column 1 would puzzle the user, as the
+ * mark is invisible. */
 static void a_byte_order_mark_is_called_that(void) {
     struct error err = {0};
     CU_ASSERT_EQUAL(parse("\xef\xbb\xbf{}", &err), -1);
@@ -124,6 +147,8 @@ static void a_byte_order_mark_is_called_that(void) {
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
 }
 
+/* Among them are numbers that need 15, 16 and 17 digits. A string that looks like a number stays,
+ * and so does a whole number without a point. */
 static void numbers_are_written_as_short_as_they_read_back(void) {
     static const char *const same[] = {"0.1",
                                        "1e-5",
@@ -142,6 +167,7 @@ static void numbers_are_written_as_short_as_they_read_back(void) {
     }
 }
 
+/* Two spaces for each level and one newline at the end, as state files have them. */
 static void a_value_becomes_text_with_a_line_end(void) {
     cleanup_json json_t *value = json_pack("{s:[i]}", "a", 1);
     cleanup_buf struct buf text;
@@ -150,6 +176,7 @@ static void a_value_becomes_text_with_a_line_end(void) {
     CU_ASSERT_STRING_EQUAL(buf_text(&text), "{\n  \"a\": [\n    1\n  ]\n}\n");
 }
 
+/* The text has eight bytes with its newline; each smaller room has to fail, wherever it ends. */
 static void text_that_has_no_room_is_an_error(void) {
     cleanup_json json_t *value = json_pack("[i]", 7);
     for (size_t room = 0; room <= 8; room++) {
@@ -158,6 +185,7 @@ static void text_that_has_no_room_is_an_error(void) {
     }
 }
 
+/* Valid text is kept as it is; a byte of none, and a character that was cut off, become U+FFFD. */
 static void any_bytes_become_a_string(void) {
     static const char *const texts[][2] = {{"a\xc3\xbc\n", "a\xc3\xbc\n"},
                                            {"", ""},

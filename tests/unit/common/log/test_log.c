@@ -8,9 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Log lines go to the descriptor of stderr and not to a stream, so the tests lead that descriptor
+ * into a pipe or a pseudo terminal and read what arrives. The lines of one call fit into the pipe,
+ * so nobody has to read meanwhile. Forms, names and sinks belong to the process: each case sets
+ * back what it has changed, for the next one. */
+
 static char caught[65536];
 
-/* Runs WRITE with stderr led into a pipe and keeps what came. */
+/* Runs WRITE with stderr led into a pipe and keeps what came. Assertions of WRITE itself go to
+ * stdout, so they do not mix with it. */
 static void catch_stderr(void (*write_lines)(void)) {
     int ends[2];
     CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
@@ -25,6 +31,7 @@ static void catch_stderr(void (*write_lines)(void)) {
     close(ends[0]);
 }
 
+/* errno is that of a failed call before, which the caller may still want to report. */
 static void write_one(void) {
     log_set_who("algo-2");
     errno = ENOENT;
@@ -33,6 +40,7 @@ static void write_one(void) {
     log_debug("not shown");
 }
 
+/* The fifth byte is the dash after the year. A line below the level is not shown at all. */
 static void a_line_holds_time_level_who_and_text(void) {
     catch_stderr(write_one);
     ASSERT_CONTAINS(caught, "Z info    algo-2: joined algo-1\n");
@@ -40,25 +48,31 @@ static void a_line_holds_time_level_who_and_text(void) {
     CU_ASSERT_EQUAL(caught[4], '-');
 }
 
+/* The secret, a line end and a byte that is no UTF-8, all in one text. */
 static void write_secret(void) {
     redact_add("s3cr3t-value", NULL);
     log_warning("key is s3cr3t-value\nsecond \x83");
     redact_done();
 }
 
+/* A text from outside must not make a second line, which could pass for one of the log's own. */
 static void secrets_line_ends_and_bad_bytes_do_not_pass(void) {
     catch_stderr(write_secret);
     ASSERT_CONTAINS(caught, "key is ***?second \xef\xbf\xbd\n");
 }
 
+/* Bytes that the sink below got. */
 static size_t sunk;
 
+/* Gets whole lines only, so the last byte is a newline. */
 static void sink(void *context, const char *line, size_t size) {
     CU_ASSERT_PTR_EQUAL(context, &sunk);
     CU_ASSERT_EQUAL(line[size - 1], '\n');
     sunk += size;
 }
 
+/* The former sink is returned and can be put back. The first line goes to the new sink alone, and
+ * the second one to stderr again. */
 static void write_to_sink(void) {
     struct log_sink before = log_set_sink((struct log_sink){sink, &sunk});
     CU_ASSERT_PTR_NULL(before.put);
@@ -74,6 +88,7 @@ static void lines_go_where_they_are_led(void) {
     CU_ASSERT(sunk > strlen("elsewhere\n"));
 }
 
+/* Twice the limit, without a blank. */
 static void write_long(void) {
     char text[2 * LOG_LINE_MAX];
     memset(text, 'x', sizeof(text) - 1);
@@ -81,6 +96,8 @@ static void write_long(void) {
     log_error("%s", text);
 }
 
+/* The text is cut, but the line still ends with a newline. 100 bytes are more than time, level and
+ * source take. */
 static void long_lines_are_cut(void) {
     catch_stderr(write_long);
     CU_ASSERT(strlen(caught) < LOG_LINE_MAX + 100);
@@ -95,6 +112,8 @@ static void write_json(void) {
     log_set_who("algo-2");
 }
 
+/* Quotes, backslashes, control characters and bad bytes are escaped or replaced in both texts, the
+ * source's name and the line. Each line is one object, so a newline in the text must not pass. */
 static void for_machines_a_line_is_one_object(void) {
     catch_stderr(write_json);
     ASSERT_CONTAINS(caught, "Z\",\"level\":\"warning\",\"who\":\"al\\\"go\","
@@ -120,6 +139,8 @@ static void for_a_terminal_a_line_is_short(void) {
     ASSERT_CONTAINS(caught, " warning: warned\n");
 }
 
+/* Writes three lines to a terminal of so many columns and returns what it would show. NO_COLOR is
+ * the usual way to have no colours (no-color.org). */
 static const char *on_a_terminal(unsigned short columns, bool colour) {
     struct pty pty = pty_open(columns);
     static char seen[8192];
@@ -140,6 +161,8 @@ static const char *on_a_terminal(unsigned short columns, bool colour) {
     return seen;
 }
 
+/* Continuation lines begin below the text and not below the clock. No escape sequence is written
+ * without colours. */
 static void a_line_breaks_at_the_terminals_width(void) {
     const char *seen = on_a_terminal(26, false);
     ASSERT_CONTAINS(seen, " a: one two three\r\n         four five\r\n");
@@ -147,6 +170,8 @@ static void a_line_breaks_at_the_terminals_width(void) {
     CU_ASSERT_PTR_NULL(strchr(seen, '\x1b'));
 }
 
+/* Warnings are yellow and errors bold red; an information has no level and no colour of its own.
+ * The clock before them is dim. */
 static void levels_have_colours_on_a_terminal(void) {
     const char *seen = on_a_terminal(80, true);
     ASSERT_CONTAINS(seen, " \x1b[0ma: one two three four five\r\n");
@@ -154,6 +179,7 @@ static void levels_have_colours_on_a_terminal(void) {
     ASSERT_CONTAINS(seen, " \x1b[0m\x1b[1;31merror:\x1b[0m a: seven\r\n");
 }
 
+/* The last line that the listener below got, with its level as a number before it. */
 static char heard[256];
 
 static void hear(void *context, enum log_level level, const char *text) {
@@ -168,6 +194,8 @@ static void write_errors_key(void) {
     redact_done();
 }
 
+/* The event log is such a listener, and its file may be uploaded: the secret must be gone by then.
+ * 3 is LOG_ERROR. */
 static void a_listener_hears_what_is_said_without_secrets(void) {
     (void)log_set_listener((struct log_listener){.hear = hear});
     catch_stderr(write_errors_key);
@@ -175,6 +203,7 @@ static void a_listener_hears_what_is_said_without_secrets(void) {
     CU_ASSERT_STRING_EQUAL(heard, "3 key ***");
 }
 
+/* Each call leaves the last line in `heard`; empty lines make none. */
 static void lines_of_a_text_stand_by_themselves(void) {
     (void)log_set_listener((struct log_listener){.hear = hear});
     log_lines(LOG_ERROR, "\none\n\ntwo");

@@ -2,7 +2,7 @@
 
 #include "tests/support/unit.h"
 
-/* A person who tries one of them by hand is told so, and no process waits for a supervisor. */
+/* Whatever is tried by hand is refused with a reason, and no process waits for a supervisor. */
 static void they_are_not_for_people(void) {
     int (*const commands[])(const char *const *words, struct error *err) = {
         inner_command_study, inner_command_examine, inner_command_gather, inner_command_ras,

@@ -11,6 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* Every form of the manual is made from one table (entrypoint/command/manual.c). The tests walk
+ * over that table, and over those of exit codes and settings, and look for each row in each form.
+ * Completion is a script for bash, so bash itself runs it here. */
+
+/* What print() printed last; complete() takes the script from here. */
 static struct buf text;
 
 static void print(int (*what)(struct buf *ret, struct error *err)) {
@@ -19,6 +24,8 @@ static void print(int (*what)(struct buf *ret, struct error *err)) {
     CU_ASSERT_EQUAL_FATAL(what(&text, NULL), 0);
 }
 
+/* 79 columns, as terminals have 80. Every row of the table is in the text, and a setting with its
+ * default stands for the list of variables. */
 static void help_fits_a_terminal_and_names_every_command(void) {
     print(manual_help);
     for (const struct manual_row *row = manual_rows(); row->command != NULL; row++) {
@@ -32,6 +39,9 @@ static void help_fits_a_terminal_and_names_every_command(void) {
         CU_ASSERT(strcspn(at, "\n") < 80);
 }
 
+/* man reads a line that begins with a point or an apostrophe as a request, and drops one it does
+ * not know: a text of a table that began so would vanish. The number of variables only shows that
+ * there was a list. */
 static void the_page_has_commands_variables_and_codes(void) {
     size_t count = 0;
     const struct exit_code_row *codes = exit_code_table(&count);
@@ -52,7 +62,7 @@ static void the_page_has_commands_variables_and_codes(void) {
         variables++;
     }
     CU_ASSERT(variables > 20);
-    /* No line is a roff request by accident. */
+    /* No line is a roff request by accident: each that looks like one is of a known kind. */
     for (const char *at = buf_text(&text); *at != '\0'; at += strcspn(at, "\n") + 1) {
         static const char *const known[] = {".TH ", ".SH ",  ".TP\n", ".B ",
                                             ".I ",  ".PP\n", ".br\n"};
@@ -64,6 +74,9 @@ static void the_page_has_commands_variables_and_codes(void) {
 }
 
 /* Returns what bash offers for word NUMBER of WORDS, into which it splits LINE. */
+/* COMP_WORDS and its like are what bash sets before it calls a completion function. The script
+ * comes from a file, as with `. <(ringmaster completion)`, and what it offers is printed on one
+ * line. */
 static const char *complete(const char *words, const char *line, int number) {
     static char got[8192];
     char path[600], script[1024];
@@ -93,6 +106,9 @@ static const char *complete(const char *words, const char *line, int number) {
     return got;
 }
 
+/* bash splits "xid:7" at the colon into three words, so the fifth word is what is completed there.
+ * A command without literal words offers nothing. Keys of `explain` come from the table of
+ * failures. */
 static void bash_completes_commands_and_keys(void) {
     if (access("/bin/bash", X_OK) != 0) {
         unit_skip("no bash");
@@ -115,7 +131,8 @@ static void bash_completes_commands_and_keys(void) {
     CU_ASSERT_STRING_EQUAL(complete("ringmaster man -", "ringmaster man -", 2), "\n");
 }
 
-/* The parser accepts the words that the help shows literally. */
+/* The parser accepts the words that the help shows literally. Words in capitals stand for others,
+ * and the brackets of an optional word are not part of it. */
 static void what_a_row_shows_is_taken(void) {
     static const struct {
         const char *command, *word;
@@ -131,6 +148,8 @@ static void what_a_row_shows_is_taken(void) {
         CU_ASSERT_EQUAL(manual_takes(cases[i].command, cases[i].word), cases[i].is);
 }
 
+/* None of these functions prints: the error is what main reports. A word that is missing is none
+ * that could be wrong. */
 static void wrong_words_are_refused(void) {
     const char *const none[] = {NULL}, *const more[] = {"now", NULL};
     struct error err = {0};

@@ -5,10 +5,18 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The plan is printed for people and pasted into tickets, so each plan that any case makes is
+ * searched for two secrets: the job's key, and a token that stands in the command line, in the
+ * environment and in an address (plan_of). A job is built by hand here; how it is read from
+ * settings is tested in tests/unit/entrypoint/job. */
+
 static struct cluster_host hosts[] = {{.name = {"algo-1"}, .slots = 2},
                                       {.name = {"algo-2"}, .slots = 2}};
+/* The interface that a probe would have found. */
 static const struct interface interface = {.name = "eth0", .prefix = 16};
 
+/* The second host of two, on SageMaker, with a secret as a flag's next word and as a flag's own
+ * value. The caller frees the words. */
 static struct job sample(void) {
     struct job job = {
         .settings = {.base_dir = "/opt/ml", .key = "0123456789abcdef", .port = 7070},
@@ -22,6 +30,8 @@ static struct job sample(void) {
     return job;
 }
 
+/* The plan for JOB in an environment with a secret, the key, and a variable that the user has set
+ * against ringmaster's choice. REQUEST may be NULL. */
 static json_t *plan_of(const struct job *job, const struct openmpi_request *request) {
     static char token[] = "MY_TOKEN=tell-nobody", key[] = "RINGMASTER_KEY=0123456789abcdef",
                 gloo[] = "GLOO_SOCKET_IFNAME=lo";
@@ -36,6 +46,7 @@ static json_t *plan_of(const struct job *job, const struct openmpi_request *requ
     return root;
 }
 
+/* Returns true if LIST, an array of texts, has TEXT as a whole. */
 static bool holds(const json_t *list, const char *text) {
     for (size_t i = 0; i < json_array_size(list); i++)
         if (strcmp(json_string_value(json_array_get(list, i)), text) == 0)
@@ -43,6 +54,7 @@ static bool holds(const json_t *list, const char *text) {
     return false;
 }
 
+/* Checks a row of "network": the value that libraries will see, and the side that chose it. */
 static void is_told(const json_t *plan, const char *variable, const char *value, const char *by) {
     const json_t *told = json_object_get(json_object_get(plan, "network"), variable);
     CU_ASSERT_PTR_NOT_NULL_FATAL(told);
@@ -50,6 +62,9 @@ static void is_told(const json_t *plan, const char *variable, const char *value,
     CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(told, "by")), by);
 }
 
+/* A flag that is secret stays visible and its value does not. The user's value for Gloo wins over
+ * ringmaster's. Of the environment only names are listed, and of the key not even that. The plan is
+ * made on a worker, which shows the master's mpirun, too. */
 static void the_plan_says_what_would_run_and_no_secret(void) {
     struct job job = sample();
     struct openmpi_request request = {
@@ -83,6 +98,8 @@ static void the_plan_says_what_would_run_and_no_secret(void) {
     argv_done(&job.program.argv);
 }
 
+/* As on a laptop: the members are there, and null. The ports need no network and are planned all
+ * the same. */
 static void without_mpirun_the_rest_is_still_reported(void) {
     struct job job = sample();
     cleanup_json json_t *plan = plan_of(&job, NULL);
@@ -95,6 +112,8 @@ static void without_mpirun_the_rest_is_still_reported(void) {
 
 static const char *why(const json_t *plan, const char *what);
 
+/* Ranks without mpirun have an interface, but no mpirun and no version of Open MPI. The reason is
+ * the launcher's own text. */
 static void the_launcher_is_reported_with_its_reason(void) {
     struct job job = sample();
     struct openmpi_request request = {
@@ -108,11 +127,15 @@ static void the_launcher_is_reported_with_its_reason(void) {
     argv_done(&job.program.argv);
 }
 
+/* The reason WHAT of "why"; "(null)" where the plan has null for it. */
 static const char *why(const json_t *plan, const char *what) {
     const char *text = json_string_value(json_object_get(json_object_get(plan, "why"), what));
     return text != NULL ? text : "(null)";
 }
 
+/* Four reasons for an interface and two for a master. The first host is the master here, so that
+ * the order of hosts is what decides. Without a request there is no interface, and so no reason for
+ * one. */
 static void the_plan_says_why(void) {
     struct job job = sample();
     struct openmpi_request request = {.version = {OPENMPI_4_1, 4, 1, 4},
@@ -123,6 +146,7 @@ static void the_plan_says_why(void) {
                                       .mpirun = "/m",
                                       .hostfile = "/h",
                                       .ringmaster = "/r"};
+    /* What the user has configured, the number of hosts, and the reason that follows. */
     static const struct {
         const char *configured;
         size_t count;
@@ -151,6 +175,8 @@ static void the_plan_says_why(void) {
     argv_done(&job.program.argv);
 }
 
+/* A signed address holds its secret after the question mark; an address of S3 has none. Code and
+ * channels are listed in the order in which they are fetched. */
 static void what_is_fetched_is_reported_without_its_secrets(void) {
     struct job job = sample();
     job.sources = (struct download_sources){
