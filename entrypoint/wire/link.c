@@ -338,6 +338,18 @@ failed:
     return NULL;
 }
 
+/* Inside a callback only the watch and the timer go: the caller up the stack still uses the link,
+ * and frees it when it comes back (ready()). */
+void link_free(struct link *l) {
+    if (l == NULL)
+        return;
+    l->freed = true;
+    loop_cancel(l->loop, &l->handshake);
+    loop_unwatch(l->loop, &l->watch);
+    if (!l->busy)
+        link_destroy(l);
+}
+
 /* May be called inside a callback of the old owner, as listener.c does. */
 void link_own(struct link *l, const struct link_events *events, void *context) {
     l->events = events;

@@ -18,6 +18,7 @@
 #include "common/error.h"
 #include "common/net_address.h"
 #include "entrypoint/os/loop.h"
+#include "entrypoint/wire/link_events.h"
 #include "entrypoint/wire/passed_fds.h"
 
 #include <jansson.h>
@@ -33,21 +34,6 @@ enum {
 };
 
 struct link;
-
-struct link_events {
-    /* The peer has proved the key; nothing can be sent before. Plain links are open at once and
-     * never call it. May be NULL. */
-    void (*opened)(void *context);
-    void (*message)(void *context, const json_t *message);
-    /* A message of another version (frame.h), after which the callee ends the link. NULL: the link
-     * closes with an error about that. */
-    void (*foreign)(void *context, const json_t *message);
-    /* Called once at the end of the link, unless it was freed before. The code is
-     * EXIT_CODE_KEY_REFUSED for a ringmaster with another key, EXIT_CODE_NOT_READY for any other
-     * end before `opened` (not a ringmaster, say), EXIT_CODE_CONFIG for a peer of another version,
-     * EXIT_CODE_HOST_LOST for any other end after it. */
-    void (*closed)(void *context, const struct error *why);
-};
 
 /* Creates a link and takes over FD (connected or connecting), also on failure. TLS is NULL for a
  * plain link. */

@@ -1,5 +1,3 @@
-#include "entrypoint/wire/link.h"
-
 #include "entrypoint/wire/link_state.h"
 
 #include <errno.h>
@@ -49,18 +47,6 @@ void link_destroy(struct link *l) {
     buf_done(&l->in);
     send_queue_done(&l->out);
     free(l);
-}
-
-/* Inside a callback only the watch and the timer go: the caller up the stack still uses the link,
- * and frees it when it comes back (ready() in link.c). */
-void link_free(struct link *l) {
-    if (l == NULL)
-        return;
-    l->freed = true;
-    loop_cancel(l->loop, &l->handshake);
-    loop_unwatch(l->loop, &l->watch);
-    if (!l->busy)
-        link_destroy(l);
 }
 
 bool link_is_gone(const struct link *l) {

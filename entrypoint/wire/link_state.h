@@ -8,6 +8,7 @@
 #include "common/buf.h"
 #include "common/error.h"
 #include "entrypoint/os/loop.h"
+#include "entrypoint/wire/link_events.h"
 #include "entrypoint/wire/passed_fds.h"
 #include "entrypoint/wire/send_queue.h"
 #include "entrypoint/wire/tls.h"
@@ -15,8 +16,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-struct link_events;
 
 struct link {
     struct loop *loop;
