@@ -73,6 +73,7 @@ static void whole_numbers_of_tuners_are_taken(void) {
         CU_ASSERT_EQUAL(str_parse_whole(good[i].text, INT64_MIN, INT64_MAX, &value, NULL), 0);
         CU_ASSERT_EQUAL(value, good[i].value);
     }
+    /* Numbers with a fraction, and texts that are no decimal numbers. */
     static const char *const fractions[] = {"32.5", "1e-1",  "15.5e0", "1.55e1", "0.1", "",
                                             " 32",  "32 ",   "+32",    "0x20",   "nan", "inf",
                                             "1e",   "32.0x", "-",      "."};
@@ -83,6 +84,7 @@ static void whole_numbers_of_tuners_are_taken(void) {
         ASSERT_CONTAINS(err.text, "is not a whole number");
         CU_ASSERT_EQUAL(value, 77);
     }
+    /* Whole in form, but outside 0 .. 100, most of them outside int64_t as well. */
     static const char *const beyond[] = {"101",
                                          "101.0",
                                          "-1.0",
@@ -171,7 +173,8 @@ static void bytes_that_are_not_utf8_are_replaced(void) {
                            "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd \xef\xbf\xbd\xef\xbf\xbd\t?");
 }
 
-/* Programs write in pieces, and a piece may end within a character. */
+/* Programs write in pieces, and a piece may end within a character. Each byte of such a rest is
+ * replaced by itself. */
 static void a_sequence_cut_at_the_end_is_replaced(void) {
     cleanup_buf struct buf out;
     buf_init(&out, 100);
@@ -192,7 +195,8 @@ static void a_sequence_cut_at_the_end_is_replaced(void) {
 }
 
 /* Returns the character that SIZE bytes encode, or -1 unless they do so in the shortest way and it
- * is neither a surrogate nor beyond the last character. */
+ * is neither a surrogate nor beyond the last character. It works by the value and not by ranges of
+ * bytes, so it shares no mistake with the code under test. */
 static int32_t spelled(const unsigned char *bytes, size_t size) {
     static const int32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     int32_t point = bytes[0] & (0x7f >> size);
@@ -248,7 +252,8 @@ static void ends_are_compared_whole(void) {
     CU_ASSERT_FALSE(str_ends_with("a.gz ", ".gz"));
 }
 
-/* The values are those that the authors of FNV publish, so files that hold hashes stay readable. */
+/* The values are those that the authors of FNV publish. They must never change: hashes are stored
+ * in files and compared between hosts. */
 static void the_hash_has_its_published_values(void) {
     /* FNV-1a 64 test vectors: "" and "a" and "foobar" */
     CU_ASSERT_EQUAL(str_hash(STR_HASH_START, "", 0), UINT64_C(0xcbf29ce484222325));

@@ -19,7 +19,8 @@ static struct error err;
 /* This program is linked with --wrap for flock (tests/room.cmake). */
 static int failing_lock; /* errno; 0: none */
 
-/* The names that the linker gives: the real function, and the one that replaces it. */
+/* The names that the linker gives: the real function, and the one that replaces it in all files of
+ * this program. */
 int __real_flock(int fd, int operation);
 int __wrap_flock(int fd, int operation);
 
@@ -32,8 +33,8 @@ int __wrap_flock(int fd, int operation) {
     return -1;
 }
 
-/* Takes the lock as "job one" and returns whether it was free. HOLDER is filled with rubbish first:
- * it has to be a valid text in either case. */
+/* Takes the lock as "job one" in the test's folder, and returns whether it was free. HOLDER is
+ * filled with rubbish first: it has to be a valid text in either case. */
 static bool take(struct folder_lock *lock, char holder[FOLDER_LOCK_TEXT]) {
     bool taken = false;
     memset(holder, '?', FOLDER_LOCK_TEXT);
@@ -89,7 +90,8 @@ static void it_ends_with_its_holder(void) {
     close(ends[1]);
 }
 
-/* A file with more text than HOLDER has room for is cut, without overflow. */
+/* A file with more text than HOLDER has room for is cut, without overflow. The first text here is
+ * twice as long as the room. */
 static void what_is_reported_of_the_holder_has_a_ceiling(void) {
     struct folder_lock first = {0}, second = {0};
     char holder[FOLDER_LOCK_TEXT], who[2 * FOLDER_LOCK_TEXT];
@@ -133,6 +135,7 @@ static void a_path_that_is_too_long_is_named(void) {
     CU_ASSERT_FALSE(taken);
 }
 
+/* Nothing can be made in /proc, not even by root, as which tests often run. */
 static void a_folder_that_takes_no_file_is_named(void) {
     struct folder_lock lock = {0};
     char holder[FOLDER_LOCK_TEXT];
@@ -144,7 +147,7 @@ static void a_folder_that_takes_no_file_is_named(void) {
 }
 
 /* These numbers are what file systems without locks return; training must be possible there. EINTR
- * is a signal, after which the call is repeated. */
+ * is a signal, after which the call is repeated: the wrapper fails only once then. */
 static void a_file_system_without_locks_keeps_nobody_out(void) {
     static const int none[] = {EOPNOTSUPP, ENOSYS, ENOLCK, EINVAL, EINTR};
     for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
@@ -160,6 +163,7 @@ static void a_file_system_without_locks_keeps_nobody_out(void) {
 /* Any other number is an answer about nothing: going on could destroy another job's files. The
  * error keeps the number, and names the file. */
 static void a_lock_that_fails_is_neither_held_nor_free(void) {
+    /* A failing disk, a file server that forgot the file, no memory, no permission. */
     static const int failures[] = {EIO, ESTALE, ENOMEM, EACCES};
     for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++) {
         struct folder_lock lock = {0};

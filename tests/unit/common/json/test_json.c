@@ -31,6 +31,7 @@ static void errors_name_file_line_and_column(void) {
  * an end, a bad escape, a missing comma, and text after the document. Names of members may be told,
  * and a duplicate one has to be. */
 static void errors_tell_names_and_no_values(void) {
+    /* Each has the secret before or after the fault. */
     static const char *const broken[] = {"{\"token\":\"needle\\u0000\"}", "{\"token\":\"needle",
                                          "{\"token\":\"needle\\q\"}", "{\"a\":1 \"needle\"}",
                                          "{\"a\":1} \"needle\""};
@@ -73,6 +74,7 @@ static void depth_is_bounded_and_brackets_in_strings_do_not_count(void) {
     /* Only closing brackets lead out again. */
     char *wide = malloc(4 * (size_t)JSON_DEPTH_MAX + 8), *end = wide;
     CU_ASSERT_PTR_NOT_NULL_FATAL(wide);
+    /* One opening bracket more than is allowed, and none that closes. */
     for (int i = 0; i <= JSON_DEPTH_MAX; i++)
         end = stpcpy(end, "[1, ");
     CU_ASSERT_EQUAL(parse(wide, &err), -1);
@@ -167,7 +169,8 @@ static void numbers_are_written_as_short_as_they_read_back(void) {
     }
 }
 
-/* Two spaces for each level and one newline at the end, as state files have them. */
+/* Two spaces for each level and one newline at the end, as the state files and plans of both
+ * programs have them. */
 static void a_value_becomes_text_with_a_line_end(void) {
     cleanup_json json_t *value = json_pack("{s:[i]}", "a", 1);
     cleanup_buf struct buf text;
@@ -176,7 +179,8 @@ static void a_value_becomes_text_with_a_line_end(void) {
     CU_ASSERT_STRING_EQUAL(buf_text(&text), "{\n  \"a\": [\n    1\n  ]\n}\n");
 }
 
-/* The text has eight bytes with its newline; each smaller room has to fail, wherever it ends. */
+/* The text has eight bytes with its newline; each smaller room has to fail, wherever it ends. The
+ * loop's last turn has just enough. */
 static void text_that_has_no_room_is_an_error(void) {
     cleanup_json json_t *value = json_pack("[i]", 7);
     for (size_t room = 0; room <= 8; room++) {
@@ -185,7 +189,8 @@ static void text_that_has_no_room_is_an_error(void) {
     }
 }
 
-/* Valid text is kept as it is; a byte of none, and a character that was cut off, become U+FFFD. */
+/* Valid text is kept as it is; a byte of none, and a character that was cut off, become U+FFFD. An
+ * empty text is a string, too. */
 static void any_bytes_become_a_string(void) {
     static const char *const texts[][2] = {{"a\xc3\xbc\n", "a\xc3\xbc\n"},
                                            {"", ""},

@@ -31,7 +31,8 @@ static void catch_stderr(void (*write_lines)(void)) {
     close(ends[0]);
 }
 
-/* errno is that of a failed call before, which the caller may still want to report. */
+/* errno is that of a failed call before, which the caller may still want to report: logging keeps
+ * it. */
 static void write_one(void) {
     log_set_who("algo-2");
     errno = ENOENT;
@@ -48,7 +49,8 @@ static void a_line_holds_time_level_who_and_text(void) {
     CU_ASSERT_EQUAL(caught[4], '-');
 }
 
-/* The secret, a line end and a byte that is no UTF-8, all in one text. */
+/* The secret, a line end and a byte that is no UTF-8, all in one text. The list of secrets is
+ * emptied for the next case. */
 static void write_secret(void) {
     redact_add("s3cr3t-value", NULL);
     log_warning("key is s3cr3t-value\nsecond \x83");
@@ -64,7 +66,8 @@ static void secrets_line_ends_and_bad_bytes_do_not_pass(void) {
 /* Bytes that the sink below got. */
 static size_t sunk;
 
-/* Gets whole lines only, so the last byte is a newline. */
+/* Gets whole lines only, so the last byte is a newline. The context has to be the one that was
+ * set. */
 static void sink(void *context, const char *line, size_t size) {
     CU_ASSERT_PTR_EQUAL(context, &sunk);
     CU_ASSERT_EQUAL(line[size - 1], '\n');
@@ -81,6 +84,7 @@ static void write_to_sink(void) {
     log_info("here again");
 }
 
+/* One sink at a time: the pipe gets nothing of what the sink got. */
 static void lines_go_where_they_are_led(void) {
     catch_stderr(write_to_sink);
     CU_ASSERT_PTR_NULL(strstr(caught, "elsewhere"));
@@ -203,7 +207,8 @@ static void a_listener_hears_what_is_said_without_secrets(void) {
     CU_ASSERT_STRING_EQUAL(heard, "3 key ***");
 }
 
-/* Each call leaves the last line in `heard`; empty lines make none. */
+/* Each call leaves the last line in `heard`; empty lines make none, and a newline at the end adds
+ * none. */
 static void lines_of_a_text_stand_by_themselves(void) {
     (void)log_set_listener((struct log_listener){.hear = hear});
     log_lines(LOG_ERROR, "\none\n\ntwo");

@@ -18,6 +18,7 @@
 /* What print() printed last; complete() takes the script from here. */
 static struct buf text;
 
+/* Prints one form of the manual into `text`, in place of the last one. */
 static void print(int (*what)(struct buf *ret, struct error *err)) {
     buf_done(&text);
     buf_init(&text, 1 << 20);
@@ -55,12 +56,14 @@ static void the_page_has_commands_variables_and_codes(void) {
     }
     const char *name = NULL;
     size_t variables = 0;
+    /* Settings are numbered from 0 and end with NULL. */
     while (settings_help(variables, &name) != NULL) {
         char line[128];
         (void)snprintf(line, sizeof(line), "\n.B %s\n", name);
         ASSERT_CONTAINS(buf_text(&text), line);
         variables++;
     }
+    /* A list that ends too early would pass otherwise. */
     CU_ASSERT(variables > 20);
     /* No line is a roff request by accident: each that looks like one is of a known kind. */
     for (const char *at = buf_text(&text); *at != '\0'; at += strcspn(at, "\n") + 1) {
@@ -86,10 +89,12 @@ static const char *complete(const char *words, const char *line, int number) {
                    ". %s; COMP_WORDS=(%s); COMP_CWORD=%d; COMP_LINE='%s'; _ringmaster; "
                    "echo \"${COMPREPLY[*]}\"",
                    path, words, number, line);
+    /* A pipe, because the script prints to the standard output of bash. */
     int ends[2];
     CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
     pid_t pid = fork();
     if (pid == 0) {
+        /* Errors of the script stay on stderr, where the log of the tests has them. */
         (void)dup2(ends[1], 1);
         execl("/bin/bash", "bash", "-c", script, (char *)NULL);
         _exit(99);
@@ -132,11 +137,13 @@ static void bash_completes_commands_and_keys(void) {
 }
 
 /* The parser accepts the words that the help shows literally. Words in capitals stand for others,
- * and the brackets of an optional word are not part of it. */
+ * and the brackets of an optional word are not part of it. A word that only begins or ends like one
+ * of these is refused. */
 static void what_a_row_shows_is_taken(void) {
     static const struct {
         const char *command, *word;
         bool is;
+        /* The last two: a command without words, and one that is not there. */
     } cases[] = {{"version", "--all", true},   {"version", "--al", false},
                  {"version", "--all]", false}, {"version", "--json", false},
                  {"version", NULL, false},     {"check", "--json", true},
@@ -148,8 +155,8 @@ static void what_a_row_shows_is_taken(void) {
         CU_ASSERT_EQUAL(manual_takes(cases[i].command, cases[i].word), cases[i].is);
 }
 
-/* None of these functions prints: the error is what main reports. A word that is missing is none
- * that could be wrong. */
+/* None of these functions prints: the error is what main reports. NULL is no word, and nothing that
+ * could be wrong. The message for "fly" names no command, since none is near. */
 static void wrong_words_are_refused(void) {
     const char *const none[] = {NULL}, *const more[] = {"now", NULL};
     struct error err = {0};

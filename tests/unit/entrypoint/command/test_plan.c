@@ -12,7 +12,7 @@
 
 static struct cluster_host hosts[] = {{.name = {"algo-1"}, .slots = 2},
                                       {.name = {"algo-2"}, .slots = 2}};
-/* The interface that a probe would have found. */
+/* The interface that a probe would have found, and that the job's traffic would take. */
 static const struct interface interface = {.name = "eth0", .prefix = 16};
 
 /* The second host of two, on SageMaker, with a secret as a flag's next word and as a flag's own
@@ -40,6 +40,7 @@ static json_t *plan_of(const struct job *job, const struct openmpi_request *requ
     buf_init(&text, 65536);
     json_t *root = NULL;
     CU_ASSERT_EQUAL(plan_print(job, request, environment, &text, NULL), 0);
+    /* For every plan of this file. */
     CU_ASSERT_PTR_NULL(strstr(buf_text(&text), "tell-nobody"));
     CU_ASSERT_PTR_NULL(strstr(buf_text(&text), "0123456789abcdef"));
     CU_ASSERT_EQUAL(json_parse(buf_text(&text), text.size, "plan", &root, NULL), 0);
@@ -54,7 +55,8 @@ static bool holds(const json_t *list, const char *text) {
     return false;
 }
 
-/* Checks a row of "network": the value that libraries will see, and the side that chose it. */
+/* Checks a row of "network": the value that libraries will see, and the side that chose it. A
+ * missing row ends the case. */
 static void is_told(const json_t *plan, const char *variable, const char *value, const char *by) {
     const json_t *told = json_object_get(json_object_get(plan, "network"), variable);
     CU_ASSERT_PTR_NOT_NULL_FATAL(told);
@@ -88,6 +90,7 @@ static void the_plan_says_what_would_run_and_no_secret(void) {
     CU_ASSERT(holds(json_object_get(plan, "program"), "--password=***"));
     CU_ASSERT(holds(json_object_get(plan, "program"), "/x"));
     CU_ASSERT(holds(json_object_get(plan, "mpirun"), "/usr/bin/mpirun"));
+    /* NCCL takes "=" before a name for an exact match. */
     char nccl[32];
     (void)snprintf(nccl, sizeof(nccl), "=%s", interface.name);
     is_told(plan, "NCCL_SOCKET_IFNAME", nccl, "ringmaster");
@@ -127,7 +130,8 @@ static void the_launcher_is_reported_with_its_reason(void) {
     argv_done(&job.program.argv);
 }
 
-/* The reason WHAT of "why"; "(null)" where the plan has null for it. */
+/* The reason WHAT of "why"; "(null)" where the plan has null for it, so that a comparison fails
+ * with a readable text. */
 static const char *why(const json_t *plan, const char *what) {
     const char *text = json_string_value(json_object_get(json_object_get(plan, "why"), what));
     return text != NULL ? text : "(null)";
@@ -155,6 +159,7 @@ static void the_plan_says_why(void) {
                  {"ib0", 2, "the configured one is not here"},
                  {"", 2, "the one that leads to the other hosts"},
                  {"", 1, "a host alone"}};
+    /* The source of the list of hosts, which the plan repeats. */
     (void)snprintf(job.cluster.described_by, sizeof(job.cluster.described_by), "A_LIST");
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         (void)snprintf(job.cluster.interface, sizeof(job.cluster.interface), "%s",
@@ -167,6 +172,7 @@ static void the_plan_says_why(void) {
         ASSERT_CONTAINS(why(plan, "master"),
                         cases[i].count == 1 ? "this host is alone" : "natural order");
     }
+    /* A platform that names the master decides, whatever the order. */
     job.cluster.count = 2;
     job.cluster.master_named = true;
     cleanup_json json_t *plan = plan_of(&job, NULL);
@@ -184,6 +190,7 @@ static void what_is_fetched_is_reported_without_its_secrets(void) {
         .channels = {{.name = "train", .address = "https://h/x?X-Amz-Signature=tell-nobody"}},
         .count = 1};
     cleanup_json json_t *plan = plan_of(&job, NULL);
+    /* The whole list, so that no other member can hold the secret. */
     cleanup_json json_t *expected =
         json_loads("[{\"what\": \"code\", \"from\": \"s3://b/s.tar.gz\"}, {\"what\": \"train\", "
                    "\"from\": \"https://h/x\"}]",

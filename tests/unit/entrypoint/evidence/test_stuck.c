@@ -5,6 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The finding is a sentence for the log and the failure file, so most cases compare the whole text.
+ * Ranks are made by hand, as their hosts would report them: in a collective operation, at a place,
+ * with an exception, or unknown. The cases go from the strongest sign to the weakest, in the order
+ * in which stuck_find() looks for them. */
+
+/* A rank on HOST; "" for what its stacks do not show. */
 static struct stuck_rank at(const char *host, const char *collective, const char *place) {
     struct stuck_rank r = {.host = host, .known = true};
     (void)snprintf(r.at.collective, sizeof(r.at.collective), "%s", collective);
@@ -12,6 +18,7 @@ static struct stuck_rank at(const char *host, const char *collective, const char
     return r;
 }
 
+/* The place of the late rank is the clue for the user. */
 static void the_rank_that_has_not_come_is_named(void) {
     struct stuck_finding f;
     const struct stuck_rank ranks[] = {at("algo-1", "MPI_Allreduce", "a"),
@@ -23,6 +30,7 @@ static void the_rank_that_has_not_come_is_named(void) {
                                    "come: it is at clock_nanosleep < sleep < main");
 }
 
+/* With an operation's name, one rank that waits proves that the other one is late. */
 static void two_ranks_are_enough(void) {
     struct stuck_finding f;
     const struct stuck_rank ranks[] = {at("a", "", ""), at("a", "barrier", "")};
@@ -32,6 +40,7 @@ static void two_ranks_are_enough(void) {
                                    "it is could not be read");
 }
 
+/* Ranks in different operations are a fault of the program, and the minority is named. */
 static void other_operations_are_reported(void) {
     struct stuck_finding f;
     const struct stuck_rank ranks[] = {at("a", "all_reduce", ""), at("a", "all_reduce", ""),
@@ -41,6 +50,7 @@ static void other_operations_are_reported(void) {
                                    "is in barrier");
 }
 
+/* A host that has not answered is unknown, and a program that has ended can never come. */
 static void ends_and_silent_hosts_are_distinguished(void) {
     struct stuck_finding f;
     struct stuck_rank ranks[] = {at("a", "barrier", ""), {.host = "b"}, {.host = "c"}};
@@ -53,6 +63,7 @@ static void ends_and_silent_hosts_are_distinguished(void) {
     ASSERT_CONTAINS(f.text, "rank 2 on c has not come: its program has ended");
 }
 
+/* Then no rank is late, and the network or the GPUs are to blame: no rank is named. */
 static void all_in_one_operation_is_its_own_case(void) {
     struct stuck_finding f;
     const struct stuck_rank ranks[] = {at("a", "barrier", ""), at("a", "barrier", "")};
@@ -61,7 +72,8 @@ static void all_in_one_operation_is_its_own_case(void) {
     CU_ASSERT_STRING_EQUAL(f.text, "all 2 ranks are in barrier, and it does not end");
 }
 
-/* Without names of operations only a clear minority is set apart. */
+/* Without names of operations only a clear minority is set apart: one of three is, one of two is
+ * not, and neither is anybody where all are alike. */
 static void one_elsewhere_among_many_is_named(void) {
     struct stuck_finding f;
     struct stuck_rank ranks[] = {at("a", "", "waiting in poll"), at("a", "", "waiting in poll"),
@@ -77,7 +89,8 @@ static void one_elsewhere_among_many_is_named(void) {
     CU_ASSERT_FALSE(stuck_find(ranks, 3, &f));
 }
 
-/* Where no stack could be read, what threads wait in tells the one apart. */
+/* Where no stack could be read, what threads wait in tells the one apart. One rank that has ended
+ * and one of unknown waits leave too few to compare. */
 static void one_that_waits_elsewhere_is_named(void) {
     struct stuck_finding f;
     struct stuck_rank ranks[] = {{.host = "a"}, {.host = "a"}, {.host = "b"}, {.host = "b"}};
@@ -98,12 +111,14 @@ static void one_that_waits_elsewhere_is_named(void) {
     CU_ASSERT(f.rank == 1 && f.other == -1);
 }
 
+/* R, which has not ended since it met EXCEPTION. */
 static struct stuck_rank after(struct stuck_rank r, const char *exception) {
     (void)snprintf(r.exception, sizeof(r.exception), "%s", exception);
     return r;
 }
 
-/* As a rank does that cannot exit because a thread has not ended. */
+/* As a rank does that cannot exit because a thread has not ended. An exception that all ranks have
+ * met, or that did not keep its rank from coming, sets none apart. */
 static void a_rank_that_has_not_ended_after_its_exception_is_named(void) {
     struct stuck_finding f;
     struct stuck_rank ranks[] = {at("a", "all_reduce", ""), at("b", "", "futex"),
@@ -132,6 +147,7 @@ static void a_rank_that_has_not_ended_after_its_exception_is_named(void) {
     CU_ASSERT_STRING_EQUAL(f.text, "all 3 ranks are in barrier, and it does not end");
 }
 
+/* No rank, one rank, and three of which nothing is known. */
 static void nothing_known_is_nothing(void) {
     struct stuck_finding f;
     const struct stuck_rank ranks[3] = {{.host = "a"}, {.host = "a"}, {.host = "a"}};
@@ -140,6 +156,8 @@ static void nothing_known_is_nothing(void) {
     CU_ASSERT_FALSE(stuck_find(ranks, 0, &f));
 }
 
+/* A host's name of 199 characters and 32 late ranks: the text keeps within its size, and the number
+ * of those left out is right. */
 static void long_lists_are_cut(void) {
     enum { COUNT = 64 };
     struct stuck_rank ranks[COUNT];

@@ -12,6 +12,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* Two links with TLS are joined by TCP over the loopback interface, since a socket pair knows
+ * neither FIN nor RST. Side B ends in one of four ways, and what side A makes of it is compared:
+ * only the way of the kernel, for a process that has ended, may count as such. Members of the link
+ * that no owner sees (link_state.h) are set to bring about what is rare in life. */
+
+/* What one side has noticed: messages, and the end with its code. LINK is NULL once it has
+ * ended. */
 struct side {
     struct link *link;
     int messages;
@@ -21,8 +28,10 @@ struct side {
 };
 
 static struct loop loop;
+/* Ends a case that would wait for ever. */
 static struct timer patience;
 
+/* The first message proves that both sides are open. */
 static void heard(void *context, const json_t *message) {
     struct side *s = context;
     (void)message;
@@ -30,6 +39,7 @@ static void heard(void *context, const json_t *message) {
     loop_end(&loop);
 }
 
+/* As an owner does: asks how the link ended, and frees it. */
 static void closed(void *context, const struct error *why) {
     struct side *s = context;
     s->closed++;
@@ -48,6 +58,7 @@ static void out_of_patience(void *context) {
     loop_end(&loop);
 }
 
+/* Until a callback ends the loop, a minute at most. */
 static void run(void) {
     struct error err;
     patience = (struct timer){.fire = out_of_patience};
@@ -56,6 +67,7 @@ static void run(void) {
     loop_cancel(&loop, &patience);
 }
 
+/* A message with about SIZE bytes of text. */
 static json_t *line(int number, size_t size) {
     static char text[60000];
     memset(text, 'x', sizeof(text));
@@ -65,6 +77,8 @@ static json_t *line(int number, size_t size) {
     return message;
 }
 
+/* A context with a key of one byte repeated; both sides have the same one here, so the handshake
+ * succeeds. */
 static SSL_CTX *context_of(unsigned char fill, int is_server) {
     struct error err;
     unsigned char key[TLS_KEY_SIZE];
@@ -72,12 +86,14 @@ static SSL_CTX *context_of(unsigned char fill, int is_server) {
     return tls_context_new(key, is_server, &err);
 }
 
+/* Frees what is left of both sides and the loop. */
 static void part(struct side *a, struct side *b) {
     link_free(a->link);
     link_free(b->link);
     loop_done(&loop);
 }
 
+/* FDS[0] is the server's end, FDS[1] the client's. */
 static void connect_pair(int fds[2]) {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof(to);
@@ -91,7 +107,7 @@ static void connect_pair(int fds[2]) {
     (void)close(listener);
 }
 
-/* Opens a link with TLS over TCP and ends side B with END. */
+/* Opens a link with TLS over TCP and ends side B with END. Returns when side A has noticed. */
 static void end_by(struct side *a, struct side *b, void (*end)(struct side *b)) {
     struct error err;
     int fds[2];
@@ -106,6 +122,7 @@ static void end_by(struct side *a, struct side *b, void (*end)(struct side *b)) 
     run();
     CU_ASSERT_EQUAL_FATAL(a->messages, 1);
     end(b);
+    /* Messages may come before the end. */
     while (a->closed == 0)
         run();
     part(a, b);
@@ -113,18 +130,22 @@ static void end_by(struct side *a, struct side *b, void (*end)(struct side *b)) 
     tls_context_free(client);
 }
 
+/* The owner has no more use for the link: it ends with a farewell. */
 static void free_it(struct side *b) {
     link_free(b->link);
     b->link = NULL;
 }
 
-/* Does what the kernel does when a process ends. */
+/* Does what the kernel does when a process ends: the stream ends in order, and nothing of TLS is
+ * said. */
 static void end_the_process(struct side *b) {
     (void)shutdown(b->link->watch.fd, SHUT_WR);
 }
 
-/* Makes the queue overflow, so that the owner ends the link. */
+/* Makes the queue overflow, so that the link ends by itself: a message was lost, and the connection
+ * must not look as if all had been sent. */
 static void cut_it(struct side *b) {
+    /* Held, the link sends nothing, so the queue fills up. */
     link_hold(b->link, true);
     for (int i = 0; i < LINK_QUEUE_MAX / 60000 + 1; i++)
         link_send(b->link, line(1 + i, 60000));
@@ -132,11 +153,13 @@ static void cut_it(struct side *b) {
     link_hold(b->link, false);
 }
 
+/* As after a failed read or write: the link cannot send a farewell any more and is reset. */
 static void fail_it(struct side *b) {
     b->link->broken = true;
     free_it(b);
 }
 
+/* The owner hears of the end once, with the same code in all four ways. */
 static void only_the_end_of_a_process_looks_like_it(void) {
     void (*const ends[])(struct side *) = {free_it, cut_it, fail_it, end_the_process};
     for (size_t i = 0; i < 4; i++) {
