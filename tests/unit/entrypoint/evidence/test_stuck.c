@@ -10,7 +10,7 @@
  * with an exception, or unknown. The cases go from the strongest sign to the weakest, in the order
  * in which stuck_find() looks for them. */
 
-/* A rank on HOST; "" for what its stacks do not show. */
+/* A rank on HOST with stacks that were read; "" for what they do not show. */
 static struct stuck_rank at(const char *host, const char *collective, const char *place) {
     struct stuck_rank r = {.host = host, .known = true};
     (void)snprintf(r.at.collective, sizeof(r.at.collective), "%s", collective);
@@ -18,7 +18,8 @@ static struct stuck_rank at(const char *host, const char *collective, const char
     return r;
 }
 
-/* The place of the late rank is the clue for the user. */
+/* The place of the late rank is the clue for the user. The places of the others are not compared,
+ * as their operation tells more. */
 static void the_rank_that_has_not_come_is_named(void) {
     struct stuck_finding f;
     const struct stuck_rank ranks[] = {at("algo-1", "MPI_Allreduce", "a"),
@@ -30,7 +31,8 @@ static void the_rank_that_has_not_come_is_named(void) {
                                    "come: it is at clock_nanosleep < sleep < main");
 }
 
-/* With an operation's name, one rank that waits proves that the other one is late. */
+/* With an operation's name, one rank that waits proves that the other one is late, even if nothing
+ * is known of that. */
 static void two_ranks_are_enough(void) {
     struct stuck_finding f;
     const struct stuck_rank ranks[] = {at("a", "", ""), at("a", "barrier", "")};
@@ -50,7 +52,8 @@ static void other_operations_are_reported(void) {
                                    "is in barrier");
 }
 
-/* A host that has not answered is unknown, and a program that has ended can never come. */
+/* A host that has not answered is unknown, and a program that has ended can never come. The first
+ * absent rank is described. */
 static void ends_and_silent_hosts_are_distinguished(void) {
     struct stuck_finding f;
     struct stuck_rank ranks[] = {at("a", "barrier", ""), {.host = "b"}, {.host = "c"}};
@@ -147,7 +150,8 @@ static void a_rank_that_has_not_ended_after_its_exception_is_named(void) {
     CU_ASSERT_STRING_EQUAL(f.text, "all 3 ranks are in barrier, and it does not end");
 }
 
-/* No rank, one rank, and three of which nothing is known. */
+/* Three ranks of which nothing is known, one rank, and none: no finding, and no access beyond the
+ * array. */
 static void nothing_known_is_nothing(void) {
     struct stuck_finding f;
     const struct stuck_rank ranks[3] = {{.host = "a"}, {.host = "a"}, {.host = "a"}};
