@@ -1,5 +1,5 @@
-/* Differences between the known trainings of Mask R-CNN, as numbers and flags of the operators
- * (graph/op_detect.h): one row for each.
+/* Differences between the known trainings of Mask R-CNN. They are numbers and flags of the
+ * operators (graph/op_detect.h), one row for each training.
  *
  *   tv      torchvision's maskrcnn_resnet50_fpn (torchvision/models/detection: faster_rcnn.py,
  *           mask_rcnn.py, rpn.py, roi_heads.py)

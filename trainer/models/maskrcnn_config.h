@@ -1,4 +1,5 @@
-/* The configuration of a Mask R-CNN, and the tensors to fill before and read after a step. */
+/* Configuration of a Mask R-CNN, and its inputs and outputs. The latter are the tensors to fill
+ * before a step and to read after it. */
 #ifndef TRAINER_MODELS_MASKRCNN_CONFIG_H
 #define TRAINER_MODELS_MASKRCNN_CONFIG_H
 

@@ -1,4 +1,4 @@
-/* A row of the table of networks (models/model.h), and what a network is described with. */
+/* Row of the table of networks (models/model.h). With it are the types that describe a network. */
 #ifndef TRAINER_MODELS_MODEL_TYPES_H
 #define TRAINER_MODELS_MODEL_TYPES_H
 

@@ -1,4 +1,4 @@
-/* VGG-16 (Simonyan and Zisserman 2015, configuration D) with torchvision's names
+/* VGG-16 (Simonyan and Zisserman 2015, configuration D). It has torchvision's names
  * ("features.0.weight", "classifier.6.bias"), so that a checkpoint loads there. Without dropout
  * between its hidden layers: torchvision's vgg16(dropout=0).
  *

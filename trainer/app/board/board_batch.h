@@ -1,5 +1,7 @@
-/* Pictures of the first batch for TensorBoard, as the network gets them, augmented: "batch/1" and
- * so on, each with its class, or with the boxes of its objects. */
+/* Pictures of the first batch for TensorBoard.
+ *
+ * They are shown as the network gets them, augmented: "batch/1" and so on, each with its class, or
+ * with the boxes of its objects. */
 #ifndef TRAINER_APP_BOARD_BOARD_BATCH_H
 #define TRAINER_APP_BOARD_BOARD_BATCH_H
 

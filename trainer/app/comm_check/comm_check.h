@@ -1,6 +1,8 @@
-/* Check of the connections between the ranks of a job by all-reduces with known sums: within each
- * host, between every pair of hosts, and among all ranks by message size. Takes at most
- * COMM_CHECK_SECONDS; pairs that do not fit into that are left out, and the report says so. */
+/* Check of the connections between the ranks of a job.
+ *
+ * It makes all-reduces with known sums: within each host, between every pair of hosts, and among
+ * all ranks by message size. It takes at most COMM_CHECK_SECONDS; pairs that do not fit into that
+ * are left out, and the report says so. */
 #ifndef TRAINER_APP_COMM_CHECK_COMM_CHECK_H
 #define TRAINER_APP_COMM_CHECK_COMM_CHECK_H
 

@@ -1,4 +1,4 @@
-/* Findings of a check of connections, as text for people or as JSON. */
+/* Report of a check of connections, as text or as JSON. */
 #ifndef TRAINER_APP_COMM_CHECK_COMM_CHECK_REPORT_H
 #define TRAINER_APP_COMM_CHECK_COMM_CHECK_REPORT_H
 

@@ -1,4 +1,5 @@
-/* Findings of a check of the connections between ranks (comm_check.h), and the verdict on them. */
+/* Findings of a check of connections, with their verdict. comm_check.h makes them; they concern
+ * the connections between the ranks of a job. */
 #ifndef TRAINER_APP_COMM_CHECK_COMM_FINDINGS_H
 #define TRAINER_APP_COMM_CHECK_COMM_FINDINGS_H
 

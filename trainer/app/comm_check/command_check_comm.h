@@ -1,5 +1,5 @@
-/* `ringtrain check-comm`, the program that `ringmaster check --mpi` and `--nccl` run on all hosts.
- */
+/* `ringtrain check-comm`, a check of the connections between hosts. `ringmaster check --mpi` and
+ * `--nccl` run it on all of them. */
 #ifndef TRAINER_APP_COMM_CHECK_COMMAND_CHECK_COMM_H
 #define TRAINER_APP_COMM_CHECK_COMMAND_CHECK_COMM_H
 

@@ -1,6 +1,6 @@
-/* Published bus bandwidths of all-reduces over NCCL by instance type, to print beside measured
- * ones. Only figures with a source are here; they are somebody else's measurements, not promises.
- */
+/* Published bus bandwidths of all-reduces over NCCL by instance type. They are printed beside
+ * measured ones. Only figures with a source are here; they are somebody else's measurements, not
+ * promises. */
 #ifndef TRAINER_APP_COMM_CHECK_REFERENCE_RATES_H
 #define TRAINER_APP_COMM_CHECK_REFERENCE_RATES_H
 

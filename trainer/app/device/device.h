@@ -1,4 +1,4 @@
-/* Choice of a backend and its device, and a list of what this build has. */
+/* Choice of a backend and its device. It also lists the backends that this build has. */
 #ifndef TRAINER_APP_DEVICE_DEVICE_H
 #define TRAINER_APP_DEVICE_DEVICE_H
 

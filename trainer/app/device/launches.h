@@ -1,4 +1,4 @@
-/* What a program launches on a described device (simulated_gpu.h), counted. */
+/* Counts of a program's launches on a described device (simulated_gpu.h). */
 #ifndef TRAINER_APP_DEVICE_LAUNCHES_H
 #define TRAINER_APP_DEVICE_LAUNCHES_H
 

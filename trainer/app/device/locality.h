@@ -1,5 +1,4 @@
-/* CPU cores near a PCI device, as the kernel reports them in sysfs. Independent of the kind of
- * device. */
+/* CPU cores near a PCI device. The kernel reports them in sysfs, whatever the kind of device. */
 #ifndef TRAINER_APP_DEVICE_LOCALITY_H
 #define TRAINER_APP_DEVICE_LOCALITY_H
 

@@ -1,4 +1,5 @@
-/* Membership of this process in the ranks of its job, and comparison of values across ranks. */
+/* Membership of this process in the ranks of its job. Values are also compared across ranks
+ * here. */
 #ifndef TRAINER_APP_DEVICE_RANKS_H
 #define TRAINER_APP_DEVICE_RANKS_H
 

@@ -1,4 +1,4 @@
-/* Memory files that one rank of a host has made, and that its others open. */
+/* Memory files shared by the ranks of a host: one rank makes them and its others open them. */
 #ifndef TRAINER_APP_HOSTS_HOST_MEMORY_H
 #define TRAINER_APP_HOSTS_HOST_MEMORY_H
 

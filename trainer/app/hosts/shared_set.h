@@ -1,5 +1,5 @@
-/* A data set with its samples in sealed memory, so that the ranks of a host have them once:
- * labels, names and, of shards, the places of the samples.
+/* Data set with its samples in sealed memory. The ranks of a host then have them once: labels,
+ * names and, of shards, the places of the samples.
  *
  * Each process maps this memory privately. A change, as that of a split, copies the pages that it
  * touches, and the other processes keep what they have. The memory belongs to the ranks of one job:

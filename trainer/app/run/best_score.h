@@ -1,5 +1,6 @@
-/* Best evaluation score of a training so far, the metric it refers to, and the folder of its
- * model. The model's config.json records the score, so that a resumed run knows it. */
+/* Best evaluation score of a training so far. With it are kept the metric it refers to, and the
+ * folder of its model. The model's config.json records the score, so that a resumed run knows it.
+ */
 #ifndef TRAINER_APP_RUN_BEST_SCORE_H
 #define TRAINER_APP_RUN_BEST_SCORE_H
 

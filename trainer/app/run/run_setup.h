@@ -1,4 +1,4 @@
-/* What a training run works with from its opening to its end: options, data, ranks and device.
+/* Setup of a training run: options, data, ranks and device, from its opening to its end.
  *
  * It is filled by training_run_open and stays as it is, but for the counts of bad samples in its
  * data. */

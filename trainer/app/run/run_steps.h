@@ -1,4 +1,4 @@
-/* What optimizer steps work on: the network, its stepper, and the loader that feeds them.
+/* Objects of optimizer steps: the network, its stepper, and the loader that feeds them.
  *
  * A step may be under way on a device when run_steps_take returns (stepper.h). */
 #ifndef TRAINER_APP_RUN_RUN_STEPS_H

@@ -1,5 +1,5 @@
-/* Times of a run's start, from the opening of its files to the end of its first step, for the log:
- * what takes long there is seen, and bench/start.sh compares. */
+/* Times of a run's start, for its log. They reach from the opening of its files to the end of its
+ * first step, so that what takes long there is seen; bench/start.sh compares them. */
 #ifndef TRAINER_APP_RUN_START_TIMES_H
 #define TRAINER_APP_RUN_START_TIMES_H
 

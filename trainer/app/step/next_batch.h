@@ -1,4 +1,4 @@
-/* Wait for the next batch, the end of the data, or a request to stop. */
+/* Wait for a loader's next batch. The end of the data or a request to stop ends the wait too. */
 #ifndef TRAINER_APP_STEP_NEXT_BATCH_H
 #define TRAINER_APP_STEP_NEXT_BATCH_H
 

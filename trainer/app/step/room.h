@@ -1,6 +1,6 @@
-/* Memory check for a network, its batches and its threads, before any memory is taken. A batch
- * that is too large becomes an error that names one that fits, instead of an out-of-memory kill of
- * the process or container during the run. */
+/* Memory check for a network, its batches and its threads. It runs before any memory is
+ * taken. A batch that is too large becomes an error that names one that fits, instead of an
+ * out-of-memory kill of the process or container during the run. */
 #ifndef TRAINER_APP_STEP_ROOM_H
 #define TRAINER_APP_STEP_ROOM_H
 

@@ -1,4 +1,5 @@
-/* What strategies with a divided optimizer share (strategy_sharded.c, strategy_ps_async.c). */
+/* Functions shared by strategies with a divided optimizer (strategy_sharded.c,
+ * strategy_ps_async.c). */
 #ifndef TRAINER_APP_STEP_STRATEGY_SHARDS_H
 #define TRAINER_APP_STEP_STRATEGY_SHARDS_H
 

@@ -1,4 +1,5 @@
-/* Results of an evaluation by class, as members of a JSON object, for the record of a run:
+/* Results of an evaluation by class, as JSON. They are members of an object for the record of a
+ * run:
  *
  *     "metric":"top1","rows":[["cat",20,0.85],...],"cells":[[0,1,3],...]
  *

@@ -1,5 +1,5 @@
-/* Mapping of classes by name, from the numbers in a data set to those of the model or of the
- * training data. */
+/* Mapping of class numbers by name. It leads from the numbers in a data set to those of the model
+ * or of the training data. */
 #ifndef TRAINER_APP_TASK_CLASSES_H
 #define TRAINER_APP_TASK_CLASSES_H
 

@@ -1,5 +1,5 @@
-/* Sample pictures of a scored set, with ground truth on the left and predictions on the right, and
- * those of a batch of the training set. */
+/* Sample pictures of a detection's scored set or training batch. Those of a scored set have ground
+ * truth on the left and predictions on the right. */
 #ifndef TRAINER_APP_TASK_DETECT_PICTURES_H
 #define TRAINER_APP_TASK_DETECT_PICTURES_H
 

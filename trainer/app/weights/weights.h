@@ -1,5 +1,5 @@
-/* Contents of a store as named arrays of a safetensors file, with torchvision's names and order of
- * axes. The arrays point into the store; writers read from them, readers fill them. */
+/* Contents of a store as named arrays of a safetensors file. They have torchvision's names and
+ * order of axes. The arrays point into the store; writers read from them, readers fill them. */
 #ifndef TRAINER_APP_WEIGHTS_WEIGHTS_H
 #define TRAINER_APP_WEIGHTS_WEIGHTS_H
 

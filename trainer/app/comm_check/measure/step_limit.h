@@ -1,4 +1,4 @@
-/* Limit of the time that each step of a program takes, and all of them together. A call into a
+/* Time limit for each step of a program, and for all together. A call into a
  * library for communication may never return, so a thread ends the process with EXIT_CODE_STALLED,
  * after an error that names the step. */
 #ifndef TRAINER_APP_COMM_CHECK_MEASURE_STEP_LIMIT_H
