@@ -3,9 +3,9 @@
 #include "common/buf.h"
 #include "common/file/output_path.h"
 #include "common/log/log.h"
-#include "common/run_id.h"
 #include "common/str.h"
 #include "trainer/app/run/bn_statistics.h"
+#include "trainer/app/run/resume_fit.h"
 #include "trainer/app/step/fp16_fold_check.h"
 #include "trainer/app/weights/pretrained.h"
 #include "trainer/app/weights/weights.h"
@@ -31,178 +31,6 @@ static int settle_course(struct run_state *s, const char *checkpoints, struct er
     if (found && checkpoint_place_compare(&own, &newest) < 0)
         s->lineage = newest.lineage + 1;
     return 0;
-}
-
-static const char *advice(bool by_init) {
-    return by_init ? "the same --init, " : "";
-}
-
-static int check_network(const struct run_setup *setup, const struct run_state *state,
-                         const struct run_state *before, const char *path, struct error *err) {
-    if (strcmp(before->model, state->model) != 0)
-        return error_set(err, EXIT_CODE_DATA,
-                         "%s holds %s, this run trains %s; give another --checkpoint-dir, or "
-                         "--resume none",
-                         path, before->model, state->model);
-    if (before->classes != state->classes)
-        return error_set(err, EXIT_CODE_DATA,
-                         "%s is for %" PRId64 " classes, the data has %" PRId64
-                         "; give %sanother --checkpoint-dir, or --resume none",
-                         path, before->classes, state->classes,
-                         advice(setup->data.task->init_counts_classes));
-    return 0;
-}
-
-static int check_fixed(const struct run_setup *setup, const struct run_state *state,
-                       const struct run_state *before, const char *path, struct error *err) {
-    const struct task_fixed *row = setup->data.task->fixed;
-    for (; row != NULL && row->option != NULL; row++) {
-        int was_size = 0, is_size = 0;
-        const char *was = run_state_option(before, row->option, &was_size);
-        const char *is = run_state_option(state, row->option, &is_size);
-        if (was == NULL || is == NULL ||
-            (was_size == is_size && strncmp(was, is, (size_t)is_size) == 0))
-            continue;
-        return error_set(
-            err, EXIT_CODE_DATA,
-            "%s is %s %.*s, not %.*s; give %sanother --checkpoint-dir, or --resume none", path,
-            row->words, was_size, was, is_size, is, advice(row->by_init));
-    }
-    return 0;
-}
-
-/* Classes are known by number, so their order matters. */
-static int check_classes(const struct run_setup *setup, const char *text, const char *path,
-                         struct error *err) {
-    char **names = NULL;
-    size_t count = 0, i = 0;
-    if (run_state_classes(text, &names, &count, err) != 0)
-        return -1;
-    while (i < count && i < setup->data.classes &&
-           strcmp(names[i], setup->data.class_names[i]) == 0)
-        i++;
-    int result = 0;
-    if (i < count && i < setup->data.classes)
-        result = error_set(
-            err, EXIT_CODE_DATA,
-            "class %zu is '%.64s' in the data and '%.64s' in %.150s; to start from its weights "
-            "give --init %.150s and another --checkpoint-dir; to start without them --resume none",
-            i, setup->data.class_names[i], names[i], path, path);
-    run_state_free_classes(names, count);
-    return result;
-}
-
-/* Reports an --init file other than the one the run began with; a resumed run needs none. */
-static int add_init(struct buf *out, const struct run_state *now, const struct run_state *before,
-                    struct error *err) {
-    if (strcmp(now->init, "none") == 0 || before->init[0] == '\0' ||
-        strcmp(now->init, before->init) == 0)
-        return 0;
-    return buf_printf(out, err, "%sinit %s (was %s)", out->size > 0 ? ", " : "", now->init,
-                      before->init);
-}
-
-static double epochs_of(const struct run_state *s) {
-    return s->epoch_images > 0
-               ? (double)s->total_steps * (double)s->global_batch / (double)s->epoch_images
-               : 0;
-}
-
-/* Reports another total number of steps: another number of ranks takes another number of steps for
- * the same epochs. */
-static int add_length(struct buf *out, const struct run_state *now, const struct run_state *before,
-                      struct error *err) {
-    if (before->total_steps == 0 || now->total_steps >= before->total_steps ||
-        epochs_of(now) >= epochs_of(before))
-        return 0;
-    return buf_printf(out, err, "%stotal_steps %" PRId64 " (was %" PRId64 ")",
-                      out->size > 0 ? ", " : "", now->total_steps, before->total_steps);
-}
-
-/* The same run again publishes its model again; a run with any other setting is refused, because
- * the setting would have no effect. */
-static int check_nothing_left(const struct run_setup *setup, const struct run_state *state,
-                              const struct run_state *before, struct error *err) {
-    const struct run_state *now = state;
-    const bool finished = before->total_steps == 0 || before->step >= before->total_steps;
-    cleanup_buf struct buf text = {0};
-    buf_init(&text, NOTES_MAX);
-    if (run_state_differences(&text, now, before, SETTING_WAY | SETTING_RECIPE, err) != 0 ||
-        add_init(&text, now, before, err) != 0 || add_length(&text, now, before, err) != 0)
-        return -1;
-    if (text.size == 0)
-        return 0;
-    char advice[96] = "";
-    if (!finished)
-        (void)snprintf(advice, sizeof(advice),
-                       "to end it early, with its model, take one step more: --steps %" PRId64 "; ",
-                       before->step + 1);
-    return error_set(err, EXIT_CODE_CONFIG,
-                     "nothing to train: %s holds a %s run (%" PRId64
-                     " steps done) with other settings: %.300s; %sto train anew use another "
-                     "--checkpoint-dir or --resume none",
-                     setup->inputs.checkpoints, finished ? "finished" : "longer", before->step,
-                     buf_text(&text), advice);
-}
-
-static int check_recipe(const struct run_state *state, const struct run_state *before,
-                        const char *path, struct error *err) {
-    cleanup_buf struct buf text = {0};
-    buf_init(&text, NOTES_MAX);
-    if (run_state_differences(&text, state, before, SETTING_RECIPE, err) != 0)
-        return -1;
-    if (text.size == 0)
-        return 0;
-    return error_set(
-        err, EXIT_CODE_CONFIG,
-        "%.100s is from a run with other settings: %.300s; to continue with the new ones give "
-        "--resume %.100s, to start over another --checkpoint-dir or --resume none",
-        path, buf_text(&text), path);
-}
-
-static int warn_of_differences(const struct run_state *state, const struct run_state *before,
-                               struct error *err) {
-    cleanup_buf struct buf text = {0};
-    buf_init(&text, NOTES_MAX);
-    if (run_state_differences(&text, state, before, SETTING_ALL, err) != 0)
-        return -1;
-    if (text.size > 0)
-        log_warning("other settings than the run that wrote the checkpoint, so the result may "
-                    "differ from it: %s",
-                    buf_text(&text));
-    return 0;
-}
-
-/* Returns true if this is not the first time that ringmaster launches this run. */
-static bool is_relaunched(const struct run_state *state) {
-    const char *attempt = getenv(ATTEMPT_VARIABLE);
-    return attempt != NULL && strtol(attempt, NULL, 10) > 1 && state->run[0] != '\0';
-}
-
-/* Returns true if an earlier attempt of this run wrote BEFORE. */
-static bool is_own(const struct run_state *state, const struct run_state *before) {
-    return is_relaunched(state) && strcmp(before->run, state->run) == 0;
-}
-
-int resume_check_fit(const struct training_run *job, const struct run_state *before,
-                     const char *text, const char *path, bool asked, struct error *err) {
-    const struct run_setup *setup = &job->setup;
-    const struct run_state *state = &job->state;
-    struct run_state after = *state;
-    if (check_network(setup, state, before, path, err) != 0 ||
-        check_classes(setup, text, path, err) != 0 ||
-        check_fixed(setup, state, before, path, err) != 0)
-        return -1;
-    run_state_go_on(&after, before);
-    if (after.step >= setup->schedule.total_steps) {
-        /* An earlier attempt of this run had the same request: publish its work even if the data
-         * has changed since. */
-        if (!is_own(state, before) && check_nothing_left(setup, state, before, err) != 0)
-            return -1;
-    } else if (!asked && check_recipe(state, before, path, err) != 0) {
-        return -1;
-    }
-    return warn_of_differences(state, before, err);
 }
 
 /* A checkpoint that does not name its optimizer was written when there was only SGD. */
@@ -257,7 +85,7 @@ static int take_over(struct training_run *job, const struct safetensors *file, b
     if (text == NULL)
         return error_set(err, EXIT_CODE_DATA, "%s holds no run state", file->path);
     if (run_state_parse(&before, text, file->path, err) != 0 ||
-        resume_check_fit(job, &before, text, file->path, asked, err) != 0)
+        resume_fit_check(job, &before, text, file->path, asked, err) != 0)
         return -1;
     if (read_weights(job, &before, file, err) != 0)
         return -1;
@@ -340,7 +168,8 @@ static int resume_newest(struct training_run *job, bool wanted, bool *ret_resume
 static bool is_own_file(const struct run_state *state, const struct safetensors *file) {
     struct run_state before;
     const char *text = safetensors_note(file, CHECKPOINT_STATE);
-    return run_state_parse(&before, text, file->path, NULL) == 0 && is_own(state, &before);
+    return run_state_parse(&before, text, file->path, NULL) == 0 &&
+           resume_fit_is_own(state, &before);
 }
 
 /* A relaunched run resumes from the newest checkpoint that it wrote itself, whatever --resume said
@@ -350,7 +179,7 @@ static int resume_own(struct training_run *job, bool *ret_resumed, struct bn_sta
     struct checkpoint_place place = {0};
     const struct checkpoint_place *below = NULL;
     *ret_resumed = false;
-    for (bool found = is_relaunched(&job->state); found && !*ret_resumed;) {
+    for (bool found = resume_fit_is_relaunched(&job->state); found && !*ret_resumed;) {
         cleanup_safetensors struct safetensors file = {0};
         cleanup_buf struct buf notes = {0};
         buf_init(&notes, NOTES_MAX);
@@ -371,7 +200,7 @@ static void log_beginning(const struct run_setup *setup, const struct run_state 
                           bool automatic) {
     if (automatic)
         log_info("starting at step 0: %s holds no checkpoint", setup->inputs.checkpoints);
-    else if (is_relaunched(state))
+    else if (resume_fit_is_relaunched(state))
         log_info("starting at step 0: --resume none, and %s holds no checkpoint of this run",
                  setup->inputs.checkpoints);
     else

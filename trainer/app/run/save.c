@@ -296,8 +296,10 @@ int save_model(struct training_run *job, struct error *err) {
     return 0;
 }
 
-int save_scored(struct training_run *job, const char *folder, const struct model_score *score,
-                bool *ret_finite, struct error *err) {
+/* Writes the model to FOLDER with its score. *RET_FINITE: true if it was saved, because all of its
+ * weights are finite. */
+static int save_scored(struct training_run *job, const char *folder,
+                       const struct model_score *score, bool *ret_finite, struct error *err) {
     struct model_config config = describe_model(&job->setup, &job->state);
     cleanup_weights struct weights w = {0};
     struct error why = {0};
@@ -308,5 +310,53 @@ int save_scored(struct training_run *job, const char *folder, const struct model
     *ret_finite = nan_check_weights(&w, &why) == 0;
     if (*ret_finite && model_dir_save(folder, &config, w.arrays, w.count, err) != 0)
         return error_wrap(err, "keeping the best model");
+    return 0;
+}
+
+/* Rounds VALUE as config.json does, so that a resumed run compares with the same number. */
+static double as_kept(double value) {
+    char text[40];
+    (void)snprintf(text, sizeof(text), "%.9g", value);
+    return strtod(text, NULL);
+}
+
+int save_best(struct training_run *job, const struct evaluation *e, struct error *err) {
+    struct best *b = &job->saves.best;
+    const struct run_state *s = &job->state;
+    const char *metric = best_metric(b, job->setup.data.task, e);
+    if (!job->setup.first || b->folder[0] == '\0' || metric == NULL)
+        return 0;
+    struct model_score score = {.value = as_kept(evaluation_figure(e, metric)),
+                                .step = s->step,
+                                .samples = s->samples,
+                                .lineage = s->lineage};
+    (void)snprintf(score.metric, sizeof(score.metric), "%s", metric);
+    bool finite = false;
+    if (!best_is_better(b, &score))
+        return 0;
+    if (save_scored(job, b->folder, &score, &finite, err) != 0)
+        return -1;
+    if (!finite)
+        return 0;
+    b->known = true;
+    b->score = score;
+    b->epoch = run_setup_epoch(&job->setup, &job->state);
+    return 0;
+}
+
+int save_publish_best(struct training_run *job, struct error *err) {
+    const struct best *b = &job->saves.best;
+    if (!job->setup.first || job->setup.options->publish != OPTION_PUBLISH_BEST)
+        return 0;
+    if (!b->known) {
+        log_warning(
+            "--publish best: no evaluation gave a best model; the model of the last step is in %s",
+            job->setup.inputs.model);
+        return 0;
+    }
+    if (model_dir_copy(b->folder, job->setup.inputs.model, err) != 0)
+        return error_wrap(err, "publishing the best model");
+    log_info("model in %s: that of step %" PRId64 ", the best one", job->setup.inputs.model,
+             b->score.step);
     return 0;
 }

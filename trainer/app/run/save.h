@@ -24,9 +24,11 @@ int save_wait(struct training_run *job, struct error *err);
 void save_leave(struct training_run *job);
 /* Writes model.safetensors and config.json to --model-dir; does nothing on other ranks. */
 int save_model(struct training_run *job, struct error *err);
-/* Writes the same to FOLDER with its score; rank 0 only. *RET_FINITE: true if it was saved,
- * because all of its weights are finite. */
-int save_scored(struct training_run *job, const char *folder, const struct model_score *score,
-                bool *ret_finite, struct error *err);
+/* Call after evaluation E of the present model: keeps the model with its score if it is the best so
+ * far and finite. Does nothing on other ranks. */
+int save_best(struct training_run *job, const struct evaluation *e, struct error *err);
+/* Call at the end: copies the best model to --model-dir if --publish best asks for it. Does nothing
+ * on other ranks. */
+int save_publish_best(struct training_run *job, struct error *err);
 
 #endif

@@ -7,12 +7,11 @@
 #include "trainer/app/board/board_batch.h"
 #include "trainer/app/board/board_histograms.h"
 #include "trainer/app/device/ranks.h"
-#include "trainer/app/run/best.h"
 #include "trainer/app/run/bn_statistics.h"
-#include "trainer/app/run/closing.h"
 #include "trainer/app/run/evaluate.h"
 #include "trainer/app/run/record.h"
 #include "trainer/app/run/resume.h"
+#include "trainer/app/run/run_words.h"
 #include "trainer/app/run/save.h"
 #include "trainer/app/run/step_report.h"
 #include "trainer/app/run/training_run.h"
@@ -252,7 +251,7 @@ static int score(struct training_run *job, bool *ret_stop, struct error *err) {
         report_evaluation(&job->reports.report, &scored, &e, err) != 0)
         return -1;
     record_classes(&job->setup, &job->state, &classes);
-    return judge_score(job, &e, err) != 0 ? -1 : best_take(job, &e, err);
+    return judge_score(job, &e, err) != 0 ? -1 : save_best(job, &e, err);
 }
 
 /* Saves what there is; then all ranks leave with the error of the first that cannot continue. */
@@ -382,19 +381,19 @@ static int run(struct training_run *job, enum exit_code *ret_code, struct error 
     *ret_code = stopped ? EXIT_CODE_STOPPED : EXIT_CODE_OK;
     job->steps.stepper.exit_code = (int)*ret_code;
     if (stopped) {
-        closing_log_stop(job);
+        run_words_stop(job);
         return training_run_leave(job, err);
     }
     if (bn_statistics_average(&job->steps, job->setup.comm, err) != 0 || save_model(job, err) != 0)
         return -1;
     bool cut_short = false;
-    if (score(job, &cut_short, err) != 0 || best_publish(job, err) != 0)
+    if (score(job, &cut_short, err) != 0 || save_publish_best(job, err) != 0)
         return -1;
     if ((!done && job->state.images == 0 &&
          report_epoch(&job->reports.report, job->state.epoch, err) != 0) ||
         report_evaluations(&job->reports.report, err) != 0)
         return -1;
-    closing_sum_up(job);
+    run_words_end(job);
     if (cut_short && job->setup.first)
         log_info("training is complete; a stop was requested during its last evaluation");
     return training_run_leave(job, err);

@@ -1,5 +1,5 @@
 #include "tests/support/unit.h"
-#include "trainer/app/run/resume.h"
+#include "trainer/app/run/resume_fit.h"
 #include "trainer/app/task/tasks.h"
 
 #include <stdio.h>
@@ -53,7 +53,7 @@ static int check(const struct run_state *now, const struct run_state *before, ch
     *err = (struct error){0};
     buf_init(&text, RUN_STATE_JSON_MAX);
     CU_ASSERT_EQUAL_FATAL(run_state_format(&text, before, names, NULL), 0);
-    return resume_check_fit(&job, before, buf_text(&text), PATH, asked, err) == 0 ? 0
+    return resume_fit_check(&job, before, buf_text(&text), PATH, asked, err) == 0 ? 0
                                                                                   : (int)err->code;
 }
 
@@ -187,11 +187,11 @@ static void other_classes_are_refused(void) {
     static char *three[] = {ant, bee, cow};
     struct training_run job = job_of(&now);
     job.setup.data.class_names = three;
-    CU_ASSERT_EQUAL(resume_check_fit(&job, &SAMPLE, "{}", PATH, true, &err), -1);
+    CU_ASSERT_EQUAL(resume_fit_check(&job, &SAMPLE, "{}", PATH, true, &err), -1);
     ASSERT_CONTAINS(err.text, "is for 2 classes, the data has 3");
     /* Classes are not recorded if there are too many, or in the first format. */
     job = job_of(&SAMPLE);
-    CU_ASSERT_EQUAL(resume_check_fit(&job, &SAMPLE, "{}", PATH, true, &err), 0);
+    CU_ASSERT_EQUAL(resume_fit_check(&job, &SAMPLE, "{}", PATH, true, &err), 0);
 }
 
 UNIT_SUITE("app.resume", UNIT(the_same_run_goes_on_and_ends_again), UNIT(more_epochs_go_on),
