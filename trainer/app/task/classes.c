@@ -1,6 +1,7 @@
 #include "trainer/app/task/classes.h"
 
 #include "common/cleanup.h"
+#include "common/log/log.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,4 +65,20 @@ size_t classes_missing(const struct classes *set, const struct classes *all, cha
     if (missing > NAMED && used < size)
         (void)snprintf(text + used, size - used, ", ...");
     return missing;
+}
+
+int classes_place(struct dataset *set, const char *where, const struct classes *all, bool aloud,
+                  struct error *err) {
+    const struct classes own = {set->class_names, set->classes, where};
+    cleanup_free int32_t *map = calloc(set->classes + 1, sizeof(*map));
+    char names[512];
+    if (map == NULL)
+        return error_no_memory(err, "classes");
+    if (classes_map(&own, all, map, err) != 0)
+        return -1;
+    size_t missing = classes_missing(&own, all, names, sizeof(names));
+    if (missing > 0 && aloud)
+        log_warning("%s: no pictures of %zu of the %zu classes: %s", where, missing, all->count,
+                    names);
+    return dataset_place_classes(set, all->names, all->count, map, err);
 }

@@ -4,7 +4,9 @@
 #define TRAINER_APP_TASK_CLASSES_H
 
 #include "common/error.h"
+#include "trainer/data/dataset/dataset.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,5 +24,10 @@ int classes_map(const struct classes *set, const struct classes *all, int32_t *m
 /* Writes "'a', 'b', ..." of ALL's classes that SET lacks. Returns their number. */
 size_t classes_missing(const struct classes *set, const struct classes *all, char *text,
                        size_t size);
+
+/* Maps SET's classes, a subset of ALL's, to the numbers they have there. ALOUD: warns of classes
+ * without pictures. WHERE names the set. */
+int classes_place(struct dataset *set, const char *where, const struct classes *all, bool aloud,
+                  struct error *err);
 
 #endif

@@ -1,5 +1,4 @@
 /* Image classification: a folder of class folders, or a synthetic set. */
-#include "common/cleanup.h"
 #include "common/log/log.h"
 #include "common/str.h"
 #include "trainer/app/device/ranks.h"
@@ -186,23 +185,6 @@ static int agree(const struct task_request *request, struct sample_health *sampl
     return ranks_agree(request->comm, what, set->hash, EXIT_CODE_DATA, err);
 }
 
-/* Maps SET's classes, a subset of ALL's, to the numbers they have there. */
-static int place_classes(struct dataset *set, const char *where, const struct classes *all,
-                         const struct task_request *request, struct error *err) {
-    const struct classes own = {set->class_names, set->classes, where};
-    cleanup_free int32_t *map = calloc(set->classes + 1, sizeof(*map));
-    char names[512];
-    if (map == NULL)
-        return error_no_memory(err, "classes");
-    if (classes_map(&own, all, map, err) != 0)
-        return -1;
-    size_t missing = classes_missing(&own, all, names, sizeof(names));
-    if (missing > 0 && comm_rank(request->comm) == 0)
-        log_warning("%s: no pictures of %zu of the %zu classes: %s", where, missing, all->count,
-                    names);
-    return dataset_place_classes(set, all->names, all->count, map, err);
-}
-
 /* With a single class there is nothing to learn. */
 static int check_count(const struct dataset *set, struct error *err) {
     return set->classes > 1
@@ -260,7 +242,7 @@ static int open_validation(struct task_data *data, const struct task_request *re
     if (agree(request, &data->validation, what, &c->validation, err) != 0)
         return -1;
     const struct classes all = {c->training.class_names, c->training.classes, "the training data"};
-    return place_classes(&c->validation, what, &all, request, err);
+    return classes_place(&c->validation, what, &all, comm_rank(request->comm) == 0, err);
 }
 
 /* --sharded: joins the parts of all hosts. */
@@ -362,7 +344,8 @@ static int open_trained(struct task_data *data, const struct task_request *reque
     if (open_folder(&c->validation, request->inputs->validation, data, request, err) != 0)
         return -1;
     struct classes model = {config->class_names, config->classes, "the model"};
-    if (place_classes(&c->validation, request->inputs->validation, &model, request, err) != 0)
+    if (classes_place(&c->validation, request->inputs->validation, &model,
+                      comm_rank(request->comm) == 0, err) != 0)
         return -1;
     data->class_names = c->validation.class_names;
     data->classes = c->validation.classes;

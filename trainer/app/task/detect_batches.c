@@ -2,12 +2,38 @@
 
 #include "common/buf.h"
 #include "common/log/log.h"
+#include "common/str.h"
 #include "trainer/app/task/detect_sets.h"
 
 #include <stdint.h>
 #include <string.h>
 
 enum { WHERE_MAX = 512 };
+
+void detect_batches_note_slots(const struct detect_part *part, const struct task_request *request) {
+    const int64_t slots = request->options->gt_slots;
+    size_t objects = 0, pictures = 0;
+    for (size_t i = 0; i < part->set.count; i++) {
+        int64_t count = part->set.pictures[i].count;
+        objects += count > slots ? (size_t)(count - slots) : 0;
+        pictures += count > slots;
+    }
+    if (pictures > 0 && comm_rank(request->comm) == 0)
+        log_warning("%s: %zu picture%s with more than %lld objects (at most %u): the smallest %zu "
+                    "are left out (--gt-slots)",
+                    part->json, pictures, STR_PLURAL(pictures), (long long)slots,
+                    (unsigned)part->set.most, objects);
+}
+
+void detect_batches_note_scaled(const struct detect_part *part,
+                                const struct task_request *request) {
+    const struct detection_recipe *recipe = &part->samples.recipe;
+    const size_t pictures = detection_host_scaled(&part->set, recipe);
+    if (pictures > 0 && comm_rank(request->comm) == 0)
+        log_info("%s: %zu of %zu pictures with more than %lld pixels: scaled before they "
+                 "reach the network, with antialias",
+                 part->set.folder, pictures, part->set.count, (long long)recipe->pixels_max);
+}
 
 static int group(struct detect_part *part, const struct bucket_plan *plan, struct error *err) {
     detection_groups_done(&part->groups);

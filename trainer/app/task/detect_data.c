@@ -208,32 +208,6 @@ static int settle(const struct task_data *data, struct detect_part *part,
                             : 0;
 }
 
-/* Warns of objects that training ignores because pictures have more than --gt-slots. */
-static void warn_of_slots(const struct detect_part *part, const struct task_request *request) {
-    const int64_t slots = request->options->gt_slots;
-    size_t objects = 0, pictures = 0;
-    for (size_t i = 0; i < part->set.count; i++) {
-        int64_t count = part->set.pictures[i].count;
-        objects += count > slots ? (size_t)(count - slots) : 0;
-        pictures += count > slots;
-    }
-    if (pictures > 0 && comm_rank(request->comm) == 0)
-        log_warning("%s: %zu picture%s with more than %lld objects (at most %u): the smallest %zu "
-                    "are left out (--gt-slots)",
-                    part->json, pictures, STR_PLURAL(pictures), (long long)slots,
-                    (unsigned)part->set.most, objects);
-}
-
-/* Warns of pictures that are scaled before they reach the network. */
-static void log_scaled(const struct detect_part *part, const struct task_request *request) {
-    const struct detection_recipe *recipe = &part->samples.recipe;
-    const size_t pictures = detection_host_scaled(&part->set, recipe);
-    if (pictures > 0 && comm_rank(request->comm) == 0)
-        log_info("%s: %zu of %zu pictures with more than %lld pixels: scaled before they "
-                 "reach the network, with antialias",
-                 part->set.folder, pictures, part->set.count, (long long)recipe->pixels_max);
-}
-
 /* Collective. Opens the set that PATH, NAME and PREFIX name, the same on all ranks. */
 static int open_part(struct task_data *data, struct detect_part *part,
                      struct sample_health *samples, const struct task_request *request,
@@ -254,10 +228,10 @@ static int open_part(struct task_data *data, struct detect_part *part,
         ranks_agree(request->comm, what, part->set.hash, EXIT_CODE_DATA, err) != 0)
         return error_wrap(err, "%s", what);
     if (training)
-        warn_of_slots(part, request);
+        detect_batches_note_slots(part, request);
     if (settle(data, part, request, training, err) != 0)
         return -1;
-    log_scaled(part, request);
+    detect_batches_note_scaled(part, request);
     return 0;
 }
 
@@ -290,7 +264,7 @@ static int open_given(struct task_data *data, const struct task_request *request
         bad_samples_init(&data->validation.faults, part->set.count, err) != 0 ||
         settle(data, part, request, false, err) != 0)
         return -1;
-    log_scaled(part, request);
+    detect_batches_note_scaled(part, request);
     return detect_labels_name(data, &part->set, err);
 }
 
