@@ -1,5 +1,5 @@
-/* Record of a training beside its model, on rank 0: its flags at the beginning, its outcome at the
- * end (telemetry/run_log.h). */
+/* Record of a training beside its model, on rank 0. It has the flags at the beginning and the
+ * outcome at the end (telemetry/run_log.h). The last lines of the log are made here as well. */
 #ifndef TRAINER_APP_RUN_RECORD_H
 #define TRAINER_APP_RUN_RECORD_H
 
@@ -23,5 +23,11 @@ void record_classes(const struct run_setup *setup, const struct run_state *state
                     const struct buf *members);
 /* CODE is the exit code of the process, WHY the error that it ends with, or NULL. */
 void record_end(const struct training_run *job, enum exit_code code, const struct error *why);
+
+/* The last lines of the log: the speed, the best model, and what to do next. For a run that stopped
+ * on request. */
+void record_log_stop(const struct training_run *job);
+/* The same for a run that is complete, with the faults of its data. */
+void record_log_end(struct training_run *job);
 
 #endif

@@ -54,4 +54,8 @@ static inline int run_setup_ring_depth(const struct options *o) {
     return ahead > LOADER_DEPTH_MAX ? LOADER_DEPTH_MAX : (int)ahead;
 }
 
+/* Logs the settings of the run before the slow work begins: compiling the network, tuning, the
+ * first step. Does nothing on ranks other than the first. */
+int run_setup_announce(const struct run_setup *setup, int64_t global_batch, struct error *err);
+
 #endif

@@ -11,7 +11,6 @@
 #include "trainer/app/run/evaluate.h"
 #include "trainer/app/run/record.h"
 #include "trainer/app/run/resume.h"
-#include "trainer/app/run/run_words.h"
 #include "trainer/app/run/save.h"
 #include "trainer/app/run/step_report.h"
 #include "trainer/app/run/training_run.h"
@@ -381,7 +380,7 @@ static int run(struct training_run *job, enum exit_code *ret_code, struct error 
     *ret_code = stopped ? EXIT_CODE_STOPPED : EXIT_CODE_OK;
     job->steps.stepper.exit_code = (int)*ret_code;
     if (stopped) {
-        run_words_stop(job);
+        record_log_stop(job);
         return training_run_leave(job, err);
     }
     if (bn_statistics_average(&job->steps, job->setup.comm, err) != 0 || save_model(job, err) != 0)
@@ -393,7 +392,7 @@ static int run(struct training_run *job, enum exit_code *ret_code, struct error 
          report_epoch(&job->reports.report, job->state.epoch, err) != 0) ||
         report_evaluations(&job->reports.report, err) != 0)
         return -1;
-    run_words_end(job);
+    record_log_end(job);
     if (cut_short && job->setup.first)
         log_info("training is complete; a stop was requested during its last evaluation");
     return training_run_leave(job, err);

@@ -11,7 +11,6 @@
 #include "trainer/app/hosts/data_parts.h"
 #include "trainer/app/run/evaluate.h"
 #include "trainer/app/run/learning_rate.h"
-#include "trainer/app/run/run_words.h"
 #include "trainer/app/step/room.h"
 #include "trainer/app/task/tasks.h"
 #include "trainer/app/weights/pretrained.h"
@@ -315,7 +314,7 @@ int training_run_open(struct training_run *job, const struct options *o, const s
         settle_steps(&job->setup, &job->state.global_batch, err) != 0)
         return -1;
     start_times_mark(&job->reports.start, START_DATA, clock_now());
-    if (run_words_announce(&job->setup, job->state.global_batch, err) != 0 ||
+    if (run_setup_announce(&job->setup, job->state.global_batch, err) != 0 ||
         open_network(job, err) != 0 || describe(&job->setup, &job->state, err) != 0)
         return -1;
     start_times_mark(&job->reports.start, START_NETWORK, clock_now());

@@ -1,4 +1,4 @@
-#include "trainer/app/run/run_words.h"
+#include "trainer/app/run/run_setup.h"
 
 #include "common/buf.h"
 #include "common/log/log.h"
@@ -6,6 +6,7 @@
 #include "trainer/app/device/device.h"
 #include "trainer/app/device/ranks.h"
 #include "trainer/app/run/learning_rate.h"
+#include "trainer/app/run/report.h"
 #include "trainer/data/order/picture_sizes.h"
 
 #include <inttypes.h>
@@ -76,92 +77,35 @@ static int program_text(struct buf *out, const struct run_setup *setup, struct e
         o->recipe != NULL ? buf_text(&flags) : "");
 }
 
-static void log_text(struct buf *line) {
+static void log_line_of(struct buf *line) {
     if (line->size > 0)
         log_info("%.*s", (int)strcspn(buf_text(line), "\n"), buf_text(line));
     buf_consume(line, line->size);
 }
 
-int run_words_announce(const struct run_setup *setup, int64_t global_batch, struct error *err) {
+int run_setup_announce(const struct run_setup *setup, int64_t global_batch, struct error *err) {
     cleanup_buf struct buf text = {0};
     buf_init(&text, ANNOUNCED_MAX);
     if (!setup->first)
         return 0;
     if (program_text(&text, setup, err) != 0)
         return -1;
-    log_text(&text);
+    log_line_of(&text);
     if (run_text(&text, setup, global_batch, err) != 0)
         return -1;
-    log_text(&text);
+    log_line_of(&text);
     if (sizes_text(&text, setup, err) != 0)
         return -1;
-    log_text(&text);
+    log_line_of(&text);
     if (left_out_text(&text, setup, global_batch, err) != 0)
         return -1;
-    log_text(&text);
+    log_line_of(&text);
     if (learning_rate_scale_text(&text, setup->options, &setup->schedule, global_batch, err) != 0)
         return -1;
-    log_text(&text);
+    log_line_of(&text);
     if (learning_rate_images_text(&text, setup->options, global_batch, err) != 0 ||
         learning_rate_unreached_text(&text, setup->options, &setup->schedule, err) != 0)
         return -1;
     report_notes(&text);
     return 0;
-}
-
-static void log_speed(const struct training_run *job) {
-    char text[REPORT_SUMMARY_MAX];
-    report_summary(&job->reports.report, text);
-    if (text[0] != '\0')
-        log_info("%s", text);
-}
-
-static void log_best(const struct training_run *job) {
-    const struct best *b = &job->saves.best;
-    if (!job->setup.first || !b->known)
-        return;
-    log_info("best: epoch %.4g (step %" PRId64 "), %s %.4f; its model is in %s", b->epoch,
-             b->score.step, b->score.metric, b->score.value, b->folder);
-}
-
-void run_words_stop(const struct training_run *job) {
-    const struct run_state *s = &job->state;
-    bool again = strcmp(job->setup.options->resume, "auto") == 0;
-    if (!job->setup.first)
-        return;
-    if (job->saves.keeping.saved_step == s->step)
-        log_info("stopped on request after step %" PRId64 "; the same command%s goes on from there",
-                 s->step, again ? "" : " with --resume auto");
-    else if (s->step > 0)
-        log_info("stopped on request after step %" PRId64, s->step);
-    else
-        log_info("stopped on request before the first step");
-    log_speed(job);
-    log_best(job);
-}
-
-/* Suggests the next commands. */
-static void log_next(const struct training_run *job) {
-    const struct inputs *in = &job->setup.inputs;
-    const bool best = job->saves.best.known && job->saves.best.score.step != job->state.step &&
-                      job->setup.options->publish != OPTION_PUBLISH_BEST;
-    const char *model = best ? job->saves.best.folder : in->model;
-    const char *data = job->setup.options->data;
-    if (in->out[0] != '\0' && job->setup.data.task->score_show != NULL && in->scored)
-        log_info("detections of the evaluations are in %s, pictures in %s/pictures", in->out,
-                 in->out);
-    if (in->scored && !in->synthetic && data != NULL && job->setup.options->val_split == 0)
-        log_info("next: ringtrain eval --model-dir %s --data %s", model, data);
-    log_info("next: ringtrain predict --model-dir %s --out predictions PICTURE...", model);
-}
-
-void run_words_end(struct training_run *job) {
-    if (!job->setup.first)
-        return;
-    log_speed(job);
-    sample_health_sum_up(&job->setup.data.training, job->setup.data.bad_allowed);
-    if (job->setup.data.validation.source.count > 0)
-        sample_health_sum_up(&job->setup.data.validation, job->setup.data.bad_allowed);
-    log_best(job);
-    log_next(job);
 }
