@@ -6,6 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Batch norms learn running means and variances from the pictures of their own rank, so ranks drift
+ * apart within an epoch although their weights are equal. The functions here bring them together:
+ * by a mean at the end of an epoch, or side by side in a checkpoint between two ends.
+ *
+ * A store keeps all statistics of a network in one arena, slot after slot. In a checkpoint the
+ * values are ordered by slot first and by rank second, so that those of one norm form one array
+ * [ranks, values]; take_all and bn_statistics_scatter translate between the two orders.
+ *
+ * `own_statistics` is set by each step that counts (train.c) and cleared by the mean. It is the
+ * same on all ranks, so all of them enter or skip the collectives together. */
+
+/* Names with it are unknown to readers that expect torchvision's names, which ignore them. */
 #define PREFIX "rank_statistics."
 
 void bn_statistics_done(struct bn_statistics *s) {
@@ -16,10 +28,13 @@ void bn_statistics_done(struct bn_statistics *s) {
     *s = (struct bn_statistics){0};
 }
 
+/* Returns the values of all running statistics of the network, f32 each. */
 static size_t state_count(const struct run_steps *steps) {
     return steps->net.store.count[STORE_STATE];
 }
 
+/* comm_sum gives all ranks the same bits, so the means are equal as well. With one rank nothing is
+ * touched, and a run resumes bit for bit. */
 int bn_statistics_average(struct run_steps *steps, struct comm *comm, struct error *err) {
     struct store *store = &steps->net.store;
     int ranks = comm_size(comm);
@@ -39,7 +54,10 @@ int bn_statistics_average(struct run_steps *steps, struct comm *comm, struct err
     return 0;
 }
 
-/* Prepares arrays without values, and memory for the values. */
+/* Prepares arrays without values, and memory for the values. The arrays are named and shaped here
+ * for reading and writing alike. On failure S holds what was allocated, to be freed by
+ * bn_statistics_done. The extra element keeps calloc from returning NULL for a network without
+ * batch norms. */
 static int prepare(struct bn_statistics *s, const struct run_steps *steps, size_t ranks,
                    struct error *err) {
     const struct store *store = &steps->net.store;
@@ -70,7 +88,8 @@ static int prepare(struct bn_statistics *s, const struct run_steps *steps, size_
     return 0;
 }
 
-/* ALL: the arenas of all ranks, one after the other. */
+/* ALL: the arenas of all ranks, one after the other. Fills both layouts of S: values by slot and
+ * rank, and the mean over ranks in the order of the arena. */
 static void take_all(struct bn_statistics *s, const struct run_steps *steps, size_t ranks,
                      const float *all) {
     const struct store *store = &steps->net.store;
@@ -88,6 +107,8 @@ static void take_all(struct bn_statistics *s, const struct run_steps *steps, siz
         s->mean[i] /= (float)ranks;
 }
 
+/* All ranks allocate memory for the values of all, since comm_gather gives each rank the whole.
+ * Only rank 0 keeps them: it alone writes the checkpoint. */
 int bn_statistics_gather(struct bn_statistics *s, struct run_steps *steps, struct comm *comm,
                          struct error *err) {
     size_t count = state_count(steps);
@@ -107,6 +128,8 @@ int bn_statistics_gather(struct bn_statistics *s, struct run_steps *steps, struc
     return 0;
 }
 
+/* The arrays are found by name. W must not be used after S is freed, because its arrays then point
+ * into S. */
 void bn_statistics_show_mean(const struct bn_statistics *s, const struct run_steps *steps,
                              struct weights *w) {
     const struct store *store = &steps->net.store;
@@ -118,11 +141,14 @@ void bn_statistics_show_mean(const struct bn_statistics *s, const struct run_ste
     }
 }
 
+/* Only the first array is looked at to decide if the file has statistics of this many ranks. If it
+ * does, a missing or misshapen later one is an error, because the file is then damaged. */
 int bn_statistics_read(struct bn_statistics *s, struct run_steps *steps, struct comm *comm,
                        const struct safetensors *file, struct error *err) {
     *s = (struct bn_statistics){0};
     if (comm_size(comm) == 1 || prepare(s, steps, (size_t)comm_size(comm), err) != 0)
         return comm_size(comm) == 1 ? 0 : -1;
+    /* A run on another number of ranks starts from the mean, which is under the usual names. */
     const struct safetensors_entry *entry =
         s->count > 0 ? safetensors_find(file, s->arrays[0].name) : NULL;
     if (entry == NULL || entry->rank != 2 || entry->shape[0] != comm_size(comm)) {
@@ -135,6 +161,8 @@ int bn_statistics_read(struct bn_statistics *s, struct run_steps *steps, struct 
     return 0;
 }
 
+/* Rank 0 first tells the others if there is anything: they cannot know, as they have not read the
+ * file. All values go to all ranks in one message, and each picks its own. */
 int bn_statistics_scatter(struct bn_statistics *s, struct run_steps *steps, struct comm *comm,
                           struct error *err) {
     struct store *store = &steps->net.store;
@@ -147,6 +175,7 @@ int bn_statistics_scatter(struct bn_statistics *s, struct run_steps *steps, stru
         return -1;
     if (!there)
         return 0;
+    /* Other ranks have the same network, so their arrays have the same sizes. */
     if (comm_rank(comm) != 0 && prepare(s, steps, (size_t)comm_size(comm), err) != 0)
         return -1;
     if (comm_broadcast(comm, s->ranks, state_count(steps) * ranks * sizeof(float), 0, err) != 0 ||

@@ -8,14 +8,25 @@
 #include "trainer/data/dataset/loader.h"
 #include "trainer/telemetry/status_text.h"
 
-/* Seconds that one batch of an evaluation may take before the rank counts as stalled. */
+/* An evaluation is one pass over the validation set with the networks compiled for evaluation.
+ * train.c calls it after epochs, and so do the commands that score or predict. Parameters and
+ * running statistics are only read.
+ *
+ * Each rank scores its part of the set without talking to the others; the collectives come after
+ * the last batch, in `run`. A rank that is stopped, or that runs out of data early, therefore still
+ * takes part in them, and all ranks learn in TOTAL_STOPPED that the figures are meaningless. */
+
+/* Seconds that one batch of an evaluation may take before the rank counts as stalled. The
+ * supervisor learns of it through progress_mark after each batch. */
 enum { BATCH_PATIENCE = 600 };
 /* Seconds that the other ranks wait while rank 0 writes predictions: it paints every picture. */
 enum { WRITING_PATIENCE = 7 * 24 * 3600 };
 
-/* Sums over all ranks. */
+/* Sums over all ranks. They travel as doubles in one all-reduce; a rank that stops adds 1 to
+ * TOTAL_STOPPED. */
 enum total { TOTAL_IMAGES, TOTAL_STOPPED, TOTALS };
 
+/* An evaluation under way on this rank. */
 struct scoring {
     struct network *net;
     struct task_data *data;
@@ -28,6 +39,8 @@ struct scoring {
     double totals[TOTALS];
 };
 
+/* Runs one batch through the network. The outputs that tally and score read are those of this batch
+ * only, until the next one runs. */
 static int score_one(struct scoring *s, const struct batch *batch, struct error *err) {
     struct pass *pass = network_pass(s->net, s->net->eval, batch, err);
     float metrics[MODEL_METRICS_MAX];
@@ -56,6 +69,9 @@ static void show(const struct scoring *s) {
     status_text_show(s->options->line, now, &at);
 }
 
+/* A rank that was asked to stop ends its loop as if the data were at its end. The loader refuses a
+ * file once this rank has met more bad ones than --bad-samples allows; sample_health_share checks
+ * the sum over ranks later. */
 static int score_all(struct scoring *s, struct loader *loader, struct error *err) {
     const struct evaluate_options *o = s->options;
     for (;;) {
@@ -83,7 +99,9 @@ static int score_all(struct scoring *s, struct loader *loader, struct error *err
     }
 }
 
-/* Chooses the tally; all ranks choose alike. */
+/* Chooses the tally; all ranks choose alike. A tally of the evaluation's own is opened only if
+ * pictures of mistakes or results by class need one. Pairs of classes take a square of memory, so
+ * they are counted up to CLASS_TALLY_PAIRS_OF classes only. */
 static int tally_open(struct scoring *s, struct error *err) {
     const struct evaluate_options *o = s->options;
     s->tally = o->tally;
@@ -109,7 +127,9 @@ static void list_classes(const struct scoring *s) {
         buf_consume(out, out->size);
 }
 
-/* Rank 0 writes; it broadcasts its failure. */
+/* Rank 0 writes; it broadcasts its failure. The others wait for rank 0 as long as it takes to
+ * paint, with a limit that only a lost host reaches. The broadcast tells them its error, so that
+ * all ranks end with the same code. */
 static int write_predictions(struct scoring *s, struct comm *comm, struct error *err) {
     const struct task *task = s->data->task;
     struct error told = {0};
@@ -123,6 +143,8 @@ static int write_predictions(struct scoring *s, struct comm *comm, struct error 
     return told.code == EXIT_CODE_OK ? 0 : error_set(err, told.code, "%s", told.text);
 }
 
+/* The order of the collectives is the same on all ranks whatever happens to one of them: shared
+ * faults, totals, then the scores. */
 static int run(struct scoring *s, struct comm *comm, struct evaluation *ret, struct error *err) {
     struct task_data *data = s->data;
     const struct source *source = &data->validation.source;
@@ -138,6 +160,7 @@ static int run(struct scoring *s, struct comm *comm, struct evaluation *ret, str
         .bad_allowed = data->bad_allowed,
         .epochs = 1,
         .threads = s->options->threads,
+        /* Batches that are ready, in work, or held by the loop at once. */
         .depth = 3,
     };
     struct sample_counts found;
@@ -147,6 +170,8 @@ static int run(struct scoring *s, struct comm *comm, struct evaluation *ret, str
         sample_health_share(comm, &data->validation, data->bad_allowed, &found, err) != 0 ||
         comm_sum(comm, s->totals, TOTALS, COMM_F64, err) != 0)
         return error_wrap(err, "evaluating");
+    /* Bad and damaged files are those of all ranks, as sample_health_share has just told every
+     * rank. */
     *ret = (struct evaluation){
         .images = (int64_t)s->totals[TOTAL_IMAGES],
         .bad = found.bad,
@@ -157,6 +182,7 @@ static int run(struct scoring *s, struct comm *comm, struct evaluation *ret, str
     if (ret->stopped)
         return 0;
     const struct task_predictions *predictions = s->options->predictions;
+    /* Scores are means over images, so there must be one. */
     if (ret->images == 0)
         return error_set(err, EXIT_CODE_DATA, "%s: none of %zu pictures can be %s", source->name,
                          source->count, predictions != NULL ? "used" : "scored");
@@ -177,6 +203,8 @@ static int run(struct scoring *s, struct comm *comm, struct evaluation *ret, str
                : 0;
 }
 
+/* A model that is only scored has no training set, so the canvases of the validation set are
+ * used. */
 void evaluate_canvases(struct network_options *ret, const struct task_data *data) {
     const struct sample_health *samples =
         data->training.canvas_count > 0 ? &data->training : &data->validation;

@@ -9,12 +9,27 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Options give epochs, a peak and rules by batch; the schedule has steps and rates. This file is
+ * the translation, with all checks that need both.
+ *
+ * It runs twice: learning_rate_check before the data is opened, with an epoch of a made-up length,
+ * and learning_rate_settle in training_run.c once the real length is known. A mistake in the flags
+ * then costs seconds instead of the scan of a data set.
+ *
+ * Messages come in two kinds. A combination of flags that has no meaning is an error; one that has
+ * a meaning but no effect in this run is text for a warning. */
+
+/* Epochs of a milestone at most, and bytes of one as text with its NUL. */
 enum { EPOCHS_MAX = 1000000, WORD_SIZE = 32 };
 
-/* Steps of an epoch that is long enough for every part of it. */
+/* Steps of an epoch that is long enough for every part of it. It keeps rounding from making two
+ * milestones equal, or a run too short for a one-cycle schedule, before the true length is
+ * known. */
 enum { LONG_EPOCH = 1000000 };
 
-/* Parses "8,11": epochs, fractions allowed, in increasing order. */
+/* Parses "8,11": epochs, fractions allowed, in increasing order. Milestones become steps by
+ * rounding to the nearest one. Two that round to the same step are refused, as the rate would fall
+ * twice at once. */
 static int read_milestones(struct schedule *s, const char *text, int64_t steps_per_epoch,
                            struct error *err) {
     for (const char *at = text; *at != '\0';) {
@@ -24,6 +39,7 @@ static int read_milestones(struct schedule *s, const char *text, int64_t steps_p
         if (s->milestone_count == SCHEDULE_MILESTONES_MAX)
             return error_set(err, EXIT_CODE_USAGE, "--milestones: more than %d epochs",
                              SCHEDULE_MILESTONES_MAX);
+        /* A longer word stays empty, and the next test refuses it with its own text. */
         if (size < sizeof(word))
             memcpy(word, at, size);
         if (size >= sizeof(word) || str_parse_double(word, 0, EPOCHS_MAX, &epoch, NULL) != 0)
@@ -41,10 +57,13 @@ static int read_milestones(struct schedule *s, const char *text, int64_t steps_p
     return 0;
 }
 
+/* Returns true for the schedules that end at a rate of their own choice, --lr-end. */
 static bool has_end(const struct schedule *s) {
     return s->kind == SCHEDULE_POLY2 || s->kind == SCHEDULE_COSINE;
 }
 
+/* A one-cycle schedule contains its own rise, so a warm-up before it would be a second one;
+ * SCHEDULE_ONE_CYCLE_LEAST is the shortest run that schedule.c can compute. */
 static int check_one_cycle(const struct schedule *s, struct error *err) {
     if (s->warmup_steps > 0)
         return error_set(err, EXIT_CODE_USAGE,
@@ -76,6 +95,9 @@ static int check_rates(const struct schedule *s, const struct options *o, struct
     return s->kind == SCHEDULE_ONE_CYCLE ? check_one_cycle(s, err) : 0;
 }
 
+/* --steps takes precedence over --epochs, and --warmup-steps over --warmup-epochs. A recipe's rule
+ * by batch size takes precedence over the flags it stands for, and is then not scaled unless
+ * --lr-batch asks for it. */
 int learning_rate_settle(struct schedule *ret, const struct options *o, int64_t steps_per_epoch,
                          int64_t global_batch, struct error *err) {
     const struct recipe_rate *by = recipe_rate_for(o->lr_by_batch, global_batch);
@@ -95,6 +117,8 @@ int learning_rate_settle(struct schedule *ret, const struct options *o, int64_t 
     };
     if (check_rates(ret, o, err) != 0)
         return -1;
+    /* The schedule wants the start of the warm-up as a fraction of the peak. A start above the peak
+     * is clipped to it, and warm_up_text warns. */
     if (o->warmup_lr > 0)
         ret->warmup_from = o->warmup_lr < ret->peak ? o->warmup_lr / ret->peak : 1;
     if (o->milestones != NULL && o->schedule != SCHEDULE_MILESTONES)
@@ -108,12 +132,14 @@ int learning_rate_settle(struct schedule *ret, const struct options *o, int64_t 
     return read_milestones(ret, o->milestones, steps_per_epoch, err);
 }
 
+/* Only the return value matters; the schedule is thrown away. */
 int learning_rate_check(const struct options *o, int64_t global_batch, struct error *err) {
     struct schedule unused;
     return learning_rate_settle(&unused, o, LONG_EPOCH, global_batch, err);
 }
 
-/* "--recipe mlperf-resnet for 16384 images a step: --lr 25 --warmup-epochs 5" */
+/* "--recipe mlperf-resnet for 16384 images a step: --lr 25 --warmup-epochs 5" Tells which numbers a
+ * recipe's rule chose for the images a step, in the words of the flags that would give the same. */
 static int rule_text(struct buf *out, const struct options *o, int64_t global_batch,
                      struct error *err) {
     const struct recipe_rate *by = recipe_rate_for(o->lr_by_batch, global_batch);
@@ -130,12 +156,15 @@ int learning_rate_scale_text(struct buf *out, const struct options *o, const str
                              int64_t global_batch, struct error *err) {
     if (o->lr_by_batch != NULL || o->warmup_by_batch != NULL)
         return rule_text(out, o, global_batch, err);
+    /* Nothing was scaled. */
     if (o->lr_batch == 0 || o->lr_batch == global_batch)
         return 0;
     return buf_printf(out, err, "lr %g for %" PRId64 " images a step: %g for %" PRId64 "\n", o->lr,
                       o->lr_batch, s->peak, global_batch);
 }
 
+/* The advice depends on the number: a --batch-size is suggested only if the recipe's images divide
+ * evenly among ranks and accumulated micro-batches, and if that makes batches smaller. */
 int learning_rate_images_text(struct buf *out, const struct options *o, int64_t global_batch,
                               struct error *err) {
     const int64_t shares = global_batch / o->batch_size; /* ranks and --accumulate */
@@ -153,6 +182,8 @@ int learning_rate_images_text(struct buf *out, const struct options *o, int64_t 
                       o->lr_images);
 }
 
+/* At most one remark on the warm-up, the first that applies. The last one is for a run that ends
+ * before its warm-up does. */
 static int warm_up_text(struct buf *out, const struct options *o, const struct schedule *s,
                         struct error *err) {
     if (s->warmup_steps == 0 && o->warmup_epochs > 0)
@@ -183,6 +214,7 @@ static int warm_up_text(struct buf *out, const struct options *o, const struct s
                       s->peak);
 }
 
+/* Milestones beyond the end are no error: a short trial run of a long recipe has them. */
 int learning_rate_unreached_text(struct buf *out, const struct options *o, const struct schedule *s,
                                  struct error *err) {
     int late = 0;

@@ -15,8 +15,19 @@
 #include <string.h>
 #include <unistd.h>
 
+/* The record is run.jsonl beside the model, and the page of a run is made from it. train.c calls
+ * these functions in order: record_begin once the run is set up, record_flags and record_start when
+ * its first step is known, record_classes after evaluations, and record_end in every case, also
+ * after an error.
+ *
+ * Ranks other than the first return at once. Failures to write lines later on are
+ * telemetry/run_log.h's to report: training does not depend on them. */
+
+/* Bytes of the texts made here: flags as JSON, as a table, and as a list of settings. */
 enum { RECORD_MAX = 256 * 1024 };
 
+/* Appends a member of a JSON object with its comma. VALUE is quoted, so it may hold any bytes that
+ * a path can have. */
 static int add_text(struct buf *out, const char *name, const char *value, struct error *err) {
     return buf_printf(out, err, "\"%s\":", name) != 0 ||
                    json_text_quote(out, value, strlen(value), err) != 0
@@ -24,12 +35,15 @@ static int add_text(struct buf *out, const char *name, const char *value, struct
                : buf_add(out, ",", 1, err);
 }
 
+/* Writes the members of the line of kind "run". It tells what runs, on what data and where; the
+ * flags come last, as an object of their own. */
 static int describe(const struct run_setup *setup, const struct run_state *state, struct buf *out,
                     struct error *err) {
     const struct run_state *s = state;
     cleanup_buf struct buf own = {.max = RECORD_MAX};
     char host[64] = "";
     const char *attempt = getenv(ATTEMPT_VARIABLE);
+    /* A name that is cut short is not terminated by every system: the last byte stays NUL. */
     (void)gethostname(host, sizeof(host) - 1);
     if (options_differences(&own, COMMAND_TRAIN, setup->options, err) != 0 ||
         buf_printf(out, err,
@@ -55,6 +69,8 @@ static int describe(const struct run_setup *setup, const struct run_state *state
     return options_json(out, COMMAND_TRAIN, setup->options, err);
 }
 
+/* The description is made before the log is opened, so that a failure leaves no file with half a
+ * line. */
 int record_begin(const struct run_setup *setup, const struct run_state *state, struct error *err) {
     cleanup_buf struct buf members = {0};
     if (!setup->first)
@@ -70,7 +86,9 @@ int record_begin(const struct run_setup *setup, const struct run_state *state, s
     return 0;
 }
 
-/* The options that change what is learned, and model and ranks. */
+/* The options that change what is learned, and model and ranks. TensorBoard's table of
+ * hyperparameters takes a limited number of them; those that come after TFEVENTS_SETTINGS_MAX are
+ * left out. */
 static int add_settings(const struct run_setup *setup, int64_t step, struct report *report,
                         struct error *err) {
     cleanup_buf struct buf text = {.max = RECORD_MAX};
@@ -80,6 +98,8 @@ static int add_settings(const struct run_setup *setup, int64_t step, struct repo
     (void)snprintf(ranks, sizeof(ranks), "%d", comm_size(setup->comm));
     list[count++] = (struct tfevents_setting){"model", setup->request.model->name};
     list[count++] = (struct tfevents_setting){"ranks", ranks};
+    /* The NUL is added because strtok_r cuts the text in place, and a buffer need not end with
+     * one. */
     if (options_learning(&text, setup->options, err) != 0 || buf_add(&text, "", 1, err) != 0)
         return -1;
     for (char *word = strtok_r(text.data, " ", &kept);
@@ -93,6 +113,7 @@ static int add_settings(const struct run_setup *setup, int64_t step, struct repo
     return board_settings(&report->board, step, list, count, err);
 }
 
+/* The table of all flags is for people; the settings are what TensorBoard compares runs by. */
 int record_flags(const struct run_setup *setup, int64_t step, struct report *report,
                  struct error *err) {
     cleanup_buf struct buf text = {0};
@@ -105,6 +126,9 @@ int record_flags(const struct run_setup *setup, int64_t step, struct report *rep
                : add_settings(setup, step, report, err);
 }
 
+/* "sums" and "sum_bytes" are the messages and bytes that a step sums over the ranks, counted from
+ * the training program: with them, the time of a step can be compared with the speed of the
+ * network. */
 void record_start(const struct training_run *job) {
     const struct run_setup *setup = &job->setup;
     const struct network *net = &job->steps.net;
@@ -118,6 +142,8 @@ void record_start(const struct training_run *job) {
         run_log_add("start", fields, sizeof(fields) / sizeof(fields[0]));
 }
 
+/* The buffer leaves room in the line for what run_log.h adds. A list that does not fit is left
+ * out. */
 void record_classes(const struct run_setup *setup, const struct run_state *state,
                     const struct buf *members) {
     cleanup_buf struct buf line = {.max = RUN_LOG_LINE_MAX - 256};
@@ -127,7 +153,8 @@ void record_classes(const struct run_setup *setup, const struct run_state *state
         run_log_add_json("classes", buf_text(&line));
 }
 
-/* Training does not depend on the page. */
+/* Training does not depend on the page. Writes the HTML report of the run from what is in the
+ * record. A file of that name which is not such a page is not overwritten. */
 static void write_page(const struct run_setup *setup) {
     char path[PATH_MAX];
     struct error why = {0};
@@ -141,6 +168,7 @@ static void write_page(const struct run_setup *setup) {
         log_info("report of this run in %s", path);
 }
 
+/* Errors are ignored here: the run is ending with one already. */
 static void add_failure(const struct error *why) {
     cleanup_buf struct buf line = {.max = RUN_LOG_LINE_MAX - 256};
     if (buf_printf(&line, NULL, "\"error\":") == 0 &&
@@ -152,6 +180,8 @@ void record_end(const struct training_run *job, enum exit_code code, const struc
     const struct run_setup *setup = &job->setup;
     /* A run that failed early has no epochs yet. */
     const double epoch = setup->steps_per_epoch > 0 ? run_setup_epoch(setup, &job->state) : 0;
+    /* The times follow only if the report was opened, which a run that fails early has not
+     * reached. */
     struct metric_field fields[3 + REPORT_TIMES] = {
         {"step", (double)job->state.step}, {"epoch", epoch}, {"code", (double)code}};
     if (!setup->first)
@@ -165,6 +195,7 @@ void record_end(const struct training_run *job, enum exit_code code, const struc
         write_page(setup);
 }
 
+/* Logs steps, images and speed of the whole run, unless it took no step. */
 static void log_speed(const struct training_run *job) {
     char text[REPORT_SUMMARY_MAX];
     report_summary(&job->reports.report, text);
@@ -172,6 +203,7 @@ static void log_speed(const struct training_run *job) {
         log_info("%s", text);
 }
 
+/* Ranks other than the first know no best score. */
 static void log_best(const struct training_run *job) {
     const struct best *b = &job->saves.best;
     if (!job->setup.first || !b->known)
@@ -180,6 +212,7 @@ static void log_best(const struct training_run *job) {
              b->score.step, b->score.metric, b->score.value, b->folder);
 }
 
+/* The log promises to go on from this step only if its checkpoint was handed over to be written. */
 void record_log_stop(const struct training_run *job) {
     const struct run_state *s = &job->state;
     bool again = strcmp(job->setup.options->resume, "auto") == 0;
@@ -196,7 +229,8 @@ void record_log_stop(const struct training_run *job) {
     log_best(job);
 }
 
-/* Suggests the next commands. */
+/* Suggests the next commands. The command names the best model if it is another one than the last
+ * and was not published in its place. */
 static void log_next(const struct training_run *job) {
     const struct inputs *in = &job->setup.inputs;
     const bool best = job->saves.best.known && job->saves.best.score.step != job->state.step &&

@@ -16,17 +16,32 @@
 #include <string.h>
 #include <unistd.h>
 
+/* One row of a training goes to four places: the table and the metric lines on standard output,
+ * run.jsonl, and TensorBoard. All of them get the same numbers, collected once by report_row.
+ *
+ * A step only adds to sums (report_step), because rows come once in many steps and a device may
+ * still be working on the step after. report_start stops the clock of the speed for evaluations and
+ * checkpoints, and report_spent accounts for those apart.
+ *
+ * On ranks other than 0 the stream is NULL. They still collect and reset the sums, so that the
+ * calls are the same on all ranks and no caller has to ask which rank it is. */
+
+/* Bytes of a line of a row, of an evaluation as text, and of the table of all evaluations. */
 enum { LINE_MAX_SIZE = 1024, TEXT_MAX_SIZE = 8192, TABLE_MAX_SIZE = 256 * 1024 };
 
 /* Scalars of a row in addition to the metrics of its steps, and of one event. */
 enum { ROW_EVENTS = 7, EVENTS_MAX = BOARD_SCALARS_MAX };
 
+/* An event has all scalars of a row at once, so the longest row must fit into one. */
 _Static_assert(MODEL_METRICS_MAX + (int)ROW_EVENTS <= (int)EVENTS_MAX, "room for steps");
 _Static_assert((int)EVALUATION_FIGURES_MAX <= (int)EVENTS_MAX, "room for evaluations");
 
-/* Weight of the last step in the smoothed time of a step. */
+/* Weight of the last step in the smoothed time of a step. The mean follows a change of speed within
+ * some ten steps. */
 static const double newest = 0.1;
 
+/* --log auto shows a person the table alone. Where standard output is a file or a pipe, metric
+ * lines are printed as well, because a program may be reading. */
 void report_open(struct report *r, FILE *out, int log, const struct model *model) {
     if (log == OPTION_LOG_AUTO)
         log = out != NULL && ranks_terminal(fileno(out)) ? OPTION_LOG_TABLE : OPTION_LOG_BOTH;
@@ -44,17 +59,21 @@ void report_open(struct report *r, FILE *out, int log, const struct model *model
         status_line_open(&r->line, STDERR_FILENO);
 }
 
+/* The stream is the caller's and stays open. */
 void report_done(struct report *r) {
     status_line_close(&r->line);
     board_done(&r->board);
     eval_table_done(&r->evaluations);
 }
 
+/* The time since the last step is dropped: it was spent on something else. */
 void report_start(struct report *r) {
     r->stepped_at = clock_now();
     speed_start(&r->speed, r->stepped_at);
 }
 
+/* A metric that is not finite is left out of sum and count alike, so that one skipped step does not
+ * make the whole row NaN. */
 void report_step(struct report *r, const double metrics[MODEL_METRICS_MAX], int64_t images,
                  bool skipped) {
     speed_add(&r->speed, images);
@@ -72,10 +91,13 @@ void report_step(struct report *r, const double metrics[MODEL_METRICS_MAX], int6
     r->all.images += images;
     r->all.nanoseconds += now - r->stepped_at;
     r->stepped_at = now;
+    /* A NaN may have its sign set, which would be printed as "-nan"; a fresh one has not. */
     r->standing.loss = isnan(metrics[METRIC_LOSS]) ? (double)NAN : metrics[METRIC_LOSS];
     r->standing.step_images = images;
 }
 
+/* The share of waiting is relative to the time of training alone. It is left out where a device
+ * waits by itself, because the host cannot tell that time from work. */
 void report_summary(const struct report *r, char text[REPORT_SUMMARY_MAX]) {
     char training[32], whole[32], waits[64] = "";
     double seconds = (double)r->all.nanoseconds / (double)CLOCK_SECOND;
@@ -96,6 +118,8 @@ void report_summary(const struct report *r, char text[REPORT_SUMMARY_MAX]) {
                    training, waits, speed >= 10 ? 1 : 3, speed, whole);
 }
 
+/* The text is made only if the line is due, as steps may be far shorter than the time between two
+ * of its updates. */
 void report_standing(struct report *r, int64_t step, int64_t steps, double epoch) {
     char text[STATUS_LINE_MAX];
     int64_t now = clock_now();
@@ -108,6 +132,7 @@ void report_standing(struct report *r, int64_t step, int64_t steps, double epoch
     status_line_show(&r->line, now, status_fraction(step, steps), text);
 }
 
+/* RANKS below 0 is "not known". It adds nothing to the sums, and from then on no share is shown. */
 void report_wait(struct report *r, int64_t data, int64_t ranks) {
     speed_wait(&r->speed, WAIT_DATA, data);
     speed_wait(&r->speed, WAIT_RANKS, ranks > 0 ? ranks : 0);
@@ -116,6 +141,7 @@ void report_wait(struct report *r, int64_t data, int64_t ranks) {
     r->ranks_unknown = ranks < 0;
 }
 
+/* The time counts for the present epoch and for the whole run. */
 void report_spent(struct report *r, enum epoch_part part, int64_t nanoseconds) {
     speed_add_part(&r->speed, part, nanoseconds);
     r->all.parts[part] += nanoseconds;
@@ -125,12 +151,15 @@ static double seconds(int64_t nanoseconds) {
     return (double)nanoseconds / (double)CLOCK_SECOND;
 }
 
+/* The line has two times, because a write on a thread of its own takes longer than the steps stand
+ * still for it. */
 void report_checkpoint(int64_t step, int64_t pause, int64_t took) {
     const struct metric_field fields[] = {
         {"step", (double)step}, {"seconds", seconds(pause)}, {"write_seconds", seconds(took)}};
     run_log_add("checkpoint", fields, sizeof(fields) / sizeof(fields[0]));
 }
 
+/* Time waiting for ranks is NaN if it is not known, which the record writes as null. */
 void report_times(const struct report *r, struct metric_field ret[REPORT_TIMES]) {
     const struct metric_field times[REPORT_TIMES] = {
         {"seconds", seconds(clock_now() - r->opened_at)},
@@ -143,7 +172,8 @@ void report_times(const struct report *r, struct metric_field ret[REPORT_TIMES])
     memcpy(ret, times, sizeof(times));
 }
 
-/* Prints LINES, ends the last one, and leaves LINES empty. */
+/* Prints LINES, ends the last one, and leaves LINES empty. The status line is on the same terminal,
+ * so it is cleared first. Each row is flushed, so that a reader of a pipe gets it at once. */
 static int print(struct report *r, struct buf *lines, struct error *err) {
     status_line_clear(&r->line);
     if (fprintf(r->out, "%s\n", buf_text(lines)) < 0 || fflush(r->out) != 0)
@@ -157,6 +187,8 @@ static int next_line(struct buf *lines, struct error *err) {
     return lines->size == 0 ? 0 : buf_add(lines, "\n", 1, err);
 }
 
+/* The head of the table comes with the first row and not before, so that a run which fails earlier
+ * prints none. Head, row and metric line are printed by one call. */
 static int print_row(struct report *r, const struct table_row *row, struct error *err) {
     cleanup_buf struct buf lines = {0};
     buf_init(&lines, 3 * LINE_MAX_SIZE);
@@ -170,8 +202,9 @@ static int print_row(struct report *r, const struct table_row *row, struct error
     return print(r, &lines, err);
 }
 
-/* Averages over the steps since the last row. A mean covers the steps with a finite value. The
- * loss comes first. */
+/* Averages over the steps since the last row. A mean covers the steps with a finite value. The loss
+ * comes first. A metric of kind METRIC_SUM is told as the sum over the steps, not their mean. The
+ * count of samples is no metric to be told. Returns how many are in TOLD, and empties the sums. */
 static int collect(struct report *r, struct metric_field told[MODEL_METRICS_MAX]) {
     const struct model_metric *list = r->model->metrics;
     int count = 0;
@@ -181,11 +214,14 @@ static int collect(struct report *r, struct metric_field told[MODEL_METRICS_MAX]
             told[count++] =
                 (struct metric_field){list[i].name, list[i].kind == METRIC_SUM ? r->sums[i] : mean};
     }
+    /* The next row starts from nothing. */
     memset(r->sums, 0, sizeof(r->sums));
     memset(r->finite, 0, sizeof(r->finite));
     return count;
 }
 
+/* Writes a line of KIND to the record: where the run stands, the figures, and the times since the
+ * start. */
 static void keep_numbers(const struct report *r, const char *kind, int64_t step, double epoch,
                          const struct metric_field *fields, int count) {
     struct metric_field all[EVENTS_MAX + 2 + REPORT_TIMES] = {{"step", (double)step},
@@ -195,7 +231,10 @@ static void keep_numbers(const struct report *r, const char *kind, int64_t step,
     run_log_add(kind, all, (size_t)count + 2 + REPORT_TIMES);
 }
 
+/* The clock of the speed and the sums are reset on every rank; only then do silent ranks return. */
 int report_row(struct report *r, const struct report_row *at, struct error *err) {
+    /* The loss is in the first element, from METRIC_LOSS; print_row passes the rest as further
+     * metrics. */
     struct metric_field told[MODEL_METRICS_MAX + ROW_EVENTS];
     if (r->steps == 0)
         return 0;
@@ -206,6 +245,7 @@ int report_row(struct report *r, const struct report_row *at, struct error *err)
     int64_t skipped = r->skipped;
     double waits[SPEED_WAITS];
     double speed = speed_report(&r->speed, clock_now(), waits);
+    /* With one rank there is no wait for others, and a column of zeros would only take room. */
     const bool several = r->several && !r->ranks_unknown;
     r->steps = 0;
     r->skipped = 0;
@@ -216,6 +256,7 @@ int report_row(struct report *r, const struct report_row *at, struct error *err)
         .epoch = at->epoch,
         .speed = speed,
         .loss = loss,
+        /* The objective that the optimizer minimizes: the loss and the term of weight decay. */
         .final_loss = loss + at->penalty,
         .lr = at->lr,
         .data_wait = waits[WAIT_DATA],
@@ -226,8 +267,10 @@ int report_row(struct report *r, const struct report_row *at, struct error *err)
         .more = told + 1,
         .more_count = (size_t)count - 1,
     };
+    /* Standard output comes first: it is the one place where a failure to write ends the run. */
     if (print_row(r, &row, err) != 0)
         return -1;
+    /* The wait for other ranks comes last, so that leaving it out is to count one less. */
     const struct metric_field rest[] = {
         {"final_loss", row.final_loss}, {"learning_rate", at->lr},    {"images_per_second", speed},
         {"data_wait", row.data_wait},   {"skipped", (double)skipped}, {"comm_wait", row.comm_wait},
@@ -240,6 +283,8 @@ int report_row(struct report *r, const struct report_row *at, struct error *err)
     return board_scalars(&r->board.steps, at->step, told, count, err);
 }
 
+/* The text may have any length, so it is written as it is and does not pass through a buffer of
+ * lines. */
 int report_print(struct report *r, const char *text, struct error *err) {
     if (r->out == NULL || !r->table || text[0] == '\0')
         return 0;
@@ -256,7 +301,8 @@ static bool is_undefined(const struct metric_field *field) {
            (str_starts_with(field->name, "bbox_") || str_starts_with(field->name, "segm_"));
 }
 
-/* Returns how many of the figures have a curve: RET. */
+/* Returns how many of the figures have a curve: RET. Leaves out figures that are undefined for this
+ * data set. */
 static int defined_figures(const struct evaluation *e, struct metric_field ret[EVENTS_MAX]) {
     int count = 0;
     for (int i = 0; i < e->count; i++)
@@ -265,6 +311,7 @@ static int defined_figures(const struct evaluation *e, struct metric_field ret[E
     return count;
 }
 
+/* The table of evaluations and the record keep all figures, also those that have no curve. */
 int report_evaluation(struct report *r, const struct report_weights *of, const struct evaluation *e,
                       struct error *err) {
     const struct task *task = task_of(r->model->task);
@@ -274,6 +321,8 @@ int report_evaluation(struct report *r, const struct report_weights *of, const s
     buf_init(&line, TEXT_MAX_SIZE);
     if (r->table && (task_print(task, &line, of->epoch, e, err) != 0 || print(r, &line, err) != 0))
         return -1;
+    /* The metric line of an evaluation has all its figures under the names that the model gives
+     * them. */
     const struct eval_figures figures = {
         .step = of->step,
         .epoch = of->epoch,
@@ -312,6 +361,7 @@ static int print_epoch(struct report *r, int64_t epoch, const struct epoch_summa
     return 0;
 }
 
+/* The clock of the epoch ends here on every rank, but only rank 0 prints. */
 int report_epoch(struct report *r, int64_t epoch, struct error *err) {
     struct epoch_summary times;
     if (!speed_end_epoch(&r->speed, clock_now(), &times) || r->out == NULL)
@@ -322,6 +372,7 @@ int report_epoch(struct report *r, int64_t epoch, struct error *err) {
     return print_epoch(r, epoch, &times, err);
 }
 
+/* Ranks other than the first have added no evaluation, so their table is empty. */
 int report_evaluations(struct report *r, struct error *err) {
     cleanup_buf struct buf text = {0};
     if (r->evaluations.count == 0)
@@ -332,6 +383,8 @@ int report_evaluations(struct report *r, struct error *err) {
                : report_print(r, buf_text(&text), err);
 }
 
+/* The text is cut up in place by strtok_r, so each line becomes a log line of its own with its own
+ * time. */
 void report_notes(struct buf *notes) {
     char *rest = NULL;
     if (notes->size == 0)

@@ -18,10 +18,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Where a run begins, in order of precedence: a checkpoint that an earlier attempt of this very run
+ * wrote; the checkpoint that --resume names; with --resume auto the newest valid one of the folder;
+ * and else the seed, with --init on top of it.
+ *
+ * Only rank 0 reads files, in read_first. Its weights and state then go to all ranks, so that ranks
+ * need no common file system. The stepper is last, because it takes its loss scale and its number
+ * of updates from the state that came.
+ *
+ * An error on rank 0 ends resume_job there before the broadcast. The other ranks, which wait in it,
+ * are ended as comm.h describes for any rank that fails. */
+
+/* Bytes of remarks that reading a folder or a file of weights may leave for the log. */
 enum { NOTES_MAX = 64 * 1024 };
 
 /* The newest checkpoint in the folder must not be newer than those this run will write: if the run
- * does not resume from it, a new lineage begins. */
+ * does not resume from it, a new lineage begins. Otherwise the next --resume auto would take the
+ * older run's checkpoint, which has more samples, instead of this run's. */
 static int settle_course(struct run_state *s, const char *checkpoints, struct error *err) {
     const struct checkpoint_place own = {.lineage = s->lineage, .samples = s->samples};
     struct checkpoint_place newest = {0};
@@ -33,7 +46,8 @@ static int settle_course(struct run_state *s, const char *checkpoints, struct er
     return 0;
 }
 
-/* A checkpoint that does not name its optimizer was written when there was only SGD. */
+/* A checkpoint that does not name its optimizer was written when there was only SGD. The names are
+ * compared by length and bytes, since options are words within a longer text. */
 static bool same_optimizer(const struct run_state *now, const struct run_state *before) {
     static const char first[] = "sgd";
     int was_size = (int)strlen(first), is_size = was_size;
@@ -44,7 +58,8 @@ static bool same_optimizer(const struct run_state *now, const struct run_state *
     return was_size == is_size && strncmp(was, is, (size_t)is_size) == 0;
 }
 
-/* What another optimizer keeps is of no use to this one: its own begins at zero. */
+/* What another optimizer keeps is of no use to this one: its own begins at zero. A moving average
+ * of weights does not depend on the optimizer and is read apart (read_average). */
 static int read_optimizer(struct training_run *job, const struct run_state *before,
                           const struct safetensors *file, struct error *err) {
     cleanup_weights struct weights w = {0};
@@ -59,7 +74,8 @@ static int read_optimizer(struct training_run *job, const struct run_state *befo
     return 0;
 }
 
-/* A run that begins to average its weights begins with those of the checkpoint. */
+/* A run that begins to average its weights begins with those of the checkpoint. It also begins so
+ * if the file lacks the average of any tensor. */
 static int read_average(struct training_run *job, const struct safetensors *file,
                         struct error *err) {
     cleanup_weights struct weights w = {0};
@@ -69,6 +85,7 @@ static int read_average(struct training_run *job, const struct safetensors *file
                                     : store_start_average(&job->steps.net.store, err);
 }
 
+/* All tensors of the model must be in the file with their shapes. */
 static int read_weights(struct training_run *job, const struct run_state *before,
                         const struct safetensors *file, struct error *err) {
     cleanup_weights struct weights w = {0};
@@ -78,6 +95,8 @@ static int read_weights(struct training_run *job, const struct run_state *before
     return read_average(job, file, err);
 }
 
+/* Fit is checked before the first tensor is read, as reading takes long and overwrites the store.
+ * On failure the store may be half filled, and the run ends. */
 static int take_over(struct training_run *job, const struct safetensors *file, bool asked,
                      struct bn_statistics *statistics, struct error *err) {
     const char *text = safetensors_note(file, CHECKPOINT_STATE);
@@ -105,11 +124,15 @@ static int take_over(struct training_run *job, const struct safetensors *file, b
 static int resume_from(struct training_run *job, const struct safetensors *file, bool asked,
                        struct bn_statistics *statistics, struct error *err) {
     int result = take_over(job, file, asked, statistics, err);
+    /* A failure of the system is no sign of damaged data. */
     if (result != 0 && err->os_errno != 0 && err->code == EXIT_CODE_DATA)
         err->code = EXIT_CODE_CONFIG; /* the file was valid a moment ago */
     return result;
 }
 
+/* Reads --init on top of the weights from the seed: tensors that the file lacks, such as a new last
+ * layer, keep those. The file is refused where the run would overwrite it with its own model at the
+ * end. */
 static int init_from(struct training_run *job, const char *given, struct error *err) {
     cleanup_buf struct buf notes = {0};
     char path[PATH_MAX];
@@ -165,6 +188,7 @@ static int resume_newest(struct training_run *job, bool wanted, bool *ret_resume
     return *ret_resumed ? resume_from(job, &file, false, statistics, err) : 0;
 }
 
+/* Returns false as well for a file without a valid state. */
 static bool is_own_file(const struct run_state *state, const struct safetensors *file) {
     struct run_state before;
     const char *text = safetensors_note(file, CHECKPOINT_STATE);
@@ -183,6 +207,8 @@ static int resume_own(struct training_run *job, bool *ret_resumed, struct bn_sta
         cleanup_safetensors struct safetensors file = {0};
         cleanup_buf struct buf notes = {0};
         buf_init(&notes, NOTES_MAX);
+        /* Each round looks below the place of the last one, from the newest to older ones:
+         * checkpoints of other runs in the folder are passed over. */
         if (checkpoint_find(job->setup.inputs.checkpoints, below, &file, &place, &found, &notes,
                             err) != 0)
             return -1;
@@ -207,6 +233,8 @@ static void log_beginning(const struct run_setup *setup, const struct run_state 
         log_info("starting at step 0: --resume none");
 }
 
+/* Fills the store and, if the run resumes, the state. A named checkpoint is opened directly, so it
+ * may lie in any folder. */
 static int read_start(struct training_run *job, struct bn_statistics *statistics,
                       struct error *err) {
     const char *resume = job->setup.options->resume;
@@ -234,7 +262,9 @@ static int read_start(struct training_run *job, struct bn_statistics *statistics
     return store_start_average(&job->steps.net.store, err);
 }
 
-/* Adds advice about a checkpoint that the system does not let us read. */
+/* Adds advice about a checkpoint that the system does not let us read. The error keeps its number,
+ * so that the caller still sees a failure of the system in it. Returns -1, for the caller to
+ * return. */
 static int advise(const struct run_setup *setup, struct error *err) {
     char words[ERROR_TEXT_MAX];
     const bool of_checkpoint = strstr(err->text, setup->inputs.checkpoints) != NULL ||
@@ -251,6 +281,8 @@ static int advise(const struct run_setup *setup, struct error *err) {
     return -1;
 }
 
+/* The work of rank 0. A best model is taken over only by a run that goes on: for a new one, the old
+ * score would hide its own. */
 static int read_first(struct training_run *job, struct bn_statistics *statistics,
                       struct error *err) {
     if (read_start(job, statistics, err) != 0 || fp16_fold_check(&job->steps.net, err) != 0 ||
@@ -261,13 +293,15 @@ static int read_first(struct training_run *job, struct bn_statistics *statistics
     return 0;
 }
 
+/* The state is plain data without pointers, so its bytes go to the other ranks as they are. */
 static int spread(struct training_run *job, struct error *err) {
     return weights_spread(&job->steps.net.store, job->setup.comm, true, err) != 0
                ? -1
                : comm_broadcast(job->setup.comm, &job->state, sizeof(job->state), 0, err);
 }
 
-/* A growing loss scale continues with its last value; a fixed one is that of the flag. */
+/* A growing loss scale continues with its last value; a fixed one is that of the flag. Nothing is
+ * done for a fresh run: the stepper has opened with its initial values. */
 static int resume_stepper(struct training_run *job, struct error *err) {
     const struct options *o = job->setup.options;
     const struct run_state *s = &job->state;
@@ -280,6 +314,8 @@ static int resume_stepper(struct training_run *job, struct error *err) {
                        grows ? (int)s->good_steps : 0, s->updates, err);
 }
 
+/* The last step compares all ranks' weights, so that a fault of the transfer is found here and not
+ * as a slow divergence. */
 int resume_job(struct training_run *job, struct error *err) {
     cleanup_bn_statistics struct bn_statistics statistics = {0};
     if (job->setup.first && read_first(job, &statistics, err) != 0)

@@ -9,12 +9,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The checks go from what can never work to what is only worth a remark. Another network, other
+ * classes or another option that fixes shapes are refused, because the tensors would not fit or
+ * would mean something else. Settings of the recipe are refused unless the user has named this
+ * checkpoint, which counts as consent. All else is a warning.
+ *
+ * Each refusal tells which flags let the run start. No file is read here: the caller has parsed the
+ * state, so the unit test needs no checkpoint. */
+
+/* Bytes of a list of differences; messages show its beginning. */
 enum { NOTES_MAX = 64 * 1024 };
 
+/* Advice that comes first where a file of weights decides what was refused. */
 static const char *advice(bool by_init) {
     return by_init ? "the same --init, " : "";
 }
 
+/* Names come before numbers of classes, as another network explains those as well. */
 static int check_network(const struct run_setup *setup, const struct run_state *state,
                          const struct run_state *before, const char *path, struct error *err) {
     if (strcmp(before->model, state->model) != 0)
@@ -31,6 +42,8 @@ static int check_network(const struct run_setup *setup, const struct run_state *
     return 0;
 }
 
+/* Checks the options that the task lists as unchangeable (task.h). An option that either state
+ * lacks was unknown to the program that wrote it, and is not compared. */
 static int check_fixed(const struct run_setup *setup, const struct run_state *state,
                        const struct run_state *before, const char *path, struct error *err) {
     const struct task_fixed *row = setup->data.task->fixed;
@@ -49,7 +62,8 @@ static int check_fixed(const struct run_setup *setup, const struct run_state *st
     return 0;
 }
 
-/* Classes are known by number, so their order matters. */
+/* Classes are known by number, so their order matters. A list that one side lacks, or the tail
+ * beyond the shorter one, is not compared; check_network has compared the counts. */
 static int check_classes(const struct run_setup *setup, const char *text, const char *path,
                          struct error *err) {
     char **names = NULL;
@@ -80,6 +94,7 @@ static int add_init(struct buf *out, const struct run_state *now, const struct r
                       before->init);
 }
 
+/* Returns the length of a run in epochs; 0 if its state does not tell. */
 static double epochs_of(const struct run_state *s) {
     return s->epoch_images > 0
                ? (double)s->total_steps * (double)s->global_batch / (double)s->epoch_images
@@ -87,7 +102,8 @@ static double epochs_of(const struct run_state *s) {
 }
 
 /* Reports another total number of steps: another number of ranks takes another number of steps for
- * the same epochs. */
+ * the same epochs. A run that is at least as long in epochs as the earlier one is the same run on
+ * other ranks, and no difference. */
 static int add_length(struct buf *out, const struct run_state *now, const struct run_state *before,
                       struct error *err) {
     if (before->total_steps == 0 || now->total_steps >= before->total_steps ||
@@ -98,7 +114,8 @@ static int add_length(struct buf *out, const struct run_state *now, const struct
 }
 
 /* The same run again publishes its model again; a run with any other setting is refused, because
- * the setting would have no effect. */
+ * the setting would have no effect. An unfinished run of more steps is a case of its own: the
+ * advice then says how to end it with its model. */
 static int check_nothing_left(const struct run_setup *setup, const struct run_state *state,
                               const struct run_state *before, struct error *err) {
     const struct run_state *now = state;
@@ -123,6 +140,7 @@ static int check_nothing_left(const struct run_setup *setup, const struct run_st
                      buf_text(&text), advice);
 }
 
+/* Settings of the machine, such as threads, may change; the later warning tells of them. */
 static int check_recipe(const struct run_state *state, const struct run_state *before,
                         const char *path, struct error *err) {
     cleanup_buf struct buf text = {0};
@@ -151,6 +169,8 @@ static int warn_of_differences(const struct run_state *state, const struct run_s
     return 0;
 }
 
+/* ringmaster counts attempts from 1 in ATTEMPT_VARIABLE. Without a run id nothing could be
+ * recognized as this run's. */
 bool resume_fit_is_relaunched(const struct run_state *state) {
     const char *attempt = getenv(ATTEMPT_VARIABLE);
     return attempt != NULL && strtol(attempt, NULL, 10) > 1 && state->run[0] != '\0';
@@ -169,6 +189,7 @@ int resume_fit_check(const struct training_run *job, const struct run_state *bef
         check_classes(setup, text, path, err) != 0 ||
         check_fixed(setup, state, before, path, err) != 0)
         return -1;
+    /* A trial on a copy: the position decides if anything is left to train. */
     run_state_go_on(&after, before);
     if (after.step >= setup->schedule.total_steps) {
         /* An earlier attempt of this run had the same request: publish its work even if the data

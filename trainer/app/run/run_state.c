@@ -9,12 +9,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The state of a run as one table, FIELDS, from which the JSON is written, read and compared. A new
+ * field needs a member in run_state.h and a row here, with LATER so that older checkpoints still
+ * load.
+ *
+ * save.c formats the state into each checkpoint, and resume.c parses what it finds there. A
+ * checkpoint may come from another version of this program or from another machine, so a parsed
+ * state is checked before any of its numbers is used as a divisor.
+ *
+ * Members of the JSON that have no row are ignored, except the class names, which are a list and
+ * are handled apart. */
+
 enum {
     COMPARED = 1, /* for a bit-exact resume: of the kind of the option of this name (options.h) */
     LATER = 2,    /* absent in format version 1, or in version 2 of earlier programs */
 };
 
-/* A field is a number, or text. */
+/* A field is a number, or text. Its place in the structure is an offset, so that one loop serves
+ * all fields. */
 struct field {
     const char *key;
     size_t offset;
@@ -22,11 +34,15 @@ struct field {
     unsigned flags;
 };
 
+/* The key in the file is the name of the member, so a member cannot be renamed without a new row
+ * that keeps the old key, as that of `lineage` does. */
 #define NUMBER(name, flags_)                                                                       \
     { #name, offsetof(struct run_state, name), 0, flags_ }
 #define TEXT(name, flags_)                                                                         \
     { #name, offsetof(struct run_state, name), sizeof(((struct run_state *)0)->name), flags_ }
 
+/* The order is that of the members in the file. Comparisons go through the rows in the same order,
+ * so it is also the order of the differences in a message. */
 static const struct field FIELDS[] = {
     TEXT(model, 0),
     NUMBER(classes, 0),
@@ -67,6 +83,7 @@ enum { FIELD_COUNT = sizeof(FIELDS) / sizeof(FIELDS[0]) };
 /* Limit of steps and epochs; the loader counts epochs in 32 bits. */
 enum { RUN_STATE_MAX = 999999999 };
 
+/* All numbers of the structure are int64_t, so an offset is enough to read one. */
 static const int64_t *number_in(const struct run_state *state, const struct field *f) {
     return (const int64_t *)(const void *)((const char *)state + f->offset);
 }
@@ -81,6 +98,9 @@ static json_t *text_json(const char *text) {
     return value != NULL ? value : json_string("(not UTF-8)");
 }
 
+/* Adds the names of the classes, which are checked on resuming because weights know classes by
+ * number alone. A list that would make the header of a checkpoint too large is left out as a whole:
+ * a part of it would look like another set of classes. */
 static int add_classes(json_t *object, const struct run_state *state, char *const *class_names,
                        struct error *err) {
     size_t bytes = 0;
@@ -98,6 +118,8 @@ static int add_classes(json_t *object, const struct run_state *state, char *cons
     return 0;
 }
 
+/* The text is measured first, so that the buffer grows once and a limit that is too small is an
+ * error before anything is written. */
 int run_state_format(struct buf *out, const struct run_state *state, char *const *class_names,
                      struct error *err) {
     cleanup_json json_t *object = json_object();
@@ -118,6 +140,8 @@ int run_state_format(struct buf *out, const struct run_state *state, char *const
     return 0;
 }
 
+/* Reads one field into RET. A field that is absent keeps its 0 or "" if it is LATER; any other
+ * absent field is an error, and so are negative numbers, which no field can have. */
 static int parse_field(struct run_state *ret, const json_t *object, const struct field *f,
                        const char *source, struct error *err) {
     char *place = (char *)ret + f->offset;
@@ -129,6 +153,8 @@ static int parse_field(struct run_state *ret, const json_t *object, const struct
     if (f->text > 0) {
         if (json_member_string(object, source, f->key, &text, err) != 0)
             return -1;
+        /* A text that is too long is refused and not cut: a shortened hash or list of options would
+         * compare as different, or worse, as equal. */
         if (text == NULL || strlen(text) >= f->text)
             return error_set(err, EXIT_CODE_DATA, "%s: %s: missing or too long", source, f->key);
         memcpy(place, text, strlen(text) + 1);
@@ -142,6 +168,9 @@ static int parse_field(struct run_state *ret, const json_t *object, const struct
     return 0;
 }
 
+/* Checks that the numbers agree with each other, so that later divisions by global_batch are exact
+ * and positions lie within their epoch. The products are computed with overflow checks, as a
+ * damaged file may hold any number. */
 static int check(const struct run_state *s, const char *source, struct error *err) {
     int64_t product = 0;
     bool fits = !__builtin_mul_overflow(s->ranks, s->batch_size, &product) &&
@@ -151,6 +180,7 @@ static int check(const struct run_state *s, const char *source, struct error *er
                          "%s: global_batch %" PRId64 " is not ranks %" PRId64
                          " times batch_size %" PRId64 " times accumulate %" PRId64,
                          source, s->global_batch, s->ranks, s->batch_size, s->accumulate);
+    /* Checkpoints are taken between steps only, so the position is a whole number of steps. */
     if (s->images % s->global_batch != 0)
         return error_set(err, EXIT_CODE_DATA,
                          "%s: images %" PRId64 " is no number of steps of %" PRId64, source,
@@ -178,6 +208,8 @@ static int complete(struct run_state *s, const json_t *object, const char *sourc
     return 0;
 }
 
+/* All errors of the text become EXIT_CODE_DATA: the file is at fault, whatever the JSON reader
+ * calls it. ERR may be NULL for a caller that only asks whether a state can be read. */
 int run_state_parse(struct run_state *ret, const char *text, const char *source,
                     struct error *err) {
     cleanup_json json_t *object = NULL;
@@ -192,10 +224,13 @@ int run_state_parse(struct run_state *ret, const char *text, const char *source,
     return result;
 }
 
+/* Separates a difference from the one before it in OUT. */
 static const char *comma(const struct buf *out) {
     return out->size > 0 ? ", " : "";
 }
 
+/* Appends the difference in field F, if there is one. A value that BEFORE lacks because its program
+ * did not record it yet is no difference. */
 static int add_difference(struct buf *out, const struct run_state *now,
                           const struct run_state *before, const struct field *f,
                           struct error *err) {
@@ -218,6 +253,7 @@ static int add_difference(struct buf *out, const struct run_state *now,
  * momentum=0.9", or NULL. */
 static const char *option_value(const char *options, const char *name, size_t name_size) {
     for (const char *word = options; *word != '\0';) {
+        /* The '=' is compared as well: "lr" is also the beginning of "lr-end". */
         if (strncmp(word, name, name_size) == 0 && word[name_size] == '=')
             return word + name_size + 1;
         word += strcspn(word, " ");
@@ -232,6 +268,8 @@ const char *run_state_option(const struct run_state *state, const char *name, in
     return value;
 }
 
+/* Appends the options of KINDS that differ. Only options which both states recorded are compared:
+ * one that an earlier version did not have, or a later one dropped, says nothing about the run. */
 static int add_options(struct buf *out, const char *now, const char *before, unsigned kinds,
                        struct error *err) {
     for (const char *word = before; *word != '\0';) {
@@ -252,11 +290,14 @@ static int add_options(struct buf *out, const char *now, const char *before, uns
     return 0;
 }
 
-/* Different names are no difference if the hashes agree: the same files may lie elsewhere. */
+/* Different names are no difference if the hashes agree: the same files may lie elsewhere. The
+ * number of images is told as well, because a folder often keeps its name while files come and
+ * go. */
 static int add_data(struct buf *out, const struct run_state *now, const struct run_state *before,
                     struct error *err) {
     if (strcmp(now->data, before->data) == 0)
         return 0;
+    /* A state of format version 1 has only the hash. */
     if (before->data_name[0] == '\0')
         return buf_printf(out, err, "%sdata %s (was a set with the hash %s)", comma(out),
                           now->data_name, before->data);
@@ -265,7 +306,8 @@ static int add_data(struct buf *out, const struct run_state *now, const struct r
                       before->data_images);
 }
 
-/* That of the option which the member holds; of one that holds none: of the machine. */
+/* That of the option which the member holds; of one that holds none: of the machine. Members use
+ * underscores where options have hyphens. */
 static enum setting_kind kind_of(const struct field *f) {
     char name[RUN_STATE_TEXT];
     size_t size = (size_t)snprintf(name, sizeof(name), "%s", f->key);
@@ -285,6 +327,8 @@ int run_state_differences(struct buf *out, const struct run_state *now,
     return (kinds & SETTING_WAY) != 0 ? add_data(out, now, before, err) : 0;
 }
 
+/* A list with an element that is no text is read with "" in its place, which then differs from any
+ * class of the data. On failure RET_NAMES stays NULL, and copies made so far are freed. */
 int run_state_classes(const char *text, char ***ret_names, size_t *ret_count, struct error *err) {
     cleanup_json json_t *object = NULL;
     *ret_names = NULL;
@@ -317,8 +361,13 @@ void run_state_free_classes(char **names, size_t count) {
     free(names);
 }
 
+/* sampler_check has refused a run without a step in an epoch, so epoch_steps is at least 1. An
+ * epoch of BEFORE that was longer than NOW's may put the position past the end of NOW's; whole
+ * epochs are then carried over. */
 void run_state_go_on(struct run_state *now, const struct run_state *before) {
     int64_t epoch_steps = now->epoch_images / now->global_batch;
+    /* The rest of this division is dropped: those images come once more. The other way round,
+     * images would be left out of the epoch. */
     int64_t in_epoch = before->images / now->global_batch;
     bool same_data = strcmp(now->data, before->data) == 0;
     if (!same_data && before->epoch_images > 0)
@@ -327,6 +376,8 @@ void run_state_go_on(struct run_state *now, const struct run_state *before) {
     now->epoch = before->epoch + in_epoch / epoch_steps;
     in_epoch %= epoch_steps;
     now->images = in_epoch * now->global_batch;
+    /* The step follows from the position and not from BEFORE, so that the schedule of the learning
+     * rate fits the epochs even if the images a step have changed. */
     now->step = now->epoch * epoch_steps + in_epoch;
     now->lineage = before->lineage;
     now->samples = before->samples;

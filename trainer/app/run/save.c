@@ -20,14 +20,27 @@
 #include <time.h>
 #include <unistd.h>
 
+/* A checkpoint has two halves. save_checkpoint, on all ranks, gathers what it holds and hands it to
+ * saving.h, which copies the arrays and writes them on a thread while training goes on. settle, on
+ * rank 0, later learns what came of it, logs it and adapts the schedule.
+ *
+ * The training loop calls save_poll before each step, which costs nothing while no write has ended.
+ * At most one write is under way: the next checkpoint waits for it first. Other ranks have a
+ * `saving` that is never busy, so the same calls return at once there.
+ *
+ * Weights that are not finite are never written over good ones: such a checkpoint is refused with a
+ * warning, and a model with an error. */
+
 /* Limit of the config in a checkpoint's header, which also holds the state and a line for each
  * tensor. */
 enum { CONFIG_MAX = 256 * 1024 };
 
-/* Seconds that a checkpoint may take before the run counts as stalled. */
+/* Seconds that a checkpoint may take before the run counts as stalled. The supervisor is told this
+ * limit with progress_mark, so that it does not take a slow disk for a rank that hangs. */
 enum { SAVE_PATIENCE = 1200 };
 
-/* Seconds that a run which fails waits for a checkpoint that is being written. */
+/* Seconds that a run which fails waits for a checkpoint that is being written. The run ends with an
+ * error of its own, which must not be held up by a disk that does not answer. */
 enum { LEAVE_SECONDS = 30 };
 
 /* Names are borrowed: nothing to free. */
@@ -51,7 +64,9 @@ static int describe_in_checkpoint(const struct run_setup *setup, struct run_stat
     return 0;
 }
 
-/* Hands the checkpoint over to be written. */
+/* Hands the checkpoint over to be written. The state and the configuration become the property of
+ * the file in any case (saving_begin). saved_boot is taken here, at the step that the checkpoint
+ * holds, not when the write ends. */
 static int begin(struct training_run *job, const struct array *arrays, size_t count,
                  struct error *err) {
     cleanup_buf struct buf text = {0};
@@ -74,6 +89,8 @@ static int begin(struct training_run *job, const struct array *arrays, size_t co
     return saving_begin(&job->saves.saving, &file, err);
 }
 
+/* Lists the arrays of the checkpoint and begins to write it, on rank 0. The arrays still point into
+ * the store; STATISTICS follow them, and may be empty. */
 static int save_present(struct training_run *job, const struct bn_statistics *statistics,
                         struct error *err) {
     if (!job->setup.first)
@@ -103,7 +120,9 @@ static void add_pause(struct training_run *job, int64_t begun) {
     report_spent(&job->reports.report, EPOCH_CHECKPOINTS, pause);
 }
 
-/* Where steps are computed by processors, the writer's thread takes its time from them. */
+/* Where steps are computed by processors, the writer's thread takes its time from them. The
+ * automatic policy weighs what a checkpoint costs: the pause of the steps, and on a host the
+ * processor time of the writing thread, spread over the compute threads. */
 static void learn(struct training_run *job) {
     struct checkpoint_policy *k = &job->saves.keeping;
     const struct saving_file *file = &job->saves.saving.file;
@@ -118,7 +137,7 @@ static void learn(struct training_run *job) {
              (double)cost / (double)CLOCK_SECOND, job->setup.options->mtbf);
 }
 
-/* The checkpoint is complete. */
+/* The checkpoint is complete. The pause includes the wait that `settle` has just added. */
 static void log_saved(struct training_run *job) {
     struct run_saves *s = &job->saves;
     const struct saving_file *file = &s->saving.file;
@@ -135,7 +154,9 @@ static void log_saved(struct training_run *job) {
     s->pause = 0;
 }
 
-/* Tells what came of the checkpoint that is being written, if that is known by DEADLINE. */
+/* Tells what came of the checkpoint that is being written, if that is known by DEADLINE. A DEADLINE
+ * of 0 only looks. Time spent waiting counts as pause. After WRITER_FAILED the error is the write's
+ * own, with the step that it was to save. */
 static int settle(struct training_run *job, int64_t deadline, struct error *err) {
     struct saving *s = &job->saves.saving;
     struct error failure = {0};
@@ -166,6 +187,8 @@ int save_poll(struct training_run *job, struct error *err) {
     return settle(job, 0, err);
 }
 
+/* The mark is set before the wait, because the supervisor would otherwise count it from the last
+ * step. */
 int save_wait(struct training_run *job, struct error *err) {
     if (!saving_is_busy(&job->saves.saving))
         return 0;
@@ -173,6 +196,7 @@ int save_wait(struct training_run *job, struct error *err) {
     return settle(job, clock_now() + SAVE_PATIENCE * CLOCK_SECOND, err);
 }
 
+/* A failure here is a warning: the run already has the error that it ends with. */
 void save_leave(struct training_run *job) {
     struct error why = {0};
     if (settle(job, clock_now() + LEAVE_SECONDS * CLOCK_SECOND, &why) != 0)
@@ -183,6 +207,7 @@ int save_checkpoint(struct training_run *job, struct error *err) {
     struct checkpoint_policy *k = &job->saves.keeping;
     cleanup_bn_statistics struct bn_statistics statistics = {0};
     k->asked = false;
+    /* A step that is both the end of an epoch and due by count is saved once. */
     if (k->saved_step == job->state.step)
         return 0;
     if (save_wait(job, err) != 0)
@@ -190,8 +215,10 @@ int save_checkpoint(struct training_run *job, struct error *err) {
     const int64_t begun = clock_now();
     k->saved_at = 0;
     progress_mark(&job->reports.progress, (uint64_t)job->state.step, SAVE_PATIENCE);
+    /* A divided optimizer keeps parts of its state on other ranks. */
     if (stepper_collect(&job->steps.stepper, err) != 0)
         return error_wrap(err, "collecting what a checkpoint holds");
+    /* The position is the beginning of an epoch. */
     if (job->state.images == 0 && bn_statistics_average(&job->steps, job->setup.comm, err) != 0)
         return -1;
     if (job->steps.own_statistics && comm_size(job->setup.comm) > 1 &&
@@ -210,7 +237,8 @@ int save_last(struct training_run *job, struct error *err) {
     return save_checkpoint(job, err) != 0 ? -1 : save_wait(job, err);
 }
 
-/* The run's id, then text for people. */
+/* The run's id, then text for people. The id is for lock_folder, which compares it; the line after
+ * it is what a person reads in the message of the other job. */
 static void describe_job(const struct run_state *state, char text[FOLDER_LOCK_TEXT]) {
     char host[64] = "", since[32] = "";
     time_t now = time(NULL);
@@ -223,7 +251,9 @@ static void describe_job(const struct run_state *state, char text[FOLDER_LOCK_TE
 }
 
 /* Locks FOLDER for this job. An earlier attempt of the same job may still hold it on a host that
- * was lost; that one is ignored. */
+ * was lost; that one is ignored. The lock prevents two jobs from deleting each other's old
+ * checkpoints. A holder with the same text is this process itself, with both flags naming one
+ * folder. */
 static int lock_folder(const struct run_state *state, struct folder_lock *lock,
                        const char own[FOLDER_LOCK_TEXT], const char *flag, const char *folder,
                        struct error *err) {
@@ -260,6 +290,7 @@ static int check_best(const struct best *best, const char *model, const struct m
     return 0;
 }
 
+/* The order goes from cheap checks to the locks, so that a run which is refused leaves no lock. */
 int save_check(struct training_run *job, struct error *err) {
     if (!job->setup.first)
         return 0;
@@ -282,6 +313,7 @@ int save_check(struct training_run *job, struct error *err) {
                        job->setup.inputs.model, err);
 }
 
+/* The published weights are the moving average where there is one (WEIGHTS_PUBLISHED). */
 int save_model(struct training_run *job, struct error *err) {
     if (!job->setup.first)
         return 0;
@@ -307,6 +339,7 @@ static int save_scored(struct training_run *job, const char *folder,
     if (weights_list(&w, &job->steps.net.store, WEIGHTS_MODEL | WEIGHTS_PUBLISHED | WEIGHTS_BATCHES,
                      job->state.batches, err) != 0)
         return -1;
+    /* A model that is not finite is simply not the best one; training may recover. */
     *ret_finite = nan_check_weights(&w, &why) == 0;
     if (*ret_finite && model_dir_save(folder, &config, w.arrays, w.count, err) != 0)
         return error_wrap(err, "keeping the best model");
@@ -320,6 +353,8 @@ static double as_kept(double value) {
     return strtod(text, NULL);
 }
 
+/* Scores are compared after rounding, so a resumed run decides alike. The score is remembered only
+ * when the model is on the disk. */
 int save_best(struct training_run *job, const struct evaluation *e, struct error *err) {
     struct best *b = &job->saves.best;
     const struct run_state *s = &job->state;
@@ -344,6 +379,8 @@ int save_best(struct training_run *job, const struct evaluation *e, struct error
     return 0;
 }
 
+/* A run without a best model has published that of its last step already, so this is only a
+ * warning. */
 int save_publish_best(struct training_run *job, struct error *err) {
     const struct best *b = &job->saves.best;
     if (!job->setup.first || job->setup.options->publish != OPTION_PUBLISH_BEST)

@@ -19,6 +19,19 @@
 
 #include <inttypes.h>
 
+/* The loop of a training, and all that happens between two steps of it. `train` opens the run,
+ * checks its outputs, resumes, and calls `run`; run_steps takes the steps; end_epoch and
+ * keep_between do what needs the loop to stand still.
+ *
+ * A device works on a step while the host prepares the next, so step_once may return with a step
+ * under way, whose outcome comes with the next call. Whatever needs the weights of a certain step
+ * asks for `last` in its request, and the loop then waits for that step before it goes on.
+ *
+ * Ranks never decide alone. A request to stop, a checkpoint that is due by time, and data that
+ * cannot be used travel as flags with the gradients of a step (step.h). All ranks read the same
+ * sums and leave the loop after the same step. */
+
+/* Memory of batches from which a device copies by itself. USER is the backend. */
 static void *device_memory(void *user, size_t bytes, struct error *err) {
     struct backend *backend = user;
     return backend->table->device->host_alloc(backend, bytes, err);
@@ -29,6 +42,8 @@ static void free_device_memory(void *user, void *memory) {
     backend->table->device->host_free(backend, memory);
 }
 
+/* The loader begins at the batch of the present position and runs to the end of the last epoch. A
+ * run that ends within an epoch, by --steps, leaves the rest unread. */
 static int start_loader(struct training_run *job, struct error *err) {
     int64_t epochs = (job->setup.schedule.total_steps + job->setup.steps_per_epoch - 1) /
                      job->setup.steps_per_epoch;
@@ -48,7 +63,8 @@ static int start_loader(struct training_run *job, struct error *err) {
     return loader_start(&load, &job->steps.loader, err);
 }
 
-/* Moves the run on by a step that counts. */
+/* Moves the run on by a step that counts. Counts one step in all units of the state. The scale is
+ * kept as text with 9 digits, from which strtof gives the same float. */
 static void advance(struct run_state *s, const struct step_result *result) {
     s->step++;
     s->batches += s->accumulate;
@@ -82,7 +98,9 @@ static void end_with(struct run_steps *steps, const struct error *failure) {
     steps->cannot_go_on = true;
 }
 
-/* Updates the job for a step that has run. */
+/* Updates the job for a step that has run. A step that was given up or is still under way changes
+ * only the flags. The flags are kept once set, because a request of one step must not be lost by
+ * the outcome of the next. */
 static int account(struct training_run *job, const struct step_result *result, bool *ret_stop,
                    struct error *err) {
     const struct step_outcome *outcome = &result->outcome;
@@ -96,6 +114,7 @@ static int account(struct training_run *job, const struct step_result *result, b
     advance(&job->state, result);
     if (outcome->empty)
         fail_empty_step(&job->setup, &job->state, &failure);
+    /* The step is reported even if it is the last one. */
     end_with(&job->steps, &failure);
     if (step_report(&job->reports, &job->setup, &job->state, result, &failure, err) != 0)
         return -1;
@@ -111,12 +130,15 @@ static int settle(struct training_run *job, bool *ret_stop, struct error *err) {
     return account(job, &result, ret_stop, err);
 }
 
+/* Returns true if STEP is one whose weights go to TensorBoard. */
 static bool histograms_are_due(const struct run_setup *setup, int64_t step) {
     const int64_t every = setup->options->histograms;
     return every > 0 && step % every == 0;
 }
 
-/* What the next step is to do, the one after PENDING others. */
+/* What the next step is to do, the one after PENDING others. PENDING is 0, or 1 with a step under
+ * way on a device: the request is for a step ahead of the state. Only rank 0 asks for a checkpoint
+ * by time, and not while one is being written. */
 static struct step_request next_request(const struct run_setup *setup,
                                         const struct run_state *state,
                                         const struct run_saves *saves, int pending) {
@@ -159,7 +181,8 @@ static int step_once(struct training_run *job, bool *ret_stop, struct error *err
     return request.last || ends ? settle(job, ret_stop, err) : 0;
 }
 
-/* When no step is under way. */
+/* When no step is under way. Only rank 0 has an open board; the others return at once. Weights and
+ * gradients are copied to the host. */
 static int add_histograms(struct training_run *job, struct error *err) {
     const float *gradients = NULL;
     void *weights = NULL;
@@ -174,7 +197,8 @@ static int add_histograms(struct training_run *job, struct error *err) {
 }
 
 /* Once in a number of steps the ranks' weights are compared and shown; BEFORE steps were done when
- * this was called last. */
+ * this was called last. The division finds a multiple of --verify-every between BEFORE and now,
+ * although a device may report two steps at once or none. */
 static int look_at_weights(struct training_run *job, int64_t before, struct error *err) {
     const int64_t every = job->setup.options->verify_every;
     const int64_t step = job->state.step;
@@ -186,7 +210,8 @@ static int look_at_weights(struct training_run *job, int64_t before, struct erro
                : 0;
 }
 
-/* A loss that is not finite may recover while there are steps to come. */
+/* A loss that is not finite may recover while there are steps to come. After the last step no step
+ * can mend it, so the run fails rather than report success. */
 static int judge_score(const struct training_run *job, const struct evaluation *e,
                        struct error *err) {
     struct error bad = {0};
@@ -202,7 +227,8 @@ static int judge_score(const struct training_run *job, const struct evaluation *
 /* Limit of an evaluation's table by class. */
 enum { TABLE_MAX = 16 * 1024 * 1024 };
 
-/* Evaluates the average of the weights if there is one. */
+/* Evaluates the average of the weights if there is one. The exchange is undone even after a
+ * failure, so that what is saved then are the weights that training works on. */
 static int evaluate_average(struct training_run *job, const struct evaluate_options *o,
                             struct evaluation *ret, struct error *err) {
     struct store *store = &job->steps.net.store;
@@ -212,8 +238,11 @@ static int evaluate_average(struct training_run *job, const struct evaluate_opti
     return store_exchange_average(store, result == 0 ? err : NULL) != 0 ? -1 : result;
 }
 
+/* Evaluates, reports and keeps the best model. Collective; does nothing without validation data.
+ * After a stop request there are no figures, and RET_STOP is set. */
 static int score(struct training_run *job, bool *ret_stop, struct error *err) {
     cleanup_buf struct buf table = {.max = TABLE_MAX};
+    /* A line of the record has room for it and its head. */
     cleanup_buf struct buf classes = {.max = RUN_LOG_LINE_MAX - 1024};
     struct evaluate_options o = {
         .threads = job->setup.threads.data,
@@ -253,7 +282,9 @@ static int score(struct training_run *job, bool *ret_stop, struct error *err) {
     return judge_score(job, &e, err) != 0 ? -1 : save_best(job, &e, err);
 }
 
-/* Saves what there is; then all ranks leave with the error of the first that cannot continue. */
+/* Saves what there is; then all ranks leave with the error of the first that cannot continue. A
+ * rank without a failure of its own names the first one that has one, so that every rank's log has
+ * the cause. */
 static int leave_failed(struct training_run *job, struct error *err) {
     struct error failures_of_one = job->steps.failure;
     int ranks = comm_size(job->setup.comm);
@@ -264,6 +295,7 @@ static int leave_failed(struct training_run *job, struct error *err) {
         comm_gather(job->setup.comm, &failures_of_one, sizeof(*all), all, err) != 0)
         return -1;
     int rank = 0;
+    /* The last rank is the answer if no other has failed. */
     while (rank < ranks - 1 && all[rank].code == 0)
         rank++;
     *err = job->steps.failure.code != 0 ? job->steps.failure : all[rank];
@@ -277,7 +309,9 @@ static bool evaluation_is_due(const struct training_run *job) {
     return every > 0 && job->state.epoch % every == 0;
 }
 
-/* After the last step of an epoch other than the run's last. */
+/* After the last step of an epoch other than the run's last. The checkpoint comes first, so that
+ * a host lost during the evaluation costs no step; report_start then restarts the clock of the
+ * steps. */
 static int end_epoch(struct training_run *job, bool *ret_stop, struct error *err) {
     if (save_checkpoint(job, err) != 0)
         return -1;
@@ -299,6 +333,7 @@ static int keep_between(struct training_run *job, struct error *err) {
 
 /* Takes steps until the end or a stop; all ranks leave after the same one. */
 static int run_steps(struct training_run *job, bool *ret_stop, struct error *err) {
+    /* Reading starts before the first step is asked for. */
     if (start_loader(job, err) != 0)
         return -1;
     report_start(&job->reports.report);
@@ -321,6 +356,8 @@ static int run_steps(struct training_run *job, bool *ret_stop, struct error *err
             break;
         if (*ret_stop)
             return save_last(job, err);
+        /* With a step under way the device's weights are newer than the state, and nothing may be
+         * saved or scored. */
         bool settled = job->steps.stepper.pending == 0;
         if (settled && job->state.images == 0 && end_epoch(job, ret_stop, err) != 0)
             return -1;
@@ -336,7 +373,9 @@ static int run_steps(struct training_run *job, bool *ret_stop, struct error *err
     return save_last(job, err);
 }
 
-/* Collective. Handles stop requests that some ranks got while they started. */
+/* Collective. Handles stop requests that some ranks got while they started. Ranks start at
+ * different times, so some may have the signal and others not. They agree here, before any of them
+ * takes part in a step. */
 static int stop_before_first(struct training_run *job, bool *ret_stop, struct error *err) {
     double asked = stop_signal_requested() ? 1 : 0;
     if (comm_size(job->setup.comm) > 1 && comm_sum(job->setup.comm, &asked, 1, COMM_F64, err) != 0)
@@ -345,6 +384,7 @@ static int stop_before_first(struct training_run *job, bool *ret_stop, struct er
     return 0;
 }
 
+/* A person at a terminal is told how a second Ctrl-C differs from the first. */
 static int train_or_stop(struct training_run *job, bool *ret_stop, struct error *err) {
     if (stop_before_first(job, ret_stop, err) != 0 || *ret_stop)
         return *ret_stop ? 0 : -1;
@@ -362,6 +402,9 @@ static void log_done(int64_t steps) {
         log_info("all %" PRId64 " steps are done already", steps);
 }
 
+/* A run whose steps are all done is not an error: it is scored and published again, as its own
+ * model may have been lost. Of a run that stopped nothing is published: its checkpoint is what goes
+ * on. */
 static int run(struct training_run *job, enum exit_code *ret_code, struct error *err) {
     bool stopped = false;
     const bool done = job->state.step >= job->setup.schedule.total_steps;
@@ -383,6 +426,8 @@ static int run(struct training_run *job, enum exit_code *ret_code, struct error 
         record_log_stop(job);
         return training_run_leave(job, err);
     }
+    /* The model is written before the last evaluation, so that a failure of the latter does not
+     * cost it. */
     if (bn_statistics_average(&job->steps, job->setup.comm, err) != 0 || save_model(job, err) != 0)
         return -1;
     bool cut_short = false;
@@ -398,6 +443,8 @@ static int run(struct training_run *job, enum exit_code *ret_code, struct error 
     return training_run_leave(job, err);
 }
 
+/* Lines of the record are kept from the start, before there is a file for them. After an error the
+ * process is about to end, so training_run_give_up frees only what no thread can still be using. */
 int train(const struct options *o, const struct roles *roles, enum exit_code *ret_code,
           struct error *err) {
     struct training_run job = {0};

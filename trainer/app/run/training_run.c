@@ -22,6 +22,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Opening a run goes from what is cheap and likely to fail to what is slow: flags, folders, and the
+ * place of the device first; then the data, which may be scanned for minutes; then the network,
+ * which is compiled and takes memory. Each stage needs the one before it: the number of classes
+ * shapes the network, and the network's gradients shape the all-reduce.
+ *
+ * All ranks open in the same order, as several stages are collective. What a rank finds alone, such
+ * as a folder that cannot be written, ends it, and the others with it (comm.h).
+ *
+ * Options become types of the rooms below here (optimizer_of, network_of, reduce_type_of), so that
+ * optimizers, networks and communicators know nothing of flags. */
+
 /* A part is permuted by itself, and divided among the ranks that have it. */
 static void set_part(struct sampler *s, const struct dataset_part *part) {
     s->count = part->count;
@@ -30,11 +41,14 @@ static void set_part(struct sampler *s, const struct dataset_part *part) {
     s->part.first = part->first;
 }
 
+/* Returns the images of one optimizer step over all ranks and micro-batches. */
 static int64_t images_a_step(const struct run_setup *setup) {
     return comm_size(setup->comm) * setup->options->batch_size * setup->options->accumulate;
 }
 
-/* Derives the sampler, the number of steps and the learning rate from data and ranks. */
+/* Derives the sampler, the number of steps and the learning rate from data and ranks. Where data is
+ * divided among hosts, parts may give different numbers of steps; data_parts_steps makes all ranks
+ * take the same number. */
 static int settle_steps(struct run_setup *setup, int64_t *ret_global_batch, struct error *err) {
     const struct options *o = setup->options;
     setup->sampler = (struct sampler){
@@ -65,6 +79,8 @@ static int settle_steps(struct run_setup *setup, int64_t *ret_global_batch, stru
     return learning_rate_settle(&setup->schedule, o, setup->steps_per_epoch, global_batch, err);
 }
 
+/* An --epsilon of 0 stands for the optimizer's own default. The learning rate and the scale of the
+ * gradients are set by the stepper. */
 static struct optimizer_step optimizer_of(const struct options *o) {
     const struct optimizer_row *row = optimizer_row((enum optimizer_kind)o->optimizer);
     return (struct optimizer_step){.kind = o->optimizer,
@@ -77,6 +93,8 @@ static struct optimizer_step optimizer_of(const struct options *o) {
                                    .average = (float)o->ema};
 }
 
+/* It is called twice, for the network and for the graph that TensorBoard shows, so that both are
+ * the same. Arrays of means point into the data, or to the constants of ImageNet. */
 static struct network_options network_of(const struct training_run *job) {
     const struct options *o = job->setup.options;
     struct network_options n = {
@@ -98,12 +116,15 @@ static struct network_options network_of(const struct training_run *job) {
     return n;
 }
 
+/* Half precision is a way to send f32 gradients, which stay f32 in memory. */
 static enum comm_type reduce_type_of(const struct options *o) {
     static const enum comm_type types[] = {
         [OPTION_F32] = COMM_F32, [OPTION_BF16] = COMM_F32_AS_BF16, [OPTION_F16] = COMM_F32_AS_F16};
     return types[o->reduce_dtype];
 }
 
+/* Opens device, network, all-reduce and stepper, in that order. The check of memory runs as a
+ * callback of the compiler, when sizes are known and nothing is allocated yet. */
 static int open_network(struct training_run *job, struct error *err) {
     const struct options *o = job->setup.options;
     struct network_options n = network_of(job);
@@ -132,6 +153,7 @@ static int open_network(struct training_run *job, struct error *err) {
         .device_sum = job->steps.sums,
         .reduce_type = reduce_type_of(o),
         .check_operators = o->check_operators,
+        /* Only f16 has so little range that small gradients vanish without a scale. */
         .loss_scale = o->dtype == OPTION_F16 ? (float)o->loss_scale : 1,
         .strategy = (enum option_strategy)o->strategy,
         .sync_every = (int)o->sync_every,
@@ -141,7 +163,8 @@ static int open_network(struct training_run *job, struct error *err) {
     return stepper_open(&job->steps.stepper, &job->steps.net, job->setup.comm, &step, err);
 }
 
-/* Copies the end of PATH, in whole characters of UTF-8. */
+/* Copies the end of PATH, in whole characters of UTF-8. The end of a path tells sets apart better
+ * than its beginning. Bytes 10xxxxxx continue a character of UTF-8 and are skipped at the cut. */
 static void keep_end(char ret[RUN_STATE_TEXT], const char *path) {
     size_t length = strlen(path);
     if (length >= RUN_STATE_TEXT)
@@ -151,12 +174,15 @@ static void keep_end(char ret[RUN_STATE_TEXT], const char *path) {
     (void)snprintf(ret, RUN_STATE_TEXT, "%s", path);
 }
 
+/* The hash identifies the set, as 16 hexadecimal digits; name and count are for messages. */
 static void describe_data(const struct run_setup *setup, struct run_state *s) {
     keep_end(s->data_name, setup->data.training.source.name);
     (void)snprintf(s->data, sizeof(s->data), "%016" PRIx64, setup->data.hash);
     s->data_images = (int64_t)setup->data.training.source.count;
 }
 
+/* Fills in the state of a run that begins: what a checkpoint records of its settings. The position
+ * stays 0, and resume.h moves it. global_batch is set before, by settle_steps. */
 static int describe(const struct run_setup *setup, struct run_state *s, struct error *err) {
     const struct options *o = setup->options;
     cleanup_buf struct buf options = {0};
@@ -173,6 +199,7 @@ static int describe(const struct run_setup *setup, struct run_state *s, struct e
                    setup->backend->table->describe(setup->backend));
     (void)snprintf(s->program, sizeof(s->program), "ringtrain %s%s%s", RINGMASTER_VERSION,
                    comm_size(setup->comm) > 1 ? ", " : "", ranks_library(setup->comm));
+    /* Set by ringmaster; a trainer that was started by hand has no id. */
     const char *run = getenv(ATTEMPT_RUN_VARIABLE);
     (void)snprintf(s->run, sizeof(s->run), "%s", run != NULL ? run : "");
     describe_data(setup, s);
@@ -192,7 +219,8 @@ static int describe(const struct run_setup *setup, struct run_state *s, struct e
     return 0;
 }
 
-/* The best model needs evaluations. */
+/* The best model needs evaluations. The default keeps a best model if it can, and is silently
+ * dropped without an evaluation; a metric that was asked for by name is not. */
 static int open_best(struct best *b, const struct run_setup *setup, struct error *err) {
     const struct options *o = setup->options;
     if (best_open(b, o->keep_best, setup->inputs.checkpoints, setup->request.model, err) != 0)
@@ -210,6 +238,7 @@ static int open_best(struct best *b, const struct run_setup *setup, struct error
     return 0;
 }
 
+/* Each size of --progressive gets a network of its own, which may be too small for its pooling. */
 static int check_sizes(const struct task_request *request, struct error *err) {
     struct picture_sizes sizes;
     if (picture_sizes_parse(&sizes, request->options->progressive, request->image_size, err) != 0)
@@ -220,7 +249,8 @@ static int check_sizes(const struct task_request *request, struct error *err) {
     return 0;
 }
 
-/* Workers of ps-async have nothing in common between two checkpoints. */
+/* Workers of ps-async have nothing in common between two checkpoints. These options need values
+ * that are the same, or whole, on some rank in each step. */
 static int check_async(const struct options *o, struct error *err) {
     if (o->verify_every > 0)
         return error_set(err, EXIT_CODE_USAGE,
@@ -235,7 +265,8 @@ static int check_async(const struct options *o, struct error *err) {
 }
 
 /* Checks all that can be checked before folders are scanned and networks compiled, which takes
- * long. */
+ * long. All ranks check the flags, which are the same for them; only rank 0 looks at places in the
+ * file system. */
 static int check_flags(const struct run_setup *setup, struct error *err) {
     const struct task_request *request = &setup->request;
     const struct options *o = setup->options;
@@ -264,7 +295,9 @@ static int check_flags(const struct run_setup *setup, struct error *err) {
                : pretrained_check(setup->options, setup->inputs.checkpoints, err);
 }
 
-/* What there is to tell once the network is there; its graph goes to TensorBoard. */
+/* What there is to tell once the network is there; its graph goes to TensorBoard. The board stays
+ * closed where nobody asked for events. The graph is described anew, because that of the compiled
+ * network has fused operators. */
 static int open_report(struct training_run *job, struct error *err) {
     struct report *report = &job->reports.report;
     struct graph graph = {0};
@@ -285,6 +318,8 @@ static int open_report(struct training_run *job, struct error *err) {
     return result;
 }
 
+/* On failure JOB is partly open, and training_run_give_up may be called on it: what was not opened
+ * is zero, and the board is marked as closed. */
 int training_run_open(struct training_run *job, const struct options *o, const struct roles *roles,
                       struct error *err) {
     struct comm *comm = roles->own;
@@ -292,6 +327,7 @@ int training_run_open(struct training_run *job, const struct options *o, const s
         .setup = {.options = o, .comm = comm, .all = roles->all, .first = comm_rank(comm) == 0}};
     if (o->strategy == OPTION_PS_ASYNC && comm_self_open(&job->setup.apart, err) != 0)
         return -1;
+    /* A zeroed board would have file descriptor 0. */
     job->reports.report.board = (struct board)BOARD_CLOSED;
     start_times_begin(&job->reports.start, clock_now());
     const struct model *model = model_need(o->model, err);
@@ -327,11 +363,13 @@ int training_run_open(struct training_run *job, const struct options *o, const s
                                 .least_score = o->score_threshold};
     if (run_timeline_open(&job->reports.timeline, o->timeline, comm, err) != 0)
         return -1;
+    /* The stepper gets the timeline only if it is asked for, since NULL makes its marks free. */
     if (o->timeline != NULL)
         job->steps.stepper.timeline = &job->reports.timeline.steps;
     return open_report(job, err);
 }
 
+/* Files and locks come first. What follows waits for the device, which may never answer. */
 void training_run_done(struct training_run *job) {
     saving_done(&job->saves.saving);
     folder_lock_done(&job->saves.model_lock);
@@ -351,6 +389,8 @@ void training_run_done(struct training_run *job) {
     comm_close(job->setup.apart);
 }
 
+/* No collective is entered and no device is awaited: they may be gone. With a device only the
+ * loader's workers are ended, as the device may never release its batches. */
 void training_run_give_up(struct training_run *job) {
     if (!saving_is_busy(&job->saves.saving)) /* else its thread may still run */
         saving_done(&job->saves.saving);
@@ -363,6 +403,8 @@ void training_run_give_up(struct training_run *job) {
     loader_stop(job->steps.loader);
 }
 
+/* After the barrier the stepper tells parameter servers that the run is over, with the exit
+ * code. */
 int training_run_leave(struct training_run *job, struct error *err) {
     if (run_timeline_write(&job->reports.timeline, job->setup.comm, err) != 0)
         return -1;
