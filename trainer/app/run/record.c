@@ -245,6 +245,7 @@ static void log_next(const struct training_run *job) {
     log_info("next: ringtrain predict --model-dir %s --out predictions PICTURE...", model);
 }
 
+/* Faults of the data are summed up once, so that a few among many log lines are not overlooked. */
 void record_log_end(struct training_run *job) {
     if (!job->setup.first)
         return;

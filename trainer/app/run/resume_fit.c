@@ -20,7 +20,8 @@
 /* Bytes of a list of differences; messages show its beginning. */
 enum { NOTES_MAX = 64 * 1024 };
 
-/* Advice that comes first where a file of weights decides what was refused. */
+/* Advice that comes first where a file of weights decides what was refused. It is empty, or ends
+ * with a comma before the other ways out. */
 static const char *advice(bool by_init) {
     return by_init ? "the same --init, " : "";
 }
@@ -176,6 +177,7 @@ bool resume_fit_is_relaunched(const struct run_state *state) {
     return attempt != NULL && strtol(attempt, NULL, 10) > 1 && state->run[0] != '\0';
 }
 
+/* A run's id stays the same over its attempts. */
 bool resume_fit_is_own(const struct run_state *state, const struct run_state *before) {
     return resume_fit_is_relaunched(state) && strcmp(before->run, state->run) == 0;
 }

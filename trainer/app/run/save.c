@@ -43,7 +43,8 @@ enum { SAVE_PATIENCE = 1200 };
  * error of its own, which must not be held up by a disk that does not answer. */
 enum { LEAVE_SECONDS = 30 };
 
-/* Names are borrowed: nothing to free. */
+/* Names are borrowed: nothing to free. The model's description for its config.json, as the task
+ * gives it. */
 static struct model_config describe_model(const struct run_setup *setup, struct run_state *state) {
     struct model_config config = {.model = state->model, .epochs = run_setup_epoch(setup, state)};
     setup->data.task->describe(&setup->data, &setup->request, &config);
@@ -213,6 +214,7 @@ int save_checkpoint(struct training_run *job, struct error *err) {
     if (save_wait(job, err) != 0)
         return -1;
     const int64_t begun = clock_now();
+    /* The time of the last checkpoint must not be told for this one. */
     k->saved_at = 0;
     progress_mark(&job->reports.progress, (uint64_t)job->state.step, SAVE_PATIENCE);
     /* A divided optimizer keeps parts of its state on other ranks. */
@@ -275,7 +277,8 @@ static int lock_folder(const struct run_state *state, struct folder_lock *lock,
                      flag, folder, who);
 }
 
-/* Fails if the model of the last step would overwrite the best one. */
+/* Fails if the model of the last step would overwrite the best one. The two models differ, and both
+ * are wanted. */
 static int check_best(const struct best *best, const char *model, const struct model_config *config,
                       struct error *err) {
     if (best->folder[0] == '\0')

@@ -177,6 +177,7 @@ static int step_once(struct training_run *job, bool *ret_stop, struct error *err
     step_report_work(&job->reports, &job->setup, &result, clock_now() - begun);
     if (account(job, &result, ret_stop, err) != 0)
         return -1;
+    /* All ranks have read the same flags and settle together. */
     bool ends = *ret_stop || job->saves.keeping.asked || job->steps.cannot_go_on;
     return request.last || ends ? settle(job, ret_stop, err) : 0;
 }
@@ -259,6 +260,7 @@ static int score(struct training_run *job, bool *ret_stop, struct error *err) {
     if (job->setup.data.validation.source.count == 0)
         return 0;
     job->reports.artifacts.step = job->state.step;
+    /* Evaluations are timed apart from training. */
     const int64_t begun = clock_now();
     if (evaluate_average(job, &o, &e, err) != 0)
         return -1;

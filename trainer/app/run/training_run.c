@@ -109,6 +109,7 @@ static struct network_options network_of(const struct training_run *job) {
         .keeps = step_keeps((enum optimizer_kind)o->optimizer, o->ema > 0),
         .label_smoothing = o->label_smoothing,
         .dropout = o->dropout,
+        /* A task may have no means of its own. */
         .mean = job->setup.data.mean != NULL ? job->setup.data.mean : MODEL_MEAN,
         .std = job->setup.data.std != NULL ? job->setup.data.std : MODEL_STD,
     };
@@ -128,6 +129,7 @@ static enum comm_type reduce_type_of(const struct options *o) {
 static int open_network(struct training_run *job, struct error *err) {
     const struct options *o = job->setup.options;
     struct network_options n = network_of(job);
+    /* It lives as long as this call: the callback is used within network_open only. */
     struct room room = {.comm = job->setup.comm,
                         .data = &job->setup.data,
                         .network = &n,
@@ -212,6 +214,7 @@ static int describe(const struct run_setup *setup, struct run_state *s, struct e
     s->seed = o->seed;
     s->image_size = setup->request.image_size;
     s->total_steps = setup->schedule.total_steps;
+    /* Images that an epoch leaves out are not in it. */
     s->epoch_images = setup->steps_per_epoch * s->global_batch;
     if (setup->first)
         log_info("ranks: %" PRId64 "; threads per rank: %d compute, %d data; %s", s->ranks,
@@ -226,6 +229,7 @@ static int open_best(struct best *b, const struct run_setup *setup, struct error
     if (best_open(b, o->keep_best, setup->inputs.checkpoints, setup->request.model, err) != 0)
         return -1;
     bool none = b->folder[0] == '\0';
+    /* Without evaluations nothing is ever compared. */
     if (!setup->inputs.scored)
         b->folder[0] = '\0';
     if (!setup->inputs.scored && b->metric[0] != '\0')
@@ -238,7 +242,8 @@ static int open_best(struct best *b, const struct run_setup *setup, struct error
     return 0;
 }
 
-/* Each size of --progressive gets a network of its own, which may be too small for its pooling. */
+/* Each size of --progressive gets a network of its own, which may be too small for its pooling. The
+ * message names the flag with the size that the network refuses. */
 static int check_sizes(const struct task_request *request, struct error *err) {
     struct picture_sizes sizes;
     if (picture_sizes_parse(&sizes, request->options->progressive, request->image_size, err) != 0)
@@ -303,6 +308,7 @@ static int open_report(struct training_run *job, struct error *err) {
     struct graph graph = {0};
     report_open(report, job->setup.first ? stdout : NULL, job->setup.options->log,
                 job->setup.request.model);
+    /* The column for waiting exists only with other ranks. */
     report->several = comm_size(job->setup.comm) > 1;
     if (!job->setup.first)
         return 0;
@@ -340,6 +346,7 @@ int training_run_open(struct training_run *job, const struct options *o, const s
         .model = model,
         .image_size = o->image_size > 0 ? (int)o->image_size : model->image_size,
     };
+    /* A chain from cheap to slow; task_open scans the data. */
     if (checkpoint_policy_open(&job->saves.keeping, o->checkpoint_every, o->mtbf, err) != 0 ||
         inputs_find(&job->setup.inputs, o, COMMAND_TRAIN, model->task, "", err) != 0 ||
         open_best(&job->saves.best, &job->setup, err) != 0 || check_flags(&job->setup, err) != 0 ||
@@ -353,7 +360,9 @@ int training_run_open(struct training_run *job, const struct options *o, const s
     if (run_setup_announce(&job->setup, job->state.global_batch, err) != 0 ||
         open_network(job, err) != 0 || describe(&job->setup, &job->state, err) != 0)
         return -1;
+    /* The next mark is set when the weights are there (train.c). */
     start_times_mark(&job->reports.start, START_NETWORK, clock_now());
+    /* The supervisor may show how much is left. */
     progress_total(&job->reports.progress, (uint64_t)job->setup.schedule.total_steps);
     job->reports.artifacts =
         (struct eval_artifacts){.folder = job->setup.inputs.out,

@@ -14,16 +14,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The long side of a picture as it is shown, and pixels a dot of the letters. */
+/* Two kinds of pictures with a class written above them. class_pictures shows the worst mistakes of
+ * an evaluation: it reads and decodes the files again, since an evaluation keeps only the numbers
+ * of its samples. class_pictures_batch shows a batch as the network gets it, from the batch's own
+ * memory.
+ *
+ * Both hand each picture to task_show.take as a JPEG and keep none. Showing is an extra: a file
+ * that has become unreadable is a warning, and only a failure of `take` itself is an error. */
+
+/* The long side of a picture as it is shown, and pixels a dot of the letters. QUALITY is that of
+ * the JPEG. */
 enum { SIDE = 320, DOT = 2, QUALITY = 90 };
 
 /* Pictures of a batch below this side are enlarged, each pixel to a square. */
 enum { BATCH_SIDE = 128 };
 
+/* Colours of the plates with the true class and with the network's answer. */
 static const struct color RIGHT = {{70, 200, 90}};
 static const struct color WRONG = {{240, 80, 70}};
 
-/* State shared by the pictures of one call. */
+/* State shared by the pictures of one call. The images grow to the largest picture and are used
+ * again. */
 struct mistakes {
     const struct dataset *set;
     const struct task_show *show;
@@ -34,6 +45,7 @@ struct mistakes {
     struct buf encoded;
 };
 
+/* Makes the names drawable. Class numbers serve as the ids that draw_names asks for. */
 static int names_make(struct mistakes *m, char *const *names, size_t count, struct error *err) {
     cleanup_free struct coco_report_category *rows = calloc(count + 1, sizeof(*rows));
     if (rows == NULL)
@@ -43,7 +55,8 @@ static int names_make(struct mistakes *m, char *const *names, size_t count, stru
     return draw_names_make(&m->names, rows, count, NULL, err);
 }
 
-/* Scales the decoded picture to SIDE. */
+/* Scales the decoded picture to SIDE. The ratio of the sides is kept. A very narrow picture keeps
+ * at least one pixel across. */
 static int scale(struct mistakes *m, struct error *err) {
     const struct image *in = &m->fetcher.picture;
     const int most = in->width > in->height ? in->width : in->height;
@@ -53,7 +66,9 @@ static int scale(struct mistakes *m, struct error *err) {
                         &m->scaled, err);
 }
 
-/* Puts the two plates above the scaled picture. */
+/* Puts the two plates above the scaled picture. All pictures are SIDE wide, whatever their
+ * shape, so that long names have room; what the picture leaves free is black. The result is in
+ * `encoded`. */
 static int paint(struct mistakes *m, const struct class_mistake *mistake, struct error *err) {
     char right[COCO_LABEL_MAX], wrong[COCO_LABEL_MAX], percent[16];
     (void)snprintf(percent, sizeof(percent), " %.0f %%", 100 * mistake->probability);
@@ -74,6 +89,7 @@ static int paint(struct mistakes *m, const struct class_mistake *mistake, struct
     return jpeg_encode(&m->shown, QUALITY, &m->encoded, err);
 }
 
+/* Reads one sample and paints it. An error of the decoder gets the name of the file here. */
 static int make(struct mistakes *m, const struct class_mistake *mistake, struct error *err) {
     const size_t sample = (size_t)mistake->sample;
     struct buf *bytes = &m->fetcher.encoded;
@@ -86,6 +102,8 @@ static int make(struct mistakes *m, const struct class_mistake *mistake, struct 
     return error_wrap(err, "%s", name);
 }
 
+/* Mistakes are in order of confidence, and the first place without one ends the list. Ids count
+ * from 1 in that order. */
 static int show_all(struct mistakes *m, const struct class_tally *tally, struct error *err) {
     for (size_t i = 0; i < CLASS_TALLY_MISTAKES && i < m->show->count; i++) {
         const struct class_mistake *mistake = &tally->mistakes[i];
@@ -109,6 +127,8 @@ static int show_all(struct mistakes *m, const struct class_tally *tally, struct 
     return 0;
 }
 
+/* A synthetic set has no files to show. Parts that were not made are zeroed, so the same calls free
+ * them on every way out. */
 int class_pictures(const struct dataset *set, char *const *names, const struct class_tally *tally,
                    const struct task_show *show, struct error *err) {
     struct mistakes m = {.set = set, .show = show, .encoded = {.max = JPEG_BYTES_MAX}};
@@ -135,6 +155,8 @@ static void enlarge(struct image *to, int top, const uint8_t *pixels, int side, 
                    IMAGE_CHANNELS);
 }
 
+/* Pictures of a batch are SIDE by SIDE pixels with 3 bytes each, not yet normalized. Small ones are
+ * enlarged by a whole factor, so that their pixels stay visible as squares. */
 static int show_place(const struct batch *batch, int place, int side, const char *name,
                       const struct task_show *show, struct error *err) {
     cleanup_image struct image shown = {0};
@@ -158,6 +180,7 @@ static int show_place(const struct batch *batch, int place, int side, const char
     return show->take(show->user, &picture, err);
 }
 
+/* The places shown are the first ones of the batch. */
 int class_pictures_batch(const struct batch *batch, int side, char *const *names,
                          const struct task_show *show, struct error *err) {
     const int32_t *labels = batch->fields[LABELLED_LABEL];

@@ -15,6 +15,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Predictions for pictures without labels. Each rank keeps the logits of the pictures that it has
+ * seen; rank 0 then gathers those of all and writes one file, in the order in which the pictures
+ * were given.
+ *
+ * The order and the rounding of the file do not depend on the number of ranks: logits travel as
+ * they are, and the probabilities are computed from them once, on rank 0.
+ *
+ * The functions are rows of the table TASK_CLASSIFY (classify.c); evaluate.c calls them. */
+
+/* Limit of the bytes of predictions.json, which is made in memory so that it can be published as a
+ * whole. */
 #define TEXT_MAX ((size_t)1 << 32)
 /* Limit of the bytes of logits over all ranks. */
 #define GATHERED_MAX ((size_t)16 << 30)
@@ -24,9 +35,11 @@
 enum { SHOWN = 3 };
 static const double LEAST_SHOWN = 0.005;
 
+/* An existing file is overwritten only if it begins like one of this kind. */
 static const char *const STARTS[] = {"{\"model\":", NULL};
 static const struct output_path_kind KIND = {"a list of predictions", STARTS};
 
+/* Logits are indexed by the number of the picture in the set. */
 struct class_predictions {
     const struct model_config *config;
     const struct dataset *set;
@@ -35,6 +48,8 @@ struct class_predictions {
     struct score_logits batch;
 };
 
+/* *RET_SCORE is set even on failure, so that the caller closes what there is. calloc checks the
+ * product of its sizes for overflow. */
 int class_predictions_open(const struct model_config *config, const struct dataset *set,
                            void **ret_score, struct error *err) {
     struct class_predictions *g = calloc(1, sizeof(*g));
@@ -65,6 +80,8 @@ int class_predictions_batch(void *score, const struct batch *batch,
     if (score_logits_read(&g->batch, outputs, batch, classes, err) != 0)
         return -1;
     for (int i = 0; i < batch->count; i++) {
+        /* A weight of 0 marks a place that only fills the batch, or a file that could not be
+         * used. */
         if (!(weight[i] > 0))
             continue;
         size_t sample = (size_t)batch->samples[i];
@@ -89,6 +106,8 @@ static int pack(const struct class_predictions *g, struct buf *out, struct error
     return 0;
 }
 
+/* Sizes are checked although they come from the same program: a rank with another list of pictures
+ * would otherwise write outside the array. */
 static int unpack(struct class_predictions *g, const uint8_t *bytes, size_t size,
                   struct error *err) {
     const size_t classes = g->config->classes;
@@ -106,6 +125,7 @@ static int unpack(struct class_predictions *g, const uint8_t *bytes, size_t size
                                  "another rank's predictions are not of these pictures");
 }
 
+/* Collective. Ranks other than 0 send and keep their own part. */
 int class_predictions_gather(void *score, struct comm *comm, struct error *err) {
     struct class_predictions *g = score;
     cleanup_buf struct buf own = {.max = GATHERED_MAX};
@@ -125,6 +145,7 @@ static int path_of(const struct task_predictions *how, char path[PATH_MAX], stru
     return error_set(err, EXIT_CODE_CONFIG, "--out: %.64s...: path too long", how->folder);
 }
 
+/* Called before the work, so that a file in the way costs no evaluation. */
 int class_predictions_check(const struct task_data *data, const struct task_predictions *how,
                             struct error *err) {
     char path[PATH_MAX];
@@ -143,9 +164,12 @@ static void print_best(const struct class_predictions *g, const char *path,
     printf("\n");
 }
 
+/* Appends one picture's object to the file and prints its line. File names may hold any bytes;
+ * json_string_any makes text of them. */
 static int add_picture(const struct class_predictions *g, size_t sample, size_t most,
                        struct buf *out, bool first, struct error *err) {
     char name[PATH_MAX];
+    /* One more, so that a MOST of 0 is no allocation of 0 bytes. */
     cleanup_free struct class_guess *best = calloc(most + 1, sizeof(*best));
     if (best == NULL)
         return error_no_memory(err, "predictions");
@@ -162,6 +186,8 @@ static int add_picture(const struct class_predictions *g, size_t sample, size_t 
     return buf_printf(out, err, "%s\n%s", first ? "" : ",", text);
 }
 
+/* Pictures that no rank has seen, because their files cannot be used, are left out. The file
+ * appears complete or not at all (file_publish). */
 int class_predictions_write(void *score, const struct task_predictions *how, struct error *err) {
     const struct class_predictions *g = score;
     char path[PATH_MAX];

@@ -9,6 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Counts by class, batch by batch on each rank, then summed over all ranks by class_tally_sum.
+ * Counts are doubles because all-reduces sum floating-point numbers; they are exact up to 2^53.
+ *
+ * The answer of the network is its best class by rank_of (math/rank.h), which orders equal logits
+ * by their place, so that the first of them is the answer.
+ *
+ * The worst mistakes are those that the network is most sure of. Each rank keeps its own list of
+ * the same fixed size, and the lists of all ranks are merged by the rule that made them, so the
+ * result does not depend on the number of ranks. */
+
+/* PAIRS is dropped for more classes than CLASS_TALLY_PAIRS_OF, because the counts take a square of
+ * memory. The extra elements keep calloc from returning NULL for no classes. */
 int class_tally_open(struct class_tally *tally, size_t classes, bool pairs, struct error *err) {
     pairs = pairs && classes <= CLASS_TALLY_PAIRS_OF;
     *tally = (struct class_tally){.classes = classes,
@@ -27,6 +39,7 @@ void class_tally_done(struct class_tally *tally) {
     *tally = (struct class_tally){0};
 }
 
+/* The index goes into the rank, so that equal logits are ordered too. */
 static size_t best_of(const float *logits, size_t classes) {
     size_t best = 0;
     for (size_t c = 1; c < classes; c++)
@@ -35,7 +48,8 @@ static size_t best_of(const float *logits, size_t classes) {
     return best;
 }
 
-/* The softmax of CLASS. */
+/* The softmax of CLASS. Dividing by the exponential of the class itself keeps the sum from
+ * overflowing for the best class: no term is then larger than 1. */
 static double probability_of(const float *logits, size_t classes, size_t class) {
     double sum = 0;
     for (size_t c = 0; c < classes; c++)
@@ -43,7 +57,9 @@ static double probability_of(const float *logits, size_t classes, size_t class) 
     return 1 / sum;
 }
 
-/* Keeps M among the most confident mistakes; of equal ones the earlier sample comes first. */
+/* Keeps M among the most confident mistakes; of equal ones the earlier sample comes first. The list
+ * stays sorted: M takes the first place that it beats, and what was there moves on. A probability
+ * of 0 is an empty place and beats nothing. */
 static void keep_mistake(struct class_tally *t, struct class_mistake m) {
     for (size_t i = 0; i < CLASS_TALLY_MISTAKES; i++) {
         struct class_mistake *kept = &t->mistakes[i];
@@ -56,6 +72,8 @@ static void keep_mistake(struct class_tally *t, struct class_mistake m) {
     }
 }
 
+/* Where the best logit is NaN, the picture has no answer: it lowers the accuracy of its class and
+ * is no confusion. */
 static void count(struct class_tally *t, const float *logits, size_t label, int64_t sample) {
     const size_t answer = best_of(logits, t->classes);
     t->sums[label]++;
@@ -69,6 +87,8 @@ static void count(struct class_tally *t, const float *logits, size_t label, int6
                                                (int32_t)label, (int32_t)answer});
 }
 
+/* Places with a weight of 0 fill the batch and are not counted. A label that the network lacks is
+ * left out, as there is no class to count it for. */
 int class_tally_add(struct class_tally *tally, const struct batch *batch,
                     const struct task_outputs *outputs, struct error *err) {
     const float *weight = batch->fields[LABELLED_WEIGHT];
@@ -83,6 +103,7 @@ int class_tally_add(struct class_tally *tally, const struct batch *batch,
     return 0;
 }
 
+/* The list is emptied first, because the gathered ones include this rank's own. */
 static int gather_mistakes(struct class_tally *t, struct comm *comm, struct error *err) {
     const size_t ranks = (size_t)comm_size(comm), bytes = sizeof(t->mistakes);
     cleanup_free struct class_mistake *all = calloc(ranks, bytes);
@@ -96,6 +117,7 @@ static int gather_mistakes(struct class_tally *t, struct comm *comm, struct erro
     return 0;
 }
 
+/* After it all ranks have the same tally. It must be called once only, as the sums are in place. */
 int class_tally_sum(struct class_tally *tally, struct comm *comm, struct error *err) {
     const size_t classes = tally->classes;
     if (comm_sum(comm, tally->sums, 2 * classes, COMM_F64, err) != 0 ||
@@ -105,11 +127,13 @@ int class_tally_sum(struct class_tally *tally, struct comm *comm, struct error *
     return gather_mistakes(tally, comm, err);
 }
 
+/* A class that has pictures, and the share of them that is answered right. */
 struct row {
     size_t class;
     double share;
 };
 
+/* Equal shares are ordered by number, because qsort is not stable. */
 static int worst_first(const void *a, const void *b) {
     const struct row *x = a, *y = b;
     if (x->share != y->share)
@@ -117,6 +141,7 @@ static int worst_first(const void *a, const void *b) {
     return x->class < y->class ? -1 : 1;
 }
 
+/* Classes without pictures have no accuracy and no row. */
 static int print_classes(const struct class_tally *tally, char *const *names, struct buf *out,
                          struct error *err) {
     cleanup_free struct row *rows = calloc(tally->classes + 1, sizeof(*rows));
@@ -138,12 +163,14 @@ static int print_classes(const struct class_tally *tally, char *const *names, st
     return 0;
 }
 
+/* A confusion: CLASS was taken for ANSWER, COUNT times. */
 struct pair {
     double count;
     size_t class, answer;
 };
 
-/* Finds the most frequent confusions, among equals the first. Returns their number. */
+/* Finds the most frequent confusions, among equals the first. Returns their number. One pass with
+ * insertion into a short sorted list; sorting all pairs would need a second square of memory. */
 static size_t find_pairs(const struct class_tally *t, struct pair best[CLASS_TALLY_PAIRS]) {
     size_t found = 0;
     for (size_t i = 0; t->pairs != NULL && i < t->classes * t->classes; i++) {
@@ -175,6 +202,7 @@ static int print_pairs(const struct class_tally *t, char *const *names, struct b
     return 0;
 }
 
+/* The names of files let a person look at them, and repair a label. */
 static int print_mistakes(const struct class_tally *t, char *const *names,
                           const struct source *source, struct buf *out, struct error *err) {
     for (size_t i = 0; i < CLASS_TALLY_MISTAKES && t->mistakes[i].probability > 0; i++) {

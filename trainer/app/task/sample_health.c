@@ -11,9 +11,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Faults of samples, and how a run answers them: it logs each, counts them over all ranks, refuses
+ * to go on above a limit, and sums up at the end.
+ *
+ * Loader threads record faults in bad_samples at any time; the functions here are called by the
+ * main thread between batches. Every rank sees only the faults of its own samples.
+ * sample_health_share, which is collective, tells them to all, so that a sample which two ranks
+ * meet in different epochs counts once.
+ *
+ * The limit is tested on the sum in sample_health_share, where all ranks have the same numbers and
+ * so decide alike. */
+
 /* Faults that a rank sends in one round, and that the summary at the end names. */
 enum { SHARED_AT_ONCE = 64, SUMMED_UP = 8 };
 
+/* A note about files that were left out is a warning only if pictures are among them: other files
+ * in a folder are common. */
 static void log_found(const struct dataset *set, const char *path) {
     char left[2048];
     skipped_files_text(&set->left_out, left, sizeof(left));
@@ -26,7 +39,8 @@ static void log_found(const struct dataset *set, const char *path) {
                  set->count, STR_PLURAL(set->count), left);
 }
 
-/* COMM NULL: for this process alone. */
+/* COMM NULL: for this process alone. With COMM one rank of each host reads the set and shares it in
+ * memory (hosts/host_set.h). ALOUD is for the rank that logs. */
 static int open_set(struct dataset *set, const char *path, const struct shards_reading *reading,
                     struct comm *comm, bool aloud, struct error *err) {
     struct shards_reading how = *reading;
@@ -52,6 +66,8 @@ int sample_health_open_shared(struct dataset *set, const char *path,
     return open_set(set, path, reading, comm, comm_rank(comm) == 0, err);
 }
 
+/* "fail" is 0 and "skip" has no limit in practice. Returns -1 with EXIT_CODE_USAGE for anything
+ * else that is no number. */
 int sample_health_parse_allowed(const char *text, int64_t *ret, struct error *err) {
     if (strcmp(text, "fail") == 0) {
         *ret = 0;
@@ -69,12 +85,14 @@ int sample_health_parse_allowed(const char *text, int64_t *ret, struct error *er
         DATASET_SAMPLES_MAX);
 }
 
+/* The words fit before a file's name as well as after a count. */
 static const char *words(enum bad_sample_kind kind, int64_t allowed) {
     if (kind == BAD_SAMPLE_DAMAGED)
         return "damaged, decoded as far as possible";
     return allowed > 0 ? "skipped" : "cannot be used";
 }
 
+/* Takes the faults that were not logged yet, one by one; a loader may add more meanwhile. */
 void sample_health_log(struct sample_health *samples, int64_t allowed) {
     struct bad_sample fault;
     while (bad_samples_take(&samples->faults, &fault, 1) == 1) {
@@ -85,6 +103,8 @@ void sample_health_log(struct sample_health *samples, int64_t allowed) {
     }
 }
 
+/* ERR holds the fault of one file when this is called, and the refusal with its advice afterwards.
+ * The code stays that of the file. Returns -1. */
 int sample_health_refuse(struct sample_health *samples, int64_t allowed, struct error *err) {
     struct error first = *err;
     int64_t bad = bad_samples_count(&samples->faults, BAD_SAMPLE_BAD);
@@ -103,6 +123,7 @@ int sample_health_refuse(struct sample_health *samples, int64_t allowed, struct 
 #define MASKS_WITHOUT_ROOM                                                                         \
     "masks, the smallest of a batch, did not fit into it; their boxes and labels are used"
 
+/* The first batch with dropped masks is told of; the total is logged at the end. */
 void sample_health_count(struct sample_health *samples, const struct batch *batch) {
     if (samples->source.table->dropped == NULL)
         return;
@@ -115,7 +136,8 @@ void sample_health_count(struct sample_health *samples, const struct batch *batc
 }
 
 /* One round: distributes the faults of each rank to all. Returns how many are left over all
- * ranks. */
+ * ranks. A rank may have more faults than fit into one message, so RET_MORE tells all ranks to
+ * come again. */
 static int share_round(struct comm *comm, struct bad_samples *faults, bool *ret_more,
                        struct error *err) {
     struct share {
@@ -132,6 +154,7 @@ static int share_round(struct comm *comm, struct bad_samples *faults, bool *ret_
         return -1;
     *ret_more = false;
     for (int rank = 0; rank < ranks; rank++) {
+        /* A rank also learns its own faults again, which changes nothing. */
         for (int64_t i = 0; i < all[rank].count && i < SHARED_AT_ONCE; i++)
             bad_samples_learn(faults, all[rank].numbers[i]);
         *ret_more = *ret_more || all[rank].left > 0;
@@ -139,6 +162,8 @@ static int share_round(struct comm *comm, struct bad_samples *faults, bool *ret_
     return 0;
 }
 
+/* The first sum tells if anyone has news: without, which is the usual case, no further message is
+ * sent. Dropped objects are those since the last call. */
 int sample_health_share(struct comm *comm, struct sample_health *samples, int64_t allowed,
                         struct sample_counts *ret, struct error *err) {
     struct bad_samples *faults = &samples->faults;
@@ -163,6 +188,7 @@ int sample_health_share(struct comm *comm, struct sample_health *samples, int64_
                      samples->source.name, ret->bad, allowed);
 }
 
+/* Names the first few files of a kind in the order of the set, and how many there are. */
 static void sum_up(struct sample_health *samples, enum bad_sample_kind kind, int64_t allowed) {
     const struct source *source = &samples->source;
     struct bad_samples *faults = &samples->faults;
@@ -174,6 +200,7 @@ static void sum_up(struct sample_health *samples, enum bad_sample_kind kind, int
     for (int i = 0; i < SUMMED_UP && at >= 0; i++) {
         char name[PATH_MAX];
         source->table->sample_name(source, (size_t)at, name, sizeof(name));
+        /* snprintf returns the length that it would have written, so USED may pass the end. */
         if (used < sizeof(names))
             used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i > 0 ? ", " : "",
                                      name);
