@@ -88,7 +88,7 @@ int record_begin(const struct run_setup *setup, const struct run_state *state, s
 
 /* The options that change what is learned, and model and ranks. TensorBoard's table of
  * hyperparameters takes a limited number of them; those that come after TFEVENTS_SETTINGS_MAX are
- * left out. */
+ * left out. Values are cut at spaces, which options_learning does not put into them. */
 static int add_settings(const struct run_setup *setup, int64_t step, struct report *report,
                         struct error *err) {
     cleanup_buf struct buf text = {.max = RECORD_MAX};

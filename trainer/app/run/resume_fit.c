@@ -120,6 +120,7 @@ static int add_length(struct buf *out, const struct run_state *now, const struct
 static int check_nothing_left(const struct run_setup *setup, const struct run_state *state,
                               const struct run_state *before, struct error *err) {
     const struct run_state *now = state;
+    /* States of format version 1 have no total, and count as finished. */
     const bool finished = before->total_steps == 0 || before->step >= before->total_steps;
     cleanup_buf struct buf text = {0};
     buf_init(&text, NOTES_MAX);
@@ -182,6 +183,7 @@ bool resume_fit_is_own(const struct run_state *state, const struct run_state *be
     return resume_fit_is_relaunched(state) && strcmp(before->run, state->run) == 0;
 }
 
+/* Nothing of JOB changes. */
 int resume_fit_check(const struct training_run *job, const struct run_state *before,
                      const char *text, const char *path, bool asked, struct error *err) {
     const struct run_setup *setup = &job->setup;

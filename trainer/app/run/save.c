@@ -51,8 +51,9 @@ static struct model_config describe_model(const struct run_setup *setup, struct 
     return config;
 }
 
-/* Writes the model's description for evaluations of the checkpoint, to be freed; NULL if there are
- * too many classes. */
+/* Writes the model's description for evaluations of the checkpoint, to be freed; NULL if there
+ * are too many classes. Such a checkpoint resumes as any other; it only cannot be evaluated by
+ * itself. */
 static int describe_in_checkpoint(const struct run_setup *setup, struct run_state *state,
                                   char **ret, struct error *err) {
     const struct model_config config = describe_model(setup, state);
@@ -163,6 +164,7 @@ static int settle(struct training_run *job, int64_t deadline, struct error *err)
     struct error failure = {0};
     if (!saving_is_busy(s))
         return 0;
+    /* saving_end frees what the file has, so the step is kept here. */
     const int64_t step = s->file.step, begun = clock_now();
     const enum writer_state state = saving_look(s, deadline, &failure);
     if (deadline > 0)

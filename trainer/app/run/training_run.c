@@ -33,7 +33,8 @@
  * Options become types of the rooms below here (optimizer_of, network_of, reduce_type_of), so that
  * optimizers, networks and communicators know nothing of flags. */
 
-/* A part is permuted by itself, and divided among the ranks that have it. */
+/* A part is permuted by itself, and divided among the ranks that have it. The sampler then permutes
+ * this rank's part alone. */
 static void set_part(struct sampler *s, const struct dataset_part *part) {
     s->count = part->count;
     s->ranks = part->ranks;
@@ -82,6 +83,7 @@ static int settle_steps(struct run_setup *setup, int64_t *ret_global_batch, stru
 /* An --epsilon of 0 stands for the optimizer's own default. The learning rate and the scale of the
  * gradients are set by the stepper. */
 static struct optimizer_step optimizer_of(const struct options *o) {
+    /* The row has the defaults of the kind. */
     const struct optimizer_row *row = optimizer_row((enum optimizer_kind)o->optimizer);
     return (struct optimizer_step){.kind = o->optimizer,
                                    .momentum = (float)o->momentum,
@@ -145,6 +147,7 @@ static int open_network(struct training_run *job, struct error *err) {
                         job->steps.net.store.arena[STORE_GRADIENTS],
                         job->steps.net.store.count[STORE_GRADIENTS] * sizeof(float), err) != 0)
         return -1;
+    /* Flags become the stepper's units: float for the device's rule, int for counts. */
     struct stepper_options step = {
         .accumulate = (int)o->accumulate,
         .optimizer = optimizer_of(o),
@@ -187,6 +190,7 @@ static void describe_data(const struct run_setup *setup, struct run_state *s) {
  * stays 0, and resume.h moves it. global_batch is set before, by settle_steps. */
 static int describe(const struct run_setup *setup, struct run_state *s, struct error *err) {
     const struct options *o = setup->options;
+    /* The text is limited to the field that it goes into. */
     cleanup_buf struct buf options = {0};
     buf_init(&options, sizeof(s->options));
     const struct task *task = setup->data.task;

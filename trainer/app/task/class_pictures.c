@@ -145,7 +145,8 @@ int class_pictures(const struct dataset *set, char *const *names, const struct c
     return result;
 }
 
-/* Copies the picture at PIXELS below TOP rows, each pixel ZOOM times. */
+/* Copies the picture at PIXELS below TOP rows, each pixel ZOOM times. No filter is used: a pixel of
+ * the network's input is to be seen as it is. */
 static void enlarge(struct image *to, int top, const uint8_t *pixels, int side, int zoom) {
     for (int y = 0; y < side * zoom; y++)
         for (int x = 0; x < side * zoom; x++)

@@ -32,6 +32,7 @@ int class_tally_open(struct class_tally *tally, size_t classes, bool pairs, stru
                : error_no_memory(err, "accuracy by class");
 }
 
+/* Safe on a zeroed tally. */
 void class_tally_done(struct class_tally *tally) {
     free(tally->sums);
     free(tally->pairs);
@@ -77,6 +78,7 @@ static void keep_mistake(struct class_tally *t, struct class_mistake m) {
 static void count(struct class_tally *t, const float *logits, size_t label, int64_t sample) {
     const size_t answer = best_of(logits, t->classes);
     t->sums[label]++;
+    /* The picture is in sums[label] already. */
     if (isnan(logits[answer]))
         return;
     t->sums[t->classes + label] += answer == label;
@@ -103,7 +105,8 @@ int class_tally_add(struct class_tally *tally, const struct batch *batch,
     return 0;
 }
 
-/* The list is emptied first, because the gathered ones include this rank's own. */
+/* The list is emptied first, because the gathered ones include this rank's own. A mistake is plain
+ * data, so its bytes are sent as they are. */
 static int gather_mistakes(struct class_tally *t, struct comm *comm, struct error *err) {
     const size_t ranks = (size_t)comm_size(comm), bytes = sizeof(t->mistakes);
     cleanup_free struct class_mistake *all = calloc(ranks, bytes);
@@ -192,6 +195,7 @@ static size_t find_pairs(const struct class_tally *t, struct pair best[CLASS_TAL
 static int print_pairs(const struct class_tally *t, char *const *names, struct buf *out,
                        struct error *err) {
     struct pair best[CLASS_TALLY_PAIRS];
+    /* Without counts of pairs none is found, and no heading is printed. */
     const size_t found = find_pairs(t, best);
     if (found > 0 && buf_add_text(out, "most frequent confusions:\n", err) != 0)
         return -1;
@@ -217,6 +221,7 @@ static int print_mistakes(const struct class_tally *t, char *const *names,
     return 0;
 }
 
+/* The parts come in order of how many pictures they sum up: classes, pairs, single pictures. */
 int class_tally_print(const struct class_tally *tally, char *const *names,
                       const struct source *source, struct buf *out, struct error *err) {
     return print_classes(tally, names, out, err) != 0 || print_pairs(tally, names, out, err) != 0 ||

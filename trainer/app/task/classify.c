@@ -18,10 +18,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One of this many pictures of a synthetic set is for evaluation. */
+/* The task opens two data sets, for training and for evaluation, and makes a source of batches of
+ * each. open_data chooses: a training needs both, while a trained model is scored on one or
+ * predicts for pictures without labels.
+ *
+ * The order of open_training matters. Flags are read first, since opening may scan for minutes.
+ * Parts of hosts are joined before pictures are held out, because a held-out picture must be the
+ * same on all ranks. Ranks compare hashes before anything is computed from the data, and the means
+ * come from what is left to train on.
+ *
+ * Rows of the table TASK_CLASSIFY at the end are the only names that other files see. */
+
+/* One of this many pictures of a synthetic set is for evaluation. The evaluation then has a tenth
+ * as many pictures as the training, rounded up. */
 enum { SYNTHETIC_VALIDATION = 10 };
 
-/* Sides of pictures, in pixels. */
+/* Sides of pictures, in pixels. Pictures up to SMALL_SIDE that a network scales to LARGE_SIDE or
+ * more are worth a warning. */
 enum { SMALL_SIDE = 64, LARGE_SIDE = 128 };
 
 struct classify {
@@ -34,7 +47,8 @@ struct classify {
     const struct model_config *trained; /* borrowed; set if pictures without labels are predicted */
 };
 
-/* For labelled sets the default computes the means. */
+/* For labelled sets the default computes the means. Returns no score of the task's own for labelled
+ * sets, which makes score.c take the means of the model's metrics. */
 static int open_predictions(struct task_data *data, void **ret_score, struct error *err) {
     const struct classify *c = data->own;
     *ret_score = NULL;
@@ -42,6 +56,7 @@ static int open_predictions(struct task_data *data, void **ret_score, struct err
                               : 0;
 }
 
+/* Called after a failed opening, too: parts that were not opened are zeroed. */
 static void close_data(struct task_data *data) {
     struct classify *c = data->own;
     shard_sequence_done(&c->order);
@@ -51,6 +66,7 @@ static void close_data(struct task_data *data) {
     free(c);
 }
 
+/* Rank 0 alone may keep an index beside the shards, so that ranks do not write the same file. */
 static int open_folder(struct dataset *set, const char *folder, const struct task_data *data,
                        const struct task_request *request, struct error *err) {
     const struct options *o = request->options;
@@ -73,7 +89,8 @@ static int open_set(struct dataset *set, const char *folder, const struct task_d
     return dataset_open_synthetic(set, (size_t)count, (size_t)o->synthetic_classes, err);
 }
 
-/* --order lanes */
+/* --order lanes Lanes read several shards side by side and shuffle within a window (data/order).
+ * They need the sequence of samples in the shards, so a plain folder is refused. */
 static int settle_order(struct task_data *data, const struct task_request *request,
                         struct error *err) {
     struct classify *c = data->own;
@@ -94,7 +111,8 @@ static int settle_order(struct task_data *data, const struct task_request *reque
     return 0;
 }
 
-/* --cache */
+/* --cache The cache holds decoded training pictures, which the ranks of a host share
+ * (hosts/training_cache.h). */
 static int settle_cache(struct task_data *data, const struct task_request *request,
                         struct error *err) {
     struct classify *c = data->own;
@@ -105,7 +123,9 @@ static int settle_cache(struct task_data *data, const struct task_request *reque
                                &data->training.part, request->comm, err);
 }
 
-/* What the flags say that needs no data, before it is opened, which may take long. */
+/* What the flags say that needs no data, before it is opened, which may take long. Parses the flags
+ * on colours, blur and sizes into the training's settings, and refuses combinations with a cache
+ * that cannot work. */
 static int read_flags(struct task_data *data, const struct task_request *request,
                       struct error *err) {
     struct labelled *train = &((struct classify *)data->own)->train;
@@ -123,6 +143,8 @@ static int read_flags(struct task_data *data, const struct task_request *request
     return normalization_check(o, request->inputs->synthetic, err);
 }
 
+/* Settles how training pictures are cut, coloured and ordered. The first canvas is the full size;
+ * those of --progressive follow, each with a network of its own. */
 static int settle_training(struct task_data *data, const struct task_request *request,
                            struct error *err) {
     struct classify *c = data->own;
@@ -147,6 +169,7 @@ static int settle_training(struct task_data *data, const struct task_request *re
     }
     if (o->min_area > 0)
         a->area_min = o->min_area;
+    /* Centred pictures are the same in each epoch, so they are not mirrored either. */
     a->flip = o->flip && o->augment != OPTION_AUGMENT_CENTER;
     if (settle_order(data, request, err) != 0 || settle_cache(data, request, err) != 0)
         return -1;
@@ -158,7 +181,8 @@ static int settle_training(struct task_data *data, const struct task_request *re
     return labelled_source(&data->training.source, &c->train, (int)o->batch_size, err);
 }
 
-/* Returns how pictures are prepared for an evaluation. */
+/* Returns how pictures are prepared for an evaluation. A trained model brings its own resize_side,
+ * so that later evaluations cut pictures alike. */
 static struct augment crop_of(const struct task_request *request) {
     return augment_center_crop(request->image_size, (int)request->options->resize,
                                request->trained != NULL ? request->trained->resize_side : 0);
@@ -178,6 +202,7 @@ static int settle_validation(struct task_data *data, const struct task_request *
     return labelled_source(&data->validation.source, &c->score, (int)batch, err);
 }
 
+/* Sets up the counts of faults, and fails if ranks have different files. */
 static int agree(const struct task_request *request, struct sample_health *samples,
                  const char *what, const struct dataset *set, struct error *err) {
     if (bad_samples_init(&samples->faults, set->count, err) != 0)
@@ -196,7 +221,8 @@ static int check_count(const struct dataset *set, struct error *err) {
 }
 
 /* Small pictures suit networks made for them: others enlarge the pictures, which takes much
- * longer. */
+ * longer. Only the first picture is looked at, as sets are mostly of one size; a wrong guess
+ * costs a line. */
 static void warn_of_small(const struct task_request *request, const struct dataset *set) {
     cleanup_picture_reader struct picture_reader reader = {0};
     char path[INPUT_PATH_MAX];
@@ -212,7 +238,9 @@ static void warn_of_small(const struct task_request *request, const struct datas
                     width, height, request->image_size, request->model->name);
 }
 
-/* --val-split: of a training set that has nothing to evaluate on. */
+/* --val-split: of a training set that has nothing to evaluate on. The choice depends on the seed
+ * and the set alone, so a resumed run and all ranks hold out the same pictures. The held-out ones
+ * move from one set to the other. */
 static int hold_out(struct classify *c, const struct task_request *request, struct error *err) {
     const struct options *o = request->options;
     size_t unheld = 0;
@@ -230,6 +258,8 @@ static int hold_out(struct classify *c, const struct task_request *request, stru
     return 0;
 }
 
+/* Opens what is evaluated on during training. Its classes must be among those of the training, and
+ * get their numbers. */
 static int open_validation(struct task_data *data, const struct task_request *request,
                            struct error *err) {
     struct classify *c = data->own;
@@ -245,7 +275,8 @@ static int open_validation(struct task_data *data, const struct task_request *re
     return classes_place(&c->validation, what, &all, comm_rank(request->comm) == 0, err);
 }
 
-/* --sharded: joins the parts of all hosts. */
+/* --sharded: joins the parts of all hosts. --sharded auto joins parts only where the folder itself
+ * declares them. Without a declaration all hosts are taken to have the same files. */
 static int join_parts(struct task_data *data, const struct task_request *request,
                       struct error *err) {
     struct classify *c = data->own;
@@ -266,7 +297,8 @@ static int join_parts(struct task_data *data, const struct task_request *request
     return data_parts_join(&data->training.part, &c->training, request->comm, err);
 }
 
-/* Adds to ERR what to do if each host was meant to have its own part. */
+/* Adds to ERR what to do if each host was meant to have its own part. Always returns -1, with the
+ * error that ranks_agree has found. */
 static int suggest_parts(const struct task_request *request, struct error *err) {
     struct error why = *err;
     if (why.code != EXIT_CODE_DATA || request->options->sharded == OPTION_SHARDED_TRUE)
@@ -275,6 +307,7 @@ static int suggest_parts(const struct task_request *request, struct error *err) 
                      why.text);
 }
 
+/* DATA borrows names and means from its own struct classify, which lives until close_data. */
 static int open_training(struct task_data *data, const struct task_request *request,
                          struct error *err) {
     struct classify *c = data->own;
@@ -320,7 +353,8 @@ static void warn_of_inputs(const struct task_request *request) {
             "some out with --val-split 0.2");
 }
 
-/* Opens pictures without labels. */
+/* Opens pictures without labels. Classes come from the model, as pictures without labels have
+ * none. */
 static int open_given(struct task_data *data, const struct task_request *request,
                       struct error *err) {
     struct classify *c = data->own;
@@ -333,6 +367,8 @@ static int open_given(struct task_data *data, const struct task_request *request
     return bad_samples_init(&data->validation.faults, c->validation.count, err);
 }
 
+/* The data may lack some classes of the model but have no others: answers are compared by the
+ * model's numbers. */
 static int open_trained(struct task_data *data, const struct task_request *request,
                         struct error *err) {
     struct classify *c = data->own;
@@ -352,7 +388,8 @@ static int open_trained(struct task_data *data, const struct task_request *reque
     return agree(request, &data->validation, "the data", &c->validation, err);
 }
 
-/* Adds to ERR that the folder looks like a COCO set, if it does. */
+/* Adds to ERR that the folder looks like a COCO set, if it does. Always returns -1. A folder of
+ * annotations is a likely mistake, since both kinds of networks take --data. */
 static int suspect_objects(const struct task_request *request, struct error *err) {
     cleanup_coco_folder struct coco_folder folder = {0};
     const struct inputs *in = request->inputs;
@@ -370,6 +407,7 @@ static int suspect_objects(const struct task_request *request, struct error *err
                      said, folder.sets[0].json);
 }
 
+/* On failure the caller closes what is open, with close_data. */
 static int open_data(struct task_data *ret, const struct task_request *request, struct error *err) {
     struct classify *c = calloc(1, sizeof(*c));
     if (c == NULL)
@@ -381,6 +419,8 @@ static int open_data(struct task_data *ret, const struct task_request *request, 
     return c->validation.count > 0 ? settle_validation(ret, request, err) : 0;
 }
 
+/* RET borrows everything; model_config has no const names, so the cast takes it away without any
+ * write. */
 static void describe(const struct task_data *data, const struct task_request *request,
                      struct model_config *ret) {
     ret->class_names = (char **)(uintptr_t)data->class_names;
@@ -402,6 +442,7 @@ static int print(struct buf *out, double epoch, const struct evaluation *e, stru
                       e->images, STR_PLURAL(e->images));
 }
 
+/* Figures, headings, factors and decimals of the table at the end of a run. */
 static const struct evaluation_column columns[] = {
     {"top1", "Top-1 %", 100, 2},
     {"top5", "Top-5 %", 100, 2},

@@ -8,6 +8,16 @@
 #include <stdint.h>
 #include <string.h>
 
+/* From sets that are open to batches, in three steps. Canvases are chosen, and the pictures grouped
+ * by the canvas that they fit (plan_canvases). Then both sets get the same limits for bytes of
+ * pictures and masks (share_room). At last each set becomes a source for the loader (make_source).
+ *
+ * Batches have pictures of one canvas only, since a network is compiled for each canvas. Pictures
+ * that do not fill a step on their canvas are left out of an epoch, which is logged.
+ *
+ * Every rank computes all of this from the same set, so no messages are needed. */
+
+/* Bytes of the list of canvases in a warning; a longer list is cut. */
 enum { WHERE_MAX = 512 };
 
 void detect_batches_note_slots(const struct detect_part *part, const struct task_request *request) {
@@ -35,6 +45,7 @@ void detect_batches_note_scaled(const struct detect_part *part,
                  part->set.folder, pictures, part->set.count, (long long)recipe->pixels_max);
 }
 
+/* Fails if a picture fits none of the canvases. Groups that were made before are replaced. */
 static int group(struct detect_part *part, const struct bucket_plan *plan, struct error *err) {
     detection_groups_done(&part->groups);
     return part->set.count == 0 ? 0
@@ -79,8 +90,9 @@ static void log_rest(const struct detect_data *d, const struct task_request *req
                  d->training.json, pictures, d->training.set.count, global);
 }
 
-/* Chooses canvases that suit the training set. Validation uses the same, unless one of its
- * pictures fits none. */
+/* Chooses canvases that suit the training set. Validation uses the same, unless one of its pictures
+ * fits none. Where short sides are drawn at random, a picture moves between canvases, so these are
+ * planned for the sizes that may be drawn. */
 static int choose_canvases(struct detect_data *d, const struct task_request *request, size_t global,
                            struct error *err) {
     const struct options *o = request->options;
@@ -127,7 +139,9 @@ static int batch_of(const struct detect_part *part, const struct task_request *r
     return (int)(most < batch ? most : batch);
 }
 
-/* Measures the bytes of masks that a picture of PART may have in a batch, up to the limits. */
+/* Measures the bytes of masks that a picture of PART may have in a batch, up to the limits. Three
+ * limits apply: the default is the least room, DETECTION_BITS_PICTURE_MAX the most for a picture,
+ * and INT32_MAX the most for a whole batch. */
 static int measure_masks(const struct detect_part *part, const struct task_request *request,
                          int64_t *ret, struct error *err) {
     const struct detection_samples *samples = &part->samples;
@@ -142,7 +156,7 @@ static int measure_masks(const struct detect_part *part, const struct task_reque
 }
 
 /* Gives both sets the limits of the larger one: the networks for training and evaluation have the
- * same input. */
+ * same input. A set that is not open has no pictures and does not count. */
 static int share_room(struct detect_data *d, const struct task_request *request,
                       struct error *err) {
     size_t bytes = 0;
@@ -165,7 +179,8 @@ static int share_room(struct detect_data *d, const struct task_request *request,
     return 0;
 }
 
-/* Makes the source of batches. */
+/* Makes the source of batches. The groups are borrowed from PART, which lives as long as the task's
+ * data. */
 static int make_source(struct task_data *data, struct detect_part *part,
                        struct sample_health *samples, const struct task_request *request,
                        struct error *err) {
@@ -189,6 +204,7 @@ static int make_source(struct task_data *data, struct detect_part *part,
     return 0;
 }
 
+/* Limits are shared before sources are made, because a source takes its sizes from them. */
 int detect_batches_make(struct task_data *data, const struct task_request *request,
                         struct error *err) {
     struct detect_data *d = data->own;

@@ -22,6 +22,18 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Opening of a detector's data: which file of annotations a folder offers, how pictures are sized
+ * and augmented under a preset, and what the network is told of the objects. detect_open is the way
+ * in, from the row of detect.c; batches follow in detect_batches.c.
+ *
+ * A preset is the rules of one known training of Mask R-CNN. Its part that concerns data is in
+ * PRESETS here, and its part that concerns operators in models/detect_preset.c; the names connect
+ * them.
+ *
+ * A model that is scored brings its preset and sizes in its config.json, and the flags of those are
+ * then ignored: pictures must be prepared as they were in training. */
+
+/* Bytes of a description of a set for the log. */
 enum { TEXT_MAX = 4096 };
 
 /* A preset's rules for data. */
@@ -36,6 +48,7 @@ struct preset {
     bool many_sizes; /* short sides are drawn at random */
 };
 
+/* Indexed by the option, so that a row's place is its number. */
 static const struct preset PRESETS[] = {
     [OPTION_PRESET_TV] = {"tv", DETECT_SIZE_TV, DETECTION_PICK_TV, MASK_PASTE_TV, false, false,
                           false, false},
@@ -45,15 +58,18 @@ static const struct preset PRESETS[] = {
                               true, true, false},
 };
 
-/* Detectron2's six short sides, 640, 672 ... 800, as fractions. */
+/* Detectron2's six short sides, 640, 672 ... 800, as fractions. A step of 32 pixels for a short
+ * side of 800. */
 enum { SHORT_STEPS = 5, SHORT_PARTS = 25 };
 
+/* Groups and set borrow from the index, which goes last. */
 static void part_done(struct detect_part *part) {
     detection_groups_done(&part->groups);
     detection_set_done(&part->set);
     coco_index_done(&part->index);
 }
 
+/* Also after a failed detect_open. The names are counted by DATA, which has them from here. */
 void detect_close(struct task_data *data) {
     struct detect_data *d = data->own;
     for (size_t c = 0; d->class_names != NULL && c < data->classes; c++)
@@ -75,12 +91,15 @@ struct wanted {
     bool alone; /* there is no other set: a folder's only one is meant, whatever its name */
 };
 
-/* Returns true if SET is for the other purpose by its name. */
+/* Returns true if SET is for the other purpose by its name. A set called "val2017" is not taken for
+ * training only because it is alone in its folder. */
 static bool is_for_other(const struct coco_set *set, const struct wanted *w) {
     const char *other = w->training ? "val" : "train";
     return strncmp(set->name, other, strlen(other)) == 0;
 }
 
+/* Returns the set that is wanted, borrowed from FOLDER, or NULL with an error that names the flag
+ * to choose with. */
 static const struct coco_set *pick_set(const struct coco_folder *folder, const struct wanted *w,
                                        struct error *err) {
     const struct coco_set *only = coco_folder_only(folder);
@@ -93,6 +112,7 @@ static const struct coco_set *pick_set(const struct coco_folder *folder, const s
     return coco_folder_pick(folder, w->path, w->name, w->training ? "train" : "val", flag, err);
 }
 
+/* Keeps the paths of the set's annotations and of its pictures in PART. */
 static int find_set(struct detect_part *part, const struct wanted *w, struct error *err) {
     cleanup_coco_folder struct coco_folder folder = {0};
     if (coco_folder_open(&folder, w->path, err) != 0)
@@ -123,7 +143,8 @@ static int check_scored(const struct detect_part *part, bool aloud, struct error
 }
 
 /* Finds missing files of the validation set before the first epoch rather than after it; each rank
- * checks its share. */
+ * checks its share. Missing files up to ALLOWED are left to --bad-samples, which meets them again
+ * when they are read. */
 static int check_files(const struct detect_part *part, const struct task_request *request,
                        int64_t allowed, struct error *err) {
     int64_t missing = 0;
@@ -133,6 +154,7 @@ static int check_files(const struct detect_part *part, const struct task_request
         char path[PATH_MAX];
         if (detection_set_path(&part->set, i, path, sizeof(path), err) != 0)
             return -1;
+        /* Only the first one is named, and the number of all of this rank. */
         if (access(path, R_OK) != 0 && missing++ == 0)
             (void)error_set_errno(&first, EXIT_CODE_DATA, "%s", path);
     }
@@ -145,6 +167,8 @@ static int check_files(const struct detect_part *part, const struct task_request
         first.text, missing);
 }
 
+/* Reads the annotations into PART's index and makes its set. One rank of a host reads the file
+ * (host_index.h). */
 static int read_set(struct detect_data *d, struct detect_part *part,
                     const struct task_request *request, struct detection_options how,
                     int64_t allowed, struct error *err) {
@@ -170,7 +194,8 @@ static int read_set(struct detect_data *d, struct detect_part *part,
     return 0;
 }
 
-/* Determines the least random short side and the step between sizes. */
+/* Determines the least random short side and the step between sizes. Flags take precedence over the
+ * preset. For a side that has no 25 parts of whole pixels the step is one pixel. */
 static void settle_sides(struct detection_recipe *recipe, const struct preset *preset,
                          const struct options *o) {
     const int most = recipe->sizes.short_side;
@@ -183,7 +208,8 @@ static void settle_sides(struct detection_recipe *recipe, const struct preset *p
     }
 }
 
-/* Determines how PART's samples are made. */
+/* Determines how PART's samples are made. Pictures that are scored are never mirrored, nor drawn at
+ * other sizes. The sides of a preset must be checked after --short-side is known. */
 static int settle(const struct task_data *data, struct detect_part *part,
                   const struct task_request *request, bool training, struct error *err) {
     const struct options *o = request->options;
@@ -208,7 +234,8 @@ static int settle(const struct task_data *data, struct detect_part *part,
                             : 0;
 }
 
-/* Collective. Opens the set that PATH, NAME and PREFIX name, the same on all ranks. */
+/* Collective. Opens the set that PATH, NAME and PREFIX name, the same on all ranks. Ranks agree on
+ * the hash after reading, so that different files on two hosts are found before training. */
 static int open_part(struct task_data *data, struct detect_part *part,
                      struct sample_health *samples, const struct task_request *request,
                      const char *path, bool training, struct error *err) {
@@ -242,7 +269,9 @@ static void warn_of_bad(const struct picture_index *given) {
         log_warning("cannot be used: %.*s", (int)(end - line), line);
 }
 
-/* Opens pictures without labels instead of a set to score on. */
+/* Opens pictures without labels instead of a set to score on. Categories come from the trained
+ * model, so ids in the predictions are those of its training set. Files that cannot be used are
+ * counted here and passed over. */
 static int open_given(struct task_data *data, const struct task_request *request,
                       struct error *err) {
     struct detect_data *d = data->own;
@@ -269,9 +298,12 @@ static int open_given(struct task_data *data, const struct task_request *request
 }
 
 /* With given weights all norms are frozen, and so are the first layers (torchvision's
- * trainable_backbone_layers = 3). */
+ * trainable_backbone_layers = 3). Without given weights nothing is frozen, because random layers
+ * have to learn. */
 enum { FROZEN_STAGES = 2 };
 
+/* Tells the model about its inputs: limits per picture and per batch, which fix the shapes of its
+ * tensors. Both sets have the same limits (detect_batches.c). */
 static void describe_network(struct task_data *data, const struct task_request *request) {
     const struct detect_data *d = data->own;
     const struct options *o = request->options;
@@ -296,9 +328,11 @@ static void describe_network(struct task_data *data, const struct task_request *
     };
 }
 
-/* Maximum over the pictures of COCO 2017. */
+/* Maximum over the pictures of COCO 2017. For networks that are inspected without data. */
 enum { UNSEEN_SIDE = 640, UNSEEN_CHANNELS = 3 };
 
+/* Masks get the default room of a picture; polygons and points get their largest numbers, where the
+ * preset has outlines. */
 void detect_objects_unseen(struct model_objects *ret, const struct options *o) {
     const struct preset *preset = &PRESETS[o->preset];
     *ret = (struct model_objects){
@@ -315,7 +349,8 @@ void detect_objects_unseen(struct model_objects *ret, const struct options *o) {
     };
 }
 
-/* Describes the model by the data; texts and numbers are borrowed. */
+/* Describes the model by the data; texts and numbers are borrowed. A preset with deviations of its
+ * own has means of its own as well; a deviation of 0 stands for those of ImageNet. */
 void detect_describe(const struct task_data *data, const struct task_request *request,
                      struct model_config *ret) {
     const struct detect_data *d = data->own;
@@ -343,6 +378,8 @@ bool detect_last_pixel(const struct detect_data *d) {
     return PRESETS[d->preset].last_pixel;
 }
 
+/* Opens what the request needs, and compares the categories of training, evaluation and model with
+ * each other. */
 static int open_parts(struct task_data *ret, const struct task_request *request,
                       struct error *err) {
     const struct inputs *in = request->inputs;
@@ -394,7 +431,8 @@ static int settle_sizes(struct detect_data *d, const struct task_request *reques
     return detect_sizes_check(&d->sizes, err);
 }
 
-/* Rejects impossible settings, and warns of likely mistakes. */
+/* Rejects impossible settings, and warns of likely mistakes. Called before the annotations are
+ * read, which may take a minute. */
 static int check_start(const struct detect_data *d, const struct task_request *request,
                        struct error *err) {
     const struct options *o = request->options;
@@ -414,6 +452,7 @@ static int check_start(const struct detect_data *d, const struct task_request *r
     return 0;
 }
 
+/* On failure RET is left for detect_close, as it owns what was opened so far. */
 int detect_open(struct task_data *ret, const struct task_request *request, struct error *err) {
     struct detect_data *d = calloc(1, sizeof(*d));
     if (d == NULL)

@@ -15,17 +15,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Pictures of a detector for people: those of an evaluation, painted by data/draw from the files,
+ * and those of a training batch, painted from the memory of the batch. Both reach their reader
+ * through task_show.take as JPEGs.
+ *
+ * The pictures of an evaluation are chosen once, by keys from the seed that do not depend on ranks,
+ * epochs or scores. The same pictures are thus shown after every evaluation, and their progress can
+ * be compared.
+ *
+ * A file that cannot be read is a warning and leaves a gap, because showing pictures is no part of
+ * the work. */
+
+/* Quality of the JPEGs. */
 enum { QUALITY = 90 };
 
-/* Keys of the random choice, distinct from all others of the seed. */
+/* Keys of the random choice, distinct from all others of the seed. Loaders key their draws by the
+ * epoch, which never gets that far. */
 enum { STREAM_EPOCH = INT32_MAX };
 
+/* A picture of the set with its place in the random order. */
 struct choice {
     bool empty; /* it has no objects */
     uint64_t key;
     size_t sample;
 };
 
+/* Pictures without objects come last, so they are shown only if there are too few others. Equal
+ * keys are ordered by sample, because qsort is not stable. */
 static int by_key(const void *a, const void *b) {
     const struct choice *x = a, *y = b;
     if (x->empty != y->empty)
@@ -40,7 +56,8 @@ static int by_sample(const void *a, const void *b) {
     return (x->sample > y->sample) - (x->sample < y->sample);
 }
 
-/* Reorders RET, which has an entry for each picture, so that the first COUNT are those to show. */
+/* Reorders RET, which has an entry for each picture, so that the first COUNT are those to show. The
+ * chosen ones are then put into the order of the set. */
 static void choose(const struct detection_set *set, uint64_t seed, size_t count,
                    struct choice *ret) {
     for (size_t i = 0; i < set->count; i++) {
@@ -70,6 +87,7 @@ static void showing_done(struct showing *s) {
     buf_done(&s->encoded);
 }
 
+/* Paints one picture into `encoded`. *RET is borrowed from the painter until its next picture. */
 static int paint(struct showing *s, size_t sample, const struct image **ret, struct error *err) {
     char path[PATH_MAX];
     size_t objects = 0;
@@ -83,6 +101,7 @@ static int paint(struct showing *s, size_t sample, const struct image **ret, str
     return jpeg_encode(*ret, QUALITY, &s->encoded, err);
 }
 
+/* The id is that of the picture in the annotations, which names files and events. */
 static int show_one(struct showing *s, size_t sample, struct error *err) {
     const struct image *painted = NULL;
     struct error why = {0};
@@ -100,6 +119,7 @@ static int show_one(struct showing *s, size_t sample, struct error *err) {
     return s->show->take(s->show->user, &picture, err);
 }
 
+/* Names are made at the first call and kept in D, as each evaluation needs the same. */
 int detect_pictures(struct detect_data *d, const struct coco_results *found,
                     const struct task_show *show, struct error *err) {
     const struct detection_set *set = &d->validation.set;
@@ -131,6 +151,7 @@ static const void *field_of(const struct batch *batch, const char *name) {
     return field >= 0 ? batch->fields[field] : NULL;
 }
 
+/* Swaps left and right in place; the middle column of an odd width stays. */
 static void mirror(struct image *image) {
     for (int y = 0; y < image->height; y++)
         for (int x = 0; x < image->width / 2; x++) {
@@ -152,6 +173,9 @@ struct place {
     int objects;
 };
 
+/* PLACES is the number of pictures of a full batch: the fields have room for so many, and dividing
+ * by it gives the bytes of one. The cast drops a const that the image type lacks; the pixels are
+ * only read. */
 static struct place place_of(const struct batch *batch, int i, size_t places) {
     const struct batch_layout *layout = batch->layout;
     const size_t image_bytes = layout->fields[batch_layout_find(layout, "image")].bytes / places;
@@ -169,6 +193,8 @@ static struct place place_of(const struct batch *batch, int i, size_t places) {
     return p;
 }
 
+/* Boxes of a batch are corners in pixels of the scaled picture. Labels count from 1, as 0 is the
+ * background. */
 static void paint_objects(struct image *image, const struct place *p, char *const *names) {
     for (int k = 0; k < p->objects; k++) {
         const float *b = p->boxes + (size_t)k * 4;
@@ -182,6 +208,8 @@ static void paint_objects(struct image *image, const struct place *p, char *cons
     }
 }
 
+/* The batch holds the picture as it was stored; the network scales and mirrors it itself. Both are
+ * done again here, so that boxes fit. */
 static int show_place(const struct task_data *data, const struct place *p, int number,
                       const struct task_show *show, struct error *err) {
     cleanup_resizer struct resizer resizer = {0};
@@ -206,6 +234,7 @@ static int show_place(const struct task_data *data, const struct place *p, int n
     return show->take(show->user, &picture, err);
 }
 
+/* Places that only fill the batch are passed over. */
 int detect_pictures_batch(const struct task_data *data, const struct batch *batch,
                           const struct task_show *show, struct error *err) {
     for (int i = 0; i < batch->count && (size_t)i < show->count; i++) {

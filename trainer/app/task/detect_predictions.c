@@ -13,16 +13,25 @@
 #include <limits.h>
 #include <stdio.h>
 
+/* What `ringtrain predict` leaves of a detector: predictions.json in COCO's results format,
+ * pictures.json with the ids that it refers to, and each picture with its objects painted. Rank 0
+ * does all of it, with the results that detect_score.c has gathered.
+ *
+ * The lists are written first and the pictures after them, because painting takes far longer and
+ * may fail at single files. */
+
 #define PREDICTIONS "predictions.json"
 #define PICTURES "pictures.json"
 
 enum { SHOWN = 5 }; /* objects of a picture that are printed */
 
+/* Files that begin otherwise are somebody else's, and are not overwritten. */
 static const char *const LIST_STARTS[] = {"[\n{\"image_id\":", "[]", NULL};
 static const struct output_path_kind LIST_KIND = {"a list of detections", LIST_STARTS};
 static const char *const PICTURES_STARTS[] = {"{\n  \"images\": [", NULL};
 static const struct output_path_kind PICTURES_KIND = {"a list of pictures", PICTURES_STARTS};
 
+/* Writes FOLDER/NAME to PATH. */
 static int path_in(const struct task_predictions *how, const char *name, char path[PATH_MAX],
                    struct error *err) {
     if (snprintf(path, PATH_MAX, "%s/%s", how->folder, name) < PATH_MAX)
@@ -30,6 +39,8 @@ static int path_in(const struct task_predictions *how, const char *name, char pa
     return error_set(err, EXIT_CODE_CONFIG, "--out: %.64s...: path too long", how->folder);
 }
 
+/* Chooses a file in the folder for each picture: its path without the part that all of them share.
+ * Creates the folders below it. */
 static int make_targets(struct draw_targets *ret, const struct detect_data *d,
                         const struct task_predictions *how, struct error *err) {
     const struct coco_index *index = &d->given.index;
@@ -38,6 +49,7 @@ static int make_targets(struct draw_targets *ret, const struct detect_data *d,
                              how->png ? "png" : "jpg", err);
 }
 
+/* Targets are made for their errors only: a file that is in the way is named before the work. */
 int detect_predictions_check(const struct task_data *data, const struct task_predictions *how,
                              struct error *err) {
     cleanup_draw_targets struct draw_targets targets = {0};
@@ -50,7 +62,8 @@ int detect_predictions_check(const struct task_data *data, const struct task_pre
     return make_targets(&targets, data->own, how, err);
 }
 
-/* Says so if nothing is left although there was something. */
+/* Says so if nothing is left although there was something. Removes detections below LEAST_SCORE in
+ * place and keeps their order. */
 static void drop_weak(struct coco_results *found, double least_score) {
     size_t kept = 0;
     double best = 0;
@@ -66,6 +79,7 @@ static void drop_weak(struct coco_results *found, double least_score) {
     found->count = kept;
 }
 
+/* Masks are written only if the network gives some. */
 static int write_lists(const struct detect_data *d, const struct coco_results *found,
                        const struct task_predictions *how, struct error *err) {
     char path[PATH_MAX];
@@ -85,7 +99,8 @@ struct painting_all {
     bool png;
 };
 
-/* Returns the first of RESULTS, which are sorted by image, that belongs to IMAGE. */
+/* Returns the first of RESULTS, which are sorted by image, that belongs to IMAGE. A binary search
+ * for the lower bound. */
 static size_t find_first(const struct coco_results *results, int64_t image) {
     size_t low = 0, high = results->count;
     while (low < high) {
@@ -98,8 +113,9 @@ static size_t find_first(const struct coco_results *results, int64_t image) {
     return low;
 }
 
-/* Prints "PATH  2 objects: dog 98 %, cat 91 %", the highest score first, in the detector's
- * order. */
+/* Prints "PATH 2 objects: dog 98 %, cat 91 %", the highest score first, in the detector's order. A
+ * category that the index lacks is printed as "?". At most SHOWN objects are named, but all are
+ * counted. */
 static void print_found(const struct painter_request *request, const struct draw_target *target) {
     const struct coco_results *results = request->results;
     size_t first = find_first(results, target->image->id), count = 0;
@@ -119,6 +135,7 @@ static void print_found(const struct painter_request *request, const struct draw
     printf("%s\n", count > SHOWN ? ", ..." : "");
 }
 
+/* The file's name is the path of the picture, as pictures without labels come by path. */
 static int paint_one(struct painting_all *p, const struct draw_target *target, struct error *err) {
     const struct coco_index *index = p->request.index;
     const struct image *painted = NULL;
@@ -135,6 +152,7 @@ static int paint_one(struct painting_all *p, const struct draw_target *target, s
     return 0;
 }
 
+/* A picture that fails to be painted counts as a bad sample and does not end the others. */
 static int paint_all(struct task_data *data, const struct coco_results *found,
                      const struct task_predictions *how, struct error *err) {
     struct detect_data *d = data->own;

@@ -21,6 +21,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Scores of a detector. Each rank turns the outputs of its batches into detections in the units of
+ * the original pictures. At the end rank 0 gathers them, sorts them, and computes COCO's metrics
+ * once, because average precision ranks detections over the whole set and is no sum over ranks.
+ *
+ * The order of the results does not depend on the ranks, so neither do the metrics. Rank 0
+ * broadcasts the figures together with its error, and all ranks end alike.
+ *
+ * The functions are the rows score_* and predictions_* of the detector's table (detect.c). A score
+ * lives from detect_score_open to detect_score_close; results of all ranks stay in `all` for the
+ * artifacts that follow. */
+
+/* Boxes and masks. */
 enum { KINDS = 2 };
 
 /* Limit of the bytes of detections over all ranks. */
@@ -37,6 +49,7 @@ static const char *const FIGURES[KINDS][COCO_STATS] = {
      "segm_AR10", "segm_AR100", "segm_ARs", "segm_ARm", "segm_ARl"},
 };
 
+/* Returns the name of figure I, first of the boxes, then of the masks; NULL after the last. */
 const char *detect_figure(const struct model *model, int i) {
     (void)model;
     return i < (int)KINDS * COCO_STATS ? FIGURES[i / COCO_STATS][i % COCO_STATS] : NULL;
@@ -69,6 +82,7 @@ struct detect_score {
     bool masks;
 };
 
+/* Outputs are not known before the first batch: their memory is taken by detect_score_batch. */
 int detect_score_open(struct task_data *data, void **ret_score, struct error *err) {
     struct detect_score *s = calloc(1, sizeof(*s));
     if (s == NULL)
@@ -97,7 +111,8 @@ void detect_score_close(void *score) {
     free(s);
 }
 
-/* Reads the output NAME into memory that is kept from batch to batch. */
+/* Reads the output NAME into memory that is kept from batch to batch. BYTES must be the same in
+ * each call for one output. */
 static int read_all(const struct task_outputs *o, const char *name, void **values, size_t bytes,
                     struct error *err) {
     if (*values == NULL)
@@ -107,7 +122,8 @@ static int read_all(const struct task_outputs *o, const char *name, void **value
     return o->read(o->user, name, *values, bytes, err);
 }
 
-/* Determines the sizes of the outputs; the same in every batch. */
+/* Determines the sizes of the outputs; the same in every batch. Also checks that a network has the
+ * outputs of a detector with sizes that fit each other, so that later indices stay within them. */
 static int measure(struct detect_score *s, const struct task_outputs *o, struct error *err) {
     size_t pictures = o->bytes(o->user, "found_count") / sizeof(int32_t);
     size_t scores = o->bytes(o->user, "found_score") / sizeof(float);
@@ -119,6 +135,7 @@ static int measure(struct detect_score *s, const struct task_outputs *o, struct 
         return error_set(err, EXIT_CODE_INTERNAL, "%s has no detections among its outputs",
                          s->data->model->name);
     s->found.room = (int)(scores / pictures);
+    /* A mask is a square of logits; without masks the side is 0. */
     s->found.side = (int)lround(sqrt((double)mask / (double)scores));
     s->masks = mask > 0;
     coco_results_begin(&s->results, "detections", s->masks);
@@ -126,6 +143,7 @@ static int measure(struct detect_score *s, const struct task_outputs *o, struct 
     return 0;
 }
 
+/* Pointers are kept even after a failure, so that detect_score_close frees them. */
 static int read_found(struct detect_score *s, const struct task_outputs *o, struct error *err) {
     struct found *f = &s->found;
     void *box = f->box, *score = f->score, *label = f->label, *count = f->count, *mask = f->mask;
@@ -146,6 +164,8 @@ static int read_found(struct detect_score *s, const struct task_outputs *o, stru
     return result != 0 ? -1 : 0;
 }
 
+/* Adds the detections of one batch to this rank's results. Padding places of a batch have no valid
+ * size and are passed over. */
 int detect_score_batch(void *score, const struct batch *batch, const struct task_outputs *outputs,
                        int64_t *ret_images, struct error *err) {
     struct detect_score *s = score;
@@ -157,6 +177,7 @@ int detect_score_batch(void *score, const struct batch *batch, const struct task
         const int32_t *size = sizes + (size_t)i * IMAGE_SIZE_FIELDS;
         size_t at = (size_t)i * (size_t)f->room;
         size_t plane = (size_t)f->side * (size_t)f->side;
+        /* The count comes from a device and is limited to the room before it is an index. */
         int32_t count = f->count[i] < f->room ? f->count[i] : f->room;
         struct detections found = {
             .box = f->box + at * 4,
@@ -180,8 +201,8 @@ int detect_score_batch(void *score, const struct batch *batch, const struct task
     return 0;
 }
 
-/* Collects the results of all ranks on rank 0, as if one had found them all; the others get
- * none. */
+/* Collects the results of all ranks on rank 0, as if one had found them all; the others get none. A
+ * rank that had no batch sends an empty list of the same kind. */
 static int gather(struct detect_score *s, struct comm *comm, struct coco_results *ret,
                   struct error *err) {
     cleanup_buf struct buf own = {0};
@@ -200,7 +221,8 @@ static int gather(struct detect_score *s, struct comm *comm, struct coco_results
     return coco_results_sort(ret, err);
 }
 
-/* Rank 0 scores; it broadcasts the result, or its failure. */
+/* Rank 0 scores; it broadcasts the result, or its failure. The struct is on the heap because an
+ * error is large. Tables of an earlier evaluation are emptied first. */
 static int score_all(struct detect_score *s, struct comm *comm, const struct coco_results *all,
                      struct detection_scores *ret, struct error *err) {
     struct told {
@@ -222,6 +244,7 @@ static int score_all(struct detect_score *s, struct comm *comm, const struct coc
     return result;
 }
 
+/* Tells of results that the metrics hide. */
 static void warn_of_doubts(size_t left_out, size_t unanswered) {
     if (left_out > 0)
         log_warning("%zu detections with an unknown category or invalid numbers are ignored",
@@ -246,6 +269,7 @@ int detect_score_gather(void *score, struct comm *comm, struct error *err) {
     return gather(s, comm, &s->all, err);
 }
 
+/* A detector without masks has the figures of boxes only. */
 int detect_score_end(void *score, struct comm *comm, struct evaluation *ret, struct error *err) {
     struct detect_score *s = score;
     struct detection_scores scores;
@@ -260,11 +284,14 @@ int detect_score_end(void *score, struct comm *comm, struct evaluation *ret, str
     return 0;
 }
 
+/* On rank 0 after detect_score_end; elsewhere the table is empty. */
 int detect_score_table(void *score, struct buf *out, struct error *err) {
     const struct detect_score *s = score;
     return buf_add(out, s->table.data, s->table.size, err);
 }
 
+/* Returns -1 as well if the table by category does not fit the index, which the caller takes for no
+ * results. A value below 0 is COCO's mark for a category without objects. */
 int detect_score_classes(void *score, struct buf *out, struct error *err) {
     const struct detect_score *s = score;
     cleanup_free struct coco_report_category *categories = NULL;
@@ -300,6 +327,8 @@ int detect_score_predictions(void *score, const struct task_predictions *how, st
     return detect_predictions(s->data, &s->all, how, err);
 }
 
+/* The figures come in blocks of COCO_STATS, as detect_score_end has added them. Line ends at the
+ * end are removed, because the caller ends the last line itself. */
 int detect_print(struct buf *out, double epoch, const struct evaluation *e, struct error *err) {
     if (buf_printf(out, err, "evaluation: epoch %.4g, %" PRId64 " images", epoch, e->images) != 0)
         return -1;

@@ -55,6 +55,7 @@ static int open_set(struct dataset *set, const char *path, const struct shards_r
     return 0;
 }
 
+/* For a process that reads alone, such as an inspection. */
 int sample_health_open(struct dataset *set, const char *path, const struct shards_reading *reading,
                        bool aloud, struct error *err) {
     return open_set(set, path, reading, NULL, aloud, err);
@@ -167,7 +168,10 @@ static int share_round(struct comm *comm, struct bad_samples *faults, bool *ret_
 int sample_health_share(struct comm *comm, struct sample_health *samples, int64_t allowed,
                         struct sample_counts *ret, struct error *err) {
     struct bad_samples *faults = &samples->faults;
+    /* Places of the numbers that are summed. */
     enum { FRESH, DROPPED, SUMS };
+    /* They are taken before the faults are logged; faults that come meanwhile are shared the next
+     * time. */
     double sums[SUMS] = {(double)bad_samples_fresh(faults), (double)samples->dropped};
     sample_health_log(samples, allowed);
     if (comm_size(comm) > 1) {
@@ -211,6 +215,7 @@ static void sum_up(struct sample_health *samples, enum bad_sample_kind kind, int
                     words(kind, allowed), names, at >= 0 ? ", ..." : "");
 }
 
+/* Called once, when the work on SAMPLES is over. */
 void sample_health_sum_up(struct sample_health *samples, int64_t allowed) {
     sum_up(samples, BAD_SAMPLE_BAD, allowed);
     sum_up(samples, BAD_SAMPLE_DAMAGED, allowed);
