@@ -9,6 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Steps of a backend that works in a queue of its own. The host enqueues a whole step, records it
+ * where the device can, and reads its outcome one step later, so that the device never waits for
+ * the host. STEPS_AHEAD sets of mail make that safe.
+ *
+ * Nothing in a step may depend on a value that only the device knows: if a step counts is
+ * decided by the optimizer's kernel from the flags, and the running statistics are restored
+ * there as well. */
+
 enum { GROUP = STORE_ALIGNMENT / sizeof(float), FLAG_BYTES = STORE_FLAGS * sizeof(float) };
 
 /* The host prepares the next step while one is under way. */
@@ -60,10 +68,12 @@ struct device_stepper {
     bool void_step;
 };
 
+/* Returns the recordings of the canvas of the present micro-batch. */
 static struct canvas_state *canvas(struct device_stepper *d) {
     return &d->canvases[d->s->pass - d->s->net->train];
 }
 
+/* Returns the arena in device memory; flags follow its last gradient. */
 static float *gradients(const struct device_stepper *d) {
     return d->s->net->store.arena[STORE_GRADIENTS];
 }
@@ -77,10 +87,14 @@ static size_t gradient_count(const struct device_stepper *d) {
     return d->s->net->store.count[STORE_GRADIENTS];
 }
 
+/* Returns the queue that all-reduces order themselves with; NULL if the backend has none to
+ * show. */
 static void *queue(const struct device_stepper *d) {
     return d->ops->queue != NULL ? d->ops->queue(d->backend) : NULL;
 }
 
+/* Copies to the device which optimizer group each GROUP of parameters belongs to: slots begin at
+ * multiples of STORE_ALIGNMENT, so a group of parameters never has two. */
 static int open_groups(struct device_stepper *d, struct error *err) {
     const struct store *store = &d->s->net->store;
     d->group_count = store->count[STORE_PARAMETERS] / GROUP;
@@ -105,6 +119,7 @@ static size_t state_bytes(const struct device_stepper *d) {
     return d->s->net->store.count[STORE_STATE] * sizeof(float);
 }
 
+/* A network without batch norms has no statistics to keep. */
 static int open_states(struct device_stepper *d, struct error *err) {
     if (state_bytes(d) == 0)
         return 0;
@@ -145,6 +160,7 @@ static int device_open(struct stepper *stepper, struct error *err) {
     return 0;
 }
 
+/* Also after an open that failed half-way. */
 static void device_close(struct stepper *stepper) {
     struct device_stepper *d = stepper->device;
     if (d == NULL)
@@ -282,11 +298,14 @@ static int enqueue_step(struct device_stepper *d, struct error *err) {
     return d->ops->update(d->backend, &update, err);
 }
 
+/* An all-reduce in host memory cannot be part of a recording, nor can waits for single
+ * operators. */
 static bool can_record(struct device_stepper *d) {
     return d->ops->capture_begin != NULL && d->host_gradients == NULL && canvas(d)->warm &&
            !d->s->check_operators && (d->sums == NULL || !d->sums->unrecorded);
 }
 
+/* The program learns that its packed weights are fresh, which a recording cannot tell it. */
 static int replay(struct device_stepper *d, void *recording, struct error *err) {
     if (d->ops->replay(d->backend, recording, err) != 0)
         return -1;
@@ -383,6 +402,8 @@ static int read_outcome(struct device_stepper *d, struct step_outcome *ret, stru
     return 0;
 }
 
+/* Starts a step and, once STEPS_AHEAD are under way, returns the outcome of the oldest. A backend
+ * without events is waited for in each step. */
 static int run_step(struct device_stepper *d, struct step_outcome *ret, struct error *err) {
     int turn = (int)(d->steps % STEPS_AHEAD);
     struct mail *mail = &d->mail[turn];

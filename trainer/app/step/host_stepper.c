@@ -7,6 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Steps on a host, where every call has finished its work when it returns. What is exchanged with
+ * other ranks, and when, is the strategy's choice (strategy_row.h): this file calls its rows at the
+ * right moments.
+ *
+ * Micro-batches before the last add their gradients to `sum`. The last one adds that sum to its own
+ * gradients, bucket by bucket, and sends each bucket as soon as it is complete, while the backward
+ * pass goes on.
+ *
+ * With the last bucket go the flags, so the metrics of all micro-batches have to be complete by
+ * then. */
+
+/* On failure host_close frees what was allocated. The extra element keeps malloc from returning
+ * NULL for a network without statistics. */
 static int host_open(struct stepper *s, struct error *err) {
     s->states = malloc((s->net->store.count[STORE_STATE] + 1) * sizeof(float));
     if (s->states == NULL)
@@ -19,6 +32,7 @@ static int host_open(struct stepper *s, struct error *err) {
     return s->strategy->open != NULL ? s->strategy->open(s, err) : 0;
 }
 
+/* The strategy goes first: it may still use the stepper's memory. */
 static void host_close(struct stepper *s) {
     if (s->strategy->done != NULL)
         s->strategy->done(s);
@@ -28,6 +42,8 @@ static void host_close(struct stepper *s) {
     s->states = NULL;
 }
 
+/* Metrics are sums over this rank's micro-batches; the all-reduce makes them sums over all
+ * ranks. */
 static void put_flags(struct stepper *s) {
     float *flags = step_gradients(s) + s->net->store.flags;
     step_say(s, flags);
@@ -52,6 +68,8 @@ static int add_metrics(struct stepper *s, struct error *err) {
     return 0;
 }
 
+/* Callback of the program, in the order of the buckets: the gradients of bucket INDEX are
+ * complete. */
 static int on_bucket(void *user, int index, struct error *err) {
     struct stepper *s = user;
     const struct program *program = &s->pass->program;
@@ -66,6 +84,7 @@ static int on_bucket(void *user, int index, struct error *err) {
     }
     if (s->sum != NULL) {
         optimizer_accumulate(slice, s->sum + bucket->first, bucket->count);
+        /* It is empty again for the next step. */
         memset(s->sum + bucket->first, 0, bucket->count * sizeof(*slice));
     }
     return send_bucket(s, index, err);
@@ -80,6 +99,8 @@ static void keep_states(struct stepper *s) {
     s->states_kept = true;
 }
 
+/* Puts the statistics back after a step that changes nothing. KEPT is false if no micro-batch
+ * ran. */
 static void restore_states(struct stepper *s, bool kept) {
     struct store *store = &s->net->store;
     if (kept)
@@ -96,7 +117,8 @@ static int after_step(void *user, int step, struct error *err) {
     return 0;
 }
 
-/* Runs the program of a micro-batch with its two passes on the timeline. */
+/* Runs the program of a micro-batch with its two passes on the timeline. A program without a
+ * gradient operator has only a forward pass. */
 static int run_timed(struct stepper *s, struct program_hooks *hooks, struct error *err) {
     const int64_t begin = timeline_begin(s->timeline);
     hooks->after_step = after_step;
@@ -111,6 +133,7 @@ static int run_timed(struct stepper *s, struct program_hooks *hooks, struct erro
     return 0;
 }
 
+/* The timeline costs a callback after each operator, so it is only used when it is open. */
 static int host_micro(struct stepper *s, const struct batch *batch, struct error *err) {
     struct program_hooks hooks = {.user = s, .bucket_ready = on_bucket};
     keep_states(s);
@@ -120,6 +143,8 @@ static int host_micro(struct stepper *s, const struct batch *batch, struct error
                                          : program_run(&s->pass->program, &hooks, err);
 }
 
+/* All buckets are sent with zeros, because the other ranks wait for them. The flag FLAG_VOID then
+ * tells all ranks to drop the step. */
 static int host_give_up(struct stepper *s, struct error *err) {
     size_t count = s->net->store.count[STORE_GRADIENTS];
     memset(step_gradients(s), 0, count * sizeof(float));
@@ -132,6 +157,8 @@ static int host_give_up(struct stepper *s, struct error *err) {
     return 0;
 }
 
+/* Meets the other ranks, reads the outcome, and updates the weights if the step counts. A skipped
+ * step keeps its weights but has its penalty reported. */
 static int host_finish(struct stepper *s, struct step_outcome *ret, struct error *err) {
     bool states_kept = s->states_kept, finite = false;
     s->waited = 0;

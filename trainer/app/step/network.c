@@ -2,8 +2,18 @@
 
 #include <string.h>
 
+/* A network is one store of parameters and several compiled programs that use it: a training and an
+ * evaluation pass for each canvas. They are compiled together, so that they share the memory of
+ * activations, as only one runs at a time.
+ *
+ * A pass finds its inputs by role and its outputs by name. Batches carry fields under the same
+ * names, so the network and the data set meet here without knowing each other.
+ *
+ * network_check_side and network_describe build a graph without compiling it, for questions about a
+ * network before there is a backend. */
+
 /* On a device pictures are padded to four channels: libraries have slower kernels for convolutions
- * of three. */
+ * of three. The fourth channel is zero. */
 enum { DEVICE_STEM_CHANNELS = 4 };
 
 /* At most this many outputs of a network, in addition to its metrics. */
@@ -14,6 +24,7 @@ static void pass_done(struct pass *pass) {
     graph_done(&pass->graph);
 }
 
+/* Programs go before the memory and the store that they point into. */
 void network_done(struct network *net) {
     for (int i = 0; i < NETWORK_CANVASES_MAX; i++) {
         pass_done(&net->eval[i]);
@@ -40,7 +51,9 @@ static int find_ends(struct pass *pass, struct error *err) {
                : error_set(err, EXIT_CODE_INTERNAL, "the network has no output named metrics");
 }
 
-/* Completes the list of inputs of a pass that has been compiled. */
+/* Completes the list of inputs of a pass that has been compiled. Offsets are those of a block that
+ * holds all inputs, each aligned as the backend wants it; input_staging.h copies such a block at
+ * once. */
 static void place_inputs(struct pass *pass) {
     for (int i = 0; i < pass->input_count; i++) {
         struct pass_input *input = &pass->inputs[i];
@@ -69,6 +82,8 @@ static int check_norms(const struct graph *graph, int batch, struct error *err) 
     return 0;
 }
 
+/* Builds the graph of one pass. Dropout and smoothing of labels belong to training alone. A canvas
+ * may set its own batch. */
 static int pass_build(struct pass *pass, const struct network *net, const struct network_options *o,
                       struct network_canvas canvas, bool training, struct error *err) {
     struct model_options options = {
@@ -97,7 +112,8 @@ static int pass_build(struct pass *pass, const struct network *net, const struct
     return 0;
 }
 
-/* Compiles all programs, in memory that they share or each in its own. */
+/* Compiles all programs, in memory that they share or each in its own. With `apart` each program
+ * has memory of its own, so that several may run at once. */
 static int compile(struct network *net, struct program *const *programs,
                    struct graph *const *graphs, int count, const struct network_options *o,
                    struct error *err) {
@@ -112,6 +128,8 @@ static int compile(struct network *net, struct program *const *programs,
     return 0;
 }
 
+/* On failure NET is left for network_done. An image classifier without canvases has one, of the
+ * image size. */
 int network_open(struct network *net, struct backend *backend, const struct network_options *o,
                  bool training, struct error *err) {
     *net = (struct network){.backend = backend, .model = model_need(o->model, err)};
@@ -156,6 +174,8 @@ int network_describe(struct graph *ret, const struct network *net, const struct 
     return result;
 }
 
+/* The smallest training graph of that side is built: the builders refuse sides that their pooling
+ * cannot divide. */
 int network_check_side(const struct model *model, int side, struct error *err) {
     struct graph graph = {0};
     struct model_options options = {
@@ -167,6 +187,7 @@ int network_check_side(const struct model *model, int side, struct error *err) {
     return result == 0 ? 0 : error_wrap(err, "--image-size %d", side);
 }
 
+/* Returns the pass among PASSES for the canvas of BATCH, or NULL. */
 struct pass *network_pass(const struct network *net, struct pass *passes, const struct batch *batch,
                           struct error *err) {
     if (batch->canvas >= 0 && batch->canvas < net->canvases)
@@ -177,6 +198,8 @@ struct pass *network_pass(const struct network *net, struct pass *passes, const 
     return NULL;
 }
 
+/* Returns the batch's values for an input, borrowed. Name and size must fit exactly: a mismatch is
+ * a fault of the program, not of the data. */
 const void *pass_values(const struct pass *pass, int input, const struct batch *batch,
                         struct error *err) {
     const size_t bytes = pass->inputs[input].bytes;
@@ -190,6 +213,8 @@ const void *pass_values(const struct pass *pass, int input, const struct batch *
     return NULL;
 }
 
+/* Copies all inputs of a batch to the backend. It is for backends that compute on the host, and for
+ * evaluations. */
 int pass_feed(struct pass *pass, const struct batch *batch, struct error *err) {
     struct backend *backend = pass->program.backend;
     for (int i = 0; i < pass->input_count; i++) {
@@ -202,12 +227,14 @@ int pass_feed(struct pass *pass, const struct batch *batch, struct error *err) {
     return 0;
 }
 
+/* Returns 0 for an output that the network does not have, which is how a task asks. */
 static size_t output_bytes(void *user, const char *name) {
     const struct pass *pass = user;
     int tensor = graph_find(&pass->graph, name);
     return tensor == TENSOR_NONE ? 0 : tensor_bytes(&pass->graph.tensors[tensor]);
 }
 
+/* Callback of struct task_outputs; waits for a device. */
 static int read_output(void *user, const char *name, void *ret_values, size_t bytes,
                        struct error *err) {
     struct pass *pass = user;
@@ -218,6 +245,8 @@ struct task_outputs pass_outputs(struct pass *pass, const float *metrics) {
     return (struct task_outputs){metrics, output_bytes, read_output, pass};
 }
 
+/* A pass without metrics gives zeros. Metrics are sorted by the model's list, while the graph's
+ * output has them by index. */
 int pass_metrics(struct pass *pass, float ret_metrics[MODEL_METRICS_MAX], struct error *err) {
     float all[PASS_OUTPUTS_MAX];
     memset(ret_metrics, 0, MODEL_METRICS_MAX * sizeof(*ret_metrics));

@@ -7,6 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What host and device steps have in common: where flags lie after the gradients, which parameters
+ * form a group for the optimizer, and how the reduced flags become the outcome of a step.
+ *
+ * step_read_outcome is the only judge of a step. Host and device both call it, in the order of the
+ * steps, and on all ranks with the same numbers, so that all ranks skip, stop and fail together. */
+
+/* Loss and samples have fixed places, as every model has both. */
 int step_flag_of(const struct model *model, int number) {
     if (model->metrics[number].name == NULL || !model->metrics[number].of_steps)
         return -1;
@@ -19,6 +26,8 @@ float *step_gradients(const struct stepper *s) {
     return s->net->store.arena[STORE_GRADIENTS];
 }
 
+/* Gradients may travel in half precision, but flags do not, so a range with both is sent in two
+ * parts. */
 int step_sum_start(const struct stepper *s, float *gradients, size_t first, size_t count,
                    uint64_t *ret_ticket, struct error *err) {
     const size_t flags = s->net->store.flags;
@@ -32,6 +41,7 @@ int step_sum_start(const struct stepper *s, float *gradients, size_t first, size
                           err);
 }
 
+/* Writes all flags, so that none is left over from the step before. */
 void step_say(const struct stepper *s, float flags[STORE_FLAGS]) {
     memset(flags, 0, STORE_FLAGS * sizeof(*flags));
     flags[FLAG_STOP] = stop_signal_requested() ? 1 : 0;
@@ -45,7 +55,8 @@ unsigned step_keeps(enum optimizer_kind kind, bool average) {
            (row->keeps_second ? GRAPH_KEEPS_SECOND : 0U) | (average ? GRAPH_KEEPS_AVERAGE : 0U);
 }
 
-/* Returns true if SLOT is a bias, and not one of a norm. */
+/* Returns true if SLOT is a bias, and not one of a norm. A norm's shift is called "bias" as well; a
+ * sibling "running_mean" gives it away. */
 static bool is_bias(const struct store *store, const struct store_slot *slot) {
     const char *end = strrchr(slot->name, '.');
     char mean[TENSOR_NAME_SIZE + 16];
@@ -55,12 +66,15 @@ static bool is_bias(const struct store *store, const struct store_slot *slot) {
     return store_find(store, mean) == NULL;
 }
 
+/* Bit 1 of the group: a bias; bit 0: without weight decay. */
 static unsigned char group_of(const struct stepper *s, const struct store_slot *slot) {
     bool bias = is_bias(&s->net->store, slot);
     bool decays = s->decay_all || slot->shape.rank > 1 || (bias && s->decay_biases);
     return (unsigned char)((bias ? 2 : 0) + (decays ? 0 : 1));
 }
 
+/* LARC adapts the rate of every tensor, LARS only of those that decay. May be called again with
+ * other numbers. */
 int step_make_groups(struct stepper *s, float decay, float bias_rate, struct error *err) {
     const int kind = s->rule.step.kind;
     const struct store *store = &s->net->store;
@@ -81,6 +95,8 @@ static const char *what_is_bad(double loss) {
     return isfinite(loss) ? "a gradient" : "the loss";
 }
 
+/* Counts a step that was not finite, and chooses the advice once there are STEP_BAD_MAX in a row. A
+ * step that lowered the loss scale is the scale's way to find its value and does not count. */
 static int count_bad_step(struct stepper *s, const struct backend_optimizer_state *state,
                           double loss, double rate, struct error *err) {
     bool comes_down = state->loss_scale < s->loss_scale;
@@ -110,6 +126,7 @@ static int count_bad_step(struct stepper *s, const struct backend_optimizer_stat
 int step_read_outcome(struct stepper *s, const float *flags,
                       const struct backend_optimizer_state *state, double rate,
                       struct step_outcome *ret, struct error *err) {
+    /* NaN if no rank had a sample. */
     double loss = (double)flags[FLAG_LOSS] / (double)flags[FLAG_IMAGES];
     bool applied = !(flags[FLAG_VOID] > 0), finite = state->finite;
     bool empty = applied && !(flags[FLAG_IMAGES] > 0);
@@ -138,6 +155,7 @@ int step_read_outcome(struct stepper *s, const float *flags,
     return result;
 }
 
+/* On a device the scale is changed by its optimizer kernel, so its state is set there too. */
 int step_resume(struct stepper *s, float loss_scale, int good_steps, int64_t updates,
                 struct error *err) {
     struct backend_optimizer_state state = {
@@ -151,6 +169,7 @@ int step_resume(struct stepper *s, float loss_scale, int good_steps, int64_t upd
                : backend->table->device->set_optimizer_state(backend, &state, err);
 }
 
+/* The sum is taken on the host in double precision, slot by slot. */
 int step_penalty(struct stepper *s, double *ret, struct error *err) {
     struct store *store = &s->net->store;
     void *arena = NULL;

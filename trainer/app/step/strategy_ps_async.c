@@ -19,6 +19,7 @@
 
 _Static_assert((int)ASYNC_FLAGS == (int)STORE_FLAGS, "a message has room for all flags");
 
+/* Workers are numbered by their rank at the start, whatever the communicator has become since. */
 struct ps_async {
     struct async_worker worker;
     bool brings_weights;                       /* the last step's reply does */
@@ -28,6 +29,8 @@ struct ps_async {
     int workers;                               /* at the start */
 };
 
+/* All trained parameters are one bucket. Gradients are means over this worker's micro-batches only:
+ * no other rank's are added. */
 static int open_async(struct stepper *s, struct error *err) {
     struct shard_service service = {.async = 1, .staleness = (int32_t)s->staleness};
     const size_t begins[] = {0, s->net->store.trained};
@@ -41,6 +44,8 @@ static int open_async(struct stepper *s, struct error *err) {
                : async_worker_open(&s->async->worker, s->shards, err);
 }
 
+/* Servers are told that this worker ends, with the run's exit code. An error is ignored, as they
+ * may be gone already. */
 static void close_async(struct stepper *s) {
     const struct async_request end = {.kind = ASYNC_END, .argument = s->exit_code};
     struct error ignored;
@@ -53,6 +58,8 @@ static void close_async(struct stepper *s) {
     s->async = NULL;
 }
 
+/* Rank 0 gives the servers the values that they start from; other ranks only note that it is
+ * done. */
 static int deal(struct stepper *s, struct error *err) {
     for (int i = 0; comm_rank(s->comm) == 0 && i < SHARD_ARENAS; i++) {
         const float *values = s->net->store.arena[STRATEGY_ARENAS[i]];
@@ -65,6 +72,7 @@ static int deal(struct stepper *s, struct error *err) {
     return 0;
 }
 
+/* Nothing is sent before the whole backward pass is done. */
 static int bucket(struct stepper *s, int index, struct error *err) {
     (void)s, (void)index, (void)err;
     return 0;
@@ -89,6 +97,7 @@ static void note_lost(struct stepper *s, const struct async_reply *reply) {
     }
 }
 
+/* The flags of a worker as bits of its request. */
 static unsigned wishes_of(const float *flags) {
     return (flags[FLAG_STOP] > 0 ? ASYNC_STOP : 0U) | (flags[FLAG_SAVE] > 0 ? ASYNC_SAVE : 0U) |
            (flags[FLAG_FAILED] > 0 ? ASYNC_FAIL : 0U);
@@ -106,6 +115,8 @@ static void take_flags(struct stepper *s, const struct async_reply *reply, float
         flags[flag] += (float)reply->flags[flag];
 }
 
+/* A step that does not count is sent without gradients, so that the servers know that this worker
+ * still keeps up. */
 static int send_step(struct stepper *s, const float *flags, bool counts, struct error *err) {
     const struct store *store = &s->net->store;
     struct async_request request = {
@@ -141,6 +152,7 @@ static int narrow(struct stepper *s, struct error *err) {
     return some ? comm_narrow(s->comm, gone, err) : 0;
 }
 
+/* Receives what the servers keep in ARENA, if the network has it. */
 static int fetch(struct stepper *s, enum shard_arena arena, struct error *err) {
     float *values = s->net->store.arena[STRATEGY_ARENAS[arena]];
     return values != NULL ? async_worker_fetch(&s->async->worker, values, err) : 0;
@@ -165,6 +177,8 @@ static int meet_others(struct stepper *s, struct error *err) {
     return narrow(s, err);
 }
 
+/* Sends this worker's step and waits for the answer. A worker that is too far ahead gets it late
+ * (staleness). */
 static int meet(struct stepper *s, bool *ret_finite, struct error *err) {
     const struct async_reply *reply = NULL;
     float *flags = step_gradients(s) + s->net->store.flags;
@@ -187,6 +201,7 @@ static int meet(struct stepper *s, bool *ret_finite, struct error *err) {
     return is_void ? meet_others(s, err) : 0;
 }
 
+/* The new weights come from the servers and are not computed here. */
 static int update(struct stepper *s, struct error *err) {
     const int64_t begun = clock_now();
     if (async_worker_fetch(&s->async->worker, s->net->store.arena[STORE_PARAMETERS], err) != 0)
@@ -200,6 +215,7 @@ static int collect(struct stepper *s, struct error *err) {
     return !s->dealt || s->async->met ? 0 : meet_others(s, err);
 }
 
+/* Between two meetings only constants are equal on all ranks. */
 static bool agrees(const struct stepper *s, enum store_arena arena) {
     (void)s;
     return arena == STORE_CONSTANTS;
