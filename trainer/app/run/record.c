@@ -191,6 +191,7 @@ void record_end(const struct training_run *job, enum exit_code code, const struc
     if (why != NULL && code != EXIT_CODE_STOPPED)
         add_failure(why);
     run_log_add("end", fields, job->reports.report.opened_at > 0 ? 3 + REPORT_TIMES : 3);
+    /* The page is made from the record, so there must be one. */
     if (run_log_is_open())
         write_page(setup);
 }

@@ -103,6 +103,7 @@ static int pass_build(struct pass *pass, const struct network *net, const struct
         options.mean[c] = (float)o->mean[c];
         options.std[c] = (float)o->std[c];
     }
+    /* Metrics are read by the model's list. */
     pass->model = net->model;
     if (net->model->build(&pass->graph, net->model, &options, err) != 0 ||
         find_ends(pass, err) != 0 || check_norms(&pass->graph, options.batch, err) != 0)
@@ -164,6 +165,7 @@ int network_open(struct network *net, struct backend *backend, const struct netw
     return 0;
 }
 
+/* RET is filled in even on failure. */
 int network_describe(struct graph *ret, const struct network *net, const struct network_options *o,
                      struct error *err) {
     const struct network_canvas only = {.height = o->image_size, .width = o->image_size};

@@ -210,6 +210,7 @@ static int update(struct stepper *s, struct error *err) {
     return 0;
 }
 
+/* Called before weights are saved or scored. */
 static int collect(struct stepper *s, struct error *err) {
     /* Before the first step all have what they have loaded. */
     return !s->dealt || s->async->met ? 0 : meet_others(s, err);
