@@ -4,9 +4,18 @@
 #include <stddef.h>
 #include <string.h>
 
+/* A preset is turned into the attributes of operators in two steps: one struct for the operators
+ * up to the proposals, one for those that follow. Both are plain values without pointers and are
+ * copied into each operator.
+ *
+ * Members that a row leaves out are 0, which has a meaning of its own in several of them: a beta
+ * of 0 makes the loss L1, a sampling of 0 lets the size of a bin decide, and a deviation of 0
+ * takes the caller's mean. */
+
 /* Values shared by all presets: the numbers of sampled anchors and regions, the IoUs of a match,
  * the box coding, and the proposals that training keeps before NMS; of the rules the lengths of
- * the lists and what is dropped from them. */
+ * the lists and what is dropped from them. The epsilon of norms is apart: "mlperf" has
+ * 0, since the frozen norms of maskrcnn-benchmark add none. */
 #define COMMON_SAMPLES                                                                             \
     .anchor_samples = 256, .anchor_positives = 128, .anchor_foreground = 0.7F,                     \
     .anchor_background = 0.3F, .region_samples = 512, .region_positives = 128,                     \
@@ -17,6 +26,8 @@
     [RULE_NMS] = 0.5, [RULE_DETECTIONS] = 100
 #define COMMON_RULES [RULE_NORM_EPSILON] = DETECT_NORM_EPSILON, COMMON_RULES_BUT_EPSILON
 
+/* The means of "d2" and "mlperf" are in BGR from 0 to 255, as their flags have
+ * DETECT_PIXELS_BGR, with a deviation of 1. "tv" has none and leaves both to the caller. */
 static const struct detect_preset presets[] = {
     {
         .name = "tv",
@@ -63,6 +74,7 @@ static const struct detect_preset presets[] = {
         .mask_side = 1,
     },
 };
+/* Regions are pooled from the levels P2 to P5. P6 has anchors but no regions. */
 enum { PRESETS = sizeof(presets) / sizeof(presets[0]), REGION_LEVELS = 4 };
 
 const struct detect_preset *detect_preset_find(const char *name) {
@@ -84,24 +96,30 @@ static void set_levels(struct detect_attr *attr, const struct detect_preset *pre
         const int cell = 4 << i;
         float sides[ANCHOR_SHAPES][4];
         attr->stride_h[i] = attr->stride_w[i] = cell;
+        /* torchvision computes a stride as the canvas divided by the size of the map, in whole
+         * pixels. That is less than the level's nominal stride where the map's side was rounded
+         * up. */
         if (preset->strides_fitted) {
             attr->stride_h[i] = canvas->height / ((canvas->height + cell - 1) / cell);
             attr->stride_w[i] = canvas->width / ((canvas->width + cell - 1) / cell);
         }
         anchor_cell(canvas->anchors[i], cell, preset->anchors, sides);
         for (int shape = 0; shape < ANCHOR_SHAPES; shape++) {
+            /* The shapes are centred on (0, 0), so their far corner holds half of each side. */
             attr->half_w[i][shape] = sides[shape][2];
             attr->half_h[i][shape] = sides[shape][3];
         }
     }
 }
 
-/* Evaluation uses each picture's own proposals, whatever else is in the batch. */
+/* Evaluation uses each picture's own proposals, whatever else is in the batch: what is found in a
+ * picture must not depend on its neighbours. */
 static unsigned flags_of(const struct detect_preset *preset, const struct detect_canvas *canvas) {
     return preset->flags & (canvas->training ? ~0U : ~(unsigned)DETECT_TOP_OF_BATCH);
 }
 
-/* Uses OWN samples, or WANTED if given, with the same share of POSITIVES among them. */
+/* Uses OWN samples, or WANTED if given, with the same share of POSITIVES among them, rounded
+ * down. */
 static void set_samples(struct detect_attr *attr, int own, int positives, int wanted) {
     attr->samples = wanted > 0 ? wanted : own;
     attr->positives = attr->samples * positives / own;
@@ -119,6 +137,8 @@ static int kept(const struct detect_preset *preset, const struct detect_canvas *
     return rule == RULE_PRE_NMS ? preset->pre_nms : preset->post_nms;
 }
 
+/* The box coding of anchors has weights of 1 in all presets; that of regions is the preset's. All
+ * levels of the pyramid take part. */
 struct detect_attr detect_preset_rpn(const struct detect_preset *preset,
                                      const struct detect_canvas *canvas) {
     struct detect_attr attr = {.flags = flags_of(preset, canvas),
@@ -137,6 +157,8 @@ struct detect_attr detect_preset_rpn(const struct detect_preset *preset,
     return attr;
 }
 
+/* `pooled` stays 0 here: boxes and masks pool to different sides, so each head sets it in its
+ * own copy. */
 struct detect_attr detect_preset_regions(const struct detect_preset *preset,
                                          const struct detect_canvas *canvas) {
     struct detect_attr attr = {.flags = flags_of(preset, canvas),

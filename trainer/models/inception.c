@@ -5,7 +5,19 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Every convolution has its own norm and a ReLU, so a block is a list of steps for each of its
+ * branches. The branches are concatenated by channels. Padding keeps a branch's maps at the size
+ * of its neighbours, except in blocks B and D, where all branches halve it.
+ *
+ * Weights are made apart from the operators that use them, because the second classifier has
+ * weights in evaluation, too, but no operators. A checkpoint then holds the same tensors either
+ * way. */
+
+/* EPSILON is torchvision's, and AUX_WEIGHT the paper's. MOMENTUM is the share of a new batch in the
+ * running statistics: torch's default. */
 static const double EPSILON = 1e-3, MOMENTUM = 0.1, AUX_WEIGHT = 0.4;
+/* At 75 pixels the last blocks still have one pixel. STEP_MAX is the length of the longest
+ * branch. */
 enum { SIDE_LEAST = 75, SIDE_LEAST_TRAINING = 299, STEP_MAX = 5 };
 
 static const char *const heads[] = {"fc.", "AuxLogits.fc.", NULL};
@@ -14,7 +26,7 @@ const struct model_names INCEPTION_NAMES = {.heads = heads};
 /* The network under construction. */
 struct build {
     struct graph *graph;
-    int narrow;
+    int narrow; /* divisor of all widths: 1, or more in tests */
 };
 
 /* A convolution with its norm and ReLU; STRIDE 0: 1. PADDED: as many pixels as before. */
@@ -29,15 +41,21 @@ static struct step step_1x1(const char *name, int outputs) {
     return (struct step){.name = name, .outputs = outputs, .rows = 1, .columns = 1};
 }
 
+/* Returns the channels of X. After a failure of the builder X is no tensor, and any width that
+ * the rest can be described with will do; graph_finish reports the failure. */
 static int64_t channels_of(const struct build *b, int x) {
     return b->graph->failed ? b->narrow : b->graph->tensors[x].shape.dim[3];
 }
 
+/* Replaces the initial values that the builder gives a weight. After a failure there is no
+ * weight. */
 static void start_as(struct graph *graph, int weight, enum tensor_init init) {
     if (weight != TENSOR_NONE)
         graph->tensors[weight].init = init;
 }
 
+/* Windows may be taller than wide, or the reverse: `across` has the size and padding of the
+ * horizontal axis. */
 static struct op_window window_of(const struct step *s) {
     return (struct op_window){.kernel = s->rows,
                               .stride = s->stride == 0 ? 1 : s->stride,
@@ -67,6 +85,8 @@ static int conv_from(struct build *b, const char *block, const struct step *s, i
     return graph_relu(b->graph, graph_batch_norm_with(b->graph, norm, x, &n, options));
 }
 
+/* Initial values are normal with deviation 0.1. The second classifier calls conv_from instead, as
+ * one of its layers starts from smaller values. */
 static int conv(struct build *b, const char *block, struct step s, int x) {
     return conv_from(b, block, &s, x, channels_of(b, x), INIT_NORMAL_TENTH);
 }
@@ -88,6 +108,8 @@ static int branch(struct build *b, const char *block, int x, const struct step *
 #define HALVES(name_, outputs_)                                                                    \
     { .name = (name_), .outputs = (outputs_), .rows = 3, .columns = 3, .stride = 2 }
 
+/* Concatenates COUNT maps by channels; the order is torchvision's, since later weights depend on
+ * it. */
 static int beside(struct build *b, const char *block, const int *maps, int count) {
     return graph_concat(b->graph, block, maps, count);
 }
@@ -96,6 +118,8 @@ static int pool(struct build *b, int x) {
     return graph_max_pool(b->graph, x, (struct op_window){.kernel = 3, .stride = 2});
 }
 
+/* Cells outside the picture count as zeros in the mean, as in torch's avg_pool2d with its
+ * defaults. */
 static int mean(struct build *b, int x) {
     return graph_avg_pool(b->graph, x, (struct op_window){.kernel = 3, .stride = 1, .pad = 1});
 }
@@ -113,7 +137,7 @@ static int block_a(struct build *b, const char *block, int x, int pooled) {
     return beside(b, block, maps, 4);
 }
 
-/* Figure 10. */
+/* Figure 10: halves the maps from 35 x 35 to 17 x 17. */
 static int block_b(struct build *b, const char *block, int x) {
     int maps[3];
     maps[0] = BRANCH(HALVES("branch3x3", 384));
@@ -136,7 +160,7 @@ static int block_c(struct build *b, const char *block, int x, int inner) {
     return beside(b, block, maps, 4);
 }
 
-/* As figure 10, after windows of 7. */
+/* As figure 10, after windows of 7: halves the maps from 17 x 17 to 8 x 8. */
 static int block_d(struct build *b, const char *block, int x) {
     int maps[3];
     maps[0] = BRANCH(KEEPS("branch3x3_1", 192, 1, 1), HALVES("branch3x3_2", 320));
@@ -146,7 +170,8 @@ static int block_d(struct build *b, const char *block, int x) {
     return beside(b, block, maps, 3);
 }
 
-/* Figure 7. */
+/* Figure 7: two of the branches fork into a horizontal and a vertical window, and both results
+ * count, so six maps are concatenated. */
 static int block_e(struct build *b, const char *block, int x) {
     const int one = BRANCH(KEEPS("branch1x1", 320, 1, 1));
     const int three = BRANCH(KEEPS("branch3x3_1", 384, 1, 1));
@@ -209,6 +234,8 @@ static int auxiliary(struct build *b, int x, int classes) {
     return linear(b, "AuxLogits.fc", x, fifth.outputs / b->narrow, classes, INIT_NORMAL_THOUSANDTH);
 }
 
+/* Returns -1 with EXIT_CODE_USAGE. In training the least side is that of the publication: the
+ * second classifier pools windows of 5 and then convolves with another window of 5. */
 static int check(const struct model_options *o, struct error *err) {
     const int least = o->training ? SIDE_LEAST_TRAINING : SIDE_LEAST;
     if (o->height < least || o->width < least)
@@ -224,6 +251,8 @@ static int check(const struct model_options *o, struct error *err) {
     return 0;
 }
 
+/* The order of the calls is that of the operators. The second classifier comes where it branches
+ * off, between blocks C and D. */
 int inception_build_narrow(struct graph *graph, const struct model_options *o, int narrow,
                            struct error *err) {
     struct build own = {.graph = graph, .narrow = narrow}, *b = &own;
@@ -248,6 +277,7 @@ int inception_build_narrow(struct graph *graph, const struct model_options *o, i
     x = block_e(b, "Mixed_7c", x);
     const int64_t features = channels_of(b, x);
     x = graph_global_avg_pool(graph, x);
+    /* Dropout needs a key for each sample as an input, which evaluation does not have. */
     if (o->training && o->dropout > 0)
         x = graph_dropout(graph, x, graph_sample_keys(graph, o->batch), o->dropout, 0);
     x = linear(b, "fc", x, features, o->classes, INIT_NORMAL_TENTH);

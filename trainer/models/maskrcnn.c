@@ -11,6 +11,18 @@
 #include <stdio.h>
 #include <string.h>
 
+/* This file checks the configuration, declares the inputs and calls the parts in the order of
+ * the data: resize, body (backbone.c), pyramid (fpn.c), proposals (rpn.c) and heads
+ * (roi_heads.c). The parts share a struct detector, which lives only while the graph is
+ * described.
+ *
+ * A graph is for training or for evaluation, never for both. Training samples regions and ends
+ * in the losses; evaluation selects detections and computes their masks. Parameters have the
+ * same names in both, so that weights go from one to the other. */
+
+/* The rows of a backbone are: name, bottleneck, cifar, channels, widening, groups, blocks of
+ * each stage. The small network keeps four stages and five levels, so that it runs through the
+ * same operators as the published one. */
 static const struct detector_family families[] = {
     {.name = "maskrcnn_resnet50_fpn",
      .backbone = {"resnet50", true, false, 64, 1, 1, {3, 4, 6, 3}},
@@ -25,6 +37,7 @@ static const struct detector_family families[] = {
      .hidden = 128,
      .mask_convs = 2},
 };
+/* The ceilings bound the canvas and the number of classes before shapes are computed from them. */
 enum { FAMILIES = sizeof(families) / sizeof(families[0]), CANVAS_MAX = 4096, CLASSES_MAX = 10000 };
 
 static const struct detector_family *find_family(const char *model) {
@@ -43,10 +56,18 @@ static void list_families(char *text, size_t size) {
             (size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? ", " : "", families[i].name);
 }
 
+/* The coarsest stage of the body has a stride of 32 pixels. A side that is a multiple of it
+ * divides evenly at every level of the pyramid up to P5. */
 static bool is_canvas(int side) {
     return side >= MASKRCNN_CANVAS_STEP && side <= CANVAS_MAX && side % MASKRCNN_CANVAS_STEP == 0;
 }
 
+/* Returns -1 with EXIT_CODE_USAGE for the first value that the graph could not be built from. It
+ * runs before anything is added to the graph.
+ *
+ * Of sampled anchors half may be positive, and of sampled regions a quarter (detect_preset.c).
+ * The least numbers accepted leave room for at least one positive sample. NaN as a standard
+ * deviation fails as well, since the comparison is negated. */
 static int check(const struct maskrcnn_config *config, struct error *err) {
     char known[128];
     list_families(known, sizeof(known));
@@ -87,6 +108,12 @@ static int check(const struct maskrcnn_config *config, struct error *err) {
     return 0;
 }
 
+/* Declares the inputs under the names of the batch fields that fill them (data/dataset/batch.h).
+ * Evaluation has the picture and its size alone.
+ *
+ * Masks lie in one buffer for the batch, since their sizes differ; gt_mask_at says where
+ * each one is. Outlines are declared only where the configuration has slots for them, and stay
+ * TENSOR_NONE otherwise. */
 static void add_inputs(const struct detector *d) {
     const struct maskrcnn_config *c = d->config;
     struct maskrcnn_tensors *t = d->t;
@@ -109,7 +136,8 @@ static void add_inputs(const struct detector *d) {
     t->point = graph_input(d->graph, "point", DTYPE_F32, shape_2(n * c->points, 2));
 }
 
-/* Places the pictures on the canvas, scaled and normalized. */
+/* Places the pictures on the canvas, scaled and normalized. If a preset has its own mean and
+ * deviation, they take the place of the caller's. */
 static int resize(const struct detector *d) {
     struct op_attr attr = {.detect = d->regions,
                            .channels =
@@ -123,6 +151,8 @@ static int resize(const struct detector *d) {
     return outputs[IMAGE_RESIZE_Y];
 }
 
+/* Builds the graph in the order of its operators. Nothing is checked in between: the builder
+ * keeps the first error, and graph_finish reports it. */
 static void describe(struct detector *d) {
     const struct maskrcnn_config *c = d->config;
     const struct detect_preset *preset = d->preset;
@@ -143,6 +173,8 @@ static void describe(struct detector *d) {
         detector_find(d, &proposals);
 }
 
+/* One TENSOR_NONE for each member: 0 is a valid number of a tensor, so a zeroed struct would not
+ * do. */
 static const struct maskrcnn_tensors no_tensors = {
     TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE,
     TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE,
@@ -154,6 +186,8 @@ int maskrcnn_build(struct graph *graph, const struct maskrcnn_config *config,
     *ret_tensors = no_tensors;
     if (check(config, err) != 0)
         return -1;
+    /* A copy, as the rules of a trained model replace those of the table's row. The pointers in
+     * D to locals of this function are not used after it returns. */
     struct detect_preset preset = *detect_preset_find(config->preset);
     if (config->rules != NULL)
         preset.rules = *config->rules;

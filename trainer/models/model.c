@@ -12,9 +12,20 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The table MODELS is the only list of networks: help, error messages, manual and the
+ * documentation's table are all made from it. Adding a row here is enough to make a network
+ * known to every command.
+ *
+ * The table holds no default for most flags. A network's list of settings is laid over the
+ * flags' own defaults; the lists of an optimizer, a preset and a recipe, and then the command
+ * line, override it (app/options/options_parse.c). */
+
 const double MODEL_MEAN[3] = {0.485, 0.456, 0.406};
 const double MODEL_STD[3] = {0.229, 0.224, 0.225};
 
+/* Metrics of a classifier: each index selects an element of the tensor "metrics" (enum
+ * loss_metric). The two shares top1 and top5 are reported for evaluations only, so they follow
+ * those of steps. */
 static const struct model_metric OF_CLASSES[] = {
     [METRIC_LOSS] = {"loss", LOSS_SUM, METRIC_MEAN, true},
     [METRIC_SAMPLES] = {"images", LOSS_WEIGHT, METRIC_SUM, true},
@@ -23,6 +34,9 @@ static const struct model_metric OF_CLASSES[] = {
     {NULL, 0, METRIC_SUM, false},
 };
 
+/* Metrics of a detector, by enum detect_metric. The five parts of the loss have torchvision's
+ * names. A part is a sum over pictures in the tensor, as the total is, and is divided by their
+ * number when it is reported. */
 static const struct model_metric OF_OBJECTS[] = {
     [METRIC_LOSS] = {"loss", DETECT_LOSS, METRIC_MEAN, true},
     [METRIC_SAMPLES] = {"images", DETECT_IMAGES, METRIC_SUM, true},
@@ -51,12 +65,17 @@ static const struct model_setting OF_MASKRCNN[] = {
 /* torchvision's. */
 static const struct model_setting OF_VGG[] = {{"dropout", "0.5"}, {NULL, NULL}};
 static const struct model_setting OF_INCEPTION[] = {{"dropout", "0.5"}, {NULL, NULL}};
+/* Settings for the small detector on small pictures. A "lr-batch" of 0 turns the linear scaling
+ * of the learning rate off, so the rate is 0.02 for any number of ranks. */
 static const struct model_setting OF_TINY[] = {
     {"batch-size", "4"},    {"lr", "0.02"},           {"lr-batch", "0"},
     {"short-side", "128"},  {"long-side", "192"},     {"epochs", "20"},
     {"warmup-steps", "50"}, {"warmup-from", "0.001"}, {NULL, NULL},
 };
 
+/* Adapters from the options that all networks share to a family's own configuration. The numbers
+ * of the tensors that the families return are dropped here: callers find inputs and outputs by
+ * name. */
 static int build_maskrcnn(struct graph *graph, const struct model *model,
                           const struct model_options *o, struct error *err) {
     struct maskrcnn_tensors tensors;
@@ -86,6 +105,8 @@ static int build_maskrcnn(struct graph *graph, const struct model *model,
     return maskrcnn_build(graph, &config, &tensors, err);
 }
 
+/* A residual network takes square pictures only: the height is the side, and the width is not
+ * looked at. */
 static int build_resnet(struct graph *graph, const struct model *model,
                         const struct model_options *o, struct error *err) {
     struct resnet_tensors tensors;
@@ -106,6 +127,8 @@ static int build_resnet(struct graph *graph, const struct model *model,
     return resnet_build(graph, &config, &tensors, err);
 }
 
+/* SIDE is what --image-size defaults to. Detectors have no such side, as their canvas follows
+ * from --short-side and --long-side. */
 #define CLASSIFIER(name_, build_, side_)                                                           \
     {                                                                                              \
         .name = (name_), .task = MODEL_CLASSIFY, .build = (build_), .image_size = (side_),         \
@@ -113,6 +136,8 @@ static int build_resnet(struct graph *graph, const struct model *model,
     }
 #define RESNET(name_, side_) CLASSIFIER("resnet" #name_, build_resnet, side_)
 
+/* Depths up to 152 with a side of 224 are the networks for ImageNet; those with a side of 32 are
+ * the ones for CIFAR (He et al. 2015, section 4.2). */
 static const struct model MODELS[] = {
     RESNET(18, 224),
     RESNET(34, 224),
@@ -154,12 +179,15 @@ static const struct model MODELS[] = {
      .names = &DETECTOR_NAMES,
      .settings = OF_TINY},
 };
+/* NAMES_SIZE holds the names of all rows with room to spare; a longer list would be cut. */
 enum { MODEL_COUNT = sizeof(MODELS) / sizeof(MODELS[0]), NAMES_SIZE = 512 };
 
 const struct model *model_find(const char *name) {
     return TABLE_FIND(MODELS, name, name);
 }
 
+/* The error also proposes the known names that are near the one given, for a slip of the
+ * keyboard. It cuts the given name, which comes from the user, at 64 characters. */
 const struct model *model_need(const char *name, struct error *err) {
     const struct model *model = model_find(name);
     if (model != NULL)
@@ -174,6 +202,9 @@ const struct model *model_need(const char *name, struct error *err) {
     return NULL;
 }
 
+/* One text for each combination of the two tasks, kept for the life of the program, so that
+ * callers need not free it. It is written anew at each call, always with the same bytes. Two
+ * threads should nevertheless not call it at once. */
 const char *model_names(unsigned tasks) {
     static char names[4][NAMES_SIZE];
     char *text = names[tasks % 4];
@@ -181,6 +212,8 @@ const char *model_names(unsigned tasks) {
     text[0] = '\0';
     for (size_t i = 0; i < MODEL_COUNT && used < NAMES_SIZE; i++)
         if ((MODELS[i].task & tasks) != 0)
+            /* snprintf returns the length that it wanted to write, so a text that does not fit
+             * makes USED too large and ends the loop. */
             used += (size_t)snprintf(text + used, NAMES_SIZE - used, "%s%s", used > 0 ? ", " : "",
                                      MODELS[i].name);
     return text;
@@ -190,6 +223,8 @@ const char *model_task_name(enum model_task task) {
     return task == MODEL_DETECT ? "detect" : "classify";
 }
 
+/* The metrics of steps come first in each list, so the count of them is the length of the list's
+ * beginning, and callers can use the same index for both. */
 int model_metric_count(const struct model *model, bool of_steps) {
     int count = 0;
     while (model->metrics[count].name != NULL && (!of_steps || model->metrics[count].of_steps))
