@@ -14,8 +14,19 @@
 #include <stdio.h>
 #include <string.h>
 
+/* --mean data looks at up to NORMALIZATION_PICTURES pictures, which the ranks and then the
+ * threads of each rank divide among themselves. Which pictures these are follows from a fixed
+ * permutation of the set, not from --seed, so that two trainings of the same data are normalized
+ * alike.
+ *
+ * A picture that cannot be used is passed over. Only a set without any usable picture is an
+ * error, which gives the reason of one of them. */
+
+/* FULL is the largest value of a pixel. A text of TEXT_MAX characters or more is no list. */
 enum { THREADS_MAX = 16, TEXT_MAX = 128, FULL = 255 };
 
+/* The three values have one scale, so a single one above 1 makes all of them values of 0 to 255.
+ * A text that is too long is parsed as an empty one, and so is refused. */
 int normalization_parse(const char *option, const char *text, double ret[3], struct error *err) {
     char copy[TEXT_MAX] = "";
     char *rest = copy;
@@ -43,12 +54,18 @@ struct looking {
     const struct dataset *set;
     struct dataset_part part; /* all of the set, if it is not divided */
     size_t count;             /* pictures of all ranks that have the part */
-    atomic_size_t next;
-    pthread_mutex_t lock; /* for the rest */
+    atomic_size_t next;       /* place in the permutation that the next free thread takes */
+    pthread_mutex_t lock;     /* for the rest */
     struct pixel_statistics all;
     struct error why; /* of the first picture that could not be used */
 };
 
+/* A thread. It takes every place that is congruent to this rank modulo the ranks of the part.
+ * Statistics are kept per thread and merged once at the end; their sums are exact, so the order
+ * of merging does not matter.
+ *
+ * A fetcher that cannot be set up leaves the thread without pictures; others may still take
+ * them. */
 static void *look(void *context) {
     struct looking *l = context;
     struct fetcher fetcher;
@@ -71,6 +88,7 @@ static void *look(void *context) {
     return NULL;
 }
 
+/* Goes on with as many threads as could be started, in the worst case with this one alone. */
 static int look_at_all(struct looking *l, int threads, struct error *err) {
     pthread_t started[THREADS_MAX];
     int count = 0;
@@ -89,6 +107,8 @@ static int look_at_all(struct looking *l, int threads, struct error *err) {
 /* Deviations below this would blow noise up. */
 static const double deviation_least = 1e-3;
 
+/* Collective. The statistics are summed over all ranks as doubles, so each rank gets the same
+ * bits. With a divided set, each part contributes about its share of the pictures. */
 static int of_data(const struct options *o, struct comm *comm, const struct dataset *set,
                    const struct dataset_part *part, struct normalization *ret, struct error *err) {
     const int64_t wanted = o->data_threads;
@@ -146,6 +166,7 @@ static bool in_words(const struct options *o) {
     return is_word(o->mean) && strcmp(o->std, "auto") == 0;
 }
 
+/* Needs neither data nor ranks, so that a wrong flag is refused before either is waited for. */
 int normalization_check(const struct options *o, bool synthetic, struct error *err) {
     struct normalization unused;
     if (!in_words(o))

@@ -16,11 +16,22 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+/* Rank 0 alone reads the plan, keeps the results and decides what runs where (common/trials).
+ * All other ranks serve their slots: they start a process when rank 0 orders it, and report how
+ * it ended.
+ *
+ * A trial is a process of its own, with the command line of `ringtrain train`. A crash, a NaN or
+ * a hang thus ends that process and nothing else.
+ *
+ * The order on rank 0 matters. The plan is checked as a whole before anything runs. The folder
+ * is locked before its results are read, because another run could be writing them. */
+
+/* Flags are marked with the commands that know them; this table serves one command. */
 enum { TRIALS = 1 };
 
 struct trials_flags {
-    const char *out;
-    int64_t slots;
+    const char *out; /* made if it is not there */
+    int64_t slots;   /* without a launcher only */
     bool then_train;
 };
 
@@ -58,11 +69,12 @@ enum { FLAG_COUNT = sizeof(FLAGS) / sizeof(FLAGS[0]) };
 
 struct trials_command {
     struct trials_flags flags;
-    const char *file;
-    struct trials_plan plan;
-    struct trials_state state;
+    const char *file;          /* of the plan */
+    struct trials_plan plan;   /* read on rank 0; on others the metric alone is set */
+    struct trials_state state; /* rank 0 */
 };
 
+/* One allocation has room for the flags and the words, each as many as there are arguments. */
 static int parse(struct trials_command *r, int argc, char *const *argv, struct error *err) {
     int flag_count = 0, word_count = 0;
     char **own = calloc(2 * (size_t)argc + 1, sizeof(*own));
@@ -80,7 +92,8 @@ static int parse(struct trials_command *r, int argc, char *const *argv, struct e
     return result;
 }
 
-/* What can be wrong is found before the first trial. */
+/* What can be wrong is found before the first trial: all configurations are parsed as `ringtrain
+ * train` would parse them. */
 static int read_plan(struct trials_command *r, struct error *err) {
     if (trials_plan_read(&r->plan, r->file, err) != 0)
         return -1;
@@ -89,19 +102,23 @@ static int read_plan(struct trials_command *r, struct error *err) {
     return file_make_dirs(r->flags.out, err) != 0 ? error_wrap(err, "--out") : 0;
 }
 
+/* Functions of struct trials_program. CONTEXT is the number of compute threads of a rank. */
 static int trial_argv(void *context, const struct trials_plan *plan, const struct trials_number *n,
                       const char *folder, struct argv *ret, struct error *err) {
     const int *threads = context;
     return trials_job_argv(plan, n, folder, *threads, ret, err);
 }
 
+/* The training of the best configuration gets no folder: it writes where its own flags say, as
+ * it would with the recipe. */
 static int best_argv(void *context, const struct trials_plan *plan, size_t config,
                      const char *folder, struct argv *ret, struct error *err) {
     (void)context, (void)folder;
     return trials_job_train(plan, config, ret, err);
 }
 
-/* CONTEXT is the plan's metric. */
+/* Runs on the first rank of a slice once its process has ended with CODE. CONTEXT is the plan's
+ * metric. NaN stands for a figure that is unknown; without a metric the trial has failed. */
 static void read_figures(void *context, const char *folder, int code,
                          double figures[SLOTS_FIGURES]) {
     struct run_figures f;
@@ -112,7 +129,9 @@ static void read_figures(void *context, const char *folder, int code,
     figures[TRIALS_RATE] = f.rate;
 }
 
-/* Rank 0. */
+/* Rank 0. Returns once all trials have a result. If a rank is asked to stop it returns earlier,
+ * with EXIT_CODE_STOPPED; the next run with the same folder then goes on with the trials that are
+ * missing. */
 static int lead(struct trials_command *r, struct slots *s, int threads, struct error *err) {
     const struct trials_program program = {.name = "ringtrain trials",
                                            .use = "ringtrain train --recipe",
@@ -127,6 +146,8 @@ static int lead(struct trials_command *r, struct slots *s, int threads, struct e
     return trials_lead(&request, s, err);
 }
 
+/* Collective. Under a launcher each rank is a slot. Without one, this process starts the ranks
+ * of --slots trials itself. A rank other than the first returns when rank 0 leaves. */
 static int run_slots(struct trials_command *r, struct comm *comm, struct error *err) {
     cleanup_slots struct slots s = {0};
     const bool first = comm_rank(comm) == 0;
@@ -142,6 +163,7 @@ static int run_slots(struct trials_command *r, struct comm *comm, struct error *
     if (!first)
         return slots_serve(&s, err);
     const int result = lead(r, &s, threads, err);
+    /* The other ranks are released in any case. An error of the trials is kept as it is. */
     return slots_leave(&s, result == 0 ? err : NULL) != 0 ? -1 : result;
 }
 
@@ -150,6 +172,8 @@ static int share_metric(struct trials_command *r, struct comm *comm, struct erro
     return comm_broadcast(comm, r->plan.metric, sizeof(r->plan.metric), 0, err);
 }
 
+/* The first collective call is share_metric. A rank 0 that fails before it does not reach it:
+ * ranks_close then ends the other ranks, which wait there. */
 static int run(struct trials_command *r, struct comm *comm, struct error *err) {
     struct folder_lock lock = {0};
     if (comm_rank(comm) > 0)
@@ -167,6 +191,8 @@ static int run(struct trials_command *r, struct comm *comm, struct error *err) {
     return result;
 }
 
+/* The request is large, as a plan is, and lies on the heap for this reason. The state is freed
+ * before the plan, which it borrows. */
 int command_trials(int argc, char *const *argv, struct error *err) {
     struct trials_command *r = calloc(1, sizeof(*r));
     struct comm *comm = NULL;
