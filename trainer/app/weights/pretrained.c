@@ -14,21 +14,33 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* The file is another program's, so its names are matched rather than assumed. A reading goes
+ * through these steps: list the model's arrays, choose the prefix, decide what the head is, read
+ * the body, then the head, and tell what was left.
+ *
+ * The head is the part that depends on the classes. It is taken from the file as a whole, or not
+ * at all: a classifier made of two halves would be trained from neither. Everything else has to
+ * be in the file, in the model's shape.
+ *
+ * The arrays are those of WEIGHTS_MODEL alone. There is exactly one for each slot of the store,
+ * so an index of one is an index of the other. */
+
+/* SHOWN: names of unused tensors in a note. */
 enum { SHOWN = 5, PREFIX_MAX = ARRAY_NAME_MAX };
 
 /* State of one reading. */
 struct reading {
-    struct store *store;
+    struct store *store; /* borrowed */
     struct safetensors file;
-    struct weights weights;
-    char prefix[PREFIX_MAX];
+    struct weights weights;  /* arrays of the model, in the store */
+    char prefix[PREFIX_MAX]; /* of the file's names; "": none */
     /* The network's last layer with a weight of two axes: "fc", of HEAD_SIZE characters. */
     const char *head;
     size_t head_size;
     const struct model_names *names; /* not NULL: these names define the head */
-    bool body_only; /* the file holds only the body of those names: all else is head */
-    bool *used;     /* owned: entries of the file */
-    struct buf *notes;
+    bool body_only;    /* the file holds only the body of those names: all else is head */
+    bool *used;        /* owned: entries of the file */
+    struct buf *notes; /* borrowed; lines for people */
 };
 
 static void reading_done(struct reading *r) {
@@ -41,6 +53,7 @@ static bool begins(const char *name, const char *start) {
     return strncmp(name, start, strlen(start)) == 0;
 }
 
+/* Returns NULL if there is none. Both parts of the name are shorter than ARRAY_NAME_MAX. */
 static const struct safetensors_entry *find_as(const struct reading *r, const char *prefix,
                                                const char *name) {
     char whole[2 * ARRAY_NAME_MAX];
@@ -48,6 +61,7 @@ static const struct safetensors_entry *find_as(const struct reading *r, const ch
     return safetensors_find(&r->file, whole);
 }
 
+/* Networks without a body of their own, such as classifiers, have no tensor in it. */
 static bool of_body(const struct reading *r, const char *name) {
     return r->names != NULL && r->names->body != NULL && begins(name, r->names->body);
 }
@@ -65,6 +79,7 @@ static const struct safetensors_entry *find(const struct reading *r, const char 
     return entry;
 }
 
+/* Returns false as well for an entry that this program cannot read at all. */
 static bool same_shape(const struct safetensors_entry *entry, const struct array *array) {
     return entry->unusable == NULL && entry->rank == array->rank &&
            memcmp(entry->shape, array->shape, (size_t)entry->rank * sizeof(entry->shape[0])) == 0;
@@ -87,7 +102,8 @@ static int place(const struct reading *r, size_t i) {
     return r->store->slots[i].tensor;
 }
 
-/* Returns the name of the network's first weight. */
+/* Returns the name of the network's first weight, which is the one nearest to the input. It is in
+ * any file that fits the model, with or without a head. */
 static const char *first_name(const struct reading *r) {
     size_t first = 0;
     for (size_t i = 1; i < r->weights.count; i++)
@@ -96,7 +112,8 @@ static const char *first_name(const struct reading *r) {
     return r->weights.arrays[first].name;
 }
 
-/* Copies what precedes WANTED in NAME if NAME ends with WANTED. */
+/* Copies what precedes WANTED in NAME if NAME ends with WANTED. A prefix ends with a dot, so that
+ * "preconv1.weight" is not taken for "conv1.weight". */
 static bool prefix_of(const char *name, const char *wanted, char ret[PREFIX_MAX]) {
     size_t size = strlen(name), length = strlen(wanted);
     if (size <= length || size - length >= PREFIX_MAX || name[size - length - 1] != '.' ||
@@ -118,6 +135,7 @@ static void choose_prefix(struct reading *r) {
         if (wanted == NULL || !prefix_of(r->file.entries[i % r->file.count].name, wanted, prefix))
             continue;
         size_t found = agreement(r, prefix);
+        /* Of prefixes that match as much, none at all is best, and then the first in the file. */
         if (found <= best)
             continue;
         best = found;
@@ -125,6 +143,9 @@ static void choose_prefix(struct reading *r) {
     }
 }
 
+/* Sets `body_only` if the file has nothing of the model but its body, and `head` for networks
+ * without lists of names: the layer of the last matrix, which is taken to be the one that makes the
+ * logits. */
 static void find_head(struct reading *r) {
     bool others = false;
     int last = -1;
@@ -144,6 +165,8 @@ static void find_head(struct reading *r) {
     }
 }
 
+/* A file of the body alone makes everything else head. Otherwise the network's list of names
+ * decides, and without a list the layer that find_head has found. */
 static bool of_head(const struct reading *r, const struct array *array) {
     if (r->body_only)
         return !of_body(r, array->name);
@@ -153,6 +176,7 @@ static bool of_head(const struct reading *r, const struct array *array) {
     return r->names == NULL && r->head != NULL && strncmp(array->name, r->head, r->head_size) == 0;
 }
 
+/* Values of 16 bits are exact in f32; only f64 is rounded, by the caller. */
 static double value_of(const void *values, enum array_type type, size_t i) {
     switch (type) {
     case ARRAY_F16:
@@ -166,7 +190,8 @@ static double value_of(const void *values, enum array_type type, size_t i) {
     }
 }
 
-/* Converts any floating type, in the file's order of axes, into ARRAY. */
+/* Converts any floating type, in the file's order of axes, into ARRAY. NaN, infinity and a negative
+ * variance are refused here, where the error can still name their place in the file. */
 static int convert(const struct reading *r, const struct safetensors_entry *entry,
                    const struct array *array, struct error *err) {
     size_t count = (size_t)array_count(array);
@@ -176,6 +201,7 @@ static int convert(const struct reading *r, const struct safetensors_entry *entr
     const bool variance = last != NULL && strcmp(last, ".running_var") == 0;
     if (raw == NULL || plain == NULL)
         return error_no_memory(err, "initial weights");
+    /* The same array as the file has it, so that safetensors_read checks its size and checksum. */
     struct array as_written = *array;
     as_written.name = entry->name;
     as_written.type = entry->type;
@@ -200,6 +226,8 @@ static int convert(const struct reading *r, const struct safetensors_entry *entr
     return 0;
 }
 
+/* Marks ENTRY as used, even if it cannot be read, and checks everything but the values. The
+ * shape comes before the type, since it tells more about a file of another network. */
 static int read_array(struct reading *r, const struct safetensors_entry *entry,
                       const struct array *array, struct error *err) {
     r->used[entry - r->file.entries] = true;
@@ -221,6 +249,8 @@ static int read_array(struct reading *r, const struct safetensors_entry *entry,
     return convert(r, entry, array, err);
 }
 
+/* Reads all arrays that are not of the head. It goes on after a missing one, so that the error
+ * can say how many there are, and names the first. */
 static int read_body(struct reading *r, struct error *err) {
     const char *first = NULL;
     size_t missing = 0;
@@ -269,7 +299,8 @@ static bool counts_classes(const struct array *a, const struct array *b) {
     return a->rank == 2 && (b->rank != 2 || a->shape[0] < b->shape[0]);
 }
 
-/* Reads all of the classifier, or none of it. */
+/* Reads all of the classifier, or none of it. The first loop looks for an array that the file does
+ * not have in this shape; the second runs only if there is none. */
 static int read_head(struct reading *r, struct error *err) {
     const struct array *other = NULL;
     const struct safetensors_entry *there = NULL;
@@ -304,6 +335,7 @@ static bool is_expected(const char *name) {
            (size > tail && strcmp(name + size - tail, counter) == 0);
 }
 
+/* Names are of the file, so they are cut, and at most SHOWN of them are told. */
 static int unused_text(const struct reading *r, struct error *err) {
     cleanup_buf struct buf names = {.max = (size_t)(SHOWN + 1) * (ARRAY_NAME_MAX + 8)};
     size_t count = 0;
@@ -332,6 +364,7 @@ static int body_text(const struct reading *r, struct error *err) {
         r->file.path, taken, r->weights.count - taken);
 }
 
+/* A prefix that was given is not replaced by a better one, but has to fit one tensor at least. */
 static int take_prefix(struct reading *r, const char *prefix, struct error *err) {
     if (strlen(prefix) >= sizeof(r->prefix))
         return error_set(err, EXIT_CODE_USAGE, "prefix \"%.64s...\" is too long", prefix);
@@ -342,6 +375,9 @@ static int take_prefix(struct reading *r, const char *prefix, struct error *err)
                      r->file.path, prefix);
 }
 
+/* Notes come in the order of their weight: what keeps its initial values, the prefix, what is
+ * not used. The arenas are pushed once, after all arrays, since a push copies the whole arena to
+ * a device. */
 static int read_all(struct reading *r, const char *prefix, struct error *err) {
     if (prefix == NULL)
         choose_prefix(r);
@@ -354,6 +390,7 @@ static int read_all(struct reading *r, const char *prefix, struct error *err) {
         buf_printf(r->notes, err, "%s names the model's tensors with the prefix \"%s\"\n",
                    r->file.path, r->prefix) != 0)
         return -1;
+    /* The optimizer's arenas are not touched: a training from --init starts with a fresh one. */
     if (store_push(r->store, STORE_PARAMETERS, err) != 0 ||
         store_push(r->store, STORE_STATE, err) != 0 ||
         store_push(r->store, STORE_CONSTANTS, err) != 0)
@@ -361,6 +398,8 @@ static int read_all(struct reading *r, const char *prefix, struct error *err) {
     return unused_text(r, err);
 }
 
+/* R starts as zeros, so reading_done is right wherever a step has failed. After a failure the
+ * store may hold a part of the file; callers end the training then. */
 int pretrained_read(struct store *store, const struct model_names *names, const char *path,
                     const char *prefix, struct buf *notes, struct error *err) {
     struct reading r = {.store = store, .names = names, .notes = notes};
@@ -376,6 +415,7 @@ int pretrained_read(struct store *store, const struct model_names *names, const 
     return failed;
 }
 
+/* A path that does not exist is taken for a file: opening it gives the better error. */
 int pretrained_path(const char *given, char ret[PATH_MAX], struct error *err) {
     struct stat st;
     bool folder = stat(given, &st) == 0 && S_ISDIR(st.st_mode);
@@ -384,7 +424,8 @@ int pretrained_path(const char *given, char ret[PATH_MAX], struct error *err) {
     return error_set(err, EXIT_CODE_USAGE, "--init: %.64s...: path too long", given);
 }
 
-/* Sets *RET to true if a checkpoint may be there to resume from, which makes --init unnecessary. */
+/* Sets *RET to true if a checkpoint may be there to resume from, which makes --init unnecessary. A
+ * restarted attempt looks for one even with --resume none, as it goes on with its own. */
 static int may_resume(const struct options *o, const char *checkpoints, bool *ret,
                       struct error *err) {
     cleanup_checkpoint_list struct checkpoint_list there = {0};
@@ -400,6 +441,8 @@ static int may_resume(const struct options *o, const char *checkpoints, bool *re
     return 0;
 }
 
+/* Reads the header alone. The tensors are checked when they are read, as the network is needed
+ * for that. */
 int pretrained_check(const struct options *o, const char *checkpoints, struct error *err) {
     char path[PATH_MAX];
     struct safetensors file;

@@ -6,6 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A list is made in one pass over the store's slots and then handed to a reader or writer of
+ * safetensors. Nothing is copied here: each array points into an arena in host memory. On ref
+ * and cpu that is the arena itself, and on a device it is the store's copy, which weights_read
+ * pushes back.
+ *
+ * Only values are listed, never gradients. Arrays of the optimizer and of the average follow the
+ * model's array of the same parameter; safetensors files are read by name, so this order is not
+ * part of the format. */
+
 #define MEAN_SUFFIX ".running_mean"
 
 void weights_done(struct weights *w) {
@@ -14,6 +23,8 @@ void weights_done(struct weights *w) {
     *w = (struct weights){0};
 }
 
+/* Appends an array called PREFIX, the first NAME_SIZE bytes of NAME, and SUFFIX. The names lie
+ * in one block, each in ARRAY_NAME_MAX bytes of it, so they do not move as more are added. */
 static struct array *add(struct weights *w, const char *prefix, const char *name, int name_size,
                          const char *suffix) {
     char *text = w->names + w->count * ARRAY_NAME_MAX;
@@ -23,7 +34,8 @@ static struct array *add(struct weights *w, const char *prefix, const char *name
     return array;
 }
 
-/* ARENAS: the store's, in host memory. */
+/* Adds SLOT's values in ARENA. ARENAS: the store's, in host memory. The shape becomes the file's,
+ * which differs from the store's in three cases. */
 static void add_slot(struct weights *w, void *const arenas[STORE_ARENAS],
                      const struct store_slot *slot, const char *prefix, enum store_arena arena) {
     struct array *array = add(w, prefix, slot->name, (int)strlen(slot->name), "");
@@ -33,10 +45,13 @@ static void add_slot(struct weights *w, void *const arenas[STORE_ARENAS],
     array->rank = slot->shape.rank;
     memcpy(array->shape, dim, sizeof(slot->shape.dim));
     if (slot->file == FILE_PIXELWISE) {
+        /* A matrix here, and a convolution with a window of 1 x 1 in files. */
         array->rank = 4;
         array->shape[2] = array->shape[3] = 1;
     } else if (slot->file == FILE_MATRIX) {
         array->ohwi = true;
+        /* A layer that reads flattened maps: in files a matrix whose columns go channel by
+         * channel. */
         array->inputs = dim[3];
         array->rank = 2;
         array->shape[1] = dim[1] * dim[2] * dim[3];
@@ -49,6 +64,8 @@ static void add_slot(struct weights *w, void *const arenas[STORE_ARENAS],
     }
 }
 
+/* Returns true if SLOT is the running mean of a norm, which stands for the norm as a whole;
+ * *RET_PREFIX is then the length of the norm's name. */
 static bool is_mean(const struct store_slot *slot, size_t *ret_prefix) {
     size_t size = strlen(slot->name);
     size_t suffix = strlen(MEAN_SUFFIX);
@@ -78,6 +95,8 @@ static bool concerns(const struct store *store, unsigned what, enum store_arena 
     }
 }
 
+/* Lists the values of SLOT. A publication has the average under the plain name, if there is an
+ * average; running statistics and constants have none and are always themselves. */
 static void add_model(struct weights *w, void *const arenas[STORE_ARENAS],
                       const struct store_slot *slot) {
     const bool averaged = slot->home == STORE_PARAMETERS;
@@ -105,6 +124,8 @@ static void add_kept(struct weights *w, void *const arenas[STORE_ARENAS],
 
 int weights_list(struct weights *w, struct store *store, unsigned what, int64_t batches,
                  struct error *err) {
+    /* A parameter has up to four arrays: its values, two of the optimizer and the average. A
+     * running mean has two, with its counter. */
     size_t most = 5 * (size_t)store->slot_count;
     void *arenas[STORE_ARENAS] = {0};
     *w = (struct weights){.store = store,
@@ -114,6 +135,7 @@ int weights_list(struct weights *w, struct store *store, unsigned what, int64_t 
                           .batches = batches};
     if (w->arrays == NULL || w->names == NULL)
         return error_no_memory(err, "list of weights");
+    /* Arenas that are not wanted stay NULL, and are not copied from a device. */
     for (int i = 0; i < STORE_ARENAS; i++)
         if (concerns(store, what, (enum store_arena)i) &&
             store_pull(store, (enum store_arena)i, &arenas[i], err) != 0)
@@ -133,6 +155,8 @@ int weights_list(struct weights *w, struct store *store, unsigned what, int64_t 
     return 0;
 }
 
+/* Callers ask this to choose between lists, such as one of the average and one of the plain
+ * weights, before anything is read. */
 bool weights_are_in(const struct weights *w, const struct safetensors *file) {
     for (size_t i = 0; i < w->count; i++)
         if (safetensors_find(file, w->arrays[i].name) == NULL)
@@ -140,6 +164,8 @@ bool weights_are_in(const struct weights *w, const struct safetensors *file) {
     return true;
 }
 
+/* All arrays must be there, in the store's type and shape. After a failure a part of the store
+ * may have been overwritten. */
 int weights_read(const struct weights *w, const struct safetensors *file, struct error *err) {
     for (size_t i = 0; i < w->count; i++)
         if (safetensors_read(file, &w->arrays[i], err) != 0)
@@ -151,6 +177,9 @@ int weights_read(const struct weights *w, const struct safetensors *file, struct
     return 0;
 }
 
+/* Whole arenas are sent, padding included, as their layout is the same on all ranks. The first
+ * three are always there; those of the optimizer come last, so that the count alone leaves them
+ * out. */
 int weights_spread(struct store *store, struct comm *comm, bool kept, struct error *err) {
     static const enum store_arena arenas[] = {STORE_PARAMETERS, STORE_STATE,  STORE_CONSTANTS,
                                               STORE_MOMENTUM,   STORE_SECOND, STORE_AVERAGE};
