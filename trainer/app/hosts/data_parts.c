@@ -10,11 +10,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Every rank first opens what its own host has, as a set of its own. Then two exchanges make one
+ * set of these: the first tells hash and size of each part, the second the names of all classes.
+ * From there on each rank computes the same numbering by itself.
+ *
+ * Files of other parts are never listed or read. Of each of their samples a rank has a label and
+ * a shared name, with which the whole set can be numbered, and nothing else. */
+
 #define CHANNELS "/opt/ml/input/data/"
 #define CONFIG "/opt/ml/input/config/inputdataconfig.json"
 
+/* Ceilings: the name of a channel, the class names of a part, and how many sizes a log line lists.
+ */
 enum { CHANNEL_MAX = 256, NAMES_BYTES_MAX = 16 << 20, PARTS_TOLD = 8 };
 
+/* The variable, if it is set, is read instead of the file. What is missing or malformed in
+ * either is no error: the job then treats the data as undivided. */
 bool data_parts_declared(const char *path) {
     const char *variable = getenv("SM_INPUT_DATA_CONFIG");
     cleanup_json json_t *config = NULL;
@@ -35,12 +46,13 @@ bool data_parts_declared(const char *path) {
 
 /* What each rank tells of its part. */
 struct statement {
-    uint64_t hash;
-    uint64_t count;
+    uint64_t hash;       /* of the set as the rank has opened it */
+    uint64_t count;      /* samples */
     uint64_t names_size; /* of its classes, each with its NUL */
 };
 
-/* Returns the first rank that has the same part as RANK. */
+/* Returns the first rank that has the same part as RANK, which may be RANK itself. The hash of a
+ * set covers its classes, names and sizes. */
 static int first_with(const struct statement *all, int rank) {
     int first = 0;
     while (all[first].hash != all[rank].hash || all[first].count != all[rank].count)
@@ -73,6 +85,8 @@ static uint64_t divide(const struct statement *all, int ranks, int own, struct d
     return hash;
 }
 
+/* Rank 0. The list of sizes ends after PARTS_TOLD parts, so that the line of a large job stays
+ * short. */
 static void tell(const struct statement *all, int ranks, const struct dataset_part *part,
                  size_t total) {
     char sizes[256] = "";
@@ -103,6 +117,7 @@ static int compare(const void *a, const void *b) {
     return is_number(x) ? str_compare_natural(x, y) : strcmp(x, y);
 }
 
+/* Appends the names of SET's classes, each with its NUL. */
 static int own_names(const struct dataset *set, struct buf *ret, struct error *err) {
     for (size_t c = 0; c < set->classes; c++)
         if (buf_add(ret, set->class_names[c], strlen(set->class_names[c]) + 1, err) != 0)
@@ -110,7 +125,9 @@ static int own_names(const struct dataset *set, struct buf *ret, struct error *e
     return 0;
 }
 
-/* The class names of all ranks, one block of WIDTH bytes for each. */
+/* Collective. Gathers the class names of all ranks, one block of WIDTH bytes for each, in *RET,
+ * which is the caller's. Shorter lists are padded with zeros. All ranks hold all names, so their
+ * total is bounded before it is allocated; a rank's share of them is the same everywhere. */
 static int gather_names(const struct dataset *set, struct comm *comm, size_t width, char **ret,
                         struct error *err) {
     const size_t ranks = (size_t)comm_size(comm);
@@ -127,7 +144,8 @@ static int gather_names(const struct dataset *set, struct comm *comm, size_t wid
     return comm_gather(comm, own.data, width, *ret, err);
 }
 
-/* Sets RET to the distinct names among the blocks, sorted; they are borrowed. */
+/* Sets RET to the distinct names among the blocks, sorted; they are borrowed. The list is counted
+ * before it is filled. Of ranks with the same part only the first one's block is read. */
 static int unite(const char *blocks, const struct statement *all, int ranks, size_t width,
                  char ***ret, size_t *ret_count, struct error *err) {
     size_t count = 0;
@@ -154,12 +172,15 @@ static int unite(const char *blocks, const struct statement *all, int ranks, siz
     return 0;
 }
 
+/* Collective. Renumbers the classes of SET to their places in the united list. Each of its names
+ * is found there, as its own part is one of those united. */
 static int join_classes(struct dataset *set, struct comm *comm, const struct statement *all,
                         struct error *err) {
     cleanup_free char *blocks = NULL;
     cleanup_free char **names = NULL;
     cleanup_free int32_t *map = calloc(set->classes + 1, sizeof(*map));
     const int ranks = comm_size(comm);
+    /* At least one byte, so that a set without names still has a block to send. */
     size_t width = 1;
     size_t count = 0;
     if (map == NULL)
@@ -197,11 +218,14 @@ int data_parts_join(struct dataset_part *ret, struct dataset *set, struct comm *
         return -1;
     struct dataset_part part;
     const uint64_t hash = divide(all, ranks, comm_rank(comm), &part, &total);
+    /* One part means that each host has all files, whatever the platform has declared. The set
+     * stays as it is. */
     if (part.parts == 1) {
         if (comm_rank(comm) == 0)
             log_info("sharded training data: all ranks have the same files, as one set");
         return 0;
     }
+    /* Labels are mapped while the set still has only its own samples. */
     if (join_classes(set, comm, all, err) != 0 || dataset_embed(set, part.first, total, err) != 0)
         return -1;
     set->hash = hash;
@@ -211,6 +235,8 @@ int data_parts_join(struct dataset_part *ret, struct dataset *set, struct comm *
     return 0;
 }
 
+/* Ranks have to make the same number of steps, as each step ends in an all-reduce. The least
+ * number is what every part has pictures for. */
 int data_parts_steps(struct comm *comm, int64_t steps, int64_t global, size_t count, int64_t *ret,
                      struct error *err) {
     const int ranks = comm_size(comm);

@@ -11,6 +11,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Layout of the memory: a head, then five sections, each padded to a multiple of ALIGNMENT.
+ * There are no pointers in it, as each process maps it at another address; texts follow one
+ * another, each with its NUL.
+ *
+ * The reader trusts nothing but the seals. They guarantee that the memory keeps its size and
+ * content, so what has been checked once can be used as it is, and a mapping cannot lose pages
+ * at its end.
+ *
+ * The maker maps its own memory through the same function and drops what it had. It has the
+ * samples once then, and a mistake in the layout shows itself in the process that made it. */
+
 enum { ALIGNMENT = 8 };
 
 /* Bytes of a set's texts. */
@@ -21,16 +32,18 @@ enum section { LABELS, NAME_AT, PLACES, NAMES, TEXTS, SECTIONS };
 
 struct head {
     char magic[8];
-    uint64_t kind;
-    uint64_t count;
-    uint64_t classes;
-    uint64_t shards;
-    uint64_t hash;
+    uint64_t kind;    /* enum dataset_kind */
+    uint64_t count;   /* samples, at least 1 */
+    uint64_t classes; /* at least 1 */
+    uint64_t shards;  /* 0 for a folder */
+    uint64_t hash;    /* these are as in struct dataset */
     int64_t bytes;
     uint64_t bad;
     uint64_t sizes[SECTIONS]; /* each section begins at the next multiple of ALIGNMENT */
 };
 
+/* The digit of MAGIC is the version of the layout. MEMORY names the memory in /proc and in
+ * errors. */
 static const char MAGIC[8] = "ringset1", MEMORY[] = "a data set";
 
 static uint64_t padding(uint64_t size) {
@@ -39,6 +52,8 @@ static uint64_t padding(uint64_t size) {
 
 /* --- making ---------------------------------------------------------------------------------- */
 
+/* A set does not keep the length of its names; it is where the last one ends. Samples need not
+ * be in the order of their names. */
 static size_t size_of_names(const struct dataset *set) {
     size_t size = 0;
     for (size_t i = 0; i < set->count; i++) {
@@ -52,6 +67,8 @@ static int add_text(struct buf *out, const char *text, struct error *err) {
     return buf_add(out, text, strlen(text) + 1, err);
 }
 
+/* Appends all texts in the order in which take_texts reads them. A folder has no format, and an
+ * empty text in its place. */
 static int add_texts(struct buf *out, const struct dataset *set, const struct shard_list *files,
                      struct error *err) {
     if (add_text(out, set->root, err) != 0 ||
@@ -66,6 +83,8 @@ static int add_texts(struct buf *out, const struct dataset *set, const struct sh
     return 0;
 }
 
+/* Writes the bytes and what is missing to the next multiple of ALIGNMENT. An empty section has
+ * no bytes, and perhaps no pointer. */
 static int write_section(int fd, const void *bytes, uint64_t size, struct error *err) {
     static const char ZEROS[ALIGNMENT] = {0};
     return size > 0 && file_write_all(fd, bytes, size, err) != 0
@@ -101,7 +120,8 @@ static int write_all(int fd, const struct dataset *set, struct error *err) {
     return 0;
 }
 
-/* Replaces the samples of SET by the same ones of MAPPED. */
+/* Replaces the samples of SET by the same ones of MAPPED. Their memory passes to SET; class names,
+ * root and shards stay with each, as both have their own. */
 static void take_samples(struct dataset *set, struct dataset *mapped) {
     free(set->labels);
     free(set->name_at);
@@ -115,6 +135,8 @@ static void take_samples(struct dataset *set, struct dataset *mapped) {
     set->names = TAKE_PTR(mapped->names);
 }
 
+/* The descriptor has to stay open until the other ranks have mapped the memory, which they reach
+ * through it (host_set.c). If this fails the set works as before, in memory of its own. */
 int shared_set_make(struct dataset *set, int *ret_fd, struct error *err) {
     cleanup_dataset struct dataset mapped = {0};
     cleanup_fd int fd = sealed_memfd_open(MEMORY, err);
@@ -136,7 +158,9 @@ static int wrong(const char *what, struct error *err) {
     return error_set(err, EXIT_CODE_DATA, "a data set in memory: %s", what);
 }
 
-/* Finds the sections, which have to fill the memory exactly. */
+/* Finds the sections, which have to fill the memory exactly. The products for EXPECTED may wrap
+ * if a count is absurd, but such a count is refused before they are compared. Each size is
+ * compared with what is left of the memory, which cannot wrap. */
 static int find_sections(const struct dataset *set, const struct head *head, char *ret[SECTIONS],
                          struct error *err) {
     const bool in_shards = head->kind == DATASET_SHARDS;
@@ -159,7 +183,8 @@ static int find_sections(const struct dataset *set, const struct head *head, cha
     return at == set->memory_size ? 0 : wrong("bytes beyond its end", err);
 }
 
-/* Readers use these as indices without further checks. */
+/* Checks labels, names and places, which readers use as indices without further checks. The last
+ * byte of the names is a NUL, so every name that begins in the section ends there. */
 static int check_samples(const struct dataset *set, const struct head *head, struct error *err) {
     const uint64_t size = head->sizes[NAMES];
     if (size == 0 || set->names[size - 1] != '\0')
@@ -187,6 +212,7 @@ static char *take_text(const char **text, const char *end, struct error *err) {
     return copy;
 }
 
+/* Takes the format's name, then COUNT paths. The store of shards takes over the list. */
 static int take_shards(struct dataset *set, size_t count, const char **text, const char *end,
                        struct error *err) {
     cleanup_shard_list struct shard_list files = {0};
@@ -208,6 +234,8 @@ static int take_shards(struct dataset *set, size_t count, const char **text, con
     return set->shards != NULL ? 0 : -1;
 }
 
+/* Everything that is taken belongs to SET at once, so that dataset_done frees it after a
+ * failure. Nothing may follow the last class. */
 static int take_texts(struct dataset *set, const struct head *head, const char *text,
                       struct error *err) {
     const char *end = text + head->sizes[TEXTS];
@@ -223,6 +251,7 @@ static int take_texts(struct dataset *set, const struct head *head, const char *
     return text == end ? 0 : wrong("texts beyond the last class's", err);
 }
 
+/* Fills SET from its own `memory`, which stays mapped for as long as the set lives. */
 static int take_all(struct dataset *set, struct error *err) {
     const struct head *head = set->memory;
     char *sections[SECTIONS];
@@ -242,6 +271,8 @@ static int take_all(struct dataset *set, struct error *err) {
     return check_samples(set, head, err) != 0 ? -1 : take_texts(set, head, sections[TEXTS], err);
 }
 
+/* The seals are checked first: without them another process could change size or content after
+ * any other check. */
 int shared_set_map(struct dataset *ret, int fd, struct error *err) {
     struct stat status;
     *ret = (struct dataset){0};
@@ -252,6 +283,8 @@ int shared_set_map(struct dataset *ret, int fd, struct error *err) {
     if (status.st_size < (off_t)sizeof(struct head))
         return wrong("no data set", err);
     const size_t size = (size_t)status.st_size;
+    /* Writable but private, so a change copies a page. MAP_NORESERVE: pages that are never
+     * changed need no room in swap. */
     void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
     if (memory == MAP_FAILED)
         return error_set_errno(err, EXIT_CODE_INTERNAL, "a data set in memory");
