@@ -8,8 +8,8 @@
  * the same bodies in math/optimizer.h.
  *
  * Elements do not depend on each other in an update, so threads may divide them in any way. Sums
- * are different: their rounding depends on the order, so they are computed in pieces whose
- * bounds follow from the count alone. */
+ * are different: their rounding depends on the order, so they are computed in pieces with
+ * bounds that follow from the count alone. */
 
 /* Pieces of a sum, which is also the most threads that it can use, and partial sums in each piece.
  */

@@ -6,8 +6,19 @@
 
 #include <stdio.h>
 
-enum { PAIRS_SHOWN = 28 }; /* of eight hosts; of more, only bad pairs are printed */
+/* Both forms are written on rank 0 from the same findings (command_check_comm.c). The text lists
+ * hosts, pairs and sizes in the order in which they were measured. The JSON is also read by a
+ * program: a scaling report takes the all-reduces among all ranks from it
+ * (common/scaling/comm_reading.c), so its members stay as they are.
+ *
+ * Rates are bus bandwidths throughout, in GB of 10^9 bytes in the text and in bytes a second in
+ * JSON. Sizes of messages are powers of two, and are printed in KiB and MiB. */
 
+/* The pairs of eight hosts. Of more pairs only bad ones are printed in the text; JSON has all that
+ * were tested. */
+enum { PAIRS_SHOWN = 28 };
+
+/* By enum reducer_kind. */
 static const char *const KINDS[] = {"MPI", "NCCL"};
 
 /* --- text ------------------------------------------------------------------------------------- */
@@ -23,11 +34,16 @@ static const char *size_text(uint64_t bytes, char text[32]) {
     return text;
 }
 
+/* Returns the published figure for this size and type of machine, or NULL. They are all of NCCL,
+ * so MPI has none. */
 static const struct reference_rate *reference_of(const struct comm_check_report *r,
                                                  const struct measurement *m) {
     return r->check->kind == REDUCER_NCCL ? reference_rates_find(r->instance_type, m->bytes) : NULL;
 }
 
+/* Adds size, time and bus bandwidth in columns, without an end of line. The bandwidth, not the
+ * time, is comparable between sizes and numbers of ranks. A wrong sum shows in the row of the
+ * measurement that had it. */
 static int add_measurement(const struct measurement *m, struct buf *ret, struct error *err) {
     char size[32];
     return buf_printf(ret, err, "%8s  %10.1f us  %8.3g GB/s%s", size_text(m->bytes, size),
@@ -35,6 +51,7 @@ static int add_measurement(const struct measurement *m, struct buf *ret, struct 
                       m->wrong > 0 ? "  wrong sums" : "");
 }
 
+/* A host with a single rank has no all-reduce within it, and no line. */
 static int add_hosts(const struct comm_check *c, struct buf *ret, struct error *err) {
     for (int i = 0; i < c->host_count; i++)
         if (c->hosts[i].within.ranks > 1 && (buf_printf(ret, err, "within %s, %d ranks  ",
@@ -45,6 +62,8 @@ static int add_hosts(const struct comm_check *c, struct buf *ret, struct error *
     return 0;
 }
 
+/* The source of published figures is printed once, below the rows. It is that of the last row
+ * that has one. */
 static int add_sizes(const struct comm_check_report *r, struct buf *ret, struct error *err) {
     const struct comm_check *c = r->check;
     const char *source = NULL;
@@ -65,6 +84,7 @@ static int add_sizes(const struct comm_check_report *r, struct buf *ret, struct 
     return source != NULL ? buf_printf(ret, err, "  published: %s\n", source) : 0;
 }
 
+/* The latency comes first, then the long message, by which a pair is judged slow. */
 static int add_pair(const struct comm_check *c, const struct pair_result *p, struct buf *ret,
                     struct error *err) {
     if (buf_printf(ret, err, "  %-5s  %s %s  %.1f us  ", pair_state_name(p->state),
@@ -76,6 +96,7 @@ static int add_pair(const struct comm_check *c, const struct pair_result *p, str
                : buf_add_text(ret, "\n", err);
 }
 
+/* Pairs that did not fit into the time are neither good nor bad: only their number is told. */
 static int add_pairs(const struct comm_check *c, struct buf *ret, struct error *err) {
     const bool all = c->pair_count <= PAIRS_SHOWN;
     if (c->pair_count > 0 &&
@@ -93,6 +114,8 @@ static int add_pairs(const struct comm_check *c, struct buf *ret, struct error *
                             c->pairs_left_out);
 }
 
+/* The last line is the verdict, so that it is the one that stays in sight. The exit code decides
+ * which it is, as it covers sums and pairs alike. */
 int comm_check_report_text(const struct comm_check_report *r, struct buf *ret, struct error *err) {
     const struct comm_check *c = r->check;
     if (buf_printf(ret, err,
@@ -107,6 +130,8 @@ int comm_check_report_text(const struct comm_check_report *r, struct buf *ret, s
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
+/* Here and below a failed allocation makes NULL, which json_pack does not accept in turn. The
+ * error thus reaches the whole report. */
 static json_t *measurement_json(const struct measurement *m) {
     return json_pack("{s:I, s:i, s:i, s:f, s:f, s:I}", "bytes", (json_int_t)m->bytes, "ranks",
                      (int)m->ranks, "times", (int)m->times, "microseconds", m->seconds * 1e6,
@@ -126,6 +151,8 @@ static json_t *hosts_json(const struct comm_check *c) {
     return list;
 }
 
+/* A published figure is a member of the size that it belongs to, in the units of the measured
+ * one. */
 static json_t *sizes_json(const struct comm_check_report *r) {
     json_t *list = json_array();
     for (size_t i = 0; i < r->check->size_count; i++) {
@@ -158,6 +185,8 @@ static json_t *pairs_json(const struct comm_check *c) {
     return list;
 }
 
+/* One object, the whole report. "code" and "verdict" are those of the process; `bad_host` is
+ * null unless a single host is in all bad pairs. */
 int comm_check_report_json(const struct comm_check_report *r, struct buf *ret, struct error *err) {
     const struct comm_check *c = r->check;
     cleanup_json json_t *report = json_pack(

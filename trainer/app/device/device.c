@@ -18,12 +18,25 @@
 
 #include <stdbool.h>
 
+/* The only file that knows which backends this build has. Every function exists in every build:
+ * what is missing is an error with EXIT_CODE_DEVICE, or "no" as an answer, so callers need no
+ * conditions of their own.
+ *
+ * Commands call these functions in one order: settle the flags with all ranks, move to the cores
+ * near the device, count threads, open the backend, and for a training open the all-reduce.
+ * Placement comes before the threads are counted, because it may leave fewer cores.
+ *
+ * What is settled has to be the same on all ranks, as the order of their all-reduces follows
+ * from it. So each rank tells what it has as a 0 or 1, and all take the sum. */
+
 #ifdef RINGMASTER_HAVE_CUDA
 enum { GPU_NAME_SIZE = CUDA_NAME_SIZE };
 #else
+/* An empty name: there is no GPU to have one. */
 enum { GPU_NAME_SIZE = 1 };
 #endif
 
+/* Choices that name no narrower type compute in f32. */
 enum dtype device_dtype(int choice) {
     switch (choice) {
     case OPTION_BF16:
@@ -35,6 +48,8 @@ enum dtype device_dtype(int choice) {
     }
 }
 
+/* The table translates from the flag's values to those of the backend, which does not see the
+ * options. */
 static int open_cpu(struct backend **ret, const struct options *o, int threads, struct error *err) {
 #ifdef RINGMASTER_HAVE_CPU
     static const enum cpu_convs convs[] = {[OPTION_CONVS_AUTO] = CPU_CONVS_AUTO,
@@ -70,7 +85,10 @@ static inline bool sums_on_host(const struct options *o) {
     return o->comm == OPTION_COMM_MPI || o->comm == OPTION_COMM_TCP;
 }
 
-/* Returns true if there is a GPU for each rank of this host; NAME is that of the first one. */
+/* Returns true if there is a GPU for each rank of this host; NAME is that of the first one.
+ * Ranks may share a GPU only if gradients go through host memory, and then a single one is
+ * enough. The reason why a GPU cannot be used is dropped: with `auto` the processor is a good
+ * answer, too. */
 static bool has_gpu(const struct options *o, const struct comm *comm, char name[GPU_NAME_SIZE]) {
     name[0] = '\0';
 #ifdef RINGMASTER_HAVE_CUDA
@@ -88,6 +106,7 @@ static bool has_gpu(const struct options *o, const struct comm *comm, char name[
 #endif
 }
 
+/* Told once, by rank 0, of its own GPU; the choice stands. */
 static void warn_of_unmeasured_gpu(const char *name) {
 #ifdef RINGMASTER_HAVE_CUDA
     if (!cuda_is_measured(name))
@@ -116,12 +135,16 @@ static int settle_fusion(struct options *o, struct comm *comm, struct error *err
     if (o->backend != OPTION_BACKEND_CUDA || o->fusion != OPTION_FUSION_AUTO)
         return 0;
     double measured = has_measured_gpu() ? 1 : 0;
+    /* A sum rather than a vote of rank 0: hosts may have different kinds of GPU. */
     if (comm_size(comm) > 1 && comm_sum(comm, &measured, 1, COMM_F64, err) != 0)
         return error_wrap(err, "settling on a fusion level");
     o->fusion = (int)measured == comm_size(comm) ? (int)FUSION_CONV : (int)FUSION_ALL;
     return 0;
 }
 
+/* With one rank nothing is exchanged. What is known here is that a GPU answers; it is opened later,
+ * and failing to is an error then. A warning is logged if only some ranks have a GPU, since
+ * these GPUs stay idle. */
 static int settle_backend(struct options *o, struct comm *comm, struct error *err) {
     char name[GPU_NAME_SIZE];
     if (o->backend != OPTION_BACKEND_AUTO)
@@ -140,7 +163,8 @@ static int settle_backend(struct options *o, struct comm *comm, struct error *er
     return 0;
 }
 
-/* Checks what depends on the build alone, before anything is opened. */
+/* Checks what depends on the build alone, before anything is opened. `auto` always passes: it is
+ * settled to something that the build has. */
 static int check_build(const struct options *o, struct error *err) {
 #ifndef RINGMASTER_HAVE_CUDA
     if (o->backend == OPTION_BACKEND_CUDA)
@@ -164,12 +188,15 @@ static int check_type(const struct options *o, struct error *err) {
                : 0;
 }
 
+/* The order follows from what depends on what: the type of activations and the level of fusion
+ * are judged by the backend that was chosen. */
 int device_settle(struct options *o, struct comm *comm, struct error *err) {
     if (check_build(o, err) != 0 || settle_backend(o, comm, err) != 0 || check_type(o, err) != 0)
         return -1;
     return settle_fusion(o, comm, err);
 }
 
+/* A build without the backend cpu still has ref, which `auto` then means, as in settle_backend. */
 static bool takes_ref(const struct options *o) {
     return o->backend == OPTION_BACKEND_REF || (o->backend == OPTION_BACKEND_AUTO && !has_cpu());
 }
@@ -177,12 +204,14 @@ static bool takes_ref(const struct options *o) {
 enum fusion device_fusion(const struct options *o) {
     if (o->fusion != OPTION_FUSION_AUTO)
         return (enum fusion)o->fusion;
+    /* settle_fusion has replaced `auto` for cuda. FUSION_ALL is what is left for a GPU that was
+     * not asked about. */
     return takes_ref(o) || o->backend == OPTION_BACKEND_CUDA ? FUSION_ALL : FUSION_CONV;
 }
 
 #ifdef RINGMASTER_HAVE_CUDA
-/* Returns true if gradients are all-reduced by NCCL: there are several ranks, and nothing prevents
- * it. */
+/* Returns true if gradients are all-reduced by NCCL: there are several ranks, the build has it, and
+ * --comm does not ask for another way. */
 static bool sums_by_nccl(const struct options *o, const struct comm *comm) {
 #ifdef RINGMASTER_HAVE_NCCL
     return !sums_on_host(o) && comm_size(comm) > 1;
@@ -194,11 +223,16 @@ static bool sums_by_nccl(const struct options *o, const struct comm *comm) {
 #endif
 
 #ifdef RINGMASTER_HAVE_CUDA
+/* Both device_place and open_cuda ask for the options here, so that they mean the same GPU.
+ *
+ * --deterministic turns off whatever depends on measurements: tuning, and plans that an earlier run
+ * has kept. A loss scale applies to f16 alone; other types have the range of f32. */
 static struct cuda_options cuda_options_of(const struct options *o, const struct comm *comm,
                                            bool sums) {
     struct cuda_options options = {
         .local_rank = comm_local_rank(comm),
         .local_ranks = comm_local_size(comm),
+        /* NCCL needs a GPU for each rank; without it several ranks may have the same one. */
         .share = !sums || !sums_by_nccl(o, comm),
         .tune = o->tune && !o->deterministic,
         .decide = o->tune && !o->deterministic && comm_size(comm) == 1,
@@ -218,7 +252,8 @@ static struct cuda_options cuda_options_of(const struct options *o, const struct
     return options;
 }
 
-/* Only an optimization: if it fails, the process stays where it is. */
+/* Only an optimization: if it fails, the process stays where it is, and a warning says why. A
+ * process that already has only near cores is left alone without a word. */
 static void move_beside(const char *address) {
     struct error unknown = {0};
     cleanup_locality struct locality l = {0};
@@ -228,6 +263,7 @@ static void move_beside(const char *address) {
                     unknown.text);
         return;
     }
+    /* CORES stays 0 if the process has no near core, or no other, and is not moved. */
     if (pin_to(&l, &cores, &unknown) != 0)
         log_warning("staying on all cores: cannot move to those near GPU %s (%s)", address,
                     unknown.text);
@@ -235,6 +271,8 @@ static void move_beside(const char *address) {
         log_info("GPU %s: moved to the %d cores near it, NUMA node %d", address, cores, l.node);
 }
 
+/* The address is found without opening the GPU, because opening it allocates buffers, which
+ * should lie near it (pin.h). */
 int device_place(const struct options *o, struct comm *comm, bool sums, struct error *err) {
     if (o->backend != OPTION_BACKEND_CUDA)
         return 0;
@@ -266,6 +304,8 @@ static int open_cuda(struct backend **ret, const struct options *o, const struct
 }
 #endif
 
+/* Repeats the check of f16 in check_type, which device_settle makes. An `auto` that was not
+ * settled opens a backend of the processor. */
 int device_open(struct backend **ret, const struct options *o, int threads, struct comm *comm,
                 bool sums, struct error *err) {
     if (o->backend == OPTION_BACKEND_CUDA)
@@ -277,6 +317,9 @@ int device_open(struct backend **ret, const struct options *o, int threads, stru
     return open_cpu(ret, o, threads, err);
 }
 
+/* Only a backend with a device can sum there; gradients of others are in host memory already,
+ * and the communicator sums them. A build without NCCL refuses an explicit --comm nccl rather
+ * than taking a slower way in silence. */
 int device_sum_open(struct device_sum **ret, const struct options *o, struct comm *comm,
                     struct backend *backend, void *memory, size_t bytes, struct error *err) {
     *ret = NULL;
@@ -293,6 +336,7 @@ int device_sum_open(struct device_sum **ret, const struct options *o, struct com
     return 0;
 }
 
+/* A line for each backend, in this build or not, and one for the way of gradients between GPUs. */
 void device_print(FILE *out) {
     fprintf(out, "backend ref: the reference of every operator, exact and slow\n");
 #ifdef RINGMASTER_HAVE_CPU

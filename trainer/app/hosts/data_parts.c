@@ -61,7 +61,8 @@ static int first_with(const struct statement *all, int rank) {
 }
 
 /* Fills the part of rank OWN. *RET_TOTAL: samples of all parts. The hash covers hash and size of
- * each part. */
+ * each part, and is the same on all ranks. A part counts where its first rank stands, so the
+ * order of ranks is that of the parts; its other ranks share its samples. */
 static uint64_t divide(const struct statement *all, int ranks, int own, struct dataset_part *ret,
                        size_t *ret_total) {
     uint64_t hash = STR_HASH_START;

@@ -50,7 +50,7 @@ static void add_slot(struct weights *w, void *const arenas[STORE_ARENAS],
         array->shape[2] = array->shape[3] = 1;
     } else if (slot->file == FILE_MATRIX) {
         array->ohwi = true;
-        /* A layer that reads flattened maps: in files a matrix whose columns go channel by
+        /* A layer that reads flattened maps: in files a matrix with columns channel by
          * channel. */
         array->inputs = dim[3];
         array->rank = 2;
