@@ -133,6 +133,7 @@ static int gather_names(const struct dataset *set, struct comm *comm, size_t wid
                         struct error *err) {
     const size_t ranks = (size_t)comm_size(comm);
     cleanup_buf struct buf own = {.max = NAMES_BYTES_MAX};
+    /* 1 GiB: the blocks of all ranks together. */
     if (width * ranks > (size_t)1 << 30)
         return error_set(err, EXIT_CODE_DATA, "names of classes of %zu bytes on %zu ranks", width,
                          ranks);
@@ -164,6 +165,7 @@ static int unite(const char *blocks, const struct statement *all, int ranks, siz
             names[count++] = (char *)(uintptr_t)name;
             at += strlen(name) + 1;
         }
+    /* Equal names of different parts become neighbours, of which one is kept. */
     qsort(names, count, sizeof(*names), compare);
     for (size_t i = 0; i < count; i++)
         if (kept == 0 || strcmp(names[kept - 1], names[i]) != 0)

@@ -18,13 +18,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A study runs one job at each size, smallest first, as processes of `ringtrain train` on the
+ * first slots of the job (common/slots). Rank 0 decides and writes the report; the other ranks
+ * serve their slots until it leaves.
+ *
+ * Each rank keeps its batch and its number of threads at all sizes: weak scaling. Threads are
+ * therefore counted for all slots in use, although a small size would leave more cores to each.
+ *
+ * A size that fails is a row with its reason, and the larger ones are still tried. A stop ends
+ * the measurements, and the report then has those that were finished. */
+
+/* The table of flags below serves this command alone; the flags of the job are another table's. */
 enum { SCALING = 1 };
 
 struct scaling_flags {
+    /* Texts of flags, parsed once the ranks are known; NULL where a flag without a default is not
+     * given. */
     const char *ranks, *strategies, *project, *prices, *out;
-    int64_t steps, images;
-    double limit;
-    bool comm;
+    int64_t steps, images; /* of each size; of the whole training, 0: as the job's flags say */
+    double limit;          /* seconds for a size */
+    bool comm;             /* all-reduces are measured, too */
 };
 
 #define FIELD(name) offsetof(struct scaling_flags, name)
@@ -106,14 +119,16 @@ enum { FLAG_COUNT = sizeof(FLAGS) / sizeof(FLAGS[0]) };
 struct scaling_request {
     struct scaling_flags flags;
     struct scaling_job job;
-    struct price_table prices;
-    int sizes[SCALING_POINTS_MAX];
-    size_t count;
-    struct cpus cores;
+    struct price_table prices;     /* rank 0, with --prices */
+    int sizes[SCALING_POINTS_MAX]; /* numbers of ranks, ascending */
+    size_t count;                  /* of sizes, at least 1 */
+    struct cpus cores;             /* of this rank; a study describes those of rank 0 */
     struct scaling_study studies[SCALING_STUDIES_MAX]; /* a chain */
 };
 
-/* Splits at the first "--". */
+/* Splits at the first "--": flags of the study before it, those of the job after it. The latter are
+ * parsed here only to refuse wrong ones; they go to each size as they are. All rows of a
+ * measurement have the same number of steps, so --steps is rounded up. */
 static int parse(struct scaling_request *r, int argc, char *const *argv, struct error *err) {
     int own = 0;
     while (own < argc && strcmp(argv[own], "--") != 0)
@@ -131,6 +146,9 @@ static int parse(struct scaling_request *r, int argc, char *const *argv, struct 
     return scaling_job_check(&r->job, err);
 }
 
+/* A rank under a launcher cannot start others, so the ranks of the job are the limit. A process
+ * that is alone starts its ranks itself, and has to be told how many, as any number up to
+ * SLOTS_MAX is possible. */
 static int settle_sizes(struct scaling_request *r, int ranks, struct error *err) {
     const bool alone = ranks == 1;
     const char *text = r->flags.ranks;
@@ -142,7 +160,8 @@ static int settle_sizes(struct scaling_request *r, int ranks, struct error *err)
     return scaling_sizes(text, alone ? SLOTS_MAX : ranks, r->sizes, &r->count, err);
 }
 
-/* A study for each strategy. */
+/* Sets up a study for each strategy, in a chain. Totals and batches that are not given are NaN
+ * until the first size that runs tells them. */
 static int settle_studies(struct scaling_request *r, struct error *err) {
     struct scaling_names names = {0};
     if (r->flags.strategies != NULL &&
@@ -154,6 +173,7 @@ static int settle_studies(struct scaling_request *r, struct error *err) {
         (void)snprintf(s->unit, sizeof(s->unit), "images/s");
         s->total = r->flags.images > 0 ? (double)r->flags.images : (double)NAN;
         s->batch = (double)NAN;
+        /* For the head of the report; a long command line is cut there. */
         scaling_job_text(&r->job, s->job, sizeof(s->job));
         if (scaling_project(s, r->flags.project, err) != 0)
             return -1;
@@ -161,7 +181,8 @@ static int settle_studies(struct scaling_request *r, struct error *err) {
     return 0;
 }
 
-/* What can be wrong is found before anything runs. */
+/* What can be wrong is found before anything runs. All ranks have the same command line and check
+ * it alike; files are looked at by rank 0 alone, as other hosts need not have them. */
 static int settle(struct scaling_request *r, struct comm *comm, struct error *err) {
     if (settle_studies(r, err) != 0 || settle_sizes(r, comm_size(comm), err) != 0)
         return -1;
@@ -170,13 +191,15 @@ static int settle(struct scaling_request *r, struct comm *comm, struct error *er
     if (r->flags.prices != NULL) {
         if (price_table_read(&r->prices, r->flags.prices, err) != 0)
             return error_wrap(err, "--prices");
+        /* One table for all strategies; it lives in R, as the studies do. */
         for (struct scaling_study *s = r->studies; s != NULL; s = s->next)
             s->prices = &r->prices;
     }
     return file_make_dirs(r->flags.out, err) != 0 ? error_wrap(err, "--out") : 0;
 }
 
-/* What is known of the machines. */
+/* Fills in what is known of the machines. Cores are those that can be used: a quota of the control
+ * group below the affinity mask counts. */
 static void describe(struct scaling_request *r, const struct slots *slots) {
     const struct cpus *cores = &r->cores;
     const int hosts = slots_hosts(slots, 0, slots->count);
@@ -190,7 +213,8 @@ static void describe(struct scaling_request *r, const struct slots *slots) {
     }
 }
 
-/* Rank 0. */
+/* Rank 0. Fails if a rank was asked to stop, or if no size could be measured; what there is has been
+ * reported then. */
 static int lead(struct scaling_request *r, struct slots *s, struct error *err) {
     struct scaling_run run = {.slots = s,
                               .job = &r->job,
@@ -204,15 +228,20 @@ static int lead(struct scaling_request *r, struct slots *s, struct error *err) {
     return scaling_report(r->studies, r->flags.out, result, err);
 }
 
+/* Collective. Slots are opened before threads are counted, since only then all know how many
+ * ranks share the cores. */
 static int run(struct scaling_request *r, struct comm *comm, struct error *err) {
     cleanup_slots struct slots s = {0};
     if (settle(r, comm, err) != 0)
         return -1;
+    /* Sizes ascend, so the last one says how many processes this rank may have to start if it is
+     * alone. */
     const int most = r->sizes[r->count - 1];
     const struct slot_group group = slot_comm_group(comm);
     if (slots_open(&s, &group, comm_size(comm) == 1 ? most : 1, err) != 0)
         return -1;
     r->job.threads = slot_threads(&s, comm, err);
+    /* slot_threads returns -1 with ERR for a failure, and at least 1 otherwise. */
     if (r->job.threads < 1 || slot_cores(&s, comm, &r->cores, err) != 0)
         return -1;
     if (comm_rank(comm) > 0)
@@ -222,6 +251,7 @@ static int run(struct scaling_request *r, struct comm *comm, struct error *err) 
     return slots_leave(&s, result == 0 ? err : NULL) != 0 ? -1 : result;
 }
 
+/* The request lies on the heap, because the chain of studies has room for all points of each. */
 int command_scaling(int argc, char *const *argv, struct error *err) {
     struct scaling_request *r = calloc(1, sizeof(*r));
     struct comm *comm = NULL;
@@ -238,6 +268,7 @@ int command_scaling(int argc, char *const *argv, struct error *err) {
     return result;
 }
 
+/* Prints the flags of the study alone; those of the job are in the help of `ringtrain train`. */
 void command_scaling_help(FILE *out, int argc, char *const *argv) {
     (void)argc, (void)argv;
     wrap_printf(
