@@ -9,7 +9,8 @@
 #include <string.h>
 
 /* The last flush reports only its own error; an earlier failure, on a full disk, leaves just the
- * stream's error flag. */
+ * stream's error flag. Its number is lost then, and ENOSPC is the likely one. The error is logged
+ * here, since the caller has only a code to return. */
 int command_output_end(void) {
     errno = 0;
     bool whole = fflush(stdout) == 0;
@@ -20,6 +21,8 @@ int command_output_end(void) {
     return (int)file_write_code(number);
 }
 
+/* The stream keeps the error of a failed write, so only the end of the output looks at it. TEXT may
+ * hold NUL bytes. */
 int command_output_print(const struct buf *text) {
     (void)fwrite(buf_text(text), 1, text->size, stdout);
     return command_output_end();

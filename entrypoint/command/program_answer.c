@@ -6,6 +6,9 @@
 
 #include <stdlib.h>
 
+/* The program gets an environment of its own: messages that can be compared, and the libraries'
+ * path of this process, without which it may not start. Nothing of the job, such as its key, is
+ * passed on. */
 static int ask(const char *const *words, struct program_reply *ret, struct error *err) {
     cleanup_argv struct argv environment = {0};
     const char *libraries = getenv("LD_LIBRARY_PATH");

@@ -10,6 +10,9 @@
 /* All ranks are launched together. */
 static const int64_t READY = 300 * CLOCK_SECOND;
 
+/* Every rank of the job runs this with the same words. The place in the job comes from the
+ * variables that the launcher sets, and rank 0 leads. SIGPIPE is ignored, because a rank that is
+ * lost is an error of the connection and not the end of this process. */
 int study_run(const char *const *words, struct error *err) {
     struct star_place place;
     struct study_words w;
