@@ -22,6 +22,8 @@ int step_flag_of(const struct model *model, int number) {
                                       : FLAG_MORE + number - (METRIC_SAMPLES + 1);
 }
 
+/* The gradients of all parameters, with the flags of the step after them: one sum over the ranks
+ * carries both. */
 float *step_gradients(const struct stepper *s) {
     return s->net->store.arena[STORE_GRADIENTS];
 }
@@ -49,6 +51,8 @@ void step_say(const struct stepper *s, float flags[STORE_FLAGS]) {
     flags[FLAG_FAILED] = s->failed ? 1 : 0;
 }
 
+/* What the graph keeps beside each parameter, as bits of GRAPH_KEEPS_...: the momentum and the
+ * second moment as the optimizer wants them, and the average of the weights. */
 unsigned step_keeps(enum optimizer_kind kind, bool average) {
     const struct optimizer_row *row = optimizer_row(kind);
     return (row->keeps_momentum ? GRAPH_KEEPS_MOMENTUM : 0U) |
@@ -123,6 +127,12 @@ static int count_bad_step(struct stepper *s, const struct backend_optimizer_stat
                          : "");
 }
 
+/* FLAGS are sums over all ranks and micro-batches. A step that a rank
+ * has given up is void on all of them: it is neither applied nor skipped. A step whose
+ * micro-batches had no sample at all is skipped, but does not count as a bad one.
+ *
+ * A finite step ends the series of bad ones. What the optimizer counts is copied in any case, since
+ * a bad step lowers the loss scale. */
 int step_read_outcome(struct stepper *s, const float *flags,
                       const struct backend_optimizer_state *state, double rate,
                       struct step_outcome *ret, struct error *err) {

@@ -72,7 +72,8 @@ static int deal(struct stepper *s, struct error *err) {
     return 0;
 }
 
-/* Nothing is sent before the whole backward pass is done. */
+/* Nothing is sent before the whole backward pass is done: a worker's request carries the gradients
+ * of the step as one. */
 static int bucket(struct stepper *s, int index, struct error *err) {
     (void)s, (void)index, (void)err;
     return 0;

@@ -188,6 +188,8 @@ static struct augment crop_of(const struct task_request *request) {
                                request->trained != NULL ? request->trained->resize_side : 0);
 }
 
+/* Pictures that are scored are cut from the centre, the same way in each evaluation, and have one
+ * canvas. */
 static int settle_validation(struct task_data *data, const struct task_request *request,
                              struct error *err) {
     struct classify *c = data->own;
@@ -227,6 +229,7 @@ static void warn_of_small(const struct task_request *request, const struct datas
     cleanup_picture_reader struct picture_reader reader = {0};
     char path[INPUT_PATH_MAX];
     int width = 0, height = 0;
+    /* A synthetic set has no root, and what is not scaled up much costs nothing. */
     if (comm_rank(request->comm) != 0 || set->root == NULL || set->count == 0 ||
         request->image_size < LARGE_SIDE)
         return;
@@ -419,7 +422,10 @@ static int open_data(struct task_data *ret, const struct task_request *request, 
     return c->validation.count > 0 ? settle_validation(ret, request, err) : 0;
 }
 
-/* RET borrows everything; model_config has no const names, so the cast takes it away without any
+/* What the model has to keep for later: names of classes, sides, and the means by which its
+ * pictures were normalized, or those of ImageNet.
+ *
+ * RET borrows everything; model_config has no const names, so the cast takes it away without any
  * write. */
 static void describe(const struct task_data *data, const struct task_request *request,
                      struct model_config *ret) {
@@ -431,9 +437,12 @@ static void describe(const struct task_data *data, const struct task_request *re
     memcpy(ret->std, data->std != NULL ? data->std : MODEL_STD, sizeof(ret->std));
 }
 
+/* One line on the terminal for each evaluation. Top-5 says something only where there are more than
+ * five classes. */
 static int print(struct buf *out, double epoch, const struct evaluation *e, struct error *err) {
     char top5[32] = "";
-    /* Among so few classes every answer is right. */
+    /* Among five classes or fewer the right one is always among the first five. A set that does not
+     * know its classes is taken to have many. */
     if (e->classes == 0 || e->classes > 5)
         (void)snprintf(top5, sizeof(top5), "top-5 %.2f %%, ", 100 * evaluation_figure(e, "top5"));
     return buf_printf(out, err,
@@ -450,12 +459,14 @@ static const struct evaluation_column columns[] = {
     {NULL, NULL, 0, 0},
 };
 
+/* Pictures of the validation set that the network got wrong, as the tally has kept them. */
 static int show_mistakes(const struct task_data *data, const struct class_tally *tally,
                          const struct task_show *show, struct error *err) {
     const struct classify *c = data->own;
     return class_pictures(&c->validation, data->class_names, tally, show, err);
 }
 
+/* The first pictures of a training batch, as the network gets them after cropping and colouring. */
 static int show_batch(const struct task_data *data, const struct batch *batch,
                       const struct task_show *show, struct error *err) {
     return class_pictures_batch(batch, data->training.canvases[batch->canvas].width,

@@ -20,6 +20,8 @@
 /* Bytes of the list of canvases in a warning; a longer list is cut. */
 enum { WHERE_MAX = 512 };
 
+/* Objects beyond --gt-slots are dropped, the smallest first. The warning counts them over the set,
+ * and names the most that any picture has, which is the value that would keep all. */
 void detect_batches_note_slots(const struct detect_part *part, const struct task_request *request) {
     const int64_t slots = request->options->gt_slots;
     size_t objects = 0, pictures = 0;
@@ -35,6 +37,8 @@ void detect_batches_note_slots(const struct detect_part *part, const struct task
                     (unsigned)part->set.most, objects);
 }
 
+/* A very large picture is scaled on the host, since the network's input has room for pixels_max
+ * pixels only. */
 void detect_batches_note_scaled(const struct detect_part *part,
                                 const struct task_request *request) {
     const struct detection_recipe *recipe = &part->samples.recipe;
@@ -113,6 +117,8 @@ static int choose_canvases(struct detect_data *d, const struct task_request *req
                                : 0;
 }
 
+/* A global batch, the pictures of one step over all ranks and micro-batches, has a single canvas.
+ * Its size thus decides which pictures a canvas leaves over. */
 static int plan_canvases(struct detect_data *d, const struct task_request *request,
                          struct error *err) {
     const struct options *o = request->options;
@@ -121,6 +127,7 @@ static int plan_canvases(struct detect_data *d, const struct task_request *reque
     if (choose_canvases(d, request, global, err) != 0 || group(&d->training, &d->plan, err) != 0 ||
         group(&d->validation, &d->plan, err) != 0)
         return -1;
+    /* Both tell of pictures of the training set alone: an evaluation leaves none out. */
     warn_of_never(d, request, global);
     log_rest(d, request, global);
     return 0;

@@ -180,6 +180,8 @@ static int read_set(struct detect_data *d, struct detect_part *part,
         return -1;
     if (part == &d->validation && check_scored(part, aloud, err) != 0)
         return -1;
+    /* Labels are settled by the training set and hold for the validation set, which is read later.
+     */
     if (part == &d->training &&
         detect_labels_choose(&d->id_labels, &part->index, request, err) != 0)
         return -1;
@@ -307,6 +309,7 @@ enum { FROZEN_STAGES = 2 };
 static void describe_network(struct task_data *data, const struct task_request *request) {
     const struct detect_data *d = data->own;
     const struct options *o = request->options;
+    /* Weights come from --init; without a flag for the stages, they follow from that. */
     bool given = o->init != NULL;
     int stages = o->frozen_stages >= 0 ? (int)o->frozen_stages : given ? FROZEN_STAGES : 0;
     const struct detection_samples *t = &d->training.samples, *v = &d->validation.samples;
@@ -370,10 +373,13 @@ void detect_describe(const struct task_data *data, const struct task_request *re
     }
 }
 
+/* The rule by which small masks are enlarged to the size of their box in the picture; it is that of
+ * the preset, also for a model that is only scored. */
 enum mask_paste_rule detect_paste(const struct detect_data *d) {
     return PRESETS[d->preset].paste;
 }
 
+/* True if a box of the preset ends at its last pixel, and not one after it. */
 bool detect_last_pixel(const struct detect_data *d) {
     return PRESETS[d->preset].last_pixel;
 }
@@ -389,6 +395,7 @@ static int open_parts(struct task_data *ret, const struct task_request *request,
         (open_part(ret, &d->training, &ret->training, request, in->training, true, err) != 0 ||
          detect_labels_name(ret, &d->training.set, err) != 0))
         return -1;
+    /* Without a training the set is empty, and so is its hash. */
     ret->hash = d->training.set.hash;
     if (request->pictures != NULL)
         return open_given(ret, request, err);
@@ -396,6 +403,7 @@ static int open_parts(struct task_data *ret, const struct task_request *request,
         return 0;
     if (open_part(ret, &d->validation, &ret->validation, request, in->validation, false, err) != 0)
         return -1;
+    /* Scores of what was trained on are allowed, as a first try on a small set wants them. */
     if (trains && strcmp(d->training.json, d->validation.json) == 0 &&
         comm_rank(request->comm) == 0)
         log_warning("%s: evaluations are made on what is trained on, so their scores say nothing "
@@ -418,6 +426,7 @@ static int settle_sizes(struct detect_data *d, const struct task_request *reques
     d->sizes.short_side = (int)o->short_side;
     d->sizes.long_side = (int)o->long_side;
     if (trained != NULL) {
+        /* The name comes from a file, which another version of this program may have written. */
         const struct preset *preset = TABLE_FIND(PRESETS, name, trained->preset);
         if (preset == NULL)
             return error_set(err, EXIT_CODE_DATA, "%s/config.json: unknown preset '%.64s'",
@@ -458,6 +467,8 @@ int detect_open(struct task_data *ret, const struct task_request *request, struc
     if (d == NULL)
         return error_no_memory(err, "data");
     ret->own = d;
+    /* The checks of flags alone come first, and the shapes of the network last: they depend on what
+     * both sets hold. */
     if (settle_sizes(d, request, err) != 0 ||
         detect_settle_rules(&d->rules, PRESETS[d->preset].name, request, err) != 0 ||
         check_start(d, request, err) != 0 || open_parts(ret, request, err) != 0 ||

@@ -80,6 +80,7 @@ struct showing {
     struct buf encoded;
 };
 
+/* What the painter lent is gone afterwards. */
 static void showing_done(struct showing *s) {
     painter_done(&s->painter);
     picture_reader_done(&s->reader);
@@ -127,6 +128,7 @@ int detect_pictures(struct detect_data *d, const struct coco_results *found,
     cleanup_free struct choice *chosen = calloc(set->count + 1, sizeof(*chosen));
     if (chosen == NULL)
         return error_no_memory(err, "pictures to show");
+    /* Without fonts the names have not been made yet. */
     if (d->names.fonts == NULL && draw_names_of_index(&d->names, set->index, NULL, err) != 0)
         return -1;
     choose(set, show->seed, count, chosen);
@@ -221,6 +223,7 @@ static int show_place(const struct task_data *data, const struct place *p, int n
     if (resize_whole(&resizer, &stored, p->size[IMAGE_SIZE_W], p->size[IMAGE_SIZE_H], &shown,
                      err) != 0)
         return -1;
+    /* Boxes in the batch are those of the mirrored picture. */
     if (p->size[IMAGE_SIZE_FLIP])
         mirror(&shown);
     paint_objects(&shown, p, data->class_names);

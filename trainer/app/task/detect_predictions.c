@@ -83,6 +83,7 @@ static void drop_weak(struct coco_results *found, double least_score) {
 static int write_lists(const struct detect_data *d, const struct coco_results *found,
                        const struct task_predictions *how, struct error *err) {
     char path[PATH_MAX];
+    /* The second list names the pictures, as the first one has only their ids. */
     enum coco_parts parts = found->masks ? COCO_PARTS_BOTH : COCO_PARTS_BOXES;
     if (path_in(how, PREDICTIONS, path, err) != 0 ||
         coco_results_write(found, parts, path, err) != 0)
@@ -118,6 +119,7 @@ static size_t find_first(const struct coco_results *results, int64_t image) {
  * counted. */
 static void print_found(const struct painter_request *request, const struct draw_target *target) {
     const struct coco_results *results = request->results;
+    /* Results of one picture lie beside each other, as the list is sorted. */
     size_t first = find_first(results, target->image->id), count = 0;
     while (first + count < results->count &&
            results->list[first + count].image_id == target->image->id)
@@ -163,6 +165,7 @@ static int paint_all(struct task_data *data, const struct coco_results *found,
                                          .least_score = how->least_score,
                                          .names = &d->names},
                              .png = how->png};
+    /* The same files as in detect_predictions_check: both come from the given paths alone. */
     int result = make_targets(&targets, d, how, err);
     if (result == 0)
         result = draw_names_of_index(&d->names, &d->given.index, how->font, err);
@@ -176,6 +179,8 @@ static int paint_all(struct task_data *data, const struct coco_results *found,
     return result;
 }
 
+/* Lists are written before any picture is painted, so that a picture that cannot be painted does
+ * not cost them. */
 int detect_predictions(struct task_data *data, struct coco_results *found,
                        const struct task_predictions *how, struct error *err) {
     drop_weak(found, how->least_score);

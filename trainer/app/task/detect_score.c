@@ -239,6 +239,7 @@ static int score_all(struct detect_score *s, struct comm *comm, const struct coc
     int result = comm_broadcast(comm, told, sizeof(*told), 0, err);
     if (result == 0 && told->error.code != EXIT_CODE_OK)
         result = error_set(err, told->error.code, "%s", told->error.text);
+    /* Other ranks got the same bytes, so every rank has the same figures. */
     *ret = told->scores;
     free(told);
     return result;
@@ -264,6 +265,7 @@ int detect_score_gather(void *score, struct comm *comm, struct error *err) {
     if (comm_sum(comm, told, 3, COMM_F64, err) != 0)
         return -1;
     s->masks = told[0] > 0;
+    /* From here on the counts are those of all ranks, as rank 0 reports them. */
     s->left_out = (size_t)told[1];
     s->unanswered = (size_t)told[2];
     return gather(s, comm, &s->all, err);
@@ -279,6 +281,7 @@ int detect_score_end(void *score, struct comm *comm, struct evaluation *ret, str
         warn_of_doubts(s->left_out, s->unanswered);
     for (int i = 0; i < COCO_STATS; i++)
         evaluation_add(ret, FIGURES[0][i], scores.box[i]);
+    /* Figures of masks follow those of boxes, and are left out where there are none. */
     for (int i = 0; s->masks && i < COCO_STATS; i++)
         evaluation_add(ret, FIGURES[1][i], scores.mask[i]);
     return 0;
@@ -296,6 +299,7 @@ int detect_score_classes(void *score, struct buf *out, struct error *err) {
     const struct detect_score *s = score;
     cleanup_free struct coco_report_category *categories = NULL;
     const struct coco_index *index = &s->detect->validation.index;
+    /* One double for each category of the index, in its order. */
     const size_t count = s->by_category.size / sizeof(double);
     if (count != index->category_count ||
         detection_scores_categories(index, &categories, err) != 0 ||
@@ -311,16 +315,20 @@ int detect_score_classes(void *score, struct buf *out, struct error *err) {
     return class_rows_end(out, err);
 }
 
+/* Writes all detections in COCO's format for results, on rank 0; masks only if the network has any.
+ */
 int detect_score_write(void *score, const char *path, struct error *err) {
     const struct detect_score *s = score;
     return coco_results_write(&s->all, s->masks ? COCO_PARTS_BOTH : COCO_PARTS_BOXES, path, err);
 }
 
+/* Paints detections beside the truth on some pictures of the validation set. */
 int detect_score_show(void *score, const struct task_show *show, struct error *err) {
     struct detect_score *s = score;
     return detect_pictures(s->detect, &s->all, show, err);
 }
 
+/* Pictures without labels have no scores, so the doubts about the results are reported here. */
 int detect_score_predictions(void *score, const struct task_predictions *how, struct error *err) {
     struct detect_score *s = score;
     warn_of_doubts(s->left_out, s->unanswered);
