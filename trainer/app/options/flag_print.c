@@ -23,7 +23,7 @@
 enum {
     /* Ceilings of buffers on the stack; a name or value that is longer is cut off. */
     NAME_MAX_SIZE = 48,
-    VALUE_MAX = 128,
+    SHOWN_MAX = 128,
     /* The column at which the meaning of a flag begins; a longer head has a line of its own. */
     HELP_COLUMN = 28,
     MEANING_MAX = 4096,
@@ -126,11 +126,11 @@ int flags_table(struct buf *out, const struct flag *flags, size_t count, unsigne
 
 /* Writes the choices as "red|green", or the placeholder of the value. The loop ends when the text
  * is full, as snprintf returns the length that it would have needed. */
-static void value_text(const struct flag *f, char text[VALUE_MAX]) {
+static void value_text(const struct flag *f, char text[SHOWN_MAX]) {
     size_t used = 0;
-    (void)snprintf(text, VALUE_MAX, "%s", f->type == FLAG_CHOICE ? "" : f->value);
-    for (int i = 0; f->type == FLAG_CHOICE && f->choices[i] != NULL && used < VALUE_MAX; i++)
-        used += (size_t)snprintf(text + used, VALUE_MAX - used, "%s%s", i > 0 ? "|" : "",
+    (void)snprintf(text, SHOWN_MAX, "%s", f->type == FLAG_CHOICE ? "" : f->value);
+    for (int i = 0; f->type == FLAG_CHOICE && f->choices[i] != NULL && used < SHOWN_MAX; i++)
+        used += (size_t)snprintf(text + used, SHOWN_MAX - used, "%s%s", i > 0 ? "|" : "",
                                  f->choices[i]);
 }
 
@@ -138,7 +138,7 @@ static void value_text(const struct flag *f, char text[VALUE_MAX]) {
  * table's default is printed as the table spells it ("1e-4"). To compare them, the default is
  * parsed into a field of its own by a copy of the row with offset 0, and both are printed in the
  * same form. */
-static void default_text(const struct flag *f, const void *from, char text[VALUE_MAX]) {
+static void default_text(const struct flag *f, const void *from, char text[SHOWN_MAX]) {
     cleanup_buf struct buf value = {0}, standard = {0};
     union {
         int64_t integer;
@@ -149,15 +149,15 @@ static void default_text(const struct flag *f, const void *from, char text[VALUE
     } field = {0};
     struct flag alone = *f;
     alone.offset = 0;
-    buf_init(&value, VALUE_MAX);
-    buf_init(&standard, VALUE_MAX);
-    (void)snprintf(text, VALUE_MAX, "[%s]", f->standard);
+    buf_init(&value, SHOWN_MAX);
+    buf_init(&standard, SHOWN_MAX);
+    (void)snprintf(text, SHOWN_MAX, "[%s]", f->standard);
     if (from == NULL || print_field(&value, f, from, NULL) != 0 ||
         flags_defaults(&alone, 1, &field, &(struct error){0}) != 0 ||
         print_field(&standard, &alone, &field, NULL) != 0)
         return;
     if (strcmp(buf_text(&value), buf_text(&standard)) != 0)
-        (void)snprintf(text, VALUE_MAX, "[%s]", buf_text(&value));
+        (void)snprintf(text, SHOWN_MAX, "[%s]", buf_text(&value));
 }
 
 /* Prints the help and the default from HELP_COLUMN on, wrapped with that indent. A text that does
@@ -191,7 +191,7 @@ void flags_print(FILE *out, const struct flag *flags, size_t count, unsigned com
                  unsigned tasks, const void *from) {
     for (size_t i = 0; i < count; i++) {
         const struct flag *f = &flags[i];
-        char value[VALUE_MAX];
+        char value[SHOWN_MAX];
         bool before = false;
         for (size_t k = 0; k < i; k++)
             before = before ||
@@ -233,7 +233,7 @@ void flags_page(FILE *out, const struct flag *flags, size_t count, unsigned comm
     const char *head = "| flag | value | default | meaning |\n| --- | --- | --- | --- |\n";
     for (size_t i = 0; i < count; i++) {
         const struct flag *f = &flags[i];
-        char value[VALUE_MAX];
+        char value[SHOWN_MAX];
         if ((f->commands & command) == 0 || f->tasks != tasks)
             continue;
         value_text(f, value);
@@ -252,8 +252,8 @@ int flags_manual(struct buf *out, const struct flag *flags, size_t count, unsign
                  struct error *err) {
     for (size_t i = 0; i < count; i++) {
         const struct flag *f = &flags[i];
-        char name[NAME_MAX_SIZE + VALUE_MAX + 4];
-        char value[VALUE_MAX];
+        char name[NAME_MAX_SIZE + SHOWN_MAX + 4];
+        char value[SHOWN_MAX];
         cleanup_buf struct buf text;
         buf_init(&text, 4096);
         if ((f->commands & command) == 0)
