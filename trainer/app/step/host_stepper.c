@@ -1,7 +1,7 @@
 #include "trainer/app/step/host_stepper.h"
 
 #include "common/clock.h"
-#include "trainer/app/step/strategy.h"
+#include "trainer/app/step/strategy_row.h"
 #include "trainer/telemetry/timeline.h"
 
 #include <stdlib.h>

@@ -2,9 +2,18 @@
 
 #include "trainer/app/step/device_stepper.h"
 #include "trainer/app/step/host_stepper.h"
-#include "trainer/app/step/strategy.h"
 
 #include <stdlib.h>
+
+static const struct strategy *const STRATEGIES[OPTION_STRATEGIES] = {
+    [OPTION_ALLREDUCE] = &STRATEGY_ALLREDUCE_ROW, [OPTION_SHARDED] = &STRATEGY_SHARDED_ROW,
+    [OPTION_LOCAL_SGD] = &STRATEGY_LOCAL_SGD_ROW, [OPTION_PS_SYNC] = &STRATEGY_SHARDED_ROW,
+    [OPTION_PS_ASYNC] = &STRATEGY_PS_ASYNC_ROW,
+};
+
+const struct strategy *strategy_of(enum option_strategy kind) {
+    return STRATEGIES[kind];
+}
 
 /* The table of steps for the network's backend. */
 static const struct stepper_table *table_of(const struct network *net) {

@@ -4,8 +4,9 @@
 #ifndef TRAINER_APP_STEP_STEPPER_H
 #define TRAINER_APP_STEP_STEPPER_H
 
+#include "trainer/app/options/options.h"
 #include "trainer/app/step/step.h"
-#include "trainer/app/step/strategy.h"
+#include "trainer/app/step/strategy_row.h"
 #include "trainer/data/dataset/loader.h"
 
 struct stepper_options {
@@ -26,6 +27,9 @@ struct stepper_options {
     int sync_every;   /* steps between two means of local-sgd */
     int staleness;    /* steps of ps-async by which workers may differ */
 };
+/* Returns the row of a way for ranks to learn together. */
+const struct strategy *strategy_of(enum option_strategy kind);
+
 /* NET must have a training pass. */
 int stepper_open(struct stepper *s, struct network *net, struct comm *comm,
                  const struct stepper_options *options, struct error *err);

@@ -2,7 +2,7 @@
 #include "trainer/app/run/save.h"
 
 #include "tests/support/unit.h"
-#include "trainer/app/step/strategy.h"
+#include "trainer/app/step/stepper.h"
 #include "trainer/backend/ref/ref.h"
 #include "trainer/graph/build/build.h"
 
