@@ -7,6 +7,7 @@
 #include "common/file/output_path.h"
 #include "common/log/log.h"
 #include "trainer/app/run/bn_statistics.h"
+#include "trainer/app/task/score.h"
 #include "trainer/app/weights/nan_check.h"
 #include "trainer/app/weights/weights.h"
 #include "trainer/checkpoint/checkpoint.h"

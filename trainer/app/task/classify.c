@@ -8,6 +8,7 @@
 #include "trainer/app/task/class_pictures.h"
 #include "trainer/app/task/class_predictions.h"
 #include "trainer/app/task/classes.h"
+#include "trainer/app/task/score.h"
 #include "trainer/app/task/task.h"
 #include "trainer/data/coco/coco_folder.h"
 #include "trainer/data/codec/picture.h"

@@ -5,6 +5,7 @@
 #include "trainer/app/task/class_rows.h"
 #include "trainer/app/task/detect_pictures.h"
 #include "trainer/app/task/detect_predictions.h"
+#include "trainer/app/task/score.h"
 #include "trainer/comm/gather.h"
 #include "trainer/data/coco/coco_results.h"
 #include "trainer/data/coco/coco_results_pack.h"

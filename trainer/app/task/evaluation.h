@@ -30,11 +30,4 @@ struct evaluation_column {
     int decimals;
 };
 
-void evaluation_add(struct evaluation *e, const char *name, double value);
-/* Returns the metric NAME; 0 if there is none. */
-double evaluation_figure(const struct evaluation *e, const char *name);
-/* Returns the name of metric I among those that are means of MODEL's metrics; NULL after the
- * last. */
-const char *evaluation_name(const struct model *model, int i);
-
 #endif

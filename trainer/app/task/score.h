@@ -23,6 +23,14 @@ int score_batch(struct score *score, const struct batch *batch, const struct tas
  * scored, at least one, is set. */
 int score_end(struct score *score, struct comm *comm, struct evaluation *ret, struct error *err);
 
+/* Appends a metric to E, which has room for EVALUATION_FIGURES_MAX. NAME is borrowed. */
+void evaluation_add(struct evaluation *e, const char *name, double value);
+/* Returns the metric NAME; 0 if there is none. */
+double evaluation_figure(const struct evaluation *e, const char *name);
+/* Returns the name of metric I among those that are means of MODEL's metrics; NULL after the
+ * last. */
+const char *evaluation_name(const struct model *model, int i);
+
 /* Logits of one batch of a classification network: its output "logits", f32 [N, classes]. Zeroed
  * before the first batch. */
 struct score_logits {

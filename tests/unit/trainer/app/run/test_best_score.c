@@ -1,6 +1,7 @@
 #include "trainer/app/run/best_score.h"
 
 #include "tests/support/unit.h"
+#include "trainer/app/task/score.h"
 #include "trainer/app/task/tasks.h"
 #include "trainer/checkpoint/model_dir.h"
 

@@ -4,6 +4,7 @@
 #include "tests/support/unit.h"
 #include "trainer/app/options/options.h"
 #include "trainer/app/run/report.h"
+#include "trainer/app/task/score.h"
 
 #include <glob.h>
 #include <math.h>

@@ -2,6 +2,7 @@
 
 #include "common/file/file.h"
 #include "tests/support/unit.h"
+#include "trainer/app/task/score.h"
 #include "trainer/data/dataset/labelled.h"
 
 #include <stdio.h>

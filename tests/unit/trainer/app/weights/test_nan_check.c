@@ -1,4 +1,5 @@
 #include "tests/support/unit.h"
+#include "trainer/app/task/score.h"
 #include "trainer/app/weights/nan_check.h"
 
 #include <math.h>
