@@ -194,7 +194,7 @@ static void other_classes_are_refused(void) {
     CU_ASSERT_EQUAL(resume_fit_check(&job, &SAMPLE, "{}", PATH, true, &err), 0);
 }
 
-UNIT_SUITE("app.resume", UNIT(the_same_run_goes_on_and_ends_again), UNIT(more_epochs_go_on),
+UNIT_SUITE("app.resume_fit", UNIT(the_same_run_goes_on_and_ends_again), UNIT(more_epochs_go_on),
            UNIT(a_finished_run_is_not_handed_out_as_another),
            UNIT(a_later_attempt_publishes_what_its_own_run_finished),
            UNIT(a_recipe_changes_only_where_it_was_asked_for), UNIT(other_classes_are_refused))
