@@ -213,8 +213,8 @@ static void describe(struct scaling_request *r, const struct slots *slots) {
     }
 }
 
-/* Rank 0. Fails if a rank was asked to stop, or if no size could be measured; what there is has been
- * reported then. */
+/* Rank 0. Fails if a rank was asked to stop, or if no size could be measured; what there is has
+ * been reported then. */
 static int lead(struct scaling_request *r, struct slots *s, struct error *err) {
     struct scaling_run run = {.slots = s,
                               .job = &r->job,

@@ -14,13 +14,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The file is another program's, so its names are matched rather than assumed. A reading goes
- * through these steps: list the model's arrays, choose the prefix, decide what the head is, read
- * the body, then the head, and tell what was left.
+/* The file may be another program's, so its names are matched rather than assumed. A reading
+ * goes through these steps: list the model's arrays, choose the prefix, decide what the head is,
+ * read the body, then the head, and tell what was left.
  *
  * The head is the part that depends on the classes. It is taken from the file as a whole, or not
- * at all: a classifier made of two halves would be trained from neither. Everything else has to
- * be in the file, in the model's shape.
+ * at all, as its tensors fit one another only together. Everything else has to be in the file,
+ * in the model's shape.
  *
  * The arrays are those of WEIGHTS_MODEL alone. There is exactly one for each slot of the store,
  * so an index of one is an index of the other. */
