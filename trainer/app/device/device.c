@@ -18,9 +18,9 @@
 
 #include <stdbool.h>
 
-/* The only file that knows which backends this build has. Every function exists in every build:
- * what is missing is an error with EXIT_CODE_DEVICE, or "no" as an answer, so callers need no
- * conditions of their own.
+/* Training and the use of models learn here which backends this build has. Every function exists
+ * in every build: what is missing is an error with EXIT_CODE_DEVICE, or "no" as an answer, so
+ * callers need no conditions of their own.
  *
  * Commands call these functions in one order: settle the flags with all ranks, move to the cores
  * near the device, count threads, open the backend, and for a training open the all-reduce.

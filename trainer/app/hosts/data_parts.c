@@ -25,7 +25,7 @@
 enum { CHANNEL_MAX = 256, NAMES_BYTES_MAX = 16 << 20, PARTS_TOLD = 8 };
 
 /* The variable, if it is set, is read instead of the file. What is missing or malformed in
- * either is no error: the job then treats the data as undivided. */
+ * either is no error, and counts as "no". */
 bool data_parts_declared(const char *path) {
     const char *variable = getenv("SM_INPUT_DATA_CONFIG");
     cleanup_json json_t *config = NULL;

@@ -42,8 +42,7 @@ struct head {
     uint64_t sizes[SECTIONS]; /* each section begins at the next multiple of ALIGNMENT */
 };
 
-/* The digit of MAGIC is the version of the layout. MEMORY names the memory in /proc and in
- * errors. */
+/* MAGIC begins the memory, without an end of text. MEMORY names it in /proc and in errors. */
 static const char MAGIC[8] = "ringset1", MEMORY[] = "a data set";
 
 static uint64_t padding(uint64_t size) {
