@@ -1,6 +1,6 @@
 """Checks how the product's C files are explained. A file of more than 150 lines has comments on 15
-to 25 % of them (a header may have more); a header opens with a noun phrase of at most 12 words, which
-one can search for."""
+to 25 % of them (a header may have more). A header opens with a noun phrase of at most 12 words, to
+search for."""
 import pathlib
 import re
 import subprocess

@@ -148,6 +148,10 @@ echo "weights and checkpoints"
 refused 66 "--init" --data synthetic --init "$work/none.safetensors"
 printf 'garbage' >"$work/bad.safetensors"
 refused 66 "bad.safetensors" --data synthetic --init "$work/bad.safetensors"
+# Inception's list of names has no body, so that a file without any of them is no body alone.
+gzip -dc "$(dirname "$0")/../data/format1/model.safetensors.gz" >"$work/resnet20.safetensors"
+refused 66 "484 tensors are missing" --data synthetic --model inception_v3 --image-size 299 \
+    --init "$work/resnet20.safetensors"
 refused 66 "bad.safetensors" --data synthetic --resume "$work/bad.safetensors"
 code 66 "$ringtrain" eval --model-dir "$work/none" --data "$data"
 printf 'PK\003\004 and what torch.save writes' >"$work/w.pth"

@@ -156,6 +156,7 @@ static void come(void) {
     for (int turn = 0; turn < 3 && own.fd >= 0 && is_going(); turn++) {
         (void)close(own.fd);
         own.fd = -1;
+        own.fresh = false;
         open_file();
     }
 }

@@ -439,6 +439,7 @@ void rank_set_register(struct rank_set *c, struct link *link, const json_t *hell
     s->shim = (pid_t)json_integer_value(json_object_get(hello, "pid"));
     link_own(link, &events, s);
     if (open_pipes(s, link, &err) != 0) {
+        log_warning("rank %u could not register: %s", s->rank, err.text);
         free_slot(s);
         return;
     }

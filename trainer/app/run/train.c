@@ -24,7 +24,7 @@
  * keep_between do what needs the loop to stand still.
  *
  * A device works on a step while the host prepares the next, so step_once may return with a step
- * under way, whose outcome comes with the next call. Whatever needs the weights of a certain step
+ * under way; its outcome comes with the next call. Whatever needs the weights of a certain step
  * asks for `last` in its request, and the loop then waits for that step before it goes on.
  *
  * Ranks never decide alone. A request to stop, a checkpoint that is due by time, and data that
@@ -130,7 +130,7 @@ static int settle(struct training_run *job, bool *ret_stop, struct error *err) {
     return account(job, &result, ret_stop, err);
 }
 
-/* Returns true if STEP is one whose weights go to TensorBoard. */
+/* Returns true if the weights after STEP go to TensorBoard. */
 static bool histograms_are_due(const struct run_setup *setup, int64_t step) {
     const int64_t every = setup->options->histograms;
     return every > 0 && step % every == 0;
@@ -404,7 +404,7 @@ static void log_done(int64_t steps) {
         log_info("all %" PRId64 " steps are done already", steps);
 }
 
-/* A run whose steps are all done is not an error: it is scored and published again, as its own
+/* A run with all its steps done is not an error: it is scored and published again, as its own
  * model may have been lost. Of a run that stopped nothing is published: its checkpoint is what goes
  * on. */
 static int run(struct training_run *job, enum exit_code *ret_code, struct error *err) {

@@ -127,9 +127,9 @@ static int count_bad_step(struct stepper *s, const struct backend_optimizer_stat
                          : "");
 }
 
-/* FLAGS are sums over all ranks and micro-batches. A step that a rank
- * has given up is void on all of them: it is neither applied nor skipped. A step whose
- * micro-batches had no sample at all is skipped, but does not count as a bad one.
+/* FLAGS are sums over all ranks and micro-batches. A step that a rank has given up is void on all
+ * of them: it is neither applied nor skipped. A step without any sample is skipped, but does not
+ * count as a bad one.
  *
  * A finite step ends the series of bad ones. What the optimizer counts is copied in any case, since
  * a bad step lowers the loss scale. */

@@ -153,7 +153,8 @@ static void find_head(struct reading *r) {
         const char *name = r->weights.arrays[i].name;
         others |= !of_body(r, name) && find(r, r->prefix, name) != NULL;
     }
-    r->body_only = r->names != NULL && !others;
+    /* Names without a body, as those of Inception, define heads alone. */
+    r->body_only = r->names != NULL && r->names->body != NULL && !others;
     for (size_t i = 0; i < r->weights.count; i++) {
         const struct array *array = &r->weights.arrays[i];
         const char *dot = strrchr(array->name, '.');

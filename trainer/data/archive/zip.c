@@ -135,13 +135,15 @@ static bool take_extra(struct zip_member *m, const uint8_t *extra, size_t size) 
     return true;
 }
 
-/* Parses the entry at *AT of the SIZE bytes of the directory, and moves *AT to the next one. A file
- * becomes a member, with its path at *PATHS, which moves after the NUL; a folder becomes none. */
+/* Parses the entry at *AT of the SIZE bytes of the directory, which begins at START of the file,
+ * and moves *AT to the next one. A file becomes a member, with its path at *PATHS, which moves
+ * after the NUL; a folder becomes none. */
 static int take_entry(struct zip *zip, const uint8_t *bytes, size_t size, size_t *at, char **paths,
-                      struct error *err) {
+                      uint64_t start, struct error *err) {
     const uint8_t *p = bytes + *at;
+    const uint64_t place = start + *at; /* in the file */
     if (size - *at < ENTRY_SIZE || u32(p) != entry_magic)
-        return refuse(&zip->file, *at, "an entry of the directory is malformed", err);
+        return refuse(&zip->file, place, "an entry of the directory is malformed", err);
     const size_t name = u16(p + 28), extra = u16(p + 30), comment = u16(p + 32);
     struct zip_member m = {.flags = u16(p + 8),
                            .method = u16(p + 10),
@@ -151,12 +153,12 @@ static int take_entry(struct zip *zip, const uint8_t *bytes, size_t size, size_t
                            .header = u32(p + 42)};
     if (name + extra + comment > size - *at - ENTRY_SIZE ||
         !take_extra(&m, p + ENTRY_SIZE + name, extra))
-        return refuse(&zip->file, *at, "an entry of the directory is cut off", err);
+        return refuse(&zip->file, place, "an entry of the directory is cut off", err);
     *at += ENTRY_SIZE + name + extra + comment;
     if (m.size > SIZE_LIMIT || m.packed > SIZE_LIMIT || m.header > SIZE_LIMIT)
-        return refuse(&zip->file, *at, "a size beyond all files", err);
+        return refuse(&zip->file, place, "a size beyond all files", err);
     if (memchr(p + ENTRY_SIZE, '\0', name) != NULL)
-        return refuse(&zip->file, *at, "a name with a NUL", err);
+        return refuse(&zip->file, place, "a name with a NUL", err);
     if (name == 0 || p[ENTRY_SIZE + name - 1] == '/')
         return 0; /* a folder */
     memcpy(*paths, p + ENTRY_SIZE, name);
@@ -188,7 +190,7 @@ static int read_directory(struct zip *zip, const struct directory *d, struct err
     char *paths = zip->paths;
     size_t at = 0;
     for (uint64_t i = 0; i < d->count; i++)
-        if (take_entry(zip, bytes, size, &at, &paths, err) != 0)
+        if (take_entry(zip, bytes, size, &at, &paths, d->offset, err) != 0)
             return -1;
     return 0;
 }

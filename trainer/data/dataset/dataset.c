@@ -273,11 +273,13 @@ static int list_files(struct dataset *set, char *const *paths, struct error *err
  * path, but what messages call the set. */
 int dataset_open_files(struct dataset *set, char *const *paths, size_t count, struct error *err) {
     *set = (struct dataset){.kind = DATASET_FILES, .count = count, .classes = 1};
-    if (count > 0 && count <= DATASET_SAMPLES_MAX && list_files(set, paths, err) == 0)
+    if (count == 0 || count > DATASET_SAMPLES_MAX)
+        return error_set(err, EXIT_CODE_DATA, "%zu pictures; expected 1 to %d", count,
+                         DATASET_SAMPLES_MAX);
+    if (list_files(set, paths, err) == 0)
         return 0;
     dataset_done(set);
-    return error_set(err, EXIT_CODE_DATA, "%zu pictures; expected 1 to %d", count,
-                     DATASET_SAMPLES_MAX);
+    return -1;
 }
 
 /* On failure some names are NULL, which free_names accepts. */

@@ -185,11 +185,12 @@ int shard_list_find(struct shard_list *ret, const char *path, struct error *err)
 }
 
 /* Returns the first of the prefixes with which a shard's name begins, in any case; "" if none does.
- * Prefixes are tried in their order, each against all shards. Paths of LIST have a folder. */
+ * Prefixes are tried in their order, each against all shards. */
 static const char *find_prefix(const struct shard_list *list, const char *const *prefixes) {
     for (; *prefixes != NULL; prefixes++)
         for (size_t i = 0; i < list->count; i++) {
-            const char *name = strrchr(list->paths[i], '/') + 1;
+            const char *slash = strrchr(list->paths[i], '/');
+            const char *name = slash != NULL ? slash + 1 : list->paths[i];
             if (strncasecmp(name, *prefixes, strlen(*prefixes)) == 0)
                 return *prefixes;
         }

@@ -55,7 +55,7 @@ static int bind_bias(const struct cpu *cpu, const struct graph *graph, const str
 
 const struct cpu_operator cpu_bias = {NULL, cpu_query_in_place, bind_bias};
 
-/* The gradient is the sum of dy's rows, by base/columns.h, whose partial sums are the scratch. */
+/* The gradient is the sum of dy's rows, by base/columns.h. The scratch holds its partial sums. */
 struct bias_grad {
     struct cpu_step step;
     struct columns columns;

@@ -61,7 +61,7 @@ static desc_t new_op(struct dnn_build *b, cudnnBackendDescriptorType_t type, con
     return op;
 }
 
-/* Lists OP in the graph, whose array has room for the longest pattern. Finalizing is where cuDNN
+/* Lists OP in the graph. Its array has room for the longest pattern. Finalizing is where cuDNN
  * checks that all attributes fit together. */
 static void finish_op(struct dnn_build *b, desc_t op, const char *what) {
     if (b->failed)

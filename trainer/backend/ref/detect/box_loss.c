@@ -21,7 +21,7 @@ static int64_t deltas_of(const struct ref_call *call, int64_t r) {
     return 4 * (r * call->in_shape[BOX_LOSS_LOGITS].dim[1] + (int64_t)call->in[BOX_LOSS_LABEL][r]);
 }
 
-/* Of equal logits the first counts as the greatest. */
+/* The first of equal logits counts as the greatest. */
 static bool is_right(const double *logits, int classes, int label) {
     int before = 0;
     for (int k = 0; k < classes; k++)

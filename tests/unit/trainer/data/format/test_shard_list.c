@@ -6,6 +6,8 @@
 #include "trainer/data/format/shard_list.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <unistd.h>
 
 static void put_shard(const char *name, bool tfrecord) {
     cleanup_buf struct buf out = {.max = 1024};
@@ -62,6 +64,18 @@ static void a_folder_of_folders_has_no_shards(void) {
     put_shard("classes/old.rec", false);
     CU_ASSERT_EQUAL_FATAL(shard_list_find(&list, shards_path("classes"), NULL), 0);
     CU_ASSERT_EQUAL(list.count, 0);
+}
+
+static void a_file_may_be_named_from_within_its_folder(void) {
+    struct shard_parts parts;
+    char before[PATH_MAX];
+    make("within");
+    put_shard("within/train-0.rec", false);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(getcwd(before, sizeof(before)));
+    CU_ASSERT_EQUAL_FATAL(chdir(shards_path("within")), 0);
+    CU_ASSERT_EQUAL(shard_list_parts(&parts, "train-0.rec", NULL), 0);
+    CU_ASSERT_STRING_EQUAL(parts.training, "train");
+    CU_ASSERT_EQUAL(chdir(before), 0);
 }
 
 static void parts_are_known_by_their_names(void) {
@@ -127,5 +141,5 @@ static void names_are_numbered_once(void) {
 
 UNIT_SUITE("data.format.shard_list", UNIT(shards_of_a_folder_are_sorted_by_number),
            UNIT(a_shard_or_a_prefix_may_be_given), UNIT(a_folder_of_folders_has_no_shards),
-           UNIT(parts_are_known_by_their_names), UNIT(names_of_classes),
-           UNIT(names_are_numbered_once))
+           UNIT(a_file_may_be_named_from_within_its_folder), UNIT(parts_are_known_by_their_names),
+           UNIT(names_of_classes), UNIT(names_are_numbered_once))
