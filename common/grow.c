@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The smallest capacity, so that short lists are allocated once. */
+/* The smallest capacity, in items. Most lists of a job are short, such as its hosts or flags, and
+ * are then allocated once. */
 enum { LEAST = 16 };
 
 /* Half of the old capacity comes on top of what is wanted, so that N single additions move each
@@ -18,9 +19,11 @@ int grow_array_now(void *items, size_t *capacity, size_t wanted, size_t size, co
     if (more < LEAST)
         more = LEAST;
     memcpy(&old, items, sizeof(old)); /* a pointer of any type */
+    /* SIZE is that of a type, and never 0. Dividing by it cannot overflow. */
     void *grown = more >= wanted && more <= SIZE_MAX / size ? realloc(old, more * size) : NULL;
     if (grown == NULL)
         return error_no_memory(err, what);
+    /* Only now is the list changed, so that its owner can free it after a failure as before one. */
     memcpy(items, &grown, sizeof(grown));
     *capacity = more;
     return 0;

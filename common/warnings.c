@@ -13,6 +13,7 @@ void warnings_add(struct warnings *w, const char *format, ...) {
         w->dropped++;
         return;
     }
+    /* The lines are in an array of the caller's, so that no warning is lost for want of memory. */
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(w->text[w->count++], WARNING_SIZE, format, arguments);
@@ -24,5 +25,6 @@ void warnings_add(struct warnings *w, const char *format, ...) {
 void warnings_join(struct warnings *w, const struct warnings *more) {
     for (size_t i = 0; i < more->count; i++)
         warnings_add(w, "%s", more->text[i]);
+    /* Lines that did not fit here have been counted by warnings_add(). */
     w->dropped += more->dropped;
 }

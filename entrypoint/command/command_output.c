@@ -12,9 +12,11 @@
  * stream's error flag. Its number is lost then, and ENOSPC is the likely one. The error is logged
  * here, since the caller has only a code to return. */
 int command_output_end(void) {
-    errno = 0;
+    errno = 0; /* fflush() sets it only if it fails */
     bool whole = fflush(stdout) == 0;
     int number = errno != 0 ? errno : ENOSPC;
+    /* Both are asked: a flush with nothing left to write succeeds on a stream that has lost some.
+     */
     if (whole && ferror(stdout) == 0)
         return EXIT_CODE_OK;
     log_error("standard output: cannot be written: %s", strerror(number));

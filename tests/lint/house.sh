@@ -1,10 +1,10 @@
 #!/bin/sh
 # Checks the rules of the house that no compiler checks:
-#   every source of common/ and entrypoint/ has a twin test, no file has more than 500 lines, no
-#   folder has more than 20 sources at its top, headers are included by their path in the tree,
-#   files that comments name exist, a public struct's name is unique, a suite is named after its
-#   file, only entrypoint/mpi uses Open MPI's names, each platform has a whole job in the system
-#   tests, and unit tests do not sleep.
+#   every source of common/ and entrypoint/ has a twin test, no file has more than 500 lines, at most
+#   ten sources have less than 30, no folder has more than 20 sources at its top, headers are
+#   included by their path in the tree, files that comments name exist, a public struct's name is
+#   unique, a suite is named after its file, only entrypoint/mpi uses Open MPI's names, each platform
+#   has a whole job in the system tests, and unit tests do not sleep.
 # Includes of rooms that a room does not use fail to compile (cmake/Room.cmake).
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -40,6 +40,11 @@ product=$(echo "$files" | grep -v '^tests/')
 if [ -n "$files" ]; then
     long=$(awk 'FNR == 501 { print FILENAME }' $files)
     [ -z "$long" ] || say "more than 500 lines: $long"
+    # Most sources of a few lines belong to a file with the same subject.
+    short=$(echo "$product" | grep -E '^(common|entrypoint|trainer)/.*\.(c|cu)$' | xargs wc -l |
+        awk '$2 != "total" && $1 < 30 { print $2 }')
+    [ "$(echo "$short" | wc -l)" -le 10 ] ||
+        say "more than ten sources of less than 30 lines, which should join others: $short"
     crowded=$(echo "$product" | grep -E '\.(c|cu)$' | sed 's,/[^/]*$,,' | sort | uniq -c |
         awk '$1 > 20 { print $2 ": " $1 }')
     [ -z "$crowded" ] ||

@@ -2,11 +2,15 @@
  * rank makes the same update. */
 #include "trainer/app/step/strategy_row.h"
 
+/* The sum goes on while the backward pass computes the next bucket. Buckets come in the same order
+ * on all ranks, as collectives must. */
 static int bucket(struct stepper *s, int index, struct error *err) {
     const struct bucket *b = &s->pass->program.buckets[index];
     return step_sum_start(s, step_gradients(s), b->first, b->count, &s->ticket, err);
 }
 
+/* The ticket is that of the last bucket: waiting for it is waiting for all before it (comm.h). From
+ * here on all ranks have the same flags, and so the same idea of the step. */
 static int meet(struct stepper *s, bool *ret_finite, struct error *err) {
     if (strategy_wait(s, s->comm, s->ticket, err) != 0)
         return -1;
@@ -15,6 +19,7 @@ static int meet(struct stepper *s, bool *ret_finite, struct error *err) {
     return 0;
 }
 
+/* All ranks have the same sums, so that they come to the same weights without further messages. */
 static int update(struct stepper *s, struct error *err) {
     (void)err;
     strategy_apply(s);

@@ -1,4 +1,6 @@
-/* Fills memory with numbers for the timing of kernels. */
+/* Fills memory with numbers for the timing of kernels.
+ *
+ * Infinite numbers, NaN and denormals are left out, as operators may take another path for them. */
 #include "trainer/backend/cuda/kernels/launch.h"
 #include "trainer/backend/cuda/kernels/vec.cuh"
 
@@ -18,6 +20,8 @@ static __global__ void numbers_kernel(uint32_t *words, size_t count) {
     words[i] = word_of_numbers(static_cast<uint32_t>(i));
 }
 
+/* A word depends on its index alone: the same memory gets the same numbers in each run, and no
+ * generator keeps a state. Bytes after the last whole word stay as they are. */
 cudaError_t launch_numbers(cudaStream_t stream, void *memory, size_t bytes) {
     size_t count = bytes / sizeof(uint32_t);
     enqueue(numbers_kernel, blocks_for(count), THREADS, stream, static_cast<uint32_t *>(memory),
