@@ -31,10 +31,7 @@ LAUNCHERS=${LAUNCHERS:-mpirun direct}
 LONG=600
 
 # first_process HOST: prints the host's PID 1 as this machine numbers it.
-first_process() {
-    read -r parent <"$RING/host-$1/parent"
-    cat "/proc/$parent/task/$parent/children"
-}
+first_process() { cat "$RING/host-$1/pid"; }
 
 # pss FILE...: prints the sum of the shares, in KiB; processes may have ended by now.
 pss() { awk '/^Pss:/ { sum += $2 } END { print sum + 0 }' "$@" 2>/dev/null; }

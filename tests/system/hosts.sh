@@ -165,7 +165,8 @@ ring_start() {
     [ "${1:-}" != -- ] || shift
     [ $# -gt 0 ] || fail "start: no command"
     # The records of an earlier run are removed now, as the new one starts in the background.
-    rm -f "$RING/host-$host/code" "$RING/host-$host/ended" "$RING/host-$host/pid"
+    rm -f "$RING/host-$host/code" "$RING/host-$host/ended" "$RING/host-$host/pid" \
+        "$RING/host-$host/killed"
     now_ms >"$RING/host-$host/started"
     driver_start "$host" "$@"
 }

@@ -140,7 +140,11 @@ signal_first() {
     kill -s "$1" "$first"
 }
 driver_stop() { signal_first TERM "$1"; }
-driver_kill() { signal_first KILL "$1"; }
+# The mark tells the random jobs (chaos/) that the host did not end by itself.
+driver_kill() {
+    : >"$RING/host-$1/killed"
+    signal_first KILL "$1"
+}
 
 # Without a control group, each process gets a SIGSTOP.
 driver_freeze() {

@@ -56,10 +56,10 @@ done
 for word in -h --help help --version version; do
     code 0 "$ringtrain" "$word"
 done
-code 0 "$ringtrain" inspect --help
 # A recipe that cannot be read has no values to show.
 echo '--lr abc' >"$work/bad.recipe"
 code 0 "$ringtrain" train --recipe "$work/bad.recipe" --help
+code 0 "$ringtrain" inspect --help
 for what in 'inspect plan' 'inspect --cuda' 'driver, libraries and GPUs' 'inspect data' \
     'inspect coco'; do
     grep -q -e "$what" "$work/out" || fail "no word of $what in the help of inspect"

@@ -131,12 +131,10 @@ class Ring:
         """Returns the host's first process, or None."""
         if not self.has_started(host) or self.code(host) is not None:
             return None
-        parent = read(self.folder(host) + "/parent").decode().strip()
-        child = read(f"/proc/{parent}/task/{parent}/children").split() if parent else []
-        # A host that is still being made may not have a process in its own namespace yet.
+        pid = read(self.folder(host) + "/pid").decode().strip()
+        # If the host has ended meanwhile, another process of this machine may have its number.
         try:
-            return int(child[0]) \
-                if child and os.readlink(f"/proc/{int(child[0])}/ns/pid") != OWN_SPACE else None
+            return int(pid) if pid and os.readlink(f"/proc/{pid}/ns/pid") != OWN_SPACE else None
         except OSError:
             return None
 

@@ -462,6 +462,7 @@ int train(const struct options *o, const struct roles *roles, enum exit_code *re
         training_run_done(&job);
         return 0;
     }
+    save_leave(&job);
     record_end(&job, err->code, err);
     training_run_give_up(&job);
     return -1;
