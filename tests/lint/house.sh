@@ -1,10 +1,10 @@
 #!/bin/sh
 # Checks the rules of the house that no compiler checks:
-#   every source of common/ and entrypoint/ has a twin test, no file has more than 500 lines, at most
-#   ten sources have less than 30, no folder has more than 20 sources at its top, headers are
+#   every source of common/ and entrypoint/ has a twin test, no file has more than 500 lines, at
+#   most ten sources have less than 30, no folder has more than 20 sources at its top, headers are
 #   included by their path in the tree, files that comments name exist, a public struct's name is
-#   unique, a suite is named after its file, only entrypoint/mpi uses Open MPI's names, each platform
-#   has a whole job in the system tests, and unit tests do not sleep.
+#   unique, a suite is named after its file, only entrypoint/mpi uses Open MPI's names, each
+#   platform has a whole job in the system tests, and unit tests do not sleep.
 # Includes of rooms that a room does not use fail to compile (cmake/Room.cmake).
 set -u
 cd "$(dirname "$0")/../.." || exit 2
