@@ -10,7 +10,6 @@
 #include "trainer/app/options/flag_print.h"
 #include "trainer/app/scaling/scaling_run.h"
 #include "trainer/app/slots/slot_comm.h"
-#include "trainer/app/slots/slot_threads.h"
 
 #include <math.h>
 #include <stddef.h>

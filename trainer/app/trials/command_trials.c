@@ -8,7 +8,6 @@
 #include "trainer/app/options/flag.h"
 #include "trainer/app/options/flag_print.h"
 #include "trainer/app/slots/slot_comm.h"
-#include "trainer/app/slots/slot_threads.h"
 #include "trainer/app/trials/trials_job.h"
 #include "trainer/report/run_figures.h"
 
