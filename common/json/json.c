@@ -84,11 +84,8 @@ int json_parse(const char *bytes, size_t size, const char *source, json_t **ret_
 int json_read_file(const char *path, json_t **ret_root, struct error *err) {
     cleanup_buf struct buf text;
     buf_init(&text, JSON_FILE_MAX);
-    if (file_read(path, &text, err) != 0) {
-        if (err != NULL)
-            err->code = EXIT_CODE_CONFIG;
-        return -1;
-    }
+    if (file_read(path, &text, err) != 0)
+        return error_recode(err, EXIT_CODE_CONFIG);
     return json_parse(buf_text(&text), text.size, path, ret_root, err);
 }
 

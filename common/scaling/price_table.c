@@ -98,14 +98,11 @@ int price_table_parse(struct price_table *ret, const json_t *root, const char *w
 
 int price_table_read(struct price_table *ret, const char *path, struct error *err) {
     cleanup_json json_t *root = NULL;
-    if (json_read_file(path, &root, err) != 0) {
-        if (err != NULL)
-            err->code = EXIT_CODE_CONFIG;
-        return -1;
-    }
+    if (json_read_file(path, &root, err) != 0)
+        return error_recode(err, EXIT_CODE_CONFIG);
     int result = price_table_parse(ret, root, path, err);
-    if (result != 0 && err != NULL)
-        err->code = EXIT_CODE_CONFIG;
+    if (result != 0)
+        (void)error_recode(err, EXIT_CODE_CONFIG);
     return result;
 }
 

@@ -278,9 +278,7 @@ int trials_plan_parse(struct trials_plan *ret, const json_t *root, const char *w
         read_goal(ret, root, where, err) != 0 || read_limits(ret, root, where, err) != 0 ||
         check_names(ret, where, err) != 0) {
         trials_plan_done(ret);
-        if (err != NULL)
-            err->code = EXIT_CODE_CONFIG;
-        return -1;
+        return error_recode(err, EXIT_CODE_CONFIG);
     }
     return 0;
 }
@@ -292,11 +290,8 @@ int trials_plan_read(struct trials_plan *ret, const char *path, struct error *er
     cleanup_json json_t *root = NULL;
     buf_init(&text, JSON_FILE_MAX);
     if (file_read(path, &text, err) != 0 ||
-        json_parse(buf_text(&text), text.size, path, &root, err) != 0) {
-        if (err != NULL)
-            err->code = EXIT_CODE_CONFIG;
-        return -1;
-    }
+        json_parse(buf_text(&text), text.size, path, &root, err) != 0)
+        return error_recode(err, EXIT_CODE_CONFIG);
     if (trials_plan_parse(ret, root, path, err) != 0)
         return -1;
     ret->hash = str_hash(STR_HASH_START, buf_text(&text), text.size);

@@ -207,8 +207,7 @@ void star_done(struct star *s) {
 /* Whatever failed on a connection, its rank is lost to this one. The text of the failure stays in
  * the error. */
 static int lost(int rank, struct error *err) {
-    if (err != NULL)
-        err->code = EXIT_CODE_HOST_LOST;
+    (void)error_recode(err, EXIT_CODE_HOST_LOST);
     return error_wrap(err, "rank %d", rank);
 }
 

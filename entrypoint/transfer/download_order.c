@@ -329,8 +329,8 @@ static int try_target(struct walk *w, const struct address *to, struct error *er
                          "%s: files can only be uploaded to s3:// or file://", to->shown);
     int result =
         to->kind == ADDRESS_FILE ? copy_probe(to->rest, err) : multipart_probe(&w->s3, to, err);
-    if (result != 0 && err != NULL)
-        err->code = EXIT_CODE_CONFIG;
+    if (result != 0)
+        (void)error_recode(err, EXIT_CODE_CONFIG);
     return result;
 }
 

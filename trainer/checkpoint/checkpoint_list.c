@@ -91,11 +91,8 @@ int checkpoint_place_of(const struct safetensors *file, struct checkpoint_place 
         json_member_int(state, file->path, "step", &place.step, err) != 0 ||
         json_member_int(state, file->path, "course", &place.lineage, err) != 0 ||
         json_member_int(state, file->path, "samples", &place.samples, err) != 0 ||
-        json_member_int(state, file->path, "global_batch", &global_batch, err) != 0) {
-        if (err != NULL)
-            err->code = EXIT_CODE_DATA;
-        return -1;
-    }
+        json_member_int(state, file->path, "global_batch", &global_batch, err) != 0)
+        return error_recode(err, EXIT_CODE_DATA);
     /* An absent member leaves the -1 from above. */
     bool told = place.samples >= 0;
     if (place.step < 0 || place.lineage < 0 ||

@@ -21,9 +21,7 @@ int format_version_check_file(const struct safetensors *file, bool *ret_newer, s
     *ret_newer = false;
     if (text != NULL && str_parse_int(text, 0, INT64_MAX, &version, err) != 0) {
         (void)error_wrap(err, "%s: " FORMAT_VERSION_KEY, file->path);
-        if (err != NULL)
-            err->code = EXIT_CODE_DATA;
-        return -1;
+        return error_recode(err, EXIT_CODE_DATA);
     }
     *ret_newer = version > FORMAT_VERSION;
     return format_version_check(version, file->path, err);

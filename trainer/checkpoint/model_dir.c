@@ -218,11 +218,8 @@ int model_dir_config(const char *folder, struct model_config *ret_config, struct
     if (access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR))
         return refuse_folder(folder, err);
     if (file_read(path, &text, err) != 0 ||
-        json_parse(buf_text(&text), text.size, path, &root, err) != 0) {
-        if (err != NULL)
-            err->code = EXIT_CODE_DATA;
-        return -1;
-    }
+        json_parse(buf_text(&text), text.size, path, &root, err) != 0)
+        return error_recode(err, EXIT_CODE_DATA);
     if (config_seal_check(buf_text(&text), text.size, path, &sealed, err) != 0)
         return -1;
     if (!sealed && json_object_get(root, CONFIG_SEAL_KEY) != NULL)

@@ -243,11 +243,8 @@ static int parse_header(struct safetensors *file, struct buf *header, struct err
     const char *name;
     json_t *value;
     if (json_parse(header->data + SAFETENSORS_HEAD, header->size - SAFETENSORS_HEAD, file->path,
-                   &root, err) != 0) {
-        if (err != NULL)
-            err->code = EXIT_CODE_DATA;
-        return -1;
-    }
+                   &root, err) != 0)
+        return error_recode(err, EXIT_CODE_DATA);
     if (!json_is_object(root))
         return refuse(file, err, "", "the header is not an object");
     /* The metadata are a member among the tensors. */

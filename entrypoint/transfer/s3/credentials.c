@@ -280,8 +280,7 @@ static int find(struct credential_source *s, struct error *err) {
     } else {
         (void)error_set(err, EXIT_CODE_CONFIG, "AWS_EC2_METADATA_DISABLED is set");
     }
-    if (err != NULL)
-        err->code = EXIT_CODE_CONFIG; /* the data is not at fault */
+    (void)error_recode(err, EXIT_CODE_CONFIG); /* the data is not at fault */
     return error_wrap(err, "no AWS credentials: neither AWS_ACCESS_KEY_ID nor "
                            "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or _FULL_URI is set, and "
                            "the instance has none");

@@ -23,9 +23,7 @@ static int read_number(const char *name, int64_t least, int64_t most, bool neede
                          name);
     if (str_parse_int(text, least, most, &value, err) != 0) {
         (void)error_wrap(err, "%s", name);
-        if (err != NULL)
-            err->code = EXIT_CODE_CONFIG;
-        return -1;
+        return error_recode(err, EXIT_CODE_CONFIG);
     }
     *ret = (int)value;
     return 0;

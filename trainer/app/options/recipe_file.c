@@ -82,9 +82,7 @@ static int load(const char *path, struct error *err) {
         return error_set(err, EXIT_CODE_USAGE, "--recipe %.64s...: path too long", path);
     if (file_read(path, &text, err) != 0) {
         (void)error_wrap(err, "--recipe");
-        if (err != NULL)
-            err->code = EXIT_CODE_USAGE;
-        return -1;
+        return error_recode(err, EXIT_CODE_USAGE);
     }
     if (strlen(buf_text(&text)) != text.size)
         return error_set(err, EXIT_CODE_USAGE, "--recipe %s: it is no text", path);

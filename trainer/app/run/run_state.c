@@ -219,8 +219,8 @@ int run_state_parse(struct run_state *ret, const char *text, const char *source,
         result = parse_field(ret, object, &FIELDS[i], source, err);
     if (result == 0 && (check(ret, source, err) != 0 || complete(ret, object, source, err) != 0))
         result = -1;
-    if (result != 0 && err != NULL)
-        err->code = EXIT_CODE_DATA;
+    if (result != 0)
+        (void)error_recode(err, EXIT_CODE_DATA);
     return result;
 }
 

@@ -73,9 +73,7 @@ int trials_job_check(const struct trials_plan *plan, struct error *err) {
                              "\"%s\": each trial has its own; leave it out of the plan", OWN[i]);
     for (size_t i = 0; i < plan->count; i++)
         if (check_config(plan, i, err) != 0) {
-            if (err != NULL)
-                err->code = EXIT_CODE_CONFIG;
-            return -1;
+            return error_recode(err, EXIT_CODE_CONFIG);
         }
     return 0;
 }

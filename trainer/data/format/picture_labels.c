@@ -114,11 +114,8 @@ int picture_labels_parse(struct picture_labels *ret, char *text, size_t size, co
 int picture_labels_read(struct picture_labels *ret, const char *path, struct error *err) {
     cleanup_buf struct buf text = {.max = FILE_MAX};
     *ret = (struct picture_labels){0};
-    if (file_read(path, &text, err) != 0) {
-        if (err != NULL)
-            err->code = EXIT_CODE_DATA;
-        return -1;
-    }
+    if (file_read(path, &text, err) != 0)
+        return error_recode(err, EXIT_CODE_DATA);
     if (text.size == 0)
         return error_set(err, EXIT_CODE_DATA, "%s: empty", path);
     const size_t size = text.size;
