@@ -36,8 +36,6 @@
 
 enum { BROKEN = 70, USER = 4321, PATH_ROOM = 4096, WORDS_ROOM = 4096 };
 
-extern char **environ;
-
 static void need(int result, const char *what) {
     if (result >= 0)
         return;
@@ -53,6 +51,10 @@ static char *joined(const char *first, const char *second, const char *third) {
 }
 
 /* --- mounts ---------------------------------------------------------------------------------- */
+
+/* Folders of which each host has its own. */
+static const char *const OWN[] = {"opt", "tmp", "run", "var/tmp"};
+enum { OWN_COUNT = sizeof(OWN) / sizeof(OWN[0]) };
 
 static void bind_over(const char *from, const char *over, unsigned long more) {
     need(mount(from, over, NULL, MS_BIND | more, NULL), over);
@@ -73,11 +75,12 @@ static bool may_enter(const char *folder) {
  * program: one that will be mounted over, or the first that users without a name may not enter;
  * NULL if none does. */
 static const char *hiding_folder(const char *top) {
-    static const char *const OWN[] = {"/opt/", "/tmp/", "/run/", "/var/tmp/"};
     static char way[PATH_ROOM];
-    for (size_t i = 0; i < sizeof(OWN) / sizeof(OWN[0]); i++)
-        if (strncmp(top, OWN[i], strlen(OWN[i])) == 0)
-            return strndup(OWN[i] + 1, strlen(OWN[i]) - 2);
+    for (size_t i = 0; i < OWN_COUNT; i++) {
+        const size_t length = strlen(OWN[i]);
+        if (strncmp(top + 1, OWN[i], length) == 0 && top[1 + length] == '/')
+            return OWN[i];
+    }
     for (const char *slash = strchr(top + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         (void)snprintf(way, sizeof(way), "%.*s", (int)(slash - top), top);
         if (!may_enter(way))
@@ -97,7 +100,6 @@ static void make_folders(char *path) {
 }
 
 static void make_mounts(const char *folder, const char *top) {
-    static const char *const OWN[] = {"opt", "tmp", "run", "var/tmp"};
     need(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), "private mounts");
     /* A hidden repository is mounted in the host's own folder first, at its old path, and the
      * folder that hides it comes last. */
@@ -111,7 +113,7 @@ static void make_mounts(const char *folder, const char *top) {
     /* The hosts file is the whole ring's and grows as hosts start, as a name service would. */
     bind_over(joined(folder, "/../hosts", ""), "/etc/hosts", 0);
     bind_over(joined(folder, "/../resolv.conf", ""), "/etc/resolv.conf", 0);
-    for (size_t i = 0; i < sizeof(OWN) / sizeof(OWN[0]); i++)
+    for (size_t i = 0; i < OWN_COUNT; i++)
         if (last == NULL || strcmp(OWN[i], last) != 0)
             bind_over(joined(folder, "/root/", OWN[i]), joined("/", OWN[i], ""), 0);
     if (last != NULL)
