@@ -38,8 +38,7 @@ int progress_create(struct error *err) {
 int progress_adopt(struct progress *p, int fd, struct error *err) {
     struct stat status;
     p->slot = NULL;
-    const int seals = fcntl(fd, F_GET_SEALS);
-    if (fstat(fd, &status) != 0 || seals < 0 || (seals & SEALS) != SEALS ||
+    if (fstat(fd, &status) != 0 || sealed_memfd_seals(fd) != SEALS ||
         status.st_size != (off_t)sizeof(struct progress_slot))
         return error_set(err, EXIT_CODE_CONFIG, "not a progress descriptor");
     void *slot =

@@ -40,9 +40,15 @@ int sealed_memfd_make(const char *name, const void *bytes, size_t size, struct e
     return take_fd(&fd);
 }
 
-/* A pipe or an ordinary file answers F_GET_SEALS with an error, which is no such memory either. A
- * seal against execution may be among them. */
-bool sealed_memfd_is(int fd) {
+/* F_SEAL_EXEC, which the headers of older kernels lack. MFD_NOEXEC_SEAL sets it. */
+enum { EXEC_SEAL = 0x20 };
+
+/* A pipe or an ordinary file answers F_GET_SEALS with an error. */
+int sealed_memfd_seals(int fd) {
     const int seals = fcntl(fd, F_GET_SEALS);
-    return seals >= 0 && (seals & SEALS) == SEALS;
+    return seals >= 0 ? seals & ~EXEC_SEAL : -1;
+}
+
+bool sealed_memfd_is(int fd) {
+    return sealed_memfd_seals(fd) == SEALS;
 }

@@ -19,6 +19,9 @@ int sealed_memfd_seal(int fd, const char *name, struct error *err);
 /* Returns the same with these bytes, sealed, or -1. */
 int sealed_memfd_make(const char *name, const void *bytes, size_t size, struct error *err);
 
+/* Returns the seals of FD (F_SEAL_...) without the one against execution, which depends on the
+ * machine; -1 if FD cannot have any. */
+int sealed_memfd_seals(int fd);
 /* Returns true if FD is such memory, whichever process made it. */
 bool sealed_memfd_is(int fd);
 

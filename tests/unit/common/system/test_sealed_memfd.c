@@ -54,6 +54,7 @@ static void the_seal_against_execution_may_be_missing(void) {
     CU_ASSERT_FALSE(sealed_memfd_is(fd));
     CU_ASSERT_EQUAL_FATAL(fcntl(fd, F_ADD_SEALS, SEALS), 0);
     CU_ASSERT_TRUE(sealed_memfd_is(fd));
+    CU_ASSERT_EQUAL(sealed_memfd_seals(fd), SEALS);
 }
 
 UNIT_SUITE("common.sealed_memfd", UNIT(sealed_memory_holds_and_stays),
