@@ -12,8 +12,8 @@
 #include "entrypoint/job/settings.h"
 #include "entrypoint/master/state/phase.h"
 #include "entrypoint/mpi/custom_options.h"
+#include "entrypoint/outcome/event_schema.h"
 #include "entrypoint/outcome/explain.h"
-#include "entrypoint/outcome/record.h"
 #include "entrypoint/wire/message.h"
 
 #include <string.h>
@@ -89,7 +89,7 @@ static const struct docs_table tables[] = {
     {"variables", "docs/reference/variables.md", settings_page},
     {"exit-codes", "docs/reference/exit-codes.md", exit_codes},
     {"failures", "docs/reference/failures.md", explain_page},
-    {"events", "docs/reference/events.md", record_page},
+    {"events", "docs/reference/events.md", event_schema_page},
     {"evidence", "docs/guides/hangs.md", evidence_page},
     {"metric-lines", "docs/reference/metrics.md", metric_lines},
     {"platforms", "docs/reference/platforms.md", platform_table_page},

@@ -13,7 +13,7 @@
 #include "entrypoint/job/machine/library_folders.h"
 #include "entrypoint/job/machine/multiarch.h"
 #include "entrypoint/os/build_id.h"
-#include "entrypoint/outcome/record.h"
+#include "entrypoint/outcome/event_schema.h"
 #include "entrypoint/wire/frame.h"
 #include "entrypoint/wire/tls.h"
 
@@ -267,7 +267,7 @@ int versions_print(char *const *environment, struct buf *ret, struct error *err)
     if (add(ret, "ringmaster", RINGMASTER_VERSION, err) != 0 ||
         add(ret, "build", build, err) != 0 || add_seed(ret, err) != 0 ||
         add_number(ret, "control link", FRAME_VERSION, err) != 0 ||
-        add_number(ret, "event log", RECORD_VERSION, err) != 0 ||
+        add_number(ret, "event log", EVENT_SCHEMA_VERSION, err) != 0 ||
         add(ret, "OpenSSL", tls_library(), err) != 0 ||
         add(ret, "Jansson", jansson_version_str(), err) != 0 || add_transfer(ret, err) != 0 ||
         add_openmpi(environment, ret, err) != 0 || add_libraries(environment, ret, err) != 0)

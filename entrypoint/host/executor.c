@@ -247,7 +247,7 @@ static void begin(struct executor *h, const json_t *order) {
     if (cluster->hosts[cluster->self].spare)
         log_info("this host is a spare and waits");
     event_log_set_attempt(h->services->event_log, h->rank_set.attempt);
-    event_log_put(h->services->event_log, RECORD_ATTEMPT,
+    event_log_put(h->services->event_log, EVENT_LOG_ATTEMPT,
                   json_pack("{s:I, s:I}", "ranks", (json_int_t)ranks, "hosts", (json_int_t)hosts));
     h->quiet = false;
     if (role != NULL) {

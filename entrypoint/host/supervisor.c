@@ -323,7 +323,7 @@ static void begin_again(struct supervisor *s) {
 static void open_journal(struct supervisor *s) {
     const struct cluster *cluster = &s->job->cluster;
     event_log_open(&s->event_log, &s->loop, &s->reaper, s->job);
-    event_log_put(&s->event_log, RECORD_STARTED,
+    event_log_put(&s->event_log, EVENT_LOG_STARTED,
                   json_pack("{s:s, s:s, s:I, s:I}", "version", RINGMASTER_VERSION, "role",
                             cluster_is_master(cluster) ? "master" : "worker", "hosts",
                             (json_int_t)cluster->count, "ranks",

@@ -53,7 +53,7 @@ void accounting_end(struct master *m) {
         return;
     goodput_text(&m->goodput, text);
     log_info("%s", text);
-    event_log_put(&m->s.event_log, RECORD_GOODPUT, goodput_record(&m->goodput));
+    event_log_put(&m->s.event_log, EVENT_LOG_GOODPUT, goodput_record(&m->goodput));
 }
 
 static int measure_causes(const int64_t times[GOODPUT_CAUSES], const char *name, const char *help,

@@ -158,10 +158,10 @@ static void judge(struct master *m) {
     accounting_failed(m);
     m->relaunch.wait = decision.pause;
     log_error("%s: %s", m->failed.class_name, m->failed.text);
-    event_log_put(&m->s.event_log, RECORD_ATTEMPT_OVER,
+    event_log_put(&m->s.event_log, EVENT_LOG_ATTEMPT_OVER,
                   json_pack("{s:i, s:s, s:o, s:I}", "code", m->failed.code, "class",
-                            m->failed.class_name, "text", record_text(m->failed.text), "seconds",
-                            (json_int_t)(decision.pause / CLOCK_SECOND)));
+                            m->failed.class_name, "text", event_schema_text(m->failed.text),
+                            "seconds", (json_int_t)(decision.pause / CLOCK_SECOND)));
     log_info("attempt %u of %lld failed; the next one begins in %lld s", m->attempt.number,
              (long long)m->s.job->settings.restarts + 1,
              (long long)(decision.pause / CLOCK_SECOND));

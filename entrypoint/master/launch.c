@@ -47,7 +47,7 @@ static void record_launch(struct master *m) {
     bool direct = m->attempt.direct;
     json_t *version =
         direct ? json_null() : json_sprintf("%u.%u.%u", v->major, v->minor, v->release);
-    event_log_put(&m->s.event_log, RECORD_LAUNCHED,
+    event_log_put(&m->s.event_log, EVENT_LOG_LAUNCHED,
                   json_pack("{s:I, s:I, s:s, s:o}", "ranks", (json_int_t)m->attempt.ranks, "hosts",
                             (json_int_t)cluster_hosts_left(&m->s.job->cluster), "launcher",
                             launcher_name(direct ? LAUNCHER_DIRECT : LAUNCHER_MPIRUN), "openmpi",

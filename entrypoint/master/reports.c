@@ -165,7 +165,7 @@ void reports_seated(struct member *b, const json_t *message) {
     else
         log_info("all %zu ranks have started, %.2f s after the launch", m->attempt.ranks, seconds);
     event_log_put(
-        &m->s.event_log, RECORD_SEATED,
+        &m->s.event_log, EVENT_LOG_SEATED,
         json_pack("{s:I, s:f}", "ranks", (json_int_t)m->attempt.ranks, "seconds", seconds));
     accounting_started(m);
     master_raise(m, EVENT_ALL_STARTED);
@@ -188,9 +188,9 @@ static bool is_failure(const struct attempt *a, const struct rank_report *r) {
 static void record_failure(struct master *m, const struct rank_report *r) {
     char end[RANK_REPORT_END_SIZE];
     rank_report_describe(r, end, sizeof(end));
-    event_log_put(&m->s.event_log, RECORD_FIRST_FAILURE,
+    event_log_put(&m->s.event_log, EVENT_LOG_FIRST_FAILURE,
                   json_pack("{s:s, s:I, s:o}", "which", supervisor_host_name(&m->s, r->host),
-                            "rank", (json_int_t)r->rank, "text", record_text(end)));
+                            "rank", (json_int_t)r->rank, "text", event_schema_text(end)));
 }
 
 /* Says that the job goes on without this rank, as a warning and as an event, with the evidence that
@@ -206,11 +206,11 @@ static void record_forgone(struct master *m, const struct rank_report *r) {
     log_lines(LOG_WARNING, r->evidence);
     if (r->host != m->s.job->cluster.self) /* else they stand above */
         log_lines(LOG_WARNING, r->lines);
-    event_log_put(&m->s.event_log, RECORD_RANK_LOST,
+    event_log_put(&m->s.event_log, EVENT_LOG_RANK_LOST,
                   json_pack("{s:s, s:I, s:o, s:o, s:o, s:I}", "which", name, "rank",
-                            (json_int_t)r->rank, "text", record_text(end), "evidence",
-                            record_text(r->evidence), "lines", record_text(r->lines), "count",
-                            (json_int_t)a->forgone_count));
+                            (json_int_t)r->rank, "text", event_schema_text(end), "evidence",
+                            event_schema_text(r->evidence), "lines", event_schema_text(r->lines),
+                            "count", (json_int_t)a->forgone_count));
 }
 
 /* Lets a shim that has reported exit at once, with two exceptions: during a stop (attempt_holds),
@@ -247,9 +247,9 @@ static void call_stalled(struct master *m, size_t host, int64_t rank, int64_t se
         return;
     log_error("%s rank %" PRId64 ": no progress for %" PRId64 " s%s%.512s", name, rank, seconds,
               states[0] != '\0' ? "; its threads: " : "", states);
-    event_log_put(&m->s.event_log, RECORD_STALLED,
+    event_log_put(&m->s.event_log, EVENT_LOG_STALLED,
                   json_pack("{s:s, s:I, s:I, s:o}", "which", name, "rank", (json_int_t)rank,
-                            "seconds", (json_int_t)seconds, "states", record_text(states)));
+                            "seconds", (json_int_t)seconds, "states", event_schema_text(states)));
     if (stall == ATTEMPT_STALL_FIRST)
         standing_fail(m);
 }

@@ -54,8 +54,8 @@ static void note(struct master *m, const struct stuck_finding *f) {
     m->standing.rank = f->rank;
     log_warning("the job stands still: %s", f->text);
     event_log_put(
-        &m->s.event_log, RECORD_STUCK,
-        json_pack("{s:I, s:o}", "rank", (json_int_t)f->rank, "text", record_text(f->text)));
+        &m->s.event_log, EVENT_LOG_STUCK,
+        json_pack("{s:I, s:o}", "rank", (json_int_t)f->rank, "text", event_schema_text(f->text)));
 }
 
 /* Compares what was gathered, with all answers or at the deadline. Ranks that have reported

@@ -24,7 +24,7 @@ static int64_t budget(const struct master *m) {
 
 void stop_note(struct master *m, size_t host) {
     attempt_stop(&m->attempt, host, clock_boot());
-    event_log_put(&m->s.event_log, RECORD_STOP,
+    event_log_put(&m->s.event_log, EVENT_LOG_STOP,
                   json_pack("{s:s, s:b}", "which", supervisor_host_name(&m->s, host), "again", 0));
     log_info("stopping on request of %s, within %lld s", supervisor_host_name(&m->s, host),
              (long long)(budget(m) / CLOCK_SECOND));

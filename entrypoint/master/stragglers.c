@@ -44,7 +44,7 @@ static void say(struct master *m, const struct straggler_finding *f) {
     const char *name = supervisor_host_name(&m->s, m->attempt.rank_host[f->rank]);
     straggler_describe(f, text);
     log_warning("straggler on %s: %s", name, text);
-    event_log_put(&m->s.event_log, RECORD_STRAGGLER,
+    event_log_put(&m->s.event_log, EVENT_LOG_STRAGGLER,
                   json_pack("{s:s, s:I, s:b, s:f, s:f, s:f}", "which", name, "rank",
                             (json_int_t)f->rank, "behind", (int)f->behind, "seconds", f->seconds,
                             "data", f->data, "others", f->others));

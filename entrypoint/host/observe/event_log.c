@@ -27,8 +27,9 @@ enum { EVENTS_QUEUE_MAX = 512 * 1024, MIB = 1024 * 1024 };
 static void heard(void *context, enum log_level level, const char *text) {
     static const char *const names[] = {"debug", "info", "warning", "error"};
     if (level >= LOG_WARNING)
-        event_log_put(context, RECORD_SAID,
-                      json_pack("{s:s, s:o}", "level", names[level], "text", record_text(text)));
+        event_log_put(
+            context, EVENT_LOG_SAID,
+            json_pack("{s:s, s:o}", "level", names[level], "text", event_schema_text(text)));
 }
 
 /* Called when the child cannot write, at most once for each child. A missing base directory is no
@@ -86,20 +87,20 @@ void event_log_set_attempt(struct event_log *j, unsigned attempt) {
 
 /* Appends one line to the events of this host, stamped now. Returns false if it was dropped,
  * because it is longer than a record may be or finds no room. */
-static bool put(struct event_log *j, enum record_kind kind, const json_t *members) {
+static bool put(struct event_log *j, enum event_log_kind kind, const json_t *members) {
     const struct cluster *cluster = &j->job->cluster;
     const char *host = cluster->hosts[cluster->self].name.text;
-    const struct record_stamp stamp = {.time = clock_wall(),
-                                       .boot = clock_boot(),
-                                       .host = host,
-                                       .job = cluster->job,
-                                       .run = j->run,
-                                       .attempt = j->attempt};
+    const struct event_schema_stamp stamp = {.time = clock_wall(),
+                                             .boot = clock_boot(),
+                                             .host = host,
+                                             .job = cluster->job,
+                                             .run = j->run,
+                                             .attempt = j->attempt};
     char name[LOG_FILE_NAME_SIZE];
     cleanup_buf struct buf line;
-    buf_init(&line, RECORD_LINE_MAX);
+    buf_init(&line, EVENT_SCHEMA_LINE_MAX);
     (void)snprintf(name, sizeof(name), "events-%s.jsonl", host);
-    return record_line(kind, &stamp, members, &line, NULL) == 0 &&
+    return event_schema_line(kind, &stamp, members, &line, NULL) == 0 &&
            file_writer_put(&j->writer, name, EVENT_LOG_EVENTS_MAX, line.data, line.size);
 }
 
@@ -110,14 +111,14 @@ static void record_dropped(struct event_log *j) {
     if (dropped == j->told)
         return;
     cleanup_json json_t *members = json_pack("{s:I}", "count", (json_int_t)(dropped - j->told));
-    if (put(j, RECORD_DROPPED, members))
+    if (put(j, EVENT_LOG_DROPPED, members))
         j->told = dropped;
     else
         j->writer.dropped = dropped; /* a lost report does not count */
 }
 
 /* Nothing follows a verdict: readers take it for the last record of a job. */
-void event_log_put(struct event_log *j, enum record_kind kind, json_t *members) {
+void event_log_put(struct event_log *j, enum event_log_kind kind, json_t *members) {
     if (j != NULL && j->open && j->job->settings.events && !j->concluded) {
         record_dropped(j);
         (void)put(j, kind, members);
@@ -132,8 +133,8 @@ void event_log_conclude(struct event_log *j, const struct verdict *v) {
     json_t *members = json_pack(
         "{s:i, s:s, s:o, s:o, s:o}", "code", v->code, "class", v->class_name, "which",
         known ? json_string(j->job->cluster.hosts[v->host].name.text) : json_null(), "rank",
-        v->rank >= 0 ? json_integer(v->rank) : json_null(), "text", record_text(v->text));
-    event_log_put(j, RECORD_VERDICT, members);
+        v->rank >= 0 ? json_integer(v->rank) : json_null(), "text", event_schema_text(v->text));
+    event_log_put(j, EVENT_LOG_VERDICT, members);
     j->concluded = true;
     event_log_rest(j);
 }

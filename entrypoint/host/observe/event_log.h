@@ -1,5 +1,5 @@
 /* Event log of this host and job, for programs and later analysis: one JSON line per event
- * (outcome/record.h) in BASE/output/data/events-HOST.jsonl.
+ * (outcome/event_schema.h) in BASE/output/data/events-HOST.jsonl.
  *
  * On request each rank's lines also go to a file of their own there. A child writes both
  * (os/file_writer.h): nothing here waits. */
@@ -10,7 +10,7 @@
 #include "entrypoint/host/observe/openmetrics.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/os/file_writer.h"
-#include "entrypoint/outcome/record.h"
+#include "entrypoint/outcome/event_schema.h"
 #include "entrypoint/outcome/verdict.h"
 
 #include <jansson.h>
@@ -43,7 +43,7 @@ void event_log_set_run(struct event_log *j, const char *run);
 void event_log_set_attempt(struct event_log *j, unsigned attempt);
 
 /* Adds a record. Takes over MEMBERS, which may be NULL. */
-void event_log_put(struct event_log *j, enum record_kind kind, json_t *members);
+void event_log_put(struct event_log *j, enum event_log_kind kind, json_t *members);
 /* Adds the last record of a job. */
 void event_log_conclude(struct event_log *j, const struct verdict *verdict);
 

@@ -67,5 +67,5 @@ void metric_matcher_conclude(const struct metric_counts *c, struct event_log *ev
         if (never.size > 0)
             say_never(c, buf_text(&never));
     }
-    event_log_put(event_log, RECORD_METRICS, members);
+    event_log_put(event_log, EVENT_LOG_METRICS, members);
 }

@@ -59,7 +59,7 @@ static void record_end(const struct rank_set *c, const struct rank_report *r) {
     static const char *const ends[] = {"exited", "signalled", "vanished"};
     static const char *const causes[] = {"none", "stop", "teardown"};
     static const char *const memory[] = {"unknown", "enough", "killed"};
-    event_log_put(c->services->event_log, RECORD_RANK_ENDED,
+    event_log_put(c->services->event_log, EVENT_LOG_RANK_ENDED,
                   json_pack("{s:I, s:s, s:i, s:s, s:s}", "rank", (json_int_t)r->rank, "end",
                             ends[r->end], "value", r->value, "cause", causes[r->cause], "memory",
                             memory[r->memory]));

@@ -39,8 +39,8 @@ void master_lease_lose(struct worker *w, const char *why) {
     if (master_loss_lives_on(&loss, w->s.role_state, w->s.job, &alone)) {
         log_error("the master, %s, is lost: %s%s", worker_master_name(w), why, alone);
         event_log_put(
-            &w->s.event_log, RECORD_HOST_LOST,
-            json_pack("{s:s, s:o}", "which", worker_master_name(w), "why", record_text(why)));
+            &w->s.event_log, EVENT_LOG_HOST_LOST,
+            json_pack("{s:s, s:o}", "which", worker_master_name(w), "why", event_schema_text(why)));
         loop_cancel(&w->s.loop, &w->lease);
         boot_timer_set(&w->late, 0);
         supervisor_follow(&w->s);

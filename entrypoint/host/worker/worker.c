@@ -100,7 +100,8 @@ static void begin_to_wait(struct worker *w, const json_t *message) {
     loop_cancel(&w->s.loop, &w->announce);
     executor_await(&w->s.host);
     log_info("%s leads the job: this host waits for its next attempt", worker_master_name(w));
-    event_log_put(&w->s.event_log, RECORD_BACK, json_pack("{s:s}", "which", worker_master_name(w)));
+    event_log_put(&w->s.event_log, EVENT_LOG_BACK,
+                  json_pack("{s:s}", "which", worker_master_name(w)));
 }
 
 /* The first message of the master, or the promise that the next attempt will include this host.
@@ -116,7 +117,7 @@ static void take_welcome(struct worker *w, const json_t *message) {
     take_run(w, message);
     loop_cancel(&w->s.loop, &w->announce);
     log_info("joined %s", worker_master_name(w));
-    event_log_put(&w->s.event_log, RECORD_JOINED,
+    event_log_put(&w->s.event_log, EVENT_LOG_JOINED,
                   json_pack("{s:s, s:I}", "which", worker_master_name(w), "count",
                             (json_int_t)w->s.job->cluster.count));
 }
@@ -409,7 +410,7 @@ static void stop(void *state, bool again) {
     struct worker *w = state;
     w->stopping = true;
     event_log_put(
-        &w->s.event_log, RECORD_STOP,
+        &w->s.event_log, EVENT_LOG_STOP,
         json_pack("{s:s, s:b}", "which", supervisor_own_name(&w->s), "again", (int)again));
     if (w->waits && !w->counted) {
         stop_waiting(w);

@@ -124,7 +124,7 @@ void rejoin_meet(struct member *b, struct link *link, const struct net_address *
     link_send(link, master_greeting(m, MESSAGE_STANDBY));
     lease_greet(b);
     log_info("%s is back, and waits for the next attempt", member_name(b));
-    event_log_put(&m->s.event_log, RECORD_BACK, json_pack("{s:s}", "which", member_name(b)));
+    event_log_put(&m->s.event_log, EVENT_LOG_BACK, json_pack("{s:s}", "which", member_name(b)));
     rejoin_receive(b, message);
 }
 

@@ -285,7 +285,7 @@ static void admit(struct member *b, const json_t *message) {
     log_info("%s is here, %zu of %zu", member_name(b), m->join.count,
              cluster_hosts_left(&m->s.job->cluster) + seats_spares_left(&m->s.job->cluster));
     event_log_put(
-        &m->s.event_log, RECORD_JOINED,
+        &m->s.event_log, EVENT_LOG_JOINED,
         json_pack("{s:s, s:I}", "which", member_name(b), "count", (json_int_t)m->join.count));
     if (gathers(m))
         master_raise_word(b, EVENT_PEER_ARRIVED, message);

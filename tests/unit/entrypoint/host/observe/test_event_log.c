@@ -34,8 +34,8 @@ static const json_t *find(const json_t *list, const char *name) {
     return NULL;
 }
 
-static bool is_member_of(const struct record_row *row, const char *member) {
-    for (size_t i = 0; i < RECORD_MEMBERS_MAX && row->members[i] != NULL; i++)
+static bool is_member_of(const struct event_schema_row *row, const char *member) {
+    for (size_t i = 0; i < EVENT_SCHEMA_MEMBERS_MAX && row->members[i] != NULL; i++)
         if (strcmp(row->members[i], member) == 0)
             return true;
     return false;
@@ -47,10 +47,10 @@ static void assert_documented(const json_t *record) {
                                         "job", "run",  "attempt", "event"};
     const char *key;
     json_t *value;
-    const struct record_row *row = NULL;
-    for (unsigned i = 0; i < RECORD_KINDS; i++)
-        if (strcmp(record_row(i)->name, name_of(record)) == 0)
-            row = record_row(i);
+    const struct event_schema_row *row = NULL;
+    for (unsigned i = 0; i < EVENT_LOG_KINDS; i++)
+        if (strcmp(event_schema_row(i)->name, name_of(record)) == 0)
+            row = event_schema_row(i);
     CU_ASSERT_PTR_NOT_NULL_FATAL(row);
     size_t others = 0;
     json_object_foreach((json_t *)(uintptr_t)record, key, value) {
@@ -60,7 +60,7 @@ static void assert_documented(const json_t *record) {
         CU_ASSERT(known);
         others++;
     }
-    for (size_t i = 0; i < RECORD_MEMBERS_MAX && row->members[i] != NULL; i++)
+    for (size_t i = 0; i < EVENT_SCHEMA_MEMBERS_MAX && row->members[i] != NULL; i++)
         CU_ASSERT_PTR_NOT_NULL(json_object_get(record, row->members[i]));
     CU_ASSERT(others > sizeof(stamp) / sizeof(stamp[0]));
 }
@@ -194,17 +194,17 @@ static void dropped_records_are_counted(void) {
     CU_ASSERT_EQUAL_FATAL(loop_init(&loop, NULL), 0);
     event_log_open(&j, &loop, &reaper, &job);
     for (int i = 0; i < 1000000 && j.writer.dropped == 0; i++) /* records are also being written */
-        event_log_put(&j, RECORD_SAID, json_pack("{s:s, s:s}", "level", "error", "text", "x"));
+        event_log_put(&j, EVENT_LOG_SAID, json_pack("{s:s, s:s}", "level", "error", "text", "x"));
     CU_ASSERT(j.writer.dropped > 0);
     CU_ASSERT_EQUAL(j.told, 0);
     buf_consume(&j.writer.queue, j.writer.queue.size);
-    event_log_put(&j, RECORD_SAID, json_pack("{s:s, s:s}", "level", "error", "text", "y"));
+    event_log_put(&j, EVENT_LOG_SAID, json_pack("{s:s, s:s}", "level", "error", "text", "y"));
     CU_ASSERT_EQUAL(j.told, j.writer.dropped);
     ASSERT_CONTAINS(buf_text(&j.writer.queue) + sizeof(uint64_t) * 2, "events-one.jsonl");
     CU_ASSERT_PTR_NOT_NULL(
         memmem(j.writer.queue.data, j.writer.queue.size, "\"event\":\"dropped\"", 17));
     event_log_close(&j);
-    event_log_put(NULL, RECORD_SAID, NULL);
+    event_log_put(NULL, EVENT_LOG_SAID, NULL);
     event_log_rest(NULL);
     CU_ASSERT_EQUAL(event_log_child(NULL), 0);
     loop_done(&loop);
