@@ -111,6 +111,39 @@ without_the_master_one_that_still_fetches_leaves_at_once() {
     ended 73 'the master is lost' "$LEAVE_MS" 2
 }
 
+# With failover it looks for the master that follows, and goes on downloading.
+with_failover_one_that_still_fetches_finds_the_next_master() {
+    serve 4 || return
+    go_on
+    bucket=first-waits READY_MS=60000
+    set -- -e RINGMASTER_SHRINK=1 -e RINGMASTER_RESTARTS=3 -e RINGMASTER_FAILOVER=1 \
+        -e TEST_STAYS=600 -e "RINGMASTER_CHECKPOINTS=file://$share/checkpoints"
+    for host in $everyone; do
+        begin_one "$host" "$@"
+    done
+    check "the job begins" wait_for 60 says 1 'all 4 ranks have started' || return
+    hosts kill 4
+    check "three go on" wait_for 60 says 1 'all 3 ranks have started' || return
+    check "its container is gone" hosts wait "$PATIENCE" 4 || return
+    rm -rf "$(hosts opt 4)/input/data/train" "$share/go-on"
+    # Its share of the channel would be empty: it downloads the whole channel.
+    begin_one 4 "$@" -e RINGMASTER_SHARDED=
+    READY_MS=6000
+    check "host 4 waits" wait_for "$PATIENCE" says 4 'algo-1 leads the job: this host waits' ||
+        return
+    hosts kill 1
+    check "it looks for another master" wait_for "$PATIENCE" says 4 \
+        'algo-1, for which this host was waiting, is lost' || return
+    check "host 2 goes on" wait_for 60 says 2 'all 2 ranks have started' || return
+    check "host 4 waits there" wait_for "$PATIENCE" says 4 \
+        'algo-2 leads the job: this host waits' || return
+    go_on
+    hosts kill 3
+    check "it takes part" wait_for 60 says 2 'attempt 4 begins, with 2 ranks on 2 hosts' || return
+    hosts stop 2
+    all_end "$PATIENCE" 143 2 4
+}
+
 # The first host is restarted, and so is another host that connects to it. That one does not wait
 # until the first host has its downloads, but goes on to the host that leads the job.
 a_first_host_that_fetches_longer_sends_on_who_comes() {
@@ -146,6 +179,7 @@ CASES=${CASES:-a_worker_that_fetches_longer_is_waited_for a_master_that_fetches_
     one_that_stands_still_ends_the_job a_stop_meanwhile_ends_both
     a_worker_that_is_lost_while_it_fetches_ends_the_job_in_time
     without_the_master_one_that_still_fetches_leaves_at_once
+    with_failover_one_that_still_fetches_finds_the_next_master
     a_first_host_that_fetches_longer_sends_on_who_comes}
 run_cases
 finish

@@ -20,8 +20,9 @@
  * judged: the verdict has come, or this host has made its own. The supervisor then ends what runs
  * and exits.
  *
- * The link may be closed in any state. Before the host has joined, the search begins again with the
- * time that is left. Afterwards the master counts as lost. A connection that is merely interrupted
+ * The link may be closed in any state. Before the host has joined, or while it waits and still
+ * downloads, the search begins again with the time that is left. Afterwards the master counts as
+ * lost. A connection that is merely interrupted
  * is replaced without the link being closed (redial.c). */
 
 /* A verdict that cannot be parsed ends the job here as well, with that error. `heard` lets the
@@ -50,6 +51,12 @@ static void reach_again(struct worker *w) {
     count_down(w, w->stopping ? WORKER_STOP_SECONDS * CLOCK_SECOND : w->left);
 }
 
+static void forget_admission(struct worker *w) {
+    if (w->waits)
+        executor_await_none(&w->s.host);
+    w->joined = w->waits = w->counted = false;
+}
+
 /* A refusal may be for now or for good. NOT_READY means later or elsewhere, and is no error as long
  * as no order has come from this master. Every other code ends the job here, with the reason that
  * the master gives. */
@@ -57,9 +64,7 @@ static void take_refusal(struct worker *w, const json_t *message) {
     struct error why;
     worker_read_refusal(message, &why);
     if (why.code == EXIT_CODE_NOT_READY && !w->ordered && w->link != NULL) {
-        if (w->waits)
-            executor_await_none(&w->s.host);
-        w->joined = w->waits = false;
+        forget_admission(w);
         log_info("%s cannot admit this host yet: %s", worker_master_name(w), why.text);
         reach_again(w);
         find_master_later(&w->search);
@@ -204,6 +209,25 @@ static void connect_master(struct worker *w) {
     find_master_start(&w->search, &w->s.services, w->s.contexts.tls, &dial_events, w);
 }
 
+static void search(struct worker *w) {
+    reach_again(w);
+    find_master_start(&w->search, &w->s.services, w->s.contexts.tls, &dial_events, w);
+}
+
+/* Another host may lead the job next. This one has taken no part yet, and does not begin another
+ * role before its inputs are complete, as a later role does not fetch them. */
+bool worker_searches_on(struct worker *w, const char *why) {
+    if (!w->waits || w->begun || w->stopping || !role_state_is_on(w->s.role_state))
+        return false;
+    log_warning("%s, for which this host was waiting, is lost: %s; looking for the host that "
+                "leads the job now",
+                worker_master_name(w), why);
+    forget_admission(w);
+    boot_timer_set(&w->late, 0);
+    search(w);
+    return true;
+}
+
 /* If the master closed the link before admitting this host, it may have been restarted. The way in
  * which the connection ended may show that the process there has exited. If that was PID 1 of its
  * container, all of its processes are gone, and another master need not wait for a lease. */
@@ -218,8 +242,7 @@ static void closed(void *context, const struct error *why) {
         role_state_note_end(w->s.role_state, why->os_errno);
         master_lease_lose(w, why->text);
     } else {
-        reach_again(w);
-        find_master_start(&w->search, &w->s.services, w->s.contexts.tls, &dial_events, w);
+        search(w);
     }
 }
 
