@@ -21,6 +21,12 @@
 static const double AREA_SHARE = 0.1;
 static const double AREA_PIXELS = 20;
 
+/* Least intersection over union of a box and that of its outline. Loose or rounded boxes are above
+ * it; two corners, shares of the picture, and a mask that was scaled or turned are below. */
+static const double BOX_SHARE = 0.5;
+/* Boxes of few pixels are below it for being rounded. */
+static const double BOX_PIXELS = 2;
+
 /* The examples are inside the struct; only the counts of the categories are allocated. */
 void coco_check_done(struct coco_check *check) {
     free(check->by_category);
@@ -60,6 +66,16 @@ struct masks {
     struct rle mask;
 };
 
+/* Returns true if the box is about that of the mask. An empty mask has none. */
+static bool box_fits(const double box[4], const struct rle *mask) {
+    double own[4];
+    rle_box(mask, own);
+    bool near = true;
+    for (int i = 0; i < 4; i++)
+        near &= fabs(box[i] - own[i]) <= BOX_PIXELS;
+    return near || rle_area(mask) == 0 || box_iou(box, own, false) >= BOX_SHARE;
+}
+
 /* Makes the mask, as an evaluation would, and compares its pixels with the given area. The
  * difference must be above both limits, so that neither rounding at small objects nor a small share
  * of large ones counts. */
@@ -84,6 +100,10 @@ static void check_outline(struct coco_check *check, const struct coco_index *ind
     if ((a->flags & COCO_ANNOTATION_AREA) != 0 && apart > AREA_PIXELS &&
         apart > AREA_SHARE * fmax(pixels, a->area))
         coco_findings_add(check->findings, COCO_AREA_MISMATCH, a->id);
+    /* A box that is missing or empty was reported already. */
+    if ((a->flags & COCO_ANNOTATION_BOX) != 0 && a->box[2] > 0 && a->box[3] > 0 &&
+        !box_fits(a->box, &masks->mask))
+        coco_findings_add(check->findings, COCO_BOX_MISFIT, a->id);
 }
 
 /* Counts one annotation and looks at its parts. Boxes and outlines cannot be judged if the image is

@@ -30,7 +30,8 @@ static const char SET[] =
     A(0, 4, 90, ",\"bbox\":[2,2,5,5],\"area\":25,\"iscrowd\":1" SQUARE) ","
     A(1, 4, 90, ",\"bbox\":[2,2,5,5],\"area\":25" SQUARE) ","
     A(16, 4, 90, ",\"bbox\":[2,2,5,5],\"area\":25,\"segmentation\":{\"size\":[10,10],"
-                 "\"counts\":\"05\"}") "]}";
+                 "\"counts\":\"05\"}") ","
+    A(17, 4, 90, ",\"bbox\":[0.2,0.2,0.7,0.7],\"area\":25" SQUARE) "]}";
 /* clang-format on */
 
 static void every_kind_of_trouble_is_found_with_its_id(void) {
@@ -45,9 +46,10 @@ static void every_kind_of_trouble_is_found_with_its_id(void) {
         {COCO_ZERO_ID, 1, 0},         {COCO_NO_BOX, 1, 12},
         {COCO_NO_AREA, 1, 11},        {COCO_NO_OUTLINE, 1, 13},
         {COCO_DEGENERATE_BOX, 1, 2},  {COCO_BOX_OUTSIDE, 1, 3},
-        {COCO_BAD_OUTLINE, 1, 16},    {COCO_AREA_MISMATCH, 1, 10},
-        {COCO_NO_SIZE, 1, 5},         {COCO_NO_FILE, 3, 4},
-        {COCO_BAD_FILE, 0, 0},        {COCO_OTHER_SIZE, 0, 0},
+        {COCO_BOX_MISFIT, 2, 3},      {COCO_BAD_OUTLINE, 1, 16},
+        {COCO_AREA_MISMATCH, 1, 10},  {COCO_NO_SIZE, 1, 5},
+        {COCO_NO_FILE, 3, 4},         {COCO_BAD_FILE, 0, 0},
+        {COCO_OTHER_SIZE, 0, 0},
     };
     cleanup_coco_index struct coco_index index = {0};
     cleanup_coco_check struct coco_check check = {0};
@@ -59,8 +61,8 @@ static void every_kind_of_trouble_is_found_with_its_id(void) {
         CU_ASSERT_EQUAL(check.findings[WANTED[i].kind].count, WANTED[i].count);
         CU_ASSERT_EQUAL(check.findings[WANTED[i].kind].examples[0], WANTED[i].id);
     }
-    CU_ASSERT(check.crowds == 1 && check.runs == 1 && check.polygons == 9);
-    CU_ASSERT(check.empty_images == 2 && check.most == 11 && check.empty_categories == 0);
+    CU_ASSERT(check.crowds == 1 && check.runs == 1 && check.polygons == 10);
+    CU_ASSERT(check.empty_images == 2 && check.most == 12 && check.empty_categories == 0);
     CU_ASSERT_EQUAL(coco_check_print(&check, &index, &text, &err), 0);
     ASSERT_CONTAINS(buf_text(&text), "boxes without width or height: 2\n");
     ASSERT_CONTAINS(buf_text(&text), "images without a file: 4 (none.jpg), 5, 6\n");
@@ -194,6 +196,51 @@ static void what_is_merely_odd_does_not_break_a_set(void) {
     ASSERT_CONTAINS(buf_text(&text), "no list \"annotations\"");
 }
 
+static bool is_broken(const char *annotation) {
+    cleanup_coco_index struct coco_index index = {0};
+    cleanup_coco_check struct coco_check check = {0};
+    cleanup_buf struct buf text = {.max = 100000};
+    CU_ASSERT_EQUAL_FATAL(buf_printf(&text, NULL,
+                                     "{" TWO_IMAGES "," TWO_CATEGORIES ",\"annotations\":[%s]}",
+                                     annotation),
+                          0);
+    CU_ASSERT_EQUAL_FATAL(coco_load(&index, write_text("one.json", buf_text(&text)), NULL, NULL),
+                          0);
+    CU_ASSERT_EQUAL_FATAL(coco_check_make(&check, &index, NULL, NULL), 0);
+    return coco_check_broken(&check);
+}
+
+/* A training refuses an annotation without a box. One without an area can be trained on. */
+static void a_set_without_boxes_is_broken(void) {
+    CU_ASSERT(is_broken(A(1, 4, 3, ",\"area\":25" SQUARE)));
+    CU_ASSERT_FALSE(is_broken(A(1, 4, 3, ",\"bbox\":[2,2,5,5]" SQUARE)));
+    CU_ASSERT_FALSE(is_broken(A(1, 4, 3, ",\"bbox\":[2,2,5,5],\"area\":25")));
+}
+
+/* Boxes of few pixels may be off by some, and larger ones by half. */
+static void boxes_are_held_against_their_outlines(void) {
+    static const struct {
+        const char *box;
+        size_t count;
+    } CASES[] = {
+        {"0,0,7,7", 0}, {"4,4,5,5", 0}, {"1,1,8,8", 1}, {"5,5,5,5", 1}, {"2,2,5,5", 0},
+    };
+    for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
+        cleanup_coco_index struct coco_index index = {0};
+        cleanup_coco_check struct coco_check check = {0};
+        cleanup_buf struct buf text = {.max = 100000};
+        CU_ASSERT_EQUAL_FATAL(buf_printf(&text, NULL,
+                                         "{" TWO_IMAGES "," TWO_CATEGORIES ",\"annotations\":[" A(
+                                             1, 4, 3, ",\"bbox\":[%s]" SQUARE) "]}",
+                                         CASES[i].box),
+                              0);
+        CU_ASSERT_EQUAL_FATAL(
+            coco_load(&index, write_text("box.json", buf_text(&text)), NULL, NULL), 0);
+        CU_ASSERT_EQUAL_FATAL(coco_check_make(&check, &index, NULL, NULL), 0);
+        CU_ASSERT_EQUAL(check.findings[COCO_BOX_MISFIT].count, CASES[i].count);
+    }
+}
+
 /* The missing size is reported once, for the picture: its polygons have no mask to be judged. */
 static void polygons_of_pictures_without_a_size_are_not_bad(void) {
     cleanup_coco_index struct coco_index index = {0};
@@ -207,6 +254,7 @@ static void polygons_of_pictures_without_a_size_are_not_bad(void) {
 }
 
 UNIT_SUITE("data.coco_check", UNIT(polygons_of_pictures_without_a_size_are_not_bad),
+           UNIT(a_set_without_boxes_is_broken), UNIT(boxes_are_held_against_their_outlines),
            UNIT(damaged_pictures_are_found), UNIT(what_is_merely_odd_does_not_break_a_set),
            UNIT(the_bounds_of_sizes_belong_to_the_middle),
            UNIT(every_kind_of_trouble_is_found_with_its_id), UNIT(examples_are_five_at_most),
