@@ -109,12 +109,16 @@ static int find_standing(const struct coco_index *index, uint32_t *stands, struc
  * in any case, as it decides between small, medium and large objects. */
 static int check_truth(const struct coco_index *index, const struct coco_annotation *a, bool masks,
                        struct error *err) {
-    const char *missing = (a->flags & COCO_ANNOTATION_AREA) == 0            ? "area"
-                          : !masks && (a->flags & COCO_ANNOTATION_BOX) == 0 ? "bbox"
-                                                                            : NULL;
-    return missing == NULL ? 0
-                           : error_set(err, EXIT_CODE_DATA, "%s: annotation %" PRId64 ": no \"%s\"",
-                                       index->path, a->id, missing);
+    if ((a->flags & COCO_ANNOTATION_AREA) == 0)
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: annotation %" PRId64
+                         ": no \"area\" (the pixels of its mask), by which "
+                         "small, medium and large objects are told apart",
+                         index->path, a->id);
+    if (!masks && (a->flags & COCO_ANNOTATION_BOX) == 0)
+        return error_set(err, EXIT_CODE_DATA, "%s: annotation %" PRId64 ": no \"bbox\"",
+                         index->path, a->id);
+    return 0;
 }
 
 /* Counts among the annotations that can be scored, those of listed images. */
