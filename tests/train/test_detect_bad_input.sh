@@ -59,7 +59,7 @@ says "--canvases: "
 
 echo "no objects at all"
 refused 'none of its images has annotations' "{$IMAGES,$CATEGORIES,\"annotations\":[]}"
-refused 'none of its 1 images has an object to train on' \
+refused 'none of its 1 images has an object to train on: its 1 annotations are crowds, or their boxes' \
     "{$IMAGES,$CATEGORIES,
     \"annotations\":[{\"id\":1,\"image_id\":7,\"category_id\":3,\"bbox\":[10,12,0,0],\"area\":0}]}"
 

@@ -251,9 +251,12 @@ static int add_pictures(struct detection_set *set, enum detection_pick pick, str
     }
     /* Never with DETECTION_PICK_ALL, as there are images. */
     if (set->count == 0)
-        return error_set(err, EXIT_CODE_DATA,
-                         "%s: none of its %zu images has an object to train on", index->path,
-                         index->image_count);
+        return error_set(
+            err, EXIT_CODE_DATA,
+            "%s: none of its %zu images has an object to train on: its %zu annotations "
+            "are crowds, or their boxes have a pixel at most; expected x, y, width, "
+            "height in pixels",
+            index->path, index->image_count, index->placed_count);
     return 0;
 }
 
