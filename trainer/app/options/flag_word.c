@@ -17,6 +17,7 @@
  * phrases without a capital. */
 #define RANKS "ranks are started by ringmaster (RINGMASTER_HOSTS=HOST:RANKS) or mpirun -np N"
 #define CLASSES "classes are the folders of the data, or its categories"
+#define OUTPUTS "--model-dir is the folder of the model, --out that of pictures and results"
 #define PICTURES "pictures lie in images/ or NAME/ beside the annotations; see --data"
 
 static const struct flag_word TABLE[] = {
@@ -185,8 +186,8 @@ static const struct flag_word TABLE[] = {
     /* A known flag of `train`, which never comes here; Lightning's is a way to start processes. */
     {"strategy", NULL, RANKS},
     /* outputs and reports */
-    {"output", "model-dir", NULL},
-    {"output-dir", "model-dir", NULL},
+    {"output", NULL, OUTPUTS},
+    {"output-dir", NULL, OUTPUTS},
     {"save-dir", "model-dir", NULL},
     {"default-root-dir", "model-dir", NULL},
     {"ckpt-dir", "checkpoint-dir", NULL},

@@ -27,6 +27,7 @@ static void names_of_other_trainers_lead_to_ours(void) {
     refused("pretrained", "did you mean --init?");
     refused("workers", "did you mean --data-threads?");
     refused("bs", "did you mean --batch-size?");
+    refused("output", "--model-dir is the folder of the model, --out that of pictures");
     refused("amp", "did you mean --dtype?");
     refused("fp16-allreduce", "did you mean --reduce-dtype?");
     refused("val-dir", "did you mean --validation?");
