@@ -29,6 +29,7 @@ train --batch-size 4 --epochs 2
 [ -f "$kept/step-000000080.safetensors" ] || fail "not 80 steps"
 train --batch-size 32 --epochs 5
 resumed 80
+says ": 10 steps done (80 in the checkpoint, whose steps or data had another size)"
 [ "$(first_step)" = 11 ] || fail "goes on at $(first_step), not 11"
 train --batch-size 32 --epochs 6
 resumed 25

@@ -111,8 +111,13 @@ static int take_over(struct training_run *job, const struct safetensors *file, b
     run_state_go_on(&job->state, &before);
     if (!same_optimizer(&job->state, &before))
         job->state.updates = 0;
-    log_info("resumed from %s: %" PRId64 " step%s done", file->path, job->state.step,
-             STR_PLURAL(job->state.step));
+    char former[96] = "";
+    if (job->state.step != before.step)
+        (void)snprintf(former, sizeof(former),
+                       " (%" PRId64 " in the checkpoint, whose steps or data had another size)",
+                       before.step);
+    log_info("resumed from %s: %" PRId64 " step%s done%s", file->path, job->state.step,
+             STR_PLURAL(job->state.step), former);
     if (job->setup.options->init != NULL)
         log_warning("--init %s is not read: the weights are those of %s; --resume none starts with "
                     "the former",
