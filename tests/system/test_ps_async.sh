@@ -66,7 +66,7 @@ loses() {
 }
 
 a_lost_worker_costs_only_itself() {
-    loses alone 1 --server-hosts 1 --steps 120 || return
+    loses alone 1 --server-hosts 1 --steps 200 || return
     signal_program 2 KILL ringtrain
     check "the loss is logged" wait_for "$PATIENCE" says 1 \
         'algo-2 rank 1: killed by signal 9 .*the others go on' || return
