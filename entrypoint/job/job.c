@@ -165,6 +165,20 @@ static void check_whole(const struct settings *s, const struct hyperparameters *
     efa_warn("", ret);
 }
 
+/* Refuses other words before "--" than --once-per-host: they would be taken for flags of the
+ * trainer. Words for the program that sagemaker_program names may have a "--". */
+static int check_front(const char *const *words, const char *program, struct error *err) {
+    if ((program != NULL && program[0] != '\0') || words[0] == NULL || words[0][0] != '-')
+        return 0;
+    for (size_t i = 1; words[i] != NULL; i++)
+        if (strcmp(words[0], "--") != 0 && strcmp(words[i], "--") == 0)
+            return error_set(err, EXIT_CODE_USAGE,
+                             "%.64s stands before --, where only " JOB_ONCE_PER_HOST
+                             " may; flags of a program come after its name",
+                             words[0]);
+    return 0;
+}
+
 /* The first error is kept, but the hosts are read all the same. A host that cannot run joins the
  * others and reports why, so that they do not wait for it in vain. LATER takes errors after the
  * first, which nobody reads. *RET is filled in any case, so that the caller frees it in one way. */
@@ -189,6 +203,8 @@ int job_read(const char *const *arguments, char *const *environment, struct job 
         read = -1;
     /* Warnings about hosts are kept, whether or not these could be read. */
     warnings_join(&warnings, &hosts.warnings);
+    if (read == 0)
+        read = check_front(arguments + once, request.program, &first);
     if (read == 0)
         read = read_inputs(&settings, &request, environment, !exact, &inputs, &first);
     if (read == 0)

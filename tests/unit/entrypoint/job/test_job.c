@@ -401,6 +401,32 @@ static void once_per_host_is_one_slot_each(void) {
 }
 
 /* The slots in the list and in the hyperparameters do not matter. */
+static void only_once_per_host_stands_before_the_program(void) {
+    static const char *const misspelled[] = {"--once-per-hosts", "--", "sleep", "1", NULL};
+    static const char *const after[] = {"--once-per-host", "--epochs", "3", "--", "sleep", NULL};
+    static const char *const flags[] = {"--epochs", "3", NULL};
+    use_base("front");
+    char *environment[] = {base, path_variable, NULL};
+    struct job job;
+    struct error err = {0};
+    CU_ASSERT_EQUAL(job_read(misspelled, environment, &job, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
+    ASSERT_CONTAINS(err.text, "--once-per-hosts stands before --, where only --once-per-host may");
+    job_done(&job);
+    CU_ASSERT_EQUAL(job_read(after, environment, &job, &err), -1);
+    ASSERT_CONTAINS(err.text, "--epochs stands before --");
+    job_done(&job);
+    /* Flags of the trainer; nothing is said of where they stand. */
+    err = (struct error){0};
+    (void)job_read(flags, environment, &job, &err);
+    CU_ASSERT(strstr(err.text, "stands before") == NULL);
+    job_done(&job);
+    /* The words of a program that sagemaker_program names are its own. */
+    write_config("hyperparameters.json", "{\"sagemaker_program\": \"/bin/true\"}");
+    CU_ASSERT_EQUAL(job_read(misspelled, environment, &job, NULL), 0);
+    job_done(&job);
+}
+
 static void ranks_per_host_are_those_of_the_setting(void) {
     static char variables[][32] = {"RINGMASTER_HOSTS=a:8,b", "RINGMASTER_HOST=b",
                                    "RINGMASTER_RANKS_PER_HOST=3"};
@@ -451,6 +477,6 @@ UNIT_SUITE("job.job", UNIT(a_sagemaker_job_is_read_whole),
            UNIT(a_number_of_all_processes_wins),
            UNIT(a_host_outside_the_distribution_runs_one_process),
            UNIT(a_job_that_is_a_part_is_called_by_its_first_host),
-           UNIT(once_per_host_is_one_slot_each), UNIT(ranks_per_host_are_those_of_the_setting),
-           UNIT(tf_config_needs_the_names_of_hosts), UNIT(a_wrong_cluster_leaves_nothing),
-           UNIT(the_trainer_beside_this_program_comes_first))
+           UNIT(once_per_host_is_one_slot_each), UNIT(only_once_per_host_stands_before_the_program),
+           UNIT(ranks_per_host_are_those_of_the_setting), UNIT(tf_config_needs_the_names_of_hosts),
+           UNIT(a_wrong_cluster_leaves_nothing), UNIT(the_trainer_beside_this_program_comes_first))
