@@ -36,6 +36,8 @@ int check_request_read(const char *const *words, struct check_request *ret, stru
         if (!comm && strcmp(*words, "--json") != 0)
             break;
     }
+    if (*words != NULL && ret->comm == NULL && strcmp(*words, "train") == 0)
+        words++; /* the full command line that is checked */
     ret->words = words;
     return check_rest(ret, err);
 }

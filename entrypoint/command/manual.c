@@ -51,10 +51,10 @@ static const struct manual_row rows[] = {
      "ringmaster train " JOB_ONCE_PER_HOST " -- hostname"},
     {"plan", "[train] [as above]", "print what would run, as JSON",
      "ringmaster plan train -- python3 train.py"},
-    {"check", "[--json]",
+    {"check", "[--json] [train] [as above]",
      "gather all hosts and print what each of them has, how they reach each other and what would "
      "hurt a job",
-     "RINGMASTER_HOSTS=10.0.0.1,10.0.0.2 ringmaster check"},
+     "RINGMASTER_HOSTS=10.0.0.1,10.0.0.2 ringmaster check -- python3 train.py"},
     {"check", "--mpi [--json]",
      "sum numbers among all hosts by ringtrain over MPI: wrong sums and slow pairs of hosts are "
      "named, bandwidths printed",

@@ -118,8 +118,9 @@ static void conclude(struct master *m, const json_t *rows) {
     if (host != NULL && host_name_parse(host, strlen(host), &name, NULL) == 0)
         index = cluster_find(&m->s.job->cluster, &name);
     (void)error_set(&err, (enum exit_code)check_number(first, NULL, "code"),
-                    "the check found problems that stop a job, in %zu rows; %s: %s", bad,
-                    check_text(first, NULL, "item"), check_text(first, NULL, "value"));
+                    "the check found problems that stop a job, in %zu row%s; %s: %s", bad,
+                    STR_PLURAL(bad), check_text(first, NULL, "item"),
+                    check_text(first, NULL, "value"));
     verdict_from_error(&err, &m->s.job->cluster, index, &m->verdict);
 }
 

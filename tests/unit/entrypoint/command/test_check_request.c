@@ -29,6 +29,10 @@ static void the_table_takes_the_words_of_the_job(void) {
     CU_ASSERT_STRING_EQUAL(r.words[0], "--epochs");
     CU_ASSERT_EQUAL(read_words(&r, NULL, "--", "true"), 0);
     CU_ASSERT_STRING_EQUAL(r.words[1], "true");
+    CU_ASSERT_EQUAL(read_words(&r, NULL, "train", "--"), 0);
+    CU_ASSERT_STRING_EQUAL(r.words[0], "--");
+    CU_ASSERT_EQUAL(read_words(&r, NULL, "--json", "train"), 0);
+    CU_ASSERT(r.json && r.words[0] == NULL);
 }
 
 static void other_words_are_refused(void) {
