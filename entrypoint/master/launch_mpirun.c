@@ -242,7 +242,7 @@ static const char *refusal(const struct master *m, int host, const json_t *messa
         return "it is of another attempt";
     if (m->attempt.direct)
         return "the ranks of this attempt are started without mpirun";
-    if (m->attempt.seated_count > 0 || m->s.host.rank_set.started)
+    if (m->attempt.started_count > 0 || m->s.host.rank_set.started)
         return "ranks have started";
     if (host < 1 || !cluster_has_ranks(&m->s.job->cluster.hosts[host]))
         return "mpirun starts no daemon there";

@@ -79,7 +79,7 @@ static void hear_running(struct member *b, enum message kind, const json_t *mess
         break;
     /* NCCL can be asked only once ranks run; the child decides when all do. */
     case MESSAGE_RANK_STARTED:
-        reports_seated(b, message);
+        reports_rank_started(b, message);
         ras_child_begin(b->master);
         break;
     case MESSAGE_REPORT:
@@ -340,7 +340,7 @@ static int measure(void *state, struct buf *ret, struct error *err) {
         openmetrics_sample(ret, "ringmaster_ranks", "of the attempt", "", (double)m->attempt.ranks,
                            err) != 0 ||
         openmetrics_sample(ret, "ringmaster_ranks_started", "of the attempt", "",
-                           (double)m->attempt.seated_count, err) != 0 ||
+                           (double)m->attempt.started_count, err) != 0 ||
         openmetrics_sample(ret, "ringmaster_ranks_lost", "of the attempt, which goes on", "",
                            (double)m->attempt.forgone_count, err) != 0)
         return -1;

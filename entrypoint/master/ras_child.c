@@ -64,7 +64,7 @@ static int start(struct master *m, const char *address, struct error *err) {
 void ras_child_begin(struct master *m) {
     struct error err = {0};
     const struct attempt *a = &m->attempt;
-    if (!m->s.job->settings.evidence || a->ranks < 2 || !attempt_is_seated(a) ||
+    if (!m->s.job->settings.evidence || a->ranks < 2 || !attempt_all_started(a) ||
         m->standing.ras.running)
         return;
     const char *address = ras_client_address(m->s.environment, accelerators_gpus("/dev") > 0);

@@ -153,11 +153,11 @@ void reports_gather(struct master *m) {
 
 /* Raises ALL_STARTED with the last rank. The times in the log and in the event are from the launch,
  * in seconds. */
-void reports_seated(struct member *b, const json_t *message) {
+void reports_rank_started(struct member *b, const json_t *message) {
     struct master *m = b->master;
     int64_t rank = -1;
     if (json_member_int(message, "seated", "rank", &rank, NULL) != 0 ||
-        !attempt_seat(&m->attempt, b->index, rank))
+        !attempt_rank_started(&m->attempt, b->index, rank))
         return;
     double seconds = (double)(clock_now() - m->attempt.launched) / (double)CLOCK_SECOND;
     if (m->attempt.ranks == 1)
@@ -165,7 +165,7 @@ void reports_seated(struct member *b, const json_t *message) {
     else
         log_info("all %zu ranks have started, %.2f s after the launch", m->attempt.ranks, seconds);
     event_log_put(
-        &m->s.event_log, EVENT_LOG_SEATED,
+        &m->s.event_log, EVENT_LOG_RANKS_STARTED,
         json_pack("{s:I, s:f}", "ranks", (json_int_t)m->attempt.ranks, "seconds", seconds));
     accounting_started(m);
     master_raise(m, EVENT_ALL_STARTED);

@@ -10,7 +10,7 @@
 void reports_init(struct master *m);
 void reports_close(struct master *m);
 /* Handle messages of a host about its ranks. */
-void reports_seated(struct member *b, const json_t *message);
+void reports_rank_started(struct member *b, const json_t *message);
 void reports_report(struct member *b, const json_t *message);
 /* A rank is silent and idle, or no longer so. */
 void reports_quiet(struct member *b, const json_t *message, bool is_quiet);

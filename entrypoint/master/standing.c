@@ -34,7 +34,7 @@ static const int64_t patience = (GATHER_ORDER_SECONDS + 2) * CLOCK_SECOND;
 /* A suspicion makes sense only while all ranks run and nothing has begun to end them. */
 static bool is_wanted(const struct master *m) {
     const struct attempt *a = &m->attempt;
-    return m->s.job->settings.evidence && m->phase == PHASE_RUNNING && attempt_is_seated(a) &&
+    return m->s.job->settings.evidence && m->phase == PHASE_RUNNING && attempt_all_started(a) &&
            !a->failed && !a->ending && a->stop_asked == 0;
 }
 

@@ -36,7 +36,7 @@ void stop_note(struct master *m, size_t host) {
 void stop_begin(struct master *m) {
     int64_t all = budget(m);
     loop_after(&m->s.loop, &m->stop.budget, all);
-    if (attempt_is_seated(&m->attempt))
+    if (attempt_all_started(&m->attempt))
         stop_send(m);
     else
         loop_after(&m->s.loop, &m->stop.hold, all / 2 < hold_longest ? all / 2 : hold_longest);

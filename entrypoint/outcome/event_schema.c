@@ -23,9 +23,9 @@ static const struct event_schema_row table[EVENT_LOG_KINDS] = {
     [EVENT_LOG_LAUNCHED] = {"launched",
                             "the ranks are being started, by the launcher mpirun or direct",
                             {"ranks", "hosts", "launcher", "openmpi"}},
-    [EVENT_LOG_SEATED] = {"seated",
-                          "all ranks have started; seconds after the launch",
-                          {"ranks", "seconds"}},
+    [EVENT_LOG_RANKS_STARTED] = {"seated",
+                                 "all ranks have started; seconds after the launch",
+                                 {"ranks", "seconds"}},
     [EVENT_LOG_RANK_ENDED] = {"rank_ended",
                               "a rank of this host ended: end is exited, signalled or "
                               "vanished, cause is none, stop or teardown",

@@ -414,9 +414,9 @@ static void judge_mpirun(const struct verdict_facts *f, const char *mpirun, stru
     if (f->direct)
         fill(ret, EXIT_CODE_INTERNAL, -1, -1,
              "the ranks were ended though none had failed: something sent a signal to their shims");
-    else if (f->seated < f->ranks)
+    else if (f->started < f->ranks)
         fill(ret, EXIT_CODE_INTERNAL, -1, -1, "%s before all ranks had started (%zu of %zu)",
-             mpirun, f->seated, f->ranks);
+             mpirun, f->started, f->ranks);
     else
         fill(ret, EXIT_CODE_INTERNAL, -1, -1,
              "the ranks were ended though none had failed: something sent a signal to them or to "
@@ -434,7 +434,7 @@ static void judge_unknown(const struct verdict_facts *f, struct verdict *ret) {
     char mpirun[48] = "mpirun had not ended";
     if (f->mpirun_code >= 0)
         snprintf(mpirun, sizeof(mpirun), "mpirun ended with %d", f->mpirun_code);
-    bool failed_to_launch = f->seated < f->ranks && f->mpirun_code >= 0;
+    bool failed_to_launch = f->started < f->ranks && f->mpirun_code >= 0;
     if (f->tool.time != 0) {
         judge_tool(f, ret);
         return;

@@ -50,7 +50,7 @@ struct verdict_tool {
 struct verdict_facts {
     const struct cluster *cluster; /* for names */
     size_t ranks;
-    size_t seated;                     /* ranks that have started */
+    size_t started;                    /* ranks that have started */
     const unsigned *rank_host;         /* by rank: the host that it was placed on */
     const struct rank_report *reports; /* at most one per rank */
     size_t report_count;

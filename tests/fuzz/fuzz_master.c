@@ -90,7 +90,7 @@ static void close_master(void) {
 
 static void check_all(void) {
     const struct attempt *a = &m.attempt;
-    CHECK(a->seated_count <= a->ranks && a->report_count <= a->ranks &&
+    CHECK(a->started_count <= a->ranks && a->report_count <= a->ranks &&
           a->ranks == (size_t)2 * HOSTS);
     for (size_t i = 0; i < a->report_count; i++)
         CHECK(a->reports[i].rank < a->ranks && a->reports[i].host < HOSTS);

@@ -23,7 +23,7 @@ static struct loop loop;
 static struct rank_set rank_set;
 static struct services services;
 static unsigned reports;
-static unsigned seated;
+static unsigned rank_starts;
 
 static void tell(void *context, json_t *message) {
     struct rank_report r;
@@ -34,7 +34,7 @@ static void tell(void *context, json_t *message) {
         CHECK(r.host == 1 && r.rank >= SLOTS);
         reports++;
     }
-    seated += strcmp(frame_type(message), "seated") == 0;
+    rank_starts += strcmp(frame_type(message), "seated") == 0;
     json_decref(message);
 }
 
@@ -107,7 +107,7 @@ static void open_rank_set(struct job *job) {
     CHECK(job_read(words, environment, job, NULL) == 0 && loop_init(&loop, NULL) == 0);
     services = (struct services){.loop = &loop, .job = job, .environment = environment};
     CHECK(rank_set_open(&rank_set, &services, &sinks, NULL) == 0);
-    reports = seated = 0;
+    reports = rank_starts = 0;
     arrived = false;
 }
 
@@ -132,7 +132,7 @@ static void try_shim(json_t *const *messages, size_t count) {
     CHECK(rank_set.slots == NULL ||
           (rank_set.slots->next == NULL && rank_set.slots->rank >= SLOTS &&
            rank_set.slots->rank < HOSTS * SLOTS));
-    CHECK(!rank_set.started && seated == 0 && reports <= taken * count);
+    CHECK(!rank_set.started && rank_starts == 0 && reports <= taken * count);
     (void)close(ends[1]);
     turn(); /* and a shim that has sent nothing has vanished */
     CHECK(!taken || reports > 0);

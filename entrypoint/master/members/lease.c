@@ -97,7 +97,7 @@ static json_t *beat_now(void) {
 static bool is_calm(const struct master *m) {
     const struct attempt *a = &m->attempt;
     return !role_state_is_on(m->s.role_state) && !m->lease.doubts && m->phase == PHASE_RUNNING &&
-           attempt_is_seated(a) && !a->failed && !a->ending && a->stop_asked == 0 &&
+           attempt_all_started(a) && !a->failed && !a->ending && a->stop_asked == 0 &&
            a->report_count == 0;
 }
 

@@ -31,14 +31,14 @@ int attempt_open(struct attempt *a, unsigned number, const struct cluster *clust
     a->ranks = cluster_ranks(cluster);
     a->hosts = cluster->count;
     a->rank_host = calloc(a->ranks, sizeof(*a->rank_host));
-    a->seated = calloc(a->ranks, sizeof(*a->seated));
+    a->started = calloc(a->ranks, sizeof(*a->started));
     a->reported = calloc(a->ranks, sizeof(*a->reported));
     a->quiet = (char **)calloc(a->ranks, sizeof(*a->quiet));
     a->reports = calloc(a->ranks, sizeof(*a->reports));
     a->forgone = calloc(a->ranks, sizeof(*a->forgone));
     a->lost = calloc(a->hosts, sizeof(*a->lost));
     a->losses = calloc(a->hosts, sizeof(*a->losses));
-    if (a->rank_host == NULL || a->seated == NULL || a->reported == NULL || a->quiet == NULL ||
+    if (a->rank_host == NULL || a->started == NULL || a->reported == NULL || a->quiet == NULL ||
         a->reports == NULL || a->forgone == NULL || a->lost == NULL || a->losses == NULL)
         return error_no_memory(err, "reports");
     place_ranks(a, cluster);
@@ -49,7 +49,7 @@ int attempt_open(struct attempt *a, unsigned number, const struct cluster *clust
  * attempt_forget() counts on from it. */
 void attempt_done(struct attempt *a) {
     free(a->rank_host);
-    free(a->seated);
+    free(a->started);
     free(a->reported);
     for (size_t i = 0; a->quiet != NULL && i < a->ranks; i++)
         free(a->quiet[i]);
@@ -87,12 +87,12 @@ void attempt_may_lose(struct attempt *a, int64_t count) {
 }
 
 /* A repeated message counts once. */
-bool attempt_seat(struct attempt *a, size_t host, int64_t rank) {
-    if (!attempt_is_rank_of(a, host, rank) || a->seated[rank])
+bool attempt_rank_started(struct attempt *a, size_t host, int64_t rank) {
+    if (!attempt_is_rank_of(a, host, rank) || a->started[rank])
         return false;
-    a->seated[rank] = true;
-    a->seated_count++;
-    return attempt_is_seated(a);
+    a->started[rank] = true;
+    a->started_count++;
+    return attempt_all_started(a);
 }
 
 /* A rank may be reported twice. A failure says more than a good end and takes its place; in all
@@ -114,7 +114,7 @@ bool attempt_report(struct attempt *a, const struct rank_report *r) {
 
 /* No rank is given up while others still start, nor the last one that is left. */
 bool attempt_forgo(struct attempt *a, unsigned rank) {
-    if (!attempt_is_seated(a) || a->failed || a->ending || a->stop_asked != 0 ||
+    if (!attempt_all_started(a) || a->failed || a->ending || a->stop_asked != 0 ||
         (int64_t)a->forgone_count >= a->may_lose || a->forgone_count + 1 >= a->ranks)
         return false;
     a->forgone[rank] = true;
@@ -297,7 +297,7 @@ enum attempt_note attempt_note_unstarted(struct attempt *a, unsigned host, const
  * limits. It blames the hosts in a direct launch, else mpirun. */
 enum attempt_note attempt_note_overdue(struct attempt *a, const char *host_name, int64_t seconds,
                                        int64_t time) {
-    if (a->seated_count >= a->ranks || a->tool.time != 0 || a->mpirun_ended || a->ending)
+    if (a->started_count >= a->ranks || a->tool.time != 0 || a->mpirun_ended || a->ending)
         return ATTEMPT_NOTE_NOTHING;
     a->note_is_refusal = false;
     a->tool = (struct verdict_tool){.time = time};
@@ -305,8 +305,8 @@ enum attempt_note attempt_note_overdue(struct attempt *a, const char *host_name,
                    "%s: %s started %zu of %zu ranks %" PRId64
                    " s after the launch; %s may lack processes or memory (check ulimit -u and the "
                    "container's limits)",
-                   host_name, a->direct ? "the hosts had" : "mpirun had", a->seated_count, a->ranks,
-                   seconds, a->direct ? "one" : "it");
+                   host_name, a->direct ? "the hosts had" : "mpirun had", a->started_count,
+                   a->ranks, seconds, a->direct ? "one" : "it");
     return ATTEMPT_NOTE_FAILURE;
 }
 
@@ -392,8 +392,8 @@ uint64_t attempt_step(const struct attempt *a) {
     return heard > furthest ? heard : furthest;
 }
 
-bool attempt_is_seated(const struct attempt *a) {
-    return a->seated_count == a->ranks;
+bool attempt_all_started(const struct attempt *a) {
+    return a->started_count == a->ranks;
 }
 
 /* A rank of a lost host may report before the loss is noticed, and then counts like any other. */
@@ -422,7 +422,7 @@ void attempt_facts(const struct attempt *a, const struct cluster *cluster, const
                    struct verdict_facts *ret) {
     *ret = (struct verdict_facts){.cluster = cluster,
                                   .ranks = a->ranks,
-                                  .seated = a->seated_count,
+                                  .started = a->started_count,
                                   .rank_host = a->rank_host,
                                   .reports = a->reports,
                                   .report_count = a->report_count,

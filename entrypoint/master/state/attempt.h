@@ -29,13 +29,13 @@ struct attempt {
     size_t ranks;
     size_t hosts;
     unsigned *rank_host; /* by rank: the host that it runs on */
-    bool *seated;        /* by rank */
+    bool *started;       /* by rank */
     bool *reported;      /* by rank */
     char **quiet; /* by rank: NULL while it is busy; else what its threads wait in, as it neither
                      prints nor works; owned */
     struct straggler straggler; /* of those that show progress */
     bool *lost;                 /* by host */
-    size_t seated_count;
+    size_t started_count;
     struct rank_report *reports; /* in order of arrival, at most one per rank */
     size_t report_count;
     int64_t may_lose; /* ranks that may be lost without ending it */
@@ -93,7 +93,7 @@ void attempt_launched(struct attempt *a, int64_t now, bool direct);
 void attempt_may_lose(struct attempt *a, int64_t count);
 /* Records the start of a rank. Returns true if it was the last one. A rank of another host, or one
  * that has started already, is ignored. */
-bool attempt_seat(struct attempt *a, size_t host, int64_t rank);
+bool attempt_rank_started(struct attempt *a, size_t host, int64_t rank);
 /* Records a report; the rank must run on r->host. Of two reports about one rank a failure replaces
  * a good end. Returns false if R changes nothing. */
 bool attempt_report(struct attempt *a, const struct rank_report *r);
@@ -187,7 +187,7 @@ void attempt_kill(struct attempt *a, int64_t now);
 bool attempt_holds(const struct attempt *a);
 /* Returns the furthest step that a rank reported, at its end or while it ran; 0 if none did. */
 uint64_t attempt_step(const struct attempt *a);
-bool attempt_is_seated(const struct attempt *a);
+bool attempt_all_started(const struct attempt *a);
 /* Returns true if every rank has reported, except those of lost hosts. */
 bool attempt_is_complete(const struct attempt *a);
 

@@ -62,7 +62,7 @@ static inline void ras_stage_begin(void) {
                           0);
     CU_ASSERT_EQUAL_FATAL(attempt_open(&m->attempt, 1, &s->job.cluster, NULL), 0);
     for (int64_t i = 0; i < 4; i++)
-        (void)attempt_seat(&m->attempt, (size_t)i / 2, i);
+        (void)attempt_rank_started(&m->attempt, (size_t)i / 2, i);
     standing_open(m);
 }
 

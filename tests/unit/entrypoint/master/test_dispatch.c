@@ -69,12 +69,12 @@ static void a_stop_hurries_those_who_join(void) {
 
 static void a_stop_is_held_until_all_have_started(void) {
     set_up(PHASE_RUNNING);
-    CU_ASSERT_FALSE(attempt_seat(&m.attempt, 0, 0));
+    CU_ASSERT_FALSE(attempt_rank_started(&m.attempt, 0, 0));
     master_raise_about(&members[0], EVENT_STOP, NULL);
     CU_ASSERT(m.stop.budget.active && m.stop.hold.active);
     CU_ASSERT(m.stop.hold.deadline < m.stop.budget.deadline);
     CU_ASSERT_FALSE(m.attempt.stop_sent);
-    CU_ASSERT(attempt_seat(&m.attempt, 1, 1));
+    CU_ASSERT(attempt_rank_started(&m.attempt, 1, 1));
     master_raise(&m, EVENT_ALL_STARTED);
     CU_ASSERT(m.attempt.stop_sent && !m.stop.hold.active);
     master_raise_about(&members[0], EVENT_STOP_AGAIN, NULL);

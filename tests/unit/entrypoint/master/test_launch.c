@@ -47,9 +47,9 @@ static void a_launch_that_takes_too_long_is_given_up_with_words(void) {
 
 static void a_launch_that_is_done_or_has_failed_is_not_given_up(void) {
     set_up();
-    m.attempt.seated_count = 2;
+    m.attempt.started_count = 2;
     launch_give_up(&m);
-    m.attempt.seated_count = 1;
+    m.attempt.started_count = 1;
     m.attempt.mpirun_ended = true;
     launch_give_up(&m);
     m.attempt.mpirun_ended = false;
@@ -66,7 +66,7 @@ static void a_launch_that_is_done_or_has_failed_is_not_given_up(void) {
 static void the_words_about_it_name_no_mpirun_that_was_not_started(void) {
     set_up();
     m.attempt.direct = true;
-    m.attempt.seated_count = 1;
+    m.attempt.started_count = 1;
     launch_give_up(&m);
     ASSERT_CONTAINS(m.attempt.tool_note, "algo-1: the hosts had started 1 of 2 ranks 60 s after");
     CU_ASSERT_PTR_NULL(strstr(m.attempt.tool_note, "mpirun"));

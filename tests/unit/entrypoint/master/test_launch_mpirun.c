@@ -280,9 +280,9 @@ static void an_agent_that_mpirun_did_not_call_is_refused(void) {
     two[1].gone = true;
     expect_refusal(wanted);
     two[1].gone = false;
-    m.attempt.seated_count = 1;
+    m.attempt.started_count = 1;
     expect_refusal(wanted);
-    m.attempt.seated_count = 0;
+    m.attempt.started_count = 0;
     m.s.host.rank_set.started = true;
     expect_refusal(wanted);
     m.s.host.rank_set.started = false;

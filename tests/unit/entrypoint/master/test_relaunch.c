@@ -144,10 +144,10 @@ static void late_words_count_for_nothing(void) {
     master_member_events.message(&b, message);
     (void)json_object_set_new(message, "attempt", json_integer(1));
     master_member_events.message(&b, message);
-    CU_ASSERT_EQUAL(m.attempt.seated_count, 0);
+    CU_ASSERT_EQUAL(m.attempt.started_count, 0);
     (void)json_object_set_new(message, "attempt", json_integer(2));
     master_member_events.message(&b, message);
-    CU_ASSERT_EQUAL(m.attempt.seated_count, 1);
+    CU_ASSERT_EQUAL(m.attempt.started_count, 1);
     json_decref(message);
     attempt_done(&m.attempt);
 }

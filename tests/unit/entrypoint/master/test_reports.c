@@ -58,12 +58,12 @@ static void a_host_speaks_for_its_own_ranks_alone(void) {
     CU_ASSERT_EQUAL(m.attempt.report_count, 0);
     CU_ASSERT_EQUAL(raised[EVENT_FAILURE], 0);
     json_t *message = json_pack("{s:i, s:i}", "rank", 1, "seconds", 1);
-    reports_seated(&members[1], message);
+    reports_rank_started(&members[1], message);
     reports_stalled(&members[1], message);
-    CU_ASSERT_EQUAL(m.attempt.seated_count, 0);
+    CU_ASSERT_EQUAL(m.attempt.started_count, 0);
     CU_ASSERT_EQUAL(m.attempt.stalled, 0);
-    reports_seated(&members[0], message);
-    CU_ASSERT_EQUAL(m.attempt.seated_count, 1);
+    reports_rank_started(&members[0], message);
+    CU_ASSERT_EQUAL(m.attempt.started_count, 1);
     json_decref(message);
     report(1, 2, 0);
     CU_ASSERT_EQUAL(m.attempt.report_count, 1);
@@ -72,7 +72,7 @@ static void a_host_speaks_for_its_own_ranks_alone(void) {
 
 static void seat(unsigned from, int rank) {
     json_t *message = json_pack("{s:i}", "rank", rank);
-    reports_seated(&members[from], message);
+    reports_rank_started(&members[from], message);
     json_decref(message);
 }
 

@@ -46,7 +46,7 @@ static void begin(void) {
     CU_ASSERT_EQUAL_FATAL(attempt_open(&m.attempt, 2, &job.cluster, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(message_queue_init(&m.to_self, &m.s.loop, order, NULL, NULL), 0);
     for (size_t i = 0; i < 3; i++)
-        (void)attempt_seat(&m.attempt, i, (int64_t)i);
+        (void)attempt_rank_started(&m.attempt, i, (int64_t)i);
     m.attempt.reported[0] = true; /* this host's rank has ended with 0: it is not looked at */
     standing_open(&m);
 }

@@ -129,7 +129,7 @@ static void begin_stop(int64_t seconds, int seats) {
     CU_ASSERT_EQUAL_FATAL(message_queue_init(&m.to_self, &m.s.loop, take_order, NULL, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(attempt_open(&m.attempt, 1, &job.cluster, NULL), 0);
     if (seats > 0)
-        (void)attempt_seat(&m.attempt, 0, 0);
+        (void)attempt_rank_started(&m.attempt, 0, 0);
     stop_init(&m);
     stop_begin(&m);
 }

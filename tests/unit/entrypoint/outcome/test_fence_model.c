@@ -22,7 +22,7 @@ struct host {
     int64_t heard;   /* its last heartbeat, which it answered */
     int64_t acked;   /* the last answer that its master has */
     bool lost;       /* its master says so */
-    bool seated;     /* it has ranks: others are spares */
+    bool has_ranks;  /* others are spares */
     int64_t ends;    /* from then on no rank runs on it */
     bool saw_exit;   /* of its last master */
     int64_t seen_at; /* when */
@@ -74,7 +74,7 @@ static void lose(struct model *m, int master, int i, bool exited) {
     if (!l->alive || !l->leads || m->hosts[i].lost)
         return;
     m->hosts[i].lost = true;
-    if (!m->hosts[i].seated) /* nothing of it can run */
+    if (!m->hosts[i].has_ranks) /* nothing of it can run */
         return;
     l->restarts = true;
     l->fence = fence > l->fence ? fence : l->fence;
@@ -141,12 +141,12 @@ static struct host_set followers(const struct model *m, int master) {
 static void give_seats(struct model *m, const struct host_set *set) {
     int left = HOSTS - m->spares;
     for (int i = 0; i < HOSTS; i++) {
-        m->hosts[i].seated = m->hosts[i].seated && host_set_has(set, (size_t)i);
-        left -= m->hosts[i].seated;
+        m->hosts[i].has_ranks = m->hosts[i].has_ranks && host_set_has(set, (size_t)i);
+        left -= m->hosts[i].has_ranks;
     }
     for (int i = 0; i < HOSTS && left > 0; i++)
-        if (!m->hosts[i].seated && host_set_has(set, (size_t)i)) {
-            m->hosts[i].seated = true;
+        if (!m->hosts[i].has_ranks && host_set_has(set, (size_t)i)) {
+            m->hosts[i].has_ranks = true;
             m->filled++;
             left--;
         }
@@ -171,7 +171,7 @@ static void begin(struct model *m, int master, const struct host_set *set) {
         h->linked = true;
         h->lost = h->saw_exit = h->restarts = false;
         h->heard = h->acked = m->now;
-        h->ends = h->seated ? INT64_MAX : m->now;
+        h->ends = h->has_ranks ? INT64_MAX : m->now;
         h->opened = 0;
     }
     m->quick += m->killed != 0 && m->now - m->killed <= 3 * CLOCK_SECOND;
@@ -245,7 +245,7 @@ static void run(struct model *m) {
                                     .linked = true,
                                     .heard = m->now,
                                     .acked = m->now,
-                                    .seated = i < HOSTS - m->spares,
+                                    .has_ranks = i < HOSTS - m->spares,
                                     .ends = i < HOSTS - m->spares ? INT64_MAX : 0,
                                     .quorum = {.committed = first}};
     for (int step = 0; step < TICKS; step++, m->now += tick) {

@@ -81,7 +81,7 @@ static void a_daemon_that_left_by_itself_comes_after_what_ranks_say(void) {
 static void a_launch_that_mpirun_gave_up_may_be_tried_again(void) {
     all_ended_well();
     facts.report_count = 0;
-    facts.seated = 2;
+    facts.started = 2;
     facts.mpirun_code = 1;
     struct verdict v = judged();
     CU_ASSERT_EQUAL(v.code, EXIT_CODE_INTERNAL);
@@ -91,9 +91,9 @@ static void a_launch_that_mpirun_gave_up_may_be_tried_again(void) {
     v = judged();
     CU_ASSERT(v.transient);
     CU_ASSERT_STRING_EQUAL(v.text, "mpirun ended with 0 before all ranks had started (2 of 6)");
-    facts.seated = 6; /* a rank that has started must report */
+    facts.started = 6; /* a rank that has started must report */
     CU_ASSERT_FALSE(judged().transient);
-    facts.seated = 2;
+    facts.started = 2;
     facts.mpirun_code = -1;
     CU_ASSERT_FALSE(judged().transient);
 }

@@ -25,7 +25,7 @@ static void all_ended_well(void) {
         reports[i] = (struct rank_report){.rank = i, .host = i / 2, .time = MS(1000 + (int)i)};
     facts = (struct verdict_facts){.cluster = &cluster,
                                    .ranks = 6,
-                                   .seated = 6,
+                                   .started = 6,
                                    .rank_host = rank_host,
                                    .reports = reports,
                                    .report_count = 6};

@@ -141,7 +141,7 @@ static void only_a_calm_master_lets_answers_gather(void) {
     m.lease.beat.fire(m.lease.beat.context);
     CU_ASSERT_EQUAL(m.s.loop.rest, 0); /* ranks start */
     for (int rank = 0; rank < 3; rank++)
-        (void)attempt_seat(&m.attempt, (size_t)rank, rank);
+        (void)attempt_rank_started(&m.attempt, (size_t)rank, rank);
     m.lease.beat.fire(m.lease.beat.context);
     CU_ASSERT_EQUAL(m.s.loop.rest, clock_now() + 50 * CLOCK_MILLISECOND);
     m.s.loop.rest = 0;
@@ -243,7 +243,7 @@ static void answers_are_read_before_a_host_is_lost(void) {
         CU_ASSERT_EQUAL_FATAL(loop_init(&m.s.loop, &err), 0);
         CU_ASSERT_EQUAL_FATAL(attempt_open(&m.attempt, 1, &job.cluster, &err), 0);
         for (int rank = 0; rank < 2; rank++)
-            (void)attempt_seat(&m.attempt, (size_t)rank, rank);
+            (void)attempt_rank_started(&m.attempt, (size_t)rank, rank);
         CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
         members[1].link = link_new(&m.s.loop, ends[0], NULL, false, &events, &members[1], &err);
         members[1].heard = clock_now() - 10 * CLOCK_SECOND;

@@ -39,12 +39,12 @@ static void a_rank_is_its_hosts(void) {
 static void the_last_seat_is_reported(void) {
     begin();
     for (int rank = 0; rank < 4; rank++)
-        CU_ASSERT_FALSE(attempt_seat(&a, rank < 2 ? 0 : 2, rank));
-    CU_ASSERT_FALSE(attempt_seat(&a, 2, 3)); /* taken */
-    CU_ASSERT_FALSE(attempt_seat(&a, 0, 4)); /* not its own */
-    CU_ASSERT_FALSE(attempt_is_seated(&a));
-    CU_ASSERT(attempt_seat(&a, 2, 4));
-    CU_ASSERT(attempt_is_seated(&a));
+        CU_ASSERT_FALSE(attempt_rank_started(&a, rank < 2 ? 0 : 2, rank));
+    CU_ASSERT_FALSE(attempt_rank_started(&a, 2, 3)); /* taken */
+    CU_ASSERT_FALSE(attempt_rank_started(&a, 0, 4)); /* not its own */
+    CU_ASSERT_FALSE(attempt_all_started(&a));
+    CU_ASSERT(attempt_rank_started(&a, 2, 4));
+    CU_ASSERT(attempt_all_started(&a));
     attempt_done(&a);
 }
 
@@ -185,8 +185,8 @@ static void the_facts_are_what_was_gathered(void) {
     begin();
     attempt_facts(&a, &cluster, "words", &facts);
     CU_ASSERT_EQUAL(facts.mpirun_code, -1);
-    CU_ASSERT_EQUAL(facts.seated, 0);
-    CU_ASSERT_FALSE(attempt_seat(&a, 2, 4));
+    CU_ASSERT_EQUAL(facts.started, 0);
+    CU_ASSERT_FALSE(attempt_rank_started(&a, 2, 4));
     CU_ASSERT(report(2, 4, RANK_EXITED, 3));
     CU_ASSERT_EQUAL(attempt_stall(&a, 2, 3, "S pipe_read", 50), ATTEMPT_STALL_FIRST);
     CU_ASSERT_STRING_EQUAL(a.stalled_states, "S pipe_read");
@@ -195,7 +195,7 @@ static void the_facts_are_what_was_gathered(void) {
     attempt_mpirun_ended(&a, 9);
     attempt_stop(&a, 2, 70);
     attempt_facts(&a, &cluster, "words", &facts);
-    CU_ASSERT_EQUAL(facts.seated, 1);
+    CU_ASSERT_EQUAL(facts.started, 1);
     CU_ASSERT(facts.ranks == 5 && facts.rank_host[4] == 2 && facts.rank_host[1] == 0);
     CU_ASSERT(facts.report_count == 1 && facts.reports[0].value == 3);
     CU_ASSERT(facts.stalled == 50 && facts.stalled_rank == 3 && facts.stalled_host == 2);
@@ -234,7 +234,7 @@ static void only_its_number_outlives_it(void) {
     attempt_forget(&a);
     CU_ASSERT_EQUAL(a.number, 3);
     CU_ASSERT(a.report_count == 0 && a.loss_count == 0 && !a.failed && a.ranks == 0);
-    CU_ASSERT_FALSE(attempt_seat(&a, 0, 0));
+    CU_ASSERT_FALSE(attempt_rank_started(&a, 0, 0));
     attempt_done(&a);
     CU_ASSERT_EQUAL(a.number, 3);
 }
@@ -282,7 +282,7 @@ static void all_are_quiet_when_nobody_is_busy(void) {
 
 static void seat_all(void) {
     for (int rank = 0; rank < 5; rank++)
-        (void)attempt_seat(&a, rank < 2 ? 0 : 2, rank);
+        (void)attempt_rank_started(&a, rank < 2 ? 0 : 2, rank);
 }
 
 static void it_goes_on_without_as_many_ranks_as_it_may_lose(void) {
