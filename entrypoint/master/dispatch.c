@@ -110,13 +110,13 @@ static void decide(struct master *m, struct restart_decision *ret) {
     struct verdict verdict;
     const struct attempt *a = &m->attempt;
     cleanup_buf struct buf words;
-    cleanup_buf struct buf complaint;
+    cleanup_buf struct buf mpi_error;
     buf_init(&words, MPIRUN_WORDS_MAX);
-    buf_init(&complaint, MPIRUN_WORDS_MAX);
+    buf_init(&mpi_error, MPIRUN_WORDS_MAX);
     launch_words(m, &words);
-    launch_complaint(m, &complaint);
+    launch_mpi_error_text(m, &mpi_error);
     attempt_facts(a, &m->s.job->cluster, buf_text(&words), &facts);
-    facts.mpirun_complaint = buf_text(&complaint);
+    facts.mpi_error_text = buf_text(&mpi_error);
     verdict_judge(&facts, &verdict);
     bool stopped = attempt_stop_began(a) != 0;
     /* Outside a running attempt the number is 0, which rules out another attempt (restart.c). */

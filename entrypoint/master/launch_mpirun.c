@@ -98,7 +98,7 @@ void launch_words(const struct master *m, struct buf *ret) {
         (void)addresses_to_names(&m->s.job->cluster, buf_text(&text), text.size, ret, NULL);
 }
 
-void launch_complaint(const struct master *m, struct buf *ret) {
+void launch_mpi_error_text(const struct master *m, struct buf *ret) {
     const char *text = m->launch.mpi_error.text;
     (void)addresses_to_names(&m->s.job->cluster, text, strlen(text), ret, NULL);
 }

@@ -14,6 +14,6 @@ void launch_daemon_ended(struct member *b, const json_t *message);
 void launch_words(const struct master *m, struct buf *ret);
 /* Appends what mpirun said about an MPI error of the program, likewise; nothing if there was none.
  */
-void launch_complaint(const struct master *m, struct buf *ret);
+void launch_mpi_error_text(const struct master *m, struct buf *ret);
 
 #endif

@@ -327,7 +327,7 @@ static void judge_report(const struct verdict_facts *f, const struct rank_report
     ret->transient = is_transient(f, r);
     (void)snprintf(ret->evidence, sizeof(ret->evidence), "%s", r->evidence);
     add_line(ret, "others then: ", f->others);
-    add_line(ret, VERDICT_MPIRUN, f->mpirun_complaint);
+    add_line(ret, VERDICT_MPIRUN, f->mpi_error_text);
     add_early_end(f, r, ret);
     if (f->lasting_since < time_of_failure(r) - shortly) /* else it failed with the others */
         add_before(ret, "not ended after its exception: ", f->lasting);

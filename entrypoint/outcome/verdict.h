@@ -81,7 +81,7 @@ struct verdict_facts {
     struct verdict_tool tool;
     const char *tool_words;   /* about that end, or why a daemon was refused; NULL or "": neither */
     const char *mpirun_words; /* the end of its stderr; may be NULL */
-    const char *mpirun_complaint; /* about an MPI error of the program; may be NULL */
+    const char *mpi_error_text; /* about an MPI error of the program; may be NULL */
 };
 
 /* Judges, in this order:

@@ -47,14 +47,14 @@ static void the_earliest_failure_is_the_cause(void) {
 static void what_mpirun_complains_of_stands_behind_the_rest(void) {
     all_ended_well();
     end_rank(2, RANK_EXITED, 15, RANK_CAUSE_NONE, MS(500));
-    facts.mpirun_complaint = "MPI_ERR_TRUNCATE: message truncated";
+    facts.mpi_error_text = "MPI_ERR_TRUNCATE: message truncated";
     struct verdict v = judged();
     CU_ASSERT_STRING_EQUAL(v.evidence, "mpirun: MPI_ERR_TRUNCATE: message truncated");
     CU_ASSERT_STRING_EQUAL(v.log_tail, "last words of 2");
     (void)snprintf(reports[2].evidence, sizeof(reports[2].evidence), "kernel: x");
     CU_ASSERT_STRING_EQUAL(judged().evidence,
                            "kernel: x\nmpirun: MPI_ERR_TRUNCATE: message truncated");
-    facts.mpirun_complaint = "";
+    facts.mpi_error_text = "";
     CU_ASSERT_STRING_EQUAL(judged().evidence, "kernel: x");
     reports[2].evidence[0] = '\0';
 }
