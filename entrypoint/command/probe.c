@@ -39,8 +39,8 @@ static int ask(struct asking *a, char *const *environment, struct argv *ours, st
     (void)sigaddset(&set, SIGCHLD);
     if (loop_init(&a->loop, err) != 0 || loop_signals(&a->loop, &set, on_signal, a, err) != 0 ||
         environment_daemon(environment, "", ours, err) != 0 ||
-        mpi_install_find(&a->probe->tools, &a->loop, &a->reaper, argv_get_env(ours, "PATH"), ours,
-                         found, a, err) != 0)
+        mpi_install_find(&a->probe->mpi_install, &a->loop, &a->reaper, argv_get_env(ours, "PATH"),
+                         ours, found, a, err) != 0)
         return -1;
     return loop_run(&a->loop, err);
 }
@@ -113,13 +113,13 @@ void probe_run(struct job *job, char *const *environment, struct probe *ret) {
     else if (known)
         (void)ask(&a, environment, &ours, &ignored);
     loop_done(&a.loop);
-    ret->request = (struct openmpi_request){.version = ret->tools.version,
+    ret->request = (struct openmpi_request){.version = ret->mpi_install.version,
                                             .cluster = &job->cluster,
                                             .interface = &ret->interface,
                                             .ports = &job->ports,
                                             .agent = agent,
                                             .shared = shared,
-                                            .mpirun = ret->tools.mpirun,
+                                            .mpirun = ret->mpi_install.mpirun,
                                             .hostfile = hostfile,
                                             .ringmaster = ret->self,
                                             .dead_seconds = job->settings.dead_seconds,
@@ -127,5 +127,5 @@ void probe_run(struct job *job, char *const *environment, struct probe *ret) {
 }
 
 void probe_done(struct probe *p) {
-    mpi_install_done(&p->tools);
+    mpi_install_done(&p->mpi_install);
 }

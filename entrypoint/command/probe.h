@@ -14,8 +14,8 @@
 
 struct probe {
     struct interface interface;
-    struct openmpi_request request; /* borrows from the job, from here and from `tools` */
-    struct mpi_install tools;
+    struct openmpi_request request; /* borrows from the job, from here and from `mpi_install` */
+    struct mpi_install mpi_install;
     char self[CONTROL_SOCKET_FILE_SIZE];
     bool complete; /* `request` holds what mpirun would be started with, if it would be */
 };

@@ -193,8 +193,8 @@ static int add_openmpi(char *const *environment, struct buf *ret, struct error *
     struct probe probe;
     char text[64] = "";
     probe_run(&job, environment, &probe);
-    const struct openmpi *v = &probe.tools.version;
-    if (probe.tools.daemon != NULL)
+    const struct openmpi *v = &probe.mpi_install.version;
+    if (probe.mpi_install.daemon != NULL)
         (void)snprintf(text, sizeof(text), "%u.%u.%u", v->major, v->minor, v->release);
     probe_done(&probe);
     return add(ret, "Open MPI", text, err);

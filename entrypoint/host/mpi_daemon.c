@@ -14,15 +14,15 @@
 void mpi_daemon_request(const struct mpi_daemon *d, char agent[CONTROL_SOCKET_FILE_SIZE],
                         struct openmpi_request *ret) {
     const struct job *job = d->services->job;
-    const struct mpi_install *tools = d->services->tools;
+    const struct mpi_install *mpi_install = d->services->mpi_install;
     control_socket_file(d->services->local, "agent", agent);
-    *ret = (struct openmpi_request){.version = tools->version,
+    *ret = (struct openmpi_request){.version = mpi_install->version,
                                     .cluster = &job->cluster,
                                     .interface = d->interface,
                                     .ports = &job->ports,
                                     .agent = agent,
                                     .shared = d->session_dirs.shared,
-                                    .mpirun = tools->mpirun,
+                                    .mpirun = mpi_install->mpirun,
                                     .dead_seconds = job->settings.dead_seconds,
                                     .custom = job->request.mpi_options.options};
 }
@@ -62,21 +62,21 @@ int mpi_daemon_start(struct mpi_daemon *d, const char *command, struct error *er
     struct openmpi_request request;
     struct openmpi_options options;
     const struct services *with = d->services;
-    const struct mpi_install *tools = with->tools;
+    const struct mpi_install *mpi_install = with->mpi_install;
     const struct cluster *cluster = &with->job->cluster;
     const struct ports *ports = &with->job->ports;
     char node[ADDRESSES_NODE_SIZE];
     if (d->task.running)
         return error_set(err, EXIT_CODE_INTERNAL, "a daemon runs here already");
-    if (tools->daemon == NULL || d->services->job->launcher.kind != LAUNCHER_MPIRUN)
+    if (mpi_install->daemon == NULL || d->services->job->launcher.kind != LAUNCHER_MPIRUN)
         return error_set(err, EXIT_CODE_CONFIG, "ranks of this host are started without mpirun");
     if (mpi_daemon_open_scratch(d, err) != 0)
         return -1;
     mpi_daemon_request(d, agent, &request);
     if (openmpi_options(&request, &options, err) != 0)
         return -1;
-    struct daemon_command gate = {.series = tools->version.series,
-                                  .daemon = tools->daemon,
+    struct daemon_command gate = {.series = mpi_install->version.series,
+                                  .daemon = mpi_install->daemon,
                                   .options = &options,
                                   .hosts = cluster_hosts_left(cluster),
                                   .master = *d->master,
@@ -88,7 +88,7 @@ int mpi_daemon_start(struct mpi_daemon *d, const char *command, struct error *er
         openmpi_daemon_name(gate.series, node, &environment, err) != 0)
         return -1;
     (void)snprintf(prefix, sizeof(prefix), "[%s %s] ", cluster->hosts[cluster->self].name.text,
-                   openmpi_daemon(tools->version.series));
+                   openmpi_daemon(mpi_install->version.series));
     struct subprocess_options task = {.prefix = prefix,
                                       .line = d->line,
                                       .ended = d->ended,

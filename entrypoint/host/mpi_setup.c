@@ -55,7 +55,7 @@ static void vacant(void *context, const struct error *failure) {
     else if (!direct &&
              environment_daemon(e->services->environment, e->services->local->socket,
                                 &e->environment, &e->failure) == 0 &&
-             mpi_install_find(e->services->tools, e->services->loop, e->services->reaper,
+             mpi_install_find(e->services->mpi_install, e->services->loop, e->services->reaper,
                               env_get(e->services->environment, "PATH"), &e->environment, e->done,
                               e->context, &e->failure) == 0)
         return;

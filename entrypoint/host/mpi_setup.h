@@ -27,8 +27,8 @@ struct mpi_setup {
 /* Chooses JOB's launcher, by its program and the PATH in ENVIRONMENT. */
 int mpi_setup_choose(struct job *job, char *const *environment, struct error *err);
 
-/* Starts. DONE is called once, from the loop. The job's launcher is set, and the tools of SERVICES
- * are found, which the caller frees. */
+/* Starts. DONE is called once, from the loop. The job's launcher is set, and mpi_install of
+ * SERVICES is filled in, which the caller frees. */
 void mpi_setup_start(struct mpi_setup *e, const struct services *services,
                      void (*done)(void *context, const struct error *failure), void *context);
 /* Stops waiting for ports: nothing is to start any more. E may be zeroed. */

@@ -345,7 +345,7 @@ void supervisor_share(struct supervisor *s) {
                                     .job = s->job,
                                     .environment = s->environment,
                                     .local = &s->local,
-                                    .tools = &s->tools,
+                                    .mpi_install = &s->mpi_install,
                                     .console = &s->console,
                                     .failure = &s->failure,
                                     .event_log = &s->event_log,
@@ -434,7 +434,7 @@ int supervisor_run(struct supervisor *s, int *ret_code, struct error *err) {
  * them. What waits in both consoles is written before either is closed, programs' lines first. */
 void supervisor_close(struct supervisor *s) {
     preflight_probe_close(&s->examining);
-    mpi_install_done(&s->tools);
+    mpi_install_done(&s->mpi_install);
     mpi_setup_close(&s->mpi_setup);
     device_probe_close(&s->plugin);
     trainer_status_close(&s->trainer_status);

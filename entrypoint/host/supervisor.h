@@ -83,7 +83,7 @@ struct supervisor {
     struct console console; /* output of programs */
     struct log_console words;
     struct control_socket local;
-    struct mpi_install tools;
+    struct mpi_install mpi_install;
     struct mpi_setup mpi_setup;
     struct executor host;
     struct progress_line progress_line;

@@ -43,7 +43,7 @@ void launch_give_up(void *context) {
 }
 
 static void record_launch(struct master *m) {
-    const struct openmpi *v = &m->s.tools.version;
+    const struct openmpi *v = &m->s.mpi_install.version;
     bool direct = m->attempt.direct;
     json_t *version =
         direct ? json_null() : json_sprintf("%u.%u.%u", v->major, v->minor, v->release);

@@ -45,7 +45,7 @@ static int write_hostfile(const struct master *m, char path[CONTROL_SOCKET_FILE_
     control_socket_file(&m->s.local, "hostfile", path);
     if (gethostname(name, sizeof(name)) != 0)
         return error_set_errno(err, EXIT_CODE_INTERNAL, "the kernel's host name");
-    if (openmpi_check_kernel_name(m->s.tools.version.series, name, err) != 0 ||
+    if (openmpi_check_kernel_name(m->s.mpi_install.version.series, name, err) != 0 ||
         addresses_check(&m->s.job->cluster, name, err) != 0 ||
         openmpi_hostfile(&m->s.job->cluster, &text, err) != 0)
         return -1;
@@ -182,7 +182,7 @@ static int begin(struct master *m, struct error *err) {
     cleanup_argv struct argv environment = {0};
     char self[CONTROL_SOCKET_FILE_SIZE];
     char prefix[LINE_SPLITTER_PREFIX_SIZE];
-    const struct mpi_install *tools = &m->s.tools;
+    const struct mpi_install *mpi_install = &m->s.mpi_install;
     if (file_self(self, sizeof(self), err) != 0 ||
         mpi_daemon_open_scratch(&m->s.host.daemon, err) != 0 ||
         mpi_daemon_environment(&m->s.host.daemon, &environment, err) != 0 ||
@@ -199,8 +199,8 @@ static int begin(struct master *m, struct error *err) {
     if (subprocess_start(&m->launch.mpirun, &m->s.loop, &m->s.reaper, &argv, &environment, &options,
                          err) != 0)
         return -1;
-    log_info("mpirun is %s, of Open MPI %u.%u.%u", tools->mpirun, tools->version.major,
-             tools->version.minor, tools->version.release);
+    log_info("mpirun is %s, of Open MPI %u.%u.%u", mpi_install->mpirun, mpi_install->version.major,
+             mpi_install->version.minor, mpi_install->version.release);
     log_info("mpirun starts the ranks, because %s", m->s.job->launcher.why);
     return 0;
 }
@@ -300,7 +300,7 @@ void launch_daemon_ended(struct member *b, const json_t *message) {
     const struct attempt_tool tool = {
         .host = (unsigned)b->index,
         .host_name = member_name(b),
-        .name = openmpi_daemon(m->s.tools.version.series),
+        .name = openmpi_daemon(m->s.mpi_install.version.series),
         .code = (int)(code & 0xFF),
         .signal = (int)number_of(message, "signal", RANK_REPORT_SIGNAL_MAX),
         .memory = (enum rank_memory)number_of(message, "memory", RANK_MEMORY_KILLED),

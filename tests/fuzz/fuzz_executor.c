@@ -28,7 +28,7 @@ static struct console console;
 static struct failure_writer failure;
 static struct event_log event_log;
 static struct output_upload uploading;
-static struct mpi_install tools;
+static struct mpi_install mpi_install;
 static struct role_state role_state;
 static struct executor host;
 static struct services services;
@@ -71,8 +71,8 @@ static void open_house(void) {
     CHECK(loop_init(&loop, NULL) == 0);
     CHECK(control_socket_open(&local, &loop, NULL, &no_listener_events, NULL, NULL) == 0);
     console_init(&console, &loop, STDOUT_FILENO);
-    tools = (struct mpi_install){.mpirun = nothing, .daemon = nothing};
-    tools.version.series = OPENMPI_4_1;
+    mpi_install = (struct mpi_install){.mpirun = nothing, .daemon = nothing};
+    mpi_install.version.series = OPENMPI_4_1;
     failure_writer_open(&failure, &reaper, "/proc/nowhere");
     services = (struct services){.loop = &loop,
                                  .reaper = &reaper,
@@ -80,7 +80,7 @@ static void open_house(void) {
                                  .job = &job,
                                  .environment = environment,
                                  .local = &local,
-                                 .tools = &tools,
+                                 .mpi_install = &mpi_install,
                                  .console = &console,
                                  .failure = &failure,
                                  .event_log = &event_log,

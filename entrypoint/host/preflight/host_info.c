@@ -79,7 +79,7 @@ static int64_t memory_limit_mib(void) {
 /* Reads files and asks the kernel, in the supervisor's loop. A call that fails leaves 0. TOOLS
  * without a daemon means that this job needs no Open MPI, or has not found it: then no version of
  * it is sent. */
-void host_info_gather(const struct job *job, const struct mpi_install *tools,
+void host_info_gather(const struct job *job, const struct mpi_install *mpi_install,
                       struct host_info *ret) {
     struct statvfs shm = {0};
     struct rlimit files = {0};
@@ -92,7 +92,7 @@ void host_info_gather(const struct job *job, const struct mpi_install *tools,
                               .job = hash_job(job),
                               .program = hash_program(&job->program.argv),
                               .device = accelerators_ucx(""),
-                              .ucx = ucx_is_built(tools->mpirun),
+                              .ucx = ucx_is_built(mpi_install->mpirun),
                               .failover = job->settings.failover,
                               .dead_seconds = job->settings.dead_seconds,
                               .address = job->cluster.hosts[job->cluster.self].address,
@@ -104,9 +104,9 @@ void host_info_gather(const struct job *job, const struct mpi_install *tools,
                               .clock = clock_wall()};
     build_id(ret->build);
     (void)snprintf(ret->launcher, sizeof(ret->launcher), "%s", launcher_name(job->launcher.kind));
-    if (tools->daemon != NULL)
-        (void)snprintf(ret->openmpi, sizeof(ret->openmpi), "%u.%u.%u", tools->version.major,
-                       tools->version.minor, tools->version.release);
+    if (mpi_install->daemon != NULL)
+        (void)snprintf(ret->openmpi, sizeof(ret->openmpi), "%u.%u.%u", mpi_install->version.major,
+                       mpi_install->version.minor, mpi_install->version.release);
 }
 
 /* Hashes are texts of 16 hexadecimal digits, because JSON's integers are signed. */

@@ -37,7 +37,7 @@ struct host_info {
 struct job;
 struct mpi_install;
 
-void host_info_gather(const struct job *job, const struct mpi_install *tools,
+void host_info_gather(const struct job *job, const struct mpi_install *mpi_install,
                       struct host_info *ret);
 
 json_t *host_info_json(const struct host_info *f);

@@ -12,7 +12,7 @@ struct services {
     struct job *job;            /* its cluster loses hosts between attempts */
     char *const *environment;   /* this process's own */
     struct control_socket *local;
-    struct mpi_install *tools; /* filled in by mpi_setup.h */
+    struct mpi_install *mpi_install; /* filled in by mpi_setup.h */
     struct console *console;
     struct failure_writer *failure;
     struct event_log *event_log;   /* may be NULL */

@@ -15,7 +15,7 @@
 
 void worker_send_join(struct supervisor *s, struct link *link) {
     struct host_info info;
-    host_info_gather(s->job, &s->tools, &info);
+    host_info_gather(s->job, &s->mpi_install, &info);
     json_t *message = message_new(MESSAGE_JOIN);
     cleanup_json json_t *members = host_info_json(&info);
     (void)json_object_set_new(message, "host", json_string(supervisor_own_name(s)));

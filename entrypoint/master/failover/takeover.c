@@ -119,7 +119,7 @@ void takeover_begin(struct master *m) {
     m->members[0].joined = true;
     m->join.count = 1;
     m->members[0].saw_exit = m->s.role_state->saw_exit;
-    host_info_gather(m->s.job, &m->s.tools, &m->members[0].info);
+    host_info_gather(m->s.job, &m->s.mpi_install, &m->members[0].info);
     log_info("this host takes over from the lost master and waits for more than half of the %zu "
              "hosts of attempt %u",
              host_set_count(&quorum_last(&m->s.role_state->quorum)->hosts),

@@ -239,7 +239,7 @@ void join_weigh(struct member *b, const json_t *message, struct error *fault) {
     (void)json_member_string(message, "join", "fault_text", &text, NULL);
     b->is_pid1 = json_is_true(json_object_get(message, "pid1"));
     b->exited = false;
-    host_info_gather(b->master->s.job, &b->master->s.tools, &ours);
+    host_info_gather(b->master->s.job, &b->master->s.mpi_install, &ours);
     bool sound = host_info_parse(message, &b->info, fault) == 0;
     if (code > 0)
         (void)error_set(fault, (enum exit_code)code, "%s",
@@ -412,7 +412,7 @@ int join_begin(struct master *m, struct error *err) {
     m->members[0].joined = true;
     m->members[0].is_pid1 = getpid() == 1;
     m->join.count++;
-    host_info_gather(m->s.job, &m->s.tools, &m->members[0].info);
+    host_info_gather(m->s.job, &m->s.mpi_install, &m->members[0].info);
     if (m->s.fault.code != 0)
         join_fault(m, &m->s.fault, 0);
     admit_those_who_asked(m);

@@ -374,7 +374,7 @@ static int answer_admission(struct error *err) {
     struct host_info info;
     int ends[2];
     if (join == NULL) {
-        host_info_gather(&job, &m.s.tools, &info);
+        host_info_gather(&job, &m.s.mpi_install, &info);
         CU_ASSERT_TRUE(net_address_parse("10.0.0.2", &info.address));
         join = with("join", host_info_json(&info));
         (void)json_object_set_new(join, "host", json_string("algo-2"));

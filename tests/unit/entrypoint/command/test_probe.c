@@ -53,7 +53,7 @@ static void ranks_that_need_no_mpirun_do_not_ask_for_it(void) {
     char *const environment[] = {NULL};
     probe_run(&job, environment, &probe);
     CU_ASSERT(probe.complete);
-    CU_ASSERT_PTR_NULL(probe.tools.mpirun);
+    CU_ASSERT_PTR_NULL(probe.mpi_install.mpirun);
     probe_done(&probe);
     job_done(&job);
 }

@@ -19,7 +19,7 @@ static struct loop loop;
 static struct reaper reaper;
 static struct process_tree sweep;
 static struct control_socket local;
-static struct mpi_install tools;
+static struct mpi_install mpi_install;
 static struct console console;
 static struct failure_writer failure;
 static struct executor host;
@@ -33,7 +33,7 @@ static struct services services = {.loop = &loop,
                                    .sweep = &sweep,
                                    .job = &job,
                                    .local = &local,
-                                   .tools = &tools,
+                                   .mpi_install = &mpi_install,
                                    .console = &console,
                                    .failure = &failure};
 
@@ -63,7 +63,7 @@ static void open_host(const char *logs) {
     struct error err = {0};
     (void)snprintf(variable, sizeof(variable), "RINGMASTER_LOGS=%s", logs);
     told = json_array();
-    tools = (struct mpi_install){.daemon = daemon, .version = {OPENMPI_4_1, 4, 1, 4}};
+    mpi_install = (struct mpi_install){.daemon = daemon, .version = {OPENMPI_4_1, 4, 1, 4}};
     CU_ASSERT_EQUAL_FATAL(job_read(words, environment, &job, &err), 0);
     CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err) | pipe(output), 0);
     CU_ASSERT_EQUAL_FATAL(

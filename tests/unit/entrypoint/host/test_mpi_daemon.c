@@ -9,13 +9,13 @@
 static struct loop loop;
 static struct reaper reaper;
 static struct control_socket local;
-static struct mpi_install tools;
+static struct mpi_install mpi_install;
 static struct job job;
 static struct rank_set rank_set = {.attempt = 3};
 static struct interface interface = {.name = "lo"};
 static struct net_address master;
 static struct services services = {
-    .loop = &loop, .reaper = &reaper, .job = &job, .local = &local, .tools = &tools};
+    .loop = &loop, .reaper = &reaper, .job = &job, .local = &local, .mpi_install = &mpi_install};
 static struct mpi_daemon d = {.services = &services,
                               .run = "r1",
                               .rank_set = &rank_set,
@@ -32,7 +32,7 @@ static void open_daemon(void) {
     static const char *const words[] = {"--", "/bin/true", NULL};
     static char daemon[] = "/usr/bin/orted", mpirun[] = "/usr/bin/mpirun";
     struct error err = {0};
-    tools =
+    mpi_install =
         (struct mpi_install){.daemon = daemon, .mpirun = mpirun, .version = {OPENMPI_4_1, 4, 1, 4}};
     master = interface.address = address_of("127.0.0.1");
     CU_ASSERT_EQUAL_FATAL(job_read(words, environment, &job, &err), 0);

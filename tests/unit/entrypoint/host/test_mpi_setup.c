@@ -17,7 +17,7 @@ struct world {
     struct job job;
     struct loop loop;
     struct reaper reaper;
-    struct mpi_install tools;
+    struct mpi_install mpi_install;
     struct mpi_setup e;
     struct timer later;
     int held;
@@ -54,7 +54,7 @@ static void begin(struct world *w, char *const *own) {
                                     .job = &w->job,
                                     .environment = own,
                                     .local = &local,
-                                    .tools = &w->tools};
+                                    .mpi_install = &w->mpi_install};
     mpi_setup_start(&w->e, &w->services, done, w);
     CU_ASSERT_EQUAL(w->ended, 0);
 }
@@ -68,7 +68,7 @@ static void run(struct world *w, char *const *own) {
 static void close_world(struct world *w) {
     loop_cancel(&w->loop, &w->later);
     mpi_setup_close(&w->e);
-    mpi_install_done(&w->tools);
+    mpi_install_done(&w->mpi_install);
     if (w->held >= 0)
         (void)close(w->held);
     loop_done(&w->loop);
@@ -87,7 +87,7 @@ static void a_port_is_busy_for_a_moment(void) {
     run(&w, environment);
     CU_ASSERT_EQUAL(w.ended, 1);
     CU_ASSERT_EQUAL(w.fault.code, 0);
-    CU_ASSERT_PTR_NOT_NULL(w.tools.mpirun);
+    CU_ASSERT_PTR_NOT_NULL(w.mpi_install.mpirun);
     close_world(&w);
 }
 
@@ -130,7 +130,7 @@ static void without_mpirun_ranks_are_started_directly(void) {
     CU_ASSERT_EQUAL(w.ended, 1);
     CU_ASSERT_EQUAL(w.fault.code, 0);
     CU_ASSERT_EQUAL(w.job.launcher.kind, LAUNCHER_DIRECT);
-    CU_ASSERT_PTR_NULL(w.tools.mpirun);
+    CU_ASSERT_PTR_NULL(w.mpi_install.mpirun);
     close_world(&w);
 }
 
@@ -176,7 +176,7 @@ static void nothing_is_found_for_who_wants_it_no_longer(void) {
     open_world(&w, 2, drop);
     run(&w, environment);
     CU_ASSERT_EQUAL(w.ended, 0);
-    CU_ASSERT_PTR_NULL(w.tools.mpirun);
+    CU_ASSERT_PTR_NULL(w.mpi_install.mpirun);
     close_world(&w);
 }
 

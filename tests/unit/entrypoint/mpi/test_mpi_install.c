@@ -9,7 +9,7 @@
 
 static struct loop loop;
 static struct reaper reaper;
-static struct mpi_install tools;
+static struct mpi_install mpi_install;
 static struct error failure;
 static int calls;
 
@@ -37,7 +37,8 @@ static int find(const char *path, struct error *err) {
     struct argv environment = {0};
     reaping_open(&loop, &reaper);
     CU_ASSERT_EQUAL(argv_add(&environment, "PATH=/usr/bin:/bin", err), 0);
-    int result = mpi_install_find(&tools, &loop, &reaper, path, &environment, done, NULL, err);
+    int result =
+        mpi_install_find(&mpi_install, &loop, &reaper, path, &environment, done, NULL, err);
     if (result == 0)
         CU_ASSERT_EQUAL(loop_run(&loop, err), 0);
     argv_done(&environment);
@@ -45,7 +46,7 @@ static int find(const char *path, struct error *err) {
 }
 
 static void close_all(void) {
-    mpi_install_done(&tools);
+    mpi_install_done(&mpi_install);
     loop_done(&loop);
 }
 
@@ -55,9 +56,9 @@ static void version_and_daemon_are_found(void) {
     const char *path = folder_with("mpirun", "#!/bin/sh\necho 'mpirun (Open MPI) 4.1.4'\n");
     CU_ASSERT_EQUAL_FATAL(find(path, &err), 0);
     CU_ASSERT_EQUAL(failure.code, 0);
-    CU_ASSERT_EQUAL(tools.version.series, OPENMPI_4_1);
-    CU_ASSERT_EQUAL(tools.version.release, 4);
-    ASSERT_CONTAINS(tools.daemon, "/orted");
+    CU_ASSERT_EQUAL(mpi_install.version.series, OPENMPI_4_1);
+    CU_ASSERT_EQUAL(mpi_install.version.release, 4);
+    ASSERT_CONTAINS(mpi_install.daemon, "/orted");
     close_all();
 }
 

@@ -22,10 +22,10 @@ static void read_job(const char *hosts, const char *program, struct job *ret) {
 static void gather(const char *hosts, const char *program, struct host_info *ret) {
     struct job job;
     char daemon[] = "/usr/bin/orted";
-    struct mpi_install tools = {.daemon = daemon, .version = {OPENMPI_4_1, 4, 1, 4}};
+    struct mpi_install mpi_install = {.daemon = daemon, .version = {OPENMPI_4_1, 4, 1, 4}};
     read_job(hosts, program, &job);
     job.cluster.hosts[job.cluster.self].address = address_of("10.0.0.7");
-    host_info_gather(&job, &tools, ret);
+    host_info_gather(&job, &mpi_install, ret);
     job_done(&job);
 }
 

@@ -75,7 +75,7 @@ static void tear_down(void) {
 static json_t *join_of(const struct role_state *known) {
     struct host_info info;
     json_t *message = frame_new("join");
-    host_info_gather(&job, &m.s.tools, &info);
+    host_info_gather(&job, &m.s.mpi_install, &info);
     CU_ASSERT(net_address_parse("10.0.0.9", &info.address));
     cleanup_json json_t *said = host_info_json(&info);
     (void)json_object_update(message, said);
