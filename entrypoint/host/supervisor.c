@@ -18,8 +18,9 @@
 
 /* A supervisor is opened in steps that may each take long. supervisor_open() itself makes
  * what even a failing job needs: loop, logs, failure file and TLS contexts. Then inputs are
- * downloaded (stage), and Python requirements installed (install). At last this host is opened
- * (open_host), and Open MPI is looked for (equip). The role starts after that, from the loop.
+ * downloaded (download_inputs), and Python requirements installed (install). At last this host is
+ * opened (open_host), and Open MPI is looked for (set_up_mpi). The role starts after that, from the
+ * loop.
  *
  * A fault in any step does not end this process: it becomes s->fault, the rest is skipped, and the
  * role starts all the same. A worker then joins and tells the master, so that every host of the job
@@ -137,7 +138,7 @@ static void begin(void *context) {
 
 /* Removes runtime folders that killed processes of earlier jobs have left: in RINGMASTER_RUN, if it
  * is set, and in all usual places. Folders in use are locked, and stay (os/runtime_dirs.h). */
-static void sweep_leftovers(const char *run) {
+static void sweep_stale_dirs(const char *run) {
     const char *places[1 + CONTROL_SOCKET_PLACES_MAX] = {run};
     size_t first = run != NULL ? 1 : 0;
     runtime_dirs_sweep_apart(places, first + control_socket_places(NULL, places + first));
@@ -148,7 +149,7 @@ static void sweep_leftovers(const char *run) {
 static int open_host(struct supervisor *s, struct error *err) {
     const struct executor_options options = {
         .uploading = &s->uploading, .send = host_sends, .queued = host_queued, .context = s};
-    sweep_leftovers(s->job->settings.run);
+    sweep_stale_dirs(s->job->settings.run);
     if (control_socket_open(&s->local, &s->loop, s->job->settings.run, &local_events, s, err) != 0)
         return -1;
     listener_set_room(&s->local.listener, capacity_pending(&s->job->cluster));
@@ -167,7 +168,7 @@ static void begin_soon(struct supervisor *s) {
     loop_at(&s->loop, &s->begin, clock_now());
 }
 
-static void equipped(void *context, const struct error *failure) {
+static void mpi_found(void *context, const struct error *failure) {
     struct supervisor *s = context;
     if (failure != NULL)
         s->fault = *failure;
@@ -176,10 +177,10 @@ static void equipped(void *context, const struct error *failure) {
 
 /* Both run at the same time. Nothing waits for the trial of NCCL's plugin, while the role starts
  * only when Open MPI has been found. */
-static void equip(struct supervisor *s) {
+static void set_up_mpi(struct supervisor *s) {
     if (!s->check)
         plugin_trial_start(&s->plugin, &s->services);
-    mpi_setup_start(&s->mpi_setup, &s->services, equipped, s);
+    mpi_setup_start(&s->mpi_setup, &s->services, mpi_found, s);
 }
 
 /* Opens this host and checks it, once all inputs are here. */
@@ -187,7 +188,7 @@ static void find_rest(struct supervisor *s) {
     if (open_host(s, &s->fault) != 0)
         begin_soon(s);
     else
-        equip(s);
+        set_up_mpi(s);
 }
 
 /* A child's warnings are logged as our own and so become events, too. They are recognised by the
@@ -232,7 +233,8 @@ static void marked(void *context, const char *line, size_t size) {
     meet(s);
 }
 
-/* After a verdict there is nothing to continue with. The same holds for staged() below. */
+/* After a verdict there is nothing to continue with. The same holds for inputs_downloaded() below.
+ */
 static void installed(void *context, const struct error *failure) {
     struct supervisor *s = context;
     if (s->judged)
@@ -282,7 +284,7 @@ static void go_on(struct supervisor *s) {
 }
 
 /* The program is resolved only now, because it may be part of the code that was downloaded. */
-static void staged(void *context, const struct error *failure) {
+static void inputs_downloaded(void *context, const struct error *failure) {
     struct supervisor *s = context;
     if (s->judged)
         return;
@@ -297,12 +299,12 @@ static void staged(void *context, const struct error *failure) {
 
 /* The key for sharing downloads is copied by input_download_start(). It is wiped here in any case,
  * as nothing else needs it. */
-static void stage(struct supervisor *s) {
+static void download_inputs(struct supervisor *s) {
     const struct input_download_options options = {
         .key = input_download_passes_on(s->job) ? s->contexts.pass_key : NULL,
         .line = child_line,
         .mark = marked,
-        .done = staged,
+        .done = inputs_downloaded,
         .context = s};
     int started = input_download_start(&s->input_download, &s->services, &options, &s->fault);
     explicit_bzero(s->contexts.pass_key, sizeof(s->contexts.pass_key));
@@ -320,7 +322,7 @@ static void begin_again(struct supervisor *s) {
 }
 
 /* Opened early, so that every warning from here on becomes an event. */
-static void open_journal(struct supervisor *s) {
+static void open_event_log(struct supervisor *s) {
     const struct cluster *cluster = &s->job->cluster;
     event_log_open(&s->event_log, &s->loop, &s->reaper, s->job);
     event_log_put(&s->event_log, EVENT_LOG_STARTED,
@@ -382,8 +384,8 @@ int supervisor_open(struct supervisor *s, const struct supervisor_options *optio
     if (loop_init(&s->loop, err) != 0 || handle_signals(s, err) != 0)
         return -1;
     console_init(&s->console, &s->loop, STDOUT_FILENO);
-    log_console_open(&s->words, &s->loop, STDERR_FILENO, &s->console);
-    open_journal(s);
+    log_console_open(&s->log_console, &s->loop, STDERR_FILENO, &s->console);
+    open_event_log(s);
     failure_writer_open(&s->failure, &s->reaper, s->job->settings.base_dir);
     s->failure.check = s->check;
     failure_writer_prepare(&s->failure);
@@ -406,7 +408,7 @@ int supervisor_open(struct supervisor *s, const struct supervisor_options *optio
     else if (role_state_is_again(s->role_state))
         begin_again(s);
     else if (input_download_is_needed(s->job) && !options->check)
-        stage(s);
+        download_inputs(s);
     else if (options->check)
         find_rest(s);
     else
@@ -425,15 +427,15 @@ int supervisor_run(struct supervisor *s, int *ret_code, struct error *err) {
     return 0;
 }
 
-/* Closes in the reverse order of opening. First comes what belongs to a check, then what equip()
- * and open_host() opened. What was needed before that follows (installing, uploading, downloading),
- * and at last what supervisor_open() itself opened. Every part may be one that was never opened, as
- * a fault may have come at any time.
+/* Closes in the reverse order of opening. First comes what belongs to a check, then what
+ * set_up_mpi() and open_host() opened. What was needed before that follows (installing, uploading,
+ * downloading), and at last what supervisor_open() itself opened. Every part may be one that was
+ * never opened, as a fault may have come at any time.
  *
  * Two parts log as they close (failure_writer.h, event_log.h), so the log's console is closed after
  * them. What waits in both consoles is written before either is closed, programs' lines first. */
 void supervisor_close(struct supervisor *s) {
-    preflight_probe_close(&s->examining);
+    preflight_probe_close(&s->preflight_probe);
     mpi_install_done(&s->mpi_install);
     mpi_setup_close(&s->mpi_setup);
     device_probe_close(&s->plugin);
@@ -450,7 +452,7 @@ void supervisor_close(struct supervisor *s) {
     event_log_close(&s->event_log);
     int64_t deadline = clock_now() + FLUSH_SECONDS * CLOCK_SECOND;
     console_flush(&s->console, deadline);
-    log_console_close(&s->words, deadline);
+    log_console_close(&s->log_console, deadline);
     console_done(&s->console);
     loop_done(&s->loop);
 }

@@ -81,7 +81,7 @@ struct supervisor {
     struct failure_writer failure;
     struct event_log event_log;
     struct console console; /* output of programs */
-    struct log_console words;
+    struct log_console log_console;
     struct control_socket local;
     struct mpi_install mpi_install;
     struct mpi_setup mpi_setup;
@@ -92,8 +92,8 @@ struct supervisor {
     struct role_state *role_state; /* NULL: none */
     struct port_wait port_wait;    /* for ports that the lost master's attempt held */
     struct input_download input_download;
-    struct preflight_probe examining; /* for `ringmaster check` */
-    uint16_t examine_port;            /* the port at which others reach it; 0: none */
+    struct preflight_probe preflight_probe; /* for `ringmaster check` */
+    uint16_t examine_port;                  /* the port at which others reach it; 0: none */
     bool check;
     struct device_probe plugin; /* NCCL's, as the job begins */
     struct pip_install installing;

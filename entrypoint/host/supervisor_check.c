@@ -9,7 +9,7 @@ uint16_t supervisor_examine_port(struct supervisor *s) {
     struct error err = {0};
     if (!s->check || s->fault.code != 0 || s->examine_port != 0)
         return s->examine_port;
-    if (preflight_probe_listen(&s->examining, &s->host.interface.address, &s->job->ports,
+    if (preflight_probe_listen(&s->preflight_probe, &s->host.interface.address, &s->job->ports,
                                &s->examine_port, &err) != 0)
         log_warning("other hosts cannot connect to this one: %s", err.text);
     return s->examine_port;
@@ -45,10 +45,10 @@ void supervisor_examine(struct supervisor *s, const json_t *order) {
                                                     .environment = known ? &environment : NULL,
                                                     .done = examined,
                                                     .context = s};
-    if (s->examining.services != NULL)
+    if (s->preflight_probe.services != NULL)
         return; /* a check is already running */
     if (!s->check)
         report_fault(s, "it was started for a job, not for a check");
-    else if (preflight_probe_start(&s->examining, &s->services, &options, &err) != 0)
+    else if (preflight_probe_start(&s->preflight_probe, &s->services, &options, &err) != 0)
         report_fault(s, err.text);
 }

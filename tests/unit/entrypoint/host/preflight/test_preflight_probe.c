@@ -7,7 +7,7 @@
 struct watched {
     struct loop loop;
     struct reaper reaper;
-    struct preflight_probe examining;
+    struct preflight_probe preflight_probe;
     json_t *found;
 };
 
@@ -37,16 +37,16 @@ static void examine(const char *order_text, bool listens, struct watched *w) {
     CU_ASSERT_EQUAL_FATAL(loop_signals(&w->loop, &set, on_signal, w, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(ports_plan(ports_own(), 1, &job.ports, NULL), 0);
     if (listens) {
-        CU_ASSERT_EQUAL(preflight_probe_listen(&w->examining, &address, &job.ports, &port, NULL),
-                        0);
+        CU_ASSERT_EQUAL(
+            preflight_probe_listen(&w->preflight_probe, &address, &job.ports, &port, NULL), 0);
         CU_ASSERT(port >= job.ports.data && port < job.ports.data + job.ports.data_count);
     }
     const struct services services = {.loop = &w->loop, .reaper = &w->reaper, .job = &job};
     const struct preflight_probe_options options = {
         .interface = "lo", .order = order, .done = done, .context = w};
-    CU_ASSERT_EQUAL_FATAL(preflight_probe_start(&w->examining, &services, &options, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(preflight_probe_start(&w->preflight_probe, &services, &options, NULL), 0);
     CU_ASSERT_EQUAL(loop_run(&w->loop, NULL), 0);
-    preflight_probe_close(&w->examining);
+    preflight_probe_close(&w->preflight_probe);
     loop_done(&w->loop);
     (void)sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
