@@ -35,7 +35,7 @@ enum { NOTES_MAX = 64 * 1024 };
 /* The newest checkpoint in the folder must not be newer than those this run will write: if the run
  * does not resume from it, a new lineage begins. Otherwise the next --resume auto would take the
  * older run's checkpoint, which has more samples, instead of this run's. */
-static int settle_course(struct run_state *s, const char *checkpoints, struct error *err) {
+static int settle_lineage(struct run_state *s, const char *checkpoints, struct error *err) {
     const struct checkpoint_place own = {.lineage = s->lineage, .samples = s->samples};
     struct checkpoint_place newest = {0};
     bool found = false;
@@ -291,7 +291,7 @@ static int advise(const struct run_setup *setup, struct error *err) {
 static int read_first(struct training_run *job, struct bn_statistics *statistics,
                       struct error *err) {
     if (read_start(job, statistics, err) != 0 || fp16_fold_check(&job->steps.net, err) != 0 ||
-        settle_course(&job->state, job->setup.inputs.checkpoints, err) != 0)
+        settle_lineage(&job->state, job->setup.inputs.checkpoints, err) != 0)
         return advise(&job->setup, err);
     if (job->state.step > 0)
         best_resume(&job->saves.best, job->state.lineage, job->state.samples);
