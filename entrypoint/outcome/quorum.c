@@ -167,15 +167,15 @@ const struct view *quorum_last(const struct quorum *l) {
 }
 
 /* The number of places from R's master to PLACE, in the ring of all places. */
-static size_t behind(const struct view *r, size_t place) {
+static size_t distance(const struct view *r, size_t place) {
     return (place + CLUSTER_HOSTS_MAX - r->master) % CLUSTER_HOSTS_MAX;
 }
 
 /* The lost master, and the hosts that come between it and PLACE, are removed. */
-void quorum_behind(const struct quorum *l, size_t place, struct host_set *ret) {
+void quorum_candidates(const struct quorum *l, size_t place, struct host_set *ret) {
     const struct view *last = quorum_last(l);
     *ret = last->hosts;
-    for (size_t i = 0; i < behind(last, place); i++)
+    for (size_t i = 0; i < distance(last, place); i++)
         host_set_remove(ret, (last->master + i) % CLUSTER_HOSTS_MAX);
 }
 
@@ -185,12 +185,12 @@ void quorum_behind(const struct quorum *l, size_t place, struct host_set *ret) {
 int quorum_next_master(const struct quorum *l, size_t after) {
     const struct view *last = quorum_last(l);
     struct host_set part;
-    size_t from = host_set_has(&last->hosts, after) ? behind(last, after) : 0;
+    size_t from = host_set_has(&last->hosts, after) ? distance(last, after) : 0;
     for (size_t i = from + 1; i < CLUSTER_HOSTS_MAX; i++) {
         size_t place = (last->master + i) % CLUSTER_HOSTS_MAX;
         if (!host_set_has(&last->hosts, place))
             continue;
-        quorum_behind(l, place, &part);
+        quorum_candidates(l, place, &part);
         return quorum_allows(l, &part) ? (int)place : -1;
     }
     return -1;
@@ -259,7 +259,7 @@ int quorum_parse(const json_t *object, size_t places, struct quorum *ret, struct
     const json_t *taken = json_object_get(object, "taken");
     int64_t lost = -1;
     *ret = (struct quorum){0};
-    if (json_member_int(object, "ledger", "lost", &lost, err) != 0 ||
+    if (json_member_int(object, "quorum", "lost", &lost, err) != 0 ||
         view_parse(json_object_get(object, "sure"), places, &ret->committed, err) != 0)
         return -1;
     if (lost < 0 || lost > INT32_MAX)

@@ -75,7 +75,7 @@ const struct view *quorum_last(const struct quorum *l);
 int quorum_next_master(const struct quorum *l, size_t after);
 /* The hosts that may join the new master PLACE: it and the hosts after it in the last view, up to
  * the lost master. */
-void quorum_behind(const struct quorum *l, size_t place, struct host_set *ret);
+void quorum_candidates(const struct quorum *l, size_t place, struct host_set *ret);
 
 /* The caller owns it; the whole state, or NULL when out of memory. */
 json_t *quorum_json(const struct quorum *l);

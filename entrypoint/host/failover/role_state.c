@@ -97,7 +97,7 @@ json_t *role_state_progress(const struct restart_progress *c) {
 }
 
 /* Numbers out of range count as no progress at all. */
-void role_state_take_course(struct role_state *s, const json_t *order) {
+void role_state_take_progress(struct role_state *s, const json_t *order) {
     const json_t *progress = json_object_get(order, "course");
     json_int_t best = json_integer_value(json_array_get(progress, 0));
     json_int_t fruitless = json_integer_value(json_array_get(progress, 1));
@@ -169,11 +169,11 @@ void role_state_note_exit(struct role_state *s, bool exited) {
 /* --- following another host ------------------------------------------------------------------- */
 
 /* The next master begins another attempt, so a restart must be left. The last check is for a host
- * that others may have passed over. quorum_behind() holds the next master and the hosts after it,
- * and only these are admitted there. */
+ * that others may have passed over. quorum_candidates() holds the next master and the hosts after
+ * it, and only these are admitted there. */
 bool role_state_may_follow(const struct role_state *s, const struct job *job, const char **why) {
     size_t self = job->cluster.hosts[job->cluster.self].place;
-    struct host_set behind;
+    struct host_set candidates;
     *why = "";
     if (!role_state_is_on(s) || !s->begun || s->ending || s->stopping)
         return false;
@@ -183,8 +183,8 @@ bool role_state_may_follow(const struct role_state *s, const struct job *job, co
     else if (next < 0)
         *why = "; at most half of its hosts may be left";
     else {
-        quorum_behind(&s->quorum, (size_t)next, &behind);
-        if (host_set_has(&behind, self))
+        quorum_candidates(&s->quorum, (size_t)next, &candidates);
+        if (host_set_has(&candidates, self))
             return true;
         *why = "; the others may continue without this host";
     }
@@ -215,12 +215,12 @@ static void lead(struct cluster *c, size_t place) {
  * the committed view: a worker dials its next master there (find_master.c). */
 void role_state_follow(struct role_state *s, struct job *job) {
     struct cluster *c = &job->cluster;
-    struct host_set behind;
+    struct host_set candidates;
     s->master = (size_t)quorum_next_master(&s->quorum, s->master);
     lead(c, s->master);
-    quorum_behind(&s->quorum, s->master, &behind);
+    quorum_candidates(&s->quorum, s->master, &candidates);
     for (size_t i = 0; i < c->count; i++) {
-        c->hosts[i].gone = !host_set_has(&behind, c->hosts[i].place);
+        c->hosts[i].gone = !host_set_has(&candidates, c->hosts[i].place);
         c->hosts[i].address = s->addresses[c->hosts[i].place];
     }
     s->again = true;

@@ -152,11 +152,11 @@ static void the_next_host_follows_as_long_as_enough_are_behind_it(void) {
     const struct view second = {.number = 2, .master = 1, .hosts = set_of(0x1a)};
     CU_ASSERT(quorum_take(&l, &second) && quorum_commit(&l, 2));
     CU_ASSERT_EQUAL(quorum_next_master(&l, 0), 3);
-    struct host_set behind;
-    quorum_behind(&l, 3, &behind);
-    CU_ASSERT_EQUAL(host_set_count(&behind), 2);
-    CU_ASSERT(host_set_has(&behind, 3) && host_set_has(&behind, 4));
-    CU_ASSERT_FALSE(host_set_has(&behind, CLUSTER_HOSTS_MAX + 5));
+    struct host_set candidates;
+    quorum_candidates(&l, 3, &candidates);
+    CU_ASSERT_EQUAL(host_set_count(&candidates), 2);
+    CU_ASSERT(host_set_has(&candidates, 3) && host_set_has(&candidates, 4));
+    CU_ASSERT_FALSE(host_set_has(&candidates, CLUSTER_HOSTS_MAX + 5));
 }
 
 /* A host before the master in the order was lost and taken back: its turn comes after the last
@@ -164,11 +164,11 @@ static void the_next_host_follows_as_long_as_enough_are_behind_it(void) {
 static void behind_the_last_host_the_first_one_comes(void) {
     struct quorum l = ledger_of(4);
     const struct view second = {.number = 2, .master = 2, .hosts = set_of(0x0f)};
-    struct host_set behind;
+    struct host_set candidates;
     CU_ASSERT(quorum_take(&l, &second) && quorum_commit(&l, 2));
     CU_ASSERT_EQUAL(quorum_next_master(&l, 2), 3);
-    quorum_behind(&l, 3, &behind);
-    CU_ASSERT_EQUAL(behind.words[0], 0x0b);
+    quorum_candidates(&l, 3, &candidates);
+    CU_ASSERT_EQUAL(candidates.words[0], 0x0b);
     CU_ASSERT_EQUAL(quorum_next_master(&l, 3), -1); /* two of four, without their master */
     l.committed.master = 3;
     CU_ASSERT_EQUAL(quorum_next_master(&l, 3), 0);
@@ -177,8 +177,8 @@ static void behind_the_last_host_the_first_one_comes(void) {
     l.committed.hosts = set_of(0x1f);
     CU_ASSERT_EQUAL(quorum_next_master(&l, 3), 4);
     CU_ASSERT_EQUAL(quorum_next_master(&l, 4), -1);
-    quorum_behind(&l, 0, &behind);
-    CU_ASSERT_EQUAL(behind.words[0], 0x03);
+    quorum_candidates(&l, 0, &candidates);
+    CU_ASSERT_EQUAL(candidates.words[0], 0x03);
 }
 
 /* --- on the wire ------------------------------------------------------------------------------ */
