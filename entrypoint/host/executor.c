@@ -253,7 +253,7 @@ static void begin(struct executor *h, const json_t *order) {
     if (role != NULL) {
         role->attempt = h->rank_set.attempt;
         role->back = role->anew = false;
-        role_state_take_course(role, order);
+        role_state_take_progress(role, order);
     }
     if (rank_set_begin(&h->rank_set, &err) != 0)
         send_no_daemon(h, err.text);

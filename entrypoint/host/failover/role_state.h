@@ -112,7 +112,7 @@ json_t *role_state_addresses(const struct cluster *c);
 /* Returns another member of the order that begins an attempt, owned by the caller. */
 json_t *role_state_progress(const struct restart_progress *c);
 /* Reads it from ORDER, and what became of the job's time so far (outcome/goodput.h). */
-void role_state_take_course(struct role_state *s, const json_t *order);
+void role_state_take_progress(struct role_state *s, const json_t *order);
 /* Records the end of an attempt in which this host's ranks reported STEP at most (0: none); what
  * other hosts reported is unknown. */
 void role_state_note_step(struct role_state *s, uint64_t step);

@@ -232,10 +232,10 @@ static void begin_to_send(struct network_check *r) {
 /* Returns true while no connection is accepted; new ones then wait in the kernel, with their word.
  * The room beyond the expected hosts is for strangers. */
 static bool is_full(const struct network_check *r) {
-    size_t guests = 0;
+    size_t incoming = 0;
     for (size_t i = 0; i < r->count; i++)
-        guests += r->lines[i].state != CLOSED && r->lines[i].way == NULL;
-    return guests >= r->expected + REJECTED_PEERS_MAX;
+        incoming += r->lines[i].state != CLOSED && r->lines[i].way == NULL;
+    return incoming >= r->expected + REJECTED_PEERS_MAX;
 }
 
 /* An accept that fails, because the peer has gone, is no event. */

@@ -31,7 +31,7 @@ static int compare_hosts(const void *a, const void *b) {
 
 /* Equal hosts are neighbours, because the list is in natural order. Two hosts of one name would
  * both claim its place. */
-static int check_twins(const struct cluster *c, struct error *err) {
+static int check_duplicates(const struct cluster *c, struct error *err) {
     for (size_t i = 1; i < c->count; i++)
         if (host_name_equal(&c->hosts[i - 1].name, &c->hosts[i].name))
             return error_set(err, EXIT_CODE_CONFIG, "the host \"%s\" is listed twice",
@@ -52,7 +52,7 @@ static int take_hosts(const struct platform_description *d, struct cluster *ret,
     for (size_t i = 0; i < d->count; i++)
         ret->hosts[i] = (struct cluster_host){.name = d->hosts[i].name, .slots = d->hosts[i].slots};
     qsort(ret->hosts, ret->count, sizeof(*ret->hosts), compare_hosts);
-    return check_twins(ret, err);
+    return check_duplicates(ret, err);
 }
 
 /* WHAT is the role of the missing host, for the message, which lists those that are there as far as

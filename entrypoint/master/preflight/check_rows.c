@@ -319,7 +319,7 @@ static const struct check_item items[] = {
 
 /* Open MPI 5.0 takes hosts of one kernel name for one, unless it was built with its Slurm
  * component. Hosts are grouped by kernel name; a group of two or more is a row. */
-static void add_twins(const json_t *hosts, json_t *rows) {
+static void add_equal_kernel_names(const json_t *hosts, json_t *rows) {
     json_t *names = json_object();
     const json_t *host = NULL;
     size_t i = 0;
@@ -408,7 +408,7 @@ static void add_warnings(const json_t *hosts, json_t *rows) {
 void check_add_hosts(const json_t *hosts, json_t *rows) {
     for (size_t i = 0; i < sizeof(items) / sizeof(items[0]); i++)
         check_item_add(&items[i], hosts, rows);
-    add_twins(hosts, rows);
+    add_equal_kernel_names(hosts, rows);
     add_kernel_names(hosts, rows);
     add_long_name(hosts, rows);
     add_warnings(hosts, rows);

@@ -112,8 +112,8 @@ static void tick(void *context) {
 
 /* Offers a complete file to other hosts. A file with a name of its own is an archive, which is
  * removed after it was unpacked; the catalog therefore keeps it open. */
-static void put_on_shelf(const struct loading *l, const char *path,
-                         const struct catalog_facts *facts) {
+static void add_to_catalog(const struct loading *l, const char *path,
+                           const struct catalog_facts *facts) {
     if (l->catalog != NULL)
         catalog_put(&l->order->passing->catalog, l->catalog, path, facts, l->order->name != NULL);
 }
@@ -135,7 +135,7 @@ static bool is_present(struct loading *l, const char *path, const struct object 
         const bool here =
             first_folder_has(l->order->root, path, object, verified_some, l, facts.sha256);
         if (here)
-            put_on_shelf(l, path, &facts);
+            add_to_catalog(l, path, &facts);
         return here;
     }
     const struct etag_along along = {
@@ -143,7 +143,7 @@ static bool is_present(struct loading *l, const char *path, const struct object 
     bool there = stream_is_there(l->order->root, path, object->size, object->etag, &along);
     (void)snprintf(facts.etag, sizeof(facts.etag), "%s", there ? object->etag : "");
     if (there && l->catalog != NULL && digest_end(&sha, facts.sha256, NULL) == 0)
-        put_on_shelf(l, path, &facts);
+        add_to_catalog(l, path, &facts);
     digest_done(&sha);
     return there;
 }
@@ -162,7 +162,7 @@ static void ended(void *context, const struct error *failure) {
     else if (failure == NULL && of_first(l))
         first_folder_date(l->order->root, o->fetch.source.path, o->modified);
     if (failure == NULL)
-        put_on_shelf(l, o->fetch.source.path, &o->fetch.facts);
+        add_to_catalog(l, o->fetch.source.path, &o->fetch.facts);
     if (failure != NULL && l->failure.code == 0)
         l->failure = *failure;
     l->pool.stop = l->failure.code != 0;

@@ -315,7 +315,7 @@ static void an_attempts_order_says_how_far_those_before_came(void) {
     CU_ASSERT_EQUAL(buf_add(&text, bytes, (size_t)size, NULL), 0);
     CU_ASSERT_FATAL(frame_take(&text, &order, NULL) > 0);
     CU_ASSERT_STRING_EQUAL(frame_type(order), "attempt");
-    role_state_take_course(&between.role_state, order);
+    role_state_take_progress(&between.role_state, order);
     CU_ASSERT_EQUAL(between.role_state.progress.best_step, 50);
     CU_ASSERT_EQUAL(between.role_state.progress.fruitless, 2);
     json_decref(order);

@@ -325,13 +325,13 @@ static void how_far_attempts_have_come_goes_with_their_orders(void) {
     const struct restart_progress progress = {.best_step = 1200, .fruitless = 2};
     set_up(2);
     json_t *order = json_pack("{s:o}", "course", role_state_progress(&progress));
-    role_state_take_course(&s, order);
+    role_state_take_progress(&s, order);
     json_decref(order);
     assert_progress(&s.progress, 1200, 2);
     for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
         s.progress = progress;
         order = json_loads(odd[i], 0, NULL);
-        role_state_take_course(&s, order);
+        role_state_take_progress(&s, order);
         json_decref(order);
         assert_progress(&s.progress, 0, 0);
     }
