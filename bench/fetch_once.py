@@ -74,16 +74,16 @@ class Server(BaseHTTPRequestHandler):
             self.wfile.write(body[at:at + CHUNK])
 
 
-def start(port, folder, door):
-    """Starts ringmaster-transfer as a host's PID 1 does; DOOR is the order's part on passing on."""
+def start(port, folder, sharing):
+    """Starts ringmaster-transfer as a host's PID 1 does; SHARING is that part of the order."""
     order = {"seconds": 600, "environment": [
         f"AWS_ENDPOINT_URL_S3=http://127.0.0.1:{port}", "AWS_ACCESS_KEY_ID=AKID",
         "AWS_SECRET_ACCESS_KEY=bench", "AWS_REGION=us-east-1", "AWS_EC2_METADATA_DISABLED=true"],
         "tasks": [{"what": "train", "from": "s3://bucket/set", "to": folder, "pass": True}]}
     keep = []
-    if door:
-        order["door"] = door
-        keep.append(door["listener"])
+    if sharing:
+        order["sharing"] = sharing
+        keep.append(sharing["listener"])
     fd = os.memfd_create("order", os.MFD_ALLOW_SEALING)
     os.write(fd, json.dumps(order).encode())
     os.lseek(fd, 0, os.SEEK_SET)
@@ -95,17 +95,17 @@ def start(port, folder, door):
     return child
 
 
-def doors():
-    """Yields each host's listener and door: host N asks host (N - 1) / 2."""
+def sharing_parts():
+    """Yields each host's listener and part of the order: host N asks host (N - 1) / 2."""
     listeners = [socket.create_server(("127.0.0.1", 0)) for _ in range(HOSTS)]
     key = secrets.token_hex(48)
     for i, listener in enumerate(listeners):
-        door = {"listener": listener.fileno(), "key": key}
+        sharing = {"listener": listener.fileno(), "key": key}
         if i > 0:
             asked = listeners[(i - 1) // 2].getsockname()[1]
-            door |= {"from": f"https://127.0.0.1:{asked}", "name": f"host-{(i - 1) // 2}",
+            sharing |= {"from": f"https://127.0.0.1:{asked}", "name": f"host-{(i - 1) // 2}",
                      "patience": 10}
-        yield listener, door
+        yield listener, sharing
 
 
 def all_here(child):
@@ -120,7 +120,7 @@ def measure(port, what, pairs):
     LINE.sent = 0
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         begun = time.monotonic()
-        children = [start(port, f"{folder}/{i}", door) for i, (_, door) in enumerate(pairs)]
+        children = [start(port, f"{folder}/{i}", sharing) for i, (_, sharing) in enumerate(pairs)]
         for child in children:
             all_here(child)
         took = time.monotonic() - begun
@@ -144,7 +144,7 @@ def main():
     port = server.server_address[1]
     print(f"{HOSTS} hosts, {MIB} MiB in {OBJECTS} objects, a source of {RATE:g} MiB/s:")
     each = measure(port, "each host fetches", [(None, None)] * HOSTS)
-    once = measure(port, "the first one fetches, and they pass on", list(doors()))
+    once = measure(port, "the first one fetches, and they pass on", list(sharing_parts()))
     print(f"  that each fetches takes {each / once:.2f} times as long")
 
 

@@ -24,7 +24,7 @@
 
 /* One run of the program with an order that has neither uploads, status nor web: transfer.c parses
  * every order here and hands those over. The steps are: open S3 once for all tasks, start to share
- * with other hosts if there is a door, and carry the tasks out one after the other.
+ * with other hosts if the order says so, and carry the tasks out one after the other.
  *
  * A failure ends the run. A container that is started again carries out the same order on the same
  * disk, so each task can be repeated. Complete files are recognized and kept, and a link that is
@@ -95,13 +95,13 @@ static int parse(struct download_order *w, struct error *err) {
     json_t *tasks = NULL;
     json_t *environment = NULL;
     json_t *uploads = NULL;
-    json_t *door = NULL;
+    json_t *sharing = NULL;
     json_t *status = NULL;
     json_t *web = NULL;
     if (json_member_array(w->root, where, "tasks", &tasks, err) != 0 ||
         json_member_array(w->root, where, "uploads", &uploads, err) != 0 ||
         json_member_array(w->root, where, "environment", &environment, err) != 0 ||
-        json_member_object(w->root, where, "door", &door, err) != 0 ||
+        json_member_object(w->root, where, "sharing", &sharing, err) != 0 ||
         json_member_object(w->root, where, "status", &status, err) != 0 ||
         json_member_object(w->root, where, "web", &web, err) != 0 ||
         json_member_int(w->root, where, "seconds", &w->seconds, err) != 0)
@@ -114,7 +114,7 @@ static int parse(struct download_order *w, struct error *err) {
                          "%s gives its tasks %" PRId64 " s; expected 1 to %d", where, w->seconds,
                          DOWNLOAD_ORDER_SECONDS_MAX);
     w->uploads = uploads;
-    w->door = door;
+    w->sharing = sharing;
     w->status = status;
     w->web = web;
     for (; w->count < json_array_size(tasks); w->count++)
@@ -296,8 +296,8 @@ static int bring_objects(struct walk *w, const struct download_order_task *t,
 }
 
 /* A folder of the first host: a link there, from which the others fetch it. A host alone is the
- * first one. Without a "door" this host is alone and only links. Unpacking, restoring and targets
- * make no sense for a folder of another host. */
+ * first one. Without "sharing" this host is alone and only links. Unpacking, restoring and
+ * targets make no sense for a folder of another host. */
 static int bring_first(struct walk *w, const struct download_order_task *t,
                        const struct address *from, struct error *err) {
     char task[TASK_NAME_MAX];
@@ -398,7 +398,7 @@ static int do_all(struct walk *walk, const struct download_order *w, struct erro
  * ended, because hosts below may still be fetching; a failed one leaves at once. */
 static int pass_on(struct walk *walk, const struct download_order *w, struct error *err) {
     struct sharing passing;
-    if (sharing_open(&passing, w->door, err) != 0)
+    if (sharing_open(&passing, w->sharing, err) != 0)
         return -1;
     walk->passing = &passing;
     int result = do_all(walk, w, err);
@@ -415,5 +415,5 @@ int download_order_run(const struct download_order *w, void (*say)(const char *l
                        void (*mark)(const char *line), struct error *err) {
     struct walk walk = {
         .deadline = clock_now() + w->seconds * CLOCK_SECOND, .say = say, .mark = mark};
-    return w->door != NULL ? pass_on(&walk, w, err) : do_all(&walk, w, err);
+    return w->sharing != NULL ? pass_on(&walk, w, err) : do_all(&walk, w, err);
 }

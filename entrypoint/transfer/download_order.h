@@ -13,7 +13,7 @@
  * with "uploads" is upload_order.h's, one with "status" status_order.h's, one with "web"
  * web_order.h's.
  *
- * With "door" files come from another host or are served to others (peers/sharing.h); then the
+ * With "sharing" files come from another host or are served to others (peers/sharing.h); then the
  * program prints "all is here" and stays until it is ended. This concerns tasks with "pass".
  *
  * s3:// is the object of that name, else all objects in the directory of that name. https:// is a
@@ -56,7 +56,7 @@ struct download_order {
     struct download_order_task tasks[DOWNLOAD_ORDER_TASKS_MAX];
     size_t count;
     const json_t *uploads; /* borrowed from the order; NULL: none */
-    const json_t *door;    /* the same */
+    const json_t *sharing; /* the same */
     const json_t *status;  /* the same */
     const json_t *web;     /* the same */
 };
@@ -66,9 +66,9 @@ void download_order_done(struct download_order *w);
 int download_order_parse(const char *text, size_t size, struct download_order *ret,
                          struct error *err);
 
-/* Carries it out as far as possible, and with "door" stays for the rest of its time. SAY gets lines
- * for the log, without a line end; MARK (may be NULL) gets a line about once a second while there
- * is progress. */
+/* Carries it out as far as possible, and with "sharing" stays for the rest of its time. SAY gets
+ * lines for the log, without a line end; MARK (may be NULL) gets a line about once a second while
+ * there is progress. */
 int download_order_run(const struct download_order *w, void (*say)(const char *line),
                        void (*mark)(const char *line), struct error *err);
 

@@ -2,7 +2,7 @@
  * asked ('p' another host of the job, 's' S3, 'h' any other server); the answers to one try after
  * another follow, separated by "\n====\n". A file that is accepted has the expected size and
  * SHA-256, and from another host a SHA-256 is always expected; what is not accepted leaves nothing.
- * After 'd' comes the "door" of a download order (peers/sharing.h), which names the host to ask. */
+ * After 'd' comes "sharing" of a download order (peers/sharing.h), which names the host to ask. */
 #include "common/cleanup.h"
 #include "common/json/json.h"
 #include "entrypoint/transfer/fetch/stream.h"
@@ -160,7 +160,8 @@ static void try_answers(char who, const char *text, size_t size) {
     s3_close(&s3);
 }
 
-/* --- the door --------------------------------------------------------------------------------- */
+/* --- sharing of downloads ----------------------------------------------------------------------
+ */
 
 static int listen_somewhere(void) {
     const struct sockaddr_in at = {.sin_family = AF_INET,
@@ -171,17 +172,17 @@ static int listen_somewhere(void) {
 }
 
 /* The listener is one of this process's, whatever number stands there. */
-static void try_door(const char *text, size_t size) {
-    json_t *door = NULL;
+static void try_sharing(const char *text, size_t size) {
+    json_t *sharing = NULL;
     struct sharing p;
     struct error err = {0};
-    if (json_parse(text, size, "a door", &door, NULL) != 0)
+    if (json_parse(text, size, "a part of an order", &sharing, NULL) != 0)
         return;
-    json_int_t told = json_integer_value(json_object_get(door, "listener"));
+    json_int_t told = json_integer_value(json_object_get(sharing, "listener"));
     int listener = told > 2 ? listen_somewhere() : -1;
     if (listener >= 0)
-        (void)json_object_set_new(door, "listener", json_integer(listener));
-    if (sharing_open(&p, door, &err) == 0) {
+        (void)json_object_set_new(sharing, "listener", json_integer(listener));
+    if (sharing_open(&p, sharing, &err) == 0) {
         CHECK(p.peer.patience > 0 && (p.peer.url == NULL || p.peer.name != NULL));
         sharing_close(&p);
     } else {
@@ -189,7 +190,7 @@ static void try_door(const char *text, size_t size) {
         if (listener >= 0)
             (void)close(listener);
     }
-    json_decref(door);
+    json_decref(sharing);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -198,7 +199,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     check_without_log();
     open_all();
     if (data[0] == 'd')
-        try_door((const char *)data + 1, size - 1);
+        try_sharing((const char *)data + 1, size - 1);
     else
         try_answers((char)data[0], (const char *)data + 1, size - 1);
     return 0;

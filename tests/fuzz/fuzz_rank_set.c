@@ -44,7 +44,7 @@ static void drop_line(void *context, const char *line, size_t size) {
     (void)size;
 }
 
-/* As the door does it. */
+/* As the listener does it. */
 static struct link *shim_link;
 static bool arrived;
 static void hear(void *context, const json_t *message) {

@@ -8,12 +8,12 @@ from multiprocessing.connection import Client, Listener
 
 PORT = 2222
 if sys.argv[1] == "serve":
-    with Listener(("0.0.0.0", PORT)) as door:
+    with Listener(("0.0.0.0", PORT)) as listener:
         while True:
-            with door.accept() as guest:
-                done = subprocess.run(guest.recv(), shell=True, stdin=subprocess.DEVNULL,
+            with listener.accept() as connection:
+                done = subprocess.run(connection.recv(), shell=True, stdin=subprocess.DEVNULL,
                                       capture_output=True, text=True)
-                guest.send((done.returncode, done.stdout, done.stderr))
+                connection.send((done.returncode, done.stdout, done.stderr))
 else:
     with Client((sys.argv[1], PORT)) as server:
         server.send(" ".join(sys.argv[2:]))

@@ -22,7 +22,7 @@
  * be written is found out before hours of downloads.
  *
  * Hosts that share downloads form a binary tree with the first host at its root. Host i fetches
- * from host (i - 1) / 2. Its part of the order is called the door: a listener, the key that both
+ * from host (i - 1) / 2. Its part of the order is "sharing": a listener, the key that both
  * sides prove, and the place of the host above. */
 
 enum {
@@ -164,21 +164,21 @@ static json_t *key_json(const unsigned char *key) {
 
 /* The host above checks that it speaks to a host of the job, and this host that the answer comes
  * from there: both have the key. `name` is for messages. */
-json_t *input_download_door(const struct job *job, int listener, const unsigned char *key,
-                            const char *told) {
+json_t *input_download_sharing(const struct job *job, int listener, const unsigned char *key,
+                               const char *told) {
     const struct cluster *c = &job->cluster;
-    json_t *door = json_pack("{s:i, s:o}", "listener", listener, "key", key_json(key));
+    json_t *sharing = json_pack("{s:i, s:o}", "listener", listener, "key", key_json(key));
     if (cluster_is_master(c)) {
-        (void)json_object_set_new(door, "first", json_true());
-        return door;
+        (void)json_object_set_new(sharing, "first", json_true());
+        return sharing;
     }
     const char *place = told != NULL ? told : known_above(c);
     if (place == NULL)
-        return door;
-    (void)json_object_set_new(door, "from", place_json(job, place));
-    (void)json_object_set_new(door, "name", json_string(c->hosts[(c->self - 1) / 2].name.text));
-    (void)json_object_set_new(door, "patience", json_integer(patience_of(job)));
-    return door;
+        return sharing;
+    (void)json_object_set_new(sharing, "from", place_json(job, place));
+    (void)json_object_set_new(sharing, "name", json_string(c->hosts[(c->self - 1) / 2].name.text));
+    (void)json_object_set_new(sharing, "patience", json_integer(patience_of(job)));
+    return sharing;
 }
 
 /* --- the child -------------------------------------------------------------------------------- */
@@ -236,14 +236,15 @@ static void late(void *context) {
 }
 
 /* The port is opened here, so that a port in use is reported as this container's error. */
-static int add_door(const struct input_download *s, const char *told, json_t *order, int *listener,
-                    struct error *err) {
+static int add_sharing(const struct input_download *s, const char *told, json_t *order,
+                       int *listener, struct error *err) {
     const struct net_address any = {0};
     const struct job *job = s->services->job;
     *listener = listener_listen(&any, job->ports.passing, "what hosts pass on", err);
     if (*listener < 0)
         return -1;
-    (void)json_object_set_new(order, "door", input_download_door(job, *listener, s->key, told));
+    (void)json_object_set_new(order, "sharing",
+                              input_download_sharing(job, *listener, s->key, told));
     return 0;
 }
 
@@ -253,7 +254,7 @@ static int start_child(struct input_download *s, const char *told, struct error 
     const struct job *job = s->services->job;
     cleanup_json json_t *order = input_download_order(job, s->services->environment);
     cleanup_fd int listener = -1;
-    int opened = s->o.key != NULL ? add_door(s, told, order, &listener, err) : 0;
+    int opened = s->o.key != NULL ? add_sharing(s, told, order, &listener, err) : 0;
     explicit_bzero(s->key, sizeof(s->key));
     if (opened != 0)
         return -1;

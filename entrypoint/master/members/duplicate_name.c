@@ -218,10 +218,10 @@ static bool yields(const struct master *m, const json_t *message) {
     const char *life = json_string_value(json_object_get(message, "life"));
     json_int_t began = json_integer_value(json_object_get(message, "began"));
     bool pending = json_is_true(json_object_get(message, "first"));
-    bool astray = json_is_true(json_object_get(message, "astray"));
+    bool misresolved = json_is_true(json_object_get(message, "astray"));
     if (m->phase != PHASE_JOINING || life == NULL || has_company(m))
         return false;
-    if (astray != n->misresolved)
+    if (misresolved != n->misresolved)
         return n->misresolved;
     if (pending != n->pending)
         return n->pending;

@@ -17,17 +17,17 @@ static int read_key(const char *text, unsigned char ret[TLS_KEY_SIZE]) {
     return size == TLS_KEY_SIZE ? 0 : -1;
 }
 
-static int parse(struct sharing *p, const json_t *door, int64_t *listener, struct error *err) {
-    static const char where[] = "the order's door";
+static int parse(struct sharing *p, const json_t *sharing, int64_t *listener, struct error *err) {
+    static const char where[] = "the order's sharing";
     const char *key = NULL;
     struct peer_client *peer = &p->peer;
     peer->patience = 1;
-    if (json_member_int(door, where, "listener", listener, err) != 0 ||
-        json_member_string(door, where, "key", &key, err) != 0 ||
-        json_member_string(door, where, "from", &peer->url, err) != 0 ||
-        json_member_string(door, where, "name", &peer->name, err) != 0 ||
-        json_member_bool(door, where, "first", &p->first, err) != 0 ||
-        json_member_int(door, where, "patience", &peer->patience, err) != 0)
+    if (json_member_int(sharing, where, "listener", listener, err) != 0 ||
+        json_member_string(sharing, where, "key", &key, err) != 0 ||
+        json_member_string(sharing, where, "from", &peer->url, err) != 0 ||
+        json_member_string(sharing, where, "name", &peer->name, err) != 0 ||
+        json_member_bool(sharing, where, "first", &p->first, err) != 0 ||
+        json_member_int(sharing, where, "patience", &peer->patience, err) != 0)
         return -1;
     if (read_key(key, peer->key) == 0 && *listener > 2 && *listener < DESCRIPTOR_MAX &&
         peer->patience > 0 && peer->patience <= PATIENCE_MAX &&
@@ -36,10 +36,10 @@ static int parse(struct sharing *p, const json_t *door, int64_t *listener, struc
     return error_set(err, EXIT_CODE_INTERNAL, "%s lacks listener, key or name", where);
 }
 
-int sharing_open(struct sharing *p, const json_t *door, struct error *err) {
+int sharing_open(struct sharing *p, const json_t *sharing, struct error *err) {
     int64_t listener = -1;
     *p = (struct sharing){0};
-    if (parse(p, door, &listener, err) != 0 || catalog_open(&p->catalog, err) != 0)
+    if (parse(p, sharing, &listener, err) != 0 || catalog_open(&p->catalog, err) != 0)
         return -1;
     if (peer_server_open(&p->peer_server, (int)listener, p->peer.key, &p->catalog, err) == 0)
         return 0;

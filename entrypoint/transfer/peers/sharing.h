@@ -2,8 +2,8 @@
  * source once; each host serves them (peer_server.h) and asks its upstream host (peer_client.h).
  * The order's member is
  *
- *   "door": {"listener": 5, "key": "96 digits", "from": "https://algo-1:7074", "name": "algo-1",
- *          "patience": 60}
+ *   "sharing": {"listener": 5, "key": "96 digits", "from": "https://algo-1:7074",
+ *               "name": "algo-1", "patience": 60}
  *
  * without "from", but with "first": true, on the first host, which asks the source. */
 #ifndef ENTRYPOINT_TRANSFER_PEERS_SHARING_H
@@ -21,8 +21,8 @@ struct sharing {
     bool no_md5;             /* the source's ETags look like MD5s but are not */
 };
 
-/* DOOR outlives it. Takes the listener. */
-int sharing_open(struct sharing *p, const json_t *door, struct error *err);
+/* SHARING outlives it. Takes the listener. */
+int sharing_open(struct sharing *p, const json_t *sharing, struct error *err);
 /* Ends all downloads by others. */
 void sharing_close(struct sharing *p);
 

@@ -252,7 +252,7 @@ static void code_that_was_there_before_is_waited_for_by_nobody(void) {
         text, sizeof(text),
         "{\"environment\": [\"AWS_ENDPOINT_URL_S3=http://127.0.0.1:%u\", "
         "\"AWS_ACCESS_KEY_ID=AKID\", \"AWS_SECRET_ACCESS_KEY=hush-hush\"], \"seconds\": "
-        "60, \"door\": {\"listener\": %d, \"key\": \"" ONES ONES ONES "\"}, \"tasks\": ["
+        "60, \"sharing\": {\"listener\": %d, \"key\": \"" ONES ONES ONES "\"}, \"tasks\": ["
         "{\"what\": \"code\", \"from\": \"s3://bucket/k\", \"to\": \"%s/mine\", \"unpack\": true, "
         "\"pass\": true}, {\"what\": \"code\", \"from\": \"s3://bucket/set\", \"to\": "
         "\"%s/set\", \"pass\": true}]}",

@@ -34,8 +34,8 @@ static SSL_CTX *tls;
 static const struct services services = {
     .loop = &loop, .reaper = &reaper, .job = &job, .role_state = &role_state};
 static struct find_master search;
-static struct listener door;
-static struct link *link_at_door;
+static struct listener master_listener;
+static struct link *link_at_master;
 static struct link *link_at_worker;
 static SSL_CTX *server;
 static int refused_once_count;
@@ -47,8 +47,8 @@ static void arrived(void *context, struct link *link, const struct net_address *
     (void)peer;
     (void)message;
     link_own(link, &quiet_link, NULL);
-    link_free(link_at_door);
-    link_at_door = link;
+    link_free(link_at_master);
+    link_at_master = link;
     if (!again)
         loop_end(&loop);
     else
@@ -56,7 +56,7 @@ static void arrived(void *context, struct link *link, const struct net_address *
     again = false;
 }
 
-static const struct listener_events door_events = {.arrived = arrived};
+static const struct listener_events master_events = {.arrived = arrived};
 
 static void opened(void *context, struct link *link, const struct net_address *peer) {
     (void)context;
@@ -100,7 +100,7 @@ static void set_up(bool failover, unsigned char master_key) {
     struct net_address at = address_of("127.0.0.3");
     (void)signal(SIGPIPE, SIG_IGN);
     refused_once_count = round_failed_count = 0;
-    link_at_door = link_at_worker = NULL;
+    link_at_master = link_at_worker = NULL;
     for (size_t i = 0; i < HOSTS; i++) {
         hosts[i] = (struct cluster_host){.slots = 1};
         (void)snprintf(hosts[i].name.text, sizeof(hosts[i].name.text), "127.0.0.%zu", i + 1);
@@ -120,16 +120,16 @@ static void set_up(bool failover, unsigned char master_key) {
     reaping_open(&loop, &reaper);
     int listener = listener_listen(&at, job.ports.control, LISTENER_CONTROL, NULL);
     CU_ASSERT_FATAL(listener >= 0);
-    CU_ASSERT_EQUAL_FATAL(listener_open(&door, &loop, listener, server, &door_events, NULL, NULL),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(
+        listener_open(&master_listener, &loop, listener, server, &master_events, NULL, NULL), 0);
 }
 
 static void tear_down(void) {
     find_master_stop(&search);
     search = (struct find_master){0};
-    link_free(link_at_door);
+    link_free(link_at_master);
     link_free(link_at_worker);
-    listener_close(&door);
+    listener_close(&master_listener);
     while (waitpid(-1, NULL, 0) > 0)
         ;
     loop_done(&loop);
@@ -156,7 +156,7 @@ static void a_lost_host_finds_whoever_listens(void) {
     set_up(true, 1);
     role_state_return(&role_state, &job);
     run_for(60);
-    CU_ASSERT_PTR_NOT_NULL(link_at_door);
+    CU_ASSERT_PTR_NOT_NULL(link_at_master);
     CU_ASSERT_STRING_EQUAL(hosts[0].name.text, "127.0.0.3");
     CU_ASSERT_EQUAL(job.cluster.self, 2);
     tear_down();
@@ -165,7 +165,7 @@ static void a_lost_host_finds_whoever_listens(void) {
 static void so_does_a_new_process(void) {
     set_up(true, 1);
     run_for(60);
-    CU_ASSERT_PTR_NOT_NULL(link_at_door);
+    CU_ASSERT_PTR_NOT_NULL(link_at_master);
     CU_ASSERT_STRING_EQUAL(hosts[0].name.text, "127.0.0.3");
     tear_down();
 }
@@ -176,7 +176,7 @@ static void one_that_is_not_taken_yet_asks_again(void) {
     role_state_return(&role_state, &job);
     run_for(60);
     CU_ASSERT_FALSE(again);
-    CU_ASSERT_PTR_NOT_NULL(link_at_door);
+    CU_ASSERT_PTR_NOT_NULL(link_at_master);
     tear_down();
 }
 
@@ -186,13 +186,13 @@ static void others_ask_one_host_alone(void) {
     job.cluster.self = 3;
     role_state_follow(&role_state, &job); /* the second */
     run_for(3);
-    CU_ASSERT_PTR_NULL(link_at_door);
+    CU_ASSERT_PTR_NULL(link_at_master);
     CU_ASSERT_STRING_EQUAL(hosts[0].name.text, "127.0.0.2");
     tear_down();
     set_up(false, 1);
     role_state_return(&role_state, &job); /* the first is the master, or nobody */
     run_for(3);
-    CU_ASSERT_PTR_NULL(link_at_door);
+    CU_ASSERT_PTR_NULL(link_at_master);
     CU_ASSERT_STRING_EQUAL(hosts[0].name.text, "127.0.0.1");
     tear_down();
 }
@@ -232,7 +232,7 @@ static void where_nobody_can_be_the_master_it_hears_so(void) {
     assert_is_vain(2, true);
     for (int failover = 0; failover < 2; failover++) {
         set_up(failover != 0, 1);
-        listener_close(&door);
+        listener_close(&master_listener);
         if (failover)
             role_state_note_end(&role_state, 0);
         else

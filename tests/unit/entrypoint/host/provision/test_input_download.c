@@ -127,10 +127,10 @@ static void a_host_asks_the_one_above_it(void) {
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         j.cluster.self = cases[i].self;
         j.settings.ready_seconds = cases[i].ready;
-        cleanup_json json_t *door = input_download_door(&j, 9, key, NULL);
+        cleanup_json json_t *sharing = input_download_sharing(&j, 9, key, NULL);
         cleanup_json json_t *expected = json_loads(cases[i].expected, 0, NULL);
         CU_ASSERT_PTR_NOT_NULL(expected);
-        CU_ASSERT_EQUAL(json_equal(door, expected), 1);
+        CU_ASSERT_EQUAL(json_equal(sharing, expected), 1);
     }
 }
 
@@ -162,9 +162,9 @@ static void a_counted_host_asks_the_given_parent(void) {
     j.settings.ready_seconds = 600;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         j.cluster.self = cases[i].self;
-        cleanup_json json_t *door = input_download_door(&j, 9, key, cases[i].told);
+        cleanup_json json_t *sharing = input_download_sharing(&j, 9, key, cases[i].told);
         cleanup_json json_t *expected = json_loads(cases[i].expected, 0, NULL);
-        CU_ASSERT_EQUAL(json_equal(door, expected), 1);
+        CU_ASSERT_EQUAL(json_equal(sharing, expected), 1);
     }
 }
 

@@ -292,7 +292,7 @@ static void hears_nothing(void *context, const struct error *why) {
 static const struct link_events asking_events = {can_ask, hears, NULL, hears_nothing};
 
 /* LIFE NULL: one that tells nothing of itself. */
-static void ask(const char *life, int64_t began, bool first, bool astray) {
+static void ask(const char *life, int64_t began, bool first, bool misresolved) {
     struct error err;
     struct net_address at = address_of("127.0.0.1");
     int listener = listener_listen(&at, job.ports.control, LISTENER_CONTROL, &err);
@@ -301,9 +301,10 @@ static void ask(const char *life, int64_t began, bool first, bool astray) {
         listener_open(&acceptor, &m.s.loop, listener, server, &meeting, NULL, &err), 0);
     is_told = false;
     told = (struct error){0};
-    question = frame_with(
-        "join", json_pack("{s:s, s:s*, s:I, s:b, s:b}", "host", hosts[0].name.text, "life", life,
-                          "began", (json_int_t)began, "first", (int)first, "astray", (int)astray));
+    question =
+        frame_with("join", json_pack("{s:s, s:s*, s:I, s:b, s:b}", "host", hosts[0].name.text,
+                                     "life", life, "began", (json_int_t)began, "first", (int)first,
+                                     "astray", (int)misresolved));
     asking = dial_address(&m.s.loop, &at, job.ports.control, client, &asking_events, NULL, &err);
     CU_ASSERT_PTR_NOT_NULL_FATAL(asking);
     CU_ASSERT_EQUAL(loop_run(&m.s.loop, &err), 0);
@@ -324,7 +325,7 @@ static void who_comes_later_is_told_where_both_are(void) {
         size_t joined;
         bool pending;
         bool first;
-        bool astray;
+        bool misresolved;
     } cases[] = {
         {"7", 900, 0, false, true, false},   /* its clock is slow: this one looked before */
         {"7", 1001, 0, true, true, false},   /* both look, and this one came first */
@@ -336,7 +337,7 @@ static void who_comes_later_is_told_where_both_are(void) {
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         be(cases[i].pending, cases[i].joined);
-        ask(cases[i].life, cases[i].began, cases[i].first, cases[i].astray);
+        ask(cases[i].life, cases[i].began, cases[i].first, cases[i].misresolved);
         CU_ASSERT(is_told);
         CU_ASSERT_EQUAL(told.code, EXIT_CODE_CONFIG);
         ASSERT_CONTAINS(told.text, "the name 127.0.0.1 is that of the host at 127.0.0.1, and this "
@@ -354,7 +355,7 @@ static void who_came_first_is_obeyed_and_nobody_else_hears_of_it(void) {
         bool pending;
         bool lost; /* this one's name leads elsewhere */
         bool first;
-        bool astray;
+        bool misresolved;
     } cases[] = {
         {"9", 2000, true, false, false, false}, /* it looked before */
         {"9", 999, true, false, true, false},   {"7", 1000, true, false, true, false},
@@ -364,7 +365,7 @@ static void who_came_first_is_obeyed_and_nobody_else_hears_of_it(void) {
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         be(cases[i].pending, 0);
         m.duplicate_name.misresolved = cases[i].lost;
-        ask(cases[i].life, cases[i].began, cases[i].first, cases[i].astray);
+        ask(cases[i].life, cases[i].began, cases[i].first, cases[i].misresolved);
         CU_ASSERT_FALSE(is_told);
         CU_ASSERT_EQUAL(raised[EVENT_DUPLICATE_NAME], 1);
         CU_ASSERT_EQUAL(m.fault.code, EXIT_CODE_CONFIG);

@@ -64,14 +64,15 @@ static unsigned asked(void) {
 
 /* FROM is NULL on the first host. */
 static void open_host(struct sharing *p, char url[PEER_URL_SIZE], const char *from) {
-    cleanup_json json_t *door = json_pack("{s:i, s:s}", "listener", peer_listener(url), "key", KEY);
+    cleanup_json json_t *sharing =
+        json_pack("{s:i, s:s}", "listener", peer_listener(url), "key", KEY);
     struct error err = {0};
     if (from != NULL) {
-        (void)json_object_set_new(door, "from", json_string(from));
-        (void)json_object_set_new(door, "name", json_string("algo-1"));
-        (void)json_object_set_new(door, "patience", json_integer(2));
+        (void)json_object_set_new(sharing, "from", json_string(from));
+        (void)json_object_set_new(sharing, "name", json_string("algo-1"));
+        (void)json_object_set_new(sharing, "patience", json_integer(2));
     }
-    CU_ASSERT_EQUAL_FATAL(sharing_open(p, door, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(sharing_open(p, sharing, &err), 0);
     if (from != NULL) {
         p->peer.url = from;
         p->peer.name = "algo-1";
@@ -330,7 +331,7 @@ static void a_host_that_is_lost_midway_is_told_of_once_and_done_without(void) {
 }
 
 static void a_door_that_lacks_something_is_refused(void) {
-    static const char *const doors[] = {
+    static const char *const invalid[] = {
         "{}",
         "{\"listener\": 9}",
         "{\"listener\": 9, \"key\": \"00\"}",
@@ -339,13 +340,13 @@ static void a_door_that_lacks_something_is_refused(void) {
         "{\"listener\": 9, \"key\": \"" KEY "\", \"from\": \"https://x:1\"}",
         "{\"listener\": 9, \"key\": \"" KEY "\", \"patience\": 0}",
     };
-    for (size_t i = 0; i < sizeof(doors) / sizeof(doors[0]); i++) {
+    for (size_t i = 0; i < sizeof(invalid) / sizeof(invalid[0]); i++) {
         static struct sharing p;
         struct error err = {0};
-        cleanup_json json_t *door = json_loads(doors[i], 0, NULL);
-        CU_ASSERT_PTR_NOT_NULL_FATAL(door);
-        CU_ASSERT_EQUAL(sharing_open(&p, door, &err), -1);
-        ASSERT_CONTAINS(err.text, "the order's door");
+        cleanup_json json_t *sharing = json_loads(invalid[i], 0, NULL);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(sharing);
+        CU_ASSERT_EQUAL(sharing_open(&p, sharing, &err), -1);
+        ASSERT_CONTAINS(err.text, "the order's sharing");
     }
 }
 
