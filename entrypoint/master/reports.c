@@ -156,7 +156,7 @@ void reports_gather(struct master *m) {
 void reports_rank_started(struct member *b, const json_t *message) {
     struct master *m = b->master;
     int64_t rank = -1;
-    if (json_member_int(message, "seated", "rank", &rank, NULL) != 0 ||
+    if (json_member_int(message, "rank_started", "rank", &rank, NULL) != 0 ||
         !attempt_rank_started(&m->attempt, b->index, rank))
         return;
     double seconds = (double)(clock_now() - m->attempt.launched) / (double)CLOCK_SECOND;

@@ -32,7 +32,7 @@ listener() {
 
 sources=$(git ls-files --cached --others --exclude-standard 'entrypoint/*.c' |
     grep -v '^entrypoint/wire/message\.c$')
-sed -n 's/^MESSAGE(\([A-Z_]*\), "\([a-z]*\)".*/\1 \2/p' entrypoint/wire/messages.def >"$work/rows"
+sed -n 's/^MESSAGE(\([A-Z_]*\), "\([a-z_]*\)".*/\1 \2/p' entrypoint/wire/messages.def >"$work/rows"
 compared='(case|[!=]=) MESSAGE_[A-Z_]+'
 # types: prints the names on the wire of the kinds in the input, one per line.
 types() {

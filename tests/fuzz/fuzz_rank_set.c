@@ -34,7 +34,7 @@ static void tell(void *context, json_t *message) {
         CHECK(r.host == 1 && r.rank >= SLOTS);
         reports++;
     }
-    rank_starts += strcmp(frame_type(message), "seated") == 0;
+    rank_starts += strcmp(frame_type(message), "rank_started") == 0;
     json_decref(message);
 }
 

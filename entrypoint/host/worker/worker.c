@@ -14,7 +14,7 @@
  * dialling: find_master.c looks for the master, while inputs are still downloaded (fetching) or
  * once all is here (start). `begun` and a link lead to worker_join(), in either order.
  *
- * joined: the master has sent `welcome`, or `wait` to a host that comes while the job runs. From
+ * joined: the master has sent `welcome`, or `standby` to a host that comes while the job runs. From
  * then on every message begins the lease anew (master_lease.c), and orders go to the executor.
  *
  * judged: the verdict has come, or this host has made its own. The supervisor then ends what runs
@@ -74,7 +74,8 @@ static void take_refusal(struct worker *w, const json_t *message) {
     supervisor_conclude_refused(&w->s, &why);
 }
 
-/* From `welcome` or `wait`. The run ID is taken only if it is safe in a path (worker_messages.c).
+/* From `welcome` or `standby`. The run ID is taken only if it is safe in a path
+ * (worker_messages.c).
  */
 static void take_run(struct worker *w, const json_t *welcome) {
     w->master_is_pid1 = json_is_true(json_object_get(welcome, "pid1"));

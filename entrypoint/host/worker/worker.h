@@ -12,9 +12,9 @@
  *
  * If the connection to the master falls silent, the link continues over a new one (redial.h).
  *
- * A host that connects while the job runs gets `wait`, and `welcome` once the next attempt counts
- * on it: the next order to it begins that attempt. A refusal with EXIT_CODE_NOT_READY means later,
- * or elsewhere, also to a host that was welcomed, as long as no job has begun. */
+ * A host that connects while the job runs gets `standby`, and `welcome` once the next attempt
+ * counts on it: the next order to it begins that attempt. A refusal with EXIT_CODE_NOT_READY means
+ * later, or elsewhere, also to a host that was welcomed, as long as no job has begun. */
 #ifndef ENTRYPOINT_HOST_WORKER_WORKER_H
 #define ENTRYPOINT_HOST_WORKER_WORKER_H
 

@@ -20,7 +20,7 @@ void worker_part_from_older(const struct supervisor *s, struct link *link, int64
 
 /* Reads the address of the upstream host for downloads (provision/input_download.h). */
 void worker_take_above(struct supervisor *s, const json_t *message);
-/* Reads the run ID in a `welcome` or `wait`; returns false and leaves RET unchanged if there is
+/* Reads the run ID in a `welcome` or `standby`; returns false and leaves RET unchanged if there is
  * none. */
 bool worker_read_run(const json_t *message, char ret[ATTEMPT_RUN_SIZE]);
 /* Reads why this host was refused: never a success. */

@@ -11,7 +11,7 @@
  * time, and one timer paces everything: while a question is open it bounds the wait, and afterwards
  * it is the pause before the next.
  *
- * A host that answers `leads` is asked again and again (same), as it may lose its quorum before
+ * A host that answers `leading` is asked again and again (same), as it may lose its quorum before
  * this host has downloaded what it needs. Any other end of a question moves on to the next host and
  * forgets the leader. */
 

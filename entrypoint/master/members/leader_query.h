@@ -8,7 +8,7 @@
  *   from it         leads, if it is a master that has a quorum; else refuse code text:
  *     EXIT_CODE_NOT_READY if that may change
  *
- * No answer makes a host a master. After `leads` this host stops being one and asks the leader to
+ * No answer makes a host a master. After `leading` this host stops being one and asks the leader to
  * readmit it. Raises LED_ELSEWHERE. */
 #ifndef ENTRYPOINT_MASTER_MEMBERS_LEADER_QUERY_H
 #define ENTRYPOINT_MASTER_MEMBERS_LEADER_QUERY_H
@@ -30,7 +30,7 @@ extern const struct link_events leader_query_events;
 
 /* The other side: returns true if this host leads the job. */
 bool leader_query_leads(const struct master *m);
-/* Answers a `seek` and frees its LINK. */
+/* Answers a `find_leader` and frees its LINK. */
 void leader_query_answer(const struct master *m, struct link *link);
 
 #endif

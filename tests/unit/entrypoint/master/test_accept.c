@@ -116,7 +116,7 @@ static void who_seeks_a_leader_hears_that_none_is_here(void) {
     start_master("RINGMASTER_READY_SECONDS=60");
     CU_ASSERT(stage_wait_for(&master, "waiting for 1 host"));
     hand_connect(&hand);
-    json_t *seek = frame_new("seek");
+    json_t *seek = frame_new("find_leader");
     (void)json_object_set_new(seek, "host", json_string("127.0.0.1"));
     CU_ASSERT_EQUAL(put_frame(hand.ssl, seek), 1);
     json_t *answer = get_frame(hand.ssl);

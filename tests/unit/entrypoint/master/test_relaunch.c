@@ -139,7 +139,7 @@ static void late_words_count_for_nothing(void) {
     struct master m = {.s = {.job = &job}, .phase = PHASE_RUNNING, .raise = hear_nothing};
     CU_ASSERT_EQUAL_FATAL(attempt_open(&m.attempt, 2, &job.cluster, NULL), 0);
     struct member b = {.master = &m, .index = 1};
-    json_t *message = frame_new("seated");
+    json_t *message = frame_new("rank_started");
     (void)json_object_set_new(message, "rank", json_integer(1));
     master_member_events.message(&b, message);
     (void)json_object_set_new(message, "attempt", json_integer(1));

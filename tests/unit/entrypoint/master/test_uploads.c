@@ -110,12 +110,12 @@ static void a_stop_meanwhile_shortens_it(void) {
     uploads_begin(&m);
     CU_ASSERT_EQUAL(seconds_of("upload"), 600);
     uploads_shorten(&m);
-    CU_ASSERT_EQUAL(seconds_of("hurry"), 40);
+    CU_ASSERT_EQUAL(seconds_of("upload_deadline"), 40);
     int64_t deadline = m.uploads.deadline.deadline;
     uploads_shorten(&m); /* another host's */
     CU_ASSERT_EQUAL(m.uploads.deadline.deadline, deadline);
     uploads_end(&m);
-    CU_ASSERT_EQUAL(seconds_of("hurry"), 0);
+    CU_ASSERT_EQUAL(seconds_of("upload_deadline"), 0);
     CU_ASSERT(m.uploads.deadline.deadline < deadline);
     close_stage();
 }

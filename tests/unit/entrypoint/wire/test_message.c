@@ -7,6 +7,7 @@
 #include "tests/support/unit.h"
 
 #include <string.h>
+#include <strings.h>
 
 static void every_kind_has_a_type_of_its_own(void) {
     for (unsigned kind = MESSAGE_UNKNOWN + 1; kind < MESSAGE_COUNT; kind++) {
@@ -15,6 +16,19 @@ static void every_kind_has_a_type_of_its_own(void) {
         CU_ASSERT_EQUAL(frame_version(message), FRAME_VERSION);
         CU_ASSERT_EQUAL(message_kind(message), kind); /* not the kind of an earlier row */
         CU_ASSERT_NOT_EQUAL(message_type((enum message)kind)[0], '\0');
+    }
+}
+
+/* The name in code, in small letters. */
+static void a_type_is_the_name_of_its_kind(void) {
+#define MESSAGE(kind, type, way, members, text) {#kind, type},
+    static const char *const rows[][2] = {
+#include "entrypoint/wire/messages.def"
+    };
+#undef MESSAGE
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        CU_ASSERT_EQUAL(strcasecmp(rows[i][0], rows[i][1]), 0);
+        CU_ASSERT_EQUAL(strpbrk(rows[i][1], "ABCDEFGHIJKLMNOPQRSTUVWXYZ"), NULL);
     }
 }
 
@@ -50,6 +64,7 @@ static void the_page_lists_them(void) {
     assert_paper_has("docs/reference/protocol.md", "messages", message_page);
 }
 
-UNIT_SUITE("wire.message", UNIT(every_kind_has_a_type_of_its_own), UNIT(another_type_is_unknown),
+UNIT_SUITE("wire.message", UNIT(every_kind_has_a_type_of_its_own),
+           UNIT(a_type_is_the_name_of_its_kind), UNIT(another_type_is_unknown),
            UNIT(members_come_along), UNIT(words_on_the_wire_stay_as_they_are),
            UNIT(the_page_lists_them))

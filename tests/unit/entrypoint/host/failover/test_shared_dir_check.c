@@ -23,7 +23,7 @@ static unsigned proved_count;
 
 static void hear(void *context, json_t *message) {
     (void)context;
-    CU_ASSERT_STRING_EQUAL(frame_type(message), "proved");
+    CU_ASSERT_STRING_EQUAL(frame_type(message), "dir_probed");
     CU_ASSERT_PTR_NULL(json_object_get(message, "fault"));
     proved_count++;
     json_decref(message);
@@ -77,7 +77,7 @@ static void tear_down(void) {
 }
 
 static void order(enum shared_dir_probe_step step, int of, const char *word) {
-    cleanup_json json_t *message = frame_new("prove");
+    cleanup_json json_t *message = frame_new("probe_dir");
     (void)json_object_set_new(message, "step", json_integer(step));
     (void)json_object_set_new(message, "of", json_integer(of));
     (void)json_object_set_new(message, "word", json_string(word));
@@ -114,7 +114,7 @@ static void what_is_no_step_is_left_alone(void) {
     set_up();
     order(SHARED_DIR_PROBE_REMOVE + 1, 1, "");
     order(SHARED_DIR_PROBE_WRITE, -1, "");
-    cleanup_json json_t *message = frame_new("prove");
+    cleanup_json json_t *message = frame_new("probe_dir");
     shared_dir_check_step(&proof, message);
     CU_ASSERT_EQUAL(proof.probe.child.pid, 0);
     CU_ASSERT_STRING_EQUAL(proof.word, "");

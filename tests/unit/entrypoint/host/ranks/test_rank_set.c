@@ -35,7 +35,7 @@ static struct {
 /* A rank that is started ends at once: its shim reports that, or vanishes. */
 static void hear_ranks(void *context, json_t *message) {
     (void)context;
-    if (strcmp(frame_type(message), "seated") == 0) {
+    if (strcmp(frame_type(message), "rank_started") == 0) {
         cleanup_buf struct buf bytes;
         buf_init(&bytes, FRAME_MAX);
         if (lone.report != NULL) {

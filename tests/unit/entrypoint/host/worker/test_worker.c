@@ -125,7 +125,7 @@ static void sent_on_after_a_welcome_it_asks_the_others(void) {
 
 /* Where it waits for an attempt, too: that host leads the job no more. */
 static void sent_on_while_it_waits_it_asks_the_others(void) {
-    assert_is_sent_on_after("wait");
+    assert_is_sent_on_after("standby");
 }
 
 enum { MASTER_AGAIN = 42 };

@@ -142,7 +142,8 @@ static void whom_to_ask_is_an_address(void) {
     s.environment = none_set;
     supervisor_share(&s);
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        cleanup_json json_t *message = frame_with("above", json_pack("{s:s}", "address", texts[i]));
+        cleanup_json json_t *message =
+            frame_with("parent", json_pack("{s:s}", "address", texts[i]));
         s.input_download = (struct input_download){
             .services = &s.services, .o = {.done = note_begin}, .waits = true};
         begins = 0;
@@ -151,7 +152,7 @@ static void whom_to_ask_is_an_address(void) {
         CU_ASSERT_EQUAL(s.input_download.waits, i >= 2);
         s.input_download.services = NULL;
     }
-    cleanup_json json_t *none = frame_new("above");
+    cleanup_json json_t *none = frame_new("parent");
     s.input_download = (struct input_download){.services = &s.services, .waits = true};
     worker_take_above(&s, none);
     CU_ASSERT_TRUE(s.input_download.waits);

@@ -174,12 +174,13 @@ static void who_may_not_wait_hears_why(void) {
 /* Neither is it told of the attempt nor does it have a word in it. */
 static void who_waits_disturbs_nobody(void) {
     char words[256];
-    static const char *const said[] = {"stop", "report", "seated", "cleared", "begun", "daemon"};
+    static const char *const said[] = {"stop",    "report",        "rank_started",
+                                       "cleared", "view_accepted", "daemon"};
     set_up(false);
     cleanup_json json_t *join = join_of(&role_state);
     come(4, join);
     told(4, words);
-    CU_ASSERT_STRING_EQUAL(words, "wait beat ");
+    CU_ASSERT_STRING_EQUAL(words, "standby beat ");
     CU_ASSERT(members[4].lost && member_is_standby(&members[4]));
     CU_ASSERT_EQUAL(raised[EVENT_HOST_REJOINED], 1);
     for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) {

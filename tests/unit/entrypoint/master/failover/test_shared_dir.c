@@ -74,7 +74,7 @@ static void run_posts(void) {
 
 static void tell_of(size_t host, enum shared_dir_probe_step step, const char *word,
                     const char *fault) {
-    json_t *message = frame_new("proved");
+    json_t *message = frame_new("dir_probed");
     (void)json_object_set_new(message, "step", json_integer(step));
     if (word != NULL)
         (void)json_object_set_new(message, "word", json_string(word));

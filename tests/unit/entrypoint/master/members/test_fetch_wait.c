@@ -139,7 +139,7 @@ static void counted_hosts_are_told_where_the_one_above_is(void) {
             CU_ASSERT_FATAL(size > 0);
             CU_ASSERT_EQUAL(buf_add(&in, bytes, (size_t)size, NULL), 0);
             CU_ASSERT_EQUAL_FATAL(frame_take(&in, &message, NULL), 1);
-            CU_ASSERT_STRING_EQUAL(frame_type(message), "above");
+            CU_ASSERT_STRING_EQUAL(frame_type(message), "parent");
             CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(message, "address")),
                                    "fd00::2");
             CU_ASSERT_EQUAL(in.size, 0); /* it was all */

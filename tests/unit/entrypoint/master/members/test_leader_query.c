@@ -50,7 +50,7 @@ static void arrived(void *context, struct link *link, const struct net_address *
                     const json_t *message) {
     (void)context;
     (void)peer;
-    CU_ASSERT_STRING_EQUAL(frame_type(message), "seek");
+    CU_ASSERT_STRING_EQUAL(frame_type(message), "find_leader");
     CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(message, "host")), "127.0.0.1");
     const char *answer = asked < 4 ? answers[asked] : NULL;
     between = now() - asked_at;
@@ -169,7 +169,7 @@ static bool has_found(void) {
 
 static void who_leads_the_job_is_found(void) {
     set_up(1);
-    answers[0] = "leads";
+    answers[0] = "leading";
     run_until(has_found);
     CU_ASSERT_EQUAL(raised, 1);
     CU_ASSERT_EQUAL(asked, 1);
@@ -184,7 +184,7 @@ static void who_never_answers_holds_nobody_up_for_long(void) {
     int silent = listener_listen(&at, job.ports.control, LISTENER_CONTROL, NULL);
     CU_ASSERT_FATAL(silent >= 0);
     silent_host = 1;
-    answers[1] = "leads";
+    answers[1] = "leading";
     int64_t begun = now();
     run_until(has_found);
     silent_host = 0;
@@ -200,7 +200,7 @@ static void who_never_answers_holds_nobody_up_for_long(void) {
 static void who_does_not_lead_it_yet_is_asked_again(void) {
     set_up(1);
     answers[1] = "refuse";
-    answers[2] = "leads";
+    answers[2] = "leading";
     run_until(has_found);
     CU_ASSERT_EQUAL(raised, 1);
     CU_ASSERT_EQUAL(asked, 3);
@@ -212,9 +212,9 @@ static void who_does_not_lead_it_yet_is_asked_again(void) {
 static void an_answer_that_is_none_is_left_alone(void) {
     set_up(1);
     answers[0] = "welcome";
-    answers[1] = "wait";
+    answers[1] = "standby";
     answers[2] = "verdict";
-    answers[3] = "leads";
+    answers[3] = "leading";
     run_until(has_found);
     CU_ASSERT_EQUAL(asked, 4);
     CU_ASSERT_EQUAL(raised, 1);
@@ -226,7 +226,7 @@ static void who_never_leads_holds_nobody_up(void) {
     set_up(1);
     code = EXIT_CODE_CONFIG;
     answers[0] = "refuse";
-    answers[1] = "leads";
+    answers[1] = "leading";
     run_until(has_found);
     code = EXIT_CODE_NOT_READY;
     CU_ASSERT_EQUAL(asked, 2);
@@ -248,7 +248,7 @@ static void who_has_come_is_not_asked(void) {
     CU_ASSERT_EQUAL(asked, 0);
     link_free(members[THIRD].link);
     members[THIRD].link = NULL; /* it has gone again */
-    answers[0] = "leads";
+    answers[0] = "leading";
     run_until(has_found);
     CU_ASSERT_EQUAL(raised, 1);
     (void)close(pair[1]);
@@ -261,7 +261,7 @@ static void while_it_fetches_it_is_known_who_leads(void) {
     set_up(1);
     m.join.begun = false;
     CU_ASSERT_EQUAL(leader_query_elsewhere(&m, &err), 0);
-    answers[0] = answers[1] = "leads";
+    answers[0] = answers[1] = "leading";
     run_until(has_found);
     CU_ASSERT_EQUAL(raised, 1); /* for the hosts that have joined */
     CU_ASSERT_EQUAL(asked, 1);
@@ -285,7 +285,7 @@ static void who_has_led_it_is_asked_again_while_this_host_fetches(void) {
     struct error err;
     set_up(1);
     m.join.begun = false;
-    answers[0] = "leads";
+    answers[0] = "leading";
     answers[1] = "refuse";
     run_until(has_asked_again);
     CU_ASSERT_EQUAL(asked, 2);
@@ -357,7 +357,7 @@ static void assert_answer_code(const char *expected, int expected_code) {
     (void)close(pair[1]);
 }
 static void assert_answer(const char *expected) {
-    assert_answer_code(expected, strcmp(expected, "leads") == 0 ? 0 : EXIT_CODE_NOT_READY);
+    assert_answer_code(expected, strcmp(expected, "leading") == 0 ? 0 : EXIT_CODE_NOT_READY);
 }
 
 /* The second host of four after the first one. */
@@ -385,7 +385,7 @@ static void a_master_leads_while_it_may_act(void) {
     static const enum phase own[] = {PHASE_JOINING, PHASE_EXAMINING};
     for (size_t i = 0; i < sizeof(acts) / sizeof(acts[0]); i++) {
         set_up_leader(acts[i]);
-        assert_answer("leads");
+        assert_answer("leading");
         members[2].last_ack = members[3].last_ack = 1; /* it was paused, say, and wakes up */
         assert_answer("refuse");
         tear_leader_down();
@@ -413,7 +413,7 @@ static void who_gathers_leads_when_enough_have_come(void) {
     members[1].is_standby = true; /* a host that is being taken back does not count */
     assert_answer("refuse");
     members[2].joined = true;
-    assert_answer("leads");
+    assert_answer("leading");
     tear_leader_down();
 }
 
