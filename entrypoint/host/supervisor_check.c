@@ -1,4 +1,5 @@
-/* The supervisor's part in `ringmaster check`. */
+/* The supervisor's part in `ringmaster check`. It works on struct supervisor, which has parts of
+ * host/preflight as members, and so lies above that room. */
 #include "common/json/json.h"
 #include "common/log/log.h"
 #include "entrypoint/host/ranks/environment.h"
