@@ -149,7 +149,7 @@ static const char *type_name(const json_t *value) {
 
 /* The member KEY, NULL if absent or null. */
 /* Absent and null are the same to all callers. Jansson returns borrowed references here. */
-static json_t *member(const json_t *object, const char *key) {
+static json_t *member_of(const json_t *object, const char *key) {
     json_t *value = json_object_get(object, key);
     return value == NULL || json_is_null(value) ? NULL : value;
 }
@@ -165,7 +165,7 @@ static int wrong_type(const json_t *value, const char *where, const char *key, c
  * refused. */
 int json_member_string(const json_t *object, const char *where, const char *key, const char **ret,
                        struct error *err) {
-    json_t *value = member(object, key);
+    json_t *value = member_of(object, key);
     if (value == NULL)
         return 0;
     if (!json_is_string(value))
@@ -178,7 +178,7 @@ int json_member_string(const json_t *object, const char *where, const char *key,
  * a point. */
 int json_member_int(const json_t *object, const char *where, const char *key, int64_t *ret,
                     struct error *err) {
-    json_t *value = member(object, key);
+    json_t *value = member_of(object, key);
     if (value == NULL)
         return 0;
     if (!json_is_integer(value))
@@ -190,7 +190,7 @@ int json_member_int(const json_t *object, const char *where, const char *key, in
 /* 0 and 1 are numbers and are refused. */
 int json_member_bool(const json_t *object, const char *where, const char *key, bool *ret,
                      struct error *err) {
-    json_t *value = member(object, key);
+    json_t *value = member_of(object, key);
     if (value == NULL)
         return 0;
     if (!json_is_boolean(value))
@@ -203,7 +203,7 @@ int json_member_bool(const json_t *object, const char *where, const char *key, b
  * becomes NULL, over which Jansson's loops make no step. */
 int json_member_array(const json_t *object, const char *where, const char *key, json_t **ret,
                       struct error *err) {
-    json_t *value = member(object, key);
+    json_t *value = member_of(object, key);
     if (value != NULL && !json_is_array(value))
         return wrong_type(value, where, key, "an array", err);
     *ret = value;
@@ -212,7 +212,7 @@ int json_member_array(const json_t *object, const char *where, const char *key, 
 
 int json_member_object(const json_t *object, const char *where, const char *key, json_t **ret,
                        struct error *err) {
-    json_t *value = member(object, key);
+    json_t *value = member_of(object, key);
     if (value != NULL && !json_is_object(value))
         return wrong_type(value, where, key, "an object", err);
     *ret = value;
