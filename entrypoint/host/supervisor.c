@@ -4,7 +4,7 @@
 #include "common/clock.h"
 #include "common/log/log.h"
 #include "common/signal_name.h"
-#include "entrypoint/host/capacity.h"
+#include "entrypoint/host/fd_budget.h"
 #include "entrypoint/job/key.h"
 #include "entrypoint/os/run_as.h"
 #include "entrypoint/os/runtime_dirs.h"
@@ -152,7 +152,7 @@ static int open_host(struct supervisor *s, struct error *err) {
     sweep_stale_dirs(s->job->settings.run);
     if (control_socket_open(&s->local, &s->loop, s->job->settings.run, &local_events, s, err) != 0)
         return -1;
-    listener_set_room(&s->local.listener, capacity_pending(&s->job->cluster));
+    listener_set_room(&s->local.listener, fd_budget_pending(&s->job->cluster));
     if (executor_open(&s->host, &s->services, &options, err) != 0)
         return -1;
     if (s->check)
@@ -402,7 +402,7 @@ int supervisor_open(struct supervisor *s, const struct supervisor_options *optio
      * before the job opens any listener. */
     if (options->fault != NULL || run_as_choose(s->job->settings.user, &s->fault) != 0 ||
         give_output_folders(s, &s->fault) != 0 ||
-        capacity_raise(&s->job->cluster, &s->fault) != 0 ||
+        fd_budget_raise(&s->job->cluster, &s->fault) != 0 ||
         (!s->check && metrics_exporter_listen(&s->metrics_exporter, &s->fault) != 0))
         begin_soon(s);
     else if (role_state_is_again(s->role_state))

@@ -2,7 +2,7 @@
 
 #include "common/json/json.h"
 #include "common/log/log.h"
-#include "entrypoint/host/capacity.h"
+#include "entrypoint/host/fd_budget.h"
 #include "entrypoint/master/failover/rejoin.h"
 #include "entrypoint/master/failover/takeover.h"
 #include "entrypoint/master/members/duplicate_name.h"
@@ -240,7 +240,7 @@ int accept_open(struct master *m, const struct link_events *events, struct error
         if (listener < 0 || listener_open(&m->accept.listener, &m->s.loop, listener,
                                           m->s.contexts.tls, &accept_events, m, err) != 0)
             return -1;
-        listener_set_room(&m->accept.listener, capacity_pending(&job->cluster));
+        listener_set_room(&m->accept.listener, fd_budget_pending(&job->cluster));
         if (m->phase == PHASE_GATHERING)
             return 0; /* it keeps time by itself */
         join_open(m);

@@ -139,7 +139,7 @@ static int64_t pids_left(const char *root) {
 }
 
 /* In KiB; -1: no limit. Programs inherit the limit that the supervisor has raised
- * (host/capacity.c). */
+ * (host/fd_budget.c). */
 static int64_t memlock(void) {
     struct rlimit locked;
     if (getrlimit(RLIMIT_MEMLOCK, &locked) != 0 || locked.rlim_cur == RLIM_INFINITY)

@@ -5,7 +5,7 @@
 #include "common/json/json.h"
 #include "common/log/log.h"
 #include "common/str.h"
-#include "entrypoint/host/capacity.h"
+#include "entrypoint/host/fd_budget.h"
 #include "entrypoint/job/cluster/seats.h"
 #include "entrypoint/master/members/fetch_wait.h"
 #include "entrypoint/master/members/leader_query.h"
@@ -165,7 +165,7 @@ static void begin_if_complete(struct master *m) {
      */
     warn_of_other_inits(m);
     log_spares(m);
-    size_t most = capacity_pending(&m->s.job->cluster);
+    size_t most = fd_budget_pending(&m->s.job->cluster);
     size_t wanted = LISTENER_PENDING_LEAST + m->s.job->cluster.count;
     listener_set_room(&m->accept.listener, wanted < most ? wanted : most);
     master_raise(m, EVENT_ALL_JOINED);
