@@ -1,7 +1,8 @@
 /* Open descriptors that this host's part of the job needs.
  *
  * They are counted for the worst case, from the numbers of hosts and ranks. What the limit allows
- * beyond that is room for unauthenticated connections at the two listeners. */
+ * beyond that is room for unauthenticated connections at the two listeners. The numbers come from
+ * the cluster, which os/ does not know: os/fd_limits.h only sets limits. */
 #ifndef ENTRYPOINT_HOST_FD_BUDGET_H
 #define ENTRYPOINT_HOST_FD_BUDGET_H
 

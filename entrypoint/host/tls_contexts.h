@@ -1,7 +1,8 @@
 /* TLS contexts of a host's links.
  *
  * There is one for each role that this process may have, now or later, as the key itself is not
- * kept. */
+ * kept. Which roles these are depends on the job and its role state, so the file lies here and not
+ * beside wire/tls.h, which makes a context of a key. */
 #ifndef ENTRYPOINT_HOST_TLS_CONTEXTS_H
 #define ENTRYPOINT_HOST_TLS_CONTEXTS_H
 

@@ -7,7 +7,17 @@
  * that had connected to it connect to the other. Raises DUPLICATE_NAME.
  *
  * If the name cannot be resolved, or leads only to other machines because it is wrong, the host
- * asks again from time to time until a host has joined. */
+ * asks again from time to time until a host has joined.
+ *
+ * Each case here is an error of users that would otherwise end with a wrong reason, after
+ * RINGMASTER_READY_SECONDS:
+ *   - the rule of who leaves: without it both hosts leave, or both wait with a part of the workers;
+ *   - no admission during the first lookup: a worker would join the container that then leaves;
+ *   - the new lookups: a platform's DNS often names the other container only seconds later;
+ *   - the own answer: a host reached through a translated address would leave because of itself.
+ * Two other files say why a host is missing: name_lookup.h that its name does not resolve,
+ * state/rejected_peers.h that it has another key. All three look names up in children
+ * (wire/resolve.h), as the system's resolver may block. */
 #ifndef ENTRYPOINT_MASTER_MEMBERS_DUPLICATE_NAME_H
 #define ENTRYPOINT_MASTER_MEMBERS_DUPLICATE_NAME_H
 
