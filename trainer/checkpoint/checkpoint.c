@@ -23,7 +23,7 @@
 /* A file that is gone already is no error: another process may tidy the same folder. */
 static int remove_item(const char *folder, const struct checkpoint_item *item, struct error *err) {
     char path[CHECKPOINT_PATH_MAX];
-    if (checkpoint_path(folder, item->place.step, path, err) != 0)
+    if (checkpoint_path(folder, item->position.step, path, err) != 0)
         return -1;
     if (unlink(path) != 0 && errno != ENOENT)
         return error_set_errno(err, file_write_code(errno), "%s: cannot be removed", path);
@@ -40,7 +40,7 @@ static int remove_old(const char *folder, int64_t step, int keep, struct error *
         return -1;
     for (size_t i = 0; i < list.count; i++) {
         const struct checkpoint_item *item = &list.items[i];
-        if (!item->readable || item->place.step == step || kept++ < keep)
+        if (!item->readable || item->position.step == step || kept++ < keep)
             continue;
         if (remove_item(folder, item, err) != 0)
             return -1;
@@ -56,7 +56,7 @@ static bool is_damaged(const char *folder, const struct checkpoint_item *item) {
     struct error why = {0};
     if (!item->readable)
         return item->os_errno == 0;
-    if (checkpoint_path(folder, item->place.step, path, &why) != 0 ||
+    if (checkpoint_path(folder, item->position.step, path, &why) != 0 ||
         checkpoint_open(path, &file, &why) != 0)
         return why.os_errno == 0;
     safetensors_done(&file);
@@ -91,7 +91,7 @@ static int make_room(const char *folder, bool *ret_made, bool *ret_held, struct 
                    ? 0
                    : buf_printf(notes, err,
                                 "no room in %s: removed its oldest checkpoint, step %lld\n", folder,
-                                (long long)item->place.step);
+                                (long long)item->position.step);
     }
     return 0;
 }
@@ -159,12 +159,13 @@ int checkpoint_save(const char *folder, int64_t step, int keep, const struct arr
 /* The order of the checks puts the cheap ones first; safetensors_verify reads the whole file. A
  * later format version is reported as such, not as damage. */
 int checkpoint_open(const char *path, struct safetensors *file, struct error *err) {
-    struct checkpoint_place place;
+    struct checkpoint_position position;
     bool newer = false;
     struct error why = {0};
     if (safetensors_open(file, path, &why) == 0) {
         if (format_version_check_file(file, &newer, &why) == 0 &&
-            safetensors_verify(file, &why) == 0 && checkpoint_place_of(file, &place, &why) == 0)
+            safetensors_verify(file, &why) == 0 &&
+            checkpoint_position_of(file, &position, &why) == 0)
             return 0;
         safetensors_done(file);
     }
@@ -183,7 +184,7 @@ static int refuse_newer(const char *folder, const struct checkpoint_list *list, 
     struct safetensors file;
     for (size_t i = 0; i < list->count; i++)
         if (list->items[i].newer &&
-            (checkpoint_path(folder, list->items[i].place.step, path, err) != 0 ||
+            (checkpoint_path(folder, list->items[i].position.step, path, err) != 0 ||
              checkpoint_open(path, &file, err) != 0))
             return -1;
     return 0;
@@ -200,9 +201,9 @@ static int read_settled(struct checkpoint_list *list, const char *folder, struct
 
 /* With BELOW, files without a position are skipped, as they cannot be known to be older. A file
  * that its writer has removed since the listing is skipped as well. */
-int checkpoint_find(const char *folder, const struct checkpoint_place *below,
-                    struct safetensors *file, struct checkpoint_place *ret_place, bool *ret_found,
-                    struct buf *notes, struct error *err) {
+int checkpoint_find(const char *folder, const struct checkpoint_position *below,
+                    struct safetensors *file, struct checkpoint_position *ret_position,
+                    bool *ret_found, struct buf *notes, struct error *err) {
     cleanup_checkpoint_list struct checkpoint_list list = {0};
     *ret_found = false;
     if (read_settled(&list, folder, err) != 0)
@@ -212,12 +213,12 @@ int checkpoint_find(const char *folder, const struct checkpoint_place *below,
         char path[CHECKPOINT_PATH_MAX];
         struct error damage = {0};
         if (below != NULL &&
-            (!item->readable || checkpoint_place_compare(&item->place, below) >= 0))
+            (!item->readable || checkpoint_position_compare(&item->position, below) >= 0))
             continue;
-        if (checkpoint_path(folder, item->place.step, path, err) != 0)
+        if (checkpoint_path(folder, item->position.step, path, err) != 0)
             return -1;
         if (checkpoint_open(path, file, &damage) == 0) {
-            *ret_place = item->place;
+            *ret_position = item->position;
             *ret_found = true;
             return 0;
         }
@@ -236,7 +237,7 @@ int checkpoint_find(const char *folder, const struct checkpoint_place *below,
 
 /* Only headers are read. A run that does not resume begins a new lineage above this position
  * (app/run/resume.c), and a checkpoint with damaged tensors counts for that as well. */
-int checkpoint_newest(const char *folder, struct checkpoint_place *ret_place, bool *ret_found,
+int checkpoint_newest(const char *folder, struct checkpoint_position *ret_position, bool *ret_found,
                       struct error *err) {
     cleanup_checkpoint_list struct checkpoint_list list = {0};
     *ret_found = false;
@@ -244,7 +245,7 @@ int checkpoint_newest(const char *folder, struct checkpoint_place *ret_place, bo
         return -1;
     for (size_t i = 0; i < list.count && !*ret_found; i++) {
         *ret_found = list.items[i].readable;
-        *ret_place = list.items[i].place;
+        *ret_position = list.items[i].position;
     }
     return 0;
 }

@@ -44,13 +44,13 @@ int checkpoint_save(const char *folder, int64_t step, int keep, const struct arr
  * there is no folder or no valid file in it. Adds one line for each damaged file to NOTES (may be
  * NULL). Fails for a folder or file that the system refuses to read (EXIT_CODE_CONFIG, os_errno),
  * and for a checkpoint of a later format version. */
-int checkpoint_find(const char *folder, const struct checkpoint_place *below,
-                    struct safetensors *file, struct checkpoint_place *ret_place, bool *ret_found,
-                    struct buf *notes, struct error *err);
+int checkpoint_find(const char *folder, const struct checkpoint_position *below,
+                    struct safetensors *file, struct checkpoint_position *ret_position,
+                    bool *ret_found, struct buf *notes, struct error *err);
 
 /* Returns the newest position in FOLDER, of a valid checkpoint or not; false if there is none. The
  * same errors. */
-int checkpoint_newest(const char *folder, struct checkpoint_place *ret_place, bool *ret_found,
+int checkpoint_newest(const char *folder, struct checkpoint_position *ret_position, bool *ret_found,
                       struct error *err);
 
 /* Opens PATH as a checkpoint and verifies it as above. EXIT_CODE_CONFIG if the system refuses to

@@ -71,7 +71,8 @@ static int compare_numbers(int64_t a, int64_t b) {
 }
 
 /* The step is left out on purpose; checkpoint_list.h says why. */
-int checkpoint_place_compare(const struct checkpoint_place *a, const struct checkpoint_place *b) {
+int checkpoint_position_compare(const struct checkpoint_position *a,
+                                const struct checkpoint_position *b) {
     int lineage = compare_numbers(a->lineage, b->lineage);
     return lineage != 0 ? lineage : compare_numbers(a->samples, b->samples);
 }
@@ -79,27 +80,27 @@ int checkpoint_place_compare(const struct checkpoint_place *a, const struct chec
 /* Checkpoints of format version 1 have no "samples"; they have taken all steps with one global
  * batch, so the product is the same number. Values come from a file, hence the check for overflow.
  */
-int checkpoint_place_of(const struct safetensors *file, struct checkpoint_place *ret,
-                        struct error *err) {
+int checkpoint_position_of(const struct safetensors *file, struct checkpoint_position *ret,
+                           struct error *err) {
     const char *text = safetensors_note(file, CHECKPOINT_STATE);
     cleanup_json json_t *state = NULL;
     int64_t global_batch = -1;
-    struct checkpoint_place place = {.lineage = 0, .samples = -1, .step = -1};
+    struct checkpoint_position position = {.lineage = 0, .samples = -1, .step = -1};
     if (text == NULL)
         return error_set(err, EXIT_CODE_DATA, "%s: not a checkpoint: it has no state", file->path);
     if (json_parse(text, strlen(text), file->path, &state, err) != 0 ||
-        json_member_int(state, file->path, "step", &place.step, err) != 0 ||
-        json_member_int(state, file->path, "course", &place.lineage, err) != 0 ||
-        json_member_int(state, file->path, "samples", &place.samples, err) != 0 ||
+        json_member_int(state, file->path, "step", &position.step, err) != 0 ||
+        json_member_int(state, file->path, "course", &position.lineage, err) != 0 ||
+        json_member_int(state, file->path, "samples", &position.samples, err) != 0 ||
         json_member_int(state, file->path, "global_batch", &global_batch, err) != 0)
         return error_recode(err, EXIT_CODE_DATA);
     /* An absent member leaves the -1 from above. */
-    bool told = place.samples >= 0;
-    if (place.step < 0 || place.lineage < 0 ||
-        (!told &&
-         (global_batch < 1 || __builtin_mul_overflow(place.step, global_batch, &place.samples))))
+    bool told = position.samples >= 0;
+    if (position.step < 0 || position.lineage < 0 ||
+        (!told && (global_batch < 1 ||
+                   __builtin_mul_overflow(position.step, global_batch, &position.samples))))
         return error_set(err, EXIT_CODE_DATA, "%s: its state holds no position", file->path);
-    *ret = place;
+    *ret = position;
     return 0;
 }
 
@@ -115,12 +116,12 @@ bool checkpoint_is_gone(const char *path) {
 static void look_into(const char *path, struct checkpoint_item *item) {
     cleanup_safetensors struct safetensors file = {0};
     struct error why = {0};
-    int64_t step = item->place.step;
+    int64_t step = item->position.step;
     item->readable = safetensors_open(&file, path, &why) == 0 &&
                      format_version_check_file(&file, &item->newer, &why) == 0 &&
-                     checkpoint_place_of(&file, &item->place, &why) == 0;
+                     checkpoint_position_of(&file, &item->position, &why) == 0;
     item->os_errno = item->readable ? 0 : why.os_errno;
-    item->place.step = step; /* the file name tells the step */
+    item->position.step = step; /* the file name tells the step */
 }
 
 /* Appends the checkpoint of STEP. Fails only for want of memory, or if the path is too long. */
@@ -132,7 +133,7 @@ static int add(struct checkpoint_list *list, const char *folder, int64_t step, s
     if (checkpoint_path(folder, step, path, err) != 0)
         return -1;
     struct checkpoint_item *item = &list->items[list->count];
-    *item = (struct checkpoint_item){.place.step = step};
+    *item = (struct checkpoint_item){.position.step = step};
     look_into(path, item);
     /* It may have been removed by its writer since its name was read. */
     if (item->os_errno == 0 || !checkpoint_is_gone(path))
@@ -146,8 +147,8 @@ static int newest_first(const void *a, const void *b) {
     const struct checkpoint_item *x = a, *y = b;
     if (x->readable != y->readable)
         return x->readable ? 1 : -1;
-    int order = checkpoint_place_compare(&y->place, &x->place);
-    return order != 0 ? order : compare_numbers(y->place.step, x->place.step);
+    int order = checkpoint_position_compare(&y->position, &x->position);
+    return order != 0 ? order : compare_numbers(y->position.step, x->position.step);
 }
 
 /* readdir() reports an error by errno alone, which is therefore cleared before each call: a listing
@@ -183,7 +184,7 @@ int checkpoint_list_check(const struct checkpoint_list *list, const char *folder
     for (size_t i = 0; i < list->count; i++) {
         if (list->items[i].os_errno == 0)
             continue;
-        if (checkpoint_path(folder, list->items[i].place.step, path, err) != 0)
+        if (checkpoint_path(folder, list->items[i].position.step, path, err) != 0)
             return -1;
         errno = list->items[i].os_errno;
         return error_set_errno(err, EXIT_CODE_CONFIG, "%s: cannot be read", path);

@@ -20,17 +20,18 @@
 enum { CHECKPOINT_PATH_MAX = 4096, CHECKPOINT_STEP_MAX = 999999999 };
 
 /* Position of a checkpoint. The first two fields determine the order. */
-struct checkpoint_place {
+struct checkpoint_position {
     int64_t lineage;
     int64_t samples; /* seen by the optimizer in all */
     int64_t step;    /* in the file's name */
 };
 
 /* Returns less than 0 if A is older than B, 0 for the same position. */
-int checkpoint_place_compare(const struct checkpoint_place *a, const struct checkpoint_place *b);
+int checkpoint_position_compare(const struct checkpoint_position *a,
+                                const struct checkpoint_position *b);
 
 struct checkpoint_item {
-    struct checkpoint_place place;
+    struct checkpoint_position position;
     bool readable; /* its header is valid; else only the step is known */
     bool newer;    /* written by a later version of this program */
     int os_errno;  /* not 0: the system refused to read it, so it may be valid */
@@ -59,8 +60,8 @@ bool checkpoint_is_gone(const char *path);
 /* Returns true if a checkpoint may have this file name. */
 bool checkpoint_is_name(const char *name);
 /* Reads the position from the state in FILE; files of format version 1 have lineage 0. */
-int checkpoint_place_of(const struct safetensors *file, struct checkpoint_place *ret,
-                        struct error *err);
+int checkpoint_position_of(const struct safetensors *file, struct checkpoint_position *ret,
+                           struct error *err);
 
 #define cleanup_checkpoint_list __attribute__((cleanup(checkpoint_list_done)))
 

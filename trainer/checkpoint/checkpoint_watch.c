@@ -77,7 +77,7 @@ static int take(const struct checkpoint_watch *w, int64_t step, struct safetenso
     return buf_printf(notes, err, "%s\n", damage.text);
 }
 
-int checkpoint_watch_next(const struct checkpoint_watch *w, struct checkpoint_place *after,
+int checkpoint_watch_next(const struct checkpoint_watch *w, struct checkpoint_position *after,
                           struct safetensors *file, bool *ret_found, struct buf *notes,
                           struct error *err) {
     cleanup_checkpoint_list struct checkpoint_list list = {0};
@@ -87,10 +87,10 @@ int checkpoint_watch_next(const struct checkpoint_watch *w, struct checkpoint_pl
         return -1;
     for (size_t i = list.count; i-- > 0 && !*ret_found;) {
         const struct checkpoint_item *item = &list.items[i];
-        if (!item->readable || checkpoint_place_compare(&item->place, after) <= 0)
+        if (!item->readable || checkpoint_position_compare(&item->position, after) <= 0)
             continue;
-        *after = item->place;
-        if (take(w, item->place.step, file, ret_found, notes, err) != 0)
+        *after = item->position;
+        if (take(w, item->position.step, file, ret_found, notes, err) != 0)
             return -1;
     }
     return 0;

@@ -38,7 +38,7 @@ int checkpoint_watch_wait(struct checkpoint_watch *watch, int stop, int64_t dead
 /* Opens the oldest valid checkpoint newer than AFTER. Advances AFTER to it and past invalid ones,
  * with a line for each of these in NOTES. An open FILE stays readable even if its training removes
  * it. */
-int checkpoint_watch_next(const struct checkpoint_watch *watch, struct checkpoint_place *after,
+int checkpoint_watch_next(const struct checkpoint_watch *watch, struct checkpoint_position *after,
                           struct safetensors *file, bool *ret_found, struct buf *notes,
                           struct error *err);
 

@@ -36,12 +36,12 @@ enum { NOTES_MAX = 64 * 1024 };
  * does not resume from it, a new lineage begins. Otherwise the next --resume auto would take the
  * older run's checkpoint, which has more samples, instead of this run's. */
 static int settle_lineage(struct run_state *s, const char *checkpoints, struct error *err) {
-    const struct checkpoint_place own = {.lineage = s->lineage, .samples = s->samples};
-    struct checkpoint_place newest = {0};
+    const struct checkpoint_position own = {.lineage = s->lineage, .samples = s->samples};
+    struct checkpoint_position newest = {0};
     bool found = false;
     if (checkpoint_newest(checkpoints, &newest, &found, err) != 0)
         return -1;
-    if (found && checkpoint_place_compare(&own, &newest) < 0)
+    if (found && checkpoint_position_compare(&own, &newest) < 0)
         s->lineage = newest.lineage + 1;
     return 0;
 }
@@ -175,11 +175,11 @@ static int resume_newest(struct training_run *job, bool wanted, bool *ret_resume
                          struct bn_statistics *statistics, struct error *err) {
     cleanup_safetensors struct safetensors file = {0};
     cleanup_buf struct buf notes = {0};
-    struct checkpoint_place place = {0};
+    struct checkpoint_position position = {0};
     bool found = false;
     buf_init(&notes, NOTES_MAX);
-    if (checkpoint_find(job->setup.inputs.checkpoints, NULL, &file, &place, &found, &notes, err) !=
-        0)
+    if (checkpoint_find(job->setup.inputs.checkpoints, NULL, &file, &position, &found, &notes,
+                        err) != 0)
         return -1;
     int refused = wanted && !found ? refuse_damaged(job->setup.inputs.checkpoints, &notes, err) : 0;
     report_notes(&notes);
@@ -189,7 +189,7 @@ static int resume_newest(struct training_run *job, bool wanted, bool *ret_resume
     if (found && !wanted)
         log_warning("%s holds a checkpoint of step %" PRId64 " of an earlier run: it counts as "
                     "older than what this run writes, and goes as this run's checkpoints come",
-                    job->setup.inputs.checkpoints, place.step);
+                    job->setup.inputs.checkpoints, position.step);
     return *ret_resumed ? resume_from(job, &file, false, statistics, err) : 0;
 }
 
@@ -205,19 +205,19 @@ static bool is_own_file(const struct run_state *state, const struct safetensors 
  * about its start. If it has written none, it starts as at first. */
 static int resume_own(struct training_run *job, bool *ret_resumed, struct bn_statistics *statistics,
                       struct error *err) {
-    struct checkpoint_place place = {0};
-    const struct checkpoint_place *below = NULL;
+    struct checkpoint_position position = {0};
+    const struct checkpoint_position *below = NULL;
     *ret_resumed = false;
     for (bool found = resume_fit_is_relaunched(&job->state); found && !*ret_resumed;) {
         cleanup_safetensors struct safetensors file = {0};
         cleanup_buf struct buf notes = {0};
         buf_init(&notes, NOTES_MAX);
-        /* Each round looks below the place of the last one, from the newest to older ones:
+        /* Each round looks below the position of the last one, from the newest to older ones:
          * checkpoints of other runs in the folder are passed over. */
-        if (checkpoint_find(job->setup.inputs.checkpoints, below, &file, &place, &found, &notes,
+        if (checkpoint_find(job->setup.inputs.checkpoints, below, &file, &position, &found, &notes,
                             err) != 0)
             return -1;
-        below = &place;
+        below = &position;
         report_notes(&notes);
         *ret_resumed = found && is_own_file(&job->state, &file);
         if (*ret_resumed && resume_from(job, &file, true, statistics, err) != 0)

@@ -65,18 +65,18 @@ static void save(const char *folder, int64_t step) {
 /* The step of the newest valid checkpoint, -1 for none; checks that its value is the step. */
 static int64_t find(const char *folder, struct buf *notes) {
     cleanup_safetensors struct safetensors file = {0};
-    struct checkpoint_place place = {0};
+    struct checkpoint_position position = {0};
     bool found = true;
     float value = -1;
     const struct array array = {.name = "w", .type = ARRAY_F32, .data = &value};
-    CU_ASSERT_EQUAL_FATAL(checkpoint_find(folder, NULL, &file, &place, &found, notes, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(checkpoint_find(folder, NULL, &file, &position, &found, notes, &err), 0);
     if (!found)
         return -1;
     CU_ASSERT_STRING_EQUAL(safetensors_note(&file, CHECKPOINT_STATE),
-                           state_of(place.lineage, place.samples, place.step));
+                           state_of(position.lineage, position.samples, position.step));
     CU_ASSERT_EQUAL(safetensors_read(&file, &array, &err), 0);
-    CU_ASSERT_EQUAL(value, (float)place.step);
-    return place.step;
+    CU_ASSERT_EQUAL(value, (float)position.step);
+    return position.step;
 }
 
 static void nothing_is_found_where_nothing_is(void) {
@@ -94,10 +94,10 @@ static void the_newest_two_are_kept(void) {
     CU_ASSERT_TRUE(is_there(path_of(folder, "step-000000050.safetensors")));
     CU_ASSERT_EQUAL(find(folder, NULL), 50);
     cleanup_safetensors struct safetensors file = {0};
-    struct checkpoint_place place = {.samples = 200, .step = 50};
+    struct checkpoint_position position = {.samples = 200, .step = 50};
     bool found = false;
-    CU_ASSERT_EQUAL(checkpoint_find(folder, &place, &file, &place, &found, NULL, &err), 0);
-    CU_ASSERT(found && place.step == 40 && place.samples == 160);
+    CU_ASSERT_EQUAL(checkpoint_find(folder, &position, &file, &position, &found, NULL, &err), 0);
+    CU_ASSERT(found && position.step == 40 && position.samples == 160);
 }
 
 static void a_damaged_one_falls_back_to_the_one_before(void) {
@@ -121,9 +121,9 @@ static void a_damaged_one_falls_back_to_the_one_before(void) {
     /* Where there is no room to tell of it, that is an error. */
     cleanup_buf struct buf full = {.max = 3};
     cleanup_safetensors struct safetensors file = {0};
-    struct checkpoint_place place = {0};
+    struct checkpoint_position position = {0};
     bool found = true;
-    CU_ASSERT_EQUAL(checkpoint_find(folder, NULL, &file, &place, &found, &full, &err), -1);
+    CU_ASSERT_EQUAL(checkpoint_find(folder, NULL, &file, &position, &found, &full, &err), -1);
     CU_ASSERT_FALSE(found);
 }
 
@@ -168,16 +168,16 @@ static void the_order_is_that_of_samples_and_not_of_steps(void) {
 
 static void a_later_course_is_newer_whatever_came_before(void) {
     const char *folder = folder_of("course");
-    struct checkpoint_place place = {0};
+    struct checkpoint_position position = {0};
     bool found = true;
-    CU_ASSERT_EQUAL(checkpoint_newest(folder, &place, &found, &err), 0);
+    CU_ASSERT_EQUAL(checkpoint_newest(folder, &position, &found, &err), 0);
     CU_ASSERT_FALSE(found);
     save_at(folder, 0, 9000, 900);
     save_at(folder, 1, 10, 1);
     CU_ASSERT_EQUAL(find(folder, NULL), 1);
     CU_ASSERT_TRUE(is_there(path_of(folder, "step-000000900.safetensors")));
-    CU_ASSERT_EQUAL(checkpoint_newest(folder, &place, &found, &err), 0);
-    CU_ASSERT(found && place.lineage == 1 && place.samples == 10 && place.step == 1);
+    CU_ASSERT_EQUAL(checkpoint_newest(folder, &position, &found, &err), 0);
+    CU_ASSERT(found && position.lineage == 1 && position.samples == 10 && position.step == 1);
     save_at(folder, 1, 20, 2);
     CU_ASSERT_EQUAL(find(folder, NULL), 2);
     CU_ASSERT_FALSE(is_there(path_of(folder, "step-000000900.safetensors")));
@@ -206,16 +206,16 @@ static void a_later_format_is_refused_by_name_and_stays(void) {
     const char *folder = folder_of("future");
     const char *name = "step-000000007.safetensors";
     cleanup_safetensors struct safetensors file = {0};
-    struct checkpoint_place place = {0};
+    struct checkpoint_position position = {0};
     bool found = false;
     write_version(folder, name, "3");
     for (int64_t step = 1; step < 5; step++)
         save(folder, step);
-    CU_ASSERT_EQUAL(checkpoint_find(folder, NULL, &file, &place, &found, NULL, &err), -1);
+    CU_ASSERT_EQUAL(checkpoint_find(folder, NULL, &file, &position, &found, NULL, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
     ASSERT_CONTAINS(err.text, name);
     ASSERT_CONTAINS(err.text, "format version 3");
-    CU_ASSERT_EQUAL(checkpoint_newest(folder, &place, &found, &err), -1);
+    CU_ASSERT_EQUAL(checkpoint_newest(folder, &position, &found, &err), -1);
     CU_ASSERT_TRUE(is_there(path_of(folder, name)));
     write_version(folder, name, "old");
     CU_ASSERT_EQUAL(checkpoint_open(path_of(folder, name), &file, &err), -1);
@@ -224,11 +224,11 @@ static void a_later_format_is_refused_by_name_and_stays(void) {
 
 static void the_first_format_counts_as_the_first_course(void) {
     const char *folder = folder_of("first");
-    struct checkpoint_place place = {0};
+    struct checkpoint_position position = {0};
     bool found = false;
     write_version(folder, "step-000000007.safetensors", NULL);
-    CU_ASSERT_EQUAL(checkpoint_newest(folder, &place, &found, &err), 0);
-    CU_ASSERT(found && place.lineage == 0 && place.samples == 28 && place.step == 7);
+    CU_ASSERT_EQUAL(checkpoint_newest(folder, &position, &found, &err), 0);
+    CU_ASSERT(found && position.lineage == 0 && position.samples == 28 && position.step == 7);
     save_at(folder, 0, 32, 1);
     CU_ASSERT_EQUAL(find(folder, NULL), 1);
 }
@@ -268,13 +268,13 @@ static void the_path_is_reported(void) {
 
 static void a_folder_that_is_none_is_an_error(void) {
     cleanup_safetensors struct safetensors file = {0};
-    struct checkpoint_place place = {0};
+    struct checkpoint_position position = {0};
     bool found = true;
-    CU_ASSERT_EQUAL(checkpoint_find("/dev/null", NULL, &file, &place, &found, NULL, &err), -1);
+    CU_ASSERT_EQUAL(checkpoint_find("/dev/null", NULL, &file, &position, &found, NULL, &err), -1);
     CU_ASSERT(err.code == EXIT_CODE_CONFIG && err.os_errno == ENOTDIR);
     CU_ASSERT_FALSE(found);
     found = true;
-    CU_ASSERT_EQUAL(checkpoint_newest("/dev/null", &place, &found, &err), -1);
+    CU_ASSERT_EQUAL(checkpoint_newest("/dev/null", &position, &found, &err), -1);
     CU_ASSERT_FALSE(found);
     CU_ASSERT_EQUAL(
         checkpoint_save("/dev/null", 1, CHECKPOINT_KEEP, NULL, 0, &nothing, NULL, NULL, &err), -1);
@@ -285,15 +285,15 @@ static void a_folder_that_is_none_is_an_error(void) {
 static void expect_unreadable(const char *folder, const char *name, int number) {
     cleanup_safetensors struct safetensors file = {0};
     cleanup_buf struct buf notes;
-    struct checkpoint_place place = {0};
+    struct checkpoint_position position = {0};
     bool found = true;
     buf_init(&notes, 1 << 16);
     err = (struct error){0};
-    CU_ASSERT_EQUAL(checkpoint_find(folder, NULL, &file, &place, &found, &notes, &err), -1);
+    CU_ASSERT_EQUAL(checkpoint_find(folder, NULL, &file, &position, &found, &notes, &err), -1);
     CU_ASSERT(err.code == EXIT_CODE_CONFIG && err.os_errno == number && !found);
     ASSERT_CONTAINS(err.text, name);
     err = (struct error){0};
-    CU_ASSERT_EQUAL(checkpoint_newest(folder, &place, &found, &err), -1);
+    CU_ASSERT_EQUAL(checkpoint_newest(folder, &position, &found, &err), -1);
     CU_ASSERT(err.code == EXIT_CODE_CONFIG && err.os_errno == number && !found);
     ASSERT_CONTAINS(err.text, name);
 }

@@ -57,16 +57,16 @@ static void the_place_is_what_the_state_tells(void) {
         {"{\"step\":7,\"global_batch\":1}", 0, 7},
         {"{\"step\":7,\"global_batch\":9,\"samples\":1}", 0, 1},
     };
-    const char *folder = folder_of("places");
+    const char *folder = folder_of("positions");
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
         cleanup_checkpoint_list struct checkpoint_list list = {0};
         write_state(folder, 7, good[i].state);
         CU_ASSERT_EQUAL_FATAL(checkpoint_list_read(&list, folder, &err), 0);
         CU_ASSERT_EQUAL_FATAL(list.count, 1);
         CU_ASSERT(list.items[0].readable && !list.items[0].newer);
-        CU_ASSERT_EQUAL(list.items[0].place.lineage, good[i].lineage);
-        CU_ASSERT_EQUAL(list.items[0].place.samples, good[i].samples);
-        CU_ASSERT_EQUAL(list.items[0].place.step, 7);
+        CU_ASSERT_EQUAL(list.items[0].position.lineage, good[i].lineage);
+        CU_ASSERT_EQUAL(list.items[0].position.samples, good[i].samples);
+        CU_ASSERT_EQUAL(list.items[0].position.step, 7);
     }
 }
 
@@ -87,11 +87,11 @@ static void a_state_without_a_place_is_no_checkpoint(void) {
         "{\"step\":1,\"global_batch\":8,\"samples\":\"8\"}",
         "{\"step\":4611686018427387904,\"global_batch\":2}",
     };
-    const char *folder = folder_of("no-places");
+    const char *folder = folder_of("no-positions");
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         cleanup_checkpoint_list struct checkpoint_list list = {0};
         cleanup_safetensors struct safetensors file = {0};
-        struct checkpoint_place place;
+        struct checkpoint_position position;
         char path[CHECKPOINT_PATH_MAX];
         write_state(folder, 1, bad[i]);
         CU_ASSERT_EQUAL_FATAL(checkpoint_list_read(&list, folder, &err), 0);
@@ -99,10 +99,10 @@ static void a_state_without_a_place_is_no_checkpoint(void) {
         CU_ASSERT_FALSE(list.items[0].readable);
         CU_ASSERT_EQUAL(checkpoint_path(folder, 1, path, &err), 0);
         CU_ASSERT_EQUAL_FATAL(safetensors_open(&file, path, &err), 0);
-        CU_ASSERT_EQUAL(checkpoint_place_of(&file, &place, &err), -1);
+        CU_ASSERT_EQUAL(checkpoint_position_of(&file, &position, &err), -1);
         CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
         ASSERT_CONTAINS(err.text, path);
-        CU_ASSERT_EQUAL(checkpoint_place_of(&file, &place, NULL), -1);
+        CU_ASSERT_EQUAL(checkpoint_position_of(&file, &position, NULL), -1);
     }
 }
 
@@ -112,8 +112,8 @@ static void a_file_is_known_by_its_name(void) {
     write_state(folder, 12, "{\"step\":7,\"samples\":70}");
     CU_ASSERT_EQUAL_FATAL(checkpoint_list_read(&list, folder, &err), 0);
     CU_ASSERT_EQUAL_FATAL(list.count, 1);
-    CU_ASSERT_EQUAL(list.items[0].place.step, 12);
-    CU_ASSERT_EQUAL(list.items[0].place.samples, 70);
+    CU_ASSERT_EQUAL(list.items[0].position.step, 12);
+    CU_ASSERT_EQUAL(list.items[0].position.samples, 70);
 }
 
 static void the_newest_comes_first_behind_what_cannot_be_placed(void) {
@@ -130,12 +130,12 @@ static void the_newest_comes_first_behind_what_cannot_be_placed(void) {
     CU_ASSERT_EQUAL_FATAL(checkpoint_list_read(&list, folder, &err), 0);
     CU_ASSERT_EQUAL_FATAL(list.count, 6);
     for (size_t i = 0; i < 6; i++)
-        CU_ASSERT_EQUAL(list.items[i].place.step, order[i]);
-    struct checkpoint_place newest = {0};
+        CU_ASSERT_EQUAL(list.items[i].position.step, order[i]);
+    struct checkpoint_position newest = {0};
     bool found = false;
     CU_ASSERT_EQUAL(checkpoint_newest(folder, &newest, &found, &err), 0);
     CU_ASSERT(found && newest.step == 9);
-    /* More than a list begins with; of the same place the later step. */
+    /* More than a list begins with; of the same position the later step. */
     folder = folder_of(many);
     for (int64_t step = 1; step <= 40; step++)
         write_state(folder, step, "{\"step\":1,\"samples\":4}");
@@ -145,17 +145,17 @@ static void the_newest_comes_first_behind_what_cannot_be_placed(void) {
     CU_ASSERT_EQUAL_FATAL(checkpoint_list_read(&list, folder, &err), 0);
     CU_ASSERT_EQUAL_FATAL(list.count, 40);
     for (int64_t i = 0; i < 40; i++)
-        CU_ASSERT_EQUAL(list.items[i].place.step, 40 - i);
+        CU_ASSERT_EQUAL(list.items[i].position.step, 40 - i);
 }
 
 static void places_are_compared_by_course_then_samples(void) {
-    const struct checkpoint_place a = {.lineage = 1, .samples = 5, .step = 9};
-    const struct checkpoint_place b = {.lineage = 1, .samples = 6, .step = 1};
-    const struct checkpoint_place c = {.lineage = 2, .samples = 1, .step = 1};
-    const struct checkpoint_place d = {.lineage = 1, .samples = 5, .step = 1};
-    CU_ASSERT(checkpoint_place_compare(&a, &b) < 0 && checkpoint_place_compare(&b, &a) > 0);
-    CU_ASSERT(checkpoint_place_compare(&b, &c) < 0 && checkpoint_place_compare(&c, &b) > 0);
-    CU_ASSERT_EQUAL(checkpoint_place_compare(&a, &d), 0);
+    const struct checkpoint_position a = {.lineage = 1, .samples = 5, .step = 9};
+    const struct checkpoint_position b = {.lineage = 1, .samples = 6, .step = 1};
+    const struct checkpoint_position c = {.lineage = 2, .samples = 1, .step = 1};
+    const struct checkpoint_position d = {.lineage = 1, .samples = 5, .step = 1};
+    CU_ASSERT(checkpoint_position_compare(&a, &b) < 0 && checkpoint_position_compare(&b, &a) > 0);
+    CU_ASSERT(checkpoint_position_compare(&b, &c) < 0 && checkpoint_position_compare(&c, &b) > 0);
+    CU_ASSERT_EQUAL(checkpoint_position_compare(&a, &d), 0);
 }
 
 /* A folder with a path that fits, but not with a checkpoint's name appended. */

@@ -48,7 +48,8 @@ static void save(const char *folder, int64_t step) {
 }
 
 /* The value of the next checkpoint, which is its step; -1 if there is none. */
-static int64_t next(struct checkpoint_watch *w, struct checkpoint_place *after, struct buf *notes) {
+static int64_t next(struct checkpoint_watch *w, struct checkpoint_position *after,
+                    struct buf *notes) {
     cleanup_safetensors struct safetensors file = {0};
     bool found = true;
     float value = -1;
@@ -64,7 +65,7 @@ static int64_t next(struct checkpoint_watch *w, struct checkpoint_place *after, 
 
 static void each_checkpoint_once_and_oldest_first(void) {
     struct checkpoint_watch w;
-    struct checkpoint_place after = {.samples = -1};
+    struct checkpoint_position after = {.samples = -1};
     cleanup_buf struct buf notes = {0};
     const char *folder = folder_of("order/below");
     CU_ASSERT_EQUAL_FATAL(checkpoint_watch_open(&w, folder, &err), 0);
@@ -87,7 +88,7 @@ static void each_checkpoint_once_and_oldest_first(void) {
 
 static void a_damaged_one_is_reported_once(void) {
     struct checkpoint_watch w;
-    struct checkpoint_place after = {.samples = -1};
+    struct checkpoint_position after = {.samples = -1};
     cleanup_buf struct buf notes = {0};
     char path[CHECKPOINT_PATH_MAX];
     const char *folder = folder_of("damaged");
@@ -118,7 +119,7 @@ static void wait_for_other(struct checkpoint_watch *w, const char *folder, int64
         save(folder, 4);
         _exit(0);
     }
-    struct checkpoint_place after = {.samples = -1};
+    struct checkpoint_position after = {.samples = -1};
     while (next(w, &after, NULL) < 0 && clock_now() < deadline)
         CU_ASSERT_EQUAL_FATAL(checkpoint_watch_wait(w, -1, deadline, &err), 0);
     CU_ASSERT_EQUAL(after.step, 4);
@@ -213,7 +214,7 @@ static void a_signal_ends_the_wait(void) {
 
 static void a_folder_that_is_none_any_more_is_an_error(void) {
     struct checkpoint_watch w;
-    struct checkpoint_place after = {.samples = -1};
+    struct checkpoint_position after = {.samples = -1};
     struct safetensors file;
     bool found = true;
     CU_ASSERT_EQUAL_FATAL(checkpoint_watch_open(&w, folder_of("gone"), &err), 0);
@@ -228,7 +229,7 @@ static void a_folder_that_is_none_any_more_is_an_error(void) {
 /* Skipping it would leave it out of the scores for good. */
 static void one_that_cannot_be_read_is_an_error(void) {
     struct checkpoint_watch w;
-    struct checkpoint_place after = {.samples = -1};
+    struct checkpoint_position after = {.samples = -1};
     struct safetensors file;
     bool found = true;
     const char *folder = folder_of("unreadable");

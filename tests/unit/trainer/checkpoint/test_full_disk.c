@@ -82,10 +82,10 @@ static int save(const char *folder, int step, struct buf *notes) {
 
 static int newest_valid(const char *folder) {
     cleanup_safetensors struct safetensors file = {0};
-    struct checkpoint_place place = {0};
+    struct checkpoint_position position = {0};
     bool found = false;
-    CU_ASSERT_EQUAL_FATAL(checkpoint_find(folder, NULL, &file, &place, &found, NULL, &err), 0);
-    return found ? (int)place.step : -1;
+    CU_ASSERT_EQUAL_FATAL(checkpoint_find(folder, NULL, &file, &position, &found, NULL, &err), 0);
+    return found ? (int)position.step : -1;
 }
 
 static void write_text(const char *folder, const char *name, const char *text) {

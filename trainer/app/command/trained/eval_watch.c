@@ -59,7 +59,7 @@ struct watching {
 
     /* On rank 0 only: */
     struct checkpoint_watch watch;
-    struct checkpoint_place seen;
+    struct checkpoint_position seen;
     int64_t patience; /* nanoseconds */
     int64_t deadline;
 

@@ -341,13 +341,13 @@ static void a_stop_leaves_a_checkpoint_and_no_model(void) {
     CU_ASSERT_EQUAL(code_of(child), 143);
     CU_ASSERT_FALSE(is_there("@/m8/model.safetensors"));
     cleanup_safetensors struct safetensors file = {0};
-    struct checkpoint_place place = {0};
+    struct checkpoint_position position = {0};
     struct error err = {0};
     bool found = false;
     char folder[600];
     CU_ASSERT_EQUAL(
-        checkpoint_find(in_folder("@/c8", folder), NULL, &file, &place, &found, NULL, &err), 0);
-    CU_ASSERT(found && place.step >= 2);
+        checkpoint_find(in_folder("@/c8", folder), NULL, &file, &position, &found, NULL, &err), 0);
+    CU_ASSERT(found && position.step >= 2);
 }
 
 static void words_that_are_wrong_are_refused_before_anything_is_made(void) {
