@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* One operator: the reference's step, and what the engine gave for it. */
-struct device_step {
+struct emulated_step {
     struct host_device *device;
     struct bound_step inner;
     int number, forward; /* the step that has its note in SAVED */
@@ -36,7 +36,7 @@ static int count_call(struct host_device *d, struct error *err) {
 
 /* --- steps ------------------------------------------------------------------------------------ */
 
-static int check_half(const struct device_step *s, struct error *err) {
+static int check_half(const struct emulated_step *s, struct error *err) {
     if (s->half_copy.half == NULL || s->weights < s->half_copy.wide ||
         s->weights >= s->half_copy.wide + s->half_copy.count) /* a constant */
         return 0;
@@ -47,7 +47,7 @@ static int check_half(const struct device_step *s, struct error *err) {
     return 0;
 }
 
-static int check_weights(const struct device_step *s, struct error *err) {
+static int check_weights(const struct emulated_step *s, struct error *err) {
     if (s->weights == NULL)
         return 0;
     if (memcmp(s->packed, s->weights, s->weight_count * sizeof(*s->weights)) != 0)
@@ -56,7 +56,7 @@ static int check_weights(const struct device_step *s, struct error *err) {
 }
 
 static int run_step(void *context, struct error *err) {
-    struct device_step *s = context;
+    struct emulated_step *s = context;
     struct host_device *d = s->device;
     if (count_call(d, err) != 0 || check_weights(s, err) != 0)
         return -1;
@@ -70,7 +70,7 @@ static int run_step(void *context, struct error *err) {
 }
 
 static int refresh_step(void *context, struct error *err) {
-    struct device_step *s = context;
+    struct emulated_step *s = context;
     if (s->device->refresh_count < HOST_DEVICE_STEPS_MAX)
         s->device->refreshed[s->device->refresh_count] = s->weights;
     s->device->refresh_count++;
@@ -107,7 +107,7 @@ static int bind(struct backend *backend, const struct graph *graph, const struct
     int number = (int)(op - graph->ops);
     CU_ASSERT_FATAL(number < HOST_DEVICE_STEPS_MAX);
     struct backend_bound inner = {0};
-    struct device_step *s = calloc(1, sizeof(*s));
+    struct emulated_step *s = calloc(1, sizeof(*s));
     if (s == NULL)
         return error_no_memory(err, "a step");
     if (count_call(d, err) != 0 ||
@@ -115,12 +115,12 @@ static int bind(struct backend *backend, const struct graph *graph, const struct
         free(s);
         return -1;
     }
-    *s = (struct device_step){.device = d,
-                              .inner = inner.step,
-                              .number = number,
-                              .forward = op->forward >= 0 ? op->forward : number,
-                              .saved = addresses->saved,
-                              .half_copy = addresses->half_copy};
+    *s = (struct emulated_step){.device = d,
+                                .inner = inner.step,
+                                .number = number,
+                                .forward = op->forward >= 0 ? op->forward : number,
+                                .saved = addresses->saved,
+                                .half_copy = addresses->half_copy};
     ret_bound->step = (struct bound_step){.run = run_step, .context = s};
     if (!packs(op))
         return 0;
@@ -133,7 +133,7 @@ static int bind(struct backend *backend, const struct graph *graph, const struct
 
 static void release(struct backend *backend, void *context) {
     struct host_device *d = of(backend);
-    struct device_step *s = context;
+    struct emulated_step *s = context;
     d->ref->table->release(d->ref, s->inner.context);
     free(s);
 }
