@@ -1,4 +1,4 @@
-/* Steps of a small Mask R-CNN by the device's stepper (step/device_stepper.h) on the emulated
+/* Steps of a small Mask R-CNN by the device's stepper (step/device_step.h) on the emulated
  * device, with pictures on two canvases in turn, against the host's stepper on the reference: the
  * same losses, weights and statistics except for rounding, with norms as they were given and with
  * norms that are trained. Selections on the way are exact: after each one the reference makes the

@@ -1,4 +1,4 @@
-/* The device's step (step/device_stepper.h) on the emulated device, against the host's step on the
+/* The device's step (step/device_step.h) on the emulated device, against the host's step on the
  * reference: same losses, same parameters. */
 #include "tests/cuda/counted_sums.h"
 #include "tests/cuda/emulated.h"

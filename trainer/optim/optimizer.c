@@ -88,7 +88,7 @@ void optimizer_apply(const struct optimizer_step *step, float *weight, struct op
         state.average[i] = optimizer_averaged(kept, state.average[i], weight[i]);
 }
 
-/* Called once for each bucket of gradients and micro-batch (app/step/host_stepper.c), in the
+/* Called once for each bucket of gradients and micro-batch (app/step/host_step.c), in the
  * order of the micro-batches. */
 void optimizer_accumulate(float *to, const float *from, size_t count) {
 #pragma omp parallel for simd schedule(static) if (count >= PARALLEL_LEAST)

@@ -32,8 +32,8 @@ enum step_flag { FLAG_STOP, FLAG_VOID, FLAG_LOSS, FLAG_IMAGES, FLAG_SAVE, FLAG_F
 
 enum { STEP_BAD_MAX = 20 };
 
-struct device_stepper; /* device_stepper.h */
-struct timeline;       /* telemetry/timeline.h */
+struct device_step; /* device_step.h */
+struct timeline;    /* telemetry/timeline.h */
 struct device_sum;
 struct strategy; /* strategy_row.h */
 struct shards;   /* shard/shards.h */
@@ -42,8 +42,8 @@ struct ps_async; /* strategy_ps_async.c */
 struct stepper;
 struct step_outcome;
 
-/* Functions of an implementation of steps, that of a host (host_stepper.h) or of a device
- * (device_stepper.h); stepper.h has what they do. */
+/* Functions of an implementation of steps, that of a host (host_step.h) or of a device
+ * (device_step.h); stepper.h has what they do. */
 struct stepper_table {
     int (*open)(struct stepper *s, struct error *err);
     void (*close)(struct stepper *s); /* after a failed open, too */
@@ -110,7 +110,7 @@ struct stepper {
     int apart;              /* steps since the last one */
     float unfit; /* ranks on which gradients are not finite, where those are not summed */
 
-    struct device_stepper *device; /* owned; takes the steps if the backend is a device */
+    struct device_step *device; /* owned; takes the steps if the backend is a device */
 };
 
 struct step_outcome {

@@ -1,7 +1,7 @@
 #include "trainer/app/step/stepper.h"
 
-#include "trainer/app/step/device_stepper.h"
-#include "trainer/app/step/host_stepper.h"
+#include "trainer/app/step/device_step.h"
+#include "trainer/app/step/host_step.h"
 
 #include <stdlib.h>
 
@@ -17,12 +17,12 @@ const struct strategy *strategy_of(enum option_strategy kind) {
 
 /* The table of steps for the network's backend. */
 static const struct stepper_table *table_of(const struct network *net) {
-    return net->backend->table->device != NULL ? &DEVICE_STEPPER : &HOST_STEPPER;
+    return net->backend->table->device != NULL ? &DEVICE_STEP : &HOST_STEP;
 }
 
 static int check_strategy(const struct stepper *s, enum option_strategy strategy,
                           struct error *err) {
-    if (s->table == &HOST_STEPPER || strategy == OPTION_ALLREDUCE)
+    if (s->table == &HOST_STEP || strategy == OPTION_ALLREDUCE)
         return 0;
     return error_set(err, EXIT_CODE_CONFIG,
                      "--strategy %s: a GPU's gradients are summed by allreduce alone; leave "

@@ -14,6 +14,6 @@
 
 #include "trainer/app/step/step.h"
 
-extern const struct stepper_table DEVICE_STEPPER;
+extern const struct stepper_table DEVICE_STEP;
 
 #endif

@@ -1,4 +1,4 @@
-#include "trainer/app/step/device_stepper.h"
+#include "trainer/app/step/device_step.h"
 
 #include "common/clock.h"
 #include "trainer/app/step/input_staging.h"
@@ -41,7 +41,7 @@ struct launched {
     bool penalty;
 };
 
-struct device_stepper {
+struct device_step {
     struct stepper *s; /* borrowed */
     struct backend *backend;
     const struct backend_device *ops;
@@ -69,33 +69,33 @@ struct device_stepper {
 };
 
 /* Returns the recordings of the canvas of the present micro-batch. */
-static struct canvas_state *canvas(struct device_stepper *d) {
+static struct canvas_state *canvas(struct device_step *d) {
     return &d->canvases[d->s->pass - d->s->net->train];
 }
 
 /* Returns the arena in device memory; flags follow its last gradient. */
-static float *gradients(const struct device_stepper *d) {
+static float *gradients(const struct device_step *d) {
     return d->s->net->store.arena[STORE_GRADIENTS];
 }
 
 /* Returns true if gradients are accumulated or all-reduced; then all of them are f32. */
-static bool sums_up(const struct device_stepper *d) {
+static bool sums_up(const struct device_step *d) {
     return d->sum != NULL || d->sums != NULL || d->host_gradients != NULL;
 }
 
-static size_t gradient_count(const struct device_stepper *d) {
+static size_t gradient_count(const struct device_step *d) {
     return d->s->net->store.count[STORE_GRADIENTS];
 }
 
 /* Returns the queue that all-reduces order themselves with; NULL if the backend has none to
  * show. */
-static void *queue(const struct device_stepper *d) {
+static void *queue(const struct device_step *d) {
     return d->ops->queue != NULL ? d->ops->queue(d->backend) : NULL;
 }
 
 /* Copies to the device which optimizer group each GROUP of parameters belongs to: slots begin at
  * multiples of STORE_ALIGNMENT, so a group of parameters never has two. */
-static int open_groups(struct device_stepper *d, struct error *err) {
+static int open_groups(struct device_step *d, struct error *err) {
     const struct store *store = &d->s->net->store;
     d->group_count = store->count[STORE_PARAMETERS] / GROUP;
     unsigned char *host = calloc(d->group_count, 1);
@@ -115,12 +115,12 @@ static int open_groups(struct device_stepper *d, struct error *err) {
     return result;
 }
 
-static size_t state_bytes(const struct device_stepper *d) {
+static size_t state_bytes(const struct device_step *d) {
     return d->s->net->store.count[STORE_STATE] * sizeof(float);
 }
 
 /* A network without batch norms has no statistics to keep. */
-static int open_states(struct device_stepper *d, struct error *err) {
+static int open_states(struct device_step *d, struct error *err) {
     if (state_bytes(d) == 0)
         return 0;
     d->states = d->backend->table->alloc(d->backend, state_bytes(d), err);
@@ -128,7 +128,7 @@ static int open_states(struct device_stepper *d, struct error *err) {
 }
 
 static int device_open(struct stepper *stepper, struct error *err) {
-    struct device_stepper *d = calloc(1, sizeof(*d));
+    struct device_step *d = calloc(1, sizeof(*d));
     if (d == NULL)
         return error_no_memory(err, "the device's step");
     stepper->device = d;
@@ -162,7 +162,7 @@ static int device_open(struct stepper *stepper, struct error *err) {
 
 /* Also after an open that failed half-way. */
 static void device_close(struct stepper *stepper) {
-    struct device_stepper *d = stepper->device;
+    struct device_step *d = stepper->device;
     if (d == NULL)
         return;
     /* After a failure a step may still be under way. */
@@ -191,7 +191,7 @@ static void device_close(struct stepper *stepper) {
 
 /* Writes the flags of this step: those of the host, then those from the device's metrics. With
  * several micro-batches the latter are accumulated after the sum of their gradients. */
-static int put_flags(struct device_stepper *d, struct error *err) {
+static int put_flags(struct device_step *d, struct error *err) {
     const float *metrics = program_address(&d->s->pass->program, d->s->pass->metrics);
     float *flags = gradients(d) + d->s->net->store.flags;
     const struct model *model = d->s->net->model;
@@ -206,7 +206,7 @@ static int put_flags(struct device_stepper *d, struct error *err) {
 
 /* Callback of the program: the gradients of a bucket are complete. */
 static int on_bucket(void *user, int index, struct error *err) {
-    struct device_stepper *d = user;
+    struct device_step *d = user;
     struct stepper *s = d->s;
     const struct program *program = &s->pass->program;
     const struct bucket *bucket = &program->buckets[index];
@@ -229,7 +229,7 @@ static int on_bucket(void *user, int index, struct error *err) {
 
 /* Waits for EVENT, or if it is negative for everything. If the all-reduce failed, its error
  * takes precedence over the queue's. */
-static int wait_for(const struct device_stepper *d, int event, struct error *err) {
+static int wait_for(const struct device_step *d, int event, struct error *err) {
     device_sum_expect(d->sums, clock_now() + COMM_DEADLINE_SECONDS * CLOCK_SECOND);
     int result = event >= 0 && d->ops->reach != NULL ? d->ops->reach(d->backend, event, err)
                                                      : d->backend->table->sync(d->backend, err);
@@ -244,7 +244,7 @@ static int wait_for_operator(void *user, int step, struct error *err) {
 
 /* Waits for each operator in the first step on a canvas, when most errors would appear, so that
  * the error names its operator. */
-static int run_program(struct device_stepper *d, struct error *err) {
+static int run_program(struct device_step *d, struct error *err) {
     struct program_hooks hooks = {.user = d, .bucket_ready = on_bucket};
     if (d->s->check_operators || !canvas(d)->warm)
         hooks.after_step = wait_for_operator;
@@ -252,7 +252,7 @@ static int run_program(struct device_stepper *d, struct error *err) {
 }
 
 /* All-reduces the gradients through a communicator in host memory. */
-static int sum_on_host(struct device_stepper *d, struct error *err) {
+static int sum_on_host(struct device_step *d, struct error *err) {
     size_t bytes = gradient_count(d) * sizeof(float);
     const struct backend_table *table = d->backend->table;
     if (table->copy_out(d->backend, d->host_gradients, gradients(d), bytes, err) != 0)
@@ -266,7 +266,7 @@ static int sum_on_host(struct device_stepper *d, struct error *err) {
     return table->copy_in(d->backend, gradients(d), d->host_gradients, bytes, err);
 }
 
-static struct backend_update update_of(const struct device_stepper *d) {
+static struct backend_update update_of(const struct device_step *d) {
     const struct store *store = &d->s->net->store;
     const struct backend_gradients summed = {.wide = gradients(d)};
     return (struct backend_update){.weights = store->arena[STORE_PARAMETERS],
@@ -288,7 +288,7 @@ static struct backend_update update_of(const struct device_stepper *d) {
 }
 
 /* Enqueues everything between the batch and the new weights. */
-static int enqueue_step(struct device_stepper *d, struct error *err) {
+static int enqueue_step(struct device_step *d, struct error *err) {
     struct backend_update update = update_of(d);
     if (run_program(d, err) != 0)
         return -1;
@@ -300,13 +300,13 @@ static int enqueue_step(struct device_stepper *d, struct error *err) {
 
 /* An all-reduce in host memory cannot be part of a recording, nor can waits for single
  * operators. */
-static bool can_record(struct device_stepper *d) {
+static bool can_record(struct device_step *d) {
     return d->ops->capture_begin != NULL && d->host_gradients == NULL && canvas(d)->warm &&
            !d->s->check_operators && (d->sums == NULL || !d->sums->unrecorded);
 }
 
 /* The program learns that its packed weights are fresh, which a recording cannot tell it. */
-static int replay(struct device_stepper *d, void *recording, struct error *err) {
+static int replay(struct device_step *d, void *recording, struct error *err) {
     if (d->ops->replay(d->backend, recording, err) != 0)
         return -1;
     program_refreshed(&d->s->pass->program);
@@ -314,8 +314,8 @@ static int replay(struct device_stepper *d, void *recording, struct error *err) 
 }
 
 /* Runs ENQUEUE, or replays its recording once there is one. */
-static int launch(struct device_stepper *d,
-                  int (*enqueue)(struct device_stepper *d, struct error *err), struct error *err) {
+static int launch(struct device_step *d, int (*enqueue)(struct device_step *d, struct error *err),
+                  struct error *err) {
     bool stale = program_stale(&d->s->pass->program);
     /* Must precede a replay: the half-precision copy is stale if the host has changed the weights,
      * which is rare. */
@@ -339,7 +339,7 @@ static int launch(struct device_stepper *d,
 /* A forward pass updates the running statistics immediately, long before it is known whether the
  * step counts; it also runs in a step that is given up. The optimizer kernel restores this copy if
  * the step does not count. */
-static int keep_states(struct device_stepper *d, struct error *err) {
+static int keep_states(struct device_step *d, struct error *err) {
     if (d->states_kept || state_bytes(d) == 0)
         return 0;
     d->states_kept = true;
@@ -347,14 +347,14 @@ static int keep_states(struct device_stepper *d, struct error *err) {
                         err);
 }
 
-static int launch_micro(struct device_stepper *d, const struct batch *batch, struct error *err) {
+static int launch_micro(struct device_step *d, const struct batch *batch, struct error *err) {
     if (keep_states(d, err) != 0 || input_staging_put(&d->feed, d->s->pass, batch, err) != 0)
         return -1;
     return d->s->last_micro ? 0 : launch(d, run_program, err);
 }
 
 static int device_give_up(struct stepper *stepper, struct error *err) {
-    struct device_stepper *d = stepper->device;
+    struct device_step *d = stepper->device;
     d->void_step = true;
     d->s->last_micro = true;
     /* The memory of its inputs may have been reused by another program. */
@@ -362,7 +362,7 @@ static int device_give_up(struct stepper *stepper, struct error *err) {
 }
 
 /* Writes the host's part of the step's mail, before the step is enqueued. */
-static int post_mail(struct device_stepper *d, struct mail *mail, struct error *err) {
+static int post_mail(struct device_step *d, struct mail *mail, struct error *err) {
     memset(mail, 0, sizeof(*mail));
     mail->rule = d->s->rule;
     step_say(d->s, mail->flags_in);
@@ -375,7 +375,7 @@ static int post_mail(struct device_stepper *d, struct mail *mail, struct error *
 
 /* Copies the device's part of the mail, after the step. Resets the accumulated gradients to zero
  * for the next step, and the flags with them: micro-batches before the last one have none. */
-static int collect_mail(struct device_stepper *d, struct mail *mail, int event, struct error *err) {
+static int collect_mail(struct device_step *d, struct mail *mail, int event, struct error *err) {
     const float *flags = gradients(d) + d->s->net->store.flags;
     struct backend_update update = update_of(d);
     if (d->ops->copy(d->backend, mail->flags_out, flags, FLAG_BYTES, err) != 0 ||
@@ -390,7 +390,7 @@ static int collect_mail(struct device_stepper *d, struct mail *mail, int event, 
 }
 
 /* Waits for the oldest step under way and returns its outcome. */
-static int read_outcome(struct device_stepper *d, struct step_outcome *ret, struct error *err) {
+static int read_outcome(struct device_step *d, struct step_outcome *ret, struct error *err) {
     int turn = (int)((d->steps - d->s->pending--) % STEPS_AHEAD);
     const struct mail *mail = &d->mail[turn];
     const struct launched *launched = &d->launched[turn];
@@ -404,7 +404,7 @@ static int read_outcome(struct device_stepper *d, struct step_outcome *ret, stru
 
 /* Starts a step and, once STEPS_AHEAD are under way, returns the outcome of the oldest. A backend
  * without events is waited for in each step. */
-static int run_step(struct device_stepper *d, struct step_outcome *ret, struct error *err) {
+static int run_step(struct device_step *d, struct step_outcome *ret, struct error *err) {
     int turn = (int)(d->steps % STEPS_AHEAD);
     struct mail *mail = &d->mail[turn];
     d->launched[turn] =
@@ -440,9 +440,9 @@ static int device_settle(struct stepper *s, struct step_outcome *ret, struct err
     return s->pending == 0 ? 0 : read_outcome(s->device, ret, err);
 }
 
-const struct stepper_table DEVICE_STEPPER = {.open = device_open,
-                                             .close = device_close,
-                                             .take_micro = device_micro,
-                                             .give_step_up = device_give_up,
-                                             .finish_step = device_finish,
-                                             .settle_step = device_settle};
+const struct stepper_table DEVICE_STEP = {.open = device_open,
+                                          .close = device_close,
+                                          .take_micro = device_micro,
+                                          .give_step_up = device_give_up,
+                                          .finish_step = device_finish,
+                                          .settle_step = device_settle};

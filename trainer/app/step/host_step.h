@@ -5,6 +5,6 @@
 
 #include "trainer/app/step/step.h"
 
-extern const struct stepper_table HOST_STEPPER;
+extern const struct stepper_table HOST_STEP;
 
 #endif

@@ -1,4 +1,4 @@
-#include "trainer/app/step/host_stepper.h"
+#include "trainer/app/step/host_step.h"
 
 #include "common/clock.h"
 #include "trainer/app/step/strategy_row.h"
@@ -187,8 +187,8 @@ static int host_finish(struct stepper *s, struct step_outcome *ret, struct error
     return s->penalty ? step_penalty(s, &ret->penalty, err) : 0;
 }
 
-const struct stepper_table HOST_STEPPER = {.open = host_open,
-                                           .close = host_close,
-                                           .take_micro = host_micro,
-                                           .give_step_up = host_give_up,
-                                           .finish_step = host_finish};
+const struct stepper_table HOST_STEP = {.open = host_open,
+                                        .close = host_close,
+                                        .take_micro = host_micro,
+                                        .give_step_up = host_give_up,
+                                        .finish_step = host_finish};
