@@ -8,9 +8,9 @@
 #include <limits.h>
 #include <string.h>
 
-/* One place of a batch, from the draw to the pixels; detection_room.c computes beforehand how much
- * memory that takes at most. All random numbers come from one stream for (seed, epoch, sample), in
- * a fixed order: first the mirroring, then the side.
+/* One place of a batch, from the draw to the pixels; detection_limits.c computes beforehand how
+ * much memory that takes at most. All random numbers come from one stream for (seed, epoch,
+ * sample), in a fixed order: first the mirroring, then the side.
  *
  * detection_source.c calls detection_sample_fill from the loader's workers. detection_groups.c
  * calls detection_draw alone, to know the canvas that a picture needs in an epoch. */
