@@ -1,6 +1,8 @@
 /* One optimizer step over all ranks: forward and backward of micro-batches, gradient buckets
  * summed while backward goes on, then the optimizer. step.h defines the semantics; the network's
- * backend decides between host_step.h and device_step.h. */
+ * backend decides between host_step.h and device_step.h.
+ *
+ * A stepper is the object that takes steps, one after the other; a step is what it takes. */
 #ifndef TRAINER_APP_STEP_STEPPER_H
 #define TRAINER_APP_STEP_STEPPER_H
 
