@@ -1,5 +1,7 @@
 #include "trainer/graph/graph.h"
 
+#include "common/grow.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,34 +25,24 @@ int graph_finish(const struct graph *graph, struct error *err) {
     return -1;
 }
 
-/* Doubles *ITEMS of SIZE bytes each; *CAPACITY does not exceed MAX. */
-static int grow(void **items, int *capacity, int max, size_t size, const char *what,
-                struct error *err) {
-    int wanted = *capacity == 0 ? 64 : *capacity * 2;
-    if (wanted > max)
-        wanted = max;
-    if (wanted == *capacity)
-        return error_set(err, EXIT_CODE_INTERNAL, "the graph has more than %d %s", max, what);
-    void *grown = realloc(*items, (size_t)wanted * size);
-    if (grown == NULL)
-        return error_no_memory(err, "the graph");
-    *items = grown;
-    *capacity = wanted;
-    return 0;
+static int check_room(int count, int max, const char *what, struct error *err) {
+    return count < max
+               ? 0
+               : error_set(err, EXIT_CODE_INTERNAL, "the graph has more than %d %s", max, what);
 }
 
-static int grow_tensors(struct graph *graph, struct error *err) {
-    int capacity = graph->tensor_capacity;
-    void *tensors = graph->tensors;
-    if (grow(&tensors, &capacity, GRAPH_TENSORS_MAX, sizeof(*graph->tensors), "tensors", err) != 0)
+/* Makes room for one more tensor. Both arrays grow from the same capacity to the same; after a
+ * failure the first may be longer than that, which is harmless. */
+static int reserve_tensor(struct graph *graph, struct error *err) {
+    const size_t wanted = (size_t)graph->tensor_count + 1;
+    size_t capacity = graph->tensor_capacity;
+    if (check_room(graph->tensor_count, GRAPH_TENSORS_MAX, "tensors", err) != 0)
         return -1;
-    graph->tensors = tensors;
-    int *gradient = realloc(graph->gradient, (size_t)capacity * sizeof(*gradient));
-    if (gradient == NULL)
-        return error_no_memory(err, "the graph");
-    graph->gradient = gradient;
-    graph->tensor_capacity = capacity;
-    return 0;
+    return grow_array(&graph->gradient, &capacity, wanted, sizeof(*graph->gradient), "the graph",
+                      err) != 0
+               ? -1
+               : grow_array(&graph->tensors, &graph->tensor_capacity, wanted,
+                            sizeof(*graph->tensors), "the graph", err);
 }
 
 static int check_dimensions(const char *name, const struct shape *shape, struct error *err) {
@@ -72,7 +64,7 @@ int graph_tensor(struct graph *graph, const char *name, enum dtype dtype, struct
                  enum tensor_role role, struct error *err) {
     if (check_dimensions(name, &shape, err) != 0)
         return TENSOR_NONE;
-    if (graph->tensor_count == graph->tensor_capacity && grow_tensors(graph, err) != 0)
+    if (reserve_tensor(graph, err) != 0)
         return TENSOR_NONE;
     int number = graph->tensor_count++;
     struct tensor *tensor = &graph->tensors[number];
@@ -90,13 +82,10 @@ int graph_set_output(struct graph *graph, struct op *op, int slot, enum dtype dt
 }
 
 int graph_reserve(struct graph *graph, struct error *err) {
-    if (graph->op_count < graph->op_capacity)
-        return 0;
-    void *ops = graph->ops;
-    if (grow(&ops, &graph->op_capacity, GRAPH_OPS_MAX, sizeof(*graph->ops), "operators", err) != 0)
-        return -1;
-    graph->ops = ops;
-    return 0;
+    return check_room(graph->op_count, GRAPH_OPS_MAX, "operators", err) != 0
+               ? -1
+               : grow_array(&graph->ops, &graph->op_capacity, (size_t)graph->op_count + 1,
+                            sizeof(*graph->ops), "the graph", err);
 }
 
 int graph_insert(struct graph *graph, int number, const struct op *op, struct error *err) {

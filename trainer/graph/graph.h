@@ -23,9 +23,11 @@ struct graph {
     bool training;    /* batch norm uses batch statistics; a compile adds the backward pass */
     unsigned keeps;   /* in training; momentum, unless it is changed before a compile */
     struct tensor *tensors;
-    int tensor_count, tensor_capacity;
+    int tensor_count;
+    size_t tensor_capacity;
     struct op *ops;
-    int op_count, op_capacity;
+    int op_count;
+    size_t op_capacity;
     int *gradient;                /* per tensor, for gradients.c */
     int losses[GRAPH_LOSSES_MAX]; /* the operators where backward starts */
     int loss_count;
