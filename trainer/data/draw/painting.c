@@ -1,5 +1,7 @@
 #include "trainer/data/draw/painting.h"
 
+#include "common/grow.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +9,7 @@
 enum { WHITE = 255, LINE_WIDTH = 4, SCORE_TEXT = 16 };
 
 void painting_done(struct painting *p) {
-    for (size_t i = 0; i < p->capacity; i++)
+    for (size_t i = 0; i < p->mask_capacity; i++)
         rle_done(&p->masks[i]);
     free(p->masks);
     free(p->list);
@@ -17,28 +19,20 @@ void painting_done(struct painting *p) {
 }
 
 void painting_clear(struct painting *p) {
-    for (size_t i = 0; i < p->capacity; i++)
+    for (size_t i = 0; i < p->mask_capacity; i++)
         p->masks[i].count = 0;
     p->count = 0;
 }
 
 /* Appends another object, zeroed. */
 static struct coco_drawing *add_object(struct painting *p, struct error *err) {
-    if (p->count == p->capacity) {
-        size_t capacity = p->capacity * 2 + 64;
-        struct coco_drawing *list = realloc(p->list, capacity * sizeof(*list));
-        if (list != NULL)
-            p->list = list;
-        struct rle *masks = realloc(p->masks, capacity * sizeof(*masks));
-        if (masks != NULL)
-            p->masks = masks;
-        if (list == NULL || masks == NULL) {
-            (void)error_no_memory(err, "objects to draw");
-            return NULL;
-        }
-        memset(masks + p->capacity, 0, (capacity - p->capacity) * sizeof(*masks));
-        p->capacity = capacity;
-    }
+    const size_t before = p->mask_capacity;
+    if (grow_array(&p->list, &p->capacity, p->count + 1, sizeof(*p->list), "objects to draw",
+                   err) != 0 ||
+        grow_array(&p->masks, &p->mask_capacity, p->count + 1, sizeof(*p->masks), "masks to draw",
+                   err) != 0)
+        return NULL;
+    memset(p->masks + before, 0, (p->mask_capacity - before) * sizeof(*p->masks));
     struct coco_drawing *object = &p->list[p->count++];
     *object = (struct coco_drawing){0};
     return object;

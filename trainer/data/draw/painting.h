@@ -19,9 +19,10 @@
 /* Reusable. Initialize with zeros: empty. */
 struct painting {
     struct coco_drawing *list; /* owned */
-    struct rle *masks;         /* owned, one for each */
+    struct rle *masks;         /* owned, one for each; valid up to their capacity */
     size_t count;
     size_t capacity;
+    size_t mask_capacity;
     struct coco_outline room;
     struct rle_scratch scratch;
 };
