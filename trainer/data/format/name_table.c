@@ -1,5 +1,6 @@
 #include "trainer/data/format/name_table.h"
 
+#include "common/grow.h"
 #include "common/str.h"
 
 #include <stdlib.h>
@@ -27,18 +28,13 @@ static uint32_t *slot_of(const struct name_table *t, const char *name, size_t si
     return &t->slots[at];
 }
 
-/* Doubles the slots, at most half of which are in use, and the room for names with them. */
-static int grow(struct name_table *t, struct error *err) {
+/* Doubles the slots, at most half of which are in use. */
+static int grow_slots(struct name_table *t, struct error *err) {
     struct name_table more = *t;
     more.slot_count = t->slot_count == 0 ? FIRST_SLOTS : t->slot_count * 2;
     more.slots = calloc(more.slot_count, sizeof(*more.slots));
-    char **names = realloc(t->names, more.slot_count / 2 * sizeof(*names));
-    if (names != NULL)
-        more.names = t->names = names;
-    if (more.slots == NULL || names == NULL) {
-        free(more.slots);
+    if (more.slots == NULL)
         return error_no_memory(err, "names of classes");
-    }
     for (size_t i = 0; i < more.count; i++)
         *slot_of(&more, more.names[i], strlen(more.names[i])) = (uint32_t)(i + 1);
     free(t->slots);
@@ -48,12 +44,15 @@ static int grow(struct name_table *t, struct error *err) {
 
 int name_table_number(struct name_table *table, const char *name, size_t size, int32_t *ret,
                       struct error *err) {
-    if (table->count >= table->slot_count / 2 && grow(table, err) != 0)
+    if (table->count >= table->slot_count / 2 && grow_slots(table, err) != 0)
         return -1;
     uint32_t *slot = slot_of(table, name, size);
     if (*slot == 0) {
         if (table->count == NAME_TABLE_MAX)
             return error_set(err, EXIT_CODE_DATA, "more than %d classes", NAME_TABLE_MAX);
+        if (grow_array(&table->names, &table->capacity, table->count + 1, sizeof(*table->names),
+                       "names of classes", err) != 0)
+            return -1;
         char *copy = strndup(name, size);
         if (copy == NULL)
             return error_no_memory(err, "names of classes");

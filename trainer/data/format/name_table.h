@@ -13,6 +13,7 @@ enum { NAME_TABLE_MAX = 65536 }; /* names */
 struct name_table {
     char **names; /* owned; [count] */
     size_t count;
+    size_t capacity;
     uint32_t *slots; /* owned; open addressing: number of a name + 1; 0: empty */
     size_t slot_count;
 };
