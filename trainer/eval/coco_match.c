@@ -1,5 +1,6 @@
 #include "trainer/eval/coco_match.h"
 
+#include "common/grow.h"
 #include "trainer/eval/coco_rules.h"
 
 #include <stdlib.h>
@@ -40,48 +41,50 @@ void coco_matcher_done(struct coco_matcher *matcher) {
     *matcher = (struct coco_matcher){0};
 }
 
-/* Grows *ITEMS to NEW items of SIZE bytes, and zeroes those from OLD on: masks must be valid for
- * rle_done before they are first filled. */
-static int grow(void *items, size_t size, size_t old, size_t new, struct error *err) {
-    char *grown = realloc(*(void **)items, new *size);
-    if (grown == NULL)
-        return error_no_memory(err, "matching detections");
-    memset(grown + old * size, 0, (new - old) * size);
-    *(void **)items = grown;
+/* Grows *ITEMS of SIZE bytes from OLD to at least WANTED and zeroes those from OLD on: masks must
+ * be valid for rle_done before they are first filled. Arrays that share a capacity grow from the
+ * same OLD for the same WANTED, so all of them get the same *RET_NEW. */
+static int grow(void *items, size_t size, size_t old, size_t wanted, size_t *ret_new,
+                struct error *err) {
+    char *grown;
+    *ret_new = old;
+    if (grow_array(items, ret_new, wanted, size, "matching detections", err) != 0)
+        return -1;
+    memcpy(&grown, items, sizeof(grown)); /* a pointer of any type */
+    memset(grown + old * size, 0, (*ret_new - old) * size);
     return 0;
 }
 
-/* Makes room for a pair with so many objects and detections, with half as much again to spare. Only
- * detections within the limit have overlaps. On failure some arrays are longer than their capacity
- * says, which is harmless. */
+/* Makes room for a pair with so many objects and detections. Only detections within
+ * the limit have overlaps. On failure some arrays are longer than their capacity says, which is
+ * harmless. */
 static int make_room(struct coco_matcher *m, size_t truth, size_t found, struct error *err) {
     if (truth > m->truth_capacity) {
-        size_t old = m->truth_capacity, new = truth + truth / 2 + 16;
-        if (grow(&m->truth_masks, sizeof(*m->truth_masks), old, new, err) != 0 ||
-            grow(&m->truth_boxes, sizeof(*m->truth_boxes), old, new, err) != 0 ||
-            grow(&m->order, sizeof(*m->order), old, new, err) != 0 ||
-            grow(&m->ignored, sizeof(*m->ignored), old, new, err) != 0 ||
-            grow(&m->taken, sizeof(*m->taken), old, new, err) != 0)
+        size_t old = m->truth_capacity, new = old;
+        if (grow(&m->truth_masks, sizeof(*m->truth_masks), old, truth, &new, err) != 0 ||
+            grow(&m->truth_boxes, sizeof(*m->truth_boxes), old, truth, &new, err) != 0 ||
+            grow(&m->order, sizeof(*m->order), old, truth, &new, err) != 0 ||
+            grow(&m->ignored, sizeof(*m->ignored), old, truth, &new, err) != 0 ||
+            grow(&m->taken, sizeof(*m->taken), old, truth, &new, err) != 0)
             return -1;
         m->truth_capacity = new;
     }
     if (found > m->found_capacity) {
-        size_t old = m->found_capacity, new = found + found / 2 + 16;
-        if (grow(&m->found_masks, sizeof(*m->found_masks), old, new, err) != 0 ||
-            grow(&m->found_boxes, sizeof(*m->found_boxes), old, new, err) != 0 ||
-            grow(&m->sorted, sizeof(*m->sorted), old, new, err) != 0 ||
-            grow(&m->scratch, sizeof(*m->scratch), old, new, err) != 0 ||
-            grow(&m->hopeful, sizeof(*m->hopeful), old, new, err) != 0)
+        size_t old = m->found_capacity, new = old;
+        if (grow(&m->found_masks, sizeof(*m->found_masks), old, found, &new, err) != 0 ||
+            grow(&m->found_boxes, sizeof(*m->found_boxes), old, found, &new, err) != 0 ||
+            grow(&m->sorted, sizeof(*m->sorted), old, found, &new, err) != 0 ||
+            grow(&m->scratch, sizeof(*m->scratch), old, found, &new, err) != 0 ||
+            grow(&m->hopeful, sizeof(*m->hopeful), old, found, &new, err) != 0)
             return -1;
         m->found_capacity = new;
     }
     size_t limit = coco_limit(COCO_LIMITS - 1);
     size_t cells = truth * (found < limit ? found : limit);
     if (cells > m->overlap_capacity) {
-        size_t new = cells + cells / 2 + 64;
-        if (grow(&m->overlaps, sizeof(*m->overlaps), m->overlap_capacity, new, err) != 0)
+        size_t old = m->overlap_capacity;
+        if (grow(&m->overlaps, sizeof(*m->overlaps), old, cells, &m->overlap_capacity, err) != 0)
             return -1;
-        m->overlap_capacity = new;
     }
     return 0;
 }
