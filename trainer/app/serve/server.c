@@ -1,6 +1,7 @@
 #include "trainer/app/serve/server.h"
 
 #include "common/clock.h"
+#include "common/grow.h"
 #include "common/json/json_text.h"
 #include "common/log/log.h"
 #include "common/str.h"
@@ -147,15 +148,11 @@ static void give_worker(struct server *s, void *worker) {
 
 /* Makes room for the picture at PLACE, which follows the last one; returns NULL out of memory. The
  * array may move, so nothing points into it until all pictures are there (server_queue). */
-static struct served_picture *add_picture(struct server_request *request, size_t place) {
-    if (place == request->room) {
-        const size_t room = request->room > 0 ? 2 * request->room : 1;
-        struct served_picture *list = realloc(request->pictures, room * sizeof(*list));
-        if (list == NULL)
-            return NULL;
-        request->pictures = list;
-        request->room = room;
-    }
+static struct served_picture *add_picture(struct server_request *request, size_t place,
+                                          struct error *err) {
+    if (grow_array(&request->pictures, &request->capacity, place + 1, sizeof(*request->pictures),
+                   "pictures of a request", err) != 0)
+        return NULL;
     request->pictures[place] = (struct served_picture){.request = request, .masks = request->masks};
     request->count = place + 1;
     return &request->pictures[place];
@@ -172,10 +169,9 @@ static int decode_picture(void *user, size_t place, const uint8_t *bytes, size_t
                           struct error *err) {
     const struct preparing *p = user;
     const struct servable *servable = p->request->server->servable;
-    struct served_picture *picture = add_picture(p->request, place);
-    if (picture == NULL)
-        return error_no_memory(err, "pictures of a request");
-    return servable->table->decode(servable, p->worker, bytes, size, picture, err);
+    struct served_picture *picture = add_picture(p->request, place, err);
+    return picture != NULL ? servable->table->decode(servable, p->worker, bytes, size, picture, err)
+                           : -1;
 }
 
 /* All errors but those of the client's data are taken for temporary ones of this machine: their
@@ -265,7 +261,7 @@ void server_end(struct server_request *request) {
         picture_done(&request->pictures[i]);
     free(request->pictures);
     request->pictures = NULL;
-    request->count = request->room = 0;
+    request->count = request->capacity = 0;
     (void)pthread_mutex_lock(&s->lock);
     s->begun--;
     (void)pthread_cond_signal(&s->changed);

@@ -68,7 +68,7 @@ struct server_request {
     bool masks;
     struct buf body;
     struct served_picture *pictures; /* owned */
-    size_t count, room, left;
+    size_t count, capacity, left;
     enum server_status status;
     char text[SERVER_ERROR_MAX]; /* words for an error's status */
     int64_t begun_at;
