@@ -76,6 +76,7 @@ static int refill(struct json_stream *s, struct error *err) {
         return json_stream_error(s, err, "a string is too long");
     memmove(s->window, s->at, kept);
     if (kept > s->capacity / 2) {
+        /* Bytes rather than items, with one more for the zero: not a case for grow_array. */
         char *grown = realloc(s->window, 2 * s->capacity + 1);
         if (grown == NULL)
             return error_no_memory(err, "a window on a JSON file");

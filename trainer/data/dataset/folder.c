@@ -20,7 +20,9 @@ void folder_listing_done(struct folder_listing *list) {
     *list = (struct folder_listing){0};
 }
 
-/* Reserves memory for the files of one more class; names are packed into one block. */
+/* Reserves memory for the files of one more class; names are packed into one block. It is
+ * exactly as much as they take, not what grow_array would take: the files of a class are known at
+ * once, and a list of millions of pictures is kept for the whole run. */
 static int reserve_samples(struct folder_listing *list, const struct listing *files,
                            size_t names_size, struct error *err) {
     size_t extra = 0;
