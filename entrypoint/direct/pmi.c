@@ -1,5 +1,7 @@
 #include "entrypoint/direct/pmi.h"
 
+#include "common/table.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -76,10 +78,13 @@ static enum pmi_next answer_get(const struct pmi *p, const char *line, struct bu
  * would wait for an answer for ever. Those that are known and not offered get an error instead,
  * which a program can handle. */
 static enum pmi_next answer_rest(const struct pmi *p, const char *command, struct buf *answer) {
-    static const char *const refused[][2] = {{"spawn", "spawn_result"},
-                                             {"publish_name", "publish_result"},
-                                             {"unpublish_name", "unpublish_result"},
-                                             {"lookup_name", "lookup_result"}};
+    static const struct refusal {
+        const char *command, *result;
+    } refused[] = {{"spawn", "spawn_result"},
+                   {"publish_name", "publish_result"},
+                   {"unpublish_name", "unpublish_result"},
+                   {"lookup_name", "lookup_result"}};
+    const struct refusal *refusal = TABLE_FIND(refused, command, command);
     if (strcmp(command, "init") == 0)
         (void)buf_printf(answer, NULL,
                          "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n");
@@ -94,14 +99,10 @@ static enum pmi_next answer_rest(const struct pmi *p, const char *command, struc
         (void)buf_printf(answer, NULL, "cmd=universe_size size=%u\n", p->size);
     else if (strcmp(command, "finalize") == 0)
         (void)buf_printf(answer, NULL, "cmd=finalize_ack\n");
-    else if (strcmp(command, "abort") != 0) { /* after that the program exits by itself */
-        for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
-            if (strcmp(command, refused[i][0]) == 0) {
-                (void)buf_printf(answer, NULL, "cmd=%s rc=-1 msg=not_offered\n", refused[i][1]);
-                return PMI_ANSWERED;
-            }
+    else if (refusal != NULL)
+        (void)buf_printf(answer, NULL, "cmd=%s rc=-1 msg=not_offered\n", refusal->result);
+    else if (strcmp(command, "abort") != 0) /* after that the program exits by itself */
         return PMI_BROKEN;
-    }
     return PMI_ANSWERED;
 }
 

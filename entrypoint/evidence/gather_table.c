@@ -1,6 +1,7 @@
 #include "entrypoint/evidence/gather_table.h"
 
 #include "common/clock.h"
+#include "common/table.h"
 #include "entrypoint/evidence/flight_recorder.h"
 #include "entrypoint/evidence/host_state.h"
 #include "entrypoint/evidence/rank_processes.h"
@@ -155,15 +156,12 @@ const struct evidence_row evidence_rows[] = {
 
 /* The table is declared without its size, so others ask here. */
 size_t evidence_row_count(void) {
-    return sizeof(evidence_rows) / sizeof(evidence_rows[0]);
+    return TABLE_COUNT(evidence_rows);
 }
 
 /* Names are compared whole; NULL: there is no such row. */
 const struct evidence_row *evidence_row_find(const char *name) {
-    for (size_t i = 0; i < evidence_row_count(); i++)
-        if (strcmp(evidence_rows[i].name, name) == 0)
-            return &evidence_rows[i];
-    return NULL;
+    return TABLE_FIND(evidence_rows, name, name);
 }
 
 /* HOST and RANK may stand anywhere in the pattern. A name that is too long is cut at the end. */

@@ -3,6 +3,7 @@
 #include "common/buf.h"
 #include "common/file/file.h"
 #include "common/str.h"
+#include "common/table.h"
 #include "common/text/nearest.h"
 #include "entrypoint/study/study_variant.h"
 
@@ -69,10 +70,8 @@ enum { OPTION_COUNT = sizeof(OPTIONS) / sizeof(OPTIONS[0]) };
 
 /* The value is an enum study_kind; a plain int, because -1 is none of them. */
 int study_kind_of(const char *name) {
-    for (int i = 0; i < (int)(sizeof(NAMES) / sizeof(NAMES[0])); i++)
-        if (strcmp(NAMES[i], name) == 0)
-            return i;
-    return -1;
+    const size_t kind = TABLE_INDEX(NAMES, name);
+    return kind < TABLE_COUNT(NAMES) ? (int)kind : -1;
 }
 
 /* SIZE is the length of the option's name in WORD, without "=" and a value. An unknown option is

@@ -1,5 +1,7 @@
 #include "entrypoint/host/observe/openmetrics.h"
 
+#include "common/table.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -54,13 +56,10 @@ void openmetrics_line(struct openmetrics *g, const char *line, size_t size) {
     text[size] = '\0';
     text[strcspn(text, "\n")] = '\0';
     const char *kind = strtok_r(text, " ", &rest);
-    for (size_t i = 0; kind != NULL && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        if (strcmp(kind, kinds[i]) != 0)
-            continue;
-        for (const char *word; (word = strtok_r(NULL, " ", &rest)) != NULL;)
-            take_word(g, kind, word);
+    if (kind == NULL || TABLE_INDEX(kinds, kind) == TABLE_COUNT(kinds))
         return;
-    }
+    for (const char *word; (word = strtok_r(NULL, " ", &rest)) != NULL;)
+        take_word(g, kind, word);
 }
 
 static int add_number(struct buf *ret, double value, struct error *err) {

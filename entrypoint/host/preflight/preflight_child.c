@@ -6,6 +6,7 @@
 #include "common/json/json.h"
 #include "common/str.h"
 #include "common/system/sealed_memfd.h"
+#include "common/table.h"
 #include "entrypoint/gpu/gpu_child.h"
 #include "entrypoint/host/preflight/data_look.h"
 #include "entrypoint/host/preflight/net_plugin.h"
@@ -161,10 +162,7 @@ static const struct part {
 
 /* Returns NULL for any other word, NULL among them. */
 static const struct part *find_part(const char *word) {
-    for (size_t i = 0; word != NULL && i < sizeof(parts) / sizeof(parts[0]); i++)
-        if (strcmp(parts[i].name, word) == 0)
-            return &parts[i];
-    return NULL;
+    return word != NULL ? TABLE_FIND(parts, name, word) : NULL;
 }
 
 /* Without a base directory there is nothing to look at for data. `xids` prints lines of its own

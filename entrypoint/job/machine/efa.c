@@ -1,6 +1,7 @@
 #include "entrypoint/job/machine/efa.h"
 
 #include "common/str.h"
+#include "common/table.h"
 #include "entrypoint/job/machine/accelerators.h"
 
 #include <stddef.h>
@@ -18,13 +19,6 @@ static const struct known {
     {"p5.48xlarge", false},   {"trn1.32xlarge", true},  {"p6e-gb200.36xlarge", true},
 };
 
-static const struct known *find(const char *type) {
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-        if (strcmp(known[i].type, type) == 0)
-            return &known[i];
-    return NULL;
-}
-
 static int add_default(struct argv *environment, const char *name, const char *value,
                        struct error *err) {
     return argv_get_env(environment, name) != NULL ? 0
@@ -37,12 +31,12 @@ int efa_add(const char *root, const char *instance_type, bool as_toolkit, struct
     char product[ACCELERATORS_PRODUCT_SIZE];
     const struct known *type = NULL;
     if (str_starts_with(instance_type, of_sagemaker))
-        type = find(instance_type + strlen(of_sagemaker));
+        type = TABLE_FIND(known, type, instance_type + strlen(of_sagemaker));
     if (type == NULL && !accelerators_efa(root))
         return 0;
     if (type == NULL) {
         accelerators_product(root, product);
-        type = find(product);
+        type = TABLE_FIND(known, type, product);
     }
     if (add_default(environment, "FI_PROVIDER", "efa", err) != 0 ||
         (as_toolkit && type != NULL &&
