@@ -2,6 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/json/json.h"
+#include "common/table.h"
 #include "trainer/checkpoint/config_seal.h"
 #include "trainer/checkpoint/format_version.h"
 
@@ -327,16 +328,13 @@ static void list_unknown(json_t *root, const struct model_config *config, char *
         "epochs",           CONFIG_SEAL_KEY, "task",  "preset",  "category_ids", "rules",
         "short_side",       "long_side",     "score"};
     const bool finds = config->preset != NULL; /* a detection network */
-    const size_t count =
-        finds ? sizeof(objects) / sizeof(objects[0]) : sizeof(known) / sizeof(known[0]);
+    const size_t count = finds ? TABLE_COUNT(objects) : TABLE_COUNT(known);
     size_t used = 0;
     const char *key;
     json_t *value;
     json_object_foreach(root, key, value) {
-        size_t i = 0;
-        while (i < count && strcmp(key, (finds ? objects : known)[i]) != 0)
-            i++;
-        if (i == count && used < size)
+        const bool unknown = table_index(finds ? objects : known, count, key) == count;
+        if (unknown && used < size)
             used += (size_t)snprintf(ret + used, size - used, "%s%s", used > 0 ? ", " : "", key);
     }
 }

@@ -1,9 +1,10 @@
 #include "trainer/models/detect_rules.h"
 
-#include <stdbool.h>
-#include <string.h>
+#include "common/table.h"
 
-static const struct {
+#include <stdbool.h>
+
+static const struct rule_range {
     const char *name;
     double min, max;
     bool whole;
@@ -25,17 +26,13 @@ const char *detect_rule_name(enum detect_rule rule) {
 
 int detect_rules_set(struct detect_rules *rules, const char *name, double value,
                      struct error *err) {
-    int rule = 0;
-    while (rule < DETECT_RULES && strcmp(RULES[rule].name, name) != 0)
-        rule++;
-    if (rule == DETECT_RULES)
+    const struct rule_range *rule = TABLE_FIND(RULES, name, name);
+    if (rule == NULL)
         return error_set(err, EXIT_CODE_DATA, "'%.64s' is not a rule that this version knows",
                          name);
-    if (!(value >= RULES[rule].min && value <= RULES[rule].max) ||
-        (RULES[rule].whole && value != (double)(int)value))
+    if (!(value >= rule->min && value <= rule->max) || (rule->whole && value != (double)(int)value))
         return error_set(err, EXIT_CODE_DATA, "%s: %g is not %s from %g to %g", name, value,
-                         RULES[rule].whole ? "a whole number" : "a number", RULES[rule].min,
-                         RULES[rule].max);
-    rules->value[rule] = value;
+                         rule->whole ? "a whole number" : "a number", rule->min, rule->max);
+    rules->value[rule - RULES] = value;
     return 0;
 }

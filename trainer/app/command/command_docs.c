@@ -1,6 +1,7 @@
 /* Tables of the reference pages, printed as Markdown from the tables that the program itself uses.
  * docs/generate.sh puts them into docs/reference, and a test compares the pages with them. */
 #include "common/exit_code.h"
+#include "common/table.h"
 #include "common/text/nearest.h"
 #include "trainer/app/comm_check/command_check_comm.h"
 #include "trainer/app/command/command.h"
@@ -128,14 +129,14 @@ int command_docs(int argc, char *const *argv, struct error *err) {
     };
     struct nearest nearest = nearest_begin(argc > 0 ? argv[0] : "", argc > 0 ? strlen(argv[0]) : 0);
     char words[NEAREST_WORDS_MAX];
-    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+    if (argc == 1 && TABLE_FIND(tables, name, argv[0]) != NULL) {
+        print_table(argv[0]);
+        return EXIT_CODE_OK;
+    }
+    for (size_t i = 0; i < TABLE_COUNT(tables); i++) {
         nearest_try(&nearest, tables[i].name);
-        if (argc == 0) {
+        if (argc == 0)
             printf("%s %s\n", tables[i].name, tables[i].page);
-        } else if (argc == 1 && strcmp(argv[0], tables[i].name) == 0) {
-            print_table(argv[0]);
-            return EXIT_CODE_OK;
-        }
     }
     return argc == 0 ? EXIT_CODE_OK
                      : error_set(err, EXIT_CODE_USAGE,

@@ -1,3 +1,4 @@
+#include "common/table.h"
 #include "common/text/nearest.h"
 #include "common/text/wrap.h"
 #include "trainer/app/command/coco/command_coco.h"
@@ -45,7 +46,7 @@ static const struct flag FLAGS[] = {
 enum { FLAG_COUNT = sizeof(FLAGS) / sizeof(FLAGS[0]) };
 
 /* The sets that are made of something that is there. */
-static const struct {
+static const struct set_writer {
     const char *word;
     int (*run)(int argc, char *const *argv, struct error *err);
 } WRITERS[] = {
@@ -54,13 +55,11 @@ static const struct {
     {"coco", command_prepare_zips},
 };
 
-enum { WRITER_COUNT = sizeof(WRITERS) / sizeof(WRITERS[0]) };
-
 static int refuse(const char *word, struct error *err) {
     struct nearest nearest = nearest_begin(word, strlen(word));
     char words[NEAREST_WORDS_MAX] = "";
     nearest_try(&nearest, "shapes");
-    for (size_t i = 0; i < WRITER_COUNT; i++)
+    for (size_t i = 0; i < TABLE_COUNT(WRITERS); i++)
         nearest_try(&nearest, WRITERS[i].word);
     if (strcmp(word, "shapes") == 0)
         return error_set(err, EXIT_CODE_USAGE,
@@ -77,9 +76,9 @@ static int refuse(const char *word, struct error *err) {
 int command_prepare(int argc, char *const *argv, struct error *err) {
     if (argc > 0 && strcmp(argv[0], "shapes") == 0 && flags_has_word(argc, argv, "coco"))
         return command_prepare_coco(argc - 1, argv + 1, err);
-    for (size_t i = 0; argc > 0 && i < WRITER_COUNT; i++)
-        if (strcmp(argv[0], WRITERS[i].word) == 0)
-            return WRITERS[i].run(argc - 1, argv + 1, err);
+    const struct set_writer *writer = argc > 0 ? TABLE_FIND(WRITERS, word, argv[0]) : NULL;
+    if (writer != NULL)
+        return writer->run(argc - 1, argv + 1, err);
     if (argc < 2 || strcmp(argv[0], "shapes") != 0 || argv[1][0] == '-')
         return refuse(argc > 0 ? argv[0] : "", err);
     struct prepare_options o;

@@ -1,5 +1,6 @@
 #include "trainer/app/options/recipe.h"
 
+#include "common/table.h"
 #include "common/text/nearest.h"
 #include "trainer/app/options/recipe_file.h"
 
@@ -78,17 +79,15 @@ static const struct model_setting OF_MLPERF[] = {
     {"bias-rate", "2"},
     {NULL, NULL},
 };
-static const struct {
+static const struct named_settings {
     const char *name;
     const struct model_setting *settings;
 } PRESETS[] = {{"d2", OF_D2}, {"mlperf", OF_MLPERF}};
 
 /* "tv" has no row: torchvision decays all weights alike, as the table's defaults do. */
 const struct model_setting *recipe_of_preset(const char *name) {
-    for (size_t i = 0; i < sizeof(PRESETS) / sizeof(PRESETS[0]); i++)
-        if (strcmp(PRESETS[i].name, name) == 0)
-            return PRESETS[i].settings;
-    return NULL;
+    const struct named_settings *preset = TABLE_FIND(PRESETS, name, name);
+    return preset != NULL ? preset->settings : NULL;
 }
 
 /* LARS as in MLPerf's reference: norms and biases neither decay nor adapt. AdamW and Adagrad as
@@ -112,14 +111,10 @@ static const struct model_setting OF_ADAGRAD[] = {
 
 /* sgd and larc have no rows: both start from the defaults of the table. */
 const struct model_setting *recipe_of_optimizer(const char *name) {
-    static const struct {
-        const char *name;
-        const struct model_setting *settings;
-    } optimizers[] = {{"lars", OF_LARS}, {"adamw", OF_ADAMW}, {"adagrad", OF_ADAGRAD}};
-    for (size_t i = 0; i < sizeof(optimizers) / sizeof(optimizers[0]); i++)
-        if (strcmp(optimizers[i].name, name) == 0)
-            return optimizers[i].settings;
-    return NULL;
+    static const struct named_settings optimizers[] = {
+        {"lars", OF_LARS}, {"adamw", OF_ADAMW}, {"adagrad", OF_ADAGRAD}};
+    const struct named_settings *optimizer = TABLE_FIND(optimizers, name, name);
+    return optimizer != NULL ? optimizer->settings : NULL;
 }
 
 /* The small network on a set of `ringtrain prepare shapes --coco`, as in examples/maskrcnn.sh. Its
@@ -174,7 +169,7 @@ static const struct recipe RECIPES[] = {
 /* The column at which sources begin after "--FLAG VALUE"; longer settings push them to the
  * right. */
 enum { SOURCE_COLUMN = 32 };
-enum { RECIPE_COUNT = sizeof(RECIPES) / sizeof(RECIPES[0]) };
+enum { RECIPE_COUNT = TABLE_COUNT(RECIPES) };
 
 /* Returns the recipe in the file PATH; it stays until another one is read. A file may be for any
  * task. */
@@ -194,14 +189,13 @@ static const struct recipe *read_file(const char *path, struct error *err) {
 const struct recipe *recipe_need(const char *name, struct error *err) {
     if (recipe_file_is(name))
         return read_file(name, err);
+    const struct recipe *recipe = TABLE_FIND(RECIPES, name, name);
+    if (recipe != NULL)
+        return recipe;
     char names[512] = "";
-    for (size_t i = 0, used = 0; i < RECIPE_COUNT; i++) {
-        if (strcmp(RECIPES[i].name, name) == 0)
-            return &RECIPES[i];
-        if (used < sizeof(names))
-            used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i > 0 ? ", " : "",
-                                     RECIPES[i].name);
-    }
+    for (size_t i = 0, used = 0; i < RECIPE_COUNT && used < sizeof(names); i++)
+        used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i > 0 ? ", " : "",
+                                 RECIPES[i].name);
     struct nearest nearest = nearest_begin(name, strlen(name));
     char words[NEAREST_WORDS_MAX];
     for (size_t i = 0; i < RECIPE_COUNT; i++)

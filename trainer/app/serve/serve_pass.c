@@ -1,15 +1,13 @@
 #include "trainer/app/serve/serve_pass.h"
 
 #include "common/cleanup.h"
+#include "common/table.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static const void *find(const struct serve_input *inputs, int count, const char *name) {
-    for (int i = 0; i < count; i++)
-        if (strcmp(inputs[i].name, name) == 0)
-            return inputs[i].values;
-    return NULL;
+    const struct serve_input *input = TABLE_FIND_IN(inputs, (size_t)count, name, name);
+    return input != NULL ? input->values : NULL;
 }
 
 static int feed(struct pass *pass, const struct pass_input *input, const void *values,

@@ -1,6 +1,7 @@
 #include "trainer/data/color/color.h"
 
 #include "common/str.h"
+#include "common/table.h"
 #include "trainer/data/color/color_change.h"
 #include "trainer/data/color/color_salt.h"
 #include "trainer/math/random.h"
@@ -55,20 +56,20 @@ static int parse_ranges(const char *text, const char *ranges, struct color_range
 /* The presets have the ranges of the recipes that color.h names. Their order is that of enum
  * color_change: brightness, contrast, saturation, hue. */
 int color_parse(const char *text, struct color_ranges *ret, struct error *err) {
-    static const struct {
+    static const struct color_preset {
         const char *name;
         struct color_ranges color;
-    } sets[] = {
+    } presets[] = {
         {"none", {.set = COLOR_NONE}},
         {"mxnet", {.set = COLOR_MXNET, .range = {0.4, 0.4, 0.4, 0}, .lighting = 0.1}},
         {"tf", {.set = COLOR_TF, .range = {0, 0.4, 0.4, 0.13}}},
     };
     static const char jitter[] = "torchvision:";
-    for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++)
-        if (strcmp(text, sets[i].name) == 0) {
-            *ret = sets[i].color;
-            return 0;
-        }
+    const struct color_preset *preset = TABLE_FIND(presets, name, text);
+    if (preset != NULL) {
+        *ret = preset->color;
+        return 0;
+    }
     *ret = (struct color_ranges){.set = COLOR_TORCHVISION};
     return strncmp(text, jitter, strlen(jitter)) == 0
                ? parse_ranges(text, text + strlen(jitter), ret, err)

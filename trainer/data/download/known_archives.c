@@ -1,9 +1,8 @@
 #include "trainer/data/download/known_archives.h"
 
-#include <stddef.h>
-#include <string.h>
+#include "common/table.h"
 
-static const struct {
+static const struct known_archive {
     const char *name;
     const char *sha256;
 } ARCHIVES[] = {
@@ -24,8 +23,6 @@ static const struct {
 };
 
 const char *known_archive_sha256(const char *name) {
-    for (size_t i = 0; i < sizeof(ARCHIVES) / sizeof(ARCHIVES[0]); i++)
-        if (strcmp(ARCHIVES[i].name, name) == 0)
-            return ARCHIVES[i].sha256;
-    return NULL;
+    const struct known_archive *archive = TABLE_FIND(ARCHIVES, name, name);
+    return archive != NULL ? archive->sha256 : NULL;
 }
