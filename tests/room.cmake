@@ -72,7 +72,7 @@ if(NOT RINGMASTER_SANITIZE)
     add_test(NAME cmake_architecture COMMAND sh
         ${CMAKE_SOURCE_DIR}/tests/cmake/test_architecture.sh)
     set_tests_properties(cmake_architecture PROPERTIES LABELS unit TIMEOUT 600)
-    foreach(brought packages fetch_onednn usage)
+    foreach(brought packages fetch_onednn usage run_options)
         add_test(NAME docker_${brought} COMMAND sh
             ${CMAKE_SOURCE_DIR}/tests/docker/test_${brought}.sh)
         set_tests_properties(docker_${brought} PROPERTIES LABELS unit TIMEOUT 300 SKIP_RETURN_CODE

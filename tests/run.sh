@@ -1,7 +1,8 @@
 #!/bin/sh
 # Installs what is missing, builds, runs the tests and prints a summary.
 #
-#   sh tests/run.sh [all|unit|system|gpu|long|build] [PRESET]      default: all release; gpu: cuda
+#   sh tests/run.sh [--no-install] [all|unit|system|gpu|long|build] [PRESET]
+#                                                      default: all release; gpu: cuda
 #
 #   unit     everything that runs in one process: unit tests, operators, plans, lint
 #   system   hosts made of namespaces (root), and containers if an engine runs or can be started
@@ -10,6 +11,7 @@
 #   long     all, and what takes too long for every change: every system test also on containers,
 #            and each case of the system tests REPEAT times (3)
 #   build    only builds what `unit` would build
+#   --no-install   installs and fetches nothing: names what is missing, and goes on without it
 #   PRESET   one of CMakePresets.json: release debug asan ubsan tsan cuda. With tsan only the rooms
 #            that use threads or child processes are built and run, with cuda and unit only what the
 #            other presets do not have.
@@ -18,6 +20,8 @@
 # `, N skipped` if tests were skipped. The exit code is 0 only if nothing failed and something ran.
 set -u
 
+install=yes
+[ "${1:-}" != --no-install ] || { install=no && shift; }
 what=${1:-all}
 preset=${2:-}
 [ -n "$preset" ] || { preset=release; [ "$what" = gpu ] && preset=cuda; }
@@ -40,8 +44,13 @@ fail() {
     exit 1
 }
 
-if [ "$what" != gpu ]; then
-    sh docker/packages.sh install build fetch test mpi || fail "packages are missing"
+packages="build fetch test mpi"
+# shellcheck disable=SC2086  # a list
+if [ "$install" = no ]; then
+    missing=$(sh docker/packages.sh missing $packages | tr '\n' ' ')
+    [ -z "$missing" ] || echo "not installed, as --no-install says: $missing"
+elif [ "$what" != gpu ]; then
+    sh docker/packages.sh install $packages || fail "packages are missing"
     sh docker/fetch_onednn.sh || fail "no oneDNN"
 fi
 
