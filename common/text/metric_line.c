@@ -15,6 +15,8 @@
         EVAL(kind "_APm"), EVAL(kind "_APl"), EVAL(kind "_AR1"), EVAL(kind "_AR10"),               \
         EVAL(kind "_AR100"), EVAL(kind "_ARs"), EVAL(kind "_ARm"), EVAL(kind "_ARl")
 
+/* As many as a training job takes, so the accuracy on training batches of a network that
+ * classifies, top1 of the lines of training, has none. */
 static const struct metric_definition definitions[] = {
     TRAIN("loss"),
     TRAIN("loss_classifier"),

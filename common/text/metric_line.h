@@ -2,7 +2,7 @@
  *
  * The trainer writes them, and the launcher prints their definitions; both take the form from here.
  *
- *     train step=20 epoch=1 loss=2.30259 lr=0.1 images_per_second=812.5 data_wait=0.015 skipped=0
+ *     train step=20 epoch=1 loss=2.30259 top1=0.125 lr=0.1 images_per_second=812.5 ...
  *     eval epoch=1 top1=0.9125 top5=1 loss=0.31 images=400
  *     train step=20 epoch=1 loss=1.9 loss_classifier=0.6 loss_box_reg=0.3 ... lr=0.02 ...
  *     eval epoch=1 bbox_mAP=0.371 bbox_AP50=0.585 ... segm_mAP=0.341 ... images=5000
@@ -19,6 +19,14 @@
 struct metric_field {
     const char *name;
     double value;
+};
+
+/* A metric as a column of a table for people. A list ends with a NULL name. */
+struct metric_column {
+    const char *name;    /* of the metric */
+    const char *heading; /* at most 10 characters */
+    double scale;        /* the value is multiplied by this */
+    int decimals;
 };
 
 /* Maximum number of definitions that CreateTrainingJob accepts. */

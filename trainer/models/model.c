@@ -24,12 +24,11 @@ const double MODEL_MEAN[3] = {0.485, 0.456, 0.406};
 const double MODEL_STD[3] = {0.229, 0.224, 0.225};
 
 /* Metrics of a classifier: each index selects an element of the tensor "metrics" (enum
- * loss_metric). The two shares top1 and top5 are reported for evaluations only, so they follow
- * those of steps. */
+ * loss_metric). The share top5 is reported for evaluations only, so it follows those of steps. */
 static const struct model_metric OF_CLASSES[] = {
     [METRIC_LOSS] = {"loss", LOSS_SUM, METRIC_MEAN, true},
     [METRIC_SAMPLES] = {"images", LOSS_WEIGHT, METRIC_SUM, true},
-    {"top1", LOSS_TOP1, METRIC_MEAN, false},
+    {"top1", LOSS_TOP1, METRIC_MEAN, true},
     {"top5", LOSS_TOP5, METRIC_MEAN, false},
     {NULL, 0, METRIC_SUM, false},
 };

@@ -18,6 +18,7 @@ static const struct known KNOWN[] = {
     {"loss", false, "Training loss", "", 1, false},
     {"loss", true, "Evaluation loss", "", 1, false},
     {"top1", true, "Top-1 accuracy", "%", 100, false},
+    {"top1", false, "Top-1 accuracy on training batches", "%", 100, false},
     {"top5", true, "Top-5 accuracy", "%", 100, false},
     {"bbox_mAP", true, "Box mAP", "", 1, false},
     {"segm_mAP", true, "Mask mAP", "", 1, false},

@@ -1,9 +1,11 @@
 #include "trainer/telemetry/report_line.h"
 
 #include "common/clock.h"
+#include "common/table.h"
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { FIELDS_MAX = 64 };
@@ -30,21 +32,63 @@ static void add_faults(struct fields *f, const struct file_faults *faults) {
         add(f, "damaged_files", (double)faults->damaged);
 }
 
-int report_line_header(struct buf *out, struct error *err) {
-    return buf_printf(out, err, "%8s %6s %8s %7s %7s %9s", "Step", "Epoch", "Speed", "Loss",
-                      "FinLoss", "LR");
+/* Columns that every table has, with the blanks between them: 44 of the 80 of a terminal, so that
+ * the five losses of a detector have room beside them. */
+enum { WIDTH_OF_ALL = 6 + 1 + 6 + 1 + 6 + 1 + 6 + 1 + 7 + 1 + 8, NUMBER_WIDTH = 6 };
+
+static size_t width_of(const struct metric_column *column) {
+    const size_t heading = strlen(column->heading);
+    return heading > NUMBER_WIDTH ? heading : NUMBER_WIDTH;
 }
 
-/* The sign of a NaN is meaningless, but printf prints it. */
-static double unsigned_nan(double value) {
-    return isnan(value) ? fabs(value) : value;
+size_t report_line_fitting(const struct metric_column *columns, size_t width) {
+    size_t count = 0, used = WIDTH_OF_ALL;
+    while (columns != NULL && columns[count].name != NULL &&
+           used + 1 + width_of(&columns[count]) <= width)
+        used += 1 + width_of(&columns[count++]);
+    return count;
+}
+
+int report_line_header(struct buf *out, const struct metric_column *columns, size_t count,
+                       struct error *err) {
+    if (buf_printf(out, err, "%6s %6s %6s %6s %7s %8s", "Step", "Epoch", "img/s", "Loss", "FinLoss",
+                   "LR") != 0)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        if (buf_printf(out, err, " %*s", (int)width_of(&columns[i]), columns[i].heading) != 0)
+            return -1;
+    return 0;
+}
+
+/* Appends VALUE with as many DECIMALS as its column has room for. Columns then stay straight where
+ * a loss is large, or the speed of a large network is a fraction. */
+static int add_number(struct buf *out, size_t width, int decimals, double value,
+                      struct error *err) {
+    char text[512]; /* the largest double has 309 digits */
+    /* The sign of a NaN is meaningless, but printf prints it. */
+    value = isnan(value) ? fabs(value) : value;
+    while (snprintf(text, sizeof(text), "%.*f", decimals, value) > (int)width && decimals > 0)
+        decimals--;
+    return buf_printf(out, err, " %*s", (int)width, text);
 }
 
 int report_line_row(struct buf *out, const struct table_row *row, struct error *err) {
     const int digits = row->speed >= 10 ? 1 : 3; /* a large network takes seconds for an image */
-    return buf_printf(out, err, "%8lld %6.2f %8.*f %7.4f %7.4f %9.6f", (long long)row->step,
-                      row->epoch, digits, row->speed, unsigned_nan(row->loss),
-                      unsigned_nan(row->final_loss), row->lr);
+    if (buf_printf(out, err, "%6lld %6.2f", (long long)row->step, row->epoch) != 0 ||
+        add_number(out, NUMBER_WIDTH, digits, row->speed, err) != 0 ||
+        add_number(out, NUMBER_WIDTH, 4, row->loss, err) != 0 ||
+        add_number(out, NUMBER_WIDTH + 1, 4, row->final_loss, err) != 0 ||
+        add_number(out, NUMBER_WIDTH + 2, 6, row->lr, err) != 0)
+        return -1;
+    for (size_t i = 0; i < row->column_count; i++) {
+        const struct metric_column *column = &row->columns[i];
+        const struct metric_field *field =
+            TABLE_FIND_IN(row->more, row->more_count, name, column->name);
+        const double value = field != NULL ? field->value : (double)NAN;
+        if (add_number(out, width_of(column), column->decimals, column->scale * value, err) != 0)
+            return -1;
+    }
+    return 0;
 }
 
 int report_line_train(struct buf *out, const struct table_row *row, struct error *err) {

@@ -1,14 +1,15 @@
 /* Lines of a report, printed by rank 0: the table for people, and metric lines for scrapers
  * (common/text/metric_line.h).
  *
- *         Step  Epoch    Speed    Loss FinLoss        LR
- *           20   1.25    812.5  2.3026  2.3526  0.100000
+ *       Step  Epoch  img/s   Loss FinLoss       LR Top-1 %
+ *         20   1.25  812.5 2.3026  2.3526 0.100000   12.50
  *
  * Loss is the mean cross-entropy since the last row; FinLoss adds the weight decay term and is the
- * objective that the optimizer minimizes. Epoch is fractional.
+ * objective that the optimizer minimizes. Epoch is fractional. What follows LR is the task's
+ * choice: the accuracy on the training batches, or the losses that a detector's is the sum of.
  *
- *     train step=20 epoch=1.25 loss=2.30259 lr=0.1 images_per_second=812.5 data_wait=0.015
- *         skipped=0
+ *     train step=20 epoch=1.25 loss=2.30259 top1=0.125 lr=0.1 images_per_second=812.5
+ *         data_wait=0.015 skipped=0
  *     eval epoch=1 top1=0.9125 top5=1 loss=0.31 images=400 step=20
  *         checkpoint_time=2026-11-27T16:08:15Z
  *     epoch epoch=1 seconds=12.5 images_per_second=640 checkpoint_seconds=0.4 eval_seconds=2.1
@@ -44,9 +45,10 @@ struct table_row {
     double data_wait;          /* share of the time that rank 0 waited for data; not in the table */
     int64_t skipped;           /* steps since the last row that were skipped; not in the table */
     struct file_faults faults; /* not in the table */
-    const struct metric_field *more; /* borrowed: further metrics of the steps, not in the table;
-                                      * NULL: none */
+    const struct metric_field *more; /* borrowed: further metrics of the steps; NULL: none */
     size_t more_count;
+    const struct metric_column *columns; /* borrowed: those of `more` that are in the table */
+    size_t column_count;
     bool several;     /* ranks, and it is known how long they waited */
     double comm_wait; /* share of the time that rank 0 waited for other ranks; not in the table */
 };
@@ -61,8 +63,13 @@ struct eval_figures {
     int64_t saved_at; /* clock_wall() of the checkpoint; 0: unknown, and left out */
 };
 
+/* Returns how many of COLUMNS, from the first on, fit into lines of WIDTH characters; COLUMNS NULL:
+ * 0. */
+size_t report_line_fitting(const struct metric_column *columns, size_t width);
+
 /* Each appends one line without its end. */
-int report_line_header(struct buf *out, struct error *err);
+int report_line_header(struct buf *out, const struct metric_column *columns, size_t count,
+                       struct error *err);
 int report_line_row(struct buf *out, const struct table_row *row, struct error *err);
 int report_line_train(struct buf *out, const struct table_row *row, struct error *err);
 int report_line_eval(struct buf *out, const struct eval_figures *figures, struct error *err);

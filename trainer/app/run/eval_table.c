@@ -20,7 +20,7 @@ static double find(const struct metric_field *figures, size_t count, const char 
     return figure != NULL ? figure->value : (double)NAN;
 }
 
-int eval_table_add(struct eval_table *table, const struct evaluation_column *columns, int64_t step,
+int eval_table_add(struct eval_table *table, const struct metric_column *columns, int64_t step,
                    double epoch, int64_t saved_at, const struct metric_field *figures, size_t count,
                    struct error *err) {
     if (table->rows == NULL &&
@@ -37,7 +37,7 @@ int eval_table_add(struct eval_table *table, const struct evaluation_column *col
     return 0;
 }
 
-static int print_head(const struct evaluation_column *columns, struct buf *out, struct error *err) {
+static int print_head(const struct metric_column *columns, struct buf *out, struct error *err) {
     if (buf_printf(out, err, "%8s %6s", "Step", "Epoch") != 0)
         return -1;
     for (int i = 0; i < EVALUATION_COLUMNS_MAX && columns[i].name != NULL; i++)
@@ -46,7 +46,7 @@ static int print_head(const struct evaluation_column *columns, struct buf *out, 
     return buf_printf(out, err, "  Checkpoint (UTC)\n");
 }
 
-static int print_row(const struct evaluation_column *columns, const struct eval_row *row,
+static int print_row(const struct metric_column *columns, const struct eval_row *row,
                      struct buf *out, struct error *err) {
     char stamp[CLOCK_STAMP_SIZE] = "";
     if (buf_printf(out, err, "%8lld %6.2f", (long long)row->step, row->epoch) != 0)
@@ -65,7 +65,7 @@ static int print_row(const struct evaluation_column *columns, const struct eval_
     return buf_printf(out, err, "  %.10s %.8s\n", stamp, stamp + 11);
 }
 
-int eval_table_print(const struct eval_table *table, const struct evaluation_column *columns,
+int eval_table_print(const struct eval_table *table, const struct metric_column *columns,
                      struct buf *out, struct error *err) {
     if (table->count == 0)
         return 0;

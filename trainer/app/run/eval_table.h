@@ -31,12 +31,12 @@ struct eval_table {
 
 void eval_table_done(struct eval_table *table);
 
-int eval_table_add(struct eval_table *table, const struct evaluation_column *columns, int64_t step,
+int eval_table_add(struct eval_table *table, const struct metric_column *columns, int64_t step,
                    double epoch, int64_t saved_at, const struct metric_field *figures, size_t count,
                    struct error *err);
 
 /* Appends the table with its head; nothing if it is empty. */
-int eval_table_print(const struct eval_table *table, const struct evaluation_column *columns,
+int eval_table_print(const struct eval_table *table, const struct metric_column *columns,
                      struct buf *out, struct error *err);
 
 #endif

@@ -192,7 +192,8 @@ static int next_line(struct buf *lines, struct error *err) {
 static int print_row(struct report *r, const struct table_row *row, struct error *err) {
     cleanup_buf struct buf lines = {0};
     buf_init(&lines, 3 * LINE_MAX_SIZE);
-    if (r->table && !r->header && report_line_header(&lines, err) != 0)
+    if (r->table && !r->header &&
+        report_line_header(&lines, row->columns, row->column_count, err) != 0)
         return -1;
     r->header = r->header || r->table;
     if (r->table && (next_line(&lines, err) != 0 || report_line_row(&lines, row, err) != 0))
@@ -266,6 +267,8 @@ int report_row(struct report *r, const struct report_row *at, struct error *err)
         .faults = {at->samples.bad, at->samples.damaged},
         .more = told + 1,
         .more_count = (size_t)count - 1,
+        .columns = task_of(r->model->task)->row_columns,
+        .column_count = report_line_fitting(task_of(r->model->task)->row_columns, SIZE_MAX),
     };
     /* Standard output comes first: it is the one place where a failure to write ends the run. */
     if (print_row(r, &row, err) != 0)

@@ -453,12 +453,15 @@ static int print(struct buf *out, double epoch, const struct evaluation *e, stru
 }
 
 /* Figures, headings, factors and decimals of the table at the end of a run. */
-static const struct evaluation_column columns[] = {
+static const struct metric_column columns[] = {
     {"top1", "Top-1 %", 100, 2},
     {"top5", "Top-5 %", 100, 2},
     {"loss", "Loss", 1, 4},
     {NULL, NULL, 0, 0},
 };
+
+/* The share of the training batches' pictures that the network gets right. */
+static const struct metric_column row_columns[] = {{"top1", "Top-1 %", 100, 2}, {NULL, NULL, 0, 0}};
 
 /* Pictures of the validation set that the network got wrong, as the tally has kept them. */
 static int show_mistakes(const struct task_data *data, const struct class_tally *tally,
@@ -490,4 +493,5 @@ const struct task TASK_CLASSIFY = {
     .best = {"top1", "loss"},
     .print = print,
     .columns = columns,
+    .row_columns = row_columns,
 };

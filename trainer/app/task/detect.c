@@ -5,7 +5,7 @@
 #include "trainer/app/task/detect_rules_io.h"
 #include "trainer/app/task/detect_score.h"
 
-static const struct evaluation_column columns[] = {
+static const struct metric_column columns[] = {
     {"bbox_mAP", "Box mAP", 1, 4},
     {"bbox_AP50", "Box AP50", 1, 4},
     {"segm_mAP", "Mask mAP", 1, 4},

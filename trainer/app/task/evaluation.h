@@ -21,13 +21,7 @@ struct evaluation {
     bool stopped;    /* interrupted by a stop request: the metrics are meaningless */
 };
 
-/* A figure as a column of the table of a run's evaluations. A list ends with a NULL name. */
+/* Columns of the table of a run's evaluations. */
 enum { EVALUATION_COLUMNS_MAX = 6 };
-struct evaluation_column {
-    const char *name;    /* of the figure */
-    const char *heading; /* at most 10 characters */
-    double scale;        /* the figure is multiplied by this */
-    int decimals;
-};
 
 #endif

@@ -155,7 +155,9 @@ struct task {
      * values. */
     int (*print)(struct buf *out, double epoch, const struct evaluation *e, struct error *err);
     /* The columns of the table of all evaluations. */
-    const struct evaluation_column *columns;
+    const struct metric_column *columns;
+    /* Metrics of the steps that are columns of the table of a training. NULL: none. */
+    const struct metric_column *row_columns;
 };
 
 extern const struct task TASK_CLASSIFY;

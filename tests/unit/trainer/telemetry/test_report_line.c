@@ -139,28 +139,58 @@ static const char *row_text(struct table_row at) {
     return buf_text(&text);
 }
 
-static void the_header_names_the_columns(void) {
+static const struct metric_column of_steps[] = {
+    {"top1", "Top-1 %", 100, 2}, {"loss_mask", "Mask", 1, 4}, {NULL, NULL, 0, 0}};
+
+static const char *head_text(size_t count) {
+    buf_done(&text);
     buf_init(&text, 1024);
-    CU_ASSERT_EQUAL(report_line_header(&text, NULL), 0);
-    CU_ASSERT_STRING_EQUAL(buf_text(&text), "    Step  Epoch    Speed    Loss FinLoss        LR");
+    CU_ASSERT_EQUAL(report_line_header(&text, of_steps, count, NULL), 0);
+    return buf_text(&text);
+}
+
+static void the_header_names_the_columns(void) {
+    CU_ASSERT_STRING_EQUAL(head_text(0), "  Step  Epoch  img/s   Loss FinLoss       LR");
+    CU_ASSERT_STRING_EQUAL(head_text(2),
+                           "  Step  Epoch  img/s   Loss FinLoss       LR Top-1 %   Mask");
 }
 
 static void rows_stand_under_the_header(void) {
-    CU_ASSERT_STRING_EQUAL(row_text((struct table_row){.step = 20,
-                                                       .epoch = 1.25,
-                                                       .speed = 812.54,
-                                                       .loss = 2.30259,
-                                                       .final_loss = 2.35259,
-                                                       .lr = 0.1}),
-                           "      20   1.25    812.5  2.3026  2.3526  0.100000");
-    ASSERT_CONTAINS(row_text((struct table_row){.step = 2, .speed = 0.0381}), "    0.038 ");
-    CU_ASSERT_EQUAL(strlen(row_text((struct table_row){.step = 45000,
-                                                       .epoch = 89.99,
+    struct table_row at = {.step = 20,
+                           .epoch = 1.25,
+                           .speed = 812.54,
+                           .loss = 2.30259,
+                           .final_loss = 2.35259,
+                           .lr = 0.1};
+    CU_ASSERT_STRING_EQUAL(row_text(at), "    20   1.25  812.5 2.3026  2.3526 0.100000");
+    const struct metric_field more[] = {{"loss_mask", 0.25}, {"top1", 0.1875}};
+    at.more = more;
+    at.more_count = 2;
+    at.columns = of_steps;
+    at.column_count = 2;
+    CU_ASSERT_STRING_EQUAL(row_text(at),
+                           "    20   1.25  812.5 2.3026  2.3526 0.100000   18.75 0.2500");
+    at.more_count = 1; /* not reported by these steps */
+    ASSERT_CONTAINS(row_text(at), " 0.100000     nan 0.2500");
+    ASSERT_CONTAINS(row_text((struct table_row){.step = 2, .speed = 0.0381}), "  0.038 ");
+}
+
+static void large_numbers_have_fewer_decimals(void) {
+    CU_ASSERT_STRING_EQUAL(row_text((struct table_row){.step = 450000,
+                                                       .epoch = 899.99,
                                                        .speed = 12345.6,
-                                                       .loss = 0.1,
-                                                       .final_loss = 0.2,
-                                                       .lr = 6.4})),
-                    strlen("    Step  Epoch    Speed    Loss FinLoss        LR"));
+                                                       .loss = 12.34567,
+                                                       .final_loss = 12345.67,
+                                                       .lr = 16.4}),
+                           "450000 899.99  12346 12.346 12345.7 16.40000");
+}
+
+static void as_many_columns_as_fit_are_shown(void) {
+    CU_ASSERT_EQUAL(report_line_fitting(of_steps, SIZE_MAX), 2);
+    CU_ASSERT_EQUAL(report_line_fitting(of_steps, strlen(head_text(2))), 2);
+    CU_ASSERT_EQUAL(report_line_fitting(of_steps, strlen(head_text(2)) - 1), 1);
+    CU_ASSERT_EQUAL(report_line_fitting(of_steps, strlen(head_text(1)) - 1), 0);
+    CU_ASSERT_EQUAL(report_line_fitting(NULL, SIZE_MAX), 0);
 }
 
 static void a_loss_that_is_no_number_says_so(void) {
@@ -177,4 +207,5 @@ UNIT_SUITE("telemetry.report_line", UNIT(the_lines_have_the_documented_form),
            UNIT(several_ranks_tell_how_long_they_waited), UNIT(an_evaluation_names_its_weights),
            UNIT(an_epoch_has_a_line), UNIT(faults_of_the_data_are_counted_once_there_are_some),
            UNIT(every_metric_definition_matches_one_of_them), UNIT(the_header_names_the_columns),
-           UNIT(rows_stand_under_the_header), UNIT(a_loss_that_is_no_number_says_so))
+           UNIT(rows_stand_under_the_header), UNIT(large_numbers_have_fewer_decimals),
+           UNIT(as_many_columns_as_fit_are_shown), UNIT(a_loss_that_is_no_number_says_so))

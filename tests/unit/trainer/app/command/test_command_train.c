@@ -141,6 +141,8 @@ static void a_run_tells_steps_and_scores_and_leaves_a_model(void) {
         CU_ASSERT_DOUBLE_EQUAL(number_in(line, " lr="), lr, 1e-8);
         double loss = number_in(line, " loss=");
         CU_ASSERT(loss > 0.5 && loss < 4);
+        const double right = 8 * number_in(line, " top1="); /* pictures of the batch */
+        CU_ASSERT(right >= 0 && right <= 8 && right == floor(right));
         CU_ASSERT(number_in(line, " images_per_second=") > 0);
         CU_ASSERT_EQUAL(number_in(line, " skipped="), 0);
     }
@@ -308,7 +310,7 @@ static void people_get_a_table_and_curves(void) {
                                               "--checkpoint-dir @/c10"),
                     0);
     ASSERT_CONTAINS(out, "Step");
-    ASSERT_CONTAINS(out, "FinLoss");
+    ASSERT_CONTAINS(out, " FinLoss       LR Top-1 %\n");
     CU_ASSERT_EQUAL(count(out, "train step="), 2);
     DIR *dir = opendir(in_folder("@/t/train", folder));
     CU_ASSERT_PTR_NOT_NULL_FATAL(dir);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static const struct evaluation_column columns[] = {
+static const struct metric_column columns[] = {
     {"top1", "Top-1 %", 100, 2}, {"loss", "Loss", 1, 4}, {NULL, NULL, 0, 0}};
 
 static void a_row_for_each_evaluation(void) {

@@ -23,7 +23,7 @@ int clock_gettime(clockid_t clock, struct timespec *ret) {
 
 static void step(struct report *r, double loss, int64_t images, bool skipped) {
     const double metrics[MODEL_METRICS_MAX] = {
-        [METRIC_LOSS] = loss, [METRIC_SAMPLES] = (double)images};
+        [METRIC_LOSS] = loss, [METRIC_SAMPLES] = (double)images, 0.25};
     report_step(r, metrics, images, skipped);
 }
 
@@ -65,9 +65,9 @@ static int lines(const char *text) {
 
 static void rows_hold_the_mean_since_the_last_one(void) {
     char *text = told(OPTION_LOG_METRICS);
-    ASSERT_CONTAINS(text, "train step=2 epoch=0.5 loss=2.5 lr=0.1 images_per_second=");
+    ASSERT_CONTAINS(text, "train step=2 epoch=0.5 loss=2.5 top1=0.25 lr=0.1 images_per_second=");
     ASSERT_CONTAINS(text, " data_wait=0 skipped=2\n");
-    ASSERT_CONTAINS(text, "train step=4 epoch=0.5 loss=1.5 lr=0.1");
+    ASSERT_CONTAINS(text, "train step=4 epoch=0.5 loss=1.5 top1=0.25 lr=0.1");
     ASSERT_CONTAINS(text, " skipped=0\n");
     ASSERT_CONTAINS(text, "eval epoch=1 top1=0.75 top5=1 loss=0.5 images=860 step=4\n");
     CU_ASSERT_EQUAL(lines(text), 3);
@@ -95,8 +95,8 @@ static void where_no_loss_is_finite_there_is_none(void) {
 static void the_table_has_one_head_and_percent_for_people(void) {
     char *text = told(OPTION_LOG_TABLE);
     CU_ASSERT_EQUAL(lines(text), 4);
-    ASSERT_CONTAINS(text, "FinLoss");
-    ASSERT_CONTAINS(text, "2.7500");
+    ASSERT_CONTAINS(text, " FinLoss       LR Top-1 %\n");
+    ASSERT_CONTAINS(text, "2.7500 0.100000   25.00\n");
     ASSERT_CONTAINS(text, "evaluation: epoch 1, top-1 75.00 %, top-5 100.00 %");
     CU_ASSERT_PTR_NULL(strstr(text, "train step="));
     free(text);
