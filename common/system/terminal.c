@@ -28,6 +28,11 @@ size_t terminal_columns(int fd) {
     return size.ws_col < WIDTH_LEAST ? WIDTH_LEAST : size.ws_col;
 }
 
+size_t terminal_lines(int fd) {
+    struct winsize size = {0};
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_row : 0;
+}
+
 const char *terminal_colour(bool on, enum terminal_colour colour) {
     static const char *const codes[] = {
         [TERMINAL_PLAIN] = "\x1b[0m",   [TERMINAL_DIM] = "\x1b[2m",

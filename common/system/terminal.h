@@ -1,4 +1,4 @@
-/* Terminals: whether a descriptor leads to one, whether it shows colours, and how wide it is.
+/* Terminals: whether a descriptor leads to one, whether it shows colours, and how large it is.
  * Anything else gets neither colours nor rewritten lines. */
 #ifndef COMMON_SYSTEM_TERMINAL_H
 #define COMMON_SYSTEM_TERMINAL_H
@@ -18,6 +18,9 @@ bool terminal_has_colour_by(int fd, const char *term, const char *no_color);
 /* The columns of a line, at least 20; TERMINAL_WIDTH_UNKNOWN if FD does not report a width. Ask
  * each time, because windows are resized. */
 size_t terminal_columns(int fd);
+
+/* The lines of the window; 0 if FD does not report a height. */
+size_t terminal_lines(int fd);
 
 enum terminal_colour {
     TERMINAL_PLAIN, /* switches all others off */

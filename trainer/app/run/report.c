@@ -4,6 +4,7 @@
 #include "common/clock.h"
 #include "common/log/log.h"
 #include "common/str.h"
+#include "common/system/terminal.h"
 #include "trainer/app/device/ranks.h"
 #include "trainer/app/options/options.h"
 #include "trainer/app/task/tasks.h"
@@ -29,6 +30,9 @@
 /* Bytes of a line of a row, of an evaluation as text, and of the table of all evaluations. */
 enum { LINE_MAX_SIZE = 1024, TEXT_MAX_SIZE = 8192, TABLE_MAX_SIZE = 256 * 1024 };
 
+/* In a window of fewer lines the head would be every second line. */
+enum { WINDOW_LEAST = 5 };
+
 /* Scalars of a row in addition to the metrics of its steps, and of one event. */
 enum { ROW_EVENTS = 7, EVENTS_MAX = BOARD_SCALARS_MAX };
 
@@ -43,9 +47,11 @@ static const double newest = 0.1;
 /* --log auto shows a person the table alone. Where standard output is a file or a pipe, metric
  * lines are printed as well, because a program may be reading. */
 void report_open(struct report *r, FILE *out, int log, const struct model *model) {
+    const bool on_terminal = out != NULL && ranks_terminal(fileno(out));
     if (log == OPTION_LOG_AUTO)
-        log = out != NULL && ranks_terminal(fileno(out)) ? OPTION_LOG_TABLE : OPTION_LOG_BOTH;
+        log = on_terminal ? OPTION_LOG_TABLE : OPTION_LOG_BOTH;
     *r = (struct report){
+        .on_terminal = on_terminal,
         .out = out,
         .model = model,
         .metric_count = model_metric_count(model, true),
@@ -172,12 +178,19 @@ void report_times(const struct report *r, struct metric_field ret[REPORT_TIMES])
     memcpy(ret, times, sizeof(times));
 }
 
+static void count_lines(struct report *r, const char *text) {
+    for (; (text = strchr(text, '\n')) != NULL; text++)
+        r->since++;
+}
+
 /* Prints LINES, ends the last one, and leaves LINES empty. The status line is on the same terminal,
  * so it is cleared first. Each row is flushed, so that a reader of a pipe gets it at once. */
 static int print(struct report *r, struct buf *lines, struct error *err) {
     status_line_clear(&r->line);
     if (fprintf(r->out, "%s\n", buf_text(lines)) < 0 || fflush(r->out) != 0)
         return error_set_errno(err, EXIT_CODE_CONFIG, "writing to standard output");
+    count_lines(r, buf_text(lines));
+    r->since++; /* the last line has no end in the text */
     buf_consume(lines, lines->size);
     return 0;
 }
@@ -187,16 +200,39 @@ static int next_line(struct buf *lines, struct error *err) {
     return lines->size == 0 ? 0 : buf_add(lines, "\n", 1, err);
 }
 
+/* Returns true if the table's head is not to be seen: before the first row, and on a terminal once
+ * the next row would move it out of the window, whose last line has the cursor. Lines of the log
+ * are not counted, because they are few. */
+static bool needs_head(const struct report *r) {
+    const size_t lines = r->on_terminal ? terminal_lines(fileno(r->out)) : 0;
+    return !r->headed || (lines >= WINDOW_LEAST && r->since >= lines - 1);
+}
+
+/* Head, row and metric line are printed by one call. Columns for which a terminal is too narrow
+ * are left out; files and pipes get all. Both are looked at when there is a head, because windows
+ * are resized. */
+static int add_table(struct report *r, struct buf *lines, struct table_row *row,
+                     struct error *err) {
+    row->columns = task_of(r->model->task)->row_columns;
+    if (needs_head(r)) {
+        r->columns = report_line_fitting(
+            row->columns, r->on_terminal ? terminal_columns(fileno(r->out)) : SIZE_MAX);
+        r->headed = true;
+        r->since = 0;
+        if (report_line_header(lines, row->columns, r->columns, err) != 0 ||
+            next_line(lines, err) != 0)
+            return -1;
+    }
+    row->column_count = r->columns;
+    return report_line_row(lines, row, err);
+}
+
 /* The head of the table comes with the first row and not before, so that a run which fails earlier
- * prints none. Head, row and metric line are printed by one call. */
-static int print_row(struct report *r, const struct table_row *row, struct error *err) {
+ * prints none. */
+static int print_row(struct report *r, struct table_row *row, struct error *err) {
     cleanup_buf struct buf lines = {0};
     buf_init(&lines, 3 * LINE_MAX_SIZE);
-    if (r->table && !r->header &&
-        report_line_header(&lines, row->columns, row->column_count, err) != 0)
-        return -1;
-    r->header = r->header || r->table;
-    if (r->table && (next_line(&lines, err) != 0 || report_line_row(&lines, row, err) != 0))
+    if (r->table && add_table(r, &lines, row, err) != 0)
         return -1;
     if (r->metrics && (next_line(&lines, err) != 0 || report_line_train(&lines, row, err) != 0))
         return -1;
@@ -267,8 +303,6 @@ int report_row(struct report *r, const struct report_row *at, struct error *err)
         .faults = {at->samples.bad, at->samples.damaged},
         .more = told + 1,
         .more_count = (size_t)count - 1,
-        .columns = task_of(r->model->task)->row_columns,
-        .column_count = report_line_fitting(task_of(r->model->task)->row_columns, SIZE_MAX),
     };
     /* Standard output comes first: it is the one place where a failure to write ends the run. */
     if (print_row(r, &row, err) != 0)
@@ -292,6 +326,7 @@ int report_print(struct report *r, const char *text, struct error *err) {
     if (r->out == NULL || !r->table || text[0] == '\0')
         return 0;
     status_line_clear(&r->line);
+    count_lines(r, text);
     if (fputs(text, r->out) < 0 || fflush(r->out) != 0)
         return error_set_errno(err, EXIT_CODE_CONFIG, "writing to standard output");
     return 0;

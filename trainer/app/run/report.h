@@ -23,7 +23,10 @@ struct report {
     struct eval_table evaluations;
     bool table;
     bool metrics;
-    bool header; /* the table's head has been printed */
+    bool on_terminal; /* `out` is one */
+    bool headed;      /* the table's head has been printed; */
+    size_t since;     /* lines since then, and it; */
+    size_t columns;   /* of the task, that it names */
     struct board board;
     struct speed speed;
     const struct model *model; /* borrowed: names the metrics */

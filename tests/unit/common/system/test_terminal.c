@@ -31,18 +31,21 @@ static void files_and_pipes_are_none(void) {
     CU_ASSERT_FALSE(terminal_can_rewrite(ends[1]));
     CU_ASSERT_FALSE(terminal_has_colour(ends[1]));
     CU_ASSERT_EQUAL(terminal_columns(ends[1]), TERMINAL_WIDTH_UNKNOWN);
+    CU_ASSERT_EQUAL(terminal_lines(ends[1]), 0);
     (void)close(ends[0]);
     (void)close(ends[1]);
 }
 
-static void it_is_as_wide_as_its_window(void) {
+static void it_is_as_large_as_its_window(void) {
     struct pty pty = pty_open(132);
     CU_ASSERT_EQUAL(terminal_columns(pty.terminal), 132);
+    CU_ASSERT_EQUAL(terminal_lines(pty.terminal), 24);
     const struct winsize narrow = {.ws_row = 24, .ws_col = 3}, unknown = {0};
     CU_ASSERT_EQUAL(ioctl(pty.terminal, TIOCSWINSZ, &narrow), 0);
     CU_ASSERT_EQUAL(terminal_columns(pty.terminal), 20);
     CU_ASSERT_EQUAL(ioctl(pty.terminal, TIOCSWINSZ, &unknown), 0);
     CU_ASSERT_EQUAL(terminal_columns(pty.terminal), 80);
+    CU_ASSERT_EQUAL(terminal_lines(pty.terminal), 0);
     pty_close(&pty);
 }
 
@@ -53,5 +56,5 @@ static void colours_are_nothing_where_they_are_off(void) {
 }
 
 UNIT_SUITE("common.terminal", UNIT(a_terminal_is_rewritten_and_coloured),
-           UNIT(files_and_pipes_are_none), UNIT(it_is_as_wide_as_its_window),
+           UNIT(files_and_pipes_are_none), UNIT(it_is_as_large_as_its_window),
            UNIT(colours_are_nothing_where_they_are_off))

@@ -1,6 +1,7 @@
 #include "common/buf.h"
 #include "common/clock.h"
 #include "common/file/file.h"
+#include "tests/support/pty.h"
 #include "tests/support/unit.h"
 #include "trainer/app/options/options.h"
 #include "trainer/app/run/report.h"
@@ -100,6 +101,55 @@ static void the_table_has_one_head_and_percent_for_people(void) {
     ASSERT_CONTAINS(text, "evaluation: epoch 1, top-1 75.00 %, top-5 100.00 %");
     CU_ASSERT_PTR_NULL(strstr(text, "train step="));
     free(text);
+}
+
+/* What ROWS rows of MODEL look like in a window of 24 lines of so many COLUMNS. */
+static const char *seen_on_a_terminal(const char *model, unsigned short columns, int rows) {
+    struct pty pty = pty_open(columns);
+    FILE *out = fdopen(dup(pty.terminal), "w");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+    struct report r;
+    report_open(&r, out, OPTION_LOG_AUTO, model_find(model));
+    report_start(&r);
+    for (int64_t i = 1; i <= rows; i++) {
+        const struct report_row row = {.step = i, .lr = 0.1};
+        step(&r, 2, 4, false);
+        CU_ASSERT_EQUAL(report_row(&r, &row, NULL), 0);
+        if (i == 2)
+            CU_ASSERT_EQUAL(report_print(&r, "one\ntwo\n", NULL), 0);
+    }
+    report_done(&r);
+    CU_ASSERT_EQUAL(fclose(out), 0);
+    const char *seen = pty_seen(&pty);
+    pty_close(&pty);
+    return seen;
+}
+
+static int heads(const char *text) {
+    int count = 0;
+    for (; (text = strstr(text, "  Step  Epoch")) != NULL; text++)
+        count++;
+    return count;
+}
+
+static void on_a_terminal_the_head_is_always_to_be_seen(void) {
+    /* With the head and two other lines twenty rows fill all but the line of the cursor. */
+    CU_ASSERT_EQUAL(heads(seen_on_a_terminal("resnet18", 80, 20)), 1);
+    const char *seen = seen_on_a_terminal("resnet18", 80, 43);
+    CU_ASSERT_EQUAL(heads(seen), 3);
+    const char *second = strstr(seen + 1, "  Step  Epoch");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(second);
+    ASSERT_CONTAINS(strchr(second, '\n'), "\n    21   0.00 ");
+    CU_ASSERT_EQUAL(lines(seen) - lines(second), 23);
+}
+
+static void the_losses_of_a_detector_are_columns_as_far_as_they_fit(void) {
+    const char *seen = seen_on_a_terminal("maskrcnn_tiny", 80, 1);
+    ASSERT_CONTAINS(seen, " FinLoss       LR  Class    Box   Mask Object RPNBox\r\n");
+    ASSERT_CONTAINS(seen, " 0.100000 0.2500 0.0000 0.0000 0.0000 0.0000\r\n");
+    CU_ASSERT_EQUAL(strcspn(seen, "\r"), 79);
+    ASSERT_CONTAINS(seen_on_a_terminal("maskrcnn_tiny", 65, 1), "LR  Class    Box   Mask\r\n");
+    ASSERT_CONTAINS(seen_on_a_terminal("maskrcnn_tiny", 40, 1), " FinLoss       LR\r\n");
 }
 
 static void both_end_with_the_metric_line(void) {
@@ -230,6 +280,8 @@ static void other_ranks_say_nothing(void) {
 UNIT_SUITE("app.report", UNIT(what_a_network_tells_comes_behind_the_loss),
            UNIT(objects_without_room_are_reported_where_there_are_objects),
            UNIT(where_no_loss_is_finite_there_is_none), UNIT(rows_hold_the_mean_since_the_last_one),
-           UNIT(the_table_has_one_head_and_percent_for_people), UNIT(both_end_with_the_metric_line),
-           UNIT(the_whole_run_is_summed_up), UNIT(what_is_undefined_is_no_event),
-           UNIT(other_ranks_say_nothing))
+           UNIT(the_table_has_one_head_and_percent_for_people),
+           UNIT(on_a_terminal_the_head_is_always_to_be_seen),
+           UNIT(the_losses_of_a_detector_are_columns_as_far_as_they_fit),
+           UNIT(both_end_with_the_metric_line), UNIT(the_whole_run_is_summed_up),
+           UNIT(what_is_undefined_is_no_event), UNIT(other_ranks_say_nothing))
