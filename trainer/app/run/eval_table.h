@@ -11,6 +11,7 @@
 #include "common/error.h"
 #include "trainer/app/task/evaluation.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,15 +28,16 @@ struct eval_row {
 struct eval_table {
     struct eval_row *rows; /* owned; the last EVAL_TABLE_ROWS_MAX */
     size_t count;
+    bool shown[EVALUATION_COLUMNS_MAX]; /* columns that say something in some row */
 };
 
 void eval_table_done(struct eval_table *table);
 
 int eval_table_add(struct eval_table *table, const struct metric_column *columns, int64_t step,
-                   double epoch, int64_t saved_at, const struct metric_field *figures, size_t count,
-                   struct error *err);
+                   double epoch, int64_t saved_at, const struct evaluation *e, struct error *err);
 
-/* Appends the table with its head; nothing if it is empty. */
+/* Appends the table with its head, without columns that say nothing in any row
+ * (evaluation_says); nothing if it is empty. */
 int eval_table_print(const struct eval_table *table, const struct metric_column *columns,
                      struct buf *out, struct error *err);
 

@@ -372,8 +372,8 @@ int report_evaluation(struct report *r, const struct report_weights *of, const s
     };
     if (r->metrics && (report_line_eval(&line, &figures, err) != 0 || print(r, &line, err) != 0))
         return -1;
-    if (eval_table_add(&r->evaluations, task->columns, of->step, of->epoch, of->saved_at,
-                       e->figures, (size_t)e->count, err) != 0)
+    if (eval_table_add(&r->evaluations, task->columns, of->step, of->epoch, of->saved_at, e, err) !=
+        0)
         return -1;
     keep_numbers(r, "eval", of->step, of->epoch, e->figures, e->count);
     struct metric_field curves[EVENTS_MAX];

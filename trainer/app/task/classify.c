@@ -438,13 +438,10 @@ static void describe(const struct task_data *data, const struct task_request *re
     memcpy(ret->std, data->std != NULL ? data->std : MODEL_STD, sizeof(ret->std));
 }
 
-/* One line on the terminal for each evaluation. Top-5 says something only where there are more than
- * five classes. */
+/* One line on the terminal for each evaluation. */
 static int print(struct buf *out, double epoch, const struct evaluation *e, struct error *err) {
     char top5[32] = "";
-    /* Among five classes or fewer the right one is always among the first five. A set that does not
-     * know its classes is taken to have many. */
-    if (e->classes == 0 || e->classes > 5)
+    if (evaluation_says(e, "top5"))
         (void)snprintf(top5, sizeof(top5), "top-5 %.2f %%, ", 100 * evaluation_figure(e, "top5"));
     return buf_printf(out, err,
                       "evaluation: epoch %.4g, top-1 %.2f %%, %sloss %.4f, %" PRId64 " image%s",

@@ -27,6 +27,9 @@ int score_end(struct score *score, struct comm *comm, struct evaluation *ret, st
 void evaluation_add(struct evaluation *e, const char *name, double value);
 /* Returns the metric NAME; 0 if there is none. */
 double evaluation_figure(const struct evaluation *e, const char *name);
+/* Returns false if the metric NAME has the same value for every model: top-5 of five classes or
+ * fewer. */
+bool evaluation_says(const struct evaluation *e, const char *name);
 /* Returns the name of metric I among those that are means of MODEL's metrics; NULL after the
  * last. */
 const char *evaluation_name(const struct model *model, int i);
