@@ -3,6 +3,7 @@
 #include "common/exit_code.h"
 #include "common/str.h"
 #include "common/text/nearest.h"
+#include "common/text/wrap.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -194,6 +195,15 @@ const struct explain_row *explain_verdict(const struct verdict *v) {
 
 /* --- printing -------------------------------------------------------------------------------- */
 
+/* "  because  the container's memory was used up (...), or", and lines below the text. */
+static int print_column(const char *name, const char *text, struct buf *ret, struct error *err) {
+    enum { INDENT = 11 };
+    const struct wrap wrap = {.at = INDENT, .indent = INDENT, .width = WRAP_WIDTH};
+    return buf_printf(ret, err, "  %-9s", name) != 0 || wrap_add(ret, text, wrap, err) != 0
+               ? -1
+               : buf_add_text(ret, "\n", err);
+}
+
 /* A key that is the name already is not repeated. */
 static int print_row(const struct explain_row *row, struct buf *ret, struct error *err) {
     char key[EXPLAIN_KEY_SIZE];
@@ -206,8 +216,11 @@ static int print_row(const struct explain_row *row, struct buf *ret, struct erro
                           strcmp(key, row->name) != 0 ? row->name : "") != 0) {
         return -1;
     }
-    return buf_printf(ret, err, "  meaning  %s\n  you see  %s\n  because  %s\n  do       %s\n",
-                      explain_means(row), row->see, row->why, row->act);
+    return print_column("meaning", explain_means(row), ret, err) != 0 ||
+                   print_column("you see", row->see, ret, err) != 0 ||
+                   print_column("because", row->why, ret, err) != 0
+               ? -1
+               : print_column("do", row->act, ret, err);
 }
 
 /* An empty line stands before each row, after the title. */

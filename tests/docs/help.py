@@ -1,5 +1,6 @@
 """Checks that every command of both programs has a help in 79 columns, with an example that only
-uses flags of the help. Commands are the rows of the programs' own lists.
+uses flags of the help, and that `ringmaster explain` prints no wider lines. Commands are the rows
+of the programs' own lists.
 
 Usage: help.py BIN, the folder of the programs."""
 import pathlib
@@ -60,5 +61,8 @@ if len(set(own)) < 9:
     found.append(f"ringmaster help lists {own}")
 for name in dict.fromkeys(own):
     check("ringmaster", name)
+# The explanations are for people as well; all of them, and some by their kinds of name.
+for name in ("", "137", "oom", "signal"):
+    help_of("ringmaster", "explain", *name.split())
 print("\n".join(found))
 sys.exit(1 if found else 0)
