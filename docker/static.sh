@@ -34,7 +34,7 @@ for program in cmake ninja perl make pkg-config; do
 done
 mkdir -p "$cache"
 
-# Of concurrent calls, one at a time fetches, and one at a time builds for each architecture.
+# One call at a time fetches, and one at a time builds for each architecture.
 locked() {
     flock -w 3600 9 || fail "another build has held $cache/lock$1 for an hour"
 }

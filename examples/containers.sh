@@ -59,7 +59,7 @@ containers_enter() {
     say_phase 'a build for this machine'
     sh docker/packages.sh install build fetch test mpi
     sh docker/fetch_onednn.sh
-    # With a compiler cache, as in the tests, each source file is compiled by itself.
+    # If there is a compiler cache, as in the tests, each source file is compiled by itself.
     unity=ON
     [ -z "${CMAKE_C_COMPILER_LAUNCHER:-}" ] || unity=OFF
     cmake --preset release -DRINGMASTER_TESTS=OFF -DRINGMASTER_UNITY=$unity \

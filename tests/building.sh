@@ -1,7 +1,7 @@
 # Settings with which tests and measurements build; source it from the root of the tree.
 # shellcheck shell=sh
 
-# Where ccache is installed, all presets, folders and trees share what has been compiled once.
+# With ccache all presets, folders and trees share what has been compiled once.
 if command -v ccache >/dev/null; then
     export CMAKE_C_COMPILER_LAUNCHER="${CMAKE_C_COMPILER_LAUNCHER:-ccache}"
     export CMAKE_CXX_COMPILER_LAUNCHER="${CMAKE_CXX_COMPILER_LAUNCHER:-ccache}"

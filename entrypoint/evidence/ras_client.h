@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Where NCCL listens unless NCCL_RAS_ADDR says otherwise. */
+/* NCCL's own address unless NCCL_RAS_ADDR names another. */
 #define RAS_CLIENT_ADDRESS "localhost:28028"
 
 /* Returns the address for ranks with ENVIRONMENT: NCCL_RAS_ADDR, else the default if the host has

@@ -172,8 +172,8 @@ void file_writer_open(struct file_writer *s, struct loop *loop, struct reaper *r
     buf_init(&s->queue, options->queue_max);
 }
 
-/* Where the process leaves without its loop, nobody has told the child to rest. Waits for it until
- * DEADLINE; returns true if it has written everything. */
+/* If the process leaves without its loop, the child has not been asked to finish yet. Asks it, and
+ * waits for it until DEADLINE; returns true if it has written everything. */
 static bool finish(struct file_writer *s, int64_t deadline) {
     file_writer_rest(s);
     while (s->watch.fd >= 0 && clock_left_ms(deadline) > 0) {

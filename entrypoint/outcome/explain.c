@@ -236,7 +236,7 @@ static int print_kind(int kind, struct buf *ret, struct error *err) {
     return 0;
 }
 
-/* Where a row mentions a word: as what it is about, or only among its possible causes. */
+/* The part of a row that mentions a word: its subject, or only its possible causes. */
 enum mention { MENTION_NONE, MENTION_SUBJECT, MENTION_CAUSE };
 
 /* Signs and the first columns say what a row is about; the causes of many rows name the same few

@@ -29,7 +29,7 @@ struct regex {
     struct pcre2_real_code_8 *code;
 };
 
-/* Where lines are matched: one serves any number of expressions, one at a time. */
+/* Working memory of a match: one serves any number of expressions, one at a time. */
 struct regex_scratch;
 
 enum regex_answer { REGEX_NO, REGEX_YES, REGEX_COSTLY };

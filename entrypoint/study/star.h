@@ -14,7 +14,7 @@
 
 enum { STAR_RANKS_MAX = 4096, STAR_RUN_SIZE = 17, STAR_HOST_SIZE = 256 };
 
-/* Where a rank is, as the launcher tells it. */
+/* A rank's place in the job, from the launcher's variables. */
 struct star_place {
     int rank, size, local_size;
     char address[STAR_HOST_SIZE]; /* of rank 0 */

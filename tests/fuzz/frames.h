@@ -34,7 +34,7 @@ static inline bool frames_heard(const char *who, const json_t *message) {
     return true;
 }
 
-/* Where programs' lines go. */
+/* Returns a descriptor that discards programs' lines. */
 static inline int frames_nowhere(void) {
     static int fd = -1;
     if (fd < 0)

@@ -30,7 +30,7 @@ static void check_quorum(const struct quorum *l) {
     CHECK(quorum_last(l)->number >= l->committed.number);
 }
 
-/* Of two parts that share no host, at most one has the right to go on. */
+/* Checks that at most one of two parts that share no host has the right to go on. */
 static void check_rights(const struct quorum *l) {
     for (uint64_t part = 0; part < UINT64_C(1) << HOSTS; part++) {
         const struct host_set one = {.words = {part}};

@@ -101,7 +101,7 @@ static inline void golden_values(struct golden_file *file, const char *kind, con
     golden_first(file, kind, values, count, count, floor);
 }
 
-/* Where element I of the file's order of axes (OIHW) lies in memory (OHWI). */
+/* Returns the index in memory (OHWI) of element I in the file's order of axes (OIHW). */
 static inline size_t golden_place(const struct shape *shape, size_t i) {
     if (shape->rank != 4)
         return i;

@@ -273,7 +273,8 @@ static void check_sampled(const struct stage *stage) {
     }
 }
 
-/* With room for all anchors, each one has the label and the object of torchvision's matcher. */
+/* Checks that each anchor has the label and the object of torchvision's matcher, with room for all
+ * anchors. */
 static void check_matches(const struct stage *stage) {
     const struct anchor_grid grid = detect_grid(&attr);
     struct values positive = values_read(&text, "positive"),

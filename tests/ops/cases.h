@@ -25,8 +25,8 @@ struct op_case {
     enum special special;
     bool wide;      /* sums: of tensors in the wide type */
     double outlier; /* the first pixel of each activation is this; 0: as all */
-    /* Where inputs are more than a shape: adds them and their values (op_graph_input,
-     * op_graph_values). */
+    /* Adds the inputs and their values (op_graph_input, op_graph_values) if they are more than a
+     * shape. */
     void (*make)(struct op_graph *g, int inputs[OP_INPUTS_MAX]);
     int losses; /* values, the first of output 0, that add up to the loss; 0: gradients arrive there
                  */

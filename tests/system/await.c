@@ -30,7 +30,8 @@ static bool matches(const struct log *log, size_t length) {
     return regexec(&log->wanted, log->line, 1, &range, REG_STARTEND) == 0;
 }
 
-/* Whether a line that came since the last call matches, or the unfinished one at the end. */
+/* Returns true if a line that came since the last call matches, or the unfinished one at the end.
+ */
 static bool line_came(struct log *log) {
     struct stat now;
     if (stat(log->path, &now) != 0)

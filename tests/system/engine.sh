@@ -46,7 +46,7 @@ if [ -z "${RINGMASTER_ENGINE:-}" ] && ! docker version >/dev/null 2>&1; then
     exit
 fi
 
-# With an engine, the image can be built.
+# An engine is there: the image can be built.
 sh "$top/docker/base.sh" || { echo "FAILED: no base image"; exit 1; }
 [ -n "${own_image:-}" ] || sh "$top/docker/build.sh" || exit 1
 image=${RINGMASTER_IMAGE:-ringmaster:latest}

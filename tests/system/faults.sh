@@ -233,7 +233,7 @@ a_worker_is_frozen() {
     ended 73 'the master is lost' "$FAILURE_MS" "$last"
 }
 
-# With a lease of 5 s, hosts are lost after 5 s on both sides of a cut.
+# Hosts with a lease of 5 s are lost after 5 s on both sides of a cut.
 hosts_are_lost_after_5_s() {
     dead=5
     usual=$SILENCE_MS
@@ -357,8 +357,8 @@ the_hosts_are_parted() {
     all_name 'the master is lost' $far
 }
 
-# The clock is set an hour ahead, then one behind: deadlines use a clock that nobody sets. Training
-# is stopped after the time of the other programs, as its number of steps depends on the machine.
+# The clock is set an hour ahead, then one late: deadlines use a clock that nobody sets. Training is
+# stopped after the time of the other programs, as its number of steps depends on the machine.
 clock_steps() {
     fresh
     [ "$DRIVER" = ns ] || { skip_case "no library of ours can be loaded there"; return; }

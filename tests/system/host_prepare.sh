@@ -10,6 +10,6 @@ host=$2
 shift 2
 # shellcheck source=/dev/null
 . "$script" || exit 99
-# mount leaves this folder behind.
+# mount has created this folder.
 rm -rf /run/mount 2>/dev/null || :
 exec "$host" become "$@"

@@ -129,7 +129,7 @@ driver_pids() {
     first=$(driver_pid "$1")
     [ -n "$first" ] || return 0
     space=$(readlink "/proc/$first/ns/pid") || return 0
-    # Of a host that is still being made, or if another process has its pid, this is the machine's.
+    # If the host is still being made, or another process has its pid, this is the machine's.
     [ "$space" != "$(readlink /proc/self/ns/pid)" ] || return 0
     ps -e -o pidns= -o pid= | awk -v space="$space" '"pid:[" $1 "]" == space { print $2 }'
 }

@@ -147,7 +147,7 @@ END
     done | sort -u >"$work/libraries"
     [ -s "$work/libraries" ] || fail "our programs load nothing"
     while read -r library; do
-        # Where the distribution has no oneDNN package, the list has one of its own for it.
+        # If the distribution has no oneDNN package, the list has one of its own for it.
         case $library in
         */onednn/lib/libdnnl*)
             onednn_is_a_package "${library%/lib/*}"

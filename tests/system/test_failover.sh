@@ -27,7 +27,7 @@ another_host_is_killed() {
     check "one attempt at a time" never_two
 }
 
-# Where ringmaster is not PID 1, its ranks may outlive it: the other hosts wait for the lease.
+# If ringmaster is not PID 1, its ranks may outlive it: the other hosts wait for the lease.
 ringmaster_is_not_the_first_process() {
     for gone in 1 3; do
         begin 3 -- sh -c 'train -- sh -c "$1"; exit $?' sh "$works"
@@ -178,7 +178,7 @@ of_two_hosts_none_follows_a_silent_one() {
     hosts thaw 1
 }
 
-# Of two hosts, the first one may go on alone.
+# The first one of two hosts may go on alone.
 of_two_hosts_the_first_goes_on() {
     begin_work 2 || return
     hosts cut 2
@@ -251,7 +251,7 @@ five_hosts_part() {
     parted 5 3 3 3 1 2
     parted 5 2 2 4 1
 }
-# Of two equal halves, the one with the old master goes on.
+# If a job splits into two equal halves, the one with the old master goes on.
 eight_hosts_part() {
     parted 8 5 1 4 5 6 7 8
     parted 8 4 4 5 1 2 3

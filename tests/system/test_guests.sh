@@ -22,7 +22,7 @@ in_venv() {
     return 1
 }
 
-# runs PROGRAM [ARGUMENT]...: runs it as four ranks, as in a container whose user has no name.
+# runs PROGRAM [ARGUMENT]...: runs it as four ranks, as in a container with a user who has no name.
 runs() {
     program=$1
     shift

@@ -10,7 +10,7 @@ set -u
 # the build cache has them.
 linked=$(cat "$top"/.cache/build-image.log* | grep -c 'Linking C executable bin/ringtrain$')
 [ "$linked" -le 1 ] || { echo "FAILED: ringtrain was linked $linked times"; failed=1; }
-# Where they were compiled, it was several sources at a time (cmake/Unity.cmake).
+# If they were compiled, it was several sources at a time (cmake/Unity.cmake).
 [ "$linked" -eq 0 ] || grep -q 'Building C object .*/Unity/' "$top/.cache/build-image.log" ||
     { echo "FAILED: each source was compiled by itself"; failed=1; }
 

@@ -76,7 +76,7 @@ equal_names_run() {
     row 192.0.2.7 192.0.2.7 algo-1 algo-2
 }
 
-# three KERNEL-NAME KERNEL-NAME KERNEL-NAME: runs a job of three hosts, whose workers may share a
+# three KERNEL-NAME KERNEL-NAME KERNEL-NAME: runs a job of three hosts; its workers may share a
 # name.
 three() {
     ring 3

@@ -14,7 +14,7 @@ bare() {
     for host in $everyone; do rm "$(hosts opt "$host")/input/config/resourceconfig.json"; done
 }
 
-# start_one HOST [-e NAME=VALUE]...: starts the host, whose ranks print their places.
+# start_one HOST [-e NAME=VALUE]...: starts the host; its ranks print their places.
 start_one() {
     one=$1
     shift
@@ -147,7 +147,7 @@ vertex() {
     all_have_places 1 2
 }
 
-# This is a Kubernetes Indexed Job, whose manifest has the hosts' name and count.
+# This is a Kubernetes Indexed Job; its manifest has the hosts' name and count.
 numbers_in_brackets() {
     bare 3
     for host in $everyone; do

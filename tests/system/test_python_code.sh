@@ -150,7 +150,7 @@ another_user_installs_what_it_needs() {
     done
 }
 
-# Where this user cannot write, pip's own message is in the failure file.
+# If this user cannot write to the folder, pip's own message is in the failure file.
 another_user_has_no_place_for_it() {
     as_root "RINGMASTER_USER needs root to become another user"
     begin '{"sagemaker_program": "job.main"}' || return

@@ -46,7 +46,7 @@ went_on() {
     done
 }
 
-# run RESTARTS SCRIPT [-e NAME=VALUE]...: starts a job whose ranks run a shell script.
+# run RESTARTS SCRIPT [-e NAME=VALUE]...: starts a job with a shell script for ranks.
 run() {
     restarts=$1 script=$2
     shift 2

@@ -34,7 +34,7 @@ both_tell_the_cause() {
     check "the odd host tells the cause, too" holds "$(hosts log 1)" 'algo-2 rank 1: exited with 7'
 }
 
-# With /run read-only the next folder for sockets is used, and the job does not fail.
+# If /run is read-only, the next folder for sockets is used, and the job does not fail.
 run_is_read_only() {
     ring 2
     hosts start 2 -- train -- sh -c 'echo runs'
@@ -304,7 +304,7 @@ secrets_are_in_no_core_file() {
             "$(find "$RING/host-$host/root" -name 'core*' -size +0)" ''
         nothing_lies_on_disk "$host"
     done
-    # Where one host is faster, the other one may have no processes left that could crash.
+    # If one host is faster, the other one may have no processes left that could crash.
     check "processes of ours have crashed" holds "$(hosts log 1; hosts log 2)" \
         'three and more have crashed'
 }

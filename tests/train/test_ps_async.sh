@@ -28,7 +28,7 @@ begin() {
         rank=$((rank + 1))
     done
 }
-# ends RANK CODE: waits for the rank, whose exit code must be CODE.
+# ends RANK CODE: waits for the rank; its exit code must be CODE.
 ends() {
     checks=$((checks + 1))
     ended=0

@@ -37,8 +37,8 @@ void shares_memory_done(struct shares_memory *m);
 /* Makes room for BYTES, and for a piece a rank. */
 int shares_memory_need(const struct shares_exchange *x, size_t bytes, struct error *err);
 
-/* Where rank RANK's share of COUNT things begins if they are divided evenly; with RANKS itself,
- * where the last one ends. */
+/* Returns the index at which rank RANK's share of COUNT things begins if they are divided evenly;
+ * with RANKS itself, the end of the last share. */
 static inline size_t shares_even_at(size_t count, int rank, int ranks) {
     const size_t each = count / (size_t)ranks, rest = count % (size_t)ranks;
     return each * (size_t)rank + ((size_t)rank < rest ? (size_t)rank : rest);

@@ -35,7 +35,7 @@ enum { SHAPE_TEXT_SIZE = 96 };
 /* Writes "[32, 56, 56, 64]"; returns TEXT. */
 const char *shape_text(const struct shape *shape, char text[SHAPE_TEXT_SIZE]);
 
-/* Where a tensor is stored and what writes it. */
+/* The storage of a tensor, and what writes it. */
 enum tensor_role {
     TENSOR_ACTIVATION, /* written and used within a step: placed by the memory plan */
     TENSOR_INPUT,      /* written by the caller before a step, kept during it */

@@ -4,7 +4,7 @@
 
 enum { WIDTH = 1000 };
 
-/* Where time goes, in the order of the bar. */
+/* Parts of the time, in the order of the bar. */
 enum share { COMPUTE, DATA, RANKS, EVALUATION, CHECKPOINTS, REST, SHARES };
 
 static const char *const NAMES[SHARES] = {

@@ -77,7 +77,7 @@ int shards_sum_start(struct shards *s, int bucket, float *gradients, uint64_t *r
     return comm_share_sum_start(s->comm, gradients, &s->buckets[bucket], ret_ticket, err);
 }
 
-/* Where this rank's share of BUCKET begins; *RET_COUNT: its elements. */
+/* Returns the first element of this rank's share of BUCKET; *RET_COUNT: its elements. */
 static size_t own_share(const struct shards *s, int32_t bucket, size_t *ret_count) {
     const size_t *bounds = s->buckets[bucket].bounds + comm_rank(s->comm);
     *ret_count = bounds[1] - bounds[0];

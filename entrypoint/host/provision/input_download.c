@@ -291,8 +291,8 @@ static void parent_missed(void *context) {
     begin(s, NULL);
 }
 
-/* Where the host above is not known by name, the start is put off until the master names it.
- * Success then means only that this host waits. */
+/* If the host above is not known by name, the start is put off until the master names it. Success
+ * then means only that this host waits. */
 int input_download_start(struct input_download *s, const struct services *services,
                          const struct input_download_options *options, struct error *err) {
     const struct cluster *c = &services->job->cluster;

@@ -243,8 +243,7 @@ static bool watch_memory(struct rank_monitor *w, struct rank_slot *s, int fd) {
            (w->opens.active || loop_watch(w->services->loop, &w->opens, EPOLLIN, &ignored) == 0);
 }
 
-/* Where the memory cannot be watched, the monitor acts as if it had been opened, and looks often.
- */
+/* If the memory cannot be watched, the monitor acts as if it had been opened, and looks often. */
 void rank_monitor_add(struct rank_monitor *w, struct rank_slot *slot, int fd) {
     slot->opens = -1;
     if (is_alone(w) && is_asked_for(&w->services->job->settings) && fd >= 0 && !w->shown)

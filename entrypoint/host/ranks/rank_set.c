@@ -335,7 +335,7 @@ static void start(struct rank_slot *s) {
         json_decref(message);
         return;
     }
-    /* Where rank 0 listens for the others, by the names of torchrun. */
+    /* The address and port at which rank 0 listens for the others, by the names of torchrun. */
     (void)json_object_set_new(message, "master_addr", json_string(c->master_addr));
     const struct ports *ports = &c->services->job->ports;
     (void)json_object_set_new(message, "master_port", json_integer(ports->master));

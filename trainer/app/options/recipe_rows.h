@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* Where one number of a recipe comes from. */
+/* The source of one number of a recipe. */
 struct recipe_source {
     const char *flag; /* NULL ends a list */
     const char *text;
@@ -25,7 +25,7 @@ extern const struct model_setting recipe_imagenet_90[], recipe_goyal[], recipe_a
 extern const struct recipe_source recipe_goyal_sources[], recipe_aws_2018_sources[],
     recipe_aws_dlami_256_sources[], recipe_mlperf_resnet_sources[], recipe_cifar_he_sources[],
     recipe_flowers_sources[];
-/* Where a recipe departs from its source, a line each; NULL ends a list. */
+/* A recipe's departures from its source, a line each; NULL ends a list. */
 extern const char *const recipe_aws_2018_departures[], *const recipe_aws_dlami_256_departures[],
                                                            *const recipe_mlperf_resnet_departures[];
 extern const struct recipe_rate recipe_mlperf_resnet_rates[];

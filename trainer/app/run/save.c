@@ -123,9 +123,9 @@ static void add_pause(struct training_run *job, int64_t begun) {
     report_spent(&job->reports.report, EPOCH_CHECKPOINTS, pause);
 }
 
-/* Where steps are computed by processors, the writer's thread takes its time from them. The
- * automatic policy weighs what a checkpoint costs: the pause of the steps, and on a host the
- * processor time of the writing thread, spread over the compute threads. */
+/* Adds the cost of a checkpoint to the automatic policy: the pause of the steps and, if processors
+ * compute the steps, the processor time of the writing thread, which they lack meanwhile, spread
+ * over the compute threads. */
 static void learn(struct training_run *job) {
     struct checkpoint_policy *k = &job->saves.keeping;
     const struct saving_file *file = &job->saves.saving.file;

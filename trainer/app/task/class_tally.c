@@ -73,8 +73,8 @@ static void keep_mistake(struct class_tally *t, struct class_mistake m) {
     }
 }
 
-/* Where the best logit is NaN, the picture has no answer: it lowers the accuracy of its class and
- * is no confusion. */
+/* If the best logit is NaN, the picture has no answer: it lowers the accuracy of its class and is
+ * no confusion. */
 static void count(struct class_tally *t, const float *logits, size_t label, int64_t sample) {
     const size_t answer = best_of(logits, t->classes);
     t->sums[label]++;

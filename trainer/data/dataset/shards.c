@@ -89,7 +89,7 @@ static int take_lost(void *context, const struct shard_loss *loss, const struct 
     struct scanning *s = context;
     const int64_t allowed = s->reading->bad_allowed;
     uint64_t records = loss->records;
-    /* Where the shard ends early, the lost records lie after its end. */
+    /* If the shard ends early, the lost records lie after its end. */
     const uint64_t end = loss->end < s->size ? loss->end : UINT64_MAX;
     const bool known =
         records > 0 || (s->files->format->indexed && !s->reading->unindexed &&

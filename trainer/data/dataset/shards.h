@@ -30,7 +30,7 @@ struct shards_reading {
     bool aloud;      /* a scan, which can take long, is logged before it begins */
 };
 
-/* Where a listing comes from. */
+/* The source of a listing. */
 enum shards_source { SHARDS_SCANNED, SHARDS_SCANNED_AND_KEPT, SHARDS_FROM_INDEX };
 
 struct shards_listing {

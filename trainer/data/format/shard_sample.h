@@ -45,7 +45,7 @@ struct shard_loss {
     uint64_t records; /* that lie there; 0: not known */
 };
 
-/* Where a scan reports to. All functions end the scan by returning nonzero with an error. */
+/* Callbacks of a scan. Each ends the scan by returning nonzero with an error. */
 struct shard_sink {
     int (*add)(void *context, const struct shard_sample *sample, struct error *err);
     /* A record that cannot be used; WHY names the shard and the place. */

@@ -92,8 +92,8 @@ static void one_elsewhere_among_many_is_named(void) {
     CU_ASSERT_FALSE(stuck_find(ranks, 3, &f));
 }
 
-/* Where no stack could be read, what threads wait in tells the one apart. One rank that has ended
- * and one of unknown waits leave too few to compare. */
+/* If no stack could be read, the kernel functions that threads wait in tell the late rank apart.
+ * One rank that has ended and one of unknown waits leave too few to compare. */
 static void one_that_waits_elsewhere_is_named(void) {
     struct stuck_finding f;
     struct stuck_rank ranks[] = {{.host = "a"}, {.host = "a"}, {.host = "b"}, {.host = "b"}};

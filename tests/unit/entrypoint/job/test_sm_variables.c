@@ -328,7 +328,7 @@ static void without_sagemaker_they_describe_the_cluster_all_the_same(void) {
     CU_ASSERT_PTR_NULL(argv_get_env(&got, "SAGEMAKER_REGION"));
 }
 
-/* Where a description has no groups, or an empty list of them, as in local mode. */
+/* A description may have no groups, or an empty list of them, as in local mode. */
 static void without_groups_there_is_one_that_nobody_lists(void) {
     static const char *const expected[][2] = {
         {"SM_CURRENT_INSTANCE_GROUP", "homogeneousCluster"},

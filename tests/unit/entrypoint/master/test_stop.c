@@ -142,7 +142,8 @@ static void end_stop(void) {
     held_clock_end();
 }
 
-/* Where ranks have not started: half of the budget, and ten seconds at most, the rest is theirs. */
+/* A stop waits half of the budget, and ten seconds at most, for ranks to start. The rest of the
+ * budget is the ranks'. */
 static void a_stop_waits_for_the_start_half_of_its_time(void) {
     static const int64_t rows[][2] = {{100, 10 * 1000}, {21, 10 * 1000}, {20, 10 * 1000},
                                       {19, 9500},       {16, 8 * 1000},  {3, 1500}};

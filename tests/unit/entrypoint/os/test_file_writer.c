@@ -117,7 +117,7 @@ static void lines_are_written_before_it_rests(void) {
     CU_ASSERT_EQUAL(said_count, 0);
 }
 
-/* Where a process leaves at once, as with a wrong setting, its loop does not run. */
+/* If a process leaves at once, as with a wrong setting, its loop does not run. */
 static void what_was_not_told_to_rest_is_written_as_it_closes(void) {
     open_on("begun", 1 << 16);
     CU_ASSERT(put("one\n"));

@@ -281,8 +281,9 @@ static void close_cell(void) {
     http_server_stop(&server);
 }
 
-/* Where the good answer has no body no length is another one; a 204 has none whatever it says. What
- * has no ETag has no other one. */
+/* Returns false for a fault that this kind of request cannot have. An answer without a body has no
+ * other length, a 204 has no body whatever its length says, and one without an ETag has no other
+ * ETag. */
 static bool has_cell(enum kind kind, enum fault fault) {
     bool bare = kind == PUT || kind == PART || kind == ABORT;
     if (fault == MORE_PAGES)

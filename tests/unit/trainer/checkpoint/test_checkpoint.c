@@ -118,7 +118,7 @@ static void a_damaged_one_falls_back_to_the_one_before(void) {
     CU_ASSERT_EQUAL(find(folder, NULL), 1);
     CU_ASSERT_EQUAL(checkpoint_open(newest, &(struct safetensors){0}, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
-    /* Where there is no room to tell of it, that is an error. */
+    /* It is an error if there is no room for the note about it. */
     cleanup_buf struct buf full = {.max = 3};
     cleanup_safetensors struct safetensors file = {0};
     struct checkpoint_position position = {0};

@@ -41,7 +41,8 @@ static void assert_order(const char *expected) {
     CU_ASSERT_STRING_EQUAL(text, expected);
 }
 
-/* Where its link says that the master is gone: a reset, as bytes lay unread there, does, too. */
+/* An end or a reset of its link says that the master is gone: a kernel resets a connection if bytes
+ * lay unread there. Silence says nothing. */
 static void silence_is_no_end_of_a_master(void) {
     static const int ends[] = {0, ECONNRESET, EPIPE};
     static const int silences[] = {ETIMEDOUT, EHOSTUNREACH, ENETUNREACH};
@@ -338,7 +339,7 @@ static void how_far_attempts_have_come_goes_with_their_orders(void) {
     role_state_close(&s);
 }
 
-/* Where rank 0 alone tells steps, its host's loss leaves the others without a word of them. */
+/* If rank 0 alone reports steps, the loss of its host leaves the others without a report. */
 static void an_attempt_that_told_nothing_here_ends_the_row(void) {
     set_up(2);
     s.progress = (struct restart_progress){.best_step = 1200, .fruitless = 1};

@@ -32,7 +32,7 @@ static void the_second_version_is_read(void) {
     CU_ASSERT_EQUAL(oom_kills(root), 2);
 }
 
-/* Where all groups can be seen it is this process's own that counts. */
+/* If all groups can be seen, this process's own counts. */
 static void the_own_group_counts_where_it_can_be_seen(void) {
     begin("deep");
     put("/proc/self/cgroup", "0::/pods/a\n");

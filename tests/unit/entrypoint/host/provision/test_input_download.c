@@ -134,7 +134,8 @@ static void a_host_asks_the_one_above_it(void) {
     }
 }
 
-/* Where hosts are only counted the platform says where the first one is, and that one the rest. */
+/* If hosts are only counted, the platform gives the address of the first one, and the first one
+ * gives those of the rest. */
 static void a_counted_host_asks_the_given_parent(void) {
     static const struct {
         size_t self;

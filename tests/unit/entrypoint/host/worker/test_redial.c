@@ -14,7 +14,7 @@
 #include <signal.h>
 #include <string.h>
 
-/* A worker's link to a master whose part a listener plays. The heartbeat interval is half a second,
+/* A worker's link to a listener that plays the master. The heartbeat interval is half a second,
  * and a peer counts as silent after one second. */
 static struct job job;
 static struct supervisor s;

@@ -23,8 +23,8 @@ static void without_a_master_it_leaves_at_the_deadline(void) {
     ASSERT_CONTAINS(stage_failure(&worker), "127.0.0.1 was not there within 1 s");
 }
 
-/* Where another host may be the master they are dialled, too; it is the first one that is missed.
- */
+/* With failover other hosts may be the master and are dialled, too; the failure names the first
+ * host. */
 static void it_is_the_first_host_that_was_not_there(void) {
     const char *const settings[] = {hosts,
                                     "RINGMASTER_HOST=127.0.0.3",
@@ -123,7 +123,7 @@ static void sent_on_after_a_welcome_it_asks_the_others(void) {
     assert_is_sent_on_after("welcome");
 }
 
-/* Where it waits for an attempt, too: that host leads the job no more. */
+/* The same holds while it waits for an attempt: that host leads the job no more. */
 static void sent_on_while_it_waits_it_asks_the_others(void) {
     assert_is_sent_on_after("standby");
 }

@@ -125,7 +125,7 @@ static void a_specification_says_who_this_is(void) {
     platform_description_done(&d);
 }
 
-/* Where one host trains, the others of the list are told that they do not. */
+/* If one host trains, the others of the list get a message that they do not. */
 static void a_lone_trainer_is_known_and_others_take_no_part(void) {
 #define TASKS                                                                                      \
     "{\"cluster\":{\"chief\":[\"c:1\"],\"evaluator\":[\"e:1\"],\"ps\":[\"p:1\"]},\"task\":"

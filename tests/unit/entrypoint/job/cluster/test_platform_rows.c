@@ -153,7 +153,7 @@ static const char *link_local(const char *text, char ret[TOLD_SIZE]) {
     return ret;
 }
 
-/* Where the master is that a host of a counted job dials. */
+/* Returns the address at which a host of a counted job dials the master. */
 static const char *master_of(const char *only, const char *const *variables) {
     static char text[HOST_NAME_SIZE];
     char *environment[PLATFORM_VARIABLES_MAX + 1] = {0};

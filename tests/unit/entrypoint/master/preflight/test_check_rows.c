@@ -244,7 +244,7 @@ static void no_text_loses_a_row(void) {
     CU_ASSERT_EQUAL(check_number(row, NULL, "code"), EXIT_CODE_DATA);
 }
 
-/* Where the master or a host has a fault, facts differ for that alone. */
+/* If the master or a host has a fault, only rows of that host show a difference. */
 static void a_fault_of_one_is_not_blamed_on_others(void) {
     for (size_t broken = 0; broken < 2; broken++) {
         json_t *pair[2] = {host_called("a"), host_called("b")};

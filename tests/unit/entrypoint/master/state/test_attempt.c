@@ -239,7 +239,7 @@ static void only_its_number_outlives_it(void) {
     CU_ASSERT_EQUAL(a.number, 3);
 }
 
-/* Where a host is lost the verdict comes before ranks report. */
+/* If a host is lost, the verdict comes before its ranks report: heartbeats have their last step. */
 static void heartbeats_tell_how_far_it_was(void) {
     begin();
     CU_ASSERT_EQUAL(attempt_step(&a), 0);

@@ -85,7 +85,7 @@ static void what_is_left_is_gone_on_with_where_it_is_the_same(void) {
     part_file_remove(&f);
 }
 
-/* Where the note says that the machine was another one, or one before it was started anew. */
+/* The note says that the machine was another one, or the same one before a reboot. */
 static void what_another_boot_has_left_is_not_trusted(void) {
     static const char boot[] = "00000000-0000-0000-0000-000000000000";
     struct part_file f;

@@ -83,7 +83,7 @@ static void pieces_come_once_each_and_make_the_file(void) {
         CU_ASSERT_TRUE(large_is_whole(root, keys[i]));
         CU_ASSERT_EQUAL(fetched, LARGE_SIZE);
         CU_ASSERT_EQUAL(large_count(LARGE_HEADS), 1);
-        /* Where one was cut off only its rest comes again. */
+        /* If a part was cut off, only its rest comes again. */
         CU_ASSERT_EQUAL(large_count(LARGE_PARTS), i == 0 ? 5 : 6);
         CU_ASSERT_EQUAL(large_count(LARGE_MIB), 66);
         CU_ASSERT_EQUAL(large_count(LARGE_UNCONDITIONAL), 0);

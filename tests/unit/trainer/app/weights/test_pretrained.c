@@ -465,7 +465,7 @@ static void a_prefix_can_be_given(void) {
     ASSERT_CONTAINS(buf_text(&notes), "holds a body alone: 85 tensors are taken");
     const char *name = "backbone.body.layer1.0.conv1.weight";
     CU_ASSERT_EQUAL(at(&m, name)[5], at(&from, name)[5]);
-    /* Where names are whole, the prefix may be nothing at all. */
+    /* If the file has the model's own names, the prefix may be empty. */
     CU_ASSERT_EQUAL(pretrained_read(&m.store, &DETECTOR_NAMES, detector_file(&from, before_0_12),
                                     "", &notes, &err),
                     0);

@@ -108,7 +108,7 @@ static void malformed_outlines_are_refused(void) {
     check_refused("[[1,2,3,4],[1,2,3,4,5,6]]", "6 numbers among boxes");
 }
 
-/* Where the rest of the file cannot be read: before an outline, and before its counts. */
+/* The rest of the file cannot be read: before an outline, and before its counts. */
 static void an_outline_that_cannot_be_read_is_an_error(void) {
     static const char *const BEGUN[] = {" ", "{\"counts\":"};
     for (size_t i = 0; i < sizeof(BEGUN) / sizeof(BEGUN[0]); i++) {

@@ -57,7 +57,7 @@ static void the_order_is_the_same_in_every_build(void) {
                 orders[i].first[place]);
 }
 
-/* Where sample 0 of ten lands over many epochs: each place about equally often (chi square with 9
+/* Over many epochs sample 0 of ten comes to each place about equally often (chi square with 9
  * degrees of freedom; 33.7 is passed once in 10,000). */
 static void all_places_are_equally_likely(void) {
     enum { EPOCHS = 10000, COUNT = 10 };

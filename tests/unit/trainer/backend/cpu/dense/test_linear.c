@@ -53,7 +53,7 @@ static void layers_agree_with_the_reference(void) {
     backend_close(backend);
 }
 
-/* A negative side is set in the finished graph, whose rules would refuse it. */
+/* A negative side is set in the finished graph, as the rules for building one would refuse it. */
 static void shapes_that_do_not_fit_are_errors(void) {
     struct backend *backend = NULL;
     struct graph graph;

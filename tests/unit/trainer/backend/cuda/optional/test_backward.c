@@ -3,7 +3,7 @@
 #include "trainer/backend/cuda/optional/backward.h"
 #include "trainer/graph/build/build.h"
 
-/* Where the optional backward kernel is used: by option, GPU, form and number of channels. No
+/* The choice of the optional backward kernel: by option, GPU, form and number of channels. No
  * kernel runs here. */
 
 static bool chosen(enum cuda_own wanted, const char *name, int major) {
