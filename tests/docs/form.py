@@ -9,9 +9,10 @@ COLUMNS, PARAGRAPH, SENTENCE, LINES = 100, 90, 35, 400
 README_LINES, README_BYTES = 230, 12 * 1024
 # Forbidden: relative clauses without a noun, words for space instead of order, and fragments.
 WORDS = [
-    (r"\b(who|whom|whoever)\b", "names nobody: say which process, host or person"),
+    (r"\b([Ww]ho|whom|[Ww]hose|[Ww]hoever)\b", "is for persons: say which process, host or person"),
     (r"\b(in front of|behind)\b", "is for space on a screen: before, after, below"),
-    (r"^(Of|Whether|With|By|So) [^.:]*$", "is no sentence"),
+    (r"^(Of|Whether|With|By|So|Where) (?!to )[^.:]*$", "is no sentence"),
+    (r"^Where (?!to )", "opens no sentence: if, or the noun"),
 ]
 found = Findings()
 everything = {page.path: page for page in pages()}
