@@ -86,7 +86,7 @@ static void the_page_is_this_table(void) {
     assert_paper_has("docs/reference/events.md", "events", event_schema_page);
 }
 
-UNIT_SUITE("outcome.record", UNIT(a_record_is_one_line_of_json),
+UNIT_SUITE("outcome.event_schema", UNIT(a_record_is_one_line_of_json),
            UNIT(members_do_not_replace_the_stamp), UNIT(texts_are_safe_whatever_they_hold),
            UNIT(what_would_be_too_long_is_no_record), UNIT(every_kind_has_a_name_of_its_own),
            UNIT(the_page_is_this_table))
