@@ -75,7 +75,7 @@ double scaling_comm_seconds(const struct scaling_comm *comm, int ranks);
 /* LIST has ascending ranks. COMM with ranks 0: not measured. */
 void scaling_model_fit(struct scaling_model *m, const struct scaling_sample *list, size_t count,
                        const struct scaling_comm *comm);
-/* With CROWD compute threads a core. */
+/* Returns the seconds of a step with CROWD compute threads a core. */
 double scaling_model_seconds(const struct scaling_model *m, const struct scaling_comm *comm,
                              int ranks, double crowd);
 void scaling_check_held_out(struct scaling_check *c, const struct scaling_sample *list,

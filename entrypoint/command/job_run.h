@@ -10,7 +10,7 @@
 #include "common/error.h"
 
 int job_run_train(const char *const *words, struct error *err);
-/* With --mpi or --nccl a job of its own, otherwise a table of the hosts. */
+/* Runs a job of its own with --mpi or --nccl, otherwise prints a table of the hosts. */
 int job_run_check(const char *const *words, struct error *err);
 int job_run_trials(const char *const *words, struct error *err);
 int job_run_scaling(const char *const *words, struct error *err);

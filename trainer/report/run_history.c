@@ -152,7 +152,7 @@ static int add_points(struct run_history *h, json_t *line, bool evaluated, struc
     return 0;
 }
 
-/* Of more processes than HISTORY_ATTEMPTS_MAX the oldest are dropped, and counted. */
+/* If there are more processes than HISTORY_ATTEMPTS_MAX, the oldest are dropped, and counted. */
 static int begin_attempt(struct run_history *h, const json_t *line, struct error *err) {
     if (h->attempts == NULL &&
         (h->attempts = calloc(HISTORY_ATTEMPTS_MAX, sizeof(*h->attempts))) == NULL)

@@ -18,7 +18,7 @@
  * were tested. */
 enum { PAIRS_SHOWN = 28 };
 
-/* By enum reducer_kind. */
+/* Names of the kinds, indexed by enum reducer_kind. */
 static const char *const KINDS[] = {"MPI", "NCCL"};
 
 /* --- text ------------------------------------------------------------------------------------- */

@@ -135,7 +135,7 @@ static void choose_prefix(struct reading *r) {
         if (wanted == NULL || !prefix_of(r->file.entries[i % r->file.count].name, wanted, prefix))
             continue;
         size_t found = agreement(r, prefix);
-        /* Of prefixes that match as much, none at all is best, and then the first in the file. */
+        /* If prefixes match equally well, none at all is best, and then the first in the file. */
         if (found <= best)
             continue;
         best = found;
