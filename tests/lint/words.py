@@ -1,6 +1,7 @@
 """Checks that comments and messages are plain English: words for persons used of things ("who",
 "whom", "whose"), words for space used of order ("in front of", "behind") and comments that are a
-fragment ("Of the sample.") stay below a rate per thousand words. The rates only ever go down."""
+fragment ("Of the sample.", "Where it lies.") stay below a rate per thousand words. The rates only
+ever go down, and are nowhere above 0.2."""
 import pathlib
 import re
 import sys
@@ -11,12 +12,12 @@ PATTERNS = [
     r"(?<!people )(?<!those )(?<!user )(?<!user, )(?<!level, )"
     r"\b(?:[Ww]ho|whom|[Ww]hose|[Ww]hoever)\b(?!\\)",
     r"\b(in front of|behind)\b",
-    r"^(Of|Whether|With|By|So) [^.:;]*[.]?$",
+    r"^(Of|Whether|With|By|So|Where) [^.:;]*[.]?$",
 ]
 LIMITS = {  # per thousand words of comments and messages, in the order of PATTERNS
     ("common", "entrypoint"): (0.05, 0.14, 0.02),
     ("trainer",): (0.05, 0.03, 0.03),
-    ("tests", "bench", "docker", "examples", "cmake", ".ci"): (0.24, 0.19, 0.28),
+    ("tests", "bench", "docker", "examples", "cmake", ".ci"): (0.2, 0.19, 0.2),
 }
 STRINGS_OF = ("common", "entrypoint", "trainer")
 TEXT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.S)
