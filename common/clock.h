@@ -1,4 +1,4 @@
-/* Clocks and deadlines.
+/* System clocks and deadlines in nanoseconds.
  *
  * Deadlines are points on the monotonic clock in nanoseconds, so that setting the wall clock
  * neither fires nor delays anything. */

@@ -1,4 +1,5 @@
-/* Growth of arrays: by half of their capacity each time, so that adding is cheap on average.
+/* Growth of dynamic arrays: by half of their capacity each time, so that adding is cheap on
+ * average.
  *
  * Example:
  *

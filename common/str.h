@@ -1,4 +1,5 @@
-/* Strings from outside: total parsers without locale, and text made safe to print. */
+/* Parsing and escaping of untrusted strings: total parsers without locale, and text made safe to
+ * print. */
 #ifndef COMMON_STR_H
 #define COMMON_STR_H
 

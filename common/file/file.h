@@ -1,4 +1,5 @@
-/* Files and descriptors: complete reads and writes, atomic replacement, and bounded sizes. */
+/* Input and output of files and descriptors: complete reads and writes, atomic replacement, and
+ * bounded sizes. */
 #ifndef COMMON_FILE_FILE_H
 #define COMMON_FILE_FILE_H
 

@@ -1,4 +1,5 @@
-/* Slots: places for processes that the ranks of a job start, all of them or some at a time.
+/* Slots for processes of a job: places in which its ranks start them, all of them or some at a
+ * time.
  *
  * Under a launcher each rank has one slot; without one, this process has as many as are asked for.
  * Rank 0 decides what runs where: jobs on slices, which are slots beside each other. The ranks of a

@@ -1,4 +1,5 @@
-/* Standard streams: descriptors 0 to 2, opened if the program was started without them.
+/* Standard input, output and error: descriptors 0 to 2, opened if the program was started without
+ * them.
  *
  * Otherwise a file opened later could take the number of a closed stream and receive what is
  * printed. */

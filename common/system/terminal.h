@@ -1,5 +1,5 @@
-/* Terminals: whether a descriptor leads to one, whether it shows colours, and how large it is.
- * Anything else gets neither colours nor rewritten lines. */
+/* Properties of the output terminal: whether a descriptor leads to one, whether it shows colours,
+ * and how large it is. Anything else gets neither colours nor rewritten lines. */
 #ifndef COMMON_SYSTEM_TERMINAL_H
 #define COMMON_SYSTEM_TERMINAL_H
 

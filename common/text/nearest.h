@@ -1,4 +1,4 @@
-/* Did-you-mean: the known name that is nearest to a mistyped one.
+/* Did-you-mean suggestion for names: the known name that is nearest to a mistyped one.
  *
  *     struct nearest n = nearest_begin(text, strlen(text));
  *     for (...)

@@ -1,4 +1,4 @@
-/* Output of commands: one text on standard output, and the exit code that follows from it.
+/* Standard output of a command: one text, and the exit code that follows from it.
  *
  * A full disk or a closed pipe is noticed and logged, so that no script takes half a text for a
  * whole one. */

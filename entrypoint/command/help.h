@@ -1,4 +1,4 @@
-/* Commands that explain: `ringmaster help`, `man`, `completion` and `explain`.
+/* Commands for help and documentation: `ringmaster help`, `man`, `completion` and `explain`.
  *
  * Their texts are made from tables: of commands (manual.h), settings, exit codes and failures
  * (entrypoint/outcome/explain.h). All functions of a command take the words after its name and

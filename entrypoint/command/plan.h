@@ -1,5 +1,5 @@
-/* `ringmaster plan`: what would run here, as JSON, without running it or talking to anybody. No
- * secret values. */
+/* Dry run by `ringmaster plan`: what would run here, as JSON, without running it or talking to
+ * anybody. No secret values. */
 #ifndef ENTRYPOINT_COMMAND_PLAN_H
 #define ENTRYPOINT_COMMAND_PLAN_H
 

@@ -1,6 +1,6 @@
-/* PyTorch's Flight Recorder: the last collective operations of a rank, which its process group
- * writes to a file when a byte comes through a FIFO, or by itself at a time-out (PyTorch 2.5 and
- * later, ProcessGroupNCCL). torchfrtrace reads the files of all ranks. */
+/* Dumps of PyTorch's Flight Recorder: the last collective operations of a rank, which its process
+ * group writes to a file when a byte comes through a FIFO, or by itself at a time-out (PyTorch 2.5
+ * and later, ProcessGroupNCCL). torchfrtrace reads the files of all ranks. */
 #ifndef ENTRYPOINT_EVIDENCE_FLIGHT_RECORDER_H
 #define ENTRYPOINT_EVIDENCE_FLIGHT_RECORDER_H
 

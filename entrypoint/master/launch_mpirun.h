@@ -1,5 +1,5 @@
-/* Launch by mpirun: mpirun itself, its remote-launch agents and its daemons. Raises MPIRUN_ENDED,
- * and FAILURE for a daemon. */
+/* Launch of ranks by mpirun: mpirun itself, its remote-launch agents and its daemons. Raises
+ * MPIRUN_ENDED, and FAILURE for a daemon. */
 #ifndef ENTRYPOINT_MASTER_LAUNCH_MPIRUN_H
 #define ENTRYPOINT_MASTER_LAUNCH_MPIRUN_H
 

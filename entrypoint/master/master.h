@@ -1,4 +1,4 @@
-/* The master: the supervisor of the first host, which runs the job for all hosts.
+/* Supervisor in the role of master: that of the first host, which runs the job for all hosts.
  *
  * It gathers the hosts (join.h), watches them (lease.h), starts the ranks (launch.h), passes stops
  * on (stop.h), collects how the ranks ended (reports.h), judges, and tries again where that may

@@ -1,5 +1,5 @@
-/* Stop requests: forwarding to the ranks, and the time budget. Raises HOLD_SPENT and BUDGET_SPENT.
- */
+/* Stop requests to a job: forwarding to the ranks, and the time budget. Raises HOLD_SPENT and
+ * BUDGET_SPENT. */
 #ifndef ENTRYPOINT_MASTER_STOP_H
 #define ENTRYPOINT_MASTER_STOP_H
 

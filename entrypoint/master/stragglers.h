@@ -1,4 +1,4 @@
-/* Detection of stragglers: ranks that the others wait for.
+/* Detection of stragglers by the master: ranks that the others wait for.
  *
  * Answers to heartbeats hold how far each rank is, if its program reports that
  * (outcome/straggler.h). A straggler is reported once, in the log and as an event; nothing else

@@ -1,4 +1,5 @@
-/* The remote-launch agent: mpirun runs it as `AGENT HOST WORDS...` in place of ssh.
+/* Remote-launch agent for mpirun's daemons: mpirun runs it as `AGENT HOST WORDS...` in place of
+ * ssh.
  *
  * It passes host and words to its supervisor, which has that host's supervisor start the requested
  * daemon, and stays for as long as the daemon runs. It exits with the daemon's code, or with

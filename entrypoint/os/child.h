@@ -1,4 +1,4 @@
-/* Child processes: starting programs, and reaping every process that ends.
+/* Start and end of child processes: starting programs, and reaping every process that ends.
  *
  * A program is started without a shell, with exactly the environment that it is given. All signal
  * handlers are at their defaults, and only the signals that are to wait are blocked. stdin is

@@ -1,5 +1,5 @@
-/* Explanations of failures: meaning, cause and remedy, for `ringmaster explain`, the failure file
- * and docs/reference/failures.md. Pure. */
+/* Table of explained failures: meaning, cause and remedy, for `ringmaster explain`, the failure
+ * file and docs/reference/failures.md. Pure. */
 #ifndef ENTRYPOINT_OUTCOME_EXPLAIN_H
 #define ENTRYPOINT_OUTCOME_EXPLAIN_H
 

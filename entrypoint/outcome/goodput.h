@@ -1,4 +1,4 @@
-/* Goodput: what became of a job's time, by the master's clock.
+/* Goodput accounting of a job: what became of its time, by the master's clock.
  *
  * Every moment from the start of the job to its end is one of
  *   - start-up: until all ranks of the first attempt have started;

@@ -1,5 +1,5 @@
-/* Straggler detection: compares the progress of ranks and their time per step
- * (common/system/progress.h) over a window of time.
+/* Straggler detection from reported progress: compares the progress of ranks and their time per
+ * step (common/system/progress.h) over a window of time.
  *
  * Pure: the caller passes times in (clock_now() of the master, ns); the numbers are whatever
  * programs have written.

@@ -1,5 +1,5 @@
-/* ringmaster-transfer DESCRIPTOR: a program that fetches inputs, uploads results and reports
- * status.
+/* The transfer program, `ringmaster-transfer DESCRIPTOR`: it fetches inputs, uploads results and
+ * reports status.
  *
  * It also fetches the archives of a data set. It runs as a child of the container's first process,
  * which thereby needs no libcurl and waits for no disk, or of `ringtrain prepare`. Its order and

@@ -1,4 +1,4 @@
-/* Control socket: a unix socket for the processes of this container.
+/* Control socket of a supervisor: a unix socket for the processes of this container.
  *
  * It lies in a fresh directory that only its user may enter; RINGMASTER_SOCKET holds its path. The
  * directory also keeps the files that supervisor, shims and mpirun share and Open MPI's temporary

@@ -1,4 +1,5 @@
-/* Kinds of messages: the list in messages.def as an enum, with constructors and a printed table.
+/* Kinds of control messages: the list in messages.def as an enum, with constructors and a printed
+ * table.
  *
  * A message is a frame (frame.h) with a "type" in the list. One from a peer may have any type:
  * MESSAGE_UNKNOWN. Members are checked by the receiver. */

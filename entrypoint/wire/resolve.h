@@ -1,5 +1,5 @@
-/* Non-blocking name resolution: the system's resolver runs in a child, which is ended at the
- * deadline.
+/* Non-blocking resolution of host names: the system's resolver runs in a child, which is ended at
+ * the deadline.
  *
  * The result is the IPv4 addresses, or, if there are none, the IPv6 addresses that every host may
  * use; each once. */

@@ -1,4 +1,4 @@
-/* Model directory: the result of a finished training.
+/* Directory of a trained model: the result of a finished training.
  *
  *     model.safetensors   torchvision's names, OIHW, F32, num_batches_tracked as I64
  *     config.json         how to build the model and to prepare a picture for it

@@ -1,6 +1,6 @@
-/* Run-length encoded masks: the pixels of a picture column by column, top to bottom, as the
- * lengths of alternating runs of 0 and 1. The first run counts zeros and may be empty. The runs
- * add up to height times width; code that fills a mask from outside must check that first, as
+/* Run-length encoded masks (RLE): the pixels of a picture column by column, top to bottom, as the
+ * lengths of alternating runs of 0 and 1. The first run counts zeros and may be empty. The runs add
+ * up to height times width; code that fills a mask from outside must check that first, as
  * rle_text.h does.
  *
  * The operations give the results of COCO's mask library, also for masks with empty runs in the

@@ -1,6 +1,6 @@
-/* The static graph: tensors and operators in the order in which they run. A model is described
- * once with the builder functions of build.h, then compiled (program/program.h), which rewrites the
- * graph.
+/* Static graph of a model: tensors and operators in the order in which they run. A model is
+ * described once with the builder functions of build.h, then compiled (program/program.h), which
+ * rewrites the graph.
  *
  * Ownership: the graph owns all it holds until graph_done. Not thread safe. */
 #ifndef TRAINER_GRAPH_GRAPH_H

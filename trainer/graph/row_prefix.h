@@ -1,6 +1,6 @@
-/* Partial operators: run an operator only on the first R of its rows (struct op, `rows`), for
- * backends that avoid unnecessary rows. The first R rows of a tensor are contiguous and so form a
- * tensor themselves, on which the operator runs as usual. R is rounded up to one of eight
+/* Operators on leading rows: run an operator only on the first R of its rows (struct op, `rows`),
+ * for backends that avoid unnecessary rows. The first R rows of a tensor are contiguous and so form
+ * a tensor themselves, on which the operator runs as usual. R is rounded up to one of eight
  * fractions of the rows: 1/16, 1/8, 3/16, 1/4, 3/8, 1/2, 3/4 and all. */
 #ifndef TRAINER_GRAPH_ROW_PREFIX_H
 #define TRAINER_GRAPH_ROW_PREFIX_H

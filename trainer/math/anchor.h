@@ -1,6 +1,6 @@
-/* Anchors: the reference boxes of a region proposal network (Ren et al. 2015, section 3.1), a few
- * shapes around every pixel of every feature map. Numbered level by level from the largest map, in
- * a map by rows, then columns, then shapes. */
+/* Anchor boxes for object detection: the reference boxes of a region proposal network (Ren et al.
+ * 2015, section 3.1), a few shapes around every pixel of every feature map. Numbered level by level
+ * from the largest map, in a map by rows, then columns, then shapes. */
 #ifndef TRAINER_MATH_ANCHOR_H
 #define TRAINER_MATH_ANCHOR_H
 

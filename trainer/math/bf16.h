@@ -1,5 +1,5 @@
-/* bfloat16: the upper half of an f32. Narrowing rounds to nearest, ties to even; NaN stays NaN
- * (quiet, sign kept), overflow becomes infinity. */
+/* Conversion to and from bfloat16: the upper half of an f32. Narrowing rounds to nearest, ties to
+ * even; NaN stays NaN (quiet, sign kept), overflow becomes infinity. */
 #ifndef TRAINER_MATH_BF16_H
 #define TRAINER_MATH_BF16_H
 

@@ -1,5 +1,5 @@
-/* The rectifier: 0 for values of 0 or less, all others unchanged. NaN is not less than 0 and stays
- * NaN, so that a diverged network is noticed; its gradient passes as well. */
+/* Rectified linear unit (ReLU): 0 for values of 0 or less, all others unchanged. NaN is not less
+ * than 0 and stays NaN, so that a diverged network is noticed; its gradient passes as well. */
 #ifndef TRAINER_MATH_RELU_H
 #define TRAINER_MATH_RELU_H
 

@@ -1,7 +1,7 @@
-/* The ResNet families: ResNet-18/34/50/101/152 (He et al. 2015, table 1), designed for 224 px;
- * Wide-ResNet-50-2 and -101-2 (Zagoruyko, Komodakis 2016, table 8), with twice the channels within
- * each bottleneck; ResNeXt-50 32x4d and -101 32x8d (Xie et al. 2017, table 1), with a 3x3 in 32
- * groups of 4 or 8 channels, doubled in each further stage; and the CIFAR family
+/* Builders of the ResNet families: ResNet-18/34/50/101/152 (He et al. 2015, table 1), designed for
+ * 224 px; Wide-ResNet-50-2 and -101-2 (Zagoruyko, Komodakis 2016, table 8), with twice the channels
+ * within each bottleneck; ResNeXt-50 32x4d and -101 32x8d (Xie et al. 2017, table 1), with a 3x3 in
+ * 32 groups of 4 or 8 channels, doubled in each further stage; and the CIFAR family
  * ResNet-20/32/44/56/110 (He et al., section 4.2: a 3x3 stem without pooling, three stages of 16,
  * 32, 64 channels).
  *

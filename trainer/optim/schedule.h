@@ -1,6 +1,6 @@
-/* Learning rate schedule: a pure function of the step. Warm-up, then decay to the end of the run.
- * A warm-up keeps its slope if the run ends before it. END, 0 by default, is where poly2 and
- * cosine end.
+/* Learning rate schedule of a run: a pure function of the step. Warm-up, then decay to the end of
+ * the run. A warm-up keeps its slope if the run ends before it. END, 0 by default, is where poly2
+ * and cosine end.
  *
  *     warm-up     step s of W: peak * (s + 1) / W (linear; W may be 0), or, from a share f of the
  *                 peak on, peak * (f + (1 - f) * s / W) (torch's LinearLR)

@@ -1,7 +1,7 @@
-/* Parameter servers: ranks that own all shares between them and do nothing else (Li et al.,
- * "Scaling distributed machine learning with the parameter server", OSDI 2014, in its synchronous
- * form). They need neither data nor network: rank 0 tells them what to keep, and orders what comes
- * next.
+/* Parameter servers of a training: ranks that own all shares between them and do nothing else (Li
+ * et al., "Scaling distributed machine learning with the parameter server", OSDI 2014, in its
+ * synchronous form). They need neither data nor network: rank 0 tells them what to keep, and orders
+ * what comes next.
  *
  * They update parameters once for all workers together, as ordered, or for each of them by itself
  * (async_server.h).

@@ -1,4 +1,4 @@
-/* GraphDef messages: a graph of named nodes for TensorBoard's "Graphs"
+/* GraphDef messages for TensorBoard: a graph of named nodes for its page "Graphs"
  * (tensorflow/core/framework/graph.proto, node_def.proto, attr_value.proto).
  *
  * Slashes in the names of nodes group them; names are unique. */

@@ -1,4 +1,4 @@
-/* NCCL's network plugin: looked for as NCCL does, and really loaded.
+/* Check of NCCL's network plugin: looked for as NCCL does, and really loaded.
  *
  * NCCL opens libnccl-net.so or, for each name in NCCL_NET_PLUGIN, that name and then
  * libnccl-net-NAME.so. One that cannot be loaded is passed over without a word, and NCCL uses TCP.

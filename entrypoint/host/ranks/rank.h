@@ -1,8 +1,8 @@
-/* `ringmaster rank`: the shim that mpirun, or its supervisor itself, starts on every slot. It tells
- * its supervisor that it is there and hands it the reading ends of the program's output, starts the
- * program in a process group of its own when told to, passes signals and stop requests on, and
- * reports how the program ended. It leaves, with the program's code, when the supervisor has let
- * it go or after a second: mpirun begins to end the other ranks only then.
+/* Shim of a rank, `ringmaster rank`: mpirun, or its supervisor itself, starts one on every slot. It
+ * tells its supervisor that it is there and hands it the reading ends of the program's output,
+ * starts the program in a process group of its own when told to, passes signals and stop requests
+ * on, and reports how the program ended. It leaves, with the program's code, when the supervisor
+ * has let it go or after a second: mpirun begins to end the other ranks only then.
  *
  *   shim to supervisor          supervisor to shim
  *   hello rank pid              start directory master_addr master_port direct (+ 1 fd, what

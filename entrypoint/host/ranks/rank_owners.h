@@ -1,5 +1,5 @@
-/* Answer to `processes`: which of this host's ranks own processes that the master knows by number
- * (evidence/process_owner.h). */
+/* Answer to the message `processes`: which of this host's ranks own processes that the master knows
+ * by number (evidence/process_owner.h). */
 #ifndef ENTRYPOINT_HOST_RANKS_RANK_OWNERS_H
 #define ENTRYPOINT_HOST_RANKS_RANK_OWNERS_H
 

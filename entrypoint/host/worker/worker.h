@@ -1,4 +1,4 @@
-/* The worker: the supervisor of every host but the first.
+/* Supervisor in the role of worker: that of every host but the first.
  *
  * It connects to the master, joins with its host information, carries out orders and answers
  * heartbeats, until the master's verdict or the loss of the master.

@@ -1,6 +1,7 @@
-/* SageMaker's resourceconfig.json. Absent, null and unknown keys are fine, but `current_host` and
- * `hosts` must be there; names are checked strictly and every error names the file and the key.
- * `instance_groups` is kept as read (resource_config): the hosts of a job are `hosts`. */
+/* Parser of SageMaker's cluster description, resourceconfig.json. Absent, null and unknown keys are
+ * fine, but `current_host` and `hosts` must be there; names are checked strictly and every error
+ * names the file and the key. `instance_groups` is kept as read (resource_config): the hosts of a
+ * job are `hosts`. */
 #ifndef ENTRYPOINT_JOB_CLUSTER_PLATFORM_SAGEMAKER_H
 #define ENTRYPOINT_JOB_CLUSTER_PLATFORM_SAGEMAKER_H
 

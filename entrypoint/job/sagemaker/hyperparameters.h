@@ -1,12 +1,12 @@
-/* SageMaker's hyperparameters.json: one flat object. Three spellings reach a container: text as it
- * is (SDK v3, service), str() of a Python value (generic Estimator), and JSON in a string
- * ("\"abc\"", Estimator with source_dir). The rule for texts and numbers: a value arrives as it was
- * sent, but for the quotes of a JSON string, which are taken off. true, false, lists and objects
- * arrive as SageMaker's toolkit hands them on: flags in Python's spelling (python_repr.h),
- * variables as compact JSON. null, which both SDKs make of None, counts as not given: an empty
- * text for programs, as in the toolkit; no flag for ringtrain, so that its own value stays; and as
- * if it were not there where it speaks to us. Integers may have any size: in `root` those beyond 64
- * bits are as big_integers.h has them.
+/* Parser of SageMaker's hyperparameters.json: one flat object. Three spellings reach a container:
+ * text as it is (SDK v3, service), str() of a Python value (generic Estimator), and JSON in a
+ * string ("\"abc\"", Estimator with source_dir). The rule for texts and numbers: a value arrives as
+ * it was sent, but for the quotes of a JSON string, which are taken off. true, false, lists and
+ * objects arrive as SageMaker's toolkit hands them on: flags in Python's spelling (python_repr.h),
+ * variables as compact JSON. null, which both SDKs make of None, counts as not given: an empty text
+ * for programs, as in the toolkit; no flag for ringtrain, so that its own value stays; and as if it
+ * were not there where it speaks to us. Integers may have any size: in `root` those beyond 64 bits
+ * are as big_integers.h has them.
  *
  * Ceilings and a strict grammar of names: `[A-Za-z0-9_][A-Za-z0-9_.:-]*`, at most 256 bytes, or
  * nothing, which is a flag without a name as in the toolkit. The service allows others: they are in

@@ -1,4 +1,4 @@
-/* Joining of hosts.
+/* Admission of hosts that join a job.
  *
  * Missing hosts are listed in the log, and the first fault of a host is kept until all hosts have
  * heard of it. Raises ALL_JOINED and READY_DEADLINE, and PEER_ARRIVED after a failover. */

@@ -1,4 +1,4 @@
-/* Digests with OpenSSL: of texts at once, of files as they arrive. */
+/* Message digests with OpenSSL: of texts at once, of files as they arrive. */
 #ifndef ENTRYPOINT_TRANSFER_DISK_DIGEST_H
 #define ENTRYPOINT_TRANSFER_DISK_DIGEST_H
 

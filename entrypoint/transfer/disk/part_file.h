@@ -1,4 +1,4 @@
-/* Partial file: a large file that arrives in parts, in any order, and can be resumed.
+/* Partial file of a download: a large file that arrives in parts, in any order, and can be resumed.
  *
  * It has a name of its own beside its destination, and a note after its last byte of what it is and
  * which parts are here. A killed process leaves it, and the next one resumes it if it is of the

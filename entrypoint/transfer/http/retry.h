@@ -1,5 +1,5 @@
-/* Retry rules: what is retried, and after which pause. Pure: tables of libcurl's and HTTP's codes,
- * and a back-off with jitter, so that many hosts do not come back at once. */
+/* Retry rules for HTTP requests: what is retried, and after which pause. Pure: tables of libcurl's
+ * and HTTP's codes, and a back-off with jitter, so that many hosts do not come back at once. */
 #ifndef ENTRYPOINT_TRANSFER_HTTP_RETRY_H
 #define ENTRYPOINT_TRANSFER_HTTP_RETRY_H
 

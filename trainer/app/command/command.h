@@ -1,6 +1,6 @@
-/* Commands of ringtrain. A command gets the words after its name and returns the exit code of the
- * program. Errors go to ERR with the result -1, so that main prints them in one place. To add one:
- * a function here, a row in main.c. */
+/* Commands of the program ringtrain. A command gets the words after its name and returns the exit
+ * code of the program. Errors go to ERR with the result -1, so that main prints them in one place.
+ * To add one: a function here, a row in main.c. */
 #ifndef TRAINER_APP_COMMAND_COMMAND_H
 #define TRAINER_APP_COMMAND_COMMAND_H
 

@@ -1,4 +1,4 @@
-/* `ringtrain inspect plan`: prints a training step as compiled, without data. */
+/* The command `ringtrain inspect plan`: prints a training step as compiled, without data. */
 #ifndef TRAINER_APP_COMMAND_COMMAND_INSPECT_PLAN_H
 #define TRAINER_APP_COMMAND_COMMAND_INSPECT_PLAN_H
 

@@ -1,4 +1,5 @@
-/* A contact sheet: one picture with some of the pictures of each class of a set, a row a class. */
+/* Contact sheet of a data set: one picture with some of the pictures of each class, a row a class.
+ */
 #ifndef TRAINER_APP_COMMAND_CONTACT_SHEET_H
 #define TRAINER_APP_COMMAND_CONTACT_SHEET_H
 

@@ -1,5 +1,5 @@
-/* Roles of ranks: with parameter servers (--servers, --server-hosts) the last ranks keep and update
- * the parameters, and the others, the workers, train. Else all are workers. */
+/* Roles of ranks with parameter servers: with --servers or --server-hosts the last ranks keep and
+ * update the parameters, and the others, the workers, train. Else all are workers. */
 #ifndef TRAINER_APP_DEVICE_ROLES_H
 #define TRAINER_APP_DEVICE_ROLES_H
 

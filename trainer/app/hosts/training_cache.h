@@ -1,4 +1,4 @@
-/* --cache: the decoded training pictures of a host, which its ranks share
+/* Shared picture cache of --cache: the decoded training pictures of a host, which its ranks share
  * (data/cache/picture_cache.h). */
 #ifndef TRAINER_APP_HOSTS_TRAINING_CACHE_H
 #define TRAINER_APP_HOSTS_TRAINING_CACHE_H

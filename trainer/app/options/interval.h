@@ -1,4 +1,5 @@
-/* Parsed interval: a number of steps ("500") or a time ("45s", "30m", "2h"); "0" is never. */
+/* Parsed interval of a flag: a number of steps ("500") or a time ("45s", "30m", "2h"); "0" is
+ * never. */
 #ifndef TRAINER_APP_OPTIONS_INTERVAL_H
 #define TRAINER_APP_OPTIONS_INTERVAL_H
 

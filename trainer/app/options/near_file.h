@@ -1,5 +1,5 @@
-/* Did-you-mean for paths: the file that is nearest to a mistyped one, in the folder where the path
- * ends to exist. */
+/* Did-you-mean suggestion for paths: the file that is nearest to a mistyped one, in the folder
+ * where the path ends to exist. */
 #ifndef TRAINER_APP_OPTIONS_NEAR_FILE_H
 #define TRAINER_APP_OPTIONS_NEAR_FILE_H
 

@@ -1,6 +1,6 @@
-/* Schedule of checkpoints: at the end of each epoch, and in addition every N steps or after some
- * time. Steps are counted alike by all ranks; the time is measured by rank 0, which sends its
- * decision with the all-reduce of a step (stepper.h).
+/* Schedule of checkpoints in training: at the end of each epoch, and in addition every N steps or
+ * after some time. Steps are counted alike by all ranks; the time is measured by rank 0, which
+ * sends its decision with the all-reduce of a step (stepper.h).
  *
  * An automatic policy chooses the time T at which checkpoints and lost work together cost least. A
  * failure loses half of T on average, a checkpoint costs C, and failures are M apart in the mean:

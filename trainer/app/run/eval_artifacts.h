@@ -1,4 +1,4 @@
-/* Evaluation artifacts: detections, and pictures of predictions beside the ground truth, of a
+/* Artifacts of an evaluation: detections, and pictures of predictions beside the ground truth, of a
  * classification those of its worst mistakes. Written by rank 0; training does not depend on them.
  *
  *     FOLDER/detections.json                  of the last evaluation, in COCO's results format

@@ -1,4 +1,5 @@
-/* A training run: all that it holds, by how long it lives, opened in order and closed in reverse.
+/* State of a training run: all that it holds, by how long it lives, opened in order and closed in
+ * reverse.
  *
  * training_run_open leaves the parameters unset and `state` at the run's beginning; resume.h brings
  * both to where it goes on. */

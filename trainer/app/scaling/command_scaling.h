@@ -1,4 +1,4 @@
-/* ringtrain scaling: one job at several numbers of ranks, and a report of it. */
+/* The command `ringtrain scaling`: one job at several numbers of ranks, and a report of it. */
 #ifndef TRAINER_APP_SCALING_COMMAND_SCALING_H
 #define TRAINER_APP_SCALING_COMMAND_SCALING_H
 

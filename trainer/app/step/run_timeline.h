@@ -1,5 +1,5 @@
-/* --timeline: the last spans of all ranks in one trace file (telemetry/trace_file.h), on the clock
- * of rank 0. */
+/* Trace file of --timeline: the last spans of all ranks (telemetry/trace_file.h), on the clock of
+ * rank 0. */
 #ifndef TRAINER_APP_STEP_RUN_TIMELINE_H
 #define TRAINER_APP_STEP_RUN_TIMELINE_H
 

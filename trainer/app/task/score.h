@@ -1,4 +1,4 @@
-/* Evaluation in progress: batch by batch on each rank, then all ranks together, as the task
+/* Score of a running evaluation: batch by batch on each rank, then all ranks together, as the task
  * defines it. */
 #ifndef TRAINER_APP_TASK_SCORE_H
 #define TRAINER_APP_TASK_SCORE_H

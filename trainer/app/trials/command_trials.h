@@ -1,4 +1,4 @@
-/* ringtrain trials: a plan of configurations, tried on slices of the ranks. */
+/* The command `ringtrain trials`: a plan of configurations, tried on slices of the ranks. */
 #ifndef TRAINER_APP_TRIALS_COMMAND_TRIALS_H
 #define TRAINER_APP_TRIALS_COMMAND_TRIALS_H
 

@@ -1,5 +1,6 @@
-/* CPU backend: convolutions and matrix products by oneDNN; everything else, and convolutions where
- * they are faster, by its own kernels (kernels/loops.h); all on OpenMP's threads.
+/* Backend for CPUs with oneDNN: convolutions and matrix products by oneDNN; everything else, and
+ * convolutions where they are faster, by its own kernels (kernels/loops.h); all on OpenMP's
+ * threads.
  *
  * Activations are f32 or bf16, in NHWC; statistics, weights and their gradients f32. Results are
  * the same for the same instruction set, whatever the number of threads, except for oneDNN's data

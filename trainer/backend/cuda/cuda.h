@@ -1,6 +1,6 @@
-/* CUDA backend: cuDNN for convolutions, cuBLASLt for linear layers, own kernels for the rest. A
- * step is enqueued on two streams, its input on a third; nothing in it waits for the device. Open
- * it on the thread that will run it. */
+/* Backend for NVIDIA GPUs by CUDA: cuDNN for convolutions, cuBLASLt for linear layers, own kernels
+ * for the rest. A step is enqueued on two streams, its input on a third; nothing in it waits for
+ * the device. Open it on the thread that will run it. */
 #ifndef TRAINER_BACKEND_CUDA_CUDA_H
 #define TRAINER_BACKEND_CUDA_CUDA_H
 

@@ -1,6 +1,6 @@
-/* Communicator over TCP. It needs no library and no launcher of its own. Any launcher will do that
- * tells each rank its number, how many there are, and where rank 0 is. Sums are added in the order
- * of the ranks, so that they have the same bits in every run. */
+/* Communicator of ranks over TCP. It needs no library and no launcher of its own. Any launcher will
+ * do that tells each rank its number, how many there are, and where rank 0 is. Sums are added in
+ * the order of the ranks, so that they have the same bits in every run. */
 #ifndef TRAINER_COMM_TCP_COMM_TCP_H
 #define TRAINER_COMM_TCP_COMM_TCP_H
 

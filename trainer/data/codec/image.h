@@ -1,5 +1,6 @@
-/* Picture in memory: 8 bits a channel, interleaved RGB (NHWC for one image), rows without gaps. A
- * struct can be reused for pictures of different sizes; its memory grows and never shrinks. */
+/* Decoded picture in memory: 8 bits a channel, interleaved RGB (NHWC for one image), rows without
+ * gaps. A struct can be reused for pictures of different sizes; its memory grows and never shrinks.
+ */
 #ifndef TRAINER_DATA_CODEC_IMAGE_H
 #define TRAINER_DATA_CODEC_IMAGE_H
 

@@ -1,4 +1,5 @@
-/* Augmentation: from a picture of any size to a square of image_size pixels, uint8 RGB.
+/* Augmentation of training pictures: from a picture of any size to a square of image_size pixels,
+ * uint8 RGB.
  *
  * First a plan is drawn from the picture's size and from random numbers keyed by (seed, epoch,
  * sample) alone, so that it does not depend on threads, ranks or history. The plan is geometry: a

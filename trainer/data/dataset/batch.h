@@ -1,6 +1,6 @@
-/* Batch: named fields, each the values of one input of a network, in one block of memory. A layout
- * lists the fields and their sizes in bytes. Shapes and types belong to the network, which takes a
- * field by name and requires its size to match (step/network.h). */
+/* Batch of inputs of a network: named fields, each the values of one input, in one block of memory.
+ * A layout lists the fields and their sizes in bytes. Shapes and types belong to the network, which
+ * takes a field by name and requires its size to match (step/network.h). */
 #ifndef TRAINER_DATA_DATASET_BATCH_H
 #define TRAINER_DATA_DATASET_BATCH_H
 

@@ -1,4 +1,4 @@
-/* Data loader: ready batches, in order, filled ahead from a source by worker threads.
+/* Data loader for batches: ready batches, in order, filled ahead from a source by worker threads.
  *
  *     struct loader_options options = {...};
  *     struct loader *loader = NULL;

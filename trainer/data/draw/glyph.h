@@ -1,4 +1,4 @@
-/* Glyph: the shape of a letter as drawn. */
+/* Glyph of a font as drawn: the shape of a letter. */
 #ifndef TRAINER_DATA_DRAW_GLYPH_H
 #define TRAINER_DATA_DRAW_GLYPH_H
 

@@ -1,5 +1,6 @@
-/* Labels: a line of text on a plate. A character is drawn from the first font that has it, else
- * from the bitmap font (glyphs.h), else as '?'. The drawing code itself computes the sizes. */
+/* Text labels in drawn pictures: a line of text on a plate. A character is drawn from the first
+ * font that has it, else from the bitmap font (glyphs.h), else as '?'. The drawing code itself
+ * computes the sizes. */
 #ifndef TRAINER_DATA_DRAW_LABEL_H
 #define TRAINER_DATA_DRAW_LABEL_H
 

@@ -1,4 +1,4 @@
-/* Formats of shards: a row for each, in a table.
+/* Table of shard formats: a row for each.
  *
  *     tar        WebDataset's naming, or class folders       (tar_shard.c)
  *     a tar of tars: ImageNet's archive; read only           (nested_tar_shard.c)

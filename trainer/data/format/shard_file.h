@@ -1,4 +1,4 @@
-/* Shard: a regular file that holds many samples.
+/* Shard file of a data set: a regular file that holds many samples.
  *
  * Any number of threads may read from one at the same time. Errors name the shard. Content that is
  * not as expected, an early end included, is EXIT_CODE_DATA; an error of the system is

@@ -1,5 +1,5 @@
-/* Sampler: the order of an epoch and its division among ranks. Pure functions, so any rank and
- * thread can compute the sample of any place.
+/* Sampler of a data set: the order of an epoch and its division among ranks. Pure functions, so any
+ * rank and thread can compute the sample of any place.
  *
  * Training: the samples of an epoch are permuted, keyed by (seed, epoch), and cut into global
  * batches of ranks x accumulate x batch consecutive places; the incomplete one at the end is

@@ -1,4 +1,4 @@
-/* Builder functions: a model is described by calling them in the order of its operators.
+/* Builder functions for graphs: a model is described by calling them in the order of its operators.
  *
  * They return tensor numbers and never an error: the first one is kept, later calls do nothing and
  * return TENSOR_NONE, and graph_finish reports it. Names are copied; a printf-free name of an

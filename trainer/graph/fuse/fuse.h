@@ -1,7 +1,7 @@
-/* Fusion: replaces groups of operators by fused ones that the backend has. One table of patterns,
- * applied to the forward graph before gradients are added (a fused operator has its own gradient
- * rule) and again to the whole graph (patterns of the backward pass). All levels compute the same
- * as FUSION_NONE except for rounding. */
+/* Fusion of graph operators: replaces groups of operators by fused ones that the backend has. One
+ * table of patterns, applied to the forward graph before gradients are added (a fused operator has
+ * its own gradient rule) and again to the whole graph (patterns of the backward pass). All levels
+ * compute the same as FUSION_NONE except for rounding. */
 #ifndef TRAINER_GRAPH_FUSE_FUSE_H
 #define TRAINER_GRAPH_FUSE_FUSE_H
 

@@ -1,5 +1,5 @@
-/* Memory plan: one arena for everything that lives within a step (activations, their gradients,
- * scratch, and data that a backend saves from a forward operator for its gradient).
+/* Memory plan of a program: one arena for everything that lives within a step (activations, their
+ * gradients, scratch, and data that a backend saves from a forward operator for its gradient).
  *
  * Blocks with disjoint lifetimes share addresses; an output reuses the memory of an input that is
  * last used there, if operator and backend allow it. If operators run on several streams

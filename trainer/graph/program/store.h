@@ -1,6 +1,6 @@
-/* Store: the tensors that outlive a step. Parameters, their gradients, optimizer state, running
- * statistics and constants, each in one arena allocated by the backend. A training and an
- * evaluation program share one store.
+/* Store of persistent tensors: those that outlive a step. Parameters, their gradients, optimizer
+ * state, running statistics and constants, each in one arena allocated by the backend. A training
+ * and an evaluation program share one store.
  *
  * A parameter has the same offset in the parameter, gradient and optimizer's arenas. The order is
  * that in which backward produces the gradients, so that a bucket of an all-reduce is a slice

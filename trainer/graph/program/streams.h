@@ -1,4 +1,4 @@
-/* Streams: operators of a compiled graph that a device may run concurrently. Each stream runs its
+/* Streams of a compiled graph: operators that a device may run concurrently. Each stream runs its
  * operators in the order of the graph; only waits order the streams. Weight gradients go to the
  * side stream, since nothing in a step reads them: the chain of data gradients then does not wait
  * for them.

@@ -1,4 +1,4 @@
-/* The operator table: what each kind of operator takes and makes, and what it costs.
+/* Table of the operators: what each kind of operator takes and makes, and what it costs.
  *
  * A row is made of the list in ops.def; its shape rule checks inputs and makes outputs. */
 #ifndef TRAINER_GRAPH_RULES_OP_TABLE_H

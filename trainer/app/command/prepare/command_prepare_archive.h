@@ -1,5 +1,5 @@
-/* ringtrain prepare flowers|cifar|imagenet|coco: data sets from the archives in which they are
- * published. */
+/* The command `ringtrain prepare flowers|cifar|imagenet|coco`: data sets from the archives in which
+ * they are published. */
 #ifndef TRAINER_APP_COMMAND_PREPARE_COMMAND_PREPARE_ARCHIVE_H
 #define TRAINER_APP_COMMAND_PREPARE_COMMAND_PREPARE_ARCHIVE_H
 

@@ -1,6 +1,6 @@
-/* `eval --watch`: scores each checkpoint of a training as it appears, beside the trainer. It ends
- * when the last step's checkpoint is scored, when none arrives within --watch-patience, or on a
- * stop request. */
+/* The command `ringtrain eval --watch`: scores each checkpoint of a training as it appears, beside
+ * the trainer. It ends when the last step's checkpoint is scored, when none arrives within
+ * --watch-patience, or on a stop request. */
 #ifndef TRAINER_APP_COMMAND_TRAINED_EVAL_WATCH_H
 #define TRAINER_APP_COMMAND_TRAINED_EVAL_WATCH_H
 

@@ -1,5 +1,5 @@
-/* Definitions for loop_winograd4*.c: 3x3 convolutions of stride 1 in f32 by Winograd's F(4x4, 3x3)
- * (Lavin and Gray 2016, arXiv:1509.09308): 16 outputs from 36 products instead of 144.
+/* Winograd convolution of loop_winograd4*.c: 3x3 convolutions of stride 1 in f32 by Winograd's
+ * F(4x4, 3x3) (Lavin and Gray 2016, arXiv:1509.09308): 16 outputs from 36 products instead of 144.
  *
  * The result's picture is cut into tiles of 4x4 pixels, counted over all images; those at the far
  * edges may extend beyond it. A tile reads 6x6 inputs. At each of its 36 places (row * 6 + column)

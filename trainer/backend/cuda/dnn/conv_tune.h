@@ -1,4 +1,5 @@
-/* Autotuning: finds the fastest plan of a convolution pass on this device by timing all of them. */
+/* Autotuning of cuDNN's convolution plans: finds the fastest plan of a convolution pass on this
+ * device by timing all of them. */
 #ifndef TRAINER_BACKEND_CUDA_DNN_CONV_TUNE_H
 #define TRAINER_BACKEND_CUDA_DNN_CONV_TUNE_H
 

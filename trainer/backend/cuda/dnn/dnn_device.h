@@ -1,6 +1,6 @@
-/* Device description: cuDNN's device properties as JSON. With one, plans of precompiled kernels
- * finalize on a machine without a GPU, so that a build can be checked for an H100 or an A100
- * without having one. */
+/* Device description for cuDNN: its device properties as JSON. With one, plans of precompiled
+ * kernels finalize on a machine without a GPU, so that a build can be checked for an H100 or an
+ * A100 without having one. */
 #ifndef TRAINER_BACKEND_CUDA_DNN_DNN_DEVICE_H
 #define TRAINER_BACKEND_CUDA_DNN_DNN_DEVICE_H
 

@@ -1,6 +1,6 @@
-/* Autotuning of fusion: finds out whether a fused convolution is faster on this device by timing
- * it and its baseline (fusion_baseline.h) before anything is fused. The plan cache remembers the
- * result. */
+/* Autotuning of convolution fusion: finds out whether a fused convolution is faster on this device
+ * by timing it and its baseline (fusion_baseline.h) before anything is fused. The plan cache
+ * remembers the result. */
 #ifndef TRAINER_BACKEND_CUDA_DNN_FUSION_AUTOTUNE_H
 #define TRAINER_BACKEND_CUDA_DNN_FUSION_AUTOTUNE_H
 

@@ -1,4 +1,4 @@
-/* Plan cache: choices of earlier runs in a text file, one per line:
+/* Cache of autotuned cuDNN plans: choices of earlier runs in a text file, one per line:
  *
  *     VERSIONS|DEVICE|PASS <tab> ENGINE <tab> INDEX <tab> MILLISECONDS
  *     VERSIONS|DEVICE|PASS <tab> pays | loses

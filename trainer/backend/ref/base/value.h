@@ -1,4 +1,5 @@
-/* Private to trainer/backend/ref: values of every type as doubles, and back with one rounding. */
+/* Value conversion in the reference backend: every type as doubles, and back with one rounding.
+ * Private to trainer/backend/ref. */
 #ifndef TRAINER_BACKEND_REF_BASE_VALUE_H
 #define TRAINER_BACKEND_REF_BASE_VALUE_H
 
