@@ -1,5 +1,5 @@
 """Checks how the product's C files are explained. A file of more than 150 lines has comments on 15
-to 25 % of them (a header may have more). A header opens with a noun phrase of at most 12 words, to
+to 25 % of them (a header may have more). A header opens with a noun phrase of 4 to 12 words, to
 search for."""
 import pathlib
 import re
@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-LONG, LEAST, MOST, WORDS = 150, 0.15, 0.25, 12
+LONG, LEAST, MOST, FEWEST, WORDS = 150, 0.15, 0.25, 4, 12
 TOKEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 OPENING = re.compile(r"/\*\s*(.*?)(?:[.:;](?=\s)|\*/)", re.S)
 QUESTION = re.compile(r"(What|How|Where|Which|Whether|When|Why|That|If|To|As)\b")
@@ -37,8 +37,8 @@ def findings(path):
         words = opening.group(1).replace("\n *", " ").split() if opening else []
         if not words:
             yield "it does not open with a comment that says what it is"
-        elif len(words) > WORDS or QUESTION.match(words[0]):
-            yield (f'"{" ".join(words)}": a header opens with a noun phrase of at most {WORDS} '
+        elif not FEWEST <= len(words) <= WORDS or QUESTION.match(words[0]):
+            yield (f'"{" ".join(words)}": a header opens with a noun phrase of {FEWEST} to {WORDS} '
                    "words up to the first full stop, colon or semicolon")
 
 
