@@ -80,6 +80,8 @@ if(NOT RINGMASTER_SANITIZE)
         set_tests_properties(docker_${brought} PROPERTIES LABELS unit TIMEOUT 300 SKIP_RETURN_CODE
             77)
     endforeach()
+    add_test(NAME data_fetch COMMAND sh ${CMAKE_SOURCE_DIR}/tests/data/test_fetch.sh)
+    set_tests_properties(data_fetch PROPERTIES LABELS unit TIMEOUT 300 SKIP_RETURN_CODE 77)
     add_test(NAME venv COMMAND sh ${CMAKE_SOURCE_DIR}/tests/test_venv.sh)
     set_tests_properties(venv PROPERTIES LABELS unit TIMEOUT 300)
     # The package in sdk/, with SageMaker's SDK from PyPI.

@@ -87,20 +87,16 @@ cmake --build "$build" --parallel "$cores" --target $built >"$build/build.log" 2
 exec 9>&-
 [ "$what" != build ] || exit 0
 
-# The real data sets of the tests are unpacked once; RINGMASTER_DATA names another folder with them.
-# A test is skipped if its set is missing.
-data_sets="coco128 flowers cifar10-jpg imagenet-sample"
+# The sets of real pictures are fetched once; RINGMASTER_DATA names another folder with them. A test
+# is skipped if its set is missing.
 if [ -z "${RINGMASTER_DATA:-}" ]; then
     export RINGMASTER_DATA="$PWD/build/data"
-    for set in $data_sets; do
-        archive=../shared/data/$set.tar.gz
-        [ ! -d "$RINGMASTER_DATA/$set" ] || continue
-        [ -r "$archive" ] || { echo "no $archive: tests that need it are skipped"; continue; }
-        mkdir -p "$RINGMASTER_DATA" && part=$(mktemp -d "$RINGMASTER_DATA/part.XXXXXX") &&
-            tar -C "$part" -xzf "$archive" && mv "$part/$set" "$RINGMASTER_DATA/" &&
-            rmdir "$part" ||
-            fail "cannot unpack $archive"
-    done
+    sh tests/data/fetch.sh "$RINGMASTER_DATA"
+    case $? in
+    0) ;;
+    77) echo "tests that need these sets are skipped" ;;
+    *) fail "the sets of tests/data/sets.txt are not as they should be" ;;
+    esac
 fi
 
 # A python3 that is itself a script, such as pyenv's, takes a multiple of the time to start.
