@@ -1,6 +1,6 @@
 #!/bin/sh
-# Puts the programs' own tables into the pages of docs/, between <!-- begin NAME --> and
-# <!-- end NAME -->.
+# Puts the programs' own tables, and the list of headers, into the pages of docs/, between
+# <!-- begin NAME --> and <!-- end NAME -->.
 #
 #   sh docs/generate.sh [BIN]           rewrites the pages; BIN has the programs (build/release/bin)
 #   sh docs/generate.sh --check [BIN]   changes nothing, and exits with 1 if a page is out of date
@@ -13,15 +13,18 @@ work=$(mktemp -d) || exit 70
 trap 'rm -rf "$work"' EXIT
 failed=0
 
-# put PROGRAM NAME PAGE
+# put NAME PAGE COMMAND...: puts what COMMAND prints into PAGE as the table NAME.
 put() {
-    "$bin/$1" docs "$2" >"$work/table" || { failed=1; return; }
-    if ! grep -qx "<!-- begin $2 -->" "$3" || ! grep -qx "<!-- end $2 -->" "$3"; then
-        echo "$3: has no place for the table $2: <!-- begin $2 --> and <!-- end $2 -->"
+    name=$1
+    page=$2
+    shift 2
+    "$@" >"$work/table" || { failed=1; return; }
+    if ! grep -qx "<!-- begin $name -->" "$page" || ! grep -qx "<!-- end $name -->" "$page"; then
+        echo "$page: has no place for the table $name: <!-- begin $name --> and <!-- end $name -->"
         failed=1
         return
     fi
-    awk -v name="$2" -v table="$work/table" '
+    awk -v name="$name" -v table="$work/table" '
         $0 == "<!-- end " name " -->" { inside = 0 }
         !inside
         $0 == "<!-- begin " name " -->" {
@@ -29,22 +32,23 @@ put() {
             print ""
             while ((getline line < table) > 0) print line
             print ""
-        }' "$3" >"$work/page"
-    cmp -s "$work/page" "$3" && return
+        }' "$page" >"$work/page"
+    cmp -s "$work/page" "$page" && return
     if [ -n "$check" ]; then
-        echo "$3: the table $2 is out of date: sh docs/generate.sh"
-        diff "$3" "$work/page" | head -n 10
+        echo "$page: the table $name is out of date: sh docs/generate.sh"
+        diff "$page" "$work/page" | head -n 10
         failed=1
     else
-        cat "$work/page" >"$3"
-        echo "$3: $2"
+        cat "$work/page" >"$page"
+        echo "$page: $name"
     fi
 }
 
 for program in ringmaster ringtrain; do
     "$bin/$program" docs >"$work/tables" || exit 70
-    while read -r name page; do
-        put "$program" "$name" "$page"
+    while read -r table place; do
+        put "$table" "$place" "$bin/$program" docs "$table"
     done <"$work/tables"
 done
+put headers docs/internals/headers.md python3 docs/headers.py
 exit $failed
