@@ -1,6 +1,6 @@
 """Checks that names in the pages exist, and that what exists is in a page: variables, flags,
-metrics and SageMaker's hyperparameters. Files of the repository and tests that pages name must
-exist.
+metrics, SageMaker's hyperparameters and scripts of bench/. Files of the repository and tests that
+pages name must exist.
 
 Usage: names.py BIN, the folder of the programs."""
 import fnmatch
@@ -125,6 +125,12 @@ def exists(name):
     return any(fnmatch.fnmatchcase(path, name) or fnmatch.fnmatchcase(path, f"*/{name}")
                for path in tracked)
 
+
+# Every script that measures has its row; those with a name in _env and priority.sh are sourced.
+page = (TOP / "docs/contributing/benchmarks.md").read_text()
+for name in git("ls-files", "bench/*.sh").split():
+    if not re.search(r"_env\.sh$|/priority\.sh$", name) and f"| `{name}` |" not in page:
+        found.say("docs/contributing/benchmarks.md", 0, f"{name} has no row")
 
 # Each alternative in an argument of -R chooses a test of CTest.
 listed = subprocess.run(["ctest", "--test-dir", binaries.parent, "-N"], capture_output=True,
