@@ -227,10 +227,12 @@ void parity_check_rows(struct backend *backend, enum dtype dtype, enum parity_sc
     struct backend *ref = NULL;
     struct error err = {0};
     bool affine = false;
+    bool meant = words != NULL && strcmp(words, PARITY_NO_ROWS) == 0;
     CU_ASSERT_EQUAL_FATAL(ref_open(&ref, &err), 0);
     for (int i = 0; i < op_case_count(); i++) {
         if (!op_case_is_meant(op_case_at(i), words))
             continue;
+        meant = true;
         struct op_graph g;
         void *result[CASE_TENSORS_MAX] = {0};
         op_graph_init(&g, op_case_at(i), dtype);
@@ -247,6 +249,9 @@ void parity_check_rows(struct backend *backend, enum dtype dtype, enum parity_sc
             free(result[t]);
         op_graph_done(&g);
     }
+    if (!meant)
+        printf("\"%s\": no row of tests/ops/cases*.c has that in its name\n", words);
+    CU_ASSERT(meant);
     CU_ASSERT(affine || scope == PARITY_SOME || words != NULL);
     backend_close(ref);
 }

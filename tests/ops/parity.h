@@ -16,9 +16,13 @@ double parity_error(const struct tensor *tensor, const void *a, const void *ref)
  * be beyond its kernels, of those with a bias or a frozen norm not all. */
 enum parity_scope { PARITY_ALL, PARITY_SOME };
 
+/* In OPS_ROWS: compares nothing, and shows whether there is a device. */
+#define PARITY_NO_ROWS "none"
+
 /* Asserts (CUnit) for every row, with activations of DTYPE, that BACKEND supports what SCOPE says
  * and that its results agree. The environment variable OPS_ROWS limits the table to rows with one
- * of its words, separated by '|', in their names: for tools that slow a run down a hundredfold. */
+ * of its words, separated by '|', in their names: for tools that slow a run down a hundredfold.
+ * Words that no row has are a failure, but for PARITY_NO_ROWS. */
 void parity_check(struct backend *backend, enum dtype dtype, enum parity_scope scope);
 /* The same for the rows with WORDS in their names; for all rows if WORDS is NULL. */
 void parity_check_rows(struct backend *backend, enum dtype dtype, enum parity_scope scope,
