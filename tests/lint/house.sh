@@ -24,7 +24,7 @@ done
 
 # Each platform runs in a whole job, in its own case or by a call of `asked`.
 jobs=tests/system/test_platforms.sh
-for platform in $(sed -nE 's/^ +\{\.name = "([a-z-]+)",$/\1/p' \
+for platform in $(sed -nE 's/^ +\{\.name = "([a-z0-9-]+)",.*/\1/p' \
     entrypoint/job/cluster/platform_table.c); do
     case=$(echo "$platform" | tr - _)
     grep -qE "^ +asked $platform " $jobs ||
