@@ -12,6 +12,10 @@ if [ "${version:-0}" != 14 ]; then
 fi
 sources=$*
 [ -n "$sources" ] || sources=$(git ls-files '*.c' '*.h' '*.cu' '*.cuh' 2>/dev/null)
+# Lists (.def), scripts and pages are not for clang-format.
+# shellcheck disable=SC2086  # a list
+sources=$(printf '%s\n' $sources | grep -E '\.(c|h|cu|cuh)$')
+[ -n "$sources" ] || [ $# = 0 ] || exit 0
 if [ -z "$sources" ]; then
     echo "skipped: not a git work tree"
     exit 77
