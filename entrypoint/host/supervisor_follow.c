@@ -1,5 +1,6 @@
 /* The end of a role after its master is lost: this host will follow another one. It ends the parts
- * of struct supervisor, which has parts of host/failover as members, and so lies above that room. */
+ * of struct supervisor, which has parts of host/failover as members, and so lies above that room.
+ */
 #include "common/clock.h"
 #include "common/log/log.h"
 #include "entrypoint/host/supervisor.h"

@@ -1,7 +1,7 @@
 """Checks that pages are readable: lines have at most 100 columns (except tables and addresses),
 paragraphs at most 90 words, sentences at most 35; a page has one title, at most 400 lines that are
-not generated, and can be reached from docs/index.md. README.md has at most 230 lines and 12 KB. Words are plain: see
-WORDS."""
+not generated, and can be reached from docs/index.md. README.md has at most 230 lines and 12 KB.
+Words are plain: see WORDS."""
 import re
 from pages import Findings, TOP, pages
 

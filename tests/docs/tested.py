@@ -1,5 +1,5 @@
-"""Checks docs/tested.md: each row of the first table says since when which tests hold its claim, and
-each of these tests is a file of the repository, with the folder of the one before where it has
+"""Checks docs/tested.md: each row of the first table says since when which tests hold its claim.
+Each of these tests is a file of the repository, in the folder of the one before if it names
 none."""
 import datetime
 import re

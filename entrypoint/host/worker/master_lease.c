@@ -28,7 +28,7 @@ void master_lease_beat(struct worker *w) {
 void master_lease_lose(struct worker *w, const char *why) {
     struct error err = {0};
     const char *alone = "";
-    if (worker_searches_on(w, why))
+    if (w->searches_on != NULL && w->searches_on(w, why))
         return;
     const struct master_loss loss = {.begun = w->begun,
                                      .joined = w->joined,

@@ -217,7 +217,7 @@ static void search(struct worker *w) {
 
 /* Another host may lead the job next. This one has taken no part yet, and does not begin another
  * role before its inputs are complete, as a later role does not fetch them. */
-bool worker_searches_on(struct worker *w, const char *why) {
+static bool searches_on(struct worker *w, const char *why) {
     if (!w->waits || w->begun || w->stopping || !role_state_is_on(w->s.role_state))
         return false;
     log_warning("%s, for which this host was waiting, is lost: %s; looking for the host that "
@@ -472,6 +472,7 @@ int worker_run(const struct supervisor_options *options, int *ret_code, struct e
     int result = -1;
     w.deadline = (struct timer){.fire = deadline_passed, .context = &w};
     w.announce = (struct timer){.fire = announce, .context = &w};
+    w.searches_on = searches_on;
     master_lease_init(&w);
     if (supervisor_open(&w.s, options, &role, &w, err) == 0 && master_lease_open(&w, err) == 0)
         result = supervisor_run(&w.s, ret_code, err);

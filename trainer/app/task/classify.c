@@ -438,7 +438,8 @@ static void describe(const struct task_data *data, const struct task_request *re
     memcpy(ret->std, data->std != NULL ? data->std : MODEL_STD, sizeof(ret->std));
 }
 
-/* One line on the terminal for each evaluation. */
+/* One line on the terminal for each evaluation. Top-5 is left out where the evaluation does not
+ * report it: with five classes or fewer each picture would count as right. */
 static int print(struct buf *out, double epoch, const struct evaluation *e, struct error *err) {
     char top5[32] = "";
     if (evaluation_says(e, "top5"))
@@ -449,7 +450,8 @@ static int print(struct buf *out, double epoch, const struct evaluation *e, stru
                       e->images, STR_PLURAL(e->images));
 }
 
-/* Figures, headings, factors and decimals of the table at the end of a run. */
+/* Figures, headings, factors and decimals of the table at the end of a run. A figure that no
+ * evaluation has reported gets no column (eval_table.c). */
 static const struct metric_column columns[] = {
     {"top1", "Top-1 %", 100, 2},
     {"top5", "Top-5 %", 100, 2},
@@ -457,7 +459,9 @@ static const struct metric_column columns[] = {
     {NULL, NULL, 0, 0},
 };
 
-/* The share of the training batches' pictures that the network gets right. */
+/* The share of the training batches' pictures that the network gets right. The network scores them
+ * as they are augmented, and before the step, so that it usually lies below that of an
+ * evaluation. */
 static const struct metric_column row_columns[] = {{"top1", "Top-1 %", 100, 2}, {NULL, NULL, 0, 0}};
 
 /* Pictures of the validation set that the network got wrong, as the tally has kept them. */
