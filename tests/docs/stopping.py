@@ -6,7 +6,8 @@ SageMaker from its source."""
 import re
 from pages import Findings, TOP, Page
 
-PART, LEAST, USUAL = 6, 2, 120  # of the time a sixth, at least 2 s, is left; 120 s where none is known
+# Of the time a sixth is left, and at least 2 s; where none is known, it is 120 s.
+PART, LEAST, USUAL = 6, 2, 120
 found = Findings()
 
 
