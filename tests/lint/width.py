@@ -9,7 +9,7 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 COLUMNS, UNBREAKABLE = 100, 70
 # Markdown has rules of its own (tests/docs/form.py).
 LEFT_OUT = re.compile(
-    r"^(LICENSE|.*\.(md|json|lock|png|jpe?g)|tests/golden/.*(?<!\.py)|tests/fuzz/corpus/.*"
+    r"^(LICENSE|.*\.(md|json|lock|svg|png|jpe?g)|tests/golden/.*(?<!\.py)|tests/fuzz/corpus/.*"
     r"|tests/mutation/.*\.txt)$")
 WORD = re.compile(r"""[^\s"']*(?:"(?:\\.|[^"\\])*"|'[^']*')|\S+""")
 
