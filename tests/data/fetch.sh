@@ -122,6 +122,7 @@ for set; do
         status=1
         continue
     fi
-    mv "$part/$set" "$folder/" || status=1
+    # Another run may have put it there meanwhile, which is as good.
+    mv -T "$part/$set" "$folder/$set" 2>/dev/null || [ -d "$folder/$set" ] || status=1
 done
 exit $status
