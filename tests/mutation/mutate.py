@@ -1,4 +1,4 @@
-"""The program that tests/mutate.sh runs from the repository's root; see its usage there."""
+"""The program that tests/mutation/run.sh runs from the repository's root; see its usage there."""
 
 import concurrent.futures
 import contextlib
@@ -131,7 +131,7 @@ def sources_of(argument):
         folder = pathlib.Path(top + argument.rstrip("/"))
         if folder.is_dir():
             return sorted(str(path) for path in folder.rglob("*.c"))
-    sys.exit(f"mutate.sh: neither a room nor a file: {argument}")
+    sys.exit(f"mutation/run.sh: neither a room nor a file: {argument}")
 
 
 def leave_out_elsewhere(names, tests):
@@ -218,7 +218,7 @@ def draw(sources, compiler, count, seed, jobs):
 def killed_last_time(results):
     """Returns the tests that killed mutants the last time, by mutant."""
     if not results.is_file():
-        sys.exit(f"mutate.sh: no last time: {results}")
+        sys.exit(f"mutation/run.sh: no last time: {results}")
     rows = [row.split("\t") for row in results.read_text().splitlines()]
     return {(name, above, before, after): killer
             for verdict, name, _, above, before, after, killer in rows if verdict == "killed"}
@@ -241,7 +241,7 @@ def prepare(tests, jobs):
         new = [test for test in tests if not test.tried]
         if new and not scratch.build({target for test in new for target in test.targets}, jobs,
                                      new[0].folder):
-            sys.exit(f"mutate.sh: the tests do not build (cmake --build {new[0].folder})")
+            sys.exit(f"mutation/run.sh: the tests do not build (cmake --build {new[0].folder})")
         for test in new:
             test.time_it()
             if test.seconds is None:
@@ -314,13 +314,13 @@ def run_room(argument, tests, compiler, known, options):
         [name for name in sources_of(argument) if name in compiler.commands], tests)
     sources = {name: Source(name) for name in names}
     if not sources:
-        sys.exit(f"mutate.sh: nothing of {argument} is compiled in the preset release, "
+        sys.exit(f"mutation/run.sh: nothing of {argument} is compiled in the preset release, "
                  "or it has no tests there")
     results = (scratch.CACHE / "results"
                / f"{argument.strip('/').replace('/', '-')}.{options['seed']}.tsv")
     rings = {name: tests_for(name, tests) for name in sources}
     if not any(part for ring in rings.values() for part in ring):
-        sys.exit("mutate.sh: no tests for this")
+        sys.exit("mutation/run.sh: no tests for this")
     killed = killed_last_time(results) if options["again"] else {}
     mutants, broken, same = draw(sources, compiler, options["count"], str(options["seed"]),
                                  options["jobs"])
@@ -339,7 +339,7 @@ def run_room(argument, tests, compiler, known, options):
 def number(name, default):
     text = os.environ.get(name, default)
     if not text.isdecimal() or int(text) == 0 and name != "SEED":
-        sys.exit(f"mutate.sh: {name}={text} is not a number above 0")
+        sys.exit(f"mutation/run.sh: {name}={text} is not a number above 0")
     return int(text)
 
 

@@ -3,7 +3,7 @@
 # time, with changes that PyPI's universalmutator generates, and lists the mutants that no test has
 # killed.
 #
-#   sh tests/mutate.sh [ROOM|FILE...]       default: common
+#   sh tests/mutation/run.sh [ROOM|FILE...]       default: common
 #
 #   ROOM     a folder of sources (common, graph, backend/cpu), with all below it; FILE a source
 #   COUNT    how many mutants of each ROOM or FILE to try; default 60. Those count that compile, to
@@ -29,9 +29,9 @@
 # reason: at most one in ten. The exit code is 0 if every mutant was killed.
 set -u
 
-cd "$(dirname "$0")/.." || exit 70
+cd "$(dirname "$0")/../.." || exit 70
 fail() {
-    echo "mutate.sh: $*" >&2
+    echo "mutation/run.sh: $*" >&2
     exit 1
 }
 case ${1:-} in -h | --help) sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 64 ;; esac
