@@ -430,7 +430,7 @@ int supervisor_run(struct supervisor *s, int *ret_code, struct error *err) {
 /* Closes in the reverse order of opening. First comes what belongs to a check, then what
  * set_up_mpi() and open_host() opened. What was needed before that follows (installing, uploading,
  * downloading), and at last what supervisor_open() itself opened. Every part may be one that was
- * never opened, as a fault may have come at any time.
+ * never opened, as a fault may have come at any time. tests/lint/mirror.py compares both orders.
  *
  * Two parts log as they close (failure_writer.h, event_log.h), so the log's console is closed after
  * them. What waits in both consoles is written before either is closed, programs' lines first. */
