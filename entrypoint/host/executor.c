@@ -283,7 +283,7 @@ static void programs_gone(void *context, size_t left) {
     if (left > 0)
         log_warning("%zu processes did not die of SIGKILL in time", left);
     mpi_daemon_close_scratch(&h->daemon);
-    output_upload_finish(h->uploading, h->upload_seconds, uploaded, h);
+    output_upload_finish(h->output_upload, h->upload_seconds, uploaded, h);
 }
 
 /* Uploads the results; a failure file is part of them. The master sends its verdict with the order,
@@ -300,7 +300,7 @@ static void upload(struct executor *h, const json_t *order) {
     h->quiet = true;
     if (with->role_state != NULL)
         with->role_state->ending = true;
-    if (!h->uploading->open) {
+    if (!h->output_upload->open) {
         (void)error_set(&err, EXIT_CODE_INTERNAL,
                         "this host has no upload targets, but the master has");
         uploaded(h, &err);
@@ -379,7 +379,8 @@ static void obey(struct executor *h, enum message kind, const json_t *order) {
         upload(h, order);
         break;
     case MESSAGE_UPLOAD_DEADLINE:
-        output_upload_hurry(h->uploading, json_integer_value(json_object_get(order, "seconds")));
+        output_upload_hurry(h->output_upload,
+                            json_integer_value(json_object_get(order, "seconds")));
         break;
     case MESSAGE_PAIRS:
     case MESSAGE_PASSED:
@@ -416,7 +417,7 @@ void executor_order(struct executor *h, const json_t *order) {
 int executor_open(struct executor *h, const struct services *services,
                   const struct executor_options *o, struct error *err) {
     *h = (struct executor){.services = services,
-                           .uploading = o->uploading,
+                           .output_upload = o->output_upload,
                            .send = o->send,
                            .context = o->context,
                            .forward = {o->send, o->queued, o->context, 0}};

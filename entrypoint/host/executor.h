@@ -54,7 +54,7 @@
 struct executor {
     const struct services *services;
     char run[ATTEMPT_RUN_SIZE];
-    struct output_upload *uploading; /* open if the job has upload targets */
+    struct output_upload *output_upload; /* open if the job has upload targets */
     struct shared_dir_check proof;
     int64_t upload_seconds;
     struct rank_set rank_set;
@@ -73,7 +73,7 @@ struct executor {
 
 /* All pointers outlive it. Callbacks may not be called before it returns. */
 struct executor_options {
-    struct output_upload *uploading;
+    struct output_upload *output_upload;
     void (*send)(void *context, json_t *message);
     size_t (*queued)(void *context); /* bytes that still wait on the way to the master */
     void *context;

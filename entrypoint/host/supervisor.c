@@ -147,8 +147,10 @@ static void sweep_stale_dirs(const char *run) {
 /* The control socket comes before the executor, which puts the agent's link beside it. A check runs
  * no ranks, so it has no progress to show or report. */
 static int open_host(struct supervisor *s, struct error *err) {
-    const struct executor_options options = {
-        .uploading = &s->uploading, .send = host_sends, .queued = host_queued, .context = s};
+    const struct executor_options options = {.output_upload = &s->output_upload,
+                                             .send = host_sends,
+                                             .queued = host_queued,
+                                             .context = s};
     sweep_stale_dirs(s->job->settings.run);
     if (control_socket_open(&s->local, &s->loop, s->job->settings.run, &local_events, s, err) != 0)
         return -1;
@@ -208,9 +210,9 @@ static void child_line(void *context, const char *line, size_t size) {
 
 /* Checkpoints are uploaded while the job runs, so the child starts before the ranks. The result is
  * in s->fault, which the caller looks at. */
-static void open_uploading(struct supervisor *s) {
+static void open_output_upload(struct supervisor *s) {
     if (upload_targets_upload(&s->job->settings))
-        (void)output_upload_open(&s->uploading, &s->services, child_line, s, &s->fault);
+        (void)output_upload_open(&s->output_upload, &s->services, child_line, s, &s->fault);
 }
 
 /* Tells the role that something is under way, before any progress is reported: hosts may then
@@ -267,7 +269,7 @@ static void pip_runs(void *context) {
 static void install(struct supervisor *s) {
     const struct pip_install_options options = {
         .line = pip_line, .runs = pip_runs, .done = installed, .context = s};
-    if (pip_install_start(&s->installing, &s->services, &options, &s->fault) != 0)
+    if (pip_install_start(&s->pip_install, &s->services, &options, &s->fault) != 0)
         begin_soon(s);
     else
         meet_soon(s);
@@ -293,7 +295,7 @@ static void inputs_downloaded(void *context, const struct error *failure) {
     else if (s->job->sources.code != NULL)
         (void)job_resolve(s->job, s->arguments + s->job->once_per_host, s->environment, &s->fault);
     if (s->fault.code == 0)
-        open_uploading(s);
+        open_output_upload(s);
     go_on(s);
 }
 
@@ -317,7 +319,7 @@ static void download_inputs(struct supervisor *s) {
 /* The inputs have been here since the first life. They are neither downloaded nor installed again
  * in a later role. */
 static void begin_again(struct supervisor *s) {
-    open_uploading(s);
+    open_output_upload(s);
     find_rest(s);
 }
 
@@ -443,8 +445,8 @@ void supervisor_close(struct supervisor *s) {
     progress_line_close(&s->progress_line);
     executor_done(&s->host);
     control_socket_close(&s->local);
-    pip_install_close(&s->installing);
-    output_upload_close(&s->uploading);
+    pip_install_close(&s->pip_install);
+    output_upload_close(&s->output_upload);
     input_download_close(&s->input_download);
     tls_contexts_close(&s->contexts);
     metrics_exporter_close(&s->metrics_exporter);

@@ -96,9 +96,9 @@ struct supervisor {
     uint16_t examine_port;                  /* the port at which others reach it; 0: none */
     bool check;
     struct device_probe plugin; /* NCCL's, as the job begins */
-    struct pip_install installing;
-    struct output_upload uploading; /* open if the job has upload targets */
-    struct fetch_progress mark;     /* progress of downloads */
+    struct pip_install pip_install;
+    struct output_upload output_upload; /* open if the job has upload targets */
+    struct fetch_progress mark;         /* progress of downloads */
     const char *const *arguments;
     struct timer meet;
     struct timer begin;

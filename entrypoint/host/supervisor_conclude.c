@@ -91,7 +91,7 @@ void supervisor_conclude(struct supervisor *s, const struct verdict *verdict) {
     log_lines(level_of(verdict), verdict->evidence);
     log_tail_elsewhere(s, verdict);
     executor_send_dropped(&s->host);
-    output_upload_drop(&s->uploading);
+    output_upload_drop(&s->output_upload);
     failure_writer_conclude(&s->failure, verdict);
     metrics_exporter_conclude(&s->metrics_exporter, verdict->code);
     trainer_status_conclude(&s->trainer_status, verdict->code);

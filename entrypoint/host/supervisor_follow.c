@@ -56,7 +56,7 @@ void supervisor_follow(struct supervisor *s) {
     mpi_daemon_kill(&s->host.daemon);
     mpi_daemon_drop(&s->host.daemon);
     rank_launch_end(&s->host.rank_launch);
-    output_upload_close(&s->uploading);
+    output_upload_close(&s->output_upload);
     process_tree_keep(&s->sweep, 0);
     metrics_exporter_stop(&s->metrics_exporter);
     trainer_status_close(&s->trainer_status);

@@ -27,7 +27,7 @@ static struct control_socket local;
 static struct console console;
 static struct failure_writer failure;
 static struct event_log event_log;
-static struct output_upload uploading;
+static struct output_upload output_upload;
 static struct mpi_install mpi_install;
 static struct role_state role_state;
 static struct executor host;
@@ -85,9 +85,9 @@ static void open_house(void) {
                                  .failure = &failure,
                                  .event_log = &event_log,
                                  .role_state = &role_state};
-    uploading.services = &services;
+    output_upload.services = &services;
     const struct executor_options options = {
-        .uploading = &uploading, .send = send_message, .queued = queued};
+        .output_upload = &output_upload, .send = send_message, .queued = queued};
     CHECK(role_state_open(&role_state, &job, NULL) == 0);
     CHECK(executor_open(&host, &services, &options, NULL) == 0);
     executor_set_run(&host, "0123456789abcdef");
@@ -101,7 +101,7 @@ static void begin_anew(void) {
     for (size_t i = 0; i < HOSTS; i++)
         job.cluster.hosts[i].gone = false;
     rank_set_clear(&host.rank_set, 1);
-    uploading.open = true;
+    output_upload.open = true;
     told = 0;
 }
 

@@ -76,7 +76,7 @@ static void open_house(void) {
     failure_writer_open(&s->failure, &s->reaper, "/proc/nowhere");
     supervisor_share(s);
     const struct executor_options options = {
-        .uploading = &s->uploading, .send = send_message, .queued = queued, .context = &w};
+        .output_upload = &s->output_upload, .send = send_message, .queued = queued, .context = &w};
     CHECK(role_state_open(&role_state, &job, NULL) == 0);
     CHECK(executor_open(&s->host, &s->services, &options, NULL) == 0);
     CHECK(boot_timer_open(&w.late, &s->loop, never, NULL, NULL) == 0);

@@ -27,7 +27,7 @@ static struct job job;
 static json_t *told;
 static size_t waiting;
 static int output[2];
-static struct output_upload uploading;
+static struct output_upload output_upload;
 static struct services services = {.loop = &loop,
                                    .reaper = &reaper,
                                    .sweep = &sweep,
@@ -49,7 +49,7 @@ static size_t queued(void *context) {
 
 static const struct listener_events no_listener_events = {0};
 static const struct executor_options options = {
-    .uploading = &uploading, .send = send_message, .queued = queued};
+    .output_upload = &output_upload, .send = send_message, .queued = queued};
 
 static void open_host(const char *logs) {
     static char path[] = "PATH=/usr/bin:/bin";
