@@ -94,7 +94,7 @@ static int mpirun_command(const struct master *m, const char *self, struct argv 
 void launch_words(const struct master *m, struct buf *ret) {
     cleanup_buf struct buf text;
     buf_init(&text, WORDS_MAX);
-    if (mpirun_banner_story(&m->launch.banner, &m->launch.mpirun.tail, &text, NULL) == 0)
+    if (mpirun_banner_text(&m->launch.banner, &m->launch.mpirun.tail, &text, NULL) == 0)
         (void)addresses_to_names(&m->s.job->cluster, buf_text(&text), text.size, ret, NULL);
 }
 

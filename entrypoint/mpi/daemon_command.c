@@ -37,7 +37,7 @@ struct parsed_command {
 };
 
 static int refuse(const char *word, const char *why, struct error *err) {
-    return gate_refuse(word, strlen(word), why, err);
+    return shell_words_refuse(word, strlen(word), why, err);
 }
 
 /* --- parameters that mpirun generates -------------------------------------------------------- */
@@ -279,7 +279,7 @@ static int check_daemon(const struct daemon_command *gate, const char *word, str
 static int check_complete(const struct parsed_command *r, struct error *err) {
     if (!r->ess || r->jobid == NULL || r->uri == NULL || r->vpid == 0 || r->daemons == 0 ||
         (r->gate->series == OPENMPI_4_1 && !r->regex))
-        return gate_refuse("", 0, "lacks one of the words that every daemon gets", err);
+        return shell_words_refuse("", 0, "lacks one of the words that every daemon gets", err);
     /* There is one daemon a host, and one more if mpirun did not recognise the master as its own
      * host. */
     int64_t hosts = (int64_t)r->gate->hosts;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 static int refuse(const char *uri, const char *why, struct error *err) {
-    return gate_refuse(uri, strlen(uri), why, err);
+    return shell_words_refuse(uri, strlen(uri), why, err);
 }
 
 /* The index of ADDRESS in the comma-separated list of SIZE bytes at TEXT; -1 if it is missing or if

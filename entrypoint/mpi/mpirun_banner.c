@@ -32,8 +32,8 @@ static size_t tail_start(const struct tail *t) {
     return end != NULL ? (size_t)(end + 1 - t->text) : t->size;
 }
 
-int mpirun_banner_story(const struct mpirun_banner *b, const struct tail *tail, struct buf *ret,
-                        struct error *err) {
+int mpirun_banner_text(const struct mpirun_banner *b, const struct tail *tail, struct buf *ret,
+                       struct error *err) {
     size_t start = tail_start(tail);
     size_t first = strcspn(b->head, "\n");
     bool in_tail = memmem(tail->text + start, tail->size - start, b->head, first) != NULL;

@@ -21,7 +21,7 @@ void mpirun_banner_add(struct mpirun_banner *b, const char *line, size_t size);
 
 /* Appends the first and last lines, with "..." if lines are missing between them; at most
  * MPIRUN_BANNER_HEAD_SIZE + MPIRUN_BANNER_TAIL_MAX + 4 bytes. */
-int mpirun_banner_story(const struct mpirun_banner *b, const struct tail *tail, struct buf *ret,
-                        struct error *err);
+int mpirun_banner_text(const struct mpirun_banner *b, const struct tail *tail, struct buf *ret,
+                       struct error *err);
 
 #endif

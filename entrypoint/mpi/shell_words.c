@@ -34,7 +34,7 @@ void shell_words_done(struct shell_words *w) {
 }
 
 /* At most 80 bytes of WORD are shown, as the rest of a line may follow it. */
-int gate_refuse(const char *word, size_t size, const char *why, struct error *err) {
+int shell_words_refuse(const char *word, size_t size, const char *why, struct error *err) {
     return error_set(err, EXIT_CODE_INTERNAL, "launch request refused: \"%.*s\" %s",
                      (int)(size < 80 ? size : 80), word, why);
 }
@@ -77,10 +77,11 @@ static int skip_frame(char **at, bool *ret_framed, struct error *err) {
         return 0;
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         if (!take_word(at, words[i]))
-            return gate_refuse(*at, strlen(*at), "is not the known start of a login shell", err);
+            return shell_words_refuse(*at, strlen(*at), "is not the known start of a login shell",
+                                      err);
     return take_semicolon(at)
                ? 0
-               : gate_refuse(*at, strlen(*at), "stands where a ';' is expected", err);
+               : shell_words_refuse(*at, strlen(*at), "stands where a ';' is expected", err);
 }
 
 /* The name of the setting that starts at AT, or NULL. */
@@ -103,7 +104,7 @@ static int skip_settings(char **at, struct error *err) {
         skip_blanks(at);
         if (!take_semicolon(at) || !take_word(at, "export") || !take_word(at, name) ||
             !take_semicolon(at))
-            return gate_refuse(start, strlen(start), "is not a known path setting", err);
+            return shell_words_refuse(start, strlen(start), "is not a known path setting", err);
     }
     return 0;
 }
@@ -115,12 +116,14 @@ static int cut_word(char **at, const char **ret, struct error *err) {
     size_t size = strspn(start, quoted ? quoted_bytes : bare_bytes);
     char *end = start + size;
     if (quoted && *end != '"')
-        return gate_refuse(start, size + (*end != '\0'), "holds a byte that is not allowed", err);
+        return shell_words_refuse(start, size + (*end != '\0'), "holds a byte that is not allowed",
+                                  err);
     if (!quoted && (size == 0 || (*end != ' ' && *end != '\0')))
-        return gate_refuse(start, size + (*end != '\0'), "holds a byte that is not allowed", err);
+        return shell_words_refuse(start, size + (*end != '\0'), "holds a byte that is not allowed",
+                                  err);
     *at = end + quoted;
     if (quoted && **at != ' ' && **at != '\0')
-        return gate_refuse(start, size, "continues after its closing quote", err);
+        return shell_words_refuse(start, size, "continues after its closing quote", err);
     skip_blanks(at);
     *end = '\0'; /* last: AT has moved past the word, and past the blank after a bare word */
     *ret = start;
@@ -133,30 +136,30 @@ static int cut_words(char *at, bool framed, struct shell_words *ret, struct erro
         if (framed && take_word(&at, ")")) {
             framed = false;
             if (*at != '\0')
-                return gate_refuse(at, strlen(at), "follows the closing ')'", err);
+                return shell_words_refuse(at, strlen(at), "follows the closing ')'", err);
             break;
         }
         if (ret->count == SHELL_WORDS_MAX)
-            return gate_refuse(at, strlen(at), "is one word too many", err);
+            return shell_words_refuse(at, strlen(at), "is one word too many", err);
         if (cut_word(&at, &ret->items[ret->count], err) != 0)
             return -1;
         ret->count++;
     }
     if (framed)
-        return gate_refuse("", 0, "ends without its ')'", err);
-    return ret->count > 0 ? 0 : gate_refuse("", 0, "holds no word", err);
+        return shell_words_refuse("", 0, "ends without its ')'", err);
+    return ret->count > 0 ? 0 : shell_words_refuse("", 0, "holds no word", err);
 }
 
 /* Nothing that was allocated is freed here on failure; the caller does so. */
 static int split(const char *command, size_t size, struct shell_words *ret, struct error *err) {
     if (size > GATE_COMMAND_MAX)
-        return gate_refuse(command, size, "... is too long", err);
+        return shell_words_refuse(command, size, "... is too long", err);
     ret->text = strndup(command, size);
     if (ret->text == NULL)
         return error_no_memory(err, "a launch request");
     /* A NUL would hide what follows it from every check below. */
     if (strlen(ret->text) != size)
-        return gate_refuse(ret->text, strlen(ret->text), "holds a NUL", err);
+        return shell_words_refuse(ret->text, strlen(ret->text), "holds a NUL", err);
     bool framed = false;
     char *at = ret->text;
     skip_blanks(&at);

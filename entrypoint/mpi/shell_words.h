@@ -21,7 +21,7 @@ void shell_words_done(struct shell_words *w);
 int shell_words_split(const char *command, size_t size, struct shell_words *ret, struct error *err);
 
 /* An error with code EXIT_CODE_INTERNAL that shows WORD's first SIZE bytes. */
-int gate_refuse(const char *word, size_t size, const char *why, struct error *err);
+int shell_words_refuse(const char *word, size_t size, const char *why, struct error *err);
 
 #define cleanup_shell_words __attribute__((cleanup(shell_words_done)))
 

@@ -14,7 +14,7 @@ static const char *log_tail(const struct mpirun_banner *b, const struct tail *t)
     static char text[2048];
     cleanup_buf struct buf ret;
     buf_init(&ret, 4096);
-    CU_ASSERT_EQUAL(mpirun_banner_story(b, t, &ret, NULL), 0);
+    CU_ASSERT_EQUAL(mpirun_banner_text(b, t, &ret, NULL), 0);
     (void)snprintf(text, sizeof(text), "%s", buf_text(&ret));
     return text;
 }
