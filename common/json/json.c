@@ -42,7 +42,7 @@ static bool too_deep(const char *bytes, size_t size) {
 
 /* How many bytes of Jansson's error text may be shown. Jansson quotes the document, which may hold
  * a secret, so the quote is left out unless it is a name. */
-static int told_size(const json_error_t *detail) {
+static int shown_size(const json_error_t *detail) {
     const char *quote = strstr(detail->text, " near '");
     if (quote == NULL || json_error_code(detail) == json_error_duplicate_key)
         return (int)strlen(detail->text);
@@ -67,7 +67,7 @@ int json_parse_as(const char *bytes, size_t size, const char *source, size_t fla
         json_loadb(bytes, size, flags | JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &detail);
     if (root == NULL)
         return error_set(err, EXIT_CODE_CONFIG, "%s:%d:%d: %.*s", source, detail.line,
-                         detail.column, told_size(&detail), detail.text);
+                         detail.column, shown_size(&detail), detail.text);
     *ret_root = root;
     return 0;
 }

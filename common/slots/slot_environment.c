@@ -75,7 +75,7 @@ int slot_environment(struct argv *ret, char *const *environment, const struct sl
     for (size_t i = 0; environment[i] != NULL; i++)
         if (!is_of_a_rank(environment[i]) && argv_add(ret, environment[i], err) != 0)
             return -1;
-    if ((place->size > 1 || place->told) && set_place(ret, place, err) != 0)
+    if ((place->size > 1 || place->always) && set_place(ret, place, err) != 0)
         return -1;
     if (place->devices[0] != '\0' &&
         argv_set_env(ret, "CUDA_VISIBLE_DEVICES", place->devices, err) != 0)

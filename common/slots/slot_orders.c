@@ -125,7 +125,7 @@ static struct slot_place place_of(const struct slots *s, const json_t *order, in
                                .port = number_of(order, "port"),
                                .job = json_string_value(json_object_get(order, "name")),
                                .devices = devices,
-                               .told = s->foreign};
+                               .always = s->foreign};
 }
 
 /* Sets each NAME=VALUE of LIST. */
