@@ -134,16 +134,16 @@ static int names_json(const struct job *job, char *const *environment, json_t **
 /* Network variables for other libraries, and where each was set. The user's own value wins, as in a
  * job. A host alone needs none. The text is split at its "=" in place. */
 static json_t *network_json(const struct openmpi_request *request, char *const *environment) {
-    cleanup_argv struct argv told = {0};
+    cleanup_argv struct argv variables = {0};
     json_t *object = json_object();
     if (request->cluster->count == 1 ||
-        nic_environment_add(request->interface->name, "", &told, NULL) != 0)
+        nic_environment_add(request->interface->name, "", &variables, NULL) != 0)
         return object;
-    for (size_t i = 0; i < told.count; i++) {
-        char *value = strchr(told.items[i], '=');
+    for (size_t i = 0; i < variables.count; i++) {
+        char *value = strchr(variables.items[i], '=');
         *value++ = '\0';
-        const char *own = env_get(environment, told.items[i]);
-        json_object_set_new(object, told.items[i],
+        const char *own = env_get(environment, variables.items[i]);
+        json_object_set_new(object, variables.items[i],
                             json_pack("{s:s, s:s}", "value", own != NULL ? own : value, "by",
                                       own != NULL ? "the job" : "ringmaster"));
     }

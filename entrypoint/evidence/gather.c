@@ -51,7 +51,7 @@ struct gathering {
     int folder;
     size_t room;
     int64_t deadline;
-    bool told; /* where the ranks are */
+    bool reported; /* where the ranks are */
     bool is_hurried;
 };
 
@@ -159,10 +159,10 @@ static bool ranks_are_read(const struct gathering *g) {
 
 /* Prints where the ranks are, once: what their host still gathers may take longer. */
 static int print_ranks(struct gathering *g, FILE *out, struct error *err) {
-    for (size_t i = 0; i < g->order->rank_count && !g->told; i++)
+    for (size_t i = 0; i < g->order->rank_count && !g->reported; i++)
         if (print_rank(g, &g->order->ranks[i], out, err) != 0)
             return -1;
-    g->told = true;
+    g->reported = true;
     return fflush(out) == 0 ? 0 : error_set_errno(err, EXIT_CODE_INTERNAL, "standard output");
 }
 

@@ -33,7 +33,7 @@ static int print(json_t *object, FILE *out, struct error *err) {
     return 0;
 }
 
-int ras_run_once(struct ras_watch *w, const char *address, bool *told, FILE *out,
+int ras_run_once(struct ras_watch *w, const char *address, bool *reported, FILE *out,
                  struct error *err) {
     static struct ras_answer answer;
     struct error ignored = {0};
@@ -47,21 +47,21 @@ int ras_run_once(struct ras_watch *w, const char *address, bool *told, FILE *out
     const int64_t now = clock_now();
     ras_watch_take(w, &answer, now);
     const struct ras_seen *stuck = ras_watch_stuck(w, now, &is_new);
-    if (stuck == NULL && !*told)
+    if (stuck == NULL && !*reported)
         return 0;
-    *told = stuck != NULL;
+    *reported = stuck != NULL;
     return print(stuck != NULL ? describe(stuck, now) : json_object(), out, err);
 }
 
 int ras_run(const char *const *words, struct error *err) {
     static struct ras_watch watch;
-    bool told = false;
+    bool reported = false;
     if (words[0] == NULL)
         return error_set(err, EXIT_CODE_USAGE,
                          "`ringmaster ras` is started by a supervisor, with an address");
     for (;;) {
         struct pollfd out = {.fd = STDOUT_FILENO};
-        if (ras_run_once(&watch, words[0], &told, stdout, err) != 0)
+        if (ras_run_once(&watch, words[0], &reported, stdout, err) != 0)
             return -1;
         (void)poll(&out, 1, (int)(pause_between / CLOCK_MILLISECOND));
         if (out.revents != 0) /* the supervisor is gone */

@@ -13,8 +13,9 @@
 /* Runs the command until standard output is closed or it is ended. WORDS are its arguments. */
 int ras_run(const char *const *words, struct error *err);
 
-/* Asks once, and prints what follows from the answer. *TOLD: an operation was reported as stuck. */
-int ras_run_once(struct ras_watch *w, const char *address, bool *told, FILE *out,
+/* Asks once, and prints what follows from the answer. *REPORTED: an operation was reported as
+ * stuck. */
+int ras_run_once(struct ras_watch *w, const char *address, bool *reported, FILE *out,
                  struct error *err);
 
 #endif

@@ -21,7 +21,7 @@ static const struct ras_seen *find(const struct ras_watch *w, const struct ras_l
 static void note_ends(struct ras_watch *w, const struct ras_watch *next, int64_t now) {
     for (size_t i = 0; i < w->count; i++) {
         const struct ras_seen *s = &w->seen[i];
-        if (s->told && find(next, &s->lag) == NULL && now - s->since > w->longest)
+        if (s->reported && find(next, &s->lag) == NULL && now - s->since > w->longest)
             w->longest = now - s->since;
     }
 }
@@ -50,8 +50,8 @@ const struct ras_seen *ras_watch_stuck(struct ras_watch *w, int64_t now, bool *r
             (first == NULL || s->since < first->since))
             first = s;
     }
-    *ret_new = first != NULL && !first->told;
+    *ret_new = first != NULL && !first->reported;
     if (first != NULL)
-        first->told = true;
+        first->reported = true;
     return first;
 }

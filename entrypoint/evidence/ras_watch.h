@@ -20,7 +20,7 @@ struct ras_seen {
     struct ras_lag lag;
     int64_t since;
     unsigned answers;
-    bool told;
+    bool reported;
 };
 
 /* Zeroed at the start. */

@@ -28,8 +28,8 @@
  *
  * A full order is answered once, when the child ends. A quick order comes when a rank has failed
  * and the others are about to be ended. It is answered twice: with the ranks, as soon as all of
- * them are read, and with the files at the end. `told` keeps the second answer from repeating the
- * ranks.
+ * them are read, and with the files at the end. `answered` keeps the second answer from repeating
+ * the ranks.
  *
  * One child runs at a time. An order that arrives meanwhile changes only the number, so that the
  * findings of the running child answer it. gatherer_end() ends the child with the attempt, without
@@ -56,9 +56,9 @@ static void answer(struct gatherer *g, const char *fault) {
     (void)json_object_set_new(message, "number", json_integer(g->number));
     if (g->total != NULL)
         (void)json_object_update(message, g->total);
-    if (g->ranks != NULL && g->told != g->number)
+    if (g->ranks != NULL && g->answered != g->number)
         (void)json_object_set(message, "ranks", g->ranks);
-    g->told = g->number;
+    g->answered = g->number;
     if (fault != NULL)
         (void)json_object_set_new(message, "fault", json_string_any(fault));
     g->send(g->context, message);
@@ -247,7 +247,7 @@ void gatherer_start(struct gatherer *g, const json_t *order) {
     if (g->task.running)
         return;
     forget(g);
-    g->told = -1;
+    g->answered = -1;
     g->ranks = json_array();
     g->total = json_object();
     if (start(g, order, &err) == 0) {

@@ -23,10 +23,10 @@ struct gatherer {
     void (*send)(void *context, json_t *message); /* to the master; takes the reference */
     void *context;
     struct subprocess task;
-    int64_t number;  /* of the master's order */
-    size_t expected; /* ranks that are read; 0: the whole is reported at the end */
-    int64_t told;    /* number of the order that the ranks have answered */
-    json_t *ranks;   /* owned; findings so far */
+    int64_t number;   /* of the master's order */
+    size_t expected;  /* ranks that are read; 0: the whole is reported at the end */
+    int64_t answered; /* number of the order that the ranks have answered */
+    json_t *ranks;    /* owned; findings so far */
     json_t *total;
 };
 

@@ -20,14 +20,14 @@ void ras_child_line(void *master, const char *line, size_t size) {
         return;
     if (json_object_size(found) == 0) {
         ras_finding_drop(m);
-        if (m->standing.is_told)
+        if (m->standing.is_reported)
             standing_goes_on(m);
         return;
     }
-    if (!m->standing.is_told)
+    if (!m->standing.is_reported)
         ras_finding_take(m, found);
     int64_t seconds = json_integer_value(json_object_get(found, "seconds"));
-    if (m->standing.is_told && seconds >= 0 && seconds < INT64_MAX / CLOCK_SECOND)
+    if (m->standing.is_reported && seconds >= 0 && seconds < INT64_MAX / CLOCK_SECOND)
         standing_lasts(m, seconds * CLOCK_SECOND);
 }
 

@@ -264,9 +264,10 @@ static struct stuck_finding find_odd(struct master *m) {
         ranks[i] = (struct stuck_rank){.host = supervisor_host_name(&m->s, a->rank_host[i]),
                                        .ended = a->reported[i],
                                        .waits = a->quiet[i]};
-    if (ranks == NULL || !stuck_find(ranks, a->ranks, &found) || a->odd_told || a->stuck[0] != '\0')
+    if (ranks == NULL || !stuck_find(ranks, a->ranks, &found) || a->odd_reported ||
+        a->stuck[0] != '\0')
         return found;
-    a->odd_told = true;
+    a->odd_reported = true;
     log_warning("all ranks are silent and idle, and %s", found.text);
     return found;
 }

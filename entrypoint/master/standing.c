@@ -68,7 +68,7 @@ static void conclude(struct master *m) {
         m->standing.ranks[i].ended = a->reported[i];
         m->standing.ranks[i].waits = a->quiet[i];
     }
-    if (m->standing.is_told)
+    if (m->standing.is_reported)
         log_debug("what was found stays as it is");
     else if (stuck_find(m->standing.ranks, a->ranks, &finding))
         note(m, &finding);
@@ -142,7 +142,7 @@ void standing_crashed(struct master *m) {
 }
 
 /* The reading of a rank of B that B's host sends. */
-struct told_rank {
+struct answered_rank {
     int64_t rank;
     const char *collective;
     const char *place;
@@ -152,8 +152,8 @@ struct told_rank {
 
 /* Returns false for a reading that lacks a member, has one of the wrong type or out of range, or is
  * about another host's rank. */
-static bool read_rank(const struct member *b, const json_t *item, struct told_rank *ret) {
-    *ret = (struct told_rank){.rank = -1, .collective = "", .place = "", .exception = ""};
+static bool read_rank(const struct member *b, const json_t *item, struct answered_rank *ret) {
+    *ret = (struct answered_rank){.rank = -1, .collective = "", .place = "", .exception = ""};
     return json_member_int(item, "gathered", "rank", &ret->rank, NULL) == 0 &&
            json_member_string(item, "gathered", "collective", &ret->collective, NULL) == 0 &&
            json_member_string(item, "gathered", "place", &ret->place, NULL) == 0 &&
@@ -167,30 +167,31 @@ static bool read_rank(const struct member *b, const json_t *item, struct told_ra
  * log. */
 static void take_rank(struct member *b, const json_t *item) {
     struct master *m = b->master;
-    struct told_rank told;
-    if (!read_rank(b, item, &told))
+    struct answered_rank answer;
+    if (!read_rank(b, item, &answer))
         return;
-    struct stuck_rank *r = &m->standing.ranks[told.rank];
+    struct stuck_rank *r = &m->standing.ranks[answer.rank];
     char clean[STUCK_EXCEPTION_SIZE];
     r->known = true;
-    (void)snprintf(clean, sizeof(r->at.place), "%s", told.place);
+    (void)snprintf(clean, sizeof(r->at.place), "%s", answer.place);
     rank_report_clean(clean, r->at.place, sizeof(r->at.place));
-    (void)snprintf(clean, sizeof(r->at.collective), "%s", told.collective);
+    (void)snprintf(clean, sizeof(r->at.collective), "%s", answer.collective);
     rank_report_clean(clean, r->at.collective, sizeof(r->at.collective));
-    (void)snprintf(clean, sizeof(clean), "%s", told.exception);
+    (void)snprintf(clean, sizeof(clean), "%s", answer.exception);
     rank_report_clean(clean, r->exception, sizeof(r->exception));
 }
 
 /* Goes straight into the attempt, without a question to wait for: places of ranks, and exceptions
  * that were printed before the failure. */
 static void take_crash(struct member *b, const json_t *ranks) {
-    struct told_rank told;
+    struct answered_rank answer;
     for (size_t i = 0; i < json_array_size(ranks); i++)
-        if (read_rank(b, json_array_get(ranks, i), &told)) {
+        if (read_rank(b, json_array_get(ranks, i), &answer)) {
             const char *host = supervisor_host_name(&b->master->s, b->index);
-            attempt_note_place(&b->master->attempt, (unsigned)told.rank, host, told.place);
-            attempt_note_exception(&b->master->attempt, (unsigned)told.rank, host, told.exception,
-                                   clock_boot() - told.raised * CLOCK_MILLISECOND);
+            attempt_note_place(&b->master->attempt, (unsigned)answer.rank, host, answer.place);
+            attempt_note_exception(&b->master->attempt, (unsigned)answer.rank, host,
+                                   answer.exception,
+                                   clock_boot() - answer.raised * CLOCK_MILLISECOND);
         }
 }
 
@@ -275,7 +276,7 @@ void standing_found(struct master *m, const struct stuck_finding *f) {
     if (!is_wanted(m))
         return;
     note(m, f);
-    m->standing.is_told = true;
+    m->standing.is_reported = true;
     (void)ask(m);
 }
 
@@ -284,7 +285,7 @@ void standing_goes_on(struct master *m) {
         return;
     log_info("the job goes on");
     m->standing.rank = STANDING_NOBODY;
-    m->standing.is_told = false;
+    m->standing.is_reported = false;
     attempt_note_stuck(&m->attempt, "");
 }
 
@@ -298,14 +299,14 @@ static void look_at(struct master *m, int64_t now) {
     if (still < 0)
         return;
     bool suspect = standstill_look(&m->standing.rule, now, still, busy, &moved);
-    if (moved && !m->standing.is_told)
+    if (moved && !m->standing.is_reported)
         standing_goes_on(m);
     if (suspect) {
         log_info("no rank has printed anything or made progress for %lld s%s: gathering evidence",
                  (long long)(still / CLOCK_SECOND), busy ? "" : ", and none uses a processor");
         (void)ask(m);
     }
-    if (!m->standing.is_told)
+    if (!m->standing.is_reported)
         standing_lasts(m, still);
 }
 
@@ -328,7 +329,7 @@ void standing_reset(struct master *m) {
     forget(m);
     m->standing.rule = (struct standstill){0};
     m->standing.rank = STANDING_NOBODY;
-    m->standing.fails = m->standing.is_told = false;
+    m->standing.fails = m->standing.is_reported = false;
     m->standing.crash = 0;
     for (size_t i = 0; m->members != NULL && i < m->s.job->cluster.count; i++)
         m->members[i].standing.heard = 0;

@@ -46,14 +46,14 @@ static struct {
     int folder;
     struct file files[FILE_WRITER_FILES_MAX];
     size_t count;
-    bool told;
+    bool reported;
 } self;
 
 /* The message may be lost if the supervisor does not read; it must not block. */
 static void report_error(const struct error *why) {
-    if (self.told)
+    if (self.reported)
         return;
-    self.told = true;
+    self.reported = true;
     (void)send(SOCKET, why->text, strlen(why->text), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
@@ -129,7 +129,8 @@ static int write_to(struct file *file, const struct file_writer_frame *frame, co
 }
 
 /* Reports that writing works again and how many lines are missing, and lets the next failure be
- * reported. The report goes out even if the last failure has been told: `told` is set aside for it.
+ * reported. The report goes out even if the last failure has been told: `reported` is set aside for
+ * it.
  */
 static void report_lost(struct file *file) {
     struct error why;
@@ -138,9 +139,9 @@ static void report_lost(struct file *file) {
     (void)error_set(&why, EXIT_CODE_CONFIG, "%s is written again, without %" PRIu64 " lines",
                     file->name, file->lost);
     file->lost = 0;
-    self.told = false;
+    self.reported = false;
     report_error(&why);
-    self.told = false;
+    self.reported = false;
 }
 
 /* Does not fail: what cannot be written is counted. */

@@ -145,7 +145,7 @@ static bool is_chosen(const struct choice *c, const struct process *p) {
 
 /* Signals all chosen processes and lists them in RET. TOLD is the sorted list of the pass before;
  * *RET_NEW is true if a process is not in it. RET is sorted, too, and the caller frees it. */
-static size_t signal_once(int number, const struct choice *c, const struct processes *told,
+static size_t signal_once(int number, const struct choice *c, const struct processes *signalled,
                           struct processes *ret, bool *ret_new) {
     size_t count = 0;
     *ret_new = false;
@@ -155,7 +155,7 @@ static size_t signal_once(int number, const struct choice *c, const struct proce
         const struct process *p = &ret->items[i];
         if (!is_chosen(c, p))
             continue;
-        const struct process *before = find(told, p->stat.pid);
+        const struct process *before = find(signalled, p->stat.pid);
         *ret_new |= before == NULL || before->stat.born != p->stat.born;
         signal_process(p, number);
         count++;
@@ -178,16 +178,16 @@ static size_t signal_all(int number, const struct choice *c) {
  * Returns how many were still there in the last pass. */
 static size_t kill_all(const struct process_tree *s) {
     const struct choice choice = {.spared = {s->spared[0], s->spared[1]}, .kept = s->kept};
-    struct processes told = {0};
+    struct processes signalled = {0};
     bool is_new = true;
     size_t count = 0;
     for (int i = 0; i < PASSES && is_new; i++) {
         struct processes all = {0};
-        count = signal_once(SIGKILL, &choice, &told, &all, &is_new);
-        free(told.items);
-        told = all;
+        count = signal_once(SIGKILL, &choice, &signalled, &all, &is_new);
+        free(signalled.items);
+        signalled = all;
     }
-    free(told.items);
+    free(signalled.items);
     return count;
 }
 

@@ -39,7 +39,7 @@ struct metric_counts {
     bool asked; /* the job has definitions of its own; else they are our trainer's */
     uint64_t lines;
     uint64_t unread;
-    bool unread_told;      /* to the first host */
+    bool unread_reported;  /* to the first host */
     bool unread_elsewhere; /* another host has lines that there was no time for */
     int64_t second;        /* when the one began that SPENT is about */
     int64_t spent;

@@ -227,7 +227,7 @@ static struct straggler_rank *find_worst(struct straggler *p, const bool *ended,
         double weight = 0;
         bool holds = counts(p, ended, i) && look_at(p, w, i, &weight, &finding);
         r->windows = holds ? r->windows + 1 : 0;
-        if (r->windows < STRAGGLER_WINDOWS || r->told || weight <= most)
+        if (r->windows < STRAGGLER_WINDOWS || r->reported || weight <= most)
             continue;
         worst = r;
         most = weight;
@@ -236,7 +236,7 @@ static struct straggler_rank *find_worst(struct straggler *p, const bool *ended,
     return worst;
 }
 
-/* One rank at most is told per window. After STRAGGLER_TOLD_MAX of them the rest of the job is
+/* One rank at most is told per window. After STRAGGLER_REPORTED_MAX of them the rest of the job is
  * silent. */
 bool straggler_judge(struct straggler *p, const bool *ended, int64_t now,
                      struct straggler_finding *ret) {
@@ -250,10 +250,10 @@ bool straggler_judge(struct straggler *p, const bool *ended, int64_t now,
         return false;
     struct straggler_rank *worst = find_worst(p, ended, &window, ret);
     begin_window(p, now);
-    if (worst == NULL || p->told == STRAGGLER_TOLD_MAX)
+    if (worst == NULL || p->reported == STRAGGLER_REPORTED_MAX)
         return false;
-    p->told++;
-    worst->told = true;
+    p->reported++;
+    worst->reported = true;
     return true;
 }
 

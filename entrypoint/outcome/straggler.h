@@ -12,7 +12,7 @@
  * too.
  *
  * Either must hold in STRAGGLER_WINDOWS windows in a row, and is reported once per rank, for at
- * most STRAGGLER_TOLD_MAX ranks. If most ranks are slow, none is a straggler. */
+ * most STRAGGLER_REPORTED_MAX ranks. If most ranks are slow, none is a straggler. */
 #ifndef ENTRYPOINT_OUTCOME_STRAGGLER_H
 #define ENTRYPOINT_OUTCOME_STRAGGLER_H
 
@@ -29,7 +29,7 @@ enum {
     STRAGGLER_WINDOWS = 2,
     STRAGGLER_WINDOW_SECONDS = 15, /* longer if steps take longer */
     STRAGGLER_FRESH_SECONDS = 7,   /* an older report says nothing about now */
-    STRAGGLER_TOLD_MAX = 8,
+    STRAGGLER_REPORTED_MAX = 8,
     STRAGGLER_TEXT_SIZE = 256
 };
 
@@ -44,7 +44,7 @@ struct straggler_rank {
     struct straggler_point first; /* of this window */
     struct straggler_point last;
     unsigned windows; /* number in a row in which it delayed the others */
-    bool told;
+    bool reported;
 };
 
 /* Zeroed, it is closed. */
@@ -53,7 +53,7 @@ struct straggler {
     double *sorted[3];            /* owned: room for medians */
     size_t count;
     int64_t begun; /* this window; 0: not yet */
-    unsigned told;
+    unsigned reported;
 };
 
 int straggler_open(struct straggler *p, size_t ranks, struct error *err);

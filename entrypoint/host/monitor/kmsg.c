@@ -112,15 +112,15 @@ void kmsg_forget(struct kmsg *k) {
 void kmsg_read(struct kmsg *k, bool crashed, bool memory, char *ret, size_t size) {
     const bool counts[KMSG_KINDS] = {
         [KMSG_MACHINE] = true, [KMSG_CRASH] = crashed, [KMSG_MEMORY] = memory};
-    unsigned told = 0;
+    unsigned reported = 0;
     size_t used = 0;
     ret[0] = '\0';
     take_new(k);
-    for (unsigned i = 0; i < k->count && told < KMSG_LINES && used + 2 < size; i++) {
+    for (unsigned i = 0; i < k->count && reported < KMSG_LINES && used + 2 < size; i++) {
         if (!counts[k->lines[i].kind])
             continue;
         (void)snprintf(ret + used, size - used, "%s%s", used > 0 ? "\n" : "", k->lines[i].text);
         used = strlen(ret);
-        told++;
+        reported++;
     }
 }

@@ -104,15 +104,15 @@ static bool put(struct event_log *j, enum event_log_kind kind, const json_t *mem
            file_writer_put(&j->writer, name, EVENT_LOG_EVENTS_MAX, line.data, line.size);
 }
 
-/* Reports lost events as soon as there is room again. `told` follows only when the report itself
- * has found room. If not, the writer has counted it as one more, and that is taken back. */
+/* Reports lost events as soon as there is room again. `reported` follows only when the report
+ * itself has found room. If not, the writer has counted it as one more, and that is taken back. */
 static void record_dropped(struct event_log *j) {
     uint64_t dropped = j->writer.dropped;
-    if (dropped == j->told)
+    if (dropped == j->reported)
         return;
-    cleanup_json json_t *members = json_pack("{s:I}", "count", (json_int_t)(dropped - j->told));
+    cleanup_json json_t *members = json_pack("{s:I}", "count", (json_int_t)(dropped - j->reported));
     if (put(j, EVENT_LOG_DROPPED, members))
-        j->told = dropped;
+        j->reported = dropped;
     else
         j->writer.dropped = dropped; /* a lost report does not count */
 }

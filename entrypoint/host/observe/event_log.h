@@ -28,7 +28,7 @@ struct event_log {
     char folder[EVENT_LOG_FOLDER_SIZE];
     char run[ATTEMPT_RUN_SIZE];
     unsigned attempt;
-    uint64_t told; /* dropped records that were reported */
+    uint64_t reported; /* dropped records that were reported */
     bool open;
     bool concluded;
 };

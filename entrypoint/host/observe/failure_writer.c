@@ -45,9 +45,9 @@ struct order {
     const char *base_dir;
     const struct verdict *verdict;
     int64_t clear_by;
-    bool refused; /* the verdict concerns this host alone */
-    bool told;    /* a file for this verdict exists */
-    bool last;    /* no further task follows */
+    bool refused;  /* the verdict concerns this host alone */
+    bool reported; /* a file for this verdict exists */
+    bool last;     /* no further task follows */
 };
 
 /* Writes the file. Returns the answer, "" if there is nothing to report. A verdict of success
@@ -55,7 +55,7 @@ struct order {
  * written twice. */
 static const char *conclude(const struct order *o, struct error *err) {
     bool is_kept = false;
-    if (o->told)
+    if (o->reported)
         return "";
     if (o->verdict->code == EXIT_CODE_OK)
         failure_file_none(o->base_dir);
@@ -199,7 +199,7 @@ static void run(struct failure_writer *f, const struct verdict *verdict, bool la
                                 .verdict = verdict,
                                 .clear_by = f->clear_by,
                                 .refused = f->refused,
-                                .told = f->written && verdict != NULL && verdict->code != 0,
+                                .reported = f->written && verdict != NULL && verdict->code != 0,
                                 .last = last};
     f->child.pid = start(&order, &f->answer);
     f->owed = f->child.pid < 0 && verdict != NULL ? errno : 0;

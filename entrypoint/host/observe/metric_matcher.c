@@ -24,8 +24,8 @@ void metric_matcher_line(struct metric_counts *c, const char *line, size_t size,
                          void (*matched)(void *context, const char *name), void *context) {
     uint64_t left_out = 0;
     uint64_t fresh = metric_counts_line(c, line, size, &left_out);
-    if (c->unread > 0 && c->asked && !c->unread_told) {
-        c->unread_told = true;
+    if (c->unread > 0 && c->asked && !c->unread_reported) {
+        c->unread_reported = true;
         matched(context, "");
     }
     for (size_t i = 0; (fresh | left_out) != 0 && i < c->count; i++) {

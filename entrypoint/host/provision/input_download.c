@@ -165,14 +165,14 @@ static json_t *key_json(const unsigned char *key) {
 /* The host above checks that it speaks to a host of the job, and this host that the answer comes
  * from there: both have the key. `name` is for messages. */
 json_t *input_download_sharing(const struct job *job, int listener, const unsigned char *key,
-                               const char *told) {
+                               const char *parent) {
     const struct cluster *c = &job->cluster;
     json_t *sharing = json_pack("{s:i, s:o}", "listener", listener, "key", key_json(key));
     if (cluster_is_master(c)) {
         (void)json_object_set_new(sharing, "first", json_true());
         return sharing;
     }
-    const char *place = told != NULL ? told : known_above(c);
+    const char *place = parent != NULL ? parent : known_above(c);
     if (place == NULL)
         return sharing;
     (void)json_object_set_new(sharing, "from", place_json(job, place));
@@ -236,7 +236,7 @@ static void late(void *context) {
 }
 
 /* The port is opened here, so that a port in use is reported as this container's error. */
-static int add_sharing(const struct input_download *s, const char *told, json_t *order,
+static int add_sharing(const struct input_download *s, const char *parent, json_t *order,
                        int *listener, struct error *err) {
     const struct net_address any = {0};
     const struct job *job = s->services->job;
@@ -244,17 +244,17 @@ static int add_sharing(const struct input_download *s, const char *told, json_t 
     if (*listener < 0)
         return -1;
     (void)json_object_set_new(order, "sharing",
-                              input_download_sharing(job, *listener, s->key, told));
+                              input_download_sharing(job, *listener, s->key, parent));
     return 0;
 }
 
 /* The key is wiped in any case, as the order has it by then. The listener is closed here once the
  * child has it. */
-static int start_child(struct input_download *s, const char *told, struct error *err) {
+static int start_child(struct input_download *s, const char *parent, struct error *err) {
     const struct job *job = s->services->job;
     cleanup_json json_t *order = input_download_order(job, s->services->environment);
     cleanup_fd int listener = -1;
-    int opened = s->o.key != NULL ? add_sharing(s, told, order, &listener, err) : 0;
+    int opened = s->o.key != NULL ? add_sharing(s, parent, order, &listener, err) : 0;
     explicit_bzero(s->key, sizeof(s->key));
     if (opened != 0)
         return -1;
@@ -276,10 +276,10 @@ static int start_child(struct input_download *s, const char *told, struct error 
 }
 
 /* Starting after a wait: a failure has no caller, so it goes to `done`. */
-static void begin(struct input_download *s, const char *told) {
+static void begin(struct input_download *s, const char *parent) {
     struct error err = {0};
     s->waits = false;
-    if (start_child(s, told, &err) != 0)
+    if (start_child(s, parent, &err) != 0)
         s->o.done(s->o.context, &err);
 }
 

@@ -64,10 +64,11 @@ json_t *input_download_target(const struct job *job, enum input_download_target 
 /* Returns the order as JSON (transfer/download_order.h), owned by the caller. */
 json_t *input_download_order(const struct job *job, char *const *environment);
 
-/* Returns the part of the order about sharing, with LISTENER and KEY, owned by the caller. TOLD is
- * the address of the upstream host, NULL if nobody has named it: then it is used if it is known. */
+/* Returns the part of the order about sharing, with LISTENER and KEY, owned by the caller. PARENT
+ * is the address of the upstream host, NULL if nobody has named it: then it is used if it is known.
+ */
 json_t *input_download_sharing(const struct job *job, int listener, const unsigned char *key,
-                               const char *told);
+                               const char *parent);
 
 static inline bool input_download_passes_on(const struct job *job) {
     return (job->settings.fetch_once || job->sources.of_first) && job->cluster.count > 1 &&

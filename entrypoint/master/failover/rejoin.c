@@ -49,11 +49,11 @@ static bool is_open(const struct master *m) {
 static int parse(const struct master *m, const json_t *message, char run[ATTEMPT_RUN_SIZE],
                  struct quorum *quorum, struct error *err) {
     int64_t quiet = 0;
-    const json_t *told = json_object_get(message, "succession");
-    if (told == NULL)
+    const json_t *known = json_object_get(message, "succession");
+    if (known == NULL)
         return 0;
     size_t places = m->s.job->cluster.count;
-    return role_state_parse(told, places, run, quorum, &quiet, err) == 0 ? 1 : -1;
+    return role_state_parse(known, places, run, quorum, &quiet, err) == 0 ? 1 : -1;
 }
 
 /* A host that the running attempt still includes may be the same one, killed and restarted before
@@ -68,10 +68,10 @@ int rejoin_check(const struct member *b, const json_t *message, struct error *er
     if (!b->lost && m->phase != PHASE_GATHERING)
         return error_set(err, EXIT_CODE_NOT_READY, "attempt %u still includes that host",
                          m->attempt.number);
-    int told = parse(m, message, run, &quorum, err);
-    if (told < 0)
+    int known = parse(m, message, run, &quorum, err);
+    if (known < 0)
         return -1;
-    if (told > 0 && strcmp(run, m->s.host.run) != 0)
+    if (known > 0 && strcmp(run, m->s.host.run) != 0)
         return error_set(err, EXIT_CODE_HOST_LOST, "it was part of another run of this job");
     return 0;
 }

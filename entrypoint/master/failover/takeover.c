@@ -133,7 +133,7 @@ int takeover_check(const struct master *m, size_t host, const json_t *message, s
     char run[ATTEMPT_RUN_SIZE];
     struct quorum quorum;
     int64_t quiet = 0;
-    const json_t *told = json_object_get(message, "succession");
+    const json_t *known = json_object_get(message, "succession");
     const json_int_t code = json_integer_value(json_object_get(message, "fault_code"));
     const char *text = json_string_value(json_object_get(message, "fault_text"));
     if (m->members[host].lost)
@@ -141,7 +141,7 @@ int takeover_check(const struct master *m, size_t host, const json_t *message, s
     if (code > 0)
         return error_set(err, EXIT_CODE_HOST_LOST, "the job continues without it: %.256s",
                          text != NULL ? text : "a fault of its own");
-    if (role_state_parse(told, m->s.job->cluster.count, run, &quorum, &quiet, err) != 0)
+    if (role_state_parse(known, m->s.job->cluster.count, run, &quorum, &quiet, err) != 0)
         return -1;
     if (strcmp(run, m->s.role_state->run) != 0)
         return error_set(err, EXIT_CODE_HOST_LOST, "it was part of another run of this job");

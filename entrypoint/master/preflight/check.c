@@ -54,8 +54,8 @@ static void add_translation(const struct member *b, json_t *host) {
 /* Returns all that is known of one host. A host that has sent nothing has its facts from the join
  * alone. */
 static json_t *host_json(const struct master *m, size_t i) {
-    static const char *const told[] = {"fault",  "means", "data",    "network",
-                                       "plugin", "gpus",  "warnings"};
+    static const char *const members[] = {"fault",  "means", "data",    "network",
+                                          "plugin", "gpus",  "warnings"};
     const struct member *b = &m->members[i];
     const struct examined *e = &m->preflight.hosts[i];
     json_t *host = json_pack("{s:s, s:i, s:b, s:I}", "name", supervisor_host_name(&m->s, i),
@@ -64,9 +64,9 @@ static json_t *host_json(const struct master *m, size_t i) {
     add_translation(b, host);
     if (b->info.version[0] != '\0')
         (void)json_object_set_new(host, "facts", host_info_json(&b->info));
-    for (size_t k = 0; k < sizeof(told) / sizeof(told[0]); k++)
-        if (json_object_get(e->found, told[k]) != NULL)
-            (void)json_object_set(host, told[k], json_object_get(e->found, told[k]));
+    for (size_t k = 0; k < sizeof(members) / sizeof(members[0]); k++)
+        if (json_object_get(e->found, members[k]) != NULL)
+            (void)json_object_set(host, members[k], json_object_get(e->found, members[k]));
     if (b->fault != NULL)
         add_fault(host, b->fault->text, (int)b->fault->code);
     else if (!b->joined)

@@ -205,7 +205,7 @@ void attempt_quiet(struct attempt *a, size_t host, int64_t rank, const char *sta
     if (!attempt_is_rank_of(a, host, rank))
         return;
     if (states == NULL)
-        a->odd_told = false;
+        a->odd_reported = false;
     free(a->quiet[rank]);
     a->quiet[rank] = states != NULL ? strndup(states, RANK_REPORT_EVIDENCE_SIZE - 1) : NULL;
 }

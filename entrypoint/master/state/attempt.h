@@ -50,10 +50,11 @@ struct attempt {
     struct verdict_tool tool;          /* mpirun or the first daemon that ended without a request */
     char tool_note[ATTEMPT_NOTE_SIZE]; /* as text; or about the last daemon that was refused */
     bool note_is_refusal;
-    bool failed;    /* something has failed */
-    bool gathering; /* the first failure is known, but earlier ones may still be reported */
-    bool ending;    /* it will be judged, whatever happens */
-    bool odd_told; /* the rank that waits elsewhere than all others, all of them quiet, was named */
+    bool failed;       /* something has failed */
+    bool gathering;    /* the first failure is known, but earlier ones may still be reported */
+    bool ending;       /* it will be judged, whatever happens */
+    bool odd_reported; /* the rank that waits elsewhere than all others, all of them quiet, was
+                          named */
     int64_t stalled;
     unsigned stalled_rank;
     unsigned stalled_host;

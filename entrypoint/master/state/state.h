@@ -212,7 +212,7 @@ struct master_standing {
     int rank;                 /* the one that the others wait for; STANDING_NOBODY */
     int64_t crash;            /* the question at the first failure; 0: none */
     bool fails;               /* the answer ends the attempt */
-    bool is_told;             /* NCCL says what stands still (ras_child.h) */
+    bool is_reported;         /* NCCL says what stands still (ras_child.h) */
     struct subprocess ras;    /* asks it */
     /* What it says, while hosts are asked for the ranks of its processes (ras_finding.h). */
     json_t *ras_found; /* owned; NULL: nothing is asked about */

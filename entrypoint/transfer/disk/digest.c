@@ -69,12 +69,12 @@ int digest_end(struct digest *d, char ret[DIGEST_HEX_MAX], struct error *err) {
     return 0;
 }
 
-bool digest_given_differs(const char *told, const char own[DIGEST_HEX_MAX]) {
+bool digest_given_differs(const char *given, const char own[DIGEST_HEX_MAX]) {
     enum { BASE64_SIZE = 44 };
     unsigned char raw[DIGEST_SHA256 + 1];
     char hex[DIGEST_HEX_MAX];
-    if (strlen(told) != BASE64_SIZE || strchr(told, '-') != NULL ||
-        EVP_DecodeBlock(raw, (const unsigned char *)told, BASE64_SIZE) != DIGEST_SHA256 + 1)
+    if (strlen(given) != BASE64_SIZE || strchr(given, '-') != NULL ||
+        EVP_DecodeBlock(raw, (const unsigned char *)given, BASE64_SIZE) != DIGEST_SHA256 + 1)
         return false;
     digest_hex(raw, DIGEST_SHA256, hex);
     return strcmp(hex, own) != 0;

@@ -33,8 +33,8 @@ int digest_finish(struct digest *d, unsigned char ret[DIGEST_SHA256], struct err
 /* The same as hexadecimal digits. */
 int digest_end(struct digest *d, char ret[DIGEST_HEX_MAX], struct error *err);
 
-/* Returns true if TOLD, a SHA-256 as S3 gives it (base64), differs from the digits OWN. "" does
+/* Returns true if GIVEN, a SHA-256 as S3 gives it (base64), differs from the digits OWN. "" does
  * not, and neither does the digest of parts ("...-12"), as their sizes are unknown. */
-bool digest_given_differs(const char *told, const char own[DIGEST_HEX_MAX]);
+bool digest_given_differs(const char *given, const char own[DIGEST_HEX_MAX]);
 
 #endif

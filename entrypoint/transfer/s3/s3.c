@@ -179,10 +179,10 @@ bool s3_says(const struct answer *answer, const char *code) {
 /* Takes the region that the server names; once. A configured endpoint has no other region, and an
  * answer without one teaches nothing. */
 static int take_region(struct s3 *s, const struct answer *answer) {
-    if (s->region_told || s->endpoint != NULL || !is_region(answer->region) ||
+    if (s->region_given || s->endpoint != NULL || !is_region(answer->region) ||
         strcmp(answer->region, s->region) == 0)
         return -1;
-    s->region_told = true;
+    s->region_given = true;
     s->corrected++;
     (void)snprintf(s->region, sizeof(s->region), "%.*s", S3_REGION_MAX - 1, answer->region);
     return 0;
@@ -213,7 +213,7 @@ static int renew(struct s3 *s) {
 /* Returns true if the server refuses a region (S3 redirects, or answers 400) and names the one that
  * is in use by now. */
 static bool names_our_region(const struct s3 *s, const struct answer *answer) {
-    return s->endpoint == NULL && s->region_told && strcmp(answer->region, s->region) == 0 &&
+    return s->endpoint == NULL && s->region_given && strcmp(answer->region, s->region) == 0 &&
            (answer->status == 301 || answer->status == 307 || answer->status == 400);
 }
 

@@ -17,7 +17,7 @@ struct s3 {
     const char *endpoint;     /* borrowed; NULL: AWS's own */
     const char *certificates; /* AWS_CA_BUNDLE, borrowed; or NULL */
     char region[S3_REGION_MAX];
-    bool region_told;   /* by a server: not asked again */
+    bool region_given;  /* by a server: not asked again */
     bool renew;         /* credentials were refused */
     bool vain;          /* they were renewed, but their source has no others */
     int64_t skew;       /* the server's clock minus ours, s, once it mattered */

@@ -227,14 +227,14 @@ static int whole_etag(const struct sending *s, char ret[ETAG_MAX], struct error 
 /* Compares TOLD with the ETag of all parts' MD5s; fails if it is one that could match and does not.
  * Other servers may form ETags in another way: what has not 32 digits before its "-" says nothing.
  */
-static int check_whole(const struct sending *s, const char *told, struct error *err) {
+static int check_whole(const struct sending *s, const char *given, struct error *err) {
     char own[ETAG_MAX];
-    const char *dash = strchr(told, '-');
-    if (dash == NULL || dash - told != (ptrdiff_t)2 * DIGEST_MD5)
+    const char *dash = strchr(given, '-');
+    if (dash == NULL || dash - given != (ptrdiff_t)2 * DIGEST_MD5)
         return 0;
     if (whole_etag(s, own, err) != 0)
         return -1;
-    if (strcmp(own, told) == 0)
+    if (strcmp(own, given) == 0)
         return 0;
     return error_set(err, EXIT_CODE_DATA, "%s: the joined object's ETag does not match its parts",
                      s->order->name);

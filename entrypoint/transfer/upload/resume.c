@@ -36,26 +36,26 @@ int resume_list(const struct resume *u, const char *prefix, struct xml_fields_up
 
 /* --- parts of an upload ----------------------------------------------------------------------- */
 
-static bool is_ours(const struct xml_fields_part *told, int fd, int64_t size,
+static bool is_ours(const struct xml_fields_part *listed, int fd, int64_t size,
                     struct resume_part *part) {
     int64_t whole = etag_part_size(size);
-    int64_t begin = (told->number - 1) * whole;
+    int64_t begin = (listed->number - 1) * whole;
     int64_t length = size - begin < whole ? size - begin : whole;
     unsigned char raw[DIGEST_SHA256];
     char own[DIGEST_HEX_MAX];
     struct digest md5 = {0};
     struct digest *const digests[] = {&md5};
-    bool same = told->size == length && digest_begin(&md5, DIGEST_OF_MD5, NULL) == 0 &&
+    bool same = listed->size == length && digest_begin(&md5, DIGEST_OF_MD5, NULL) == 0 &&
                 etag_digest(fd, begin, length, digests, 1, NULL) == 0 &&
                 digest_finish(&md5, raw, NULL) == 0;
     digest_done(&md5);
     if (!same)
         return false;
     digest_hex(raw, DIGEST_MD5, own);
-    if (strcmp(own, told->etag) != 0)
+    if (strcmp(own, listed->etag) != 0)
         return false;
     memcpy(part->md5, raw, DIGEST_MD5);
-    (void)snprintf(part->etag, sizeof(part->etag), "%s", told->etag);
+    (void)snprintf(part->etag, sizeof(part->etag), "%s", listed->etag);
     part->there = true;
     return true;
 }
@@ -77,11 +77,11 @@ unsigned resume_parts(const struct resume *u, const char *key, const char *id, i
             xml_fields_parts_read(buf_text(&page), page.size, &page_parts, NULL) != 0)
             break;
         for (size_t i = 0; i < page_parts.count && found < most; i++) {
-            const struct xml_fields_part *told = &page_parts.items[i];
+            const struct xml_fields_part *listed = &page_parts.items[i];
             if (u->give_up != NULL && *u->give_up != 0)
                 most = found;
-            else if (told->number <= count && !parts[told->number - 1].there &&
-                     is_ours(told, fd, size, &parts[told->number - 1]))
+            else if (listed->number <= count && !parts[listed->number - 1].there &&
+                     is_ours(listed, fd, size, &parts[listed->number - 1]))
                 found++;
             else if (first)
                 most = 0;

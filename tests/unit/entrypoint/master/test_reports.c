@@ -294,9 +294,9 @@ static void without_a_limit_the_odd_one_is_named_once(void) {
               rank == 2 ? "pid 1 sh: 1 S pipe_read" : "pid 1 sh: 1 S futex_do_wait");
     CU_ASSERT_EQUAL(m.attempt.stalled, 0);
     CU_ASSERT_EQUAL(raised[EVENT_FAILURE], 0);
-    CU_ASSERT(m.attempt.odd_told);
+    CU_ASSERT(m.attempt.odd_reported);
     attempt_quiet(&m.attempt, 1, 2, NULL);
-    CU_ASSERT_FALSE(m.attempt.odd_told);
+    CU_ASSERT_FALSE(m.attempt.odd_reported);
     gathered();
 }
 

@@ -196,10 +196,10 @@ static void dropped_records_are_counted(void) {
     for (int i = 0; i < 1000000 && j.writer.dropped == 0; i++) /* records are also being written */
         event_log_put(&j, EVENT_LOG_SAID, json_pack("{s:s, s:s}", "level", "error", "text", "x"));
     CU_ASSERT(j.writer.dropped > 0);
-    CU_ASSERT_EQUAL(j.told, 0);
+    CU_ASSERT_EQUAL(j.reported, 0);
     buf_consume(&j.writer.queue, j.writer.queue.size);
     event_log_put(&j, EVENT_LOG_SAID, json_pack("{s:s, s:s}", "level", "error", "text", "y"));
-    CU_ASSERT_EQUAL(j.told, j.writer.dropped);
+    CU_ASSERT_EQUAL(j.reported, j.writer.dropped);
     ASSERT_CONTAINS(buf_text(&j.writer.queue) + sizeof(uint64_t) * 2, "events-one.jsonl");
     CU_ASSERT_PTR_NOT_NULL(
         memmem(j.writer.queue.data, j.writer.queue.size, "\"event\":\"dropped\"", 17));
