@@ -215,7 +215,7 @@ static void accept_view(struct executor *h) {
  * in which another host is the master. */
 static void settle(struct executor *h, const json_t *order) {
     struct role_state *role = h->services->role_state;
-    if (role_state_is_on(role) && !role_state_settle(role, h->rank_set.attempt, order))
+    if (role_state_is_on(role) && !role_state_commit_view(role, h->rank_set.attempt, order))
         log_warning("attempt %u is not this host's", h->rank_set.attempt);
 }
 

@@ -55,7 +55,7 @@ static void try_again(const struct quorum *l) {
 static void try_order(struct role_state *s, const json_t *object) {
     json_int_t number = json_integer_value(json_object_get(object, "number"));
     bool settled = number >= 0 && number <= INT32_MAX &&
-                   role_state_settle(s, (unsigned)number, json_object_get(object, "order"));
+                   role_state_commit_view(s, (unsigned)number, json_object_get(object, "order"));
     CHECK(!settled || (s->begun && s->quorum.committed.number == (unsigned)number));
     check_quorum(&s->quorum);
 }

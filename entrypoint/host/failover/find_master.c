@@ -77,7 +77,7 @@ static void turn(void *context) {
     struct find_master *k = context;
     dial_stop(&k->dial);
     if (seeks(k))
-        role_state_seek(k->services->role_state, k->services->job);
+        role_state_next_leader(k->services->role_state, k->services->job);
     dial(k);
 }
 

@@ -6,8 +6,8 @@
  * first host that was started again if it has never received an order: a platform that restarts
  * that host also restarts this one, and this one cannot know that the other hosts have no order
  * either. */
-bool master_loss_lives_on(const struct master_loss *l, struct role_state *s, const struct job *job,
-                          const char **why) {
+bool master_loss_may_follow(const struct master_loss *l, struct role_state *s,
+                            const struct job *job, const char **why) {
     bool in_vain = role_state_is_back(s) && !l->joined;
     bool begun = l->begun && (l->ordered || l->waits || role_state_is_again(s));
     bool follows = role_state_may_follow(s, job, why) && !in_vain && !l->waits;
@@ -33,7 +33,7 @@ void master_loss_error(const struct master_loss *l, const struct role_state *s,
     else if (role_state_is_back(s) && !l->joined)
         (void)error_set(ret, EXIT_CODE_HOST_LOST,
                         "this host was lost and found no master within %lld s: %s",
-                        (long long)role_state_seek_seconds(&job->settings), last);
+                        (long long)role_state_search_seconds(&job->settings), last);
     else
         (void)error_set(ret, EXIT_CODE_HOST_LOST, "the master is lost: %s%s", last, why);
 }

@@ -20,10 +20,10 @@ struct master_loss {
 
 /* Returns true if another role begins, and sets in S whether this host asks to be readmitted in it.
  * WHY says why it follows no other host, for people. */
-bool master_loss_lives_on(const struct master_loss *l, struct role_state *s, const struct job *job,
-                          const char **why);
+bool master_loss_may_follow(const struct master_loss *l, struct role_state *s,
+                            const struct job *job, const char **why);
 /* Sets the error to exit with if none begins. LAST is the last that was known of the master, WHY
- * that of master_loss_lives_on(). */
+ * that of master_loss_may_follow(). */
 void master_loss_error(const struct master_loss *l, const struct role_state *s,
                        const struct job *job, const char *last, const char *why, struct error *ret);
 

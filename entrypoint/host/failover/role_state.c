@@ -12,7 +12,7 @@
 /* A host is known here by its place: its index in the list that all hosts had at the start. The
  * cluster's list changes with each role, because the master is always its first element, and places
  * do not. Sets, addresses and messages therefore use places, and only role_state_follow(),
- * role_state_seek() and role_state_lead() reorder the list.
+ * role_state_next_leader() and role_state_lead() reorder the list.
  *
  * master/role_loop.c runs one role after the other. It calls role_state_return(), role_state_lead()
  * or role_state_follow() between two of them, as the flags `back` and `anew` say. All times are
@@ -73,7 +73,7 @@ json_t *role_state_addresses(const struct cluster *c) {
  * have an element in `addresses`. An address that cannot be parsed leaves the old one. `begun` is
  * what role_state_may_follow() asks for: a host that has heard of no committed view cannot know by
  * which one others continue. */
-bool role_state_settle(struct role_state *s, unsigned number, const json_t *order) {
+bool role_state_commit_view(struct role_state *s, unsigned number, const json_t *order) {
     const json_t *list = json_object_get(order, "addresses");
     if (!quorum_commit(&s->quorum, number))
         return false;
@@ -244,7 +244,7 @@ bool role_state_may_return(const struct role_state *s, const struct job *job) {
  * which host to call, and in the first role hosts may start minutes apart. */
 int64_t role_state_reach_seconds(const struct role_state *s, const struct settings *settings) {
     if (role_state_is_back(s))
-        return role_state_seek_seconds(settings);
+        return role_state_search_seconds(settings);
     return role_state_is_again(s) ? settings->dead_seconds + ROLE_STATE_REACH_SECONDS
                                   : settings->ready_seconds;
 }
@@ -267,7 +267,7 @@ void role_state_return(struct role_state *s, struct job *job) {
     s->over = false;
     if (!s->anew) /* otherwise it starts with the host that leads the job */
         s->turn = 0;
-    role_state_seek(s, job);
+    role_state_next_leader(s, job);
 }
 
 void role_state_lead(struct role_state *s, struct job *job) {
@@ -296,7 +296,7 @@ static bool is_known(const struct role_state *s, const struct cluster *c, size_t
 /* Two rounds are enough to come by every place, as half of the turns may be the first host's. This
  * host itself and hosts without an address are skipped. Without failover only the first host can
  * lead, so the list keeps its order. */
-void role_state_seek(struct role_state *s, struct job *job) {
+void role_state_next_leader(struct role_state *s, struct job *job) {
     struct cluster *c = &job->cluster;
     size_t self = c->hosts[c->self].place;
     bool found = false;

@@ -37,7 +37,7 @@
 
 enum {
     ROLE_STATE_REACH_SECONDS = 10, /* for the next host, which may notice a LEASE later */
-    ROLE_STATE_SEEK_SECONDS =
+    ROLE_STATE_SEARCH_SECONDS =
         40, /* plus two LEASEs: for the current master, as a new one listens by then */
 };
 
@@ -105,7 +105,7 @@ void role_state_close(struct role_state *s);
 bool role_state_take(struct role_state *s, const struct cluster *c, unsigned number);
 /* Commits the view by the master's order: all hosts have accepted it. Returns false if this one has
  * not. */
-bool role_state_settle(struct role_state *s, unsigned number, const json_t *order);
+bool role_state_commit_view(struct role_state *s, unsigned number, const json_t *order);
 /* Returns the order's members for the hosts of C, owned by the caller. */
 json_t *role_state_addresses(const struct cluster *c);
 
@@ -135,8 +135,8 @@ bool role_state_may_follow(const struct role_state *s, const struct job *job, co
 void role_state_follow(struct role_state *s, struct job *job);
 
 /* Returns how long to search for the master. */
-static inline int64_t role_state_seek_seconds(const struct settings *s) {
-    return 2 * s->dead_seconds + ROLE_STATE_SEEK_SECONDS;
+static inline int64_t role_state_search_seconds(const struct settings *s) {
+    return 2 * s->dead_seconds + ROLE_STATE_SEARCH_SECONDS;
 }
 /* Returns how long this role tries to reach its master. */
 int64_t role_state_reach_seconds(const struct role_state *s, const struct settings *settings);
@@ -154,6 +154,6 @@ void role_state_return(struct role_state *s, struct job *job);
  * it into the old one. */
 void role_state_lead(struct role_state *s, struct job *job);
 /* Makes the next host to ask the first of JOB's cluster. */
-void role_state_seek(struct role_state *s, struct job *job);
+void role_state_next_leader(struct role_state *s, struct job *job);
 
 #endif

@@ -38,7 +38,7 @@ void master_lease_lose(struct worker *w, const char *why) {
                                      .stop_requested = w->stopping,
                                      .absent = w->search.vain,
                                      .unfit = resource_wait_unfit(&w->s.host.resource_wait)};
-    if (master_loss_lives_on(&loss, w->s.role_state, w->s.job, &alone)) {
+    if (master_loss_may_follow(&loss, w->s.role_state, w->s.job, &alone)) {
         log_error("the master, %s, is lost: %s%s", worker_master_name(w), why, alone);
         event_log_put(
             &w->s.event_log, EVENT_LOG_HOST_LOST,

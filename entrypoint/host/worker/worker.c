@@ -361,7 +361,7 @@ static void deadline_passed(void *context) {
     const struct error *why = find_master_why(&w->search);
     if (role_state_is_on(w->s.role_state)) { /* the first host should be there */
         w->s.role_state->turn = 0;
-        role_state_seek(w->s.role_state, w->s.job);
+        role_state_next_leader(w->s.role_state, w->s.job);
     }
     (void)error_set(
         &err, why->code == EXIT_CODE_KEY_REFUSED ? EXIT_CODE_KEY_REFUSED : EXIT_CODE_NOT_READY,

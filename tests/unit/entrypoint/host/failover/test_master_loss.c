@@ -27,7 +27,7 @@ static void set_up(bool failover) {
 
 static bool lives_on(struct master_loss loss) {
     const char *why = NULL;
-    bool lives = master_loss_lives_on(&loss, &s, &job, &why);
+    bool lives = master_loss_may_follow(&loss, &s, &job, &why);
     CU_ASSERT_PTR_NOT_NULL(why);
     return lives;
 }
@@ -96,7 +96,7 @@ static void before_the_first_attempt_it_leaves_at_once(void) {
         struct master_loss loss = at_work;
         set_up(failover != 0);
         s.begun = loss.ordered = false;
-        CU_ASSERT_FALSE(master_loss_lives_on(&loss, &s, &job, &why));
+        CU_ASSERT_FALSE(master_loss_may_follow(&loss, &s, &job, &why));
         master_loss_error(&loss, &s, &job, "its link closed", why, &err);
         CU_ASSERT_EQUAL(err.code, EXIT_CODE_HOST_LOST);
         CU_ASSERT_STRING_EQUAL(err.text,
@@ -111,7 +111,7 @@ static void a_host_whose_ranks_were_ordered_to_stop_leaves(void) {
     set_up(true);
     struct master_loss loss = at_work;
     loss.stopping = true;
-    CU_ASSERT_FALSE(master_loss_lives_on(&loss, &s, &job, &why));
+    CU_ASSERT_FALSE(master_loss_may_follow(&loss, &s, &job, &why));
     master_loss_error(&loss, &s, &job, "no word", why, &err);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_HOST_LOST);
     CU_ASSERT_STRING_EQUAL(err.text, "the master is lost: no word");
@@ -124,7 +124,7 @@ static void a_stop_request_follows_to_the_next_master(void) {
     struct master_loss loss = at_work;
     loss.stop_requested = true;
     set_up(true);
-    CU_ASSERT(master_loss_lives_on(&loss, &s, &job, &why));
+    CU_ASSERT(master_loss_may_follow(&loss, &s, &job, &why));
     CU_ASSERT(s.stopping);
     CU_ASSERT_FALSE(s.back);
     role_state_close(&s);
@@ -134,12 +134,12 @@ static void a_stopped_host_does_not_ask_to_be_readmitted(void) {
     const char *why = "";
     struct master_loss loss = at_work;
     set_up(false);
-    CU_ASSERT(master_loss_lives_on(&loss, &s, &job, &why));
+    CU_ASSERT(master_loss_may_follow(&loss, &s, &job, &why));
     CU_ASSERT_FALSE(s.stopping);
     role_state_close(&s);
     loss.stop_requested = true;
     set_up(false);
-    CU_ASSERT_FALSE(master_loss_lives_on(&loss, &s, &job, &why));
+    CU_ASSERT_FALSE(master_loss_may_follow(&loss, &s, &job, &why));
     CU_ASSERT_FALSE(s.stopping);
     role_state_close(&s);
 }
@@ -149,7 +149,7 @@ static void no_restarts_are_no_other_life(void) {
     struct error err;
     set_up(true);
     job.settings.restarts = 0;
-    CU_ASSERT_FALSE(master_loss_lives_on(&at_work, &s, &job, &why));
+    CU_ASSERT_FALSE(master_loss_may_follow(&at_work, &s, &job, &why));
     master_loss_error(&at_work, &s, &job, "no word", why, &err);
     CU_ASSERT_STRING_EQUAL(err.text, "the master is lost: no word; no restarts are left");
     role_state_close(&s);

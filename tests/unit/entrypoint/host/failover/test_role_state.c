@@ -29,7 +29,7 @@ static void set_up(size_t self) {
                        .cluster = {.hosts = hosts, .count = HOSTS, .self = self}};
     CU_ASSERT_EQUAL_FATAL(role_state_open(&s, &job, &err), 0);
     (void)json_object_set_new(order, "addresses", role_state_addresses(&job.cluster));
-    CU_ASSERT(role_state_settle(&s, 1, order));
+    CU_ASSERT(role_state_commit_view(&s, 1, order));
     json_decref(order);
 }
 
@@ -117,7 +117,7 @@ static void after_an_attempt_under_a_new_master_the_one_behind_it_follows(void) 
     cluster_drop(&job.cluster, 2); /* algo-3 has not come */
     CU_ASSERT(role_state_take(&s, &job.cluster, 2));
     CU_ASSERT_FALSE(role_state_take(&s, &job.cluster, 2));
-    CU_ASSERT(role_state_settle(&s, 2, order));
+    CU_ASSERT(role_state_commit_view(&s, 2, order));
     CU_ASSERT_EQUAL(s.quorum.committed.master, 1);
     CU_ASSERT(role_state_may_follow(&s, &job, &why));
     role_state_follow(&s, &job);
@@ -204,7 +204,7 @@ static void all_others_are_asked(void) {
         CU_ASSERT_FALSE(cluster_is_master(&job.cluster));
         net_address_text(&hosts[0].address, address);
         CU_ASSERT_EQUAL(address[7], hosts[0].name.text[5]);
-        role_state_seek(&s, &job);
+        role_state_next_leader(&s, &job);
     }
     role_state_close(&s);
 }
@@ -214,10 +214,10 @@ static void a_new_process_asks_the_first_host_between_the_others(void) {
     static const char *const orders[] = {"1 2 3 4 5 ", "2 1 3 4 5 ", "1 2 3 4 5 ",
                                          "1 2 3 4 5 ", "4 1 2 3 5 ", "1 2 3 4 5 "};
     set_up(2);
-    role_state_seek(&s, &job);
+    role_state_next_leader(&s, &job);
     for (size_t i = 0; i < 6; i++) {
         assert_order(orders[i]);
-        role_state_seek(&s, &job);
+        role_state_next_leader(&s, &job);
     }
     role_state_close(&s);
 }
@@ -235,7 +235,7 @@ static void a_first_host_that_is_started_anew_asks_as_a_worker_and_is_the_master
     for (size_t i = 0; i < 5; i++) {
         assert_order(orders[i % 4]);
         CU_ASSERT_FALSE(cluster_is_master(&job.cluster));
-        role_state_seek(&s, &job);
+        role_state_next_leader(&s, &job);
     }
     s.over = true;
     role_state_lead(&s, &job);
@@ -258,14 +258,14 @@ static void of_hosts_that_are_counted_those_are_asked_whose_address_is_known(voi
     set_up(2);
     job.cluster.counted = true;
     for (size_t i = 0; i < 8; i++) {
-        role_state_seek(&s, &job);
+        role_state_next_leader(&s, &job);
         assert_order("1 2 3 4 5 ");
     }
     s.addresses[3] = (struct net_address){0};
     role_state_return(&s, &job);
     for (size_t i = 0; i < 6; i++) {
         assert_order(orders[i % 3]);
-        role_state_seek(&s, &job);
+        role_state_next_leader(&s, &job);
     }
     role_state_close(&s);
     set_up(0);
@@ -285,7 +285,7 @@ static void where_the_first_host_may_not_be_lost_it_alone_is_asked(void) {
     CU_ASSERT(role_state_may_return(&s, &job));
     role_state_return(&s, &job);
     CU_ASSERT(role_state_is_again(&s) && role_state_is_back(&s));
-    role_state_seek(&s, &job);
+    role_state_next_leader(&s, &job);
     assert_order("1 2 3 4 5 ");
     role_state_close(&s);
 }
@@ -357,8 +357,8 @@ static void addresses_of_nobody_are_left_alone(void) {
     set_up(2);
     json_t *order = json_pack("{s:[[i,s],[i,s],[s],[i]]}", "addresses", 4096, "10.9.9.9", -1,
                               "10.9.9.9", "x", 1);
-    CU_ASSERT(role_state_settle(&s, 1, order));
-    CU_ASSERT_FALSE(role_state_settle(&s, 7, order));
+    CU_ASSERT(role_state_commit_view(&s, 1, order));
+    CU_ASSERT_FALSE(role_state_commit_view(&s, 7, order));
     for (size_t i = 0; i < HOSTS; i++)
         CU_ASSERT(net_address_equal(&s.addresses[i], &hosts[i].address));
     json_decref(order);

@@ -140,7 +140,7 @@ static int ask_anew(struct supervisor_options *options, int *ret_code, struct er
     role_state.anew = true;
     role_state.turn = 2;
     if (briefly)
-        job.settings.dead_seconds = (2 - ROLE_STATE_SEEK_SECONDS) / 2;
+        job.settings.dead_seconds = (2 - ROLE_STATE_SEARCH_SECONDS) / 2;
     role_state_return(&role_state, &job);
     role_state.client = stage_tls(3, 0);
     options->role_state = &role_state;
