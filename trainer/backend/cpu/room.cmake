@@ -52,18 +52,43 @@ set(cpu_loops_f32 conv_rows conv_rows_pack gemm gemm_weight tiles winograd4 wino
     winograd4_product)
 list(TRANSFORM cpu_loops_f32 REPLACE "(.+)" "loop_\\1.c")
 
-# cpu_loop_variant(NAME FLAG [BF16 variant] [F32 variant] OPTIONS option...)
+# Loops that some instruction sets do not have; tables hold NULL for those of the first two lists,
+# and of the last two every set has one or the other.
+set(cpu_loops_avx512 weight)
+set(cpu_loops_bf16 point winograd winograd_weight)
+set(cpu_loops_amx tiles)
+set(cpu_loops_not_amx gemm)
+foreach(set avx512 bf16 amx not_amx)
+    list(TRANSFORM cpu_loops_${set} REPLACE "(.+)" "loop_\\1.c")
+endforeach()
+
+# cpu_loop_variant(NAME FLAG [HAS set...] [BF16 variant] [F32 variant] OPTIONS option...)
 #   FLAG     the flag in /proc/cpuinfo of processors that can run it; all can if it is empty
+#   HAS      avx512, bf16, amx: which of the loops above it has; LOOP_HAS_AVX512 and so on tell it
 #   BF16     the variant with which it shares the loops over bf16; default: its own
 #   F32      the variant with which it shares the loops over only f32; default: its own
 function(cpu_loop_variant NAME FLAG)
-    cmake_parse_arguments(R "" "BF16;F32" "OPTIONS" ${ARGN})
+    cmake_parse_arguments(R "" "BF16;F32" "HAS;OPTIONS" ${ARGN})
+    set(absent)
+    set(has)
+    foreach(set avx512 bf16 amx)
+        if(set IN_LIST R_HAS)
+            string(TOUPPER LOOP_HAS_${set}=1 define)
+            list(APPEND has ${define})
+        else()
+            list(APPEND absent ${cpu_loops_${set}})
+        endif()
+    endforeach()
+    if(amx IN_LIST R_HAS)
+        list(APPEND absent ${cpu_loops_not_amx})
+    endif()
     list(TRANSFORM cpu_loops PREPEND ${CMAKE_CURRENT_LIST_DIR}/kernels/ OUTPUT_VARIABLE sources)
-    list(TRANSFORM cpu_loops_conv PREPEND ${CMAKE_CURRENT_LIST_DIR}/kernels/conv/
-        OUTPUT_VARIABLE conv)
-    list(TRANSFORM cpu_loops_f32 PREPEND ${CMAKE_CURRENT_LIST_DIR}/kernels/conv/
-        OUTPUT_VARIABLE f32)
-    list(REMOVE_ITEM conv ${f32})
+    set(conv ${cpu_loops_conv})
+    set(f32 ${cpu_loops_f32})
+    list(REMOVE_ITEM conv ${f32} ${absent})
+    list(REMOVE_ITEM f32 ${absent})
+    list(TRANSFORM conv PREPEND ${CMAKE_CURRENT_LIST_DIR}/kernels/conv/)
+    list(TRANSFORM f32 PREPEND ${CMAKE_CURRENT_LIST_DIR}/kernels/conv/)
     if(R_BF16)
         set(sources ${CMAKE_CURRENT_LIST_DIR}/kernels/loop_table.c)
         set(conv)
@@ -80,7 +105,7 @@ function(cpu_loop_variant NAME FLAG)
         ${ROOM_INCLUDES}/trainer_backend_cpu_kernels
         ${ROOM_INCLUDES}/trainer_backend_cpu_kernels_conv ${ROOM_INCLUDES}/trainer_math)
     target_compile_definitions(cpu_loops_${NAME} PRIVATE LOOP_VARIANT=${NAME} LOOP_BF16=${R_BF16}
-        LOOP_F32=${R_F32})
+        LOOP_F32=${R_F32} ${has})
     # The loops may contract a*b+c to one rounding where there is FMA, and reassociate nothing. With
     # a sanitizer's checks, -O3 would take minutes to compile them.
     target_compile_options(cpu_loops_${NAME} PRIVATE $<IF:$<CONFIG:Debug>,-O1,-O3>
@@ -102,10 +127,10 @@ endfunction()
 cpu_loop_variant(baseline "")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
     cpu_loop_variant(avx2 avx2 OPTIONS -march=x86-64-v3)
-    cpu_loop_variant(avx512 avx512bw OPTIONS -march=x86-64-v4 -mprefer-vector-width=512)
-    cpu_loop_variant(avx512bf16 avx512_bf16 F32 avx512 OPTIONS -march=x86-64-v4 -mavx512bf16
-        -mprefer-vector-width=512)
-    cpu_loop_variant(amx amx_bf16 BF16 avx512bf16 OPTIONS -march=x86-64-v4 -mavx512bf16 -mamx-tile
-        -mamx-bf16 -mprefer-vector-width=512)
+    cpu_loop_variant(avx512 avx512bw HAS avx512 OPTIONS -march=x86-64-v4 -mprefer-vector-width=512)
+    cpu_loop_variant(avx512bf16 avx512_bf16 HAS avx512 bf16 F32 avx512 OPTIONS -march=x86-64-v4
+        -mavx512bf16 -mprefer-vector-width=512)
+    cpu_loop_variant(amx amx_bf16 HAS avx512 bf16 amx BF16 avx512bf16 OPTIONS -march=x86-64-v4
+        -mavx512bf16 -mamx-tile -mamx-bf16 -mprefer-vector-width=512)
     target_compile_definitions(trainer_backend_cpu_kernels PRIVATE LOOP_X86=1)
 endif()

@@ -38,8 +38,8 @@ static struct point point_of(const struct graph *graph, const struct op *op) {
     return form;
 }
 
-/* The pad of half a kernel keeps the picture's size, which the kernels assume: input and result
- * have one height and width. */
+/* The pad of half a kernel keeps the
+ * picture's size, which the kernels assume: input and result have one height and width. */
 bool conv_bf16_has(const struct cpu *cpu, const struct graph *graph, const struct op *op) {
     const struct tensor *x = cpu_input(graph, op, 0), *w = cpu_input(graph, op, 1);
     const struct op_window *window = &op->attr.window;
@@ -52,8 +52,8 @@ bool conv_bf16_has(const struct cpu *cpu, const struct graph *graph, const struc
     /* The stem's picture may have more channels than its weights. */
     if ((int64_t)(point.in * point.out) != w->shape.dim[0] * w->shape.dim[3])
         return false;
-    return (w->shape.dim[1] == 3 && cpu->loops->winograd_supported(&winograd)) ||
-           (w->shape.dim[1] == 1 && cpu->loops->point_supported(&point));
+    return (w->shape.dim[1] == 3 && loops_have_winograd(cpu->loops, &winograd)) ||
+           (w->shape.dim[1] == 1 && loops_have_point(cpu->loops, &point));
 }
 
 /* Units of 1x1 per thread, so that a delayed thread can leave some to the others. */

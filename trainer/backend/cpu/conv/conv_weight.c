@@ -53,7 +53,7 @@ static bool choose(struct conv_weight *conv, const struct cpu *cpu, const struct
     *part = shapes_of(graph, op);
     size_t images = (size_t)cpu_input(graph, op, 0)->shape.dim[0];
     conv->kernel = &cpu->loops->winograd_weight;
-    if (conv->kernel->supported(part)) {
+    if (weight_kernel_supports(conv->kernel, part)) {
         part->end = images * winograd_tiles(part->height) * winograd_tiles(part->width);
         part->unit_end = weight_groups(part->in) * weight_groups(part->out);
         return true;
@@ -61,7 +61,7 @@ static bool choose(struct conv_weight *conv, const struct cpu *cpu, const struct
     conv->kernel = &cpu->loops->weight;
     part->end = images * part->out_height * part->out_width;
     part->unit_end = part->taps * weight_groups(part->in);
-    return conv->kernel->supported(part);
+    return weight_kernel_supports(conv->kernel, part);
 }
 
 /* A picture with padding channels is left to oneDNN: the kernels take the channels of x and w as

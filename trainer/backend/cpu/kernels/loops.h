@@ -101,11 +101,17 @@ struct weight_part {
 
 /* One implementation of it. */
 struct weight_kernel {
-    /* Returns true if this instruction set supports this shape. */
+    /* Returns true if this instruction set supports this shape; NULL: it does not have the kernel,
+     * and the others are NULL as well. */
     bool (*supported)(const struct weight_part *part);
     size_t (*scratch)(const struct weight_part *part);
     void (*run)(const struct weight_part *part);
 };
+
+static inline bool weight_kernel_supports(const struct weight_kernel *kernel,
+                                          const struct weight_part *part) {
+    return kernel->supported != NULL && kernel->supported(part);
+}
 
 enum { WEIGHT_GROUP = 64 };
 
@@ -250,6 +256,15 @@ struct loops {
 #undef LOOP_FUNCTION
 #undef LOOP_WEIGHT
 };
+
+/* Returns true if this instruction set has the kernels of bf16 (loops.def) for that shape. */
+static inline bool loops_have_point(const struct loops *loops, const struct point *p) {
+    return loops->point_supported != NULL && loops->point_supported(p);
+}
+
+static inline bool loops_have_winograd(const struct loops *loops, const struct winograd *w) {
+    return loops->winograd_supported != NULL && loops->winograd_supported(w);
+}
 
 /* The tables this processor can run, best first, NULL-terminated. The first call requests AMX's
  * registers from the kernel, which grants them only on request. */

@@ -76,7 +76,7 @@ VEC_INLINE const float *pixel_of(const struct conv_rows *c, const struct places 
 /* Copies values [k, k + COUNT) of a row; zeros if FROM is NULL. */
 VEC_INLINE void copy(float *to, size_t stride, size_t row, size_t k, const float *from,
                      size_t count) {
-#ifdef __AMX_BF16__
+#ifdef LOOP_HAS_AMX
     if (from != NULL)
         split_values(to, stride, row, k, from, count);
     for (size_t i = 0; i < count && from == NULL; i += LANES)

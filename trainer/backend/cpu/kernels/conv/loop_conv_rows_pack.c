@@ -37,7 +37,7 @@ static void pack_some(const struct conv_rows_pack *p, size_t tap, size_t in, siz
 static void pack_panel(const struct conv_rows_pack *p, size_t out, size_t count) {
     size_t all = p->taps * p->in;
     float *panel = p->weights + gemm_floats(out * gemm_steps(all));
-#ifdef __AMX_BF16__
+#ifdef LOOP_HAS_AMX
     float some[SPLIT_STEP * GEMM_COLUMNS] = {0};
     for (size_t k = 0; k < all; k += SPLIT_STEP) {
         size_t depth = all - k < SPLIT_STEP ? all - k : SPLIT_STEP;

@@ -3,8 +3,6 @@
  * products each. */
 #include "trainer/backend/cpu/kernels/conv/loop_gemm.h"
 
-#ifndef __AMX_BF16__
-
 enum { PARTS = 2 };
 
 /* Adds the products of one k. */
@@ -118,5 +116,3 @@ void LOOP(gemm_begin)(struct gemm_queue *queue) {
 void LOOP(gemm_end)(struct gemm_queue *queue) {
     (void)queue;
 }
-
-#endif

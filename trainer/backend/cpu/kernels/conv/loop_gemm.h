@@ -21,7 +21,7 @@
 #include "trainer/backend/cpu/kernels/loop_names.h"
 #include "trainer/backend/cpu/kernels/vec.h"
 
-#if defined(__AMX_BF16__)
+#ifdef LOOP_HAS_AMX
 #include "trainer/backend/cpu/kernels/conv/loop_split.h"
 enum { GEMM_ROWS = 2 * SPLIT_SIDE, GEMM_STEP = SPLIT_STEP, GEMM_HALVES = SPLIT_PARTS };
 #elif defined(__AVX512F__)
@@ -77,7 +77,7 @@ struct gemm_slot {
  * sums may stay here until the next tile's products hide the work on them. Sums are read back soon
  * and with the same widths as they were written: otherwise the processor stalls. */
 struct gemm_queue {
-#ifdef __AMX_BF16__
+#ifdef LOOP_HAS_AMX
     _Alignas(GEMM_LINE) float sums[GEMM_ROWS][GEMM_COLUMNS];
     struct gemm_slot slots[2];
     size_t current;
@@ -93,7 +93,7 @@ void LOOP(gemm_columns)(struct gemm_queue *queue);
 void LOOP(gemm_end)(struct gemm_queue *queue);
 
 VEC_INLINE struct gemm_slot *gemm_next(struct gemm_queue *queue) {
-#ifdef __AMX_BF16__
+#ifdef LOOP_HAS_AMX
     struct gemm_slot *slot = &queue->slots[queue->current];
 #else
     struct gemm_slot *slot = &queue->slot;

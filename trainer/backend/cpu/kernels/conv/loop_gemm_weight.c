@@ -60,7 +60,7 @@ struct block {
     float *a, *b, *sums, *split;
 };
 
-#ifdef __AMX_BF16__
+#ifdef LOOP_HAS_AMX
 /* Packs outputs as rows of pixels, followed by zeros. */
 static void pack_outputs(const struct block *k) {
     const float *dy = (const float *)k->part->dy + k->pixel * k->part->out + k->out;
@@ -220,7 +220,7 @@ VEC_INLINE float *sums_at(const struct block *k, size_t out, size_t column) {
 }
 
 /* Columns from COLUMN on, as a tile reads them, and the product. */
-#ifdef __AMX_BF16__
+#ifdef LOOP_HAS_AMX
 #define PRODUCT LOOP(gemm_rows)
 static const float *panel_of(const struct block *k, size_t column) {
     split_panel(k->split, k->b + column / GEMM_COLUMNS * B_PANEL, k->pixels);

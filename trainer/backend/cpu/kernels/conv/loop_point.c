@@ -5,21 +5,6 @@
 #include "trainer/backend/cpu/kernels/loop_names.h"
 #include "trainer/backend/cpu/kernels/vec.h"
 
-#ifndef __AVX512BF16__
-
-bool LOOP(point_supported)(const struct point *p) {
-    (void)p;
-    return false;
-}
-
-void LOOP(point_run)(const struct point *p, size_t begin, size_t end) {
-    (void)p;
-    (void)begin;
-    (void)end;
-}
-
-#else
-
 #include "trainer/backend/cpu/kernels/conv/loop_tile.h"
 
 enum { ROWS = TILE_ROWS };
@@ -132,5 +117,3 @@ void LOOP(point_run)(const struct point *p, size_t begin, size_t end) {
             few_rows(p, begin + rows * part / parts, begin + rows * (part + 1) / parts, weights,
                      out, &ahead);
 }
-
-#endif

@@ -4,8 +4,6 @@
  * them the six products in order. */
 #include "trainer/backend/cpu/kernels/conv/loop_gemm.h"
 
-#ifdef __AMX_BF16__
-
 /* An f32 value is split into three bf16 parts, and a product needs six of the nine products of
  * parts (loop_split.h); the other three are below f32's precision. A tile instruction multiplies 16
  * rows by 16 columns over 32 values of depth.
@@ -206,5 +204,3 @@ void LOOP(gemm_end)(struct gemm_queue *queue) {
         finish_row(last, queue->sums[0], row, GEMM_ANY);
     _tile_release();
 }
-
-#endif

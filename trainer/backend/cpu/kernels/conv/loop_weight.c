@@ -10,24 +10,6 @@
 #include "trainer/backend/cpu/kernels/loop_names.h"
 #include "trainer/backend/cpu/kernels/vec.h"
 
-#ifndef __AVX512F__
-
-bool LOOP(weight_supported)(const struct weight_part *part) {
-    (void)part;
-    return false;
-}
-
-size_t LOOP(weight_scratch)(const struct weight_part *part) {
-    (void)part;
-    return 0;
-}
-
-void LOOP(weight_run)(const struct weight_part *part) {
-    (void)part;
-}
-
-#else
-
 /* Memory of one call: the pixels of a block, a row of zeros for windows outside the picture, the
  * packed dy of all outputs, and the packed x of one group of input channels. conv_weight.c calls
  * weight_run() for a range of pixels and of units; a unit is one tap of one group of inputs, so dy
@@ -39,9 +21,9 @@ void LOOP(weight_run)(const struct weight_part *part) {
 /* BLOCK lines are at most 2 * BLOCK pixels. */
 enum { PANEL = 16, GROUP = 4, TILE = 4, LINE = 64, BLOCK = 128 };
 
-/* Channels fill panels, so no line is partial. */
+/* Channels fill panels, so no line is partial. The set `avx512` has this kernel for f32 alone. */
 bool LOOP(weight_supported)(const struct weight_part *part) {
-#ifndef __AVX512BF16__
+#ifndef LOOP_HAS_BF16
     if (part->elem == ELEM_BF16)
         return false;
 #endif
@@ -199,7 +181,7 @@ static void pack(const struct weight_part *p, const char *const *rows, size_t li
 
 /* sum + dy * x per lane: one product of f32, or two of bf16. */
 VEC_INLINE __m512 multiply(__m512 sum, __m512i dy, __m512i x, enum elem elem) {
-#ifdef __AVX512BF16__
+#ifdef LOOP_HAS_BF16
     if (elem == ELEM_BF16)
         return _mm512_dpbf16_ps(sum, (__m512bh)dy, (__m512bh)x);
 #endif
@@ -338,5 +320,3 @@ void LOOP(weight_run)(const struct weight_part *p) {
             run_unit(p, &m, unit, block == 0);
     }
 }
-
-#endif

@@ -12,31 +12,6 @@
 #include "trainer/backend/cpu/kernels/loop_names.h"
 #include "trainer/backend/cpu/kernels/vec.h"
 
-#ifndef __AVX512BF16__
-
-bool LOOP(winograd_supported)(const struct winograd *w) {
-    (void)w;
-    return false;
-}
-
-size_t LOOP(winograd_scratch)(const struct winograd *w) {
-    (void)w;
-    return 0;
-}
-
-size_t LOOP(winograd_block)(const struct winograd *w) {
-    (void)w;
-    return 1;
-}
-
-void LOOP(winograd_run)(const struct winograd *w, size_t begin, size_t end) {
-    (void)w;
-    (void)begin;
-    (void)end;
-}
-
-#else
-
 #include "trainer/backend/cpu/kernels/conv/loop_tile.h"
 
 /* Scratch of a thread: the block's transformed inputs, its sums for 64 outputs at all places, and a
@@ -252,5 +227,3 @@ void LOOP(winograd_run)(const struct winograd *w, size_t begin, size_t end) {
         }
     }
 }
-
-#endif

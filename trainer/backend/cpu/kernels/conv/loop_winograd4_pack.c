@@ -32,7 +32,7 @@ VEC_INLINE void widen_line(float taps[TAPS][WIDE], vecf ret[PARTS][PLACES]) {
 
 /* INS inputs from IN on into a panel's 36 places, in whole lines that bypass the caches, because
  * all weights are written before any is read. */
-#ifdef __AMX_BF16__
+#ifdef LOOP_HAS_AMX
 static void pack_lines(float taps[INS][TAPS][WIDE], size_t in, float *panel, size_t places) {
     for (size_t i = 0; i < INS; i += 2) {
         vecf even[PARTS][PLACES], odd[PARTS][PLACES];

@@ -59,7 +59,7 @@ struct sides {
     struct gemm_queue *queue;
 };
 
-#ifdef __AMX_BF16__
+#ifdef LOOP_HAS_AMX
 
 /* Floats between the rows of a in the split layout. The depth is padded to whole steps. */
 static size_t stride_of(const struct sides *s) {

@@ -9,24 +9,6 @@
 #include "trainer/backend/cpu/kernels/loop_names.h"
 #include "trainer/backend/cpu/kernels/vec.h"
 
-#ifndef __AVX512BF16__
-
-bool LOOP(winograd_weight_supported)(const struct weight_part *part) {
-    (void)part;
-    return false;
-}
-
-size_t LOOP(winograd_weight_scratch)(const struct weight_part *part) {
-    (void)part;
-    return 0;
-}
-
-void LOOP(winograd_weight_run)(const struct weight_part *part) {
-    (void)part;
-}
-
-#else
-
 /* conv_weight.c prefers this kernel to loop_weight.c where both exist: 16 products for a tile
  * instead of 36, at the price of transforms. Sums are f32. Both transformed sides are rounded to
  * bf16 once, as the products take bf16 alone.
@@ -301,5 +283,3 @@ void LOOP(winograd_weight_run)(const struct weight_part *p) {
         finish(p, m.sums, in, out);
     }
 }
-
-#endif

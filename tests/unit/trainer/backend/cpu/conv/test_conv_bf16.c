@@ -21,7 +21,7 @@ enum { LAYERS = sizeof(layers) / sizeof(layers[0]), THREADS_MOST = 5 };
 static const struct loops *loops_with_bf16(void) {
     const struct point form = {.in = 64, .out = 64};
     for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++)
-        if ((*loops)->point_supported(&form))
+        if (loops_have_point(*loops, &form))
             return *loops;
     return NULL;
 }

@@ -58,7 +58,7 @@ static size_t own_parts(int threads, enum dtype dtype, const struct conv_layer *
                                      .kernel = (size_t)l->kernel,
                                      .stride = (size_t)l->stride,
                                      .pad = (size_t)l->pad};
-    const struct weight_kernel *kernel = cpu.loops->winograd_weight.supported(&part)
+    const struct weight_kernel *kernel = weight_kernel_supports(&cpu.loops->winograd_weight, &part)
                                              ? &cpu.loops->winograd_weight
                                              : &cpu.loops->weight;
     return parts_of(&cpu, &conv_weight_kernel, dtype, l, kernel->scratch(&part));

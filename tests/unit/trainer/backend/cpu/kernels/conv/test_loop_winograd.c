@@ -67,7 +67,7 @@ static void check_forward(const struct loops *loops, const struct shape_case *s,
                             .end = *end};
     size_t pixels = s->images * s->height * s->width;
     size_t tiles = s->images * winograd_tiles(s->height) * winograd_tiles(s->width);
-    CU_ASSERT_FATAL(loops->winograd_supported(&form));
+    CU_ASSERT_FATAL(loops_have_winograd(loops, &form));
     void *x = loop_values(pixels * s->in, ELEM_BF16, 0, 1);
     float *w = loop_values(9 * s->in * s->out, ELEM_F32, 0, 2);
     void *y = loop_values(pixels * s->out, ELEM_BF16, 5, 3);
@@ -141,7 +141,7 @@ static void check_weight(const struct loops *loops, const struct shape_case *s) 
                                .pad = 1,
                                .end = s->images * winograd_tiles(s->height) *
                                       winograd_tiles(s->width)};
-    CU_ASSERT_FATAL(loops->winograd_weight.supported(&part));
+    CU_ASSERT_FATAL(weight_kernel_supports(&loops->winograd_weight, &part));
     void *x = loop_values(pixels * s->in, ELEM_BF16, 0, 1);
     void *dy = loop_values(pixels * s->out, ELEM_BF16, 0, 2);
     float *dw = loop_values(9 * s->in * s->out, ELEM_F32, 5, 3);
@@ -170,7 +170,7 @@ static void products_of_tiles_are_those_of_plain_loops(void) {
     bool any = false;
     for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++) {
         struct winograd form = {.in = 64, .out = 64};
-        if (!(*loops)->winograd_supported(&form))
+        if (!loops_have_winograd(*loops, &form))
             continue;
         any = true;
         for (size_t i = 0; i < CASES; i++) {
@@ -191,11 +191,11 @@ static void other_shapes_are_left_to_others(void) {
         struct winograd form = {.in = 16, .out = 64};
         struct weight_part part = {
             .elem = ELEM_BF16, .in = 64, .out = 64, .kernel = 3, .taps = 9, .stride = 2, .pad = 1};
-        CU_ASSERT_FALSE((*loops)->winograd_supported(&form));
-        CU_ASSERT_FALSE((*loops)->winograd_weight.supported(&part));
+        CU_ASSERT_FALSE(loops_have_winograd(*loops, &form));
+        CU_ASSERT_FALSE(weight_kernel_supports(&(*loops)->winograd_weight, &part));
         part.stride = 1;
         part.elem = ELEM_F32;
-        CU_ASSERT_FALSE((*loops)->winograd_weight.supported(&part));
+        CU_ASSERT_FALSE(weight_kernel_supports(&(*loops)->winograd_weight, &part));
     }
 }
 
