@@ -175,59 +175,64 @@ enum { BACKEND_EVENTS = 16 };
 /* Functions of a device with its own memory and queues, which allow a whole step without the host.
  * All of them, and the bound steps, enqueue on the selected stream, and none waits for it. alloc,
  * copy_in, copy_out and sync of the table use the main stream, which is the selected one except
- * between two calls of select. */
+ * between two calls of select.
+ *
+ * An optional slot is NULL where the device does not have it. Without select there is one stream,
+ * and no event, wait and reach; without capture_begin nothing is recorded, and the three after it
+ * are NULL; without alloc_summed alloc and free serve for summed memory, too.
+ *
+ * While work is recorded, another stream joins the recording where it waits for an event of it,
+ * and must be waited for before the end. Events from before the recording are unknown inside, and
+ * those from inside after it. */
 struct backend_device {
-    /* Selects the stream for work enqueued from here on. NULL: there is only one stream, and event,
-     * wait and reach are NULL, too. */
+    /* (optional) Selects the stream for work enqueued from here on. */
     int (*select)(struct backend *backend, enum backend_stream stream, struct error *err);
-    /* Records event NUMBER, below BACKEND_EVENTS, after all work in the selected stream. Replaces
-     * the earlier event with that number. */
+    /* (optional) Records event NUMBER, below BACKEND_EVENTS, in place of the last one. */
     int (*event)(struct backend *backend, int number, struct error *err);
-    /* The selected stream waits for event NUMBER; an event that was never recorded does not block
-     * it. */
+    /* (optional) The selected stream waits for event NUMBER; not if it was never recorded. */
     int (*wait)(struct backend *backend, int number, struct error *err);
-    /* The host waits for event NUMBER. */
+    /* (optional) The host waits for event NUMBER. */
     int (*reach)(struct backend *backend, int number, struct error *err);
-    /* Returns the selected stream itself, for a library that enqueues on it (comm/device_sum.h): a
-     * cudaStream_t. */
+    /* (optional) Returns the selected stream, a cudaStream_t, for libraries that enqueue on it. */
     void *(*queue)(struct backend *backend);
-    /* Work enqueued between begin and end is recorded instead of run; replay enqueues all of it at
-     * once, on the main stream (a CUDA graph). Another stream joins the recording where it waits
-     * for an event of it, and must be waited for before the end. Events from before the recording
-     * are unknown inside, and those from inside after it. capture_begin may be NULL: the device
-     * cannot record. `forget` destroys a recording. */
+    /* (optional) Work that is enqueued from here on is recorded instead of run (a CUDA graph). */
     int (*capture_begin)(struct backend *backend, struct error *err);
+    /* (optional) Ends the recording. */
     int (*capture_end)(struct backend *backend, void **ret_recording, struct error *err);
+    /* (optional) Enqueues all recorded work at once, on the main stream. */
     int (*replay)(struct backend *backend, void *recording, struct error *err);
+    /* (optional) Destroys a recording. */
     void (*forget)(struct backend *backend, void *recording);
 
-    /* Allocates device memory that will be all-reduced. May be NULL: alloc serves for that, too. */
+    /* (optional) Allocates device memory that will be all-reduced; NULL on failure. */
     void *(*alloc_summed)(struct backend *backend, size_t bytes, struct error *err);
+    /* (optional) Frees what alloc_summed has allocated. */
     void (*free_summed)(struct backend *backend, void *memory, size_t bytes);
-
-    /* Returns the free device memory in bytes; 0 if unknown. May be NULL. */
+    /* (optional) Returns the free device memory in bytes; 0 if unknown. */
     size_t (*memory_left)(struct backend *backend);
 
-    /* Allocates host memory that the device can access (pinned), zeroed; NULL on failure. */
+    /* Allocates zeroed host memory that the device can access (pinned); NULL on failure. */
     void *(*host_alloc)(struct backend *backend, size_t bytes, struct error *err);
+    /* Frees what host_alloc has allocated. */
     void (*host_free)(struct backend *backend, void *memory);
     /* Copies between device memory and device or host_alloc memory. */
     int (*copy)(struct backend *backend, void *to, const void *from, size_t bytes,
                 struct error *err);
+    /* Sets device memory to zeros. */
     int (*clear)(struct backend *backend, void *memory, size_t bytes, struct error *err);
-    /* Converts all of WIDE to the half-precision copy, rounded. NULL: the device needs no such
-     * copy. */
+    /* (optional) Rounds all of WIDE to the half-precision copy; NULL: there is no such copy. */
     int (*refresh_half)(struct backend *backend, const struct half_copy *copy, struct error *err);
-    /* Returns the output of OP that is a weight gradient in the type of activations, if the graph
-     * accepts that (struct backend_gradients); -1: none. Programs that share weights get the same
-     * answer. May be NULL: always none. */
+    /* (optional) Returns OP's output that is a half-precision weight gradient; -1: none. Programs
+     * that share weights get the same answer. */
     int (*half_gradient)(const struct backend *backend, const struct graph *graph,
                          const struct op *op);
+    /* Adds gradients to sums (struct backend_sum). */
     int (*add)(struct backend *backend, const struct backend_sum *sum, struct error *err);
-    /* Sets the optimizer's numbers for subsequent updates; recorded updates read them when they
-     * run. RULE must lie in host_alloc memory and stay unchanged until this has run. */
+    /* Sets the numbers that later updates, also recorded ones, read when they run. RULE must lie
+     * in host_alloc memory and stay unchanged until this has run. */
     int (*set_optimizer)(struct backend *backend, const struct optimizer_rule *rule,
                          struct error *err);
+    /* Updates whole arenas (struct backend_update). */
     int (*update)(struct backend *backend, const struct backend_update *update, struct error *err);
     /* Copies the state after the last update to *RET, in host_alloc memory. */
     int (*optimizer_state)(struct backend *backend, struct backend_optimizer_state *ret,
@@ -235,39 +240,40 @@ struct backend_device {
     /* Sets the loss scale and its history from STATE; may wait. */
     int (*set_optimizer_state)(struct backend *backend, const struct backend_optimizer_state *state,
                                struct error *err);
-    /* Writes the sum of squared weights, each times the decay of its group, to *RET, in host_alloc
-     * memory. */
+    /* Sums the squared weights, each times its group's decay, to *RET, in host_alloc memory. */
     int (*squares)(struct backend *backend, const struct backend_update *update, double *ret,
                    struct error *err);
 };
 
+/* Functions of a backend; the engine calls them in about this order. */
 struct backend_table {
-    const char *name; /* "ref", "cpu", "cuda" */
-    /* NULL: arenas are in host memory, and a step has run when its call returns. */
+    /* "ref", "cpu", "cuda" */
+    const char *name;
+    /* (optional) NULL: arenas are in host memory, and a step has run when its call returns. */
     const struct backend_device *device;
 
-    /* Returns true if the backend has this operator for these types. Fusion asks before it
-     * rewrites; a plain operator without support is a compile error. */
+    /* Returns true if it has OP for these types. Without a plain operator a compile fails. */
     bool (*supports)(const struct backend *backend, const struct graph *graph, const struct op *op);
-    /* Fills NEEDS (zeroed by the caller). */
+    /* Fills NEEDS, which the caller has zeroed. */
     int (*query)(struct backend *backend, const struct graph *graph, const struct op *op,
                  struct backend_needs *ret_needs, struct error *err);
-    /* Binds the operator to addresses. `step.context` is freed once, with `release`; the refresh
-     * step may share it. */
+    /* Binds OP to addresses; the refresh step may share the context of `step`. */
     int (*bind)(struct backend *backend, const struct graph *graph, const struct op *op,
                 const struct op_addresses *addresses, struct backend_bound *ret_bound,
                 struct error *err);
-    /* Called after the refresh steps of a program, which may have postponed work until here. May be
-     * NULL. */
+    /* (optional) Does what a program's refresh steps have postponed; called after them. */
     int (*refreshed)(struct backend *backend, struct error *err);
+    /* Frees the context of a bound step; called once for each. */
     void (*release)(struct backend *backend, void *context);
 
-    /* Allocates device memory, aligned to BACKEND_ALIGNMENT, zeroed; NULL on failure. */
+    /* Allocates zeroed device memory, aligned to BACKEND_ALIGNMENT; NULL on failure. */
     void *(*alloc)(struct backend *backend, size_t bytes, struct error *err);
+    /* Frees what alloc has allocated. */
     void (*free)(struct backend *backend, void *memory, size_t bytes);
-    /* Copy between host memory and device memory; complete on return. */
+    /* Copies from host memory to device memory; complete on return. */
     int (*copy_in)(struct backend *backend, void *device, const void *host, size_t bytes,
                    struct error *err);
+    /* Copies from device memory to host memory; complete on return. */
     int (*copy_out)(struct backend *backend, void *host, const void *device, size_t bytes,
                     struct error *err);
     /* Waits until all steps have finished. */
@@ -275,6 +281,7 @@ struct backend_table {
 
     /* Returns one line for the run's record: library versions, instruction set, threads. */
     const char *(*describe)(const struct backend *backend);
+    /* Frees the backend itself. */
     void (*close)(struct backend *backend);
 };
 
