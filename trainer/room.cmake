@@ -1,7 +1,7 @@
 # The trainer's rooms, from the bottom up. Dependencies go one way: a room may only include what it
 # USES. Only backend/cpu sees oneDNN, only backend/cuda and comm/nccl see CUDA, only comm/mpi sees
-# MPI, only data/codec sees libjpeg and libpng, only data/draw sees FreeType, only app/serve/http
-# sees libmicrohttpd.
+# MPI, only data/codec sees libjpeg and libpng, only data/draw/labels sees FreeType, only
+# app/serve/http sees libmicrohttpd.
 pkg_check_modules(turbojpeg IMPORTED_TARGET libturbojpeg)
 find_package(JPEG)
 find_package(PNG REQUIRED)
@@ -85,9 +85,15 @@ room(trainer/data/coco USES common/* trainer/math trainer/data/codec trainer/eva
 # The targets and detections of a detector, and drawings, are based on annotations.
 room(trainer/data/detect USES common/* trainer/math trainer/data/codec trainer/eval
     trainer/data/dataset trainer/data/order trainer/data/coco LINKS m)
-room(trainer/data/draw USES common/* trainer/math trainer/data/codec trainer/eval trainer/data/coco
+room(trainer/data/draw/canvas USES common/* trainer/math trainer/data/codec trainer/eval LINKS m)
+room(trainer/data/draw/labels
+    USES common/* trainer/math trainer/data/codec trainer/eval trainer/data/draw/canvas
     LINKS ${draw_fonts_library} m
     EXCLUDE ${draw_fonts_out})
+room(trainer/data/draw
+    USES common/* trainer/math trainer/data/codec trainer/eval trainer/data/coco
+    trainer/data/draw/canvas trainer/data/draw/labels
+    LINKS m)
 room(trainer/data/prepare USES common/* trainer/math trainer/data/codec trainer/data/format
     trainer/data/archive trainer/data/dataset trainer/data/order LINKS Threads::Threads m)
 room(trainer/data/shapes USES common/* trainer/math trainer/data/codec trainer/eval LINKS m)
@@ -141,7 +147,7 @@ room(trainer/app/task
     USES common/* trainer/graph trainer/math trainer/comm trainer/models
     trainer/data/codec trainer/data/dataset trainer/data/order trainer/eval trainer/data/coco
     trainer/data/detect
-    trainer/data/draw trainer/checkpoint
+    trainer/data/draw/* trainer/checkpoint
         trainer/app/hosts trainer/app/options trainer/app/device trainer/app/normalize
     LINKS m)
 room(trainer/app/weights
@@ -212,7 +218,7 @@ room(trainer/app/command/trained
 room(trainer/app/command
     USES common/* trainer/graph trainer/math trainer/comm trainer/models
     trainer/data/codec trainer/data/dataset trainer/data/order trainer/data/coco
-    trainer/data/detect trainer/data/draw
+    trainer/data/detect trainer/data/draw/*
     trainer/data/shapes trainer/data/prepare trainer/eval trainer/checkpoint
         trainer/telemetry trainer/report trainer/app/options trainer/app/device trainer/app/task
         trainer/app/weights trainer/app/step trainer/app/board trainer/app/run

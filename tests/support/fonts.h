@@ -3,7 +3,7 @@
 #define TESTS_SUPPORT_FONTS_H
 
 #include "tests/support/unit.h"
-#include "trainer/data/draw/fonts.h"
+#include "trainer/data/draw/labels/fonts.h"
 
 #include <unistd.h>
 

@@ -22,7 +22,7 @@
 #include "trainer/app/scaling/command_scaling.h"
 #include "trainer/app/serve/http/http_server.h"
 #include "trainer/app/trials/command_trials.h"
-#include "trainer/data/draw/fonts.h"
+#include "trainer/data/draw/labels/fonts.h"
 #ifdef RINGMASTER_HAVE_MPI
 #include "trainer/comm/mpi/comm_mpi.h"
 #endif

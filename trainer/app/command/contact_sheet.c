@@ -5,7 +5,7 @@
 #include "trainer/data/codec/picture.h"
 #include "trainer/data/codec/resize.h"
 #include "trainer/data/dataset/fetch.h"
-#include "trainer/data/draw/label.h"
+#include "trainer/data/draw/labels/label.h"
 #include "trainer/data/order/sampler.h"
 
 #include <stdio.h>

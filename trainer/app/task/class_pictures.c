@@ -7,7 +7,7 @@
 #include "trainer/data/dataset/fetch.h"
 #include "trainer/data/dataset/labelled.h"
 #include "trainer/data/draw/draw_names.h"
-#include "trainer/data/draw/label.h"
+#include "trainer/data/draw/labels/label.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "trainer/data/draw/coco_colors.h"
 
-#include "trainer/data/draw/canvas.h"
+#include "trainer/data/draw/canvas/canvas.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 #include "trainer/data/draw/coco_draw.h"
 
 #include "common/cleanup.h"
-#include "trainer/data/draw/canvas.h"
+#include "trainer/data/draw/canvas/canvas.h"
 #include "trainer/data/draw/coco_colors.h"
-#include "trainer/data/draw/label.h"
+#include "trainer/data/draw/labels/label.h"
 
 #include <math.h>
 #include <stdlib.h>

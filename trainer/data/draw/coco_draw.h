@@ -7,7 +7,7 @@
 #include "common/error.h"
 #include "trainer/data/codec/image.h"
 #include "trainer/data/draw/coco_drawing.h"
-#include "trainer/data/draw/fonts.h"
+#include "trainer/data/draw/labels/fonts.h"
 
 #include <stddef.h>
 

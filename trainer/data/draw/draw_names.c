@@ -2,8 +2,8 @@
 
 #include "common/cleanup.h"
 #include "common/log/log.h"
-#include "trainer/data/draw/ascii_fallback.h"
-#include "trainer/data/draw/utf8.h"
+#include "trainer/data/draw/labels/ascii_fallback.h"
+#include "trainer/data/draw/labels/utf8.h"
 
 #include <inttypes.h>
 #include <stdio.h>

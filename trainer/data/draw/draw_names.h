@@ -8,7 +8,7 @@
 #include "common/error.h"
 #include "trainer/data/coco/coco_index.h"
 #include "trainer/data/draw/coco_draw.h"
-#include "trainer/data/draw/fonts.h"
+#include "trainer/data/draw/labels/fonts.h"
 #include "trainer/eval/coco_report.h"
 
 struct draw_names {

@@ -1,7 +1,7 @@
 #include "trainer/data/draw/coco_colors.h"
 
 #include "tests/support/unit.h"
-#include "trainer/data/draw/canvas.h"
+#include "trainer/data/draw/canvas/canvas.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-#include "trainer/data/draw/utf8.h"
+#include "trainer/data/draw/labels/utf8.h"
 
 enum { LAST_CHARACTER = 0x10ffff, SURROGATES = 0xd800, SURROGATES_END = 0xdfff };
 

@@ -1,5 +1,5 @@
 /* Fonts in a build without FreeType: none. */
-#include "trainer/data/draw/fonts.h"
+#include "trainer/data/draw/labels/fonts.h"
 
 const char *const FONTS_KNOWN[] = {NULL};
 

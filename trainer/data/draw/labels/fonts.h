@@ -3,11 +3,11 @@
  * there is no shaping (Arabic) and no right-to-left text. Not thread safe.
  *
  * Builds without FreeType use fonts_absent.c instead of fonts.c: no file can be added there. */
-#ifndef TRAINER_DATA_DRAW_FONTS_H
-#define TRAINER_DATA_DRAW_FONTS_H
+#ifndef TRAINER_DATA_DRAW_LABELS_FONTS_H
+#define TRAINER_DATA_DRAW_LABELS_FONTS_H
 
 #include "common/error.h"
-#include "trainer/data/draw/glyph.h"
+#include "trainer/data/draw/labels/glyph.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "trainer/data/draw/glyphs.h"
+#include "trainer/data/draw/labels/glyphs.h"
 
 enum { FIRST = ' ', LAST = '~' };
 

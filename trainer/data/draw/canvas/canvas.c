@@ -1,4 +1,4 @@
-#include "trainer/data/draw/canvas.h"
+#include "trainer/data/draw/canvas/canvas.h"
 
 #include "common/cleanup.h"
 

@@ -1,4 +1,4 @@
-#include "trainer/data/draw/utf8.h"
+#include "trainer/data/draw/labels/utf8.h"
 
 #include "tests/support/unit.h"
 

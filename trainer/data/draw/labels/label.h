@@ -1,12 +1,12 @@
 /* Text labels in drawn pictures: a line of text on a plate. A character is drawn from the first
  * font that has it, else from the bitmap font (glyphs.h), else as '?'. The drawing code itself
  * computes the sizes. */
-#ifndef TRAINER_DATA_DRAW_LABEL_H
-#define TRAINER_DATA_DRAW_LABEL_H
+#ifndef TRAINER_DATA_DRAW_LABELS_LABEL_H
+#define TRAINER_DATA_DRAW_LABELS_LABEL_H
 
 #include "trainer/data/codec/image.h"
-#include "trainer/data/draw/canvas.h"
-#include "trainer/data/draw/fonts.h"
+#include "trainer/data/draw/canvas/canvas.h"
+#include "trainer/data/draw/labels/fonts.h"
 
 enum { LABEL_DOT_MAX = 8 };
 

@@ -1,8 +1,8 @@
 /* Drawing of masks, boxes and elements of labels over a picture.
  *
  * label.h has the labels. Everything is clipped to the picture. */
-#ifndef TRAINER_DATA_DRAW_CANVAS_H
-#define TRAINER_DATA_DRAW_CANVAS_H
+#ifndef TRAINER_DATA_DRAW_CANVAS_CANVAS_H
+#define TRAINER_DATA_DRAW_CANVAS_CANVAS_H
 
 #include "trainer/data/codec/image.h"
 #include "trainer/eval/rle.h"

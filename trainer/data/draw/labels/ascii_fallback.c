@@ -1,6 +1,6 @@
-#include "trainer/data/draw/ascii_fallback.h"
+#include "trainer/data/draw/labels/ascii_fallback.h"
 
-#include "trainer/data/draw/utf8.h"
+#include "trainer/data/draw/labels/utf8.h"
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* Glyph of a font as drawn: the shape of a letter. */
-#ifndef TRAINER_DATA_DRAW_GLYPH_H
-#define TRAINER_DATA_DRAW_GLYPH_H
+#ifndef TRAINER_DATA_DRAW_LABELS_GLYPH_H
+#define TRAINER_DATA_DRAW_LABELS_GLYPH_H
 
 #include <stdint.h>
 

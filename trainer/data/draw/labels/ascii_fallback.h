@@ -1,12 +1,12 @@
 /* Transliteration of UTF-8 text to the available letters: ASCII, which labels can always draw, and
  * those of fonts. Other Latin letters lose their accents ("Kase" for "Käse"), any other character
  * becomes U+ and its number. */
-#ifndef TRAINER_DATA_DRAW_ASCII_FALLBACK_H
-#define TRAINER_DATA_DRAW_ASCII_FALLBACK_H
+#ifndef TRAINER_DATA_DRAW_LABELS_ASCII_FALLBACK_H
+#define TRAINER_DATA_DRAW_LABELS_ASCII_FALLBACK_H
 
 #include "common/buf.h"
 #include "common/error.h"
-#include "trainer/data/draw/fonts.h"
+#include "trainer/data/draw/labels/fonts.h"
 
 #include <stdbool.h>
 

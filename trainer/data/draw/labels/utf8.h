@@ -1,6 +1,6 @@
 /* Decoding of UTF-8, character by character. */
-#ifndef TRAINER_DATA_DRAW_UTF8_H
-#define TRAINER_DATA_DRAW_UTF8_H
+#ifndef TRAINER_DATA_DRAW_LABELS_UTF8_H
+#define TRAINER_DATA_DRAW_LABELS_UTF8_H
 
 #include <stddef.h>
 #include <stdint.h>

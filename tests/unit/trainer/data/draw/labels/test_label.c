@@ -1,4 +1,4 @@
-#include "trainer/data/draw/label.h"
+#include "trainer/data/draw/labels/label.h"
 
 #include "tests/support/fonts.h"
 

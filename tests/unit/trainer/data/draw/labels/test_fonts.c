@@ -1,4 +1,4 @@
-#include "trainer/data/draw/fonts.h"
+#include "trainer/data/draw/labels/fonts.h"
 
 #include "common/cleanup.h"
 #include "common/file/file.h"

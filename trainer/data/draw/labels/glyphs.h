@@ -1,7 +1,7 @@
 /* Built-in bitmap font for labels: printable ASCII, 5 x 7 dots and two rows below the baseline,
  * one dot between letters. */
-#ifndef TRAINER_DATA_DRAW_GLYPHS_H
-#define TRAINER_DATA_DRAW_GLYPHS_H
+#ifndef TRAINER_DATA_DRAW_LABELS_GLYPHS_H
+#define TRAINER_DATA_DRAW_LABELS_GLYPHS_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
-#include "trainer/data/draw/label.h"
+#include "trainer/data/draw/labels/label.h"
 
-#include "trainer/data/draw/glyphs.h"
-#include "trainer/data/draw/utf8.h"
+#include "trainer/data/draw/labels/glyphs.h"
+#include "trainer/data/draw/labels/utf8.h"
 
 /* In dots: the plate's margins; rows above and below the baseline for which a plate has space,
  * with the bitmap font alone and with fonts; and the fonts' em, at which they are as wide as the

@@ -1,4 +1,4 @@
-#include "trainer/data/draw/canvas.h"
+#include "trainer/data/draw/canvas/canvas.h"
 
 #include "tests/support/unit.h"
 #include "trainer/eval/rle_text.h"

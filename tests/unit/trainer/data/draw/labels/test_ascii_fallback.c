@@ -1,4 +1,4 @@
-#include "trainer/data/draw/ascii_fallback.h"
+#include "trainer/data/draw/labels/ascii_fallback.h"
 
 #include "tests/support/fonts.h"
 
