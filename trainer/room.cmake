@@ -210,6 +210,15 @@ room(trainer/app/command/prepare
     trainer/data/download trainer/data/prepare
     trainer/comm/tcp trainer/app/options trainer/app/device trainer/app/task
     trainer/app/command/output)
+# `ringtrain inspect plan`, and the GPU that it simulates.
+room(trainer/app/plan
+    USES common/* trainer/graph trainer/math trainer/graph/fuse trainer/graph/program
+    trainer/comm trainer/models trainer/optim trainer/shard trainer/telemetry
+    trainer/data/codec trainer/data/dataset trainer/data/order trainer/data/coco
+    trainer/data/detect trainer/eval trainer/checkpoint
+    trainer/app/options trainer/app/device trainer/app/task trainer/app/step
+    trainer/app/command/output
+    LINKS OpenMP::OpenMP_C m)
 room(trainer/app/command/trained
     USES common/* trainer/comm trainer/data/dataset trainer/data/order trainer/checkpoint
     trainer/app/options
@@ -223,7 +232,8 @@ room(trainer/app/command
         trainer/telemetry trainer/report trainer/app/options trainer/app/device trainer/app/task
         trainer/app/weights trainer/app/step trainer/app/board trainer/app/run
         trainer/shard trainer/app/command/output trainer/app/command/coco
-        trainer/app/command/prepare trainer/app/command/trained trainer/app/comm_check
+        trainer/app/command/prepare trainer/app/command/trained trainer/app/plan
+        trainer/app/comm_check
         trainer/app/slots trainer/app/scaling trainer/app/trials
         trainer/app/serve trainer/app/serve/request trainer/app/serve/http trainer/export
     LINKS OpenMP::OpenMP_C m)

@@ -6,7 +6,7 @@ endforeach()
 if(RINGMASTER_HAVE_CUDNN)
     room_tests(trainer/backend/cuda/dnn USES trainer_backend_cuda)
     room_tests(trainer/backend/cuda FROM plans NAME plans_cuda USES trainer_models
-        trainer_app_device ops_harness)
+        trainer_app_plan ops_harness)
     foreach(target unit_backend_cuda_dnn plans_cuda)
         target_compile_definitions(${target} PRIVATE
             RINGMASTER_CUDA_DEVICES="${CMAKE_SOURCE_DIR}/trainer/backend/cuda/devices")

@@ -5,7 +5,7 @@
 #include "tests/ops/network.h"
 #include "tests/support/net.h"
 #include "tests/support/unit.h"
-#include "trainer/app/device/launches.h"
+#include "trainer/app/plan/launches.h"
 #include "trainer/backend/cuda/simulated_gpu.h"
 
 #include <stdio.h>

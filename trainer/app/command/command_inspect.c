@@ -3,7 +3,7 @@
 #include "trainer/app/command/coco/command_coco.h"
 #include "trainer/app/command/command.h"
 #include "trainer/app/command/command_inspect_data.h"
-#include "trainer/app/command/command_inspect_plan.h"
+#include "trainer/app/plan/command_inspect_plan.h"
 
 #include <string.h>
 

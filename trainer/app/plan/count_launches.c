@@ -1,7 +1,7 @@
-#include "trainer/app/command/count_launches.h"
+#include "trainer/app/plan/count_launches.h"
 
 #include "common/cleanup.h"
-#include "trainer/app/device/launches.h"
+#include "trainer/app/plan/launches.h"
 #include "trainer/app/step/stepper.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* Counts of a program's launches on a described device (simulated_gpu.h). */
-#ifndef TRAINER_APP_DEVICE_LAUNCHES_H
-#define TRAINER_APP_DEVICE_LAUNCHES_H
+#ifndef TRAINER_APP_PLAN_LAUNCHES_H
+#define TRAINER_APP_PLAN_LAUNCHES_H
 
-#include "trainer/app/device/simulated_gpu.h"
+#include "trainer/app/plan/simulated_gpu.h"
 #include "trainer/graph/program/program.h"
 
 /* Launches of all operators of one kind. */

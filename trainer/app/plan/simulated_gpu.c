@@ -1,4 +1,4 @@
-#include "trainer/app/device/simulated_gpu.h"
+#include "trainer/app/plan/simulated_gpu.h"
 
 #ifdef RINGMASTER_HAVE_CUDA
 #include "trainer/backend/cuda/simulated_gpu.h"

@@ -1,6 +1,6 @@
 /* Simulated GPU of --device: counts what a step would launch there, without having one. */
-#ifndef TRAINER_APP_DEVICE_SIMULATED_GPU_H
-#define TRAINER_APP_DEVICE_SIMULATED_GPU_H
+#ifndef TRAINER_APP_PLAN_SIMULATED_GPU_H
+#define TRAINER_APP_PLAN_SIMULATED_GPU_H
 
 #include "common/error.h"
 #include "trainer/app/options/options.h"

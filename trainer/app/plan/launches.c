@@ -1,4 +1,4 @@
-#include "trainer/app/device/launches.h"
+#include "trainer/app/plan/launches.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* The command `ringtrain inspect plan`: prints a training step as compiled, without data. */
-#ifndef TRAINER_APP_COMMAND_COMMAND_INSPECT_PLAN_H
-#define TRAINER_APP_COMMAND_COMMAND_INSPECT_PLAN_H
+#ifndef TRAINER_APP_PLAN_COMMAND_INSPECT_PLAN_H
+#define TRAINER_APP_PLAN_COMMAND_INSPECT_PLAN_H
 
 #include "common/error.h"
 

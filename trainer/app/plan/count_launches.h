@@ -1,6 +1,6 @@
-/* Kernel launches of a training step on a simulated device (device/simulated_gpu.h). */
-#ifndef TRAINER_APP_COMMAND_COUNT_LAUNCHES_H
-#define TRAINER_APP_COMMAND_COUNT_LAUNCHES_H
+/* Kernel launches of a training step on a simulated device (simulated_gpu.h). */
+#ifndef TRAINER_APP_PLAN_COUNT_LAUNCHES_H
+#define TRAINER_APP_PLAN_COUNT_LAUNCHES_H
 
 #include "common/buf.h"
 #include "trainer/app/step/network.h"
