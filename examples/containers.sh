@@ -135,12 +135,13 @@ containers_kill() {
         case $(readlink "$p/exe") in */ringtrain) kill -KILL "${p#/proc/}" ;; esac; done'
 }
 
-# Prints the start of the command that runs a single host.
+# containers_command [FOLDER]: prints the start of the command that runs a single host, which can
+# write to FOLDER of this machine.
 containers_command() {
+    docker="docker run --rm ${1:+-v $1:$1 }ringmaster:latest"
     case $driver:${DOCKER_HOST:-} in
-    docker:unix:///tmp/ringmaster-engine.*)
-        echo 'sh docker/engine.sh docker run --rm ringmaster:latest' ;;
-    docker:*) echo 'docker run --rm ringmaster:latest' ;;
+    docker:unix:///tmp/ringmaster-engine.*) echo "sh docker/engine.sh $docker" ;;
+    docker:*) echo "$docker" ;;
     *) echo "env PATH=$RINGMASTER_BIN:\$PATH" ;;
     esac
 }

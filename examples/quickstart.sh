@@ -28,6 +28,13 @@ containers_train --data "$share/shapes" ${QUICKSTART_FLAGS:---model resnet20 \
 say_phase 'results'
 code=0
 containers_results || code=1
+# One picture of each class that no training has seen, to try the model with.
+mkdir -p "$out/pictures"
+for class in "$share/shapes/val"/*/; do
+    for picture in "$class"*; do
+        cp "$picture" "$out/pictures/$(basename "$class").jpg" && break
+    done
+done
 say_phase ''
 echo
 echo "${row:-there is no evaluation row}"
@@ -45,6 +52,8 @@ Logs:   $out/algo-1.log algo-2.log algo-3.log
 Took:   $(($(date +%s) - started)) s in all
 
 What to try next
+  $(containers_command "$out") ringtrain predict --model-dir $out/model \\
+      --out $out/predictions $out/pictures
   $run train --data synthetic --steps 20
   $run train -- sh -c 'echo rank \$RANK of \$WORLD_SIZE'
   $run ringmaster --help
