@@ -169,13 +169,27 @@ static bool is_exception(const struct traceback *t, const char *text) {
     return is && (!t->syntax || syntax);
 }
 
+/* Returns true for what torchrun, or `accelerate launch`, raises when a process that it has started
+ * fails. It says only that, and the process has printed why. */
+static bool is_of_launcher(const struct traceback_exception *e) {
+    return e->frame.origin == TRACEBACK_LIBRARY &&
+           (str_starts_with(e->words,
+                            "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:") ||
+            str_starts_with(e->words, "subprocess.CalledProcessError:"));
+}
+
 /* Keeps the exception that has been read, unless the program goes on after such ones. An exception
- * of a thread, after one of the main thread, is mostly its consequence. */
+ * of a thread, after one of the main thread, is mostly its consequence. After that of a launcher
+ * the one before it has ended the program for certain, however long the list of processes is that
+ * follows. */
 static void keep(struct traceback *t) {
-    bool main_before =
-        t->last.words[0] != '\0' && !t->last.of_thread && t->after <= TRACEBACK_LINES_AFTER;
-    if (t->kind == TRACEBACK_IGNORED || (t->reading.of_thread && main_before))
+    const bool before = t->last.words[0] != '\0' && t->after <= TRACEBACK_LINES_AFTER;
+    if (t->kind == TRACEBACK_IGNORED || (t->reading.of_thread && before && !t->last.of_thread))
         return;
+    if (before && is_of_launcher(&t->reading)) {
+        t->after = 0;
+        return;
+    }
     t->last = t->reading;
     t->after = 0;
 }

@@ -34,6 +34,43 @@ fail()'
     all_name "$raised" $everyone
 }
 
+# A stand-in for torchrun starts the program, and prints what torchrun 2.8 does when it fails.
+the_summary_of_torchrun_does_not_hide_the_exception() {
+    run 'others_wait()
+if sys.argv[-1] == "worker":
+    fail()
+import subprocess
+code = subprocess.call([sys.executable, *sys.argv, "worker"])
+site = "/usr/local/lib/python3.11/site-packages/torch/distributed/"
+sys.stderr.write(f"""Traceback (most recent call last):
+  File "/usr/local/bin/torchrun", line 10, in <module>
+    sys.exit(main())
+  File "{site}elastic/multiprocessing/errors/__init__.py", line 355, in wrapper
+    return f(*args, **kwargs)
+  File "{site}launcher/api.py", line 270, in launch_agent
+    raise ChildFailedError(
+torch.distributed.elastic.multiprocessing.errors.ChildFailedError: 
+{"=" * 60}
+train.py FAILED
+{"-" * 60}
+Failures:
+  <NO_OTHER_FAILURES>
+{"-" * 60}
+Root Cause (first observed failure):
+[0]:
+  time      : 2026-08-01_11:36:44
+  host      : algo-3
+  rank      : 2 (local_rank: 0)
+  exitcode  : 1 (pid: 11377)
+  error_file: <N/A>
+  traceback : To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html
+{"=" * 60}
+""")
+sys.exit(code)'
+    all_end "$PATIENCE" 1 $everyone || return
+    all_name "$raised" $everyone
+}
+
 # PyTorch's @record writes such an error file, and prints nothing itself.
 the_line_in_an_error_file_is_the_program_s_own() {
     run 'others_wait()
@@ -177,7 +214,8 @@ fail()'
     ended 1 "$raised" "$FAILURE_MS" $everyone
 }
 
-CASES=${CASES:-the_line_is_the_program_s_own the_line_in_an_error_file_is_the_program_s_own
+CASES=${CASES:-the_line_is_the_program_s_own the_summary_of_torchrun_does_not_hide_the_exception
+    the_line_in_an_error_file_is_the_program_s_own
     what_python_ignores_at_its_end_is_not_the_reason a_silent_exit_is_told_as_that
     a_rank_that_has_ended_too_early_is_told a_rank_that_hangs_after_its_exception_is_told
     a_thread_that_has_failed_is_told standard_error_that_is_closed_is_told

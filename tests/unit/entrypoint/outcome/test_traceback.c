@@ -91,6 +91,64 @@ static void the_exception_and_the_program_s_own_line_are_found(void) {
     }
 }
 
+/* What torchrun prints after the exception of a process, with PROCESSES in its list, and returns
+ * the last exception that counts. */
+static void last_under_torchrun(const char *lines, int processes, char ret[TRACEBACK_TEXT_SIZE]) {
+    cleanup_buf struct buf all;
+    buf_init(&all, 65536);
+    CU_ASSERT_EQUAL(
+        buf_printf(
+            &all, NULL,
+            "%sE0801 13:23:20.000000 32974 torch/distributed/elastic/multiprocessing/"
+            "api.py:874] failed (exitcode: 1) local_rank: 3 (pid: 33054) of binary: "
+            "/venv/bin/python3\n" HEAD FRAME("/venv/bin/torchrun",
+                                             10) FRAME(SITE "torch/distributed/run.py", 892)
+                FRAME(SITE "torch/distributed/launcher/api.py",
+                      270) "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n"
+                           "============================================================\n"
+                           "train.py FAILED\n"
+                           "------------------------------------------------------------\n"
+                           "Failures:\n",
+            lines),
+        0);
+    for (int i = 0; i < processes; i++)
+        CU_ASSERT_EQUAL(
+            buf_printf(&all, NULL,
+                       "[%d]:\n  time      : 2026-08-01_11:36:44\n  host      : algo-3\n"
+                       "  rank      : %d (local_rank: %d)\n  exitcode  : 1 (pid: 11377)\n"
+                       "  error_file: <N/A>\n  traceback : To enable traceback see: "
+                       "https://pytorch.org/docs/stable/elastic/errors.html\n",
+                       i, i, i),
+            0);
+    last_of(buf_text(&all), ret);
+}
+
+static void the_summary_of_torchrun_does_not_hide_the_exception(void) {
+    static const char boom[] =
+        "[rank3]: " HEAD "[rank3]:   File \"/code/train.py\", line 13, in <module>\n"
+        "[rank3]: RuntimeError: boom\n";
+    char text[TRACEBACK_TEXT_SIZE];
+    /* Eight processes have 56 lines, after a few of torchrun itself. */
+    last_under_torchrun(boom, 8, text);
+    CU_ASSERT_STRING_EQUAL(text, "RuntimeError: boom (/code/train.py, line 13)");
+    /* One that was killed has printed none. */
+    last_under_torchrun("step=3\n", 1, text);
+    CU_ASSERT_STRING_EQUAL(text,
+                           "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: "
+                           "(" SITE "torch/distributed/launcher/api.py, line 270)");
+    last_of(HEAD FRAME("/code/train.py", 5) "ValueError: x\n" HEAD FRAME("/venv/bin/accelerate", 8)
+                FRAME(SITE "accelerate/commands/launch.py",
+                      9) "subprocess.CalledProcessError: Command '['python3', 'train.py']' "
+                         "returned non-zero exit status 1.\n",
+            text);
+    CU_ASSERT_STRING_EQUAL(text, "ValueError: x (/code/train.py, line 5)");
+    /* The program's own call of another one is its own failure. */
+    last_of(HEAD FRAME("/code/train.py", 5) "ValueError: x\n" HEAD FRAME(
+                "/code/train.py", 8) "subprocess.CalledProcessError: Command 'make' returned\n",
+            text);
+    ASSERT_CONTAINS(text, "subprocess.CalledProcessError: Command 'make'");
+}
+
 static void what_does_not_end_the_program_is_passed_over(void) {
     static const char first[] = HEAD FRAME("/code/train.py", 5) "ValueError: main\n";
     static const char *const others[] = {
@@ -204,6 +262,7 @@ static void a_line_that_is_passed_over_is_none_that_is_looked_for(void) {
 
 UNIT_SUITE("outcome.traceback", UNIT(a_line_that_is_passed_over_is_none_that_is_looked_for),
            UNIT(the_exception_and_the_program_s_own_line_are_found),
+           UNIT(the_summary_of_torchrun_does_not_hide_the_exception),
            UNIT(what_does_not_end_the_program_is_passed_over),
            UNIT(a_thread_s_exception_counts_where_it_is_the_only_one),
            UNIT(an_exception_after_which_the_program_has_gone_on_is_forgotten),
