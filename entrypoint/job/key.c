@@ -296,7 +296,10 @@ int key_make(const struct settings *settings, const struct cluster *cluster,
     int size =
         snprintf(channel, sizeof(channel), "%s/input/data/key/ringmaster_key", settings->base_dir);
     if (size < 0 || (size_t)size >= sizeof(channel))
-        return error_set(err, EXIT_CODE_CONFIG, "SAGEMAKER_BASE_DIR is too long");
+        return error_set(
+            err, EXIT_CODE_CONFIG,
+            "SAGEMAKER_BASE_DIR, %.64s..., is too long: a path below it has more than %d bytes",
+            settings->base_dir, PATH_MAX - 1);
     if (file_look(channel, NULL, &there, err) != 0)
         return -1;
     if (there)

@@ -33,7 +33,10 @@ static int read_sagemaker(const struct settings *settings, char *const *environm
     int length =
         snprintf(path, sizeof(path), "%s/input/config/resourceconfig.json", settings->base_dir);
     if (length < 0 || (size_t)length >= sizeof(path))
-        return error_set(err, EXIT_CODE_CONFIG, "SAGEMAKER_BASE_DIR is too long");
+        return error_set(
+            err, EXIT_CODE_CONFIG,
+            "SAGEMAKER_BASE_DIR, %.64s..., is too long: a path below it has more than %d bytes",
+            settings->base_dir, PATH_MAX - 1);
     return platform_sagemaker_read(path, ret, err);
 }
 

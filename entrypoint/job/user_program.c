@@ -90,7 +90,8 @@ static int check_executable(const char *path, struct error *err) {
     if (access(path, F_OK) != 0)
         return error_set_errno(err, EXIT_CODE_NOT_FOUND, "the program %s", path);
     if (!is_file(path))
-        return error_set(err, EXIT_CODE_NOT_EXECUTABLE, "the program %s is not a file", path);
+        return error_set(err, EXIT_CODE_NOT_EXECUTABLE,
+                         "the program %s is not a file; expected one that can be executed", path);
     if (access(path, X_OK) == 0)
         return 0;
     /* Advice for the two kinds of scripts that people name. */
@@ -109,7 +110,8 @@ static int check_executable(const char *path, struct error *err) {
 int user_program_find(const char *name, const char *path, char **ret, struct error *err) {
     *ret = NULL;
     if (name[0] == '\0')
-        return error_set(err, EXIT_CODE_NOT_FOUND, "the program's name is empty");
+        return error_set(err, EXIT_CODE_NOT_FOUND,
+                         "the program's name is empty; expected a name, or a path with a slash");
     if (path == NULL)
         path = default_path;
     if (strchr(name, '/') == NULL) {
@@ -164,7 +166,11 @@ static int find_entry(const struct user_program_inputs *in, const char *name, ch
                         submit != NULL ? submit : "", submit != NULL ? ":" : "", in->base_dir,
                         in->base_dir, code_channel, path != NULL ? path : default_path);
     if (size < 0 || (size_t)size >= sizeof(places))
-        return error_set(err, EXIT_CODE_CONFIG, "PATH or sagemaker_submit_directory is too long");
+        return error_set(
+            err, EXIT_CODE_CONFIG,
+            "PATH or sagemaker_submit_directory is too long; expected less than %zu bytes of "
+            "both",
+            sizeof(places));
     if (search(places, name, true, ret, err) != 0)
         return -1;
     return *ret != NULL

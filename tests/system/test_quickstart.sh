@@ -18,7 +18,8 @@ cat "$work/out"
 # The command takes two lines. Each picture is called after its class, and a model whose top-1 is
 # 0.9 or more knows most of the eight.
 sed -n '/ ringtrain predict /,/[^\\]$/p' "$work/out" >"$work/predict"
-(cd "$top" && sh "$work/predict") >"$work/said" 2>&1 || { cat "$work/predict" "$work/said"; exit 1; }
+(cd "$top" && sh "$work/predict") >"$work/said" 2>&1 ||
+    { cat "$work/predict" "$work/said"; exit 1; }
 python3 - "$top/build/quickstart/predictions/predictions.json" <<'END'
 import json
 import pathlib

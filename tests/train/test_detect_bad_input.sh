@@ -68,7 +68,7 @@ refused 'annotation 1: no "bbox"' \
     "{$IMAGES,$CATEGORIES,\"annotations\":[{\"id\":1,\"image_id\":7,\"category_id\":3}]}"
 refused 'annotation 1: its category is not in "categories"' \
     "{$IMAGES,\"categories\":[{\"id\":4,\"name\":\"other\"}],\"annotations\":[{$OBJECT}]}"
-refused 'annotation 1: its mask is 10 x 20, its image 128 x 128' \
+refused 'annotation 1: its mask is 10 x 20; expected 128 x 128, as its image is' \
     "{$IMAGES,$CATEGORIES,
     \"annotations\":[{\"id\":1,\"image_id\":7,\"category_id\":3,\"bbox\":[1,1,4,4],\"area\":9,
     \"segmentation\":{\"size\":[20,10],\"counts\":[5,9,186]}}]}"
@@ -132,7 +132,7 @@ for preset in tv d2; do
     train 66 "{$IMAGES,$CATEGORIES,
         \"annotations\":[{\"id\":1,\"image_id\":7,\"category_id\":3,\"bbox\":[10,12,40,30],
         \"segmentation\":[[10,12,1e300,12,50,42]]}]}" --preset "$preset"
-    says "$json: annotation 1: coordinate 1e+300 of a polygon exceeds 1000000 pixels"
+    says "$json: annotation 1: coordinate 1e+300 of a polygon; expected -1000000 to 1000000 pixels"
 done
 
 echo "what cannot be scored is found before the first step"
@@ -158,7 +158,7 @@ printf '%s\n' "{$IMAGES,$CATEGORIES,\"annotations\":[{$same},{$same},{$same}]}" 
     >"$work/set/annotations/instances_val.json"
 run 0 --validation "$work/set"
 says "$work/set/annotations/instances_val.json: 2 annotations have the id of a later one, which is scored in their place"
-unscored "the mask's 3 runs add up to 32 pixels, its size is 128 x 128" \
+unscored "the mask's 3 runs add up to 32 pixels; expected 128 x 128, its size" \
     ',"area":9,"iscrowd":1,"segmentation":{"size":[128,128],"counts":[5,9,18]}'
 unscored 'coordinate 1e+300 of a polygon' ',"area":9,"segmentation":[[1,1,1e300,1,5,5]]'
 
@@ -173,7 +173,7 @@ says "No such file or directory (1 such files; ringtrain inspect coco finds all"
 ! grep -q '^train step=' "$work/out" || fail "a step before that"
 
 echo "ids that are odd, or come again"
-refused 'category -3: "id": it is below 0' \
+refused 'category -3: a negative "id"; expected 0 or more' \
     "{$IMAGES,\"categories\":[{\"id\":-3,\"name\":\"form\"}],\"annotations\":[{$OBJECT}]}"
 refused 'category number 1 (its id is not a whole number of 64 bits): "id": ' \
     "{$IMAGES,\"categories\":[{\"id\":9223372036854775808,\"name\":\"form\"}],

@@ -100,5 +100,5 @@ refused() {
         --checkpoint-dir "$work/c" "$@"
     says "$words"
 }
-refused "short sides from 100 in steps of 32 do not end at 128" --short-low 100
+refused "short sides from 100 in steps of 32; expected to end at 128" --short-low 100
 refused "--frozen-stages 2 needs --init" --frozen-stages 2

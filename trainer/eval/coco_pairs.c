@@ -96,11 +96,15 @@ static void walk(struct coco_pairs *pairs, struct side truth, struct side found)
 static int check(const struct coco_objects *objects, const struct coco_input *input,
                  struct error *err) {
     if (objects->count > COCO_OBJECTS_MAX)
-        return error_set(err, EXIT_CODE_DATA, "%zu objects: too many to be scored", objects->count);
+        return error_set(err, EXIT_CODE_DATA, "%zu objects; expected at most %d to score",
+                         objects->count, COCO_OBJECTS_MAX);
     for (size_t i = 0; i < objects->count; i++)
         if (objects->list[i].image >= input->image_count ||
             objects->list[i].category >= input->category_count)
-            return error_set(err, EXIT_CODE_INTERNAL, "object %zu has no image or category", i);
+            return error_set(err, EXIT_CODE_INTERNAL,
+                             "object %zu: image %zu of %zu, category %zu of %zu", i,
+                             (size_t)objects->list[i].image, input->image_count,
+                             (size_t)objects->list[i].category, input->category_count);
     return 0;
 }
 

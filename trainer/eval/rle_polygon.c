@@ -147,8 +147,9 @@ static int runs_from_crossings(struct rle *ret, const struct rle_scratch *scratc
 int rle_check_points(const double *points, size_t count, struct error *err) {
     for (size_t i = 0; i < 2 * count; i++)
         if (!(fabs(points[i]) <= POLYGON_LIMIT))
-            return error_set(err, EXIT_CODE_DATA, "coordinate %g of a polygon exceeds %d pixels",
-                             points[i], POLYGON_LIMIT);
+            return error_set(err, EXIT_CODE_DATA,
+                             "coordinate %g of a polygon; expected -%d to %d pixels", points[i],
+                             POLYGON_LIMIT, POLYGON_LIMIT);
     return 0;
 }
 
@@ -157,12 +158,16 @@ int rle_check_points(const double *points, size_t count, struct error *err) {
 int rle_from_polygon(struct rle *ret, struct rle_scratch *scratch, const double *points,
                      size_t count, uint32_t height, uint32_t width, struct error *err) {
     if (!rle_size_fits(height, width))
-        return error_set(err, EXIT_CODE_DATA, "a polygon on a picture without a size");
+        return error_set(err, EXIT_CODE_DATA,
+                         "a polygon on a picture of %u x %u (height, width); "
+                         "expected sides of 1 or more, and at most %d pixels",
+                         height, width, RLE_PIXELS_MAX);
     ret->height = height;
     ret->width = width;
     ret->count = 0;
     if (count == 0)
-        return error_set(err, EXIT_CODE_DATA, "a polygon without points");
+        return error_set(err, EXIT_CODE_DATA,
+                         "a polygon without points; expected a list x,y,x,y,...");
     if (rle_check_points(points, count, err) != 0 ||
         collect_crossings(scratch, points, count, height, width, err) != 0 ||
         sort_crossings(scratch, height, width, err) != 0)
@@ -184,8 +189,9 @@ static int part(struct rle *ret, struct rle_scratch *scratch, const double *numb
     if (parts->sizes[0] == 4 && size == 4)
         return rle_from_box(ret, scratch, numbers, parts->height, parts->width, err);
     if (parts->sizes[0] == 4 || size < 4 || size % 2 != 0)
-        return error_set(err, EXIT_CODE_DATA, "a polygon of %u numbers%s", size,
-                         parts->sizes[0] == 4 ? " among boxes" : "");
+        return error_set(err, EXIT_CODE_DATA, "a polygon of %u numbers; expected %s", size,
+                         parts->sizes[0] == 4 ? "4, as the first one has"
+                                              : "an even number from 4 on");
     return rle_from_polygon(ret, scratch, numbers, size / 2, parts->height, parts->width, err);
 }
 
@@ -194,7 +200,7 @@ static int part(struct rle *ret, struct rle_scratch *scratch, const double *numb
 int rle_from_parts(struct rle *ret, struct rle_scratch *scratch, const struct rle_parts *parts,
                    struct error *err) {
     if (parts->count == 0)
-        return error_set(err, EXIT_CODE_DATA, "a mask without a polygon");
+        return error_set(err, EXIT_CODE_DATA, "a mask without a polygon; expected one or more");
     const double *numbers = parts->numbers;
     if (part(ret, scratch, numbers, parts->sizes[0], parts, err) != 0)
         return -1;

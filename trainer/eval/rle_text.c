@@ -8,8 +8,10 @@ int rle_begin(struct rle *mask, int64_t height, int64_t width, struct error *err
     mask->count = 0;
     if (!rle_size_fits(height, width))
         return error_set(err, EXIT_CODE_DATA,
-                         "a mask of height %" PRId64 " and width %" PRId64 " cannot be", height,
-                         width);
+                         "the mask's size is %" PRId64 " x %" PRId64
+                         "; expected a height and a width of 1 or more, and at most %d pixels in "
+                         "all",
+                         height, width, RLE_PIXELS_MAX);
     mask->height = (uint32_t)height;
     mask->width = (uint32_t)width;
     return 0;
@@ -17,7 +19,9 @@ int rle_begin(struct rle *mask, int64_t height, int64_t width, struct error *err
 
 int rle_add(struct rle *mask, int64_t run, struct error *err) {
     if (run < 0 || run > RLE_PIXELS_MAX)
-        return error_set(err, EXIT_CODE_DATA, "run %zu of the mask is %" PRId64, mask->count, run);
+        return error_set(err, EXIT_CODE_DATA,
+                         "run %zu of the mask is %" PRId64 "; expected 0 to %d pixels", mask->count,
+                         run, RLE_PIXELS_MAX);
     if (mask->count == mask->capacity && rle_reserve(mask, mask->count + 1, err) != 0)
         return -1;
     mask->runs[mask->count++] = (uint32_t)run;
@@ -30,8 +34,8 @@ int rle_end(const struct rle *mask, struct error *err) {
         sum += mask->runs[i];
     if (sum != (uint64_t)mask->height * mask->width)
         return error_set(err, EXIT_CODE_DATA,
-                         "the mask's %zu runs add up to %" PRIu64 " pixels, its size is %" PRIu32
-                         " x %" PRIu32,
+                         "the mask's %zu runs add up to %" PRIu64 " pixels; expected %" PRIu32
+                         " x %" PRIu32 ", its size",
                          mask->count, sum, mask->height, mask->width);
     return 0;
 }
@@ -41,12 +45,16 @@ static int parse_number(const char **text, const char *end, int64_t *ret, struct
     uint64_t bits = 0;
     for (unsigned group = 0; group < GROUPS_MAX; group++) {
         if (*text == end)
-            return error_set(err, EXIT_CODE_DATA, "the mask's string ends within a number");
+            return error_set(
+                err, EXIT_CODE_DATA,
+                "the mask's string ends within a number; expected whole run lengths, as "
+                "pycocotools writes them");
         unsigned value = (unsigned)(unsigned char)**text - FIRST_CHARACTER;
         if (value > 63)
-            return error_set(err, EXIT_CODE_DATA,
-                             "byte 0x%02x in the mask's string is not in its alphabet",
-                             (unsigned)(unsigned char)**text);
+            return error_set(
+                err, EXIT_CODE_DATA,
+                "byte 0x%02x in the mask's string; expected characters from '0' to 'o'",
+                (unsigned)(unsigned char)**text);
         (*text)++;
         bits |= (uint64_t)(value & (GROUP_MORE - 1)) << (GROUP_BITS * group);
         if ((value & GROUP_MORE) != 0)
@@ -56,7 +64,10 @@ static int parse_number(const char **text, const char *end, int64_t *ret, struct
         *ret = (int64_t)bits;
         return 0;
     }
-    return error_set(err, EXIT_CODE_DATA, "a number in the mask's string is too long");
+    return error_set(err, EXIT_CODE_DATA,
+                     "a number in the mask's string has more than %d characters; expected run "
+                     "lengths, as pycocotools writes them",
+                     GROUPS_MAX);
 }
 
 int rle_parse(struct rle *ret, const char *text, size_t size, int64_t height, int64_t width,

@@ -135,7 +135,8 @@ static int text_member(const json_t *object, const char *key, char *ret, size_t 
     if (json_member_string(object, "join", key, &text, err) != 0)
         return -1;
     if (text == NULL || strlen(text) >= size)
-        return error_set(err, EXIT_CODE_CONFIG, "join: %s is missing or too long", key);
+        return error_set(err, EXIT_CODE_CONFIG, "join: %s is %s; expected at most %zu bytes", key,
+                         text == NULL ? "missing" : "too long", size - 1);
     memcpy(ret, text, strlen(text) + 1);
     return 0;
 }
@@ -150,7 +151,9 @@ static int build_member(const json_t *object, char ret[BUILD_ID_SIZE], struct er
         return 0;
     size_t size = strlen(text);
     if (size >= BUILD_ID_SIZE || strspn(text, "0123456789abcdef") < size)
-        return error_set(err, EXIT_CODE_CONFIG, "join: build is no build ID");
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "join: build is \"%.64s\"; expected up to %d hexadecimal digits", text,
+                         BUILD_ID_SIZE - 1);
     memcpy(ret, text, size + 1);
     return 0;
 }

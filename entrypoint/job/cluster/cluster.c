@@ -34,7 +34,8 @@ static int compare_hosts(const void *a, const void *b) {
 static int check_duplicates(const struct cluster *c, struct error *err) {
     for (size_t i = 1; i < c->count; i++)
         if (host_name_equal(&c->hosts[i - 1].name, &c->hosts[i].name))
-            return error_set(err, EXIT_CODE_CONFIG, "the host \"%s\" is listed twice",
+            return error_set(err, EXIT_CODE_CONFIG,
+                             "the host \"%s\" is listed twice; expected each host once",
                              c->hosts[i].name.text);
     return 0;
 }
@@ -44,7 +45,8 @@ static int check_duplicates(const struct cluster *c, struct error *err) {
 static int take_hosts(const struct platform_description *d, struct cluster *ret,
                       struct error *err) {
     if (d->count == 0)
-        return error_set(err, EXIT_CODE_CONFIG, "the list of hosts is empty");
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "the list of hosts is empty; expected one host or more");
     ret->hosts = calloc(d->count, sizeof(*ret->hosts));
     if (ret->hosts == NULL)
         return error_no_memory(err, "the list of hosts");

@@ -163,7 +163,8 @@ static int add_task(const json_t *cluster, const char *task, struct platform_des
     for (size_t i = 0; i < json_array_size(names); i++) {
         const char *name = json_string_value(json_array_get(names, i));
         if (name == NULL)
-            return error_set(err, EXIT_CODE_CONFIG, "\"%s\"[%zu] is not a string", task, i);
+            return error_set(err, EXIT_CODE_CONFIG,
+                             "\"%s\"[%zu] is not a string; expected HOST:PORT", task, i);
         if (add_name(name, strlen(name), 0, ret, err) != 0)
             return error_wrap(err, "\"%s\"", task);
     }
@@ -181,7 +182,9 @@ static int read_index(const json_t *task, size_t *ret, struct error *err) {
     else if (json_is_string(value) && json_string_length(value) > 0)
         index = strtol(json_string_value(value), &end, 10);
     if (index < 0 || index >= CLUSTER_HOSTS_MAX || (end != NULL && *end != '\0'))
-        return error_set(err, EXIT_CODE_CONFIG, "\"task\": \"index\" is missing or invalid");
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "\"task\": \"index\" is missing or invalid; expected 0 to %d",
+                         CLUSTER_HOSTS_MAX - 1);
     *ret = (size_t)index;
     return 0;
 }
@@ -195,7 +198,10 @@ static int find_task(const json_t *cluster, const json_t *task, const char *cons
     size_t place = 0;
     size_t index = 0;
     if (type == NULL || read_index(task, &index, err) != 0)
-        return type == NULL ? error_set(err, EXIT_CODE_CONFIG, "\"task\" has no \"type\"") : -1;
+        return type == NULL
+                   ? error_set(err, EXIT_CODE_CONFIG,
+                               "\"task\" has no \"type\"; expected one, such as \"worker\"")
+                   : -1;
     for (; *tasks != NULL && strcmp(*tasks, type) != 0; tasks++)
         place += json_array_size(json_object_get(cluster, *tasks));
     if (*tasks == NULL)
@@ -204,7 +210,9 @@ static int find_task(const json_t *cluster, const json_t *task, const char *cons
                          "its own",
                          type);
     if (index >= json_array_size(json_object_get(cluster, *tasks)))
-        return error_set(err, EXIT_CODE_CONFIG, "\"%s\" has no host number %zu", type, index);
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "\"task\": \"index\" is %zu; expected less than %zu, the hosts of \"%s\"",
+                         index, json_array_size(json_object_get(cluster, *tasks)), type);
     ret->self = ret->hosts[place + index].name;
     return 0;
 }

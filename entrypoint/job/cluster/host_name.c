@@ -66,7 +66,8 @@ static bool take_ipv6(const char *text, size_t size, struct net_address *ret) {
 int host_name_parse(const char *text, size_t size, struct host_name *ret, struct error *err) {
     int shown = size < 64 ? (int)size : 64;
     if (size == 0)
-        return error_set(err, EXIT_CODE_CONFIG, "a host name is empty");
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "a host name is empty; expected a name or an IP address");
     if (size >= HOST_NAME_SIZE)
         return error_set(err, EXIT_CODE_CONFIG,
                          "the host name \"%.*s...\" has %zu bytes; %d are "

@@ -6,6 +6,7 @@
 #include "common/file/file_look.h"
 #include "common/str.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,7 +16,9 @@ static int read_number(char *const *environment, const char *name, int64_t least
                        int64_t *ret, struct error *err) {
     const char *text = env_get(environment, name);
     if (text == NULL || text[0] == '\0')
-        return error_set(err, EXIT_CODE_CONFIG, "%s is not set", name);
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "%s is not set; expected a number from %" PRId64 " to %" PRId64, name,
+                         least, most);
     return str_parse_int(text, least, most, ret, err) == 0 ? 0 : error_wrap(err, "%s", name);
 }
 

@@ -24,11 +24,14 @@ static int read_hosts(const json_t *root, const char *where, struct platform_des
     if (json_member_array(root, where, "hosts", &hosts, err) != 0)
         return -1;
     if (hosts == NULL)
-        return error_set(err, EXIT_CODE_CONFIG, "%s: \"hosts\" is missing", where);
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "%s: \"hosts\" is missing; expected a list of names", where);
     for (size_t i = 0; i < json_array_size(hosts); i++) {
         const json_t *item = json_array_get(hosts, i);
         if (!json_is_string(item))
-            return error_set(err, EXIT_CODE_CONFIG, "%s: \"hosts\"[%zu] is not a string", where, i);
+            return error_set(err, EXIT_CODE_CONFIG,
+                             "%s: \"hosts\"[%zu] is not a string; expected a host's name", where,
+                             i);
         struct host_name name;
         if (parse_name(json_string_value(item), where, "hosts", &name, err) != 0)
             return -1;
@@ -44,7 +47,8 @@ static int read_self(const json_t *root, const char *where, struct platform_desc
     if (json_member_string(root, where, "current_host", &text, err) != 0)
         return -1;
     if (text == NULL)
-        return error_set(err, EXIT_CODE_CONFIG, "%s: \"current_host\" is missing", where);
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "%s: \"current_host\" is missing; expected one of \"hosts\"", where);
     return parse_name(text, where, "current_host", &ret->self, err);
 }
 
@@ -85,7 +89,8 @@ static int from_json(json_t *root, const char *where, struct platform_descriptio
     ret->self_key = "\"current_host\"";
     ret->resource_config = root;
     if (!json_is_object(root))
-        return error_set(err, EXIT_CODE_CONFIG, "%s: not an object", where);
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "%s: not an object; expected {\"hosts\": [...], ...}", where);
     if (read_hosts(root, where, ret, err) != 0 || read_self(root, where, ret, err) != 0)
         return -1;
     return read_rest(root, where, ret, err);

@@ -7,6 +7,7 @@
 #include "entrypoint/job/cluster/host_list_formats.h"
 #include "entrypoint/job/cluster/platform_indexed.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -255,7 +256,8 @@ static int read_number(char *const *environment, const char *name, int64_t most,
                        struct error *err) {
     const char *text = env_get(environment, name);
     if (text == NULL || text[0] == '\0')
-        return error_set(err, EXIT_CODE_CONFIG, "%s is not set", name);
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "%s is not set; expected a number from 0 to %" PRId64, name, most);
     return str_parse_int(text, 0, most, ret, err) == 0 ? 0 : error_wrap(err, "%s", name);
 }
 

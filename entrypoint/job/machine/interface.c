@@ -122,15 +122,21 @@ static int local_address(const struct net_address *peer, struct net_address *ret
 static int find_routed(const struct ifaddrs *list, const struct net_address *peer,
                        struct interface *ret, struct error *err) {
     struct net_address address = {0};
+    char text[NET_ADDRESS_TEXT];
     if (peer == NULL) {
         if (!find_any(list, AF_INET, ret) && !find_any(list, AF_INET6, ret))
-            return error_set(err, EXIT_CODE_CONFIG, "no network interface is up with an address");
+            return error_set(
+                err, EXIT_CODE_CONFIG,
+                "no network interface is up with an address; expected one beside the loopback");
         return 0;
     }
     if (local_address(peer, &address, err) != 0)
         return -1;
+    net_address_text(&address, text);
     if (!find_by_address(list, &address, ret))
-        return error_set(err, EXIT_CODE_CONFIG, "no interface has this host's routed address");
+        return error_set(
+            err, EXIT_CODE_CONFIG,
+            "no interface has the address %s, from which the kernel reaches the other hosts", text);
     return 0;
 }
 

@@ -28,7 +28,9 @@ static int add(const char *name, const json_t *channel, const char *source, stru
                          "inside '.' and '-')",
                          source, name, CHANNEL_NAME_MAX);
     if (!json_is_object(channel))
-        return error_set(err, EXIT_CODE_CONFIG, "%s: \"%s\" is not an object", source, name);
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "%s: \"%s\" is not an object; expected the channel's settings", source,
+                         name);
     const char *mode = NULL;
     if (json_member_string(channel, source, "TrainingInputMode", &mode, err) != 0)
         return error_wrap(err, "channel \"%s\"", name);
@@ -46,7 +48,8 @@ static int compare(const void *a, const void *b) {
 static int from_json(json_t *config, const char *source, struct channels *ret, struct error *err) {
     ret->config = config;
     if (!json_is_object(config))
-        return error_set(err, EXIT_CODE_CONFIG, "%s: not an object", source);
+        return error_set(err, EXIT_CODE_CONFIG, "%s: not an object; expected one channel a member",
+                         source);
     if (json_object_size(config) > CHANNELS_MAX)
         return error_set(err, EXIT_CODE_CONFIG, "%s: more than %d channels", source, CHANNELS_MAX);
     const char *name = NULL;
@@ -80,7 +83,8 @@ int channels_add(struct channels *c, const char *name, bool sharded, struct erro
     }
     if (finish(config, source, c, err) != 0)
         return -1;
-    return known ? error_set(err, EXIT_CODE_CONFIG, "\"%s\" is in inputdataconfig.json, too", name)
+    return known ? error_set(err, EXIT_CODE_CONFIG,
+                             "\"%s\" is in inputdataconfig.json, too; expected another name", name)
                  : 0;
 }
 

@@ -135,7 +135,8 @@ static int from_json(json_t *root, const char *source, struct hyperparameters *r
                      struct error *err) {
     ret->root = root;
     if (!json_is_object(root))
-        return error_set(err, EXIT_CODE_CONFIG, "%s: not an object", source);
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "%s: not an object; expected {\"NAME\": \"VALUE\", ...}", source);
     size_t count = json_object_size(root);
     if (count > HYPERPARAMETERS_MAX)
         return error_set(err, EXIT_CODE_CONFIG, "%s: %zu hyperparameters; the maximum is %d",

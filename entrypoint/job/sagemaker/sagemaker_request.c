@@ -15,7 +15,10 @@ int sagemaker_request_path(const char *base_dir, const char *name, char path[PAT
                            struct error *err) {
     int size = snprintf(path, PATH_MAX, "%s/input/config/%s", base_dir, name);
     if (size < 0 || size >= PATH_MAX)
-        return error_set(err, EXIT_CODE_CONFIG, "SAGEMAKER_BASE_DIR is too long");
+        return error_set(
+            err, EXIT_CODE_CONFIG,
+            "SAGEMAKER_BASE_DIR, %.64s..., is too long: a path below it has more than %d bytes",
+            base_dir, PATH_MAX - 1);
     return 0;
 }
 

@@ -95,7 +95,7 @@ static void end_of_object(struct reading *r, const char *name) {
         r->modified = read_time(r->xml.text);
     else if (strcmp(name, "Size") == 0 &&
              str_parse_int(r->xml.text, 0, INT64_MAX, &r->object_size, NULL) != 0)
-        xml_fail(&r->xml, "has a size that is no number");
+        xml_fail(&r->xml, "has a size that is no whole number of bytes");
 }
 
 static void end_of_page(struct reading *r, const char *name) {

@@ -109,7 +109,8 @@ int gunzip_file(const char *from, const char *to, struct error *err) {
     if (shard_file_open(&file, from, err) != 0)
         return -1;
     if (!begins_so(&file))
-        return error_set(err, EXIT_CODE_DATA, "%s: not compressed with gzip", from);
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: not compressed with gzip; expected a file of .gz or .tgz", from);
     const int fd = file_publish_open(to, temp, 0644, err);
     if (fd < 0)
         return -1;

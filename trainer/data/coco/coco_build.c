@@ -81,7 +81,7 @@ static int read_named(struct coco_builder *b, const struct naming *naming, struc
             return error_wrap(err, "\"%s\"", key);
     }
     if (more == 0 && !has_id)
-        return error_set(err, EXIT_CODE_DATA, "no \"id\"");
+        return error_set(err, EXIT_CODE_DATA, "no \"id\"; expected a whole number");
     return more;
 }
 

@@ -89,8 +89,8 @@ static int take(struct coco_index *index, const char *name, struct error *err) {
     if (index->map_size < sizeof(*head) || memcmp(head->magic, MAGIC, sizeof(MAGIC)) != 0)
         return error_set(err, EXIT_CODE_DATA, "%s: not an index of annotations", name);
     if (head->mark != MARK && (head->mark | VERSION_BITS) == (MARK | VERSION_BITS))
-        return error_set(err, EXIT_CODE_DATA, "%s: an index of version %u, this program's is %u",
-                         name, head->mark & VERSION_BITS, MARK & VERSION_BITS);
+        return error_set(err, EXIT_CODE_DATA, "%s: an index of version %u; expected %u", name,
+                         head->mark & VERSION_BITS, MARK & VERSION_BITS);
     if (!head_is_ours(head) || !sections_fit(head, index->map_size) ||
         crc32c(0, head + 1, index->map_size - sizeof(*head)) != head->body)
         return error_set(err, EXIT_CODE_DATA, "%s: a damaged index of annotations", name);

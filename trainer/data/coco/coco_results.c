@@ -69,9 +69,10 @@ static int check_kind(struct coco_results *results, const struct coco_record *re
     }
     results->masks &= mask;
     if (results->boxes && !box)
-        return error_set(err, EXIT_CODE_DATA, "no \"bbox\", although the first result has one");
+        return error_set(err, EXIT_CODE_DATA, "no \"bbox\"; expected one, as the first result has");
     if (!results->boxes && !mask)
-        return error_set(err, EXIT_CODE_DATA, "neither \"bbox\" nor \"segmentation\"");
+        return error_set(err, EXIT_CODE_DATA,
+                         "neither \"bbox\" nor \"segmentation\"; expected one of them");
     return 0;
 }
 

@@ -24,7 +24,9 @@ int coco_results_pack(const struct coco_results *results, struct buf *out, struc
 }
 
 static int damaged(struct error *err) {
-    return error_set(err, EXIT_CODE_INTERNAL, "results from another rank are damaged");
+    return error_set(
+        err, EXIT_CODE_INTERNAL,
+        "results from another rank are damaged; expected what coco_results_pack writes");
 }
 
 static int unpack_result(struct coco_results *results, const char *bytes, uint64_t segments,

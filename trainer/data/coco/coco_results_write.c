@@ -44,7 +44,8 @@ static int add_result(struct buf *out, const struct coco_results *results, size_
                    number > 0 ? "," : "", result->image_id, result->category_id) != 0)
         return -1;
     if ((parts & COCO_PARTS_BOXES) != 0 && !result->has_box)
-        return error_set(err, EXIT_CODE_DATA, "no box");
+        return error_set(err, EXIT_CODE_DATA, "result %zu has no box; expected one in each",
+                         number);
     if ((parts & COCO_PARTS_BOXES) != 0 && add_box(out, result->box, err) != 0)
         return -1;
     if ((parts & COCO_PARTS_MASKS) != 0 && add_mask(out, results, number, err) != 0)

@@ -30,8 +30,9 @@ void coco_outline_done(struct coco_outline *outline) {
  * for gigabytes for one object. */
 static int make_room(struct coco_outline *o, size_t parts, size_t numbers, struct error *err) {
     if (parts > COCO_PARTS_MAX || numbers > COCO_NUMBERS_MAX)
-        return error_set(err, EXIT_CODE_DATA, "an outline of more than %d polygons or %d numbers",
-                         COCO_PARTS_MAX, COCO_NUMBERS_MAX);
+        return error_set(err, EXIT_CODE_DATA,
+                         "an outline; expected at most %d polygons and %d numbers", COCO_PARTS_MAX,
+                         COCO_NUMBERS_MAX);
     if (grow_array(&o->sizes, &o->size_capacity, parts, sizeof(*o->sizes), "an outline", err) != 0)
         return -1;
     return grow_array(&o->numbers, &o->number_capacity, numbers, sizeof(*o->numbers), "an outline",
@@ -187,8 +188,10 @@ static int read_runs(struct json_stream *s, struct coco_outline *room, struct bu
         return -1;
     /* The order of the keys is free, so that both can be judged only at the end of the object. */
     if (!counts || !rle_size_fits(size[0], size[1]))
-        return error_set(err, EXIT_CODE_DATA, "a mask %s and size %" PRId64 " x %" PRId64,
-                         counts ? "with counts" : "without counts", size[0], size[1]);
+        return error_set(err, EXIT_CODE_DATA,
+                         "a mask %s \"counts\" and of the size %" PRId64 " x %" PRId64
+                         "; expected both, \"size\" as height and width",
+                         counts ? "with" : "without", size[0], size[1]);
     if (coco_pack_count(out, (uint64_t)size[0], err) != 0 ||
         coco_pack_count(out, (uint64_t)size[1], err) != 0)
         return -1;
@@ -222,7 +225,7 @@ int coco_segment_outline(const struct coco_segment *segment, struct coco_outline
     uint64_t count = 0;
     ret->count = ret->number_count = 0;
     if (segment->kind != COCO_SEGMENT_POLYGONS)
-        return error_set(err, EXIT_CODE_DATA, "an outline without polygons");
+        return error_set(err, EXIT_CODE_DATA, "an outline of runs, or none; expected polygons");
     if (coco_unpack_count(&in, COCO_PARTS_MAX, &count, err) != 0)
         return -1;
     for (uint64_t i = 0; i < count; i++) {
@@ -252,7 +255,7 @@ int coco_segment_runs(const struct coco_segment *segment, struct coco_runs *ret,
     struct coco_bytes in = {segment->bytes, segment->bytes + segment->size};
     uint64_t rows = 0, columns = 0;
     if (segment->kind != COCO_SEGMENT_RUNS)
-        return error_set(err, EXIT_CODE_DATA, "an outline without runs");
+        return error_set(err, EXIT_CODE_DATA, "an outline of polygons, or none; expected runs");
     if (coco_unpack_count(&in, RLE_PIXELS_MAX, &rows, err) != 0 ||
         coco_unpack_count(&in, RLE_PIXELS_MAX, &columns, err) != 0)
         return -1;
@@ -269,7 +272,8 @@ int coco_segment_mask(const struct coco_segment *segment, struct coco_outline *r
                       struct rle_scratch *scratch, uint32_t height, uint32_t width, struct rle *ret,
                       struct error *err) {
     if (segment->kind == COCO_SEGMENT_NONE)
-        return error_set(err, EXIT_CODE_DATA, "no mask");
+        return error_set(err, EXIT_CODE_DATA,
+                         "no mask; expected \"segmentation\" with polygons or runs");
     if (segment->kind == COCO_SEGMENT_RUNS) {
         struct coco_runs runs;
         if (coco_segment_runs(segment, &runs, err) != 0)

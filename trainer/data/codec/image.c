@@ -15,7 +15,8 @@ void image_done(struct image *image) {
  * not be read. */
 int image_resize(struct image *image, int width, int height, struct error *err) {
     if (width <= 0 || height <= 0)
-        return error_set(err, EXIT_CODE_INTERNAL, "a picture of %d x %d pixels", width, height);
+        return error_set(err, EXIT_CODE_INTERNAL,
+                         "a picture of %d x %d pixels; expected sides of 1 or more", width, height);
     size_t size = (size_t)width * (size_t)height * IMAGE_CHANNELS;
     if (size > image->capacity) {
         free(image->pixels);

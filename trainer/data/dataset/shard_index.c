@@ -245,7 +245,8 @@ static int check_sizes(struct unpacking *u, const uint8_t *bytes, size_t size, s
 static int read_head(struct unpacking *u, const uint8_t *bytes, size_t size,
                      const struct shard_list *files, struct error *err) {
     if (size < SHARD_INDEX_HEAD || memcmp(bytes, MAGIC, strlen(MAGIC)) != 0)
-        return error_set(err, EXIT_CODE_DATA, "no index of shards");
+        return error_set(err, EXIT_CODE_DATA,
+                         "no index of shards; expected a file that `prepare` has written");
     if (crc32c(0, bytes, AT_CRC) != little_endian_get(bytes + AT_CRC, 4))
         return damaged("the checksum of its head is wrong", err);
     const uint64_t version = little_endian_get(bytes + AT_VERSION, 4);
@@ -259,7 +260,7 @@ static int read_head(struct unpacking *u, const uint8_t *bytes, size_t size,
         .pathed = (size_t)little_endian_get(bytes + AT_PATHED, 8),
     };
     if (strncmp((const char *)bytes + AT_FORMAT, files->format->name, FORMAT_NAME) != 0)
-        return error_set(err, EXIT_CODE_DATA, "of shards of the format %.16s, and these are %s",
+        return error_set(err, EXIT_CODE_DATA, "of shards of the format %.16s; expected %s",
                          (const char *)bytes + AT_FORMAT, files->format->name);
     return check_sizes(u, bytes, size, err);
 }
@@ -280,7 +281,7 @@ static const char *take_text(struct unpacking *u) {
  * texts, so that those of the classes come next. */
 static int check_shards(struct unpacking *u, const struct shard_list *files, struct error *err) {
     if (u->shards != files->count)
-        return error_set(err, EXIT_CODE_DATA, "of %zu shards, and there are %zu", u->shards,
+        return error_set(err, EXIT_CODE_DATA, "of %zu shards; expected %zu", u->shards,
                          files->count);
     for (size_t i = 0; i < files->count; i++) {
         uint8_t now[SHARD_INDEX_STAMP];
@@ -288,8 +289,8 @@ static int check_shards(struct unpacking *u, const struct shard_list *files, str
         if (name == NULL)
             return damaged("a name is missing", err);
         if (strcmp(name, name_of(files->paths[i])) != 0)
-            return error_set(err, EXIT_CODE_DATA, "it has the shard %.200s in place of %.200s",
-                             name, name_of(files->paths[i]));
+            return error_set(err, EXIT_CODE_DATA, "it has the shard %.200s; expected %.200s", name,
+                             name_of(files->paths[i]));
         if (stamp(files->paths[i], now, err) != 0)
             return -1;
         if (memcmp(now, u->sections[SECTION_SHARDS] + i * SHARD_INDEX_STAMP, sizeof(now)) != 0)

@@ -35,11 +35,12 @@ int detection_recipe_check(const struct detection_recipe *recipe, struct error *
          (recipe->short_low < 1 || recipe->short_low > sizes->short_side ||
           (sizes->short_side - recipe->short_low) % recipe->short_step != 0)))
         return error_set(err, EXIT_CODE_USAGE,
-                         "short sides from %d in steps of %d do not end at %d", recipe->short_low,
-                         recipe->short_step, sizes->short_side);
+                         "short sides from %d in steps of %d; expected to end at %d, the largest",
+                         recipe->short_low, recipe->short_step, sizes->short_side);
     if (recipe->pixels_max < 1 || recipe->pixels_max > INT32_MAX / IMAGE_CHANNELS)
-        return error_set(err, EXIT_CODE_USAGE, "pictures of at most %" PRId64 " pixels",
-                         recipe->pixels_max);
+        return error_set(err, EXIT_CODE_USAGE,
+                         "pictures of at most %" PRId64 " pixels; expected 1 to %d",
+                         recipe->pixels_max, INT32_MAX / IMAGE_CHANNELS);
     return 0;
 }
 

@@ -57,16 +57,21 @@ static int check_lists(const struct detection_set *set, enum detection_pick pick
     bool optional =
         pick == DETECTION_PICK_ALL && missing != NULL && strcmp(missing, "annotations") == 0;
     if (missing != NULL && !optional)
-        return error_set(err, EXIT_CODE_DATA, "%s: no \"%s\"", index->path, missing);
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: no \"%s\"; expected COCO's images, annotations and categories",
+                         index->path, missing);
     /* A list may be there and have nothing in it. */
     const char *empty = index->image_count == 0      ? "images"
                         : index->category_count == 0 ? "categories"
                                                      : NULL;
     if (empty != NULL)
-        return error_set(err, EXIT_CODE_DATA, "%s: \"%s\" is empty", index->path, empty);
+        return error_set(err, EXIT_CODE_DATA, "%s: \"%s\" is empty; expected one or more",
+                         index->path, empty);
     if (pick != DETECTION_PICK_ALL && index->placed_count == 0)
-        return error_set(err, EXIT_CODE_DATA, "%s: none of its images has annotations",
-                         index->path);
+        return error_set(
+            err, EXIT_CODE_DATA,
+            "%s: none of its images has annotations; expected them under the ids of its images",
+            index->path);
     if (set->folder == NULL || set->folder[0] == '\0')
         return error_set(err, EXIT_CODE_DATA, "%s: no folder with its pictures", index->path);
     return 0;
@@ -84,7 +89,8 @@ static int number_labels(struct detection_set *set, bool id_labels, struct error
         /* -1 stands for a missing category in a model's list (config.json), so that no category may
          * have such an id. */
         if (id < 0)
-            return error_set(err, EXIT_CODE_DATA, "%s: category %" PRId64 ": \"id\": it is below 0",
+            return error_set(err, EXIT_CODE_DATA,
+                             "%s: category %" PRId64 ": a negative \"id\"; expected 0 or more",
                              index->path, id);
         if (label < 1 || label > DETECTION_LABELS_MAX)
             return error_set(err, EXIT_CODE_DATA,
@@ -120,7 +126,7 @@ static int check_annotation(const struct coco_index *index, const struct coco_im
     if (annotation->category >= index->category_count)
         return error_set(err, EXIT_CODE_DATA, "its category is not in \"categories\"");
     if ((annotation->flags & COCO_ANNOTATION_BOX) == 0)
-        return error_set(err, EXIT_CODE_DATA, "no \"bbox\"");
+        return error_set(err, EXIT_CODE_DATA, "no \"bbox\"; expected [x, y, width, height]");
     struct coco_segment segment = coco_index_segment(index, annotation);
     struct coco_runs runs;
     if (segment.kind != COCO_SEGMENT_RUNS)
@@ -129,7 +135,8 @@ static int check_annotation(const struct coco_index *index, const struct coco_im
         return -1;
     if (runs.height != image->height || runs.width != image->width)
         return error_set(err, EXIT_CODE_DATA,
-                         "its mask is %" PRIu32 " x %" PRIu32 ", its image %" PRIu32 " x %" PRIu32,
+                         "its mask is %" PRIu32 " x %" PRIu32 "; expected %" PRIu32 " x %" PRIu32
+                         ", as its image is",
                          runs.width, runs.height, image->width, image->height);
     return 0;
 }

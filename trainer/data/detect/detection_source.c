@@ -192,9 +192,12 @@ static int check(const struct detection_samples *samples, int batch, struct erro
                          samples->bits_of_picture, batch, DETECTION_BITS_PICTURE_MAX);
     if (samples->polygons > DETECTION_POLYGONS_MAX || samples->points > DETECTION_POINTS_MAX ||
         samples->points > INT32_MAX / batch)
-        return error_set(err, EXIT_CODE_USAGE,
-                         "outlines of %d polygons and %d points for each of %d pictures",
-                         samples->polygons, samples->points, batch);
+        return error_set(
+            err, EXIT_CODE_USAGE,
+            "outlines of %d polygons and %d points for each of %d pictures; expected at most %d "
+            "and %d",
+            samples->polygons, samples->points, batch, DETECTION_POLYGONS_MAX,
+            DETECTION_POINTS_MAX < INT32_MAX / batch ? DETECTION_POINTS_MAX : INT32_MAX / batch);
     return 0;
 }
 

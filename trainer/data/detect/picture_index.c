@@ -125,7 +125,8 @@ static int add_categories(struct picture_index *p, const struct picture_categori
             continue;
         if (category->id < 0 || (count > 0 && category->id <= category[-1].id))
             return error_set(err, EXIT_CODE_DATA,
-                             "the model's \"category_ids\" do not ascend at %" PRId64,
+                             "the model's \"category_ids\" do not ascend at %" PRId64
+                             "; expected -1, or more than the one before",
                              category->id);
         if (add_name(p, categories->names[c], &category->name, err) != 0)
             return -1;

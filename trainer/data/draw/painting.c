@@ -92,7 +92,8 @@ int painting_beside(struct image *ret, const struct image *left, const struct im
     const size_t left_bytes = (size_t)left->width * IMAGE_CHANNELS;
     const size_t right_bytes = (size_t)right->width * IMAGE_CHANNELS;
     if (left->height != right->height)
-        return error_set(err, EXIT_CODE_INTERNAL, "pictures of heights %d and %d side by side",
+        return error_set(err, EXIT_CODE_INTERNAL,
+                         "pictures of heights %d and %d side by side; expected one height",
                          left->height, right->height);
     if (image_resize(ret, left->width + LINE_WIDTH + right->width, left->height, err) != 0)
         return -1;

@@ -58,8 +58,10 @@ static int last_bytes(struct protobuf_view message, uint32_t number, struct prot
         if (field.number != number)
             continue;
         if (field.type != PROTOBUF_BYTES)
-            return error_set(err, EXIT_CODE_DATA, "field %u of a message has the wrong type",
-                             (unsigned)number);
+            return error_set(
+                err, EXIT_CODE_DATA,
+                "field %u of a message is of type %d; expected bytes, as in a tf.train.Example",
+                (unsigned)number, (int)field.type);
         *ret = field.view;
         *ret_found = true;
     }
@@ -71,7 +73,9 @@ static int last_bytes(struct protobuf_view message, uint32_t number, struct prot
 static int take_label(struct example *e, uint64_t value, int *count, struct error *err) {
     e->label = (int64_t)value;
     e->labelled = true;
-    return ++*count == 1 ? 0 : error_set(err, EXIT_CODE_DATA, "%s has more than one value", LABEL);
+    return ++*count == 1 ? 0
+                         : error_set(err, EXIT_CODE_DATA,
+                                     "%s has more than one value; expected one class", LABEL);
 }
 
 /* Parses a list of int64: unpacked values, or packed ones as bytes. Parsers must accept both, and
@@ -89,7 +93,8 @@ static int parse_label(struct example *e, struct protobuf_view list, struct erro
             continue;
         }
         if (field.type != PROTOBUF_BYTES)
-            return error_set(err, EXIT_CODE_DATA, "%s is not a list of whole numbers", LABEL);
+            return error_set(err, EXIT_CODE_DATA,
+                             "%s is no list of whole numbers; expected an Int64List", LABEL);
         while (field.view.size > 0) {
             uint64_t value = 0;
             if (protobuf_varint(&field.view, &value, err) != 0 ||
@@ -112,7 +117,8 @@ static int parse_feature(struct example *e, struct protobuf_view key, struct pro
             return -1;
         if (found)
             return parse_label(e, list, err);
-        return error_set(err, EXIT_CODE_DATA, "%s is not a list of whole numbers", LABEL);
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s is no list of whole numbers; expected an Int64List", LABEL);
     }
     for (size_t i = 0; i < sizeof(TEXTS) / sizeof(TEXTS[0]); i++) {
         if (!is_key(key, TEXTS[i].key))

@@ -5,6 +5,7 @@
  * which tells the size of the picture. example_parse would need the whole record in memory. */
 #include "trainer/data/format/example.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* SMALL: a feature of more bytes is looked at piece by piece; it must fit into the window of a
@@ -45,12 +46,18 @@ static int next(struct walk *w, uint64_t *at, uint64_t end, struct place *ret, s
     } else if (ret->type == PROTOBUF_FIXED32 || ret->type == PROTOBUF_FIXED64) {
         size = ret->type == PROTOBUF_FIXED32 ? sizeof(uint32_t) : sizeof(uint64_t);
     } else {
-        return error_set(err, EXIT_CODE_DATA, "a message has a field of an unknown type");
+        /* 3 and 4 begin and end the groups of old files. */
+        return error_set(err, EXIT_CODE_DATA,
+                         "field %u of a message is of type %d; expected 0, 1, 2 or 5",
+                         (unsigned)ret->number, (int)ret->type);
     }
     ret->at = *at + (left - view.size);
     ret->size = size;
     if (size > end - ret->at)
-        return error_set(err, EXIT_CODE_DATA, "a field is longer than the message around it");
+        return error_set(err, EXIT_CODE_DATA,
+                         "field %u of a message has %" PRIu64 " bytes; expected at most %" PRIu64
+                         ", the rest of the message",
+                         (unsigned)ret->number, size, (uint64_t)(end - ret->at));
     *at = ret->at + size;
     return 1;
 }

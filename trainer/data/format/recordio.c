@@ -136,8 +136,8 @@ int recordio_image_parse(struct recordio_image *ret, const uint8_t *bytes, size_
                          struct error *err) {
     if (size < RECORDIO_IMAGE_HEAD)
         return error_set(err, EXIT_CODE_DATA,
-                         "a record of %zu bytes; the header of a picture has %d", size,
-                         RECORDIO_IMAGE_HEAD);
+                         "a record of %zu bytes; expected %d or more, the header of a picture",
+                         size, RECORDIO_IMAGE_HEAD);
     const uint32_t flag = u32_at(bytes);
     if (flag > RECORDIO_LABELS_MAX)
         return error_set(err, EXIT_CODE_DATA,
@@ -148,7 +148,9 @@ int recordio_image_parse(struct recordio_image *ret, const uint8_t *bytes, size_
                                    .id = little_endian_get(bytes + 8, sizeof(uint64_t)),
                                    .size = RECORDIO_IMAGE_HEAD + flag * sizeof(float)};
     if (ret->size > size)
-        return error_set(err, EXIT_CODE_DATA, "a record ends within its %" PRIu32 " labels", flag);
+        return error_set(err, EXIT_CODE_DATA,
+                         "a record of %zu bytes; expected %zu or more for %" PRIu32 " labels", size,
+                         ret->size, flag);
     return whole_label(flag == 0 ? bytes + 4 : bytes + RECORDIO_IMAGE_HEAD, &ret->label, err);
 }
 

@@ -151,8 +151,12 @@ static int find(struct shard_list *list, const char *path, struct error *err) {
     struct stat status;
     char folder[PATH_MAX];
     char prefix[NAME_MAX + 1];
+    /* PATH_MAX counts the NUL at the end. */
     if (length == 0 || length >= sizeof(folder))
-        return error_set(err, EXIT_CODE_DATA, "%.64s: not a path", path);
+        return error_set(err, EXIT_CODE_DATA,
+                         "'%.64s', %zu bytes, is no path; expected 1 to %d bytes: a shard, a "
+                         "folder, or FOLDER/PREFIX*",
+                         path, length, PATH_MAX - 1);
     /* FOLDER/PREFIX*, or PREFIX* in the present folder. */
     if (path[length - 1] == '*' && strlen(name) <= NAME_MAX) {
         (void)snprintf(folder, sizeof(folder), "%.*s", slash != NULL ? (int)(slash - path) : 1,

@@ -68,9 +68,10 @@ static struct shard_text text_of(struct protobuf_view view) {
  * name. */
 static int check(const struct example_look *look, struct error *err) {
     if (look->picture_bytes == 0)
-        return error_set(err, EXIT_CODE_DATA, "no image/encoded: the record holds no picture");
+        return error_set(err, EXIT_CODE_DATA,
+                         "no image/encoded; expected the bytes of a picture in each record");
     if (look->example.labelled && look->example.label < 0)
-        return error_set(err, EXIT_CODE_DATA, "the label %" PRId64 " is negative",
+        return error_set(err, EXIT_CODE_DATA, "the label %" PRId64 "; expected a class from 0 on",
                          look->example.label);
     return 0;
 }
@@ -126,7 +127,8 @@ static int read_picture(const struct shard_file *file, uint64_t offset, uint64_t
         return error_wrap(err, "%s: at byte %" PRIu64, file->path, offset);
     /* The scan has checked the record, but the file may have changed since. */
     if (e.encoded.size == 0)
-        return shard_file_bad(file, offset, err, "no image/encoded: the record holds no picture");
+        return shard_file_bad(file, offset, err,
+                              "no image/encoded; expected the bytes of a picture in each record");
     memmove(out->data, e.encoded.bytes, e.encoded.size);
     out->size = e.encoded.size;
     out->data[out->size] = '\0';

@@ -20,10 +20,11 @@ static int add(struct picture_sizes *sizes, char *item, int full, struct error *
                          "'%s%s%s' is no SIDE:EPOCH with a side below --image-size %d (160:12)",
                          item, colon != NULL ? ":" : "", colon != NULL ? colon + 1 : "", full);
     if (last >= 0 && until <= sizes->until[last])
-        return error_set(err, EXIT_CODE_USAGE, "epoch %d comes after epoch %d: expected more",
+        return error_set(err, EXIT_CODE_USAGE, "epoch %d follows epoch %d; expected a later one",
                          (int)until, (int)sizes->until[last]);
     if (sizes->count == PICTURE_SIZES_MAX)
-        return error_set(err, EXIT_CODE_USAGE, "more than %d sizes", PICTURE_SIZES_MAX);
+        return error_set(err, EXIT_CODE_USAGE, "more sizes than allowed; expected at most %d",
+                         PICTURE_SIZES_MAX);
     sizes->side[sizes->count] = (int)side;
     sizes->until[sizes->count++] = (uint32_t)until;
     return 0;

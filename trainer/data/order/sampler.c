@@ -42,12 +42,13 @@ int64_t sampler_steps(const struct sampler *s) {
 static int check_groups(const struct sampler *s, struct error *err) {
     size_t sum = 0;
     if (s->groups.count < 0 || s->groups.count > SAMPLER_GROUPS_MAX)
-        return error_set(err, EXIT_CODE_INTERNAL, "%d groups of samples", s->groups.count);
+        return error_set(err, EXIT_CODE_INTERNAL, "%d groups of samples; expected 0 to %d",
+                         s->groups.count, SAMPLER_GROUPS_MAX);
     for (int i = 0; i < s->groups.count; i++)
         sum += s->groups.sizes[i];
     if (s->groups.count > 0 && sum != s->count)
-        return error_set(err, EXIT_CODE_INTERNAL, "groups of %zu samples out of %zu", sum,
-                         s->count);
+        return error_set(err, EXIT_CODE_INTERNAL,
+                         "groups of %zu samples; expected the %zu of the set", sum, s->count);
     return 0;
 }
 
@@ -56,8 +57,10 @@ static int check_lanes(const struct sampler *s, struct error *err) {
     if (l->lanes == 0)
         return 0;
     if (!s->shuffle || s->groups.count > 0 || l->window < 1 || l->first[l->shards] != s->count)
-        return error_set(err, EXIT_CODE_INTERNAL, "lanes of %zu samples out of %zu",
-                         l->first[l->shards], s->count);
+        return error_set(
+            err, EXIT_CODE_INTERNAL,
+            "lanes of %zu samples; expected the %zu of the set, in a drawn order without groups",
+            l->first[l->shards], s->count);
     return lanes_check(l, s->ranks, (size_t)s->ranks * rank_share(s), err);
 }
 
@@ -80,10 +83,12 @@ static int refuse_few(const struct sampler *s, struct error *err) {
 int sampler_check(const struct sampler *s, struct error *err) {
     if (s->ranks < 1 || s->rank < 0 || s->rank >= s->ranks || s->batch < 1 || s->accumulate < 1)
         return error_set(err, EXIT_CODE_USAGE,
-                         "rank %d of %d with batches of %d x %d: no such shard", s->rank, s->ranks,
-                         s->accumulate, s->batch);
+                         "rank %d of %d with batches of %d x %d; expected a rank below their "
+                         "number, and batches of 1 or more",
+                         s->rank, s->ranks, s->accumulate, s->batch);
     if (s->count == 0)
-        return error_set(err, EXIT_CODE_DATA, "the data set is empty");
+        return error_set(err, EXIT_CODE_DATA,
+                         "the data set is empty; expected one picture or more");
     if (check_groups(s, err) != 0 || check_lanes(s, err) != 0)
         return -1;
     if (s->shuffle && sampler_steps(s) == 0)

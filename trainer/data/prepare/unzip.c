@@ -173,7 +173,10 @@ static int open_all(struct unzipping *u, struct error *err) {
         }
         u->files += u->zips[i].count;
     }
-    return u->files > 0 ? 0 : error_set(err, EXIT_CODE_DATA, "no files in the archives");
+    return u->files > 0
+               ? 0
+               : error_set(err, EXIT_CODE_DATA, "the %zu archives hold no files; expected pictures",
+                           u->options->count);
 }
 
 /* Writes the plan for the target (target.h): what a later run must find again to go on. The sum

@@ -105,7 +105,11 @@ int coco_shapes_write(const struct prepare_options *o, struct error *err) {
         o->side > PREPARE_SIDE_MAX ||
         (o->long_side != 0 && (o->long_side < o->side || o->long_side > PREPARE_SIDE_MAX)) ||
         o->quality < 1 || o->quality > 100)
-        return error_set(err, EXIT_CODE_USAGE, "pictures, side or quality out of range");
+        return error_set(err, EXIT_CODE_USAGE,
+                         "%d and %d pictures, sides of %d and %d px, quality %d; expected 1 to %d, "
+                         "%d to %d, and 1 to 100",
+                         (int)o->train, (int)o->validation, (int)o->side, (int)o->long_side,
+                         (int)o->quality, PREPARE_COUNT_MAX, PREPARE_SIDE_MIN, PREPARE_SIDE_MAX);
     if (make_part(o->folder, "train", err) != 0 || make_part(o->folder, "val", err) != 0 ||
         make_part(o->folder, "annotations", err) != 0)
         return -1;

@@ -316,7 +316,8 @@ int store_read(struct store *store, const struct store_slot *slot, enum store_ar
                void *ret_values, struct error *err) {
     const void *from = store_at(store, slot, arena);
     if (from == NULL)
-        return error_set(err, EXIT_CODE_INTERNAL, "%s has no such values", slot->name);
+        return error_set(err, EXIT_CODE_INTERNAL, "the store keeps no values of kind %d for %s",
+                         (int)arena, slot->name);
     if (arena == STORE_GRADIENTS && store_widen_gradients(store, err) != 0)
         return -1;
     return store->backend->table->copy_out(store->backend, ret_values, from,
@@ -328,7 +329,8 @@ int store_write(struct store *store, const struct store_slot *slot, enum store_a
                 const void *values, struct error *err) {
     void *to = store_at(store, slot, arena);
     if (to == NULL)
-        return error_set(err, EXIT_CODE_INTERNAL, "%s has no such values", slot->name);
+        return error_set(err, EXIT_CODE_INTERNAL, "the store keeps no values of kind %d for %s",
+                         (int)arena, slot->name);
     store_changed(store);
     return store->backend->table->copy_in(store->backend, to, values,
                                           slot->count * dtype_size(store->dtype), err);

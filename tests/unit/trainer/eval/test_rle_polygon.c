@@ -168,9 +168,10 @@ static void malformed_parts_are_refused(void) {
     check_refused(0, NULL, numbers, "without a polygon");
     check_refused(1, (const uint32_t[]){5}, numbers, "5 numbers");
     check_refused(1, (const uint32_t[]){2}, numbers, "2 numbers");
-    check_refused(2, (const uint32_t[]){4, 6}, numbers, "6 numbers among boxes");
-    check_refused(1, (const uint32_t[]){6}, wide, "exceeds 1000000 pixels");
-    check_refused(1, (const uint32_t[]){6}, no_number, "exceeds 1000000 pixels");
+    check_refused(2, (const uint32_t[]){4, 6}, numbers,
+                  "6 numbers; expected 4, as the first one has");
+    check_refused(1, (const uint32_t[]){6}, wide, "expected -1000000 to 1000000 pixels");
+    check_refused(1, (const uint32_t[]){6}, no_number, "expected -1000000 to 1000000 pixels");
 }
 
 static void many_crossings_of_one_column_are_sorted_too(void) {

@@ -42,14 +42,14 @@ static void check_refused(const char *text, int64_t height, int64_t width, const
 
 static void damaged_strings_are_refused_with_what_is_wrong(void) {
     check_refused("", 2, 2, "0 runs add up to 0 pixels");
-    check_refused("5", 2, 2, "add up to 5 pixels, its size is 2 x 2");
+    check_refused("5", 2, 2, "add up to 5 pixels; expected 2 x 2");
     check_refused("P", 2, 2, "ends within a number");
     check_refused("0!", 2, 2, "byte 0x21");
     check_refused("0p", 2, 2, "byte 0x70");
-    check_refused("PPPPPPPPP0", 2, 2, "too long");
+    check_refused("PPPPPPPPP0", 2, 2, "has more than 7 characters");
     check_refused("O5", 2, 2, "run 0 of the mask is -1");
-    check_refused("4", 0, 2, "height 0 and width 2");
-    check_refused("4", 65536, 65536, "height 65536");
+    check_refused("4", 0, 2, "size is 0 x 2; expected a height");
+    check_refused("4", 65536, 65536, "size is 65536 x 65536; expected");
 }
 
 static void a_run_list_is_checked_like_a_string(void) {

@@ -53,7 +53,8 @@ static bool on_outline(const uint8_t *bits, int width, int height, int x, int y)
 int canvas_mask(struct image *image, const struct rle *mask, struct color color, bool hatched,
                 struct error *err) {
     if ((int64_t)mask->width != image->width || (int64_t)mask->height != image->height)
-        return error_set(err, EXIT_CODE_DATA, "a mask of %u x %u for a picture of %d x %d",
+        return error_set(err, EXIT_CODE_DATA,
+                         "a mask of %u x %u for a picture of %d x %d; expected the picture's size",
                          mask->width, mask->height, image->width, image->height);
     size_t width = (size_t)image->width;
     cleanup_free uint8_t *bits = calloc((size_t)image->height, width);

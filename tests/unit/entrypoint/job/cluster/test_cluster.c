@@ -43,7 +43,8 @@ static void what_contradicts_itself_is_an_error_that_names_the_key(void) {
     struct error err = {0};
     d.hosts_key = "LIST";
     CU_ASSERT_EQUAL(cluster_make(&d, "job", &c, &err), -1);
-    CU_ASSERT_STRING_EQUAL(err.text, "file: LIST: the list of hosts is empty");
+    CU_ASSERT_STRING_EQUAL(err.text,
+                           "file: LIST: the list of hosts is empty; expected one host or more");
     add(&d, "algo-1", 1);
     add(&d, "b", 1);
     add(&d, "ALGO-1", 1);

@@ -135,7 +135,8 @@ static void a_lone_trainer_is_known_and_others_take_no_part(void) {
         {TASKS "{\"type\":\"chief\",\"index\":0}}", NULL},
         {TASKS "{\"type\":\"evaluator\",\"index\":0}}", "\"evaluator\" takes no part"},
         {TASKS "{\"type\":\"ps\",\"index\":0}}", "\"ps\" takes no part"},
-        {TASKS "{\"type\":\"chief\",\"index\":1}}", "\"chief\" has no host number 1"},
+        {TASKS "{\"type\":\"chief\",\"index\":1}}",
+         "\"index\" is 1; expected less than 1, the hosts of \"chief\""},
         {TASKS "{\"type\":\"chief\"}}", "\"index\" is missing or invalid"},
         {TASKS "{}}", "\"task\" has no \"type\""},
     };

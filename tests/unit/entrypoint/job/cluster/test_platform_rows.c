@@ -39,7 +39,7 @@ static void every_row_has_right_and_wrong_data(void) {
          {"CLUSTER_SPEC" PLATFORM_SPEC("workerpool0", "0")},
          "z* w-0 w-1 job",
          {"CLUSTER_SPEC" PLATFORM_SPEC("workerpool0", "1")},
-         "\"workerpool0\" has no host number 1"},
+         "\"index\" is 1; expected less than 1, the hosts of \"workerpool0\""},
         {"azure-batch",
          {"AZ_BATCH_HOST_LIST=10.0.0.3,10.0.0.4", "AZ_BATCH_MASTER_NODE=10.0.0.4:6000"},
          "10.0.0.4 10.0.0.3* job",

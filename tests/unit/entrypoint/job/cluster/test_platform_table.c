@@ -83,7 +83,7 @@ static void what_cannot_be_used_is_an_error_and_never_alone(void) {
          "SLURM_GPUS_ON_NODE"},
         {{"CLUSTER_SPEC" PLATFORM_SPEC("workerpool2", "0")}, "\"workerpool2\" takes no part"},
         {{"CLUSTER_SPEC" PLATFORM_SPEC("workerpool1", "2")},
-         "\"workerpool1\" has no host number 2"},
+         "\"index\" is 2; expected less than 2, the hosts of \"workerpool1\""},
         {{"CLUSTER_SPEC" PLATFORM_SPEC("workerpool1", "-1")}, "index"},
         {{"CLUSTER_SPEC" PLATFORM_SPEC("workerpool1", "\"1x\"")}, "index"},
         {{"CLUSTER_SPEC={\"cluster\":{\"workerpool0\":[\"a\",\"b\"]}}"},

@@ -74,8 +74,8 @@ static void what_is_no_listing_is_refused(void) {
         {HEAD, "not XML"},
         {HEAD "<Contents><Key>a</Key></Contents>" TAIL, "without key or size"},
         {HEAD "<Contents><Size>1</Size></Contents>" TAIL, "without key or size"},
-        {HEAD "<Contents><Key>a</Key><Size>-1</Size></Contents>" TAIL, "no number"},
-        {HEAD "<Contents><Key>a</Key><Size>1x</Size></Contents>" TAIL, "no number"},
+        {HEAD "<Contents><Key>a</Key><Size>-1</Size></Contents>" TAIL, "no whole number"},
+        {HEAD "<Contents><Key>a</Key><Size>1x</Size></Contents>" TAIL, "no whole number"},
         {HEAD "<IsTruncated>true</IsTruncated>" TAIL, "does not say where"},
         {HEAD
          "<EncodingType>url</EncodingType><Contents><Key>%0</Key><Size>1</Size></Contents>" TAIL,

@@ -27,7 +27,8 @@ static void malformed_annotations_are_refused_by_their_id(void) {
          "annotation 42: \"segmentation\": byte "},
         {"{\"annotations\":[{\"segmentation\":{\"size\":[4294967296,4],\"counts\":[4]},\"id\":42}]"
          "}",
-         "annotation 42: \"segmentation\": a mask with counts and size 4294967296 x 4"},
+         "annotation 42: \"segmentation\": a mask with \"counts\" and of the size 4294967296 x 4; "
+         "expected both"},
         {"{\"annotations\":[{\"id\":42,\"category_id\":1}]}", "annotation 42: no \"image_id\""},
         {"{\"annotations\":[{\"id\":42,\"image_id\":\"a.jpg\"}]}", "annotation 42: \"image_id\""},
         {"{\"annotations\":[{\"id\":42,", "annotation 42: "},

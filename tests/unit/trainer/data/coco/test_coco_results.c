@@ -52,7 +52,7 @@ static void malformed_results_are_refused_by_their_number(void) {
         {"{}", "expected a list"},
         {"[" HEAD BOX ",{\"image_id\":1,\"category_id\":2" BOX "]", "result 2: no \"score\""},
         {"[" HEAD BOX "," HEAD MASK "]",
-         "result 2: no \"bbox\", although the first result has one"},
+         "result 2: no \"bbox\"; expected one, as the first result has"},
         {"[" HEAD MASK "," HEAD BOX "]", "result 2: neither \"bbox\" nor \"segmentation\""},
         {"[" HEAD "}]", "result 1: neither"},
         {"[{\"image_id\":1,\"category_id\":2,\"score\":NaN}]", "result 1: \"score\""},

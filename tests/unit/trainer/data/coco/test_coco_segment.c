@@ -69,11 +69,11 @@ static void an_empty_outline_is_none(void) {
     struct error err = {0};
     CU_ASSERT_EQUAL(mask_of("[]", &mask, &kind, &err), -1);
     CU_ASSERT_EQUAL(kind, COCO_SEGMENT_NONE);
-    CU_ASSERT_STRING_EQUAL(err.text, "no mask");
+    CU_ASSERT_STRING_EQUAL(err.text, "no mask; expected \"segmentation\" with polygons or runs");
     kind = COCO_SEGMENT_RUNS;
     CU_ASSERT_EQUAL(mask_of("null", &mask, &kind, &err), -1);
     CU_ASSERT_EQUAL(kind, COCO_SEGMENT_NONE);
-    CU_ASSERT_STRING_EQUAL(err.text, "no mask");
+    CU_ASSERT_STRING_EQUAL(err.text, "no mask; expected \"segmentation\" with polygons or runs");
 }
 
 static void check_refused(const char *text, const char *words) {
@@ -95,7 +95,8 @@ static void malformed_outlines_are_refused(void) {
     check_refused("", "");
     check_refused("nul", "");
     check_refused("?", "");
-    check_refused("{\"size\":[10,10]}", "without counts");
+    check_refused("{\"size\":[10,10]}",
+                  "a mask without \"counts\" and of the size 10 x 10; expected both");
     check_refused("{\"counts\":\"0T3\"}", "size 0 x 0");
     check_refused("{\"size\":[10],\"counts\":\"0T3\"}", "size of 1 numbers");
     check_refused("{\"size\":[10,10,3],\"counts\":\"f0550000000l0\"}", "size of 3 numbers");
@@ -104,8 +105,8 @@ static void malformed_outlines_are_refused(void) {
     check_refused("{\"size\":[10,10],\"counts\":\"04\"}", "add up to 4");
     check_refused("{\"size\":[10,10],\"counts\":[10,-3]}", "run 1 of the mask is -3");
     check_refused("{\"size\":[10,10],\"counts\":[10.5]}", "whole number");
-    check_refused("[[1e7,2,3,4,5,6]]", "exceeds 1000000 pixels");
-    check_refused("[[1,2,3,4],[1,2,3,4,5,6]]", "6 numbers among boxes");
+    check_refused("[[1e7,2,3,4,5,6]]", "expected -1000000 to 1000000 pixels");
+    check_refused("[[1,2,3,4],[1,2,3,4,5,6]]", "6 numbers; expected 4, as the first one has");
 }
 
 /* The rest of the file cannot be read: before an outline, and before its counts. */
@@ -138,12 +139,13 @@ static void outlines_have_a_ceiling(void) {
     for (int i = 1; i < COCO_NUMBERS_MAX + 2; i++)
         (void)buf_add_text(&numbers, ",1", &err);
     CU_ASSERT_EQUAL(buf_add_text(&numbers, "]]", &err), 0);
-    check_refused(buf_text(&numbers), "an outline of more than 65536 polygons or 4194304 numbers");
+    check_refused(buf_text(&numbers),
+                  "an outline; expected at most 65536 polygons and 4194304 numbers");
     CU_ASSERT_EQUAL(buf_add_text(&parts, "[[1,1,1,1]", &err), 0);
     for (int i = 0; i < COCO_PARTS_MAX; i++)
         (void)buf_add_text(&parts, ",[1,1,1,1]", &err);
     CU_ASSERT_EQUAL(buf_add_text(&parts, "]", &err), 0);
-    check_refused(buf_text(&parts), "an outline of more than 65536 polygons");
+    check_refused(buf_text(&parts), "an outline; expected at most 65536 polygons");
 }
 
 UNIT_SUITE("data.coco_segment", UNIT(an_outline_that_cannot_be_read_is_an_error),

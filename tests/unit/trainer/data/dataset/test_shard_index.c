@@ -148,7 +148,7 @@ static void an_index_with_right_checksums_is_not_trusted(void) {
     enum { ROWS = SHARD_INDEX_HEAD + 2 * SHARD_INDEX_STAMP };
     indexed(&files, &bytes);
     refuse(&bytes, &files, 4, 2, 4, "of version 2; expected 1");
-    refuse(&bytes, &files, 8, 'x', 1, "of shards of the format xar, and these are tar");
+    refuse(&bytes, &files, 8, 'x', 1, "of shards of the format xar; expected tar");
     refuse(&bytes, &files, 24, 3, 4, "its counts do not fit");
     refuse(&bytes, &files, 28, 5, 4, "");
     refuse(&bytes, &files, 32, 0, 8, "its counts do not fit");

@@ -109,9 +109,9 @@ static void labels_that_are_none_are_refused(void) {
                              "5",
                              3, &label, &err),
                     -1);
-    ASSERT_CONTAINS(err.text, "not a list of whole numbers");
+    ASSERT_CONTAINS(err.text, "is no list of whole numbers; expected an Int64List");
     CU_ASSERT_EQUAL(label_of(2, "\x0a\x04\0\0\0\0", 6, &label, &err), -1);
-    ASSERT_CONTAINS(err.text, "not a list of whole numbers");
+    ASSERT_CONTAINS(err.text, "is no list of whole numbers; expected an Int64List");
     CU_ASSERT_EQUAL(label_of(3, "\x0a\x05\x01", 3, &label, &err), -1);
 }
 

@@ -41,8 +41,8 @@ static void what_is_no_list_of_sizes_is_refused(void) {
         {"0:6", "'0:6' is no SIDE:EPOCH"},
         {"-1:6", "'-1:6' is no SIDE:EPOCH"},
         {"128:0", "'128:0' is no SIDE:EPOCH"},
-        {"128:6,144:6", "epoch 6 comes after epoch 6"},
-        {"1:1,2:2,3:3,4:4,5:5,6:6,7:7,8:8", "more than 7 sizes"},
+        {"128:6,144:6", "epoch 6 follows epoch 6; expected a later one"},
+        {"1:1,2:2,3:3,4:4,5:5,6:6,7:7,8:8", "more sizes than allowed; expected at most 7"},
         {"99999999999999999999999999999999999999999999999999999999999999999999999999:1", "is no"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
