@@ -8,9 +8,13 @@ if(TARGET ringmaster)
     file(MAKE_DIRECTORY ${papers})
     add_custom_command(TARGET ringmaster POST_BUILD
         COMMAND $<TARGET_FILE:ringmaster> man > ${papers}/ringmaster.1
+        COMMAND $<TARGET_FILE:ringmaster> man environment > ${papers}/ringmaster-environment.7
+        COMMAND $<TARGET_FILE:ringmaster> man exit-codes > ${papers}/ringmaster-exit-codes.7
         COMMAND $<TARGET_FILE:ringmaster> completion > ${papers}/ringmaster.bash
         VERBATIM)
     install(FILES ${papers}/ringmaster.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+    install(FILES ${papers}/ringmaster-environment.7 ${papers}/ringmaster-exit-codes.7
+        DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
     install(FILES ${papers}/ringmaster.bash
         DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME ringmaster)
 endif()

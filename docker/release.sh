@@ -57,6 +57,9 @@ installed() {
     install -D -m 755 "$static/bin/ringmaster" "$1/bin/ringmaster"
     ln -s ringmaster "$1/bin/train"
     install -D -m 644 "$work/ringmaster.1" "$1/share/man/man1/ringmaster.1"
+    for page in environment exit-codes; do
+        install -D -m 644 "$work/ringmaster-$page.7" "$1/share/man/man7/ringmaster-$page.7"
+    done
     install -D -m 644 "$work/ringmaster.bash" "$1/share/bash-completion/completions/ringmaster"
     install -D -m 644 "$work/licences" "$1/share/doc/ringmaster/copyright"
 }
@@ -68,7 +71,7 @@ package() {
     esac
     root=$work/deb-$1
     installed "$root/usr"
-    gzip -9 -n "$root/usr/share/man/man1/ringmaster.1"
+    gzip -9 -n "$root"/usr/share/man/man?/*
     mkdir "$root/DEBIAN"
     cat >"$root/DEBIAN/control" <<EOF
 Package: ringmaster
@@ -98,9 +101,12 @@ for arch in $arches; do
     static=$top/build/static-$arch
     sh "$top/docker/static.sh" "$arch" "$static"
     if [ -z "$first" ]; then
-        # Man page and completion are the same for all processors; this machine is an x86-64.
+        # Man pages and completion are the same for all processors; this machine is an x86-64.
         [ "$arch" = x86_64 ] || fail "RELEASE_ARCHES: x86_64 has to be the first"
         "$static/bin/ringmaster" man >"$work/ringmaster.1"
+        for page in environment exit-codes; do
+            "$static/bin/ringmaster" man "$page" >"$work/ringmaster-$page.7"
+        done
         "$static/bin/ringmaster" completion >"$work/ringmaster.bash"
         licences >"$work/licences"
         first=$arch

@@ -3,17 +3,17 @@
 #include <ctype.h>
 #include <string.h>
 
-int roff_head(struct buf *ret, const char *program, const char *version, const char *summary,
-              struct error *err) {
+int roff_head(struct buf *ret, const char *name, int section, const char *program,
+              const char *version, const char *summary, struct error *err) {
     if (buf_add_text(ret, ".TH ", err) != 0)
         return -1;
-    for (const char *at = program; *at != '\0'; at++) {
+    for (const char *at = name; *at != '\0'; at++) {
         char c = (char)toupper((unsigned char)*at);
         if (buf_add(ret, &c, 1, err) != 0)
             return -1;
     }
-    return buf_printf(ret, err, " 1 \"\" \"%s %s\"\n.SH NAME\n%s \\- %s\n", program, version,
-                      program, summary);
+    return buf_printf(ret, err, " %d \"\" \"%s %s\"\n.SH NAME\n%s \\- %s\n", section, program,
+                      version, name, summary);
 }
 
 int roff_section(struct buf *ret, const char *title, struct error *err) {

@@ -10,9 +10,10 @@
 #include "common/buf.h"
 #include "common/error.h"
 
-/* Appends the head of the page: the title line and the NAME section. PROGRAM is in lower case. */
-int roff_head(struct buf *ret, const char *program, const char *version, const char *summary,
-              struct error *err);
+/* Appends the head of the page NAME, in lower case, of a SECTION of the manual (1: programs, 7:
+ * other subjects): the title line with the PROGRAM and its VERSION, and the NAME section. */
+int roff_head(struct buf *ret, const char *name, int section, const char *program,
+              const char *version, const char *summary, struct error *err);
 /* Appends a section title, in capitals. */
 int roff_section(struct buf *ret, const char *title, struct error *err);
 /* Appends TEXT as a line of its own. */

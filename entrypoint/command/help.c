@@ -4,6 +4,7 @@
 #include "common/text/exit_code_print.h"
 #include "entrypoint/command/command_output.h"
 #include "entrypoint/command/manual.h"
+#include "entrypoint/command/manual_topics.h"
 #include "entrypoint/outcome/explain.h"
 
 #include <stdio.h>
@@ -45,9 +46,11 @@ bool help_is_asked(const char *const *words) {
 int help_man(const char *const *words, struct error *err) {
     cleanup_buf struct buf text;
     buf_init(&text, COMMAND_OUTPUT_MAX);
-    if (manual_refuse_words(words, err) != 0)
+    if (words[0] != NULL && manual_refuse_words(words + 1, err) != 0)
         return -1;
-    return manual_page(&text, err) == 0 ? command_output_print(&text) : -1;
+    return (words[0] != NULL ? manual_topic(words[0], &text, err) : manual_page(&text, err)) == 0
+               ? command_output_print(&text)
+               : -1;
 }
 
 int help_completion(const char *const *words, struct error *err) {

@@ -5,6 +5,7 @@
 #include "common/text/nearest.h"
 #include "common/text/roff.h"
 #include "common/text/wrap.h"
+#include "entrypoint/command/manual_topics.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/job/settings.h"
 #include "entrypoint/outcome/explain.h"
@@ -25,9 +26,8 @@
  * Commands that take a first word literally, such as --all, have it in `words`, from which misspelt
  * options are recognised (manual_nearest_option). That is why the form of `words` matters. */
 
-/* Columns at which texts begin in the help, and the most bytes of a variable's meaning with its
- * default. */
-enum { COLUMN = 36, VARIABLE_COLUMN = 30, MEANING_MOST = 1024 };
+/* Columns at which texts begin in the help. */
+enum { COLUMN = 36, VARIABLE_COLUMN = 30 };
 
 /* The program in one line, for the help and the man page. */
 static const char title[] = "turns a set of identical containers into one MPI training job";
@@ -78,7 +78,8 @@ static const struct manual_row rows[] = {
      "ringmaster metrics >metrics.json"},
     {"version", "[--all]", "its version; with --all those of all that it works with",
      "ringmaster version --all"},
-    {"man", "", "print the man page, as `man -l -` reads it", "ringmaster man | man -l -"},
+    {"man", "[PAGE]", "print the man page, as `man -l -` reads it; PAGE: environment or exit-codes",
+     "ringmaster man exit-codes | man -l -"},
     {"completion", "", "print a script of completions, for bash to source",
      ". <(ringmaster completion)"},
     {"help", "", "print commands, variables and exit codes", "ringmaster help check"},
@@ -208,14 +209,6 @@ static int help_row(const struct manual_row *row, struct buf *ret, struct error 
     return add_wrapped(ret, row->text, COLUMN, COLUMN, err);
 }
 
-/* Adds the purpose of a variable, and its default in words. NUMBER is that of the setting in
- * settings.h, from 0. */
-static int add_meaning(struct buf *ret, const char *help, size_t number, struct error *err) {
-    char fallback[SETTINGS_DEFAULT_SIZE];
-    settings_default(number, fallback);
-    return buf_printf(ret, err, "%s%s", help, fallback);
-}
-
 /* settings_help() returns NULL after the last one. A variable's text has its default at the end. */
 static int help_variables(struct buf *ret, struct error *err) {
     const char *name = NULL;
@@ -223,8 +216,8 @@ static int help_variables(struct buf *ret, struct error *err) {
     /* The number of a setting is also that of its default. */
     for (size_t i = 0; (help = settings_help(i, &name)) != NULL; i++) {
         cleanup_buf struct buf text;
-        buf_init(&text, MEANING_MOST);
-        if (add_meaning(&text, help, i, err) != 0 ||
+        buf_init(&text, MANUAL_MEANING_MOST);
+        if (manual_meaning(&text, help, i, err) != 0 ||
             buf_printf(ret, err, "  %-*s", VARIABLE_COLUMN - 2, name) != 0 ||
             add_wrapped(ret, buf_text(&text), VARIABLE_COLUMN, VARIABLE_COLUMN, err) != 0)
             return -1;
@@ -274,37 +267,6 @@ bool manual_help_of(const char *command, struct buf *ret) {
 
 /* --- roff ------------------------------------------------------------------------------------ */
 
-/* A buffer for each variable is freed at the end of its turn. */
-static int add_variables(struct buf *ret, struct error *err) {
-    for (size_t i = 0;; i++) {
-        const char *name = NULL;
-        const char *help = settings_help(i, &name);
-        if (help == NULL)
-            return 0;
-        cleanup_buf struct buf text;
-        buf_init(&text, MEANING_MOST);
-        if (add_meaning(&text, help, i, err) != 0 ||
-            roff_item(ret, name, "", buf_text(&text), err) != 0)
-            return -1;
-    }
-}
-
-/* The last two rows are no codes of the table: a program's own codes are passed on, and a signal's
- * is made from its number as shells do. */
-static int add_codes(struct buf *ret, struct error *err) {
-    size_t count = 0;
-    const struct exit_code_row *codes = exit_code_table(&count);
-    for (size_t i = 0; i < count; i++) {
-        char number[16];
-        (void)snprintf(number, sizeof(number), "%d", codes[i].code);
-        if (roff_item(ret, number, "", codes[i].meaning, err) != 0)
-            return -1;
-    }
-    if (roff_item(ret, "128+n", "", "the program died of signal n", err) != 0)
-        return -1;
-    return roff_item(ret, "other", "", "the program's own code (its 130 becomes 1)", err);
-}
-
 /* One paragraph for each, as roff joins lines otherwise. */
 static int add_page_examples(struct buf *ret, struct error *err) {
     if (buf_add_text(ret, ".SH EXAMPLES\n", err) != 0)
@@ -319,7 +281,7 @@ static int add_page_examples(struct buf *ret, struct error *err) {
 /* Sections have the names that man-pages(7) gives them. roff.h escapes what roff would take for a
  * request in the texts of the tables. */
 int manual_page(struct buf *ret, struct error *err) {
-    if (roff_head(ret, "ringmaster", RINGMASTER_VERSION, title, err) != 0 ||
+    if (roff_head(ret, "ringmaster", 1, "ringmaster", RINGMASTER_VERSION, title, err) != 0 ||
         buf_add_text(ret, ".SH SYNOPSIS\n.B ringmaster\nCOMMAND [WORDS]\n.SH COMMANDS\n", err) != 0)
         return -1;
     for (const struct manual_row *row = rows; row->command != NULL; row++) {
@@ -330,14 +292,16 @@ int manual_page(struct buf *ret, struct error *err) {
             return -1;
     }
     if (buf_add_text(ret, ".PP\n", err) != 0 || roff_text(ret, names, err) != 0 ||
-        buf_add_text(ret, ".SH ENVIRONMENT\n", err) != 0 || add_variables(ret, err) != 0 ||
-        buf_add_text(ret, ".SH EXIT STATUS\n", err) != 0 || add_codes(ret, err) != 0 ||
+        buf_add_text(ret, ".SH ENVIRONMENT\n", err) != 0 || manual_variables(ret, err) != 0 ||
+        buf_add_text(ret, ".SH EXIT STATUS\n", err) != 0 || manual_codes(ret, err) != 0 ||
         add_page_examples(ret, err) != 0)
         return -1;
     return buf_add_text(ret,
                         ".SH FILES\n.TP\n.I /opt/ml/output/failure\nwhich host and rank failed "
                         "first, and how\n.TP\n.I /opt/ml/output/data/events\\-HOST.jsonl\nwhat "
-                        "happened when, one JSON object a line\n",
+                        "happened when, one JSON object a line\n"
+                        ".SH SEE ALSO\n.BR ringmaster\\-environment (7),\n"
+                        ".BR ringmaster\\-exit\\-codes (7)\n",
                         err);
 }
 

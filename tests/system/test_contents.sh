@@ -21,6 +21,7 @@ installation_has_its_papers() {
     DESTDIR=$work/root cmake --install "$build" --prefix /usr >"$work/log" 2>&1 ||
         fail "installing: $(tail -n 3 "$work/log")"
     for file in bin/ringmaster bin/train $(transfer) share/man/man1/ringmaster.1 \
+        share/man/man7/ringmaster-environment.7 share/man/man7/ringmaster-exit-codes.7 \
         share/doc/ringmaster/copyright share/bash-completion/completions/ringmaster; do
         [ -e "$work/root/usr/$file" ] || fail "$file is not installed"
     done
@@ -28,6 +29,11 @@ installation_has_its_papers() {
         [ ! -x "$bin/$program" ] ||
             "$bin/$program" man | cmp -s - "$work/root/usr/share/man/man1/$program.1" ||
             fail "another man page of $program"
+    done
+    for page in environment exit-codes; do
+        "$bin/ringmaster" man "$page" |
+            cmp -s - "$work/root/usr/share/man/man7/ringmaster-$page.7" ||
+            fail "another man page of $page"
     done
     bash -n "$work/root/usr/share/bash-completion/completions/ringmaster" ||
         fail "the completion is no bash"
@@ -171,7 +177,8 @@ a_debian_package_is_made() {
     set -- "$work"/deb/*.deb
     [ -e "$1" ] || { fail "cpack made no package"; return; }
     dpkg-deb --contents "$1" >"$work/list"
-    for file in bin/ringmaster bin/train $(transfer) share/man/man1/ringmaster.1; do
+    for file in bin/ringmaster bin/train $(transfer) share/man/man1/ringmaster.1 \
+        share/man/man7/ringmaster-environment.7 share/man/man7/ringmaster-exit-codes.7; do
         grep -Eq " \./usr/$file( ->.*|\.gz)?\$" "$work/list" || fail "the package lacks $file"
     done
     grep -q ringtrain "$work/list" && fail "the package has the trainer, and nothing that it needs"

@@ -139,7 +139,7 @@ static int run_man(int argc, char *const *argv, struct error *err) {
     if (argc > 0)
         return error_set(err, EXIT_CODE_USAGE, "ringtrain man takes no argument, got '%.64s'",
                          argv[0]);
-    if (roff_head(&text, "ringtrain", RINGMASTER_VERSION,
+    if (roff_head(&text, "ringtrain", 1, "ringtrain", RINGMASTER_VERSION,
                   "trains, scores and applies image networks", err) != 0 ||
         buf_add_text(&text, ".SH SYNOPSIS\n.B ringtrain\nCOMMAND [ARGUMENTS]\n.SH COMMANDS\n",
                      err) != 0)

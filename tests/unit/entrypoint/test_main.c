@@ -98,7 +98,8 @@ static void wrong_words_are_named(void) {
         {"help train now", "unexpected now"},
         {"explain no such words", "no such words: not known"},
         {"version --all now", "unexpected now"},
-        {"man now", "unexpected now"},
+        {"man now", "no page \"now\""},
+        {"man environment now", "unexpected now"},
         {"completion now", "unexpected now"},
         {"explain 42", "42: not known"}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -144,6 +145,10 @@ static void help_is_one_text_wherever_it_is_asked_for(void) {
     ASSERT_CONTAINS(out, "Open MPI ");
     CU_ASSERT_EQUAL(run("man"), 0);
     ASSERT_CONTAINS(out, ".TH RINGMASTER");
+    CU_ASSERT_EQUAL(run("man exit-codes"), 0);
+    ASSERT_CONTAINS(out, ".TH RINGMASTER-EXIT-CODES 7");
+    CU_ASSERT_EQUAL(run("man ports"), 64);
+    CU_ASSERT_EQUAL(run("man environment more"), 64);
     CU_ASSERT_EQUAL(run("completion"), 0);
     ASSERT_CONTAINS(out, "complete -o default");
 }

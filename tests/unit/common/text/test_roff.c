@@ -11,10 +11,15 @@ static void begin(void) {
 
 static void a_head_names_the_program(void) {
     begin();
-    CU_ASSERT_EQUAL(roff_head(&text, "ringtrain", "1.2", "trains networks", NULL), 0);
+    CU_ASSERT_EQUAL(roff_head(&text, "ringtrain", 1, "ringtrain", "1.2", "trains networks", NULL),
+                    0);
     CU_ASSERT_STRING_EQUAL(buf_text(&text),
                            ".TH RINGTRAIN 1 \"\" \"ringtrain 1.2\"\n.SH NAME\nringtrain \\- trains "
                            "networks\n");
+    begin();
+    CU_ASSERT_EQUAL(roff_head(&text, "ring-files", 7, "ring", "1.2", "files of a ring", NULL), 0);
+    CU_ASSERT_STRING_EQUAL(buf_text(&text), ".TH RING-FILES 7 \"\" \"ring 1.2\"\n.SH NAME\n"
+                                            "ring-files \\- files of a ring\n");
 }
 
 static void no_text_becomes_a_command(void) {

@@ -68,7 +68,7 @@ static void the_page_has_commands_variables_and_codes(void) {
     /* No line is a roff request by accident: each that looks like one is of a known kind. */
     for (const char *at = buf_text(&text); *at != '\0'; at += strcspn(at, "\n") + 1) {
         static const char *const known[] = {".TH ", ".SH ",  ".TP\n", ".B ",
-                                            ".I ",  ".PP\n", ".br\n"};
+                                            ".I ",  ".PP\n", ".br\n", ".BR "};
         bool ours = *at != '.' && *at != '\'';
         for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
             ours |= strncmp(at, known[i], strlen(known[i])) == 0;
