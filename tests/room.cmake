@@ -45,7 +45,7 @@ if(NOT RINGMASTER_SANITIZE)
         set_tests_properties(lint_${lint} PROPERTIES LABELS unit SKIP_RETURN_CODE 77)
     endforeach()
     # Tests that the documentation's pages are true and readable.
-    foreach(docs links form shell tested stopping pictures)
+    foreach(docs links form shell tested stopping pictures test_http_links)
         add_test(NAME docs_${docs} COMMAND python3 ${CMAKE_SOURCE_DIR}/tests/docs/${docs}.py)
         set_tests_properties(docs_${docs} PROPERTIES LABELS unit SKIP_RETURN_CODE 77)
     endforeach()
