@@ -1,6 +1,6 @@
 /* Closing of all open descriptors from a number on.
  *
- * For children, before they go on or exec.
+ * For children, before they continue or exec.
  *
  * Kernels before 5.9 have no close_range(), before 5.11 none that marks, and a container's filter
  * may refuse it: then /proc/self/fd names what is open, and without /proc each number up to the

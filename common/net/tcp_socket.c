@@ -148,7 +148,8 @@ int tcp_socket_own(int fd, struct net_address *ret, struct error *err) {
 }
 
 /* After a transfer of COUNT bytes: waits where it has to. */
-/* COUNT is what recv() or send() returned. 0 from here means: try again, or go on with the rest. */
+/* COUNT is what recv() or send() returned. 0 from here means: try again, or continue with the rest.
+ */
 static int go_on(int fd, ssize_t count, short events, int64_t deadline, struct error *err) {
     if (count > 0 || (count < 0 && errno == EINTR))
         return 0;

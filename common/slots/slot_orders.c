@@ -177,7 +177,7 @@ static void own_of(const struct slots *s, int first, int size, int *ret_from, in
 }
 
 /* A process that cannot be started is reported like one that ended at once. The other ranks of its
- * slice then fail or are ended by rank 0, and the job goes on. */
+ * slice then fail or are ended by rank 0, and the job continues. */
 static void start_all(struct slots *s, const json_t *order) {
     const int mine = s->group->rank * s->own_count;
     int from = 0, to = 0;

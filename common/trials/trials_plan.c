@@ -24,7 +24,7 @@
  * the most that a plan may ask for. */
 static const double LIMIT = 86400, STALL = 900, SECONDS_MOST = 31536000;
 
-/* The factor that is taken where the plan names none: a third of a rung goes on to the next. */
+/* The factor that is taken where the plan names none: a third of a rung advances to the next. */
 enum { FACTOR = 3, FACTOR_MAX = 64 };
 
 /* Only choices own memory; ranges have no values. Safe on a plan that was read in part, and on one

@@ -27,7 +27,7 @@
 /* Bytes of a log's last line that a reason quotes. */
 enum { LAST_WORDS = 140 };
 
-/* The folder is a function of the number, so that a run that goes on finds the same one. */
+/* The folder is a function of the number, so that a run that continues finds the same one. */
 static int folder_of(const struct trials_run *r, const struct trials_number *n, char ret[PATH_MAX],
                      struct error *err) {
     return snprintf(ret, PATH_MAX, "%s/trial-%zu/rung-%zu-seed-%zu", r->folder, n->config, n->rung,
@@ -140,7 +140,7 @@ static void explain(const struct trials_run *r, int slice, struct trials_result 
 }
 
 /* Values of the rung and the seed are named only where the plan has several. A failure is a
- * warning, because the plan goes on without it. */
+ * warning, because the plan continues without it. */
 static void report(const struct trials_run *r, const struct trials_number *n,
                    const struct trials_result *result) {
     const struct trials_plan *plan = r->state->plan;
@@ -178,7 +178,7 @@ static int collect(struct trials_run *r, int slice, struct error *err) {
                : trials_write(r->state, r->program->name, r->folder, err);
 }
 
-/* Trials that are under way get no result, and run again when the plan goes on. All of them are
+/* Trials that are under way get no result, and run again when the plan continues. All of them are
  * waited for, at most the grace of slots_end(), so that no process outlives the job. */
 static int stop(struct trials_run *r, struct error *err) {
     const int all = r->slice_count * r->state->plan->ranks;

@@ -45,7 +45,7 @@ struct trials_run {
 /* The figures of a trial, as `read` of its slots finds them; NaN: unknown. */
 enum { TRIALS_METRIC, TRIALS_RATE };
 
-/* Runs all trials without a result. Whatever a trial does, the others go on; results are written
+/* Runs all trials without a result. Whatever a trial does, the others continue; results are written
  * after each end. Returns -1 with EXIT_CODE_STOPPED if a rank was asked to stop: trials that were
  * under way have no result then. */
 int trials_run_all(struct trials_run *r, struct error *err);

@@ -1,6 +1,6 @@
 /* Results of trials so far, kept in a file.
  *
- * The file is replaced after each end, so that a killed run goes on with what is missing.
+ * The file is replaced after each end, so that a killed run continues with what is missing.
  *
  * A configuration has a result for each rung that it came to and each seed. Its score on a rung is
  * the mean of the metric over the seeds; NaN if one of them failed. */

@@ -40,7 +40,7 @@ static struct ras_lag *add_lag(struct ras_answer *a) {
     return &a->lags[a->count++];
 }
 
-/* The count of late ranks goes on beyond the few that are kept by name. */
+/* The count of late ranks continues beyond the few that are kept by name. */
 static void add_process(struct ras_lag *lag, int64_t rank, int64_t pid, const char *host) {
     if (lag->behind_count >= RAS_PROCESSES_MAX || rank < 0 || rank > INT_MAX)
         return;

@@ -19,7 +19,7 @@
  *
  * Every wait has the caller's deadline, and the socket is nonblocking: the thread that answers is
  * in a program that hangs. Errors are EXIT_CODE_NOT_READY unless the address itself is wrong; the
- * callers (gather_table.c, ras_run.c) then go on without RAS. */
+ * callers (gather_table.c, ras_run.c) then continue without RAS. */
 
 /* COLLECT_SECONDS is how long RAS may wait for its peers; after that it answers without them. */
 enum { ADDRESS_SIZE = 256, REPLY_SIZE = 256, READ_SIZE = 16 * 1024, COLLECT_SECONDS = 5 };

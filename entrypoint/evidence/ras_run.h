@@ -1,7 +1,7 @@
 /* The `ringmaster ras ADDRESS` command: asks NCCL RAS every few seconds, as a child of the first
  * host's supervisor, and prints a JSON object per line about the collective operation that is
  * stuck: communicator, operation, size, came, count, seconds, late: [[rank, pid, host], ...]; or
- * an empty object once it goes on. */
+ * an empty object once it continues. */
 #ifndef ENTRYPOINT_EVIDENCE_RAS_RUN_H
 #define ENTRYPOINT_EVIDENCE_RAS_RUN_H
 

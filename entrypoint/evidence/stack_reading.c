@@ -203,7 +203,7 @@ static const char *find_mpi(struct words name) {
 }
 
 /* Python names count only in files of torch.distributed, as a user's function may be called reduce,
- * too. Native ones are compared by their beginning, because C++ names go on with templates and
+ * too. Native ones are compared by their beginning, because C++ names continue with templates and
  * arguments. */
 static void take_collective(struct words frame, bool is_python, struct stack_reading *ret) {
     struct words name = is_python ? name_of(frame) : frame;

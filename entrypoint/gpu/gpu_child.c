@@ -13,7 +13,7 @@
 
 /* All functions run in a child of the supervisor (preflight_child.c), because a driver that hangs
  * stops the process that asks it, even for SIGKILL. The supervisor gives the child a deadline of
- * its own and goes on without an answer.
+ * its own and continues without an answer.
  *
  * NVML is asked first. nvidia-smi is slower, as it is a program that loads the same library, but it
  * works where this program is static. What neither knows is -1 in struct gpu_state, and no

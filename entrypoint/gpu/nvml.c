@@ -128,8 +128,8 @@ struct nvml {
 #undef FUNCTION
 };
 
-/* OFFSET is the place of the pointer in struct nvml, and NEEDED tells whether nvml_open() may go on
- * without it. */
+/* OFFSET is the place of the pointer in struct nvml, and NEEDED tells whether nvml_open() may
+ * continue without it. */
 static const struct symbol {
     const char *name;
     bool needed;

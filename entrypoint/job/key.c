@@ -26,7 +26,7 @@
  *
  * A file is trusted only if nobody else can have written it: the key is all that it takes to run
  * programs in the job. A place that exists but fails this check is an error, and never a reason to
- * go on to the next place. */
+ * try the next place. */
 
 #define DOCKER_SECRET "/run/secrets/ringmaster_key"
 #define SEED "/etc/ringmaster/seed"

@@ -56,7 +56,7 @@ static int has_line(const char *folder, const char *name, const char *start, boo
     if (has(folder, name, path, &there, err) != 0 || (there && file_read(path, &text, err) != 0))
         return -1;
     for (const char *line = buf_text(&text); line != NULL;) {
-        /* The loop goes on all the same: files are short. */
+        /* The loop continues all the same: files are short. */
         if (str_starts_with(line, start))
             *ret = true;
         line = strchr(line, '\n');
@@ -79,7 +79,7 @@ int python_code_look(const char *folder, struct python_code *ret, struct error *
     return 0;
 }
 
-/* SIZE bytes of TEXT are an identifier: TEXT may go on after them. */
+/* SIZE bytes of TEXT are an identifier: TEXT may continue after them. */
 static bool is_name(const char *text, size_t size) {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
     static const char all[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";

@@ -101,7 +101,7 @@ static struct member *member_with_link(const struct master *m, const char *name)
 
 /* A member has connected again after its connection was silent: its link continues over the new
  * connection (host/worker/redial.h). TAKEN is how many messages the peer has had of the old link,
- * and the answer says the same for this side; link_resume() goes on from there. The answer is
+ * and the answer says the same for this side; link_resume() continues from there. The answer is
  * flushed before the link changes hands, so that it is the first thing the peer reads. */
 static void resume(struct master *m, struct link *link, const json_t *message) {
     struct error why;
@@ -250,7 +250,7 @@ int accept_open(struct master *m, const struct link_events *events, struct error
     return 0;
 }
 
-/* Called by actions of the table, from where joining and searching do not go on either. */
+/* Called by actions of the table, from where joining and searching do not continue either. */
 void accept_disconnect_all(struct master *m) {
     join_close(m);
     leader_query_close(m);

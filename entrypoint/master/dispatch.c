@@ -34,8 +34,8 @@
  * order, and each action is in one place only.
  *
  * An action may raise an event, and the call nests: dispatch() runs for the inner event, and then
- * the outer row goes on. What follows such an action in a row must therefore make sense in whatever
- * phase the inner event has led to. */
+ * the outer row continues. What follows such an action in a row must therefore make sense in
+ * whatever phase the inner event has led to. */
 
 /* Size of mpirun's output, with names of hosts in place of their addresses. */
 enum { MPIRUN_WORDS_MAX = 64 * 1024 };

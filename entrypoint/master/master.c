@@ -249,8 +249,8 @@ static int begin(struct master *m, struct error *err) {
 }
 
 /* A host that has led or followed before keeps a fault of its own to itself and exits, as the job
- * goes on without it. In a first role the fault is the job's: all hosts join and hear of it. A stop
- * that came between two roles is repeated here, as the role before has not acted on it. */
+ * continues without it. In a first role the fault is the job's: all hosts join and hear of it. A
+ * stop that came between two roles is repeated here, as the role before has not acted on it. */
 static void start(void *state) {
     struct master *m = state;
     struct error err = {0};

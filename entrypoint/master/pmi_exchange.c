@@ -49,7 +49,7 @@ void pmi_exchange_pairs(struct member *b, const json_t *message) {
         fail(m, b->index, err.text);
 }
 
-/* What is new goes to all hosts, and then that they may go on. */
+/* What is new goes to all hosts, and then that they may continue. */
 static void pass(struct master *m) {
     size_t next = 0;
     loop_cancel(&m->s.loop, &m->pmi.deadline);

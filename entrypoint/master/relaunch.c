@@ -16,7 +16,7 @@
  *
  * A second round follows if failover is on: each host accepts the new view before any rank starts
  * (relaunch_begun), and then hears that all others have, too (relaunch_commit). Only then can a
- * part of the hosts go on without the rest and never run twice.
+ * part of the hosts continue without the rest and never run twice.
  *
  * Each round has CLEAR_SECONDS. A host that is not done by then counts as lost. */
 
@@ -126,7 +126,7 @@ void relaunch_cleared(struct member *b, const json_t *message) {
 }
 
 /* This host is not fit for another attempt and leaves. The others lose it, and follow another one.
- * EXIT_CODE_DEVICE is this host's own end; the job goes on under another master. */
+ * EXIT_CODE_DEVICE is this host's own end; the job continues under another master. */
 static void hand_over(struct master *m, const char *why) {
     (void)error_set(&m->fault, EXIT_CODE_DEVICE, "%s; this host leaves the job to the others", why);
     m->fault_host = 0;
@@ -134,7 +134,7 @@ static void hand_over(struct master *m, const char *why) {
 }
 
 /* Without failover the job cannot do without the master itself. There are three outcomes. If the
- * rules of restarts allow another attempt without the host, the cleanup goes on. If the host is
+ * rules of restarts allow another attempt without the host, the cleanup continues. If the host is
  * this one and the others can follow another master, it leaves. Otherwise the job ends with the
  * loss as its reason. */
 void relaunch_decide_on_loss(struct member *b, const char *why) {
@@ -157,7 +157,7 @@ void relaunch_decide_on_loss(struct member *b, const char *why) {
 }
 
 /* If the job has ended because of it, it hears the verdict like the others. Only while the cleanup
- * goes on: the link of a host that is not ready is closed, as it counts as lost. */
+ * continues: the link of a host that is not ready is closed, as it counts as lost. */
 void relaunch_disconnect(struct member *b) {
     if (b->master->phase != PHASE_CLEARING)
         return;

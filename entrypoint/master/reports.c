@@ -23,7 +23,7 @@
  * Shims that have reported are held during the gathering: mpirun ends all ranks as soon as one shim
  * exits, and that would turn causes into victims.
  *
- * The same file decides what a report means while the attempt goes on. A rank may be lost if the
+ * The same file decides what a report means while the attempt continues. A rank may be lost if the
  * user allows that, and ranks that all rest wait for nobody. */
 
 /* Times from an event to the verdict. The earliest deadline of several events counts. */
@@ -193,8 +193,8 @@ static void record_failure(struct master *m, const struct rank_report *r) {
                             "rank", (json_int_t)r->rank, "text", event_schema_text(end)));
 }
 
-/* Says that the job goes on without this rank, as a warning and as an event, with the evidence that
- * its host has sent. */
+/* Says that the job continues without this rank, as a warning and as an event, with the evidence
+ * that its host has sent. */
 static void record_forgone(struct master *m, const struct rank_report *r) {
     char end[RANK_REPORT_END_SIZE];
     const struct attempt *a = &m->attempt;

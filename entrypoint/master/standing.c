@@ -316,7 +316,7 @@ static void look_again(struct master *m) {
     loop_within(&m->s.loop, &m->standing.look, seconds * CLOCK_SECOND);
 }
 
-/* The timer goes on through all phases; only what it looks at depends on them. */
+/* The timer continues through all phases; only what it looks at depends on them. */
 static void look(void *context) {
     struct master *m = context;
     if (is_wanted(m))

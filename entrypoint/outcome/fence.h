@@ -23,7 +23,7 @@ enum {
         1, /* for a host without failover to end its ranks: SIGTERM, then SIGKILL */
 };
 
-/* Returns the fence of a host that its master lost AT. LEASE is how long a silent host goes on.
+/* Returns the fence of a host that its master lost AT. LEASE is how long a silent host continues.
  * EXITED: PID 1 of its container has ended. */
 int64_t fence_of_host(int64_t at, int64_t lease, bool exited);
 

@@ -28,7 +28,7 @@ struct failures {
     const bool *forgone; /* by rank; NULL: none is */
 };
 
-/* Returns true if R is of a rank that was lost while the others went on. */
+/* Returns true if R is of a rank that was lost while the others continued. */
 bool first_failure_is_forgone(const struct failures *f, const struct rank_report *r);
 size_t first_failure_count_forgone(const struct failures *f);
 

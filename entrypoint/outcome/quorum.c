@@ -144,7 +144,7 @@ bool quorum_commit(struct quorum *l, unsigned number) {
 }
 
 /* A later committed view replaces this host's own and settles earlier ones. Views that are only
- * accepted elsewhere bind this host as well: others may go on by them. */
+ * accepted elsewhere bind this host as well: others may continue by them. */
 void quorum_learn(struct quorum *l, const struct quorum *other) {
     if (other->committed.number > l->committed.number) {
         l->committed = other->committed;
@@ -212,7 +212,7 @@ json_t *quorum_json(const struct quorum *l) {
     json_t *taken = json_array();
     for (size_t i = 0; i < l->accepted_count; i++)
         if (json_array_append_new(taken, view_json(&l->accepted[i])) != 0) {
-            json_decref(taken); /* a host that omits a view may give away its right to go on */
+            json_decref(taken); /* a host that omits a view may give away its right to continue */
             return NULL;
         }
     return json_pack("{s:o, s:o, s:I}", "sure", view_json(&l->committed), "taken", taken, "lost",

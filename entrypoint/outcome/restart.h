@@ -2,7 +2,8 @@
  * its text.
  *
  * A host that failed because of a GPU which cannot be used before it is reset or the machine is
- * restarted (xid.h) leaves the job: another attempt follows only if the job can go on without it.
+ * restarted (xid.h) leaves the job: another attempt follows only if the job can continue without
+ * it.
  *
  * Pure, from the verdict, the number of spares and the settings RINGMASTER_RESTARTS,
  * _RESTART_CODES, _SHRINK and _MIN_HOSTS. */

@@ -11,7 +11,7 @@
  * becomes a rate, which is compared with the median of the others. A median, unlike a mean, is not
  * moved by the straggler itself, nor by one rank that is far ahead.
  *
- * A window goes on until it is long enough, all reports are fresh, and the median rank has made
+ * A window continues until it is long enough, all reports are fresh, and the median rank has made
  * enough steps. The room for the values is allocated once, with the attempt. */
 
 /* Programs report their work in microseconds. */
@@ -198,7 +198,7 @@ static bool look_at(const struct straggler *p, const struct window *w, size_t ra
 /* --- all ranks ------------------------------------------------------------------------------- */
 
 /* Returns true if all reports are recent. A host with a late report would look slow. The window
- * then goes on until the next call. */
+ * then continues until the next call. */
 static bool all_are_fresh(const struct straggler *p, const bool *ended, int64_t now) {
     for (size_t i = 0; i < p->count; i++)
         if (counts(p, ended, i) &&

@@ -25,7 +25,7 @@
 enum {
     TRACEBACK_TEXT_SIZE = 320,
     TRACEBACK_WORDS_SIZE = 208,
-    /* A program that has printed more lines than that since went on: it caught the exception. */
+    /* A program that has printed more lines than that since continued: it caught the exception. */
     TRACEBACK_LINES_AFTER = 100,
 };
 

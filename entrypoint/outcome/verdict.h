@@ -54,7 +54,7 @@ struct verdict_facts {
     const unsigned *rank_host;         /* by rank: the host that it was placed on */
     const struct rank_report *reports; /* at most one per rank */
     size_t report_count;
-    const bool *forgone; /* by rank: lost, and the others went on; NULL: none is */
+    const bool *forgone; /* by rank: lost, and the others continued; NULL: none is */
     int64_t may_lose;    /* ranks that the attempt may lose (RINGMASTER_LOST_RANKS) */
     const struct verdict_loss *losses;
     size_t loss_count;

@@ -11,7 +11,7 @@
 enum { XID_BUS_SIZE = 32, XID_TEXT_SIZE = 192 };
 
 enum xid_action {
-    XID_WATCH,   /* start the program again, or go on */
+    XID_WATCH,   /* start the program again, or continue */
     XID_RESET,   /* reset the GPU */
     XID_REBOOT,  /* restart the machine */
     XID_ISOLATE, /* leave the machine out */

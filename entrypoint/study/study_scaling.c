@@ -17,7 +17,7 @@
 
 /* Rank 0 leads: it measures every size and every variant one after another, on slots from 0 on, and
  * writes the report. The other ranks only serve rounds. A size that fails keeps its reason in its
- * row, and the study goes on with the next one.
+ * row, and the study continues with the next one.
  *
  * A program's throughput is read from what it prints (study_values.c). The slot of its first rank
  * reads it, since the log is on that rank's host, and the figure travels in its report. */

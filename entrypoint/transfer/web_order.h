@@ -12,7 +12,7 @@
  *
  * All sizes are asked for and the room is checked before the first byte is fetched. A file has its
  * name once it is complete. One that is there is kept if it has the server's size, and refused if
- * it has another. An interrupted download goes on where it was (fetch/fetch_file.h). */
+ * it has another. An interrupted download continues where it was (fetch/fetch_file.h). */
 #ifndef ENTRYPOINT_TRANSFER_WEB_ORDER_H
 #define ENTRYPOINT_TRANSFER_WEB_ORDER_H
 

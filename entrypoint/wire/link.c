@@ -27,7 +27,7 @@
  * the link is touched again. Functions that fail the link return at once.
  *
  * Frames that were received are counted, and the count is told to the peer (MESSAGE_TAKEN), which
- * may then forget them. This is what lets link_resume.c go on over another connection without
+ * may then forget them. This is what lets link_resume.c continue over another connection without
  * losing or repeating a message. The acknowledgements are messages of the link itself and never
  * reach its owner. */
 
@@ -252,7 +252,7 @@ static size_t send_piece(struct link *l, const char *bytes, size_t size) {
 }
 
 /* GIFT_AT counts down to the byte with which the descriptor goes. The loop ends when the socket
- * takes no more, and EPOLLOUT goes on with the rest. */
+ * takes no more, and EPOLLOUT continues with the rest. */
 void link_write_all(struct link *l) {
     const char *bytes;
     for (size_t size; (size = send_queue_ready(&l->out, &bytes)) > 0;) {

@@ -23,7 +23,7 @@
  *
  * model_dir.c calls it for config.json. Checkpoints hold the same text in their metadata
  * (app/run/save.c), without a checksum of weights, so that other programs can score them while the
- * training goes on. */
+ * training continues. */
 
 #define DETECT "detect"
 

@@ -1,4 +1,4 @@
-/* Writer thread, which works off one order while training goes on.
+/* Writer thread, which works off one order while training continues.
  *
  * It holds at most one order. The state is idle, writing, and then done or failed until it is
  * polled, which tells the outcome once and makes the writer idle again. All functions but the

@@ -1,7 +1,8 @@
 /* Communicator between the ranks of a job. One struct comm a process; every rank makes the same
  * calls in the same order, on one thread.
  *
- * All-reduces are started and awaited separately, so that gradients travel while backward goes on:
+ * All-reduces are started and awaited separately, so that gradients travel while backward
+ * continues:
  *
  *     comm_sum_start(comm, slice, count, COMM_F32, &ticket, err);   ... compute ...
  *     comm_wait(comm, ticket, err);

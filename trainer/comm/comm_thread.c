@@ -88,7 +88,7 @@ static int post(struct comm *c, struct work *work, uint64_t *ret_ticket, struct 
     return work_queue_post(&t->world->queue, work, comm_thread_deadline(t), ret_ticket, err);
 }
 
-/* A wait that misses its deadline is an error of this rank; the work itself goes on. */
+/* A wait that misses its deadline is an error of this rank; the work itself continues. */
 static int thread_wait(struct comm *c, uint64_t ticket, struct error *err) {
     struct comm_thread *t = (struct comm_thread *)c;
     return work_queue_wait(&t->world->queue, ticket, comm_thread_deadline(t), err);

@@ -117,8 +117,8 @@ static inline uint32_t shorter(uint32_t a, uint32_t b) {
 }
 
 /* RET gets room for as many runs as both masks have together, and cannot have more, as it changes
- * only where one of them does. A run of RET goes on while the merged value stays the same, so equal
- * neighbours are joined. */
+ * only where one of them does. A run of RET continues while the merged value stays the same, so
+ * equal neighbours are joined. */
 int rle_merge(struct rle *ret, const struct rle *a, const struct rle *b, enum rle_merge_kind kind,
               struct error *err) {
     ret->height = ret->width = 0;

@@ -57,7 +57,7 @@ KERNEL struct random random_stream(uint64_t seed, uint32_t epoch, uint64_t sampl
     return r;
 }
 
-/* Goes on at BLOCK of the stream: after RANDOM_BLOCK * BLOCK numbers of 32 bits. */
+/* Continues at BLOCK of the stream: after RANDOM_BLOCK * BLOCK numbers of 32 bits. */
 KERNEL void random_seek(struct random *r, uint32_t block) {
     r->counter[0] = block;
     r->used = RANDOM_BLOCK;

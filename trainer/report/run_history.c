@@ -12,8 +12,9 @@
  * once; the file is never in memory as a whole (run_history_read.c). The lines of one process are
  * those from its line of kind run on, so the last attempt is the one that a line belongs to.
  *
- * A run that was resumed writes a line of kind start with the step at which it goes on. Whatever an
- * earlier process has logged of later steps is no part of the history any more, and cut removes it.
+ * A run that was resumed writes a line of kind start with the step at which it continues. Whatever
+ * an earlier process has logged of later steps is no part of the history any more, and cut removes
+ * it.
  *
  * The file may have been written by another version, or be damaged. Members that are missing or of
  * another type count as unknown, and unknown numbers are NaN throughout. */

@@ -1,8 +1,8 @@
 /* History of a run, read from its run.jsonl (docs/reference/run-log.md).
  *
- * It holds the course that led to the last state: where a run went on from an earlier step, points
- * of later steps are dropped, as they were lost. Memory is bounded: a curve of more points than
- * HISTORY_POINTS_MAX keeps every second, fourth ... one. Lines that are not as documented are
+ * It holds the course that led to the last state: where a run continued from an earlier step,
+ * points of later steps are dropped, as they were lost. Memory is bounded: a curve of more points
+ * than HISTORY_POINTS_MAX keeps every second, fourth ... one. Lines that are not as documented are
  * counted and skipped. */
 #ifndef TRAINER_REPORT_RUN_HISTORY_H
 #define TRAINER_REPORT_RUN_HISTORY_H

@@ -49,7 +49,7 @@ void async_clocks_done(struct async_clocks *c);
 void async_clocks_push(struct async_clocks *c, int worker, int64_t clock, unsigned wishes);
 /* Returns true if WORKER waits and may begin its next step. */
 bool async_clocks_may_go(const struct async_clocks *c, int worker);
-/* WORKER goes on. Returns what all do after the step that it has sent (enum async_wish). */
+/* WORKER continues. Returns what all do after the step that it has sent (enum async_wish). */
 unsigned async_clocks_go(struct async_clocks *c, int worker, int64_t now);
 
 /* WORKER waits for the others to meet. One that meets after a step which others go beyond, though
@@ -57,7 +57,7 @@ unsigned async_clocks_go(struct async_clocks *c, int worker, int64_t now);
 void async_clocks_meet(struct async_clocks *c, int worker);
 /* Returns true if all that are there meet. */
 bool async_clocks_all_meet(const struct async_clocks *c);
-/* After that: all go on. */
+/* After that: all continue. */
 void async_clocks_part(struct async_clocks *c, int64_t now);
 
 void async_clocks_leave(struct async_clocks *c, int worker);

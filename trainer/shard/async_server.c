@@ -14,8 +14,8 @@
 
 /* One thread serves all workers over nonblocking connections (async_peer.h). A turn waits for any
  * of them, moves what can be moved, drops workers that are late, and then settles. Settling takes
- * in what has come as far as the clocks allow, answers those that may go on, and answers all when
- * all meet.
+ * in what has come as far as the clocks allow, answers those that may continue, and answers all
+ * when all meet.
  *
  * async_clocks.c decides when, this file what. A worker's gradients are applied at once when they
  * have come; only the reply may have to wait for slower workers.
@@ -87,7 +87,8 @@ static void close_peer(struct async_server *a, int worker) {
     async_clocks_leave(&a->clocks, worker);
 }
 
-/* Handles a worker that is gone or has broken the rules. An error only if the run cannot go on. */
+/* Handles a worker that is gone or has broken the rules. An error only if the run cannot continue.
+ */
 static int lose(struct async_server *a, int worker, const struct error *why, struct error *err) {
     close_peer(a, worker);
     a->gone[worker] = 1;

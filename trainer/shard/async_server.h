@@ -2,8 +2,8 @@
  * that of Dean et al., "Large scale distributed deep networks", 2012, within the bounds of
  * async_clocks.h.
  *
- * A worker that is lost costs only itself: what it has sent stays, the others go on. Rank 0 is the
- * exception, as it alone writes checkpoints and the log. */
+ * A worker that is lost costs only itself: what it has sent stays, the others continue. Rank 0 is
+ * the exception, as it alone writes checkpoints and the log. */
 #ifndef TRAINER_SHARD_ASYNC_SERVER_H
 #define TRAINER_SHARD_ASYNC_SERVER_H
 

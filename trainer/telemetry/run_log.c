@@ -109,7 +109,8 @@ static int end_torn_line(const char *folder, struct error *err) {
     return got == 1 && last != '\n' ? file_write_all(run.numbers, "\n", 1, err) : 0;
 }
 
-/* On failure nothing is open, and lines are still kept: the program may go on without the files. */
+/* On failure nothing is open, and lines are still kept: the program may continue without the files.
+ */
 int run_log_open(const char *folder, struct error *err) {
     if (file_make_dirs(folder, err) != 0 || open_file(folder, "run.log", &run.log, err) != 0 ||
         open_file(folder, RUN_LOG_NUMBERS, &run.numbers, err) != 0 ||

@@ -39,7 +39,7 @@ void speed_wait(struct speed *speed, enum speed_wait what, int64_t nanoseconds);
  * window; starts the next window. */
 double speed_report(struct speed *speed, int64_t now, double ret_waited[SPEED_WAITS]);
 
-/* An epoch begins. WHOLE is false if the run goes on in the middle of one. */
+/* An epoch begins. WHOLE is false if the run continues in the middle of one. */
 void speed_begin_epoch(struct speed *speed, int64_t now, bool whole);
 /* Adds time of the epoch that was not spent on training. */
 void speed_add_part(struct speed *speed, enum epoch_part part, int64_t nanoseconds);

@@ -13,7 +13,7 @@ void timeline_done(struct timeline *t) {
     *t = (struct timeline){0};
 }
 
-/* The ring has room for t->room spans; the next one overwrites the oldest. The count goes on, so
+/* The ring has room for t->room spans; the next one overwrites the oldest. The count continues, so
  * that it tells where in the ring the next one belongs, and how many were dropped. */
 void timeline_add(struct timeline *t, const struct timeline_span *span) {
     t->ring[t->count++ % t->room] = *span;

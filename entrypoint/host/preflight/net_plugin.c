@@ -196,7 +196,7 @@ static void try_one(struct plugin_load *a, char *const *environment, int64_t dea
 /* --- what is in the file --------------------------------------------------------------------- */
 
 /* Finds the text "aws-ofi-nccl " with a number after it, as the library prints it in NCCL's log.
- * The same words occur without a number, so the search goes on until one fits. */
+ * The same words occur without a number, so the search continues until one fits. */
 static void set_version(json_t *object, const struct buf *file) {
     static const char sign[] = "aws-ofi-nccl ";
     const char *end = file->data + file->size;

@@ -84,7 +84,7 @@ static void part_done(void *context, const json_t *found) {
     end_one(e);
 }
 
-/* A part that cannot be started has its fault among the findings, and the others go on. */
+/* A part that cannot be started has its fault among the findings, and the others continue. */
 static void start_part(struct preflight_probe *e, struct device_probe *part, const char *name,
                        const struct argv *environment) {
     const struct device_probe_options options = {.part = name,

@@ -282,7 +282,7 @@ static void stop(struct shim *s, const json_t *message) {
     deliver(s, number_of(message));
 }
 
-/* Without `stops` the job goes on, and this process leaves as usual. */
+/* Without `stops` the job continues, and this process leaves as usual. */
 static void warn(struct shim *s, const json_t *message) {
     if (json_is_true(json_object_get(message, "stops")))
         be_stopped(s);

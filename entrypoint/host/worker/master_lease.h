@@ -32,8 +32,8 @@ bool master_lease_is_over(const struct worker *w);
 void master_lease_drop_link(struct worker *w);
 /* The master is silent: closes the link, and loses the master unless the job is judged. */
 void master_lease_end(struct worker *w);
-/* The master is lost; WHY is for people. The other hosts may go on without this one from here on,
- * so none of its processes may go on. */
+/* The master is lost; WHY is for people. The other hosts may continue without this one from here
+ * on, so none of its processes may continue. */
 void master_lease_lose(struct worker *w, const char *why);
 
 #endif

@@ -184,8 +184,8 @@ static void hear(void *context, const json_t *message) {
     }
 }
 
-/* Only a warning: the host at that address may be of another job, and the search goes on until its
- * deadline. */
+/* Only a warning: the host at that address may be of another job, and the search continues until
+ * its deadline. */
 static void refused_once(void *context, const struct net_address *peer, const struct error *why) {
     const struct worker *w = context;
     char address[NET_ADDRESS_TEXT];
@@ -427,7 +427,7 @@ static void agent(void *state, struct link *link, const json_t *message) {
     link_free(link); /* only the master runs mpirun */
 }
 
-/* The master decides about the stop of a job, so it is told, and this host goes on until the
+/* The master decides about the stop of a job, so it is told, and this host continues until the
  * verdict. Without a link there are a few seconds to reach it. A second request ends that wait at
  * once. */
 static void stop(void *state, bool again) {

@@ -93,7 +93,7 @@ void takeover_close(struct master *m) {
     loop_cancel(&m->s.loop, &m->takeover.look);
 }
 
-/* Progress and account of the job go on from what this host has kept of them. The loss of the
+/* Progress and account of the job continue from what this host has kept of them. The loss of the
  * master becomes the verdict on the attempt that it led. Hosts that were gone in that attempt stay
  * lost. */
 void takeover_open(struct master *m) {

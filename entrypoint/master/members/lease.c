@@ -11,11 +11,11 @@
 /* Each heartbeat carries the time at which it was sent, and the answer repeats it. So an answer
  * proves that its host had not given this master up at that time, however long it was on its way.
  * That time, and not the time of arrival, is kept in last_ack. Leases are counted on clock_boot(),
- * which goes on while a machine sleeps.
+ * which continues while a machine sleeps.
  *
  * Two watches build on that. look() finds hosts that have been silent for a lease; they are lost.
  * With failover watch_own() finds out when too few answers are left for this host to lead
- * (lease_is_out). The others may have chosen another master by then, so nothing may go on here.
+ * (lease_is_out). The others may have chosen another master by then, so nothing may continue here.
  *
  * Silence is measured by any message (heard), on clock_now(); the right to lead only by answers to
  * heartbeats. */

@@ -39,7 +39,7 @@ struct attempt {
     struct rank_report *reports; /* in order of arrival, at most one per rank */
     size_t report_count;
     int64_t may_lose; /* ranks that may be lost without ending it */
-    bool *forgone;    /* by rank: it is lost, and the others go on */
+    bool *forgone;    /* by rank: it is lost, and the others continue */
     size_t forgone_count;
     struct verdict_loss *losses;
     size_t loss_count;
@@ -98,9 +98,9 @@ bool attempt_rank_started(struct attempt *a, size_t host, int64_t rank);
 /* Records a report; the rank must run on r->host. Of two reports about one rank a failure replaces
  * a good end. Returns false if R changes nothing. */
 bool attempt_report(struct attempt *a, const struct rank_report *r);
-/* Records that the others go on without RANK, which has reported a failure. Returns false if they
- * cannot: not all ranks had started, as many are lost as may be, none is left, or the attempt is
- * ending. */
+/* Records that the others continue without RANK, which has reported a failure. Returns false if
+ * they cannot: not all ranks had started, as many are lost as may be, none is left, or the attempt
+ * is ending. */
 bool attempt_forgo(struct attempt *a, unsigned rank);
 void attempt_lose(struct attempt *a, size_t host, int64_t now, const char *why);
 /* Records a stalled rank. The first one is the failure; what the threads of later ones wait in
@@ -109,7 +109,7 @@ void attempt_lose(struct attempt *a, size_t host, int64_t now, const char *why);
 enum attempt_stall { ATTEMPT_STALL_NOTHING, ATTEMPT_STALL_LATER, ATTEMPT_STALL_FIRST };
 enum attempt_stall attempt_stall(struct attempt *a, size_t host, int64_t rank, const char *states,
                                  int64_t now);
-/* Records which ranks wait for which; "": the job goes on. */
+/* Records which ranks wait for which; "": the job continues. */
 void attempt_note_stuck(struct attempt *a, const char *text);
 /* Notes where RANK of HOST was when another one failed; as many as fit. */
 void attempt_note_place(struct attempt *a, unsigned rank, const char *host, const char *place);

@@ -299,7 +299,7 @@ struct master {
     struct message_queue to_self;   /* orders to this host */
     struct message_queue from_self; /* messages from it */
     /* Acts on an event as the table says. Afterwards the attempt may be another one or none: the
-     * caller must not go on with it. */
+     * caller must not continue with it. */
     void (*raise)(struct master *m, const struct raised *raised);
     struct error fault; /* makes the job impossible; the first one counts. Code 0: none */
     int fault_host;

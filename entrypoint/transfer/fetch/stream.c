@@ -110,7 +110,7 @@ static int add_range(const struct stream *f, struct argv *headers, struct error 
     return argv_printf(headers, err, "if-match: \"%s\"", f->etag);
 }
 
-/* Makes the request of one try. The first one opens the file; a later one goes on or restarts. */
+/* Makes the request of one try. The first one opens the file; a later one continues or restarts. */
 static int prepare(void *context, struct request *ret, struct error *err) {
     struct stream *f = context;
     bool fresh = f->fd < 0;

@@ -218,7 +218,7 @@ static bool is_large(const struct scan_file *file) {
 }
 
 /* Starts the next small file; stops before a large one. A file that cannot be sent now is skipped,
- * and the search goes on. */
+ * and the search continues. */
 static bool more(void *context) {
     struct round *r = context;
     while (!r->pool.stop && r->next < r->count && !is_large(r->queue[r->next])) {

@@ -4,7 +4,7 @@
  * takes everything and writes nothing.
  *
  * Files of earlier versions lie in FOLDER itself, with "train/loss" and "eval/loss" in one run;
- * TensorBoard goes on showing them, as run ".". */
+ * TensorBoard continues showing them, as run ".". */
 #ifndef TRAINER_APP_BOARD_BOARD_H
 #define TRAINER_APP_BOARD_BOARD_H
 

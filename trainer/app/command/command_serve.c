@@ -150,8 +150,8 @@ static int run(struct serving *s, struct error *err) {
     int64_t port;
     if (find_port(o, &port, err) != 0 || stop_signal_listen(err) != 0 || open_model(s, err) != 0)
         return -1;
-    /* The queue is copied: the servable goes on with all sizes that were compiled, the server with
-     * those that were kept. */
+    /* The queue is copied: the servable continues with all sizes that were compiled, the server
+     * with those that were kept. */
     const size_t body = (size_t)o->max_body * MIB;
     struct picture_queue queue = s->queue;
     if (batch_sizes_choose(&s->servable, &queue, err) != 0)

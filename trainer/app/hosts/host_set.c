@@ -77,8 +77,8 @@ static int open_for_host(const struct opening *o, struct dataset *ret, struct ho
     return 0;
 }
 
-/* Collective, if any first rank has failed. The job cannot go on then, so all ranks fail: each with
- * the error of its own first rank, or else of the first one that has failed. */
+/* Collective, if any first rank has failed. The job cannot continue then, so all ranks fail: each
+ * with the error of its own first rank, or else of the first one that has failed. */
 static int learn_failures(const struct opening *o, const struct statement *all,
                           const struct error *own, struct error *err) {
     cleanup_free struct error *errors = NULL;

@@ -88,7 +88,7 @@ static void *look(void *context) {
     return NULL;
 }
 
-/* Goes on with as many threads as could be started, in the worst case with this one alone. */
+/* Continues with as many threads as could be started, in the worst case with this one alone. */
 static int look_at_all(struct looking *l, int threads, struct error *err) {
     pthread_t started[THREADS_MAX];
     int count = 0;

@@ -213,7 +213,8 @@ static void log_best(const struct training_run *job) {
              b->score.step, b->score.metric, b->score.value, b->folder);
 }
 
-/* The log promises to go on from this step only if its checkpoint was handed over to be written. */
+/* The log promises to continue from this step only if its checkpoint was handed over to be written.
+ */
 void record_log_stop(const struct training_run *job) {
     const struct run_state *s = &job->state;
     bool again = strcmp(job->setup.options->resume, "auto") == 0;

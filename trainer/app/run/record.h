@@ -16,7 +16,8 @@ int record_begin(const struct run_setup *setup, const struct run_state *state, s
  * events, at STEP. */
 int record_flags(const struct run_setup *setup, int64_t step, struct report *report,
                  struct error *err);
-/* The step that training goes on from, when that is known, and what a step sums over the ranks. */
+/* The step that training continues from, when that is known, and what a step sums over the ranks.
+ */
 void record_start(const struct training_run *job);
 /* Results of an evaluation by class: MEMBERS as evaluate_options.classes has them. */
 void record_classes(const struct run_setup *setup, const struct run_state *state,

@@ -286,8 +286,8 @@ static int advise(const struct run_setup *setup, struct error *err) {
     return -1;
 }
 
-/* The work of rank 0. A best model is taken over only by a run that goes on: for a new one, the old
- * score would hide its own. */
+/* The work of rank 0. A best model is taken over only by a run that continues: for a new one, the
+ * old score would hide its own. */
 static int read_first(struct training_run *job, struct bn_statistics *statistics,
                       struct error *err) {
     if (read_start(job, statistics, err) != 0 || fp16_fold_check(&job->steps.net, err) != 0 ||

@@ -22,8 +22,8 @@
 #include <unistd.h>
 
 /* A checkpoint has two halves. save_checkpoint, on all ranks, gathers what it holds and hands it to
- * saving.h, which copies the arrays and writes them on a thread while training goes on. settle, on
- * rank 0, later learns what came of it, logs it and adapts the schedule.
+ * saving.h, which copies the arrays and writes them on a thread while training continues. settle,
+ * on rank 0, later learns what came of it, logs it and adapts the schedule.
  *
  * The training loop calls save_poll before each step, which costs nothing while no write has ended.
  * At most one write is under way: the next checkpoint waits for it first. Other ranks have a

@@ -1,5 +1,5 @@
 /* The checkpoint that a run is writing: on a thread of its own, from a copy of the weights, while
- * training goes on. Rank 0 has one.
+ * training continues. Rank 0 has one.
  *
  * At most one is under way. Where there is no memory for the copy, a checkpoint is written by the
  * caller's thread, before saving_begin returns. */

@@ -25,7 +25,7 @@
  *
  * A device works on a step while the host prepares the next, so step_once may return with a step
  * under way; its outcome comes with the next call. Whatever needs the weights of a certain step
- * asks for `last` in its request, and the loop then waits for that step before it goes on.
+ * asks for `last` in its request, and the loop then waits for that step before it continues.
  *
  * Ranks never decide alone. A request to stop, a checkpoint that is due by time, and data that
  * cannot be used travel as flags with the gradients of a step (step.h). All ranks read the same
@@ -405,8 +405,8 @@ static void log_done(int64_t steps) {
 }
 
 /* A run with all its steps done is not an error: it is scored and published again, as its own
- * model may have been lost. Of a run that stopped nothing is published: its checkpoint is what goes
- * on. */
+ * model may have been lost. Of a run that stopped nothing is published: its checkpoint is what
+ * continues. */
 static int run(struct training_run *job, enum exit_code *ret_code, struct error *err) {
     bool stopped = false;
     const bool done = job->state.step >= job->setup.schedule.total_steps;

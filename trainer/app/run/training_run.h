@@ -2,7 +2,7 @@
  * reverse.
  *
  * training_run_open leaves the parameters unset and `state` at the run's beginning; resume.h brings
- * both to where it goes on. */
+ * both to where it continues. */
 #ifndef TRAINER_APP_RUN_TRAINING_RUN_H
 #define TRAINER_APP_RUN_TRAINING_RUN_H
 

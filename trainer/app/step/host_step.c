@@ -13,7 +13,7 @@
  *
  * Micro-batches before the last add their gradients to `sum`. The last one adds that sum to its own
  * gradients, bucket by bucket, and sends each bucket as soon as it is complete, while the backward
- * pass goes on.
+ * pass continues.
  *
  * With the last bucket go the flags, so the metrics of all micro-batches have to be complete by
  * then. */

@@ -1,5 +1,5 @@
 /* Optimizer step of a backend in host memory: gradient buckets go to the strategy while backward
- * goes on, then the weights are updated (step.h defines the semantics, stepper.h calls it). */
+ * continues, then the weights are updated (step.h defines the semantics, stepper.h calls it). */
 #ifndef TRAINER_APP_STEP_HOST_STEPPER_H
 #define TRAINER_APP_STEP_HOST_STEPPER_H
 

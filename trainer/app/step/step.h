@@ -78,7 +78,7 @@ struct stepper {
     bool last_micro;
     bool void_step;
     bool gave_up;     /* some step was given up: so must be those launched before that was known */
-    bool failed;      /* set it before stepper_give_up if this rank cannot go on */
+    bool failed;      /* set it before stepper_give_up if this rank cannot continue */
     bool save;        /* set it before a step's first micro-batch if a checkpoint is due after the
                        * step */
     float loss_scale; /* after the last step with a known outcome; 1: no loss scale */
@@ -123,7 +123,7 @@ struct step_outcome {
     bool empty;     /* no rank had a sample with a weight: there is no loss */
     bool stop;      /* some rank was asked to stop */
     bool save;      /* on some rank a checkpoint is due */
-    bool failed;    /* some rank cannot go on */
+    bool failed;    /* some rank cannot continue */
 };
 
 /* Returns the position of metric NUMBER of the model's list among the flags; -1: it is not

@@ -1,5 +1,5 @@
 /* One optimizer step over all ranks: forward and backward of micro-batches, gradient buckets
- * summed while backward goes on, then the optimizer. step.h defines the semantics; the network's
+ * summed while backward continues, then the optimizer. step.h defines the semantics; the network's
  * backend decides between host_step.h and device_step.h.
  *
  * A stepper is the object that takes steps, one after the other; a step is what it takes. */

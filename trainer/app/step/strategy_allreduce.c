@@ -1,9 +1,9 @@
-/* Gradients are summed over all ranks, bucket by bucket while the backward pass goes on, and each
+/* Gradients are summed over all ranks, bucket by bucket while the backward pass continues, and each
  * rank makes the same update. */
 #include "trainer/app/step/strategy_row.h"
 
-/* The sum goes on while the backward pass computes the next bucket. Buckets come in the same order
- * on all ranks, as collectives must. */
+/* The sum continues while the backward pass computes the next bucket. Buckets come in the same
+ * order on all ranks, as collectives must. */
 static int bucket(struct stepper *s, int index, struct error *err) {
     const struct bucket *b = &s->pass->program.buckets[index];
     return step_sum_start(s, step_gradients(s), b->first, b->count, &s->ticket, err);

@@ -137,7 +137,7 @@ static int send_step(struct stepper *s, const float *flags, bool counts, struct 
     return async_worker_send(&s->async->worker, &request, counts ? step_gradients(s) : NULL, err);
 }
 
-/* Those that are lost leave the communicator, so that collectives go on without them. */
+/* Those that are lost leave the communicator, so that collectives continue without them. */
 static int narrow(struct stepper *s, struct error *err) {
     struct ps_async *a = s->async;
     unsigned char gone[ASYNC_WORKERS_MAX] = {0};

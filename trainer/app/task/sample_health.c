@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* Faults of samples, and how a run answers them: it logs each, counts them over all ranks, refuses
- * to go on above a limit, and sums up at the end.
+ * to continue above a limit, and sums up at the end.
  *
  * Loader threads record faults in bad_samples at any time; the functions here are called by the
  * main thread between batches. Every rank sees only the faults of its own samples.

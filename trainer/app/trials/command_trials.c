@@ -129,7 +129,7 @@ static void read_figures(void *context, const char *folder, int code,
 }
 
 /* Rank 0. Returns once all trials have a result. If a rank is asked to stop it returns earlier,
- * with EXIT_CODE_STOPPED; the next run with the same folder then goes on with the trials that are
+ * with EXIT_CODE_STOPPED; the next run with the same folder then continues with the trials that are
  * missing. */
 static int lead(struct trials_command *r, struct slots *s, int threads, struct error *err) {
     const struct trials_program program = {.name = "ringtrain trials",

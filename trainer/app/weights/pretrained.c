@@ -250,7 +250,7 @@ static int read_array(struct reading *r, const struct safetensors_entry *entry,
     return convert(r, entry, array, err);
 }
 
-/* Reads all arrays that are not of the head. It goes on after a missing one, so that the error
+/* Reads all arrays that are not of the head. It continues after a missing one, so that the error
  * can say how many there are, and names the first. */
 static int read_body(struct reading *r, struct error *err) {
     const char *first = NULL;
@@ -426,7 +426,7 @@ int pretrained_path(const char *given, char ret[PATH_MAX], struct error *err) {
 }
 
 /* Sets *RET to true if a checkpoint may be there to resume from, which makes --init unnecessary. A
- * restarted attempt looks for one even with --resume none, as it goes on with its own. */
+ * restarted attempt looks for one even with --resume none, as it continues with its own. */
 static int may_resume(const struct options *o, const char *checkpoints, bool *ret,
                       struct error *err) {
     cleanup_checkpoint_list struct checkpoint_list there = {0};

@@ -149,7 +149,7 @@ static void free_summed(struct backend *backend, void *memory, size_t bytes) {
         summed->free(memory);
 }
 
-/* Pinned: only from such memory does a copy run while the host goes on. */
+/* Pinned: only from such memory does a copy run while the host continues. */
 static void *host_alloc(struct backend *backend, size_t bytes, struct error *err) {
     (void)backend;
     void *memory = NULL;

@@ -196,7 +196,7 @@ static int open_guard(struct nccl_sum *n, struct comm *comm, struct error *err) 
 }
 
 /* Returns true if a sum of the float at VALUE, on N's stream, is in a recording of that stream. It
- * is never run. The thread-local mode lets other threads go on calling CUDA. The error that a
+ * is never run. The thread-local mode lets other threads continue calling CUDA. The error that a
  * failed recording leaves is cleared at the end, or a later call would report it. */
 static bool sum_is_recorded(struct nccl_sum *n, float *value) {
     struct error err = {0};

@@ -14,7 +14,7 @@
  * aborts outside the lock. An abort can hang, and other threads must still be able to ask for the
  * failure.
  *
- * The caller may give up on a hanging abort (guard_close returns -1). The thread then goes on by
+ * The caller may give up on a hanging abort (guard_close returns -1). The thread then continues by
  * itself with a guard that has to stay in memory. */
 
 /* Interval of the thread's checks, and of checks for the end of a call in progress. */

@@ -76,7 +76,7 @@ static int count_bad(struct scanning *s, uint64_t count, const struct error *why
                      why->text, s->list->bad, s->reading->bad_allowed);
 }
 
-/* A record that cannot be used, and after which the scan goes on. */
+/* A record that cannot be used, and after which the scan continues. */
 static int take_bad(void *context, const struct error *why, struct error *err) {
     return count_bad(context, 1, why, err);
 }

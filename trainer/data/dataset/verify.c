@@ -188,7 +188,7 @@ void duplicates_done(struct duplicates *d) {
     *d = (struct duplicates){0};
 }
 
-/* Equal contents are neighbours. A caller goes on at *RET_FIRST plus the size. Without a further
+/* Equal contents are neighbours. A caller continues at *RET_FIRST plus the size. Without a further
  * group *RET_FIRST has no meaning. */
 size_t duplicates_next(const struct duplicates *d, size_t at, size_t *ret_first) {
     while (at < d->count) {

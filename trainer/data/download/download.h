@@ -1,7 +1,7 @@
 /* Archives of data sets, fetched from the web.
  *
  * ringmaster-transfer fetches them (download_child.h), with a line of progress: `ringtrain prepare`
- * with addresses in place of files. Interrupted downloads go on where they were. A file that is
+ * with addresses in place of files. Interrupted downloads continue where they were. A file that is
  * there with the server's size is kept. SHA-256 is verified where it is given or known
  * (known_archives.h). */
 #ifndef TRAINER_DATA_DOWNLOAD_DOWNLOAD_H

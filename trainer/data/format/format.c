@@ -1,7 +1,7 @@
 #include "trainer/data/format/format.h"
 
 /* A scan distinguishes two kinds of trouble. Faults of a shard have EXIT_CODE_DATA and go to the
- * sink, which counts them and decides whether the scan goes on. Errors of the system, such as a
+ * sink, which counts them and decides whether the scan continues. Errors of the system, such as a
  * disk that fails, say nothing about the records, and end the scan. All formats report by these
  * functions, so that the line between the two is the same for each. */
 

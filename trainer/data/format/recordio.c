@@ -36,7 +36,7 @@ bool recordio_is(const uint8_t *bytes, size_t size) {
 }
 
 /* Checks the head of a part and sets its kind and size. A record begins with FIRST or WHOLE and
- * goes on to LAST; BEGINS says which of the two is due. All other kinds are damage. */
+ * continues to LAST; BEGINS says which of the two is due. All other kinds are damage. */
 static int read_head(const struct shard_file *file, const uint8_t *head, uint64_t offset,
                      bool begins, unsigned *ret_kind, size_t *ret_size, struct error *err) {
     if (u32_at(head) != MAGIC)
@@ -55,7 +55,7 @@ static int read_head(const struct shard_file *file, const uint8_t *head, uint64_
 }
 
 /* Follows a record from part to part. The magic that a writer left out at each split counts for the
- * payload. Ceilings are checked after each part, so that a chain of parts cannot go on without
+ * payload. Ceilings are checked after each part, so that a chain of parts cannot continue without
  * end. */
 int recordio_next(struct shard_window *window, uint64_t offset, struct recordio_record *ret,
                   struct error *err) {

@@ -76,8 +76,8 @@ static int check(const struct example_look *look, struct error *err) {
     return 0;
 }
 
-/* Reports one record. Its own faults go to the sink as a bad record; the scan then goes on with the
- * next. Returns nonzero for errors of the sink and of the system alone. */
+/* Reports one record. Its own faults go to the sink as a bad record; the scan then continues with
+ * the next. Returns nonzero for errors of the sink and of the system alone. */
 static int scan_record(struct shard_window *window, uint64_t offset, uint64_t size,
                        const struct shard_sink *sink, struct error *err) {
     struct example_look look;

@@ -10,7 +10,7 @@
  *
  * The samples of a part are spread over its shards evenly and at random, by a permutation of the
  * seed 0; the same set gives the same bytes. A shard appears under its name once it is complete and
- * on the disk, and is not made again: an interrupted run goes on with those that are missing. */
+ * on the disk, and is not made again: an interrupted run continues with those that are missing. */
 #ifndef TRAINER_DATA_PREPARE_SHARD_SET_H
 #define TRAINER_DATA_PREPARE_SHARD_SET_H
 

@@ -1,7 +1,7 @@
 /* The folder that shards are written to: it belongs to one process at a time, and to one plan.
  *
  * The plan is a text that says what is made; it is kept in the folder as `.ringtrain-prepare`. A
- * later run with the same plan goes on with it; with another one it is refused. */
+ * later run with the same plan continues with it; with another one it is refused. */
 #ifndef TRAINER_DATA_PREPARE_TARGET_H
 #define TRAINER_DATA_PREPARE_TARGET_H
 

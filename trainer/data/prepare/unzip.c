@@ -179,7 +179,7 @@ static int open_all(struct unzipping *u, struct error *err) {
                            u->options->count);
 }
 
-/* Writes the plan for the target (target.h): what a later run must find again to go on. The sum
+/* Writes the plan for the target (target.h): what a later run must find again to continue. The sum
  * over sizes and checksums tells archives of the same name apart; their folders do not matter. */
 static int describe(const struct unzipping *u, struct buf *out, struct error *err) {
     for (size_t i = 0; i < u->options->count; i++) {

@@ -1,8 +1,9 @@
 /* Zip archives unpacked into one folder, with several threads: COCO's, as they are published.
  *
  * Members keep their paths. A file that is there with its size is kept; others appear once they
- * are complete, verified by their checksums, and on the disk (staging.h): an interrupted run goes
- * on where it was. Paths that do not stay in the folder are refused before anything is written. */
+ * are complete, verified by their checksums, and on the disk (staging.h): an interrupted run
+ * continues where it was. Paths that do not stay in the folder are refused before anything is
+ * written. */
 #ifndef TRAINER_DATA_PREPARE_UNZIP_H
 #define TRAINER_DATA_PREPARE_UNZIP_H
 

@@ -25,7 +25,7 @@
  * so that there is one sequence to test.
  *
  * Errors are made common step by step: prepare_ranks_run gives all ranks the outcome of each step,
- * so no rank can go on where another has stopped. The plan needs no exchange of its own. It is
+ * so no rank can continue where another has stopped. The plan needs no exchange of its own. It is
  * computed by each rank from its own flags and data, and compared. */
 
 /* Gives the classes of the second part the numbers that they have in the first: shards have

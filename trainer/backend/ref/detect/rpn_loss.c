@@ -7,7 +7,7 @@
 
 /* The logits and deltas of all anchors exist, one map per level, but only sampled anchors have a
  * loss; INDEX lists them by their number over all levels. The first two bodies are the losses and
- * their dense gradient on one level. The third goes on through the network's head, from the
+ * their dense gradient on one level. The third continues through the network's head, from the
  * gradients of single anchors, without maps of gradients between.
  *
  * Outputs are zero when a body begins (ref.c). */
