@@ -19,7 +19,7 @@ struct slot_place {
     int port;
     const char *job;     /* distinguishes slices that might meet by mistake */
     const char *devices; /* for CUDA_VISIBLE_DEVICES; "": as it is */
-    bool always;         /* its place is set for a rank that is alone, too */
+    bool always;         /* a rank that is alone gets the place, too */
 };
 
 /* Fills RET from ENVIRONMENT, a list of NAME=VALUE. */

@@ -56,7 +56,7 @@ struct slots {
     int gpus;                              /* of this host; 0: unknown, or fewer than its slots */
     json_t *orders;                        /* owned, rank 0: of the next round */
     bool left;
-    /* For programs that are not ringtrain: one that is alone in its slice is told its place, too,
+    /* For programs that are not ringtrain: one that is alone in its slice gets its place, too,
      * and logs begin anew with each job. */
     bool foreign;
     /* Reads the results of a job that has ended, on the host of its first rank; may be NULL. */

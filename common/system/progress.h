@@ -32,7 +32,7 @@ struct progress_state {
     uint64_t patience_seconds; /* longest silence until the next mark; 0: no limit */
     uint64_t work_ns;  /* time of all steps without waits for other ranks; 0: not reported */
     uint64_t data_ns;  /* part of it spent waiting for data */
-    uint64_t total;    /* steps in all; 0: not told */
+    uint64_t total;    /* steps in all; 0: not reported */
     uint64_t saved_ns; /* clock_boot() at the step of the last complete checkpoint; 0: none */
     uint64_t pause_ns; /* time that steps stood still for checkpoints */
 };

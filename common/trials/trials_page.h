@@ -26,7 +26,7 @@ int trials_write(const struct trials_state *s, const char *program, const char *
 /* Why CONFIG failed: of the first trial that did; "" if none did. */
 const char *trials_why(const struct trials_state *s, size_t config);
 
-/* Whether any trial told how fast it was: else there is no column for it. */
+/* Returns true if any trial reported its rate: else there is no column for it. */
 bool trials_has_rates(const struct trials_state *s);
 
 /* A row of the tables. */

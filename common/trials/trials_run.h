@@ -28,9 +28,9 @@ struct trials_program {
 /* What a slice does. */
 struct trials_slice {
     bool runs;
-    bool ending; /* it was told to end */
+    bool ending; /* it was asked to end */
     struct trials_number number;
-    char why[TRIALS_WHY_SIZE]; /* why it was told to end; "": it ends by itself */
+    char why[TRIALS_WHY_SIZE]; /* why it was asked to end; "": it ends by itself */
 };
 
 struct trials_run {

@@ -2,7 +2,7 @@
  *
  * The supervisor starts them itself.
  *
- * Each is `ringmaster rank` in a session of its own, told its place in the variables that mpirun
+ * Each is `ringmaster rank` in a session of its own, with its place in the variables that mpirun
  * would set (mpi/rank_environment.h). It registers with the supervisor and obeys it alone
  * (host/ranks/rank.h). What a shim prints itself goes to the line callback. */
 #ifndef ENTRYPOINT_DIRECT_SHIMS_H

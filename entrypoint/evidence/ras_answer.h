@@ -27,7 +27,7 @@ struct ras_process {
 struct ras_lag {
     char communicator[RAS_NAME_SIZE]; /* its hash */
     char operation[RAS_NAME_SIZE];    /* "AllReduce"; "": RAS hears nothing of these ranks */
-    int64_t size;                     /* ranks of the communicator; 0: not told */
+    int64_t size;                     /* ranks of the communicator; 0: not reported */
     uint64_t ahead;                   /* operations of the ranks that have come */
     uint64_t least;                   /* and the fewest of those that have not */
     size_t count;                     /* ranks that have not come */

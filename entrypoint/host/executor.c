@@ -164,7 +164,7 @@ void executor_end_attempt(struct executor *h, unsigned next) {
     rank_set_clear(&h->rank_set, next);
 }
 
-/* The child of the event log is told to finish first, so that the records of the old attempt are
+/* The child of the event log is asked to finish first, so that the records of the old attempt are
  * written while everything else is killed. It is spared for that. The attempt ends for the ranks at
  * once: clearing the set closes the links to the shims, and a shim without a supervisor kills its
  * program. */

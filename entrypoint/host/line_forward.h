@@ -14,7 +14,7 @@ struct line_forward {
     void (*send)(void *context, json_t *message); /* to the master; takes the reference */
     size_t (*queued)(void *context);              /* bytes that wait on the way there */
     void *context;
-    uint64_t dropped; /* lines, since the master was last told */
+    uint64_t dropped; /* lines, since the last report to the master */
 };
 
 /* A line with its end. One that is longer than a message becomes several: the last ends with '\n'.

@@ -51,7 +51,7 @@ static bool is_listed(const char *list, const char *name) {
     return false;
 }
 
-/* Programs are told which channels are sharded. A channel that every host has as a whole is not. */
+/* Programs get the names of sharded channels. A channel that every host has as a whole is not. */
 static int check_shares(const struct download_source *s, const char *variable, struct error *err) {
     if (!s->sharded || str_starts_with(s->address, "s3://"))
         return 0;

@@ -2,10 +2,11 @@
  *
  * Chosen once on every host, when the program is there, and equal on all of them (host_info.h). A
  * single rank is always started directly. Of several ranks, those that use Open MPI need mpirun:
- * without it each would be a job of its own. Those of MPICH and its kin must not have it. That is
- * told from the libraries that the program names (ringtrain's ranks do without: trainer/comm/tcp);
- * a program that loads MPI later, such as Python with mpi4py, is taken for one without MPI, and its
- * MPI_Init fails if its ranks were started directly (rank_environment_refuse_mpi).
+ * without it each would be a job of its own. Those of MPICH and its kin must not have it. That
+ * follows from the libraries that the program names (ringtrain's ranks do without:
+ * trainer/comm/tcp); a program that loads MPI later, such as Python with mpi4py, is taken for one
+ * without MPI, and its MPI_Init fails if its ranks were started directly
+ * (rank_environment_refuse_mpi).
  *
  * If ranks may be lost without ending the job, all are started directly, as mpirun ends all with
  * the first that fails, and so do libraries of MPI. */

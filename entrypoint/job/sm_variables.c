@@ -57,8 +57,8 @@ static void put_named(struct values *v, const char *prefix, const char *name, co
     put_text(v, variable, text);
 }
 
-/* A new reference to OBJECT, or an empty object for NULL. Programs expect {} where the platform has
- * told nothing. */
+/* A new reference to OBJECT, or an empty object for NULL. Programs expect {} if the platform gives
+ * nothing. */
 static json_t *kept(json_t *object) {
     return object != NULL ? json_incref(object) : json_object();
 }
@@ -192,7 +192,7 @@ static void put_hosts(struct values *v, const struct cluster *c) {
              c->instance_type[0] != '\0' ? c->instance_type : "local");
     put(v, "SM_RESOURCE_CONFIG", kept(c->resource_config));
     put_groups(v, c);
-    /* Told only for machines that have one; null counts as not told. */
+    /* Given only for machines that have one; null counts as not given. */
     const json_t *topology = json_object_get(c->resource_config, "topology");
     if (topology != NULL && !json_is_null(topology))
         put(v, "SM_TOPOLOGY", json_incref((json_t *)(uintptr_t)topology));

@@ -44,8 +44,8 @@ struct user_program {
     struct python_code code; /* what that asks for before the program can run */
     struct argv user_args;   /* what follows the program's name, for SM_USER_ARGS */
     bool is_trainer;         /* `train FLAGS` that runs ringtrain: its ranks report progress */
-    bool needs_no_mpi;       /* the program is ringtrain, named either way, and is not told to use
-                                MPI: without mpirun its ranks find each other over TCP */
+    bool needs_no_mpi; /* the program is ringtrain, named either way, and no flag of it asks for
+                          MPI: without mpirun its ranks find each other over TCP */
 };
 
 void user_program_done(struct user_program *p);

@@ -3,7 +3,7 @@
  * It listens from the start to the end, also while this host or others still download what they
  * need (fetch_wait.h). A peer identifies itself in its first message and is handed on: to join, to
  * rejoin while the job runs, to duplicate_name if it claims this host's name, or to leader_query if
- * it asks which host leads the job. A peer without a place here is told why. */
+ * it asks which host leads the job. A peer without a place here gets the reason. */
 #ifndef ENTRYPOINT_MASTER_ACCEPT_H
 #define ENTRYPOINT_MASTER_ACCEPT_H
 

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 /* mpirun runs on this host as the job's user and starts one daemon on each other host with ranks.
- * It would do so by ssh; instead it is told to run `ringmaster` as its remote-launch agent, once
+ * It would do so by ssh; instead it is set to run `ringmaster` as its remote-launch agent, once
  * per host. An agent connects to this supervisor (launch_agent), which sends the daemon's command
  * to that host over the link that exists already. The host reports when its daemon has ended
  * (launch_daemon_ended), and the agent then exits with the same code, as ssh would.

@@ -23,7 +23,7 @@
  * named. */
 enum { WORD_SIZE = 64, UNKNOWN = -1, SEVERAL = -2 };
 
-/* Time for hosts to answer. The finding is then told with what is known. */
+/* Time for hosts to answer. The finding is then reported with what is known. */
 static const int64_t patience = CLOCK_SECOND;
 
 /* --- what RAS says ---------------------------------------------------------------------------- */

@@ -7,7 +7,7 @@
 #include "entrypoint/wire/message.h"
 
 /* How long a stop waits for ranks that have not started yet: a program that gets SIGTERM before it
- * handles it dies, and one that is not told would train on. */
+ * handles it dies, and one that gets none would train on. */
 static const int64_t hold_longest = 10 * CLOCK_SECOND;
 
 static void budget_spent(void *context) {

@@ -1,8 +1,8 @@
 /* Parser of Open MPI's banner about an inbound connection that it dropped.
  *
- * A rank takes connections only from addresses that the peer has told as its own. Where something
- * between the hosts translates addresses, it drops every one, says so once on mpirun's standard
- * error, and all ranks wait for ever. The words are the same in 4.1 and 5.0
+ * A rank takes connections only from addresses that the peer has announced as its own. Where
+ * something between the hosts translates addresses, it drops every one, says so once on mpirun's
+ * standard error, and all ranks wait for ever. The words are the same in 4.1 and 5.0
  * (help-mpi-btl-tcp.txt, "dropped inbound connection"). */
 #ifndef ENTRYPOINT_MPI_DROPPED_H
 #define ENTRYPOINT_MPI_DROPPED_H

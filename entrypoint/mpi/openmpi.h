@@ -77,7 +77,7 @@ struct openmpi_request {
     const struct ports *ports;
     const char *agent;  /* path of the remote-launch agent: a program that takes no words first */
     const char *shared; /* folder for the memory that ranks share; NULL or "": Open MPI's own way */
-    bool ucx;           /* ranks talk by UCX where they can (ucx.h); told to mpirun alone */
+    bool ucx;           /* ranks talk by UCX where they can (ucx.h); passed to mpirun alone */
     int64_t dead_seconds; /* after which a daemon that says nothing is gone */
     const char *custom;   /* the user's further options (custom_options.h); NULL: none */
     /* The rest is for the command line alone. */

@@ -24,7 +24,7 @@ int rank_environment_set(const struct rank_place *place, struct argv *environmen
                          struct error *err);
 
 /* Has MPI_Init of Open MPI fail in ranks that were started without mpirun. Otherwise each of them
- * would be a job of its own. Open MPI prints the name of the component that it was told to use,
+ * would be a job of its own. Open MPI prints the name of the component that it was set to use,
  * which says what to do: of the first framework that it opens, before it starts a daemon, and of
  * one that no version does without. */
 int rank_environment_refuse_mpi(struct argv *environment, struct error *err);

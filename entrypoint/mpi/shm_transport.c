@@ -160,8 +160,8 @@ static void say(struct shm_transport_choice *c, const char *text, int number) {
                    number != 0 ? ")" : "");
 }
 
-/* Open MPI 4.1 needs to be told to copy once, because mpirun's command line turns it off; 5.0 does
- * so unless told otherwise. */
+/* Open MPI 4.1 needs a parameter to copy once, because mpirun's command line turns it off; 5.0 does
+ * so by default. */
 static int choose_copy(const struct shm_transport_facts *f, bool is_5, struct argv *environment,
                        struct shm_transport_choice *ret, struct error *err) {
     static const char mechanism[] = "OMPI_MCA_btl_vader_single_copy_mechanism";

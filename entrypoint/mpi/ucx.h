@@ -1,10 +1,10 @@
 /* Choice of UCX for messages between hosts.
  *
  * UCX is Open MPI's way over InfiniBand and RoCE. All ranks of
- * a job have to talk the same way, so that the first host decides for all, by what each has told
- * it (preflight/host_info.h). They are told to choose among all ways but "cm" then (of a list of
- * two, neither would be taken): UCX comes first where it finds a transport that suits it, else TCP
- * does. */
+ * a job have to talk the same way, so that the first host decides for all, by what each has
+ * reported (preflight/host_info.h). They are set to choose among all ways but "cm" then (of a list
+ * of two, neither would be taken): UCX comes first where it finds a transport that suits it, else
+ * TCP does. */
 #ifndef ENTRYPOINT_MPI_UCX_H
 #define ENTRYPOINT_MPI_UCX_H
 

@@ -146,8 +146,8 @@ static int fail_absent(const char *file, int number, struct error *err) {
 }
 
 /* The kernel returns ENOEXEC for what it cannot execute, whatever the reason. A script's
- * interpreter is what it looks at. A program for another processor is told apart from a file that
- * is no program. */
+ * interpreter is what it looks at. A program for another processor is distinguished from a file
+ * that is no program. */
 static int fail_foreign(const char *file, int number, struct error *err) {
     char name[INTERPRETER_MAX];
     struct elf_program program;

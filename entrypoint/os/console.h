@@ -43,11 +43,11 @@ struct console {
     struct timer retry;
     struct console_queue words;
     struct console_queue lines;
-    uint64_t dropped; /* since the last line that told of them */
+    uint64_t dropped; /* since the last line that counted them */
     uint64_t dropped_ever;
     int64_t printed_at;
     bool full;     /* the last write failed by what may pass: a disk without room, say */
-    bool was_full; /* since the last line that told of dropped ones */
+    bool was_full; /* since the last line that counted dropped ones */
     bool broken;   /* nobody reads any more */
     bool terminal; /* it shows a status line */
     bool colour;

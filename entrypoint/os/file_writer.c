@@ -25,7 +25,7 @@ enum { QUEUE_KEPT = 64 * 1024 };
 
 /* The first child starts after this delay, because hosts meet and ranks start at the beginning. */
 static const int64_t wake_after = CLOCK_SECOND;
-/* Time for a child that was not told to rest before it is closed. */
+/* Time for a child that was not asked to finish before it is closed. */
 static const int64_t finish_within = CLOCK_SECOND;
 
 /* --- the queue ------------------------------------------------------------------------------- */

@@ -21,7 +21,7 @@
  * long as it likes: the supervisor only notices that the socket takes no more. Everything is looked
  * up below one open folder (openat), which links cannot redirect once it is open.
  *
- * A failure is told once, and again after writing has worked in between. Lines of a file that
+ * A failure is reported once, and again after writing has worked in between. Lines of a file that
  * failed are counted and discarded until the next try, so that a full disk costs neither memory nor
  * a system call for each line. */
 
@@ -129,7 +129,8 @@ static int write_to(struct file *file, const struct file_writer_frame *frame, co
 }
 
 /* Reports that writing works again and how many lines are missing, and lets the next failure be
- * reported. The report goes out even if the last failure has been told: `reported` is set aside for
+ * reported. The report goes out even if the last failure has been reported: `reported` is set
+ * aside for
  * it.
  */
 static void report_lost(struct file *file) {

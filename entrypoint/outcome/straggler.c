@@ -236,8 +236,8 @@ static struct straggler_rank *find_worst(struct straggler *p, const bool *ended,
     return worst;
 }
 
-/* One rank at most is told per window. After STRAGGLER_REPORTED_MAX of them the rest of the job is
- * silent. */
+/* One rank at most is reported per window. After STRAGGLER_REPORTED_MAX of them the rest of the job
+ * is silent. */
 bool straggler_judge(struct straggler *p, const bool *ended, int64_t now,
                      struct straggler_finding *ret) {
     struct window window;

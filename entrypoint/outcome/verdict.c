@@ -165,7 +165,7 @@ static bool is_ours(const struct verdict_facts *f, const struct rank_report *r) 
     return killed && f->killed != 0 && r->time + FIRST_FAILURE_TIE_NS >= f->killed;
 }
 
-/* A rank that failed meanwhile is told in the log tail. It changes nothing: the stop was asked for
+/* A rank that failed meanwhile is named in the log tail. It changes nothing: the stop was asked for
  * before it. */
 static void judge_stop(const struct verdict_facts *f, struct verdict *ret) {
     if (all_good(f)) {

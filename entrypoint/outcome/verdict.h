@@ -85,13 +85,13 @@ struct verdict_facts {
 };
 
 /* Judges, in this order:
- *   1. a stop requested before any failure: 143, or 0 if every rank had ended with 0 before it was
- *     told;
+ *   1. a stop requested before any failure: 143, or 0 if every rank had ended with 0 before
+ *     that;
  *   2. a lost host: 73, the first one;
  *   3. the first failure without a request: of a rank (its code, 128 + signal, 130 becomes 1, 137
  *     for a vanished rank), a stall (74), connections that Open MPI drops (65), or the end of
  *     mpirun or a daemon by a signal (128 + signal), which ends its ranks;
- *   4. every rank reported and ended with 0 before it was told to: success, whatever mpirun says;
+ *   4. every rank reported and ended with 0 before an order to end: success, whatever mpirun says;
  *      ranks that are forgone need not, and are named (first_failure.h);
  *   5. else 70: a missing report is never success.
  *

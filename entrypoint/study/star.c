@@ -117,7 +117,7 @@ static int accept_all(struct star *s, int listener, int64_t deadline, struct err
     return 0;
 }
 
-/* Listens on the address that the others were told, and not on all of them. */
+/* Listens on the address that the others have got, and not on all addresses. */
 static int lead(struct star *s, int64_t deadline, struct error *err) {
     const unsigned char welcome = GREETING_WELCOME;
     uint16_t port = 0;

@@ -113,7 +113,7 @@ static void warn(const struct upload *u, const struct error *err) {
 
 /* Runs one round of the live uploads. Returns false if any of it failed. Each upload has the whole
  * time of the order, counted from now: there is no overall limit while the job runs. A failure that
- * came with the end of the job is not told, as `end` will send these files. */
+ * came with the end of the job is not reported, as `end` will send these files. */
 static bool go_round(struct upload_order *o) {
     bool good = true;
     for (size_t i = 0; i < o->count; i++) {

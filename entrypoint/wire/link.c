@@ -26,7 +26,7 @@
  * inside callbacks, and after each step that may have called one, link_is_gone() is asked before
  * the link is touched again. Functions that fail the link return at once.
  *
- * Frames that were received are counted, and the count is told to the peer (MESSAGE_TAKEN), which
+ * Frames that were received are counted, and the count is sent to the peer (MESSAGE_TAKEN), which
  * may then forget them. This is what lets link_resume.c continue over another connection without
  * losing or repeating a message. The acknowledgements are messages of the link itself and never
  * reach its owner. */

@@ -27,7 +27,7 @@ static const unsigned char identity[] = "ringmaster 1";
 enum { IDENTITY_SIZE = sizeof(identity) - 1, PROTOCOL_SIZE = 32 };
 static const char protocol[] = "ringmaster/"; /* and the version of frame.h */
 
-/* Only the first error of the queue is told, which is the cause; the queue is emptied. Always
+/* Only the first error of the queue is reported, which is the cause; the queue is emptied. Always
  * returns -1, like error_set(). */
 int tls_error(struct error *err, enum exit_code code, const char *what) {
     char words[160] = "no reason given";

@@ -183,7 +183,7 @@ int rle_from_box(struct rle *ret, struct rle_scratch *scratch, const double box[
 }
 
 /* Draws one part of SIZE numbers into RET. As in the reference, the size of the first decides
- * whether four numbers are a box: a polygon of two points cannot be told from it. */
+ * whether four numbers are a box: a polygon of two points cannot be distinguished from it. */
 static int part(struct rle *ret, struct rle_scratch *scratch, const double *numbers, uint32_t size,
                 const struct rle_parts *parts, struct error *err) {
     if (parts->sizes[0] == 4 && size == 4)

@@ -284,7 +284,7 @@ static int add_pool(struct onnx_nodes *n, const struct op *op, struct error *err
                : end_node(n, &node, err);
 }
 
-/* Padding counts as zeros in the mean, as in this graph; ONNX leaves it out unless told. */
+/* Padding counts as zeros in the mean, as in this graph; ONNX leaves it out by default. */
 static int add_window_average(struct onnx_nodes *n, const struct op *op, struct error *err) {
     struct names names;
     cleanup_buf struct buf node = {0};

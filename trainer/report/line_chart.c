@@ -170,7 +170,7 @@ static void put_points(struct html *h, const struct frame *f, const struct line_
 }
 
 /* Points are written after all lines, so that no line covers them. Every fault of the values that
- * the drawing hides, peaks and points that are not finite, is told below it. */
+ * the drawing hides, peaks and points that are not finite, is listed below it. */
 void line_chart_put(struct html *h, const struct line_chart *chart) {
     struct frame f;
     char text[HTML_NUMBER_SIZE];

@@ -40,7 +40,7 @@ static const struct history_attempt *last_attempt(const struct run_folder *run) 
     return count > 0 ? &h->attempts[count - 1] : NULL;
 }
 
-/* Shows how the last process ended. Without an end in the file it cannot be told whether it still
+/* Shows how the last process ended. Without an end in the file it is not known whether it still
  * runs, and the title says so. */
 static void put_state(struct html *h, const struct run_folder *run) {
     const struct history_attempt *a = last_attempt(run);

@@ -176,7 +176,7 @@ static int take(struct async_server *a, int worker, struct error *err) {
     return 0;
 }
 
-/* Begins a reply with what all workers are told: wishes, who is there, and the slowest clock. */
+/* Begins a reply with what all workers get: wishes, who is there, and the slowest clock. */
 static void begin_reply(struct async_server *a, int worker, unsigned wishes) {
     struct async_peer *p = &a->peers[worker];
     p->reply = (struct async_reply){.wishes = wishes,

@@ -19,7 +19,7 @@ struct graph_def_node {
     const char *inputs[GRAPH_DEF_INPUTS_MAX]; /* names of other nodes */
     size_t input_count;
     int64_t dim[GRAPH_DEF_RANK_MAX]; /* of its output */
-    int rank;                        /* 0: the shape is not told */
+    int rank;                        /* 0: the shape is not known */
 };
 
 /* Writes NAME with '/' for '.' and '_' for what TensorBoard does not take in a name. */

@@ -14,7 +14,7 @@ struct master_loss {
     bool waits;                /* it waited for an attempt that would readmit it */
     bool stopping;             /* the master had ordered the ranks to stop */
     bool absent;               /* it asked to be readmitted, and no host is there */
-    bool stop_requested;       /* by a signal to this host: a master that follows has to be told */
+    bool stop_requested;       /* by a signal to this host: a master that follows has to know it */
     const struct error *unfit; /* why this host takes part in no other attempt; NULL: it may */
 };
 

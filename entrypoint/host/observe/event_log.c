@@ -63,7 +63,7 @@ void event_log_open(struct event_log *j, struct loop *loop, struct reaper *reape
         (void)log_set_listener((struct log_listener){.hear = heard, .context = j});
 }
 
-/* May take up to a second, if the child was not told to finish before (file_writer_close). */
+/* May take up to a second, if the child was not asked to finish before (file_writer_close). */
 void event_log_close(struct event_log *j) {
     if (!j->open)
         return;
@@ -126,8 +126,8 @@ void event_log_put(struct event_log *j, enum event_log_kind kind, json_t *member
     json_decref(members);
 }
 
-/* The host and the rank are null where the verdict names none. The child is told to finish, so that
- * all is written before this process exits. */
+/* The host and the rank are null where the verdict names none. The child is asked to finish, so
+ * that all is written before this process exits. */
 void event_log_conclude(struct event_log *j, const struct verdict *v) {
     bool known = j->open && v->host >= 0 && (size_t)v->host < j->job->cluster.count;
     json_t *members = json_pack(

@@ -17,7 +17,7 @@ struct device_probe {
     const char *part; /* NULL: never started */
     struct subprocess task;
     int64_t limit;
-    json_t *found; /* what it has told, {} at first */
+    json_t *found; /* what it has reported, {} at first */
     void (*done)(void *context, const json_t *found);
     void *context;
 };
@@ -27,7 +27,7 @@ struct device_probe_options {
     const struct argv *environment; /* the child's */
     int64_t limit;                  /* ns */
     /* Called once: FOUND, borrowed, is the child's object of the name PART. A child that failed
-     * before it told anything has the text `fault` there, and `lost`: true. */
+     * before it reported anything has the text `fault` there, and `lost`: true. */
     void (*done)(void *context, const json_t *found);
     void *context;
 };

@@ -14,11 +14,10 @@
 enum { HOST_INFO_VERSION_SIZE = 32 };
 
 struct host_info {
-    char version[HOST_INFO_VERSION_SIZE]; /* ringmaster's */
-    char build[BUILD_ID_SIZE];            /* likewise; "": not known */
-    char openmpi[HOST_INFO_VERSION_SIZE]; /* "" where no mpirun is needed */
-    char
-        launcher[HOST_INFO_VERSION_SIZE]; /* must be equal: what starts its ranks; "" if not told */
+    char version[HOST_INFO_VERSION_SIZE];  /* ringmaster's */
+    char build[BUILD_ID_SIZE];             /* likewise; "": not known */
+    char openmpi[HOST_INFO_VERSION_SIZE];  /* "" where no mpirun is needed */
+    char launcher[HOST_INFO_VERSION_SIZE]; /* must be equal: what starts its ranks; "": not sent */
     uint64_t job;               /* hash of what all hosts must agree on: hosts, slots, port */
     uint64_t program;           /* likewise: the program of every slot */
     bool device;                /* this container has a device of the kind that UCX uses */

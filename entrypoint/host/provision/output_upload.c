@@ -87,7 +87,8 @@ static void ended(void *context, int code) {
     conclude(u, code == EXIT_CODE_OK ? NULL : &err);
 }
 
-/* The sweep is told which child to keep. There is one at a time, so an earlier one is replaced. */
+/* Starts the child, and has the sweep of processes keep it. There is one at a time, so an earlier
+ * one is replaced. */
 static int start(struct output_upload *u, struct error *err) {
     const struct services *services = u->services;
     cleanup_json json_t *order = output_upload_order(services->job, services->environment);

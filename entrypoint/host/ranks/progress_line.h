@@ -31,7 +31,7 @@ double progress_pace_left(struct progress_pace *pace, const struct progress_stat
                           int64_t now);
 
 /* Writes the text without its bar; "" before the first mark. *RET_FRACTION is the part that is
- * done; -1 if the program has not told how many steps there are. RANKS: of the whole job. */
+ * done; -1 if the program has not reported how many steps there are. RANKS: of the whole job. */
 void progress_line_text(struct progress_pace *pace, const struct progress_state *state,
                         size_t ranks, int64_t now, char ret[STATUS_LINE_MAX], double *ret_fraction);
 

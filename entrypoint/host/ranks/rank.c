@@ -234,9 +234,9 @@ static void start(struct shim *s, const json_t *message) {
     close_fd(&s->error_out[1]);
 }
 
-/* The cause of any later end of the program is the teardown. The supervisor is told at once,
- * because mpirun may kill this process before it can report. Without a program there is nothing to
- * wait for. */
+/* The cause of any later end of the program is the teardown. The report to the supervisor is sent
+ * at once, because mpirun may kill this process before it can report. Without a program there is
+ * nothing to wait for. */
 static void tear_down(struct shim *s) {
     if (s->cause == RANK_CAUSE_NONE && !s->ended) {
         s->cause = RANK_CAUSE_TEARDOWN;

@@ -1,6 +1,6 @@
 /* Shim of a rank, `ringmaster rank`: mpirun, or its supervisor itself, starts one on every slot. It
  * tells its supervisor that it is there and hands it the reading ends of the program's output,
- * starts the program in a process group of its own when told to, passes signals and stop requests
+ * starts the program in a process group of its own on request, passes signals and stop requests
  * on, and reports how the program ended. It leaves, with the program's code, when the supervisor
  * has let it go or after a second: mpirun begins to end the other ranks only then.
  *

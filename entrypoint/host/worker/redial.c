@@ -78,7 +78,7 @@ static void opened(void *context) {
     link_send(r->fresh, message_with(MESSAGE_RESUME, words));
 }
 
-/* The owner is told before the link changes, and may stop the redial: its lease may be over. A
+/* The owner is called before the link changes, and may stop the redial: its lease may be over. A
  * number that does not fit what was sent is a fault that no later try mends. */
 static void take_resumed(struct redial *r, const json_t *message) {
     struct error why;

@@ -427,9 +427,9 @@ static void agent(void *state, struct link *link, const json_t *message) {
     link_free(link); /* only the master runs mpirun */
 }
 
-/* The master decides about the stop of a job, so it is told, and this host continues until the
- * verdict. Without a link there are a few seconds to reach it. A second request ends that wait at
- * once. */
+/* The master decides about the stop of a job: the request is sent to it, and this host continues
+ * until the verdict. Without a link there are a few seconds to reach it. A second request ends that
+ * wait at once. */
 static void stop(void *state, bool again) {
     struct worker *w = state;
     w->stopping = true;

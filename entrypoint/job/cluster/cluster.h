@@ -33,14 +33,14 @@ struct cluster {
     size_t self;                /* index of this host; the master is index 0 */
     char job[CLUSTER_JOB_SIZE]; /* never empty; equal on all hosts of a job */
     char interface[CLUSTER_INTERFACE_SIZE];    /* as configured, may not exist; "" if not given */
-    char instance_type[CLUSTER_TYPE_SIZE];     /* "" if not told */
-    char group[CLUSTER_TYPE_SIZE];             /* current_group_name, "" if not told */
+    char instance_type[CLUSTER_TYPE_SIZE];     /* "" if not given */
+    char group[CLUSTER_TYPE_SIZE];             /* current_group_name, "" if not given */
     char described_by[CLUSTER_DESCRIBED_SIZE]; /* what lists the hosts, for messages */
     bool master_named; /* the platform names the master; else it is the first in natural order */
     bool counted;      /* host names are made up here and cannot be resolved */
     struct host_name master_at; /* if counted: where a worker finds the master */
-    int64_t ends;          /* when the platform ends the job, in seconds since 1970; 0: not told */
-    unsigned grace;        /* seconds from the platform's SIGTERM to its SIGKILL; 0: not told */
+    int64_t ends;          /* when the platform ends the job, in seconds since 1970; 0: not given */
+    unsigned grace;        /* seconds from the platform's SIGTERM to its SIGKILL; 0: not given */
     unsigned before;       /* attempts at the job that the platform made before this one */
     const char *ends_with; /* the platform that ends a job with its first host; NULL: none */
     json_t *resource_config; /* owned; the file as read, for SM_*; else NULL */

@@ -26,7 +26,7 @@ enum cluster_source { CLUSTER_ALONE, CLUSTER_SAGEMAKER, CLUSTER_ENVIRONMENT, CLU
 
 struct platform_host {
     struct host_name name;
-    unsigned slots; /* 0: not told */
+    unsigned slots; /* 0: not given */
 };
 
 struct platform_description {
@@ -38,18 +38,18 @@ struct platform_description {
     struct host_name master; /* "": the first in natural order */
     bool counted; /* names are made up here and cannot be resolved (platform_indexed.h) */
     struct host_name
-        master_at; /* if counted: where the master is; "" if the master itself is not told */
-    char job[CLUSTER_JOB_SIZE];      /* the platform's name for the job; "" if not told */
+        master_at; /* if counted: where the master is; "" if the master itself is not named */
+    char job[CLUSTER_JOB_SIZE];      /* the platform's name for the job; "" if not given */
     char where[PLATFORM_WHERE_SIZE]; /* the file, for errors; "" if there is none */
     const char *hosts_key;           /* named by errors about the list, and about SELF */
     const char *self_key;
-    char interface[CLUSTER_INTERFACE_SIZE]; /* checked; "" if not told */
-    char instance_type[CLUSTER_TYPE_SIZE];  /* "" if not told, as the next */
+    char interface[CLUSTER_INTERFACE_SIZE]; /* checked; "" if not given */
+    char instance_type[CLUSTER_TYPE_SIZE];  /* "" if not given, as the next */
     char group[CLUSTER_TYPE_SIZE];
-    unsigned grace; /* seconds from the platform's SIGTERM to its SIGKILL; 0: not told */
+    unsigned grace; /* seconds from the platform's SIGTERM to its SIGKILL; 0: not given */
     unsigned
         before;   /* earlier attempts at the job, as the platform counts them; 0 if it does not */
-    int64_t ends; /* when the platform ends the job, in seconds since 1970; 0: not told */
+    int64_t ends; /* when the platform ends the job, in seconds since 1970; 0: not given */
     const char *ends_with;   /* its name, if it ends a job with the master's host; else NULL */
     json_t *resource_config; /* owned; the file as read, for SM_*; else NULL */
 };

@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 
 /* Instance types with an adapter, and whether it supports RDMA. Without libfabric there is no other
- * source for that, and a program that is wrongly told to use RDMA is aborted. */
+ * source for that, and a program that is wrongly set to use RDMA is aborted. */
 static const struct known {
     const char *type;
     bool rdma;

@@ -2,8 +2,8 @@
  *
  * Without a shared directory the host that takes over would start from the beginning. Every host
  * writes a file there, then reads the file of the previous host (host/failover/shared_dir_probe.h).
- * Raises DIR_SHARED, or LAUNCH_FAILED with m->fault. In any case every host is told to remove its
- * file. */
+ * Raises DIR_SHARED, or LAUNCH_FAILED with m->fault. In any case every host gets the order to
+ * remove its file. */
 #ifndef ENTRYPOINT_MASTER_FAILOVER_SHARED_DIR_H
 #define ENTRYPOINT_MASTER_FAILOVER_SHARED_DIR_H
 

@@ -24,7 +24,8 @@
  * Peers without the job's key are no duplicates: they belong to another job, and the connection
  * simply fails. */
 
-/* It and closed() call each other: a peer that does not answer is followed by the next address. */
+/* Declared here because it and closed() are mutually recursive: after a peer that does not answer,
+ * the next address is asked. */
 static void try_next(struct master *m);
 
 int duplicate_name_error(struct error *err, const char *name, const struct net_address *first,
@@ -148,7 +149,8 @@ static void pick(struct duplicate_name *n, const struct local_names *own,
     }
 }
 
-/* Without the machine's own names no address can be told from this host's, so none is asked. */
+/* Without the machine's own names no address can be distinguished from this host's, so none is
+ * asked. */
 static void found(void *context, const struct net_address *addresses, size_t count) {
     struct master *m = context;
     struct local_names own;

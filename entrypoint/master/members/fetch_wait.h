@@ -12,8 +12,8 @@
 void fetch_wait_open(struct master *m);
 
 /* Records that a host is connected and how far MARK says it is: its first message, or further
- * progress. On the first one the host, and the hosts that get files from it, are told which host to
- * ask if they cannot know. */
+ * progress. On the first one the host, and the hosts that get files from it, get the name of the
+ * host to ask if they cannot know it. */
 void fetch_wait_receive(struct member *b, const struct fetch_progress *mark);
 /* Records that the host has disconnected. Its time runs on. */
 void fetch_wait_left(struct member *b);

@@ -43,7 +43,7 @@ void check_fail(struct check_finding *f, enum exit_code code, const char *format
 
 struct check_item {
     const char *name;
-    const char *wants[2]; /* parts of what a host told that it needs; NULL: none */
+    const char *wants[2]; /* parts of a host's report that it needs; NULL: none */
     void (*look)(const json_t *host, const json_t *master, struct check_finding *f);
 };
 

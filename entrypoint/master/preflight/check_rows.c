@@ -119,7 +119,7 @@ static void look_cores(const json_t *host, const json_t *master, struct check_fi
         check_warn(f, "processor differs from the master's: the slowest host sets the pace");
 }
 
-/* Only told: how much a program needs is not known. */
+/* For information alone: how much a program needs is not known. */
 static void look_memory(const json_t *host, const json_t *master, struct check_finding *f) {
     (void)master;
     check_put(f, "%" PRId64 " MiB", check_number(host, "facts", "memory_mib"));
@@ -224,7 +224,7 @@ static void look_clock(const json_t *host, const json_t *master, struct check_fi
         "times in logs cannot be compared, and signed requests fail if clocks differ by minutes");
 }
 
-/* Only told: one row if all hosts have the same. */
+/* For information alone: one row if all hosts have the same. */
 static void look_kernel(const json_t *host, const json_t *master, struct check_finding *f) {
     (void)master;
     check_put(f, "Linux %.120s", check_text(host, "means", "kernel"));

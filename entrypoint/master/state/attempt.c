@@ -199,8 +199,8 @@ bool attempt_drop(struct attempt *a, int64_t rank, const struct net_address *sou
     return true;
 }
 
-/* A rank that works again takes back that an odd one was told, so that the next silence is looked
- * at anew. Without memory for STATES the rank counts as busy, which ends nothing. */
+/* A rank that works again clears the report of an odd one, so that the next silence is examined
+ * anew. Without memory for STATES the rank counts as busy, which ends nothing. */
 void attempt_quiet(struct attempt *a, size_t host, int64_t rank, const char *states) {
     if (!attempt_is_rank_of(a, host, rank))
         return;
@@ -310,7 +310,7 @@ enum attempt_note attempt_note_overdue(struct attempt *a, const char *host_name,
     return ATTEMPT_NOTE_FAILURE;
 }
 
-/* Sets both flags: failed for good, gathering until the ranks are told to end. */
+/* Sets both flags: failed for good, gathering until the ranks get the order to end. */
 bool attempt_fail(struct attempt *a) {
     bool first = !a->failed;
     if (first)

@@ -166,7 +166,7 @@ enum attempt_note attempt_note_overdue(struct attempt *a, const char *host_name,
 /* Records the first failure; returns false if there was one. From then on reports are collected,
  * until ... */
 bool attempt_fail(struct attempt *a);
-/* ... the remaining ranks are told to end. */
+/* ... the remaining ranks get the order to end. */
 void attempt_end_ranks(struct attempt *a);
 void attempt_begin_end(struct attempt *a);
 

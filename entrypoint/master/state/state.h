@@ -50,7 +50,7 @@ struct master;
 struct member_fetching {
     bool came;     /* at least once */
     bool busy;     /* it is connected and downloads */
-    bool informed; /* told where its upstream host is */
+    bool informed; /* has the address of its upstream host */
     struct fetch_progress mark;
     int64_t since; /* its last progress */
 };

@@ -20,7 +20,7 @@ struct object {
     char *key;  /* owned */
     char *etag; /* owned; without quotes */
     int64_t size;
-    int64_t modified; /* seconds since 1970; 0: not told */
+    int64_t modified; /* seconds since 1970; 0: not given */
 };
 
 struct objects {

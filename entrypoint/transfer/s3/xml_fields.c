@@ -128,7 +128,7 @@ static void end_upload(struct reading *r) {
 }
 
 /* Collects key and ID of an entry, which ends with the element Upload at depth 2. The encoding is
- * told in the same document, before or after the keys, so they are decoded at the end. */
+ * named in the same document, before or after the keys, so they are decoded at the end. */
 static void take_upload(struct xml *x, const char *name) {
     struct reading *r = x->context;
     if (x->depth == 2 && strcmp(name, "EncodingType") == 0)

@@ -96,7 +96,7 @@ static int add_pair(const struct comm_check *c, const struct pair_result *p, str
                : buf_add_text(ret, "\n", err);
 }
 
-/* Pairs that did not fit into the time are neither good nor bad: only their number is told. */
+/* Pairs that did not fit into the time are neither good nor bad: only their number is printed. */
 static int add_pairs(const struct comm_check *c, struct buf *ret, struct error *err) {
     const bool all = c->pair_count <= PAIRS_SHOWN;
     if (c->pair_count > 0 &&

@@ -106,7 +106,7 @@ static bool has_gpu(const struct options *o, const struct comm *comm, char name[
 #endif
 }
 
-/* Told once, by rank 0, of its own GPU; the choice stands. */
+/* Logged once, by rank 0, about its own GPU; the choice stands. */
 static void warn_of_unmeasured_gpu(const char *name) {
 #ifdef RINGMASTER_HAVE_CUDA
     if (!cuda_is_measured(name))

@@ -19,7 +19,7 @@ struct host_memory {
 struct host_memory host_memory_none(void);
 /* Offers the memory file FD, which stays the caller's. */
 void host_memory_offer(struct host_memory *own, int fd);
-/* Returns the first rank of RANK's host, by what all have told. */
+/* Returns the first rank of RANK's host, by what all have reported. */
 int host_memory_first(const struct host_memory *all, int rank);
 /* Opens what another rank has offered, with FLAGS of open; -1: it cannot be reached. */
 int host_memory_open(const struct host_memory *offer, int flags);

@@ -170,8 +170,8 @@ static int run(struct scoring *s, struct comm *comm, struct evaluation *ret, str
         sample_health_share(comm, &data->validation, data->bad_allowed, &found, err) != 0 ||
         comm_sum(comm, s->totals, TOTALS, COMM_F64, err) != 0)
         return error_wrap(err, "evaluating");
-    /* Bad and damaged files are those of all ranks, as sample_health_share has just told every
-     * rank. */
+    /* Bad and damaged files are those of all ranks, as every rank knows from sample_health_share.
+     */
     *ret = (struct evaluation){
         .images = (int64_t)s->totals[TOTAL_IMAGES],
         .bad = found.bad,

@@ -240,8 +240,9 @@ static int print_row(struct report *r, struct table_row *row, struct error *err)
 }
 
 /* Averages over the steps since the last row. A mean covers the steps with a finite value. The loss
- * comes first. A metric of kind METRIC_SUM is told as the sum over the steps, not their mean. The
- * count of samples is no metric to be told. Returns how many are in TOLD, and empties the sums. */
+ * comes first. A metric of kind METRIC_SUM is reported as the sum over the steps, not their mean.
+ * The count of samples is no metric to report. Returns how many are in TOLD, and empties the sums.
+ */
 static int collect(struct report *r, struct metric_field told[MODEL_METRICS_MAX]) {
     const struct model_metric *list = r->model->metrics;
     int count = 0;

@@ -291,7 +291,7 @@ static int add_options(struct buf *out, const char *now, const char *before, uns
 }
 
 /* Different names are no difference if the hashes agree: the same files may lie elsewhere. The
- * number of images is told as well, because a folder often keeps its name while files come and
+ * number of images is compared as well, because a folder often keeps its name while files come and
  * go. */
 static int add_data(struct buf *out, const struct run_state *now, const struct run_state *before,
                     struct error *err) {

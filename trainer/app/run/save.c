@@ -36,8 +36,8 @@
  * tensor. */
 enum { CONFIG_MAX = 256 * 1024 };
 
-/* Seconds that a checkpoint may take before the run counts as stalled. The supervisor is told this
- * limit with progress_mark, so that it does not take a slow disk for a rank that hangs. */
+/* Seconds that a checkpoint may take before the run counts as stalled. progress_mark passes this
+ * limit to the supervisor, so that it does not take a slow disk for a rank that hangs. */
 enum { SAVE_PATIENCE = 1200 };
 
 /* Seconds that a run which fails waits for a checkpoint that is being written. The run ends with an
@@ -217,7 +217,7 @@ int save_checkpoint(struct training_run *job, struct error *err) {
     if (save_wait(job, err) != 0)
         return -1;
     const int64_t begun = clock_now();
-    /* The time of the last checkpoint must not be told for this one. */
+    /* The time of the last checkpoint must not be reported for this one. */
     k->saved_at = 0;
     progress_mark(&job->reports.progress, (uint64_t)job->state.step, SAVE_PATIENCE);
     /* A divided optimizer keeps parts of its state on other ranks. */

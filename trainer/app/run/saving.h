@@ -39,13 +39,13 @@ struct saving {
     struct snapshot snapshot;
     struct saving_file file; /* the writer's while it writes */
     bool told;               /* that there is no memory for a copy */
-    bool ended;              /* the caller's thread has written; the outcome is not told yet */
+    bool ended;              /* the caller's thread has written; the outcome is not reported yet */
     struct error failure;    /* of that write */
 };
 
 /* Ends the thread; waits for a write under way. */
 void saving_done(struct saving *s);
-/* Returns true if a checkpoint is being written or its outcome was not told. */
+/* Returns true if a checkpoint is being written or its outcome was not reported. */
 bool saving_is_busy(const struct saving *s);
 /* Begins to write FOLDER/step-STEP.safetensors. ARRAYS may change as soon as this returns. Takes
  * STATE and CONFIG (checkpoint_words), also after a failure. S must not be busy. */

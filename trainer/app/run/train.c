@@ -386,7 +386,7 @@ static int stop_before_first(struct training_run *job, bool *ret_stop, struct er
     return 0;
 }
 
-/* A person at a terminal is told how a second Ctrl-C differs from the first. */
+/* A person at a terminal is informed how a second Ctrl-C differs from the first. */
 static int train_or_stop(struct training_run *job, bool *ret_stop, struct error *err) {
     if (stop_before_first(job, ret_stop, err) != 0 || *ret_stop)
         return *ret_stop ? 0 : -1;

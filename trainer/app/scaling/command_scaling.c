@@ -146,7 +146,7 @@ static int parse(struct scaling_request *r, int argc, char *const *argv, struct 
 }
 
 /* A rank under a launcher cannot start others, so the ranks of the job are the limit. A process
- * that is alone starts its ranks itself, and has to be told how many, as any number up to
+ * that is alone starts its ranks itself, and needs a number of them, as any number up to
  * SLOTS_MAX is possible. */
 static int settle_sizes(struct scaling_request *r, int ranks, struct error *err) {
     const bool alone = ranks == 1;

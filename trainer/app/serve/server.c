@@ -175,7 +175,7 @@ static int decode_picture(void *user, size_t place, const uint8_t *bytes, size_t
 }
 
 /* All errors but those of the client's data are taken for temporary ones of this machine: their
- * text goes to the log, and the client is told to come back. */
+ * text goes to the log, and the client is asked to come back. */
 enum server_status server_prepare(struct server_request *request) {
     struct error err = {0};
     struct preparing p = {.request = request, .worker = take_worker(request->server, &err)};

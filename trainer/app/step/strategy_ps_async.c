@@ -44,7 +44,7 @@ static int open_async(struct stepper *s, struct error *err) {
                : async_worker_open(&s->async->worker, s->shards, err);
 }
 
-/* Servers are told that this worker ends, with the run's exit code. An error is ignored, as they
+/* Tells the servers that this worker ends, with the run's exit code. An error is ignored, as they
  * may be gone already. */
 static void close_async(struct stepper *s) {
     const struct async_request end = {.kind = ASYNC_END, .argument = s->exit_code};

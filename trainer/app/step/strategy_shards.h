@@ -13,8 +13,8 @@
 extern const enum store_arena STRATEGY_ARENAS[SHARD_ARENAS];
 
 /* Opens the stepper's shards over COUNT buckets of parameters, the first of which begins at
- * BEGINS[0] and the last of which ends at BEGINS[COUNT]. Servers, if there are some, are told to
- * serve as SERVICE says; what it does not have yet is filled in. */
+ * BEGINS[0] and the last of which ends at BEGINS[COUNT]. Servers, if there are some, get the order
+ * to serve as SERVICE says; what it does not have yet is filled in. */
 int strategy_shards_open(struct stepper *s, const size_t *begins, int count,
                          struct shard_service *service, struct error *err);
 void strategy_shards_done(struct stepper *s);

@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 /* Opening of a detector's data: which file of annotations a folder offers, how pictures are sized
- * and augmented under a preset, and what the network is told of the objects. detect_open is the way
+ * and augmented under a preset, and what the network gets of the objects. detect_open is the way
  * in, from the row of detect.c; batches follow in detect_batches.c.
  *
  * A preset is the rules of one known training of Mask R-CNN. Its part that concerns data is in

@@ -124,7 +124,7 @@ int sample_health_refuse(struct sample_health *samples, int64_t allowed, struct 
 #define MASKS_WITHOUT_ROOM                                                                         \
     "masks, the smallest of a batch, did not fit into it; their boxes and labels are used"
 
-/* The first batch with dropped masks is told of; the total is logged at the end. */
+/* The first batch with dropped masks is reported; the total is logged at the end. */
 void sample_health_count(struct sample_health *samples, const struct batch *batch) {
     if (samples->source.table->dropped == NULL)
         return;

@@ -336,7 +336,7 @@ static bool is_expected(const char *name) {
            (size > tail && strcmp(name + size - tail, counter) == 0);
 }
 
-/* Names are of the file, so they are cut, and at most SHOWN of them are told. */
+/* Names are of the file, so they are cut, and at most SHOWN of them are printed. */
 static int unused_text(const struct reading *r, struct error *err) {
     cleanup_buf struct buf names = {.max = (size_t)(SHOWN + 1) * (ARRAY_NAME_MAX + 8)};
     size_t count = 0;

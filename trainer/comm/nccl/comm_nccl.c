@@ -14,7 +14,7 @@
  * `made` for its input, and the queue waits by `summed` for all sums. Events and waits are recorded
  * along with the step when there is a recording. Neither call blocks the host for the sum itself.
  *
- * Opening is a sequence of collective steps. What one rank finds out is told to all before any acts
+ * Opening is a sequence of collective steps. What one rank finds out is sent to all before any acts
  * on it (compare_gpus, try_recording), so that all take the same branch. A rank that fails alone
  * ends its process, as comm.h demands, and so ends the wait of the others. */
 

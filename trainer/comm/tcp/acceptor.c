@@ -17,8 +17,8 @@
  * and no place in the mesh before its greeting is in order. On rank 0 mesh_open.c runs it for all
  * others, and on each other rank for those above it.
  *
- * A caller that is refused is told why, since it is a rank of a wrong job, number or attempt, and
- * its user needs the reason. One that sends other bytes is closed without an answer. */
+ * A caller that is refused gets the reason, since it is a rank of a wrong job, number or attempt,
+ * and its user needs the reason. One that sends other bytes is closed without an answer. */
 
 enum {
     CALLERS_MAX = 64, /* more wait in the kernel's queue */

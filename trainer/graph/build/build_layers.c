@@ -130,7 +130,7 @@ int graph_batch_norm(struct graph *graph, const char *name, int x, struct norm_o
 }
 
 /* torch's default: weights and bias uniform, bounded by the inverse square root of the inputs,
- * which the bias must be told, as its shape does not have them. */
+ * which the bias must be given, as its shape does not have them. */
 struct graph_weights graph_linear_weights(struct graph *graph, const char *name, int64_t inputs,
                                           int64_t outputs) {
     char text[TENSOR_NAME_SIZE];

@@ -22,7 +22,7 @@ static void release_bound(struct program *program) {
             program->backend->table->release(program->backend, program->bound[i].step.context);
 }
 
-/* Backends that keep account of memory are told the size again. */
+/* Frees with the size, for backends that keep account of memory. */
 static void free_memory(const struct program_memory *memory, void *part, size_t bytes) {
     if (part != NULL)
         memory->backend->table->free(memory->backend, part, bytes);

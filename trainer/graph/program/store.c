@@ -41,7 +41,7 @@ static void *arena_alloc(struct store *store, enum store_arena arena, struct err
                           : store->backend->table->alloc(store->backend, bytes, err);
 }
 
-/* ARENA must be allocated: memory of either kind is told its size again. */
+/* ARENA must be allocated: memory of either kind is freed with its size. */
 static void arena_free(struct store *store, enum store_arena arena) {
     const struct backend_device *device = summing_device(store, arena);
     size_t bytes = arena_bytes(store, arena);

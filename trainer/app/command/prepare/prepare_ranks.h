@@ -29,7 +29,8 @@ struct prepare_step {
     /* NULL: RUN cannot be ended early. Called once another rank has failed, perhaps often; RUN then
      * returns EXIT_CODE_STOPPED. */
     void (*stop)(void *context);
-    /* NULL: nothing is told. Rank 0 calls SHOW with the sum of what TELL returns on all ranks. */
+    /* NULL: nothing is reported. Rank 0 calls SHOW with the sum of what TELL returns on all ranks.
+     */
     int64_t (*tell)(void *context);
     void (*show)(void *context, int64_t done);
     void *show_context;

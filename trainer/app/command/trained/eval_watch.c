@@ -32,7 +32,7 @@
  * only bring weights, and must describe the same network: a folder that another training has taken
  * over ends the watch.
  *
- * The end of the training is told by its last checkpoint, which has as many steps as it was to
+ * The end of the training is known by its last checkpoint, which has as many steps as it was to
  * have; nothing but the files connects the two programs. */
 
 /* Ceiling of the messages of one look at the folder. */

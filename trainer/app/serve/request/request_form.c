@@ -28,7 +28,7 @@ static bool type_is(const char *text, const char *type) {
     return length == strlen(type) && strncasecmp(text, type, length) == 0;
 }
 
-/* Formats of pictures are not told apart: the decoder looks at the bytes. application/x-image is
+/* Formats of pictures are not distinguished: the decoder looks at the bytes. application/x-image is
  * SageMaker's own type for either. */
 enum request_content request_content_of(const char *type) {
     static const char *const pictures[] = {"image/jpeg", "image/jpg", "image/png",
