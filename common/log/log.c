@@ -23,7 +23,7 @@
  * is lost: a log must not fail its program.
  *
  * The settings are those of the process and are set as it begins. They are not guarded: threads may
- * log at the same time, but nobody may change settings then. */
+ * log at the same time, but none may change settings then. */
 
 /* The settings of this process; see the setters in log.h. */
 static char who_name[80];

@@ -70,8 +70,8 @@ static const char *percent(char ret[SCALING_DURATION_SIZE], double share) {
     return ret;
 }
 
-/* Projected rows have no hosts, since nobody knows how they would be spread. Of measured ones the
- * number is unknown in some jobs. */
+/* Projected rows have no hosts, since it is not known how they would be spread. Of measured ones
+ * the number is unknown in some jobs. */
 static int add_hosts(struct buf *out, int hosts, struct error *err) {
     return hosts > 0 ? buf_printf(out, err, " %6d", hosts) : buf_printf(out, err, " %6s", "-");
 }

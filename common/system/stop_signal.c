@@ -32,7 +32,7 @@ static void answer_first(void) {
     const struct iovec line[] = {
         {(void *)before, strlen(before)}, {(void *)words, strlen(words)}, {(void *)"\n", 1}};
     ssize_t written = writev(STDERR_FILENO, line, sizeof(line) / sizeof(line[0]));
-    (void)written; /* nothing to do if nobody reads it */
+    (void)written; /* nothing to do if it fails */
     if (leaves)
         _exit(EXIT_CODE_STOPPED);
 }

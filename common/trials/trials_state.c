@@ -86,7 +86,7 @@ static bool is_complete(const struct trials_state *s, size_t rung) {
 }
 
 /* An array of count + 1 is never empty, so that NULL from calloc() always means no memory. A rung
- * on which all failed opens the next one with nobody on it. */
+ * on which all failed opens the next one empty. */
 static int promote(struct trials_state *s, size_t rung, struct error *err) {
     const size_t count = s->alive_count[rung];
     cleanup_free double *scores = calloc(count + 1, sizeof(*scores));

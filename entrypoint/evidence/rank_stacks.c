@@ -25,8 +25,8 @@
  * native frames runs: a rank that waits in MPI or NCCL shows that only there. Without any result,
  * the kernel's view of each thread is printed, for which no tool is needed.
  *
- * A tool writes to a memfd and not to a pipe: it may print more than a pipe holds while nobody
- * reads, and what it has printed survives when it is killed. The text is then copied to standard
+ * A tool writes to a memfd and not to a pipe: it may print more than a pipe holds before it is
+ * read, and what it has printed survives when it is killed. The text is then copied to standard
  * output and read once by stack_reading.c.
  *
  * A debugger attaches by ptrace and stops the process. If it is killed meanwhile, the process may

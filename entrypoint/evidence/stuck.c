@@ -206,8 +206,8 @@ static bool find_exception(const struct stuck_rank *ranks, size_t count, bool *c
     return true;
 }
 
-/* One rank has nobody to be compared with. ABSENT is used for two purposes: find_exception() fills
- * it anew. No memory for it is no finding, as evidence must not end a job. */
+/* One rank has no other to be compared with. ABSENT is used for two purposes: find_exception()
+ * fills it anew. No memory for it is no finding, as evidence must not end a job. */
 bool stuck_find(const struct stuck_rank *ranks, size_t count, struct stuck_finding *ret) {
     /* Ranks that share WHERE. */
     size_t together = 0;

@@ -31,7 +31,8 @@
 
 /* A second stop signal within this time counts as the same request. */
 static const int64_t again_after = CLOCK_SECOND;
-/* For both consoles together, after the verdict: a log that nobody reads must not hold up the exit.
+/* For both consoles together, after the verdict: a log that no process reads must not hold up the
+ * exit.
  */
 enum { FLUSH_SECONDS = 1 };
 

@@ -181,7 +181,8 @@ static int check_front(const char *const *words, const char *program, struct err
 
 /* The first error is kept, but the hosts are read all the same. A host that cannot run joins the
  * others and reports why, so that they do not wait for it in vain. LATER takes errors after the
- * first, which nobody reads. *RET is filled in any case, so that the caller frees it in one way. */
+ * first, which are not reported. *RET is filled in any case, so that the caller frees it in one
+ * way. */
 int job_read(const char *const *arguments, char *const *environment, struct job *ret,
              struct error *err) {
     /* Two words may come before the program: --once-per-host, and then "--". */

@@ -24,8 +24,8 @@
  * The listener has proved by then that the peer knows the job's key. Nothing else in the message is
  * trusted: a name must be one of the cluster's, and numbers are checked where they are used.
  *
- * The files that take a connection over own its link from then on. A peer that nobody takes is sent
- * a refusal with a reason, and its link is freed with that. */
+ * The files that take a connection over own its link from then on. A peer that is not admitted is
+ * sent a refusal with a reason, and its link is freed with that. */
 
 /* Returns the host that MESSAGE, a first message in any version, claims to be, or -1 if it is none
  * of this job. */

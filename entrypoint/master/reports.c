@@ -24,7 +24,7 @@
  * exits, and that would turn causes into victims.
  *
  * The same file decides what a report means while the attempt continues. A rank may be lost if the
- * user allows that, and ranks that all rest wait for nobody. */
+ * user allows that, and ranks that all rest wait for no other rank. */
 
 /* Times from an event to the verdict. The earliest deadline of several events counts. */
 static const int64_t after_failure = 10 * CLOCK_SECOND; /* upper limit */

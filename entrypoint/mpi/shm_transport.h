@@ -39,7 +39,7 @@ struct shm_transport_choice {
 };
 
 /* Adds what follows for RANKS of this host to ENVIRONMENT, where what the user wants is already.
- * One rank talks to nobody here: nothing is added and nothing said. */
+ * One rank alone talks to no other one here: nothing is added and nothing said. */
 int shm_transport_add(const struct shm_transport_facts *facts, unsigned ranks,
                       char *const *launched, struct argv *environment,
                       struct shm_transport_choice *ret, struct error *err);

@@ -25,7 +25,7 @@ enum { UCX_SAID_SIZE = 256 };
 struct ucx_choice {
     bool taken;
     bool worse;               /* than it could be: for a warning */
-    char said[UCX_SAID_SIZE]; /* "" where nobody has a device */
+    char said[UCX_SAID_SIZE]; /* "" if no host has a device */
 };
 
 /* OPTIONS: the user's own choose what ranks talk by. */

@@ -130,9 +130,7 @@ static int write_to(struct file *file, const struct file_writer_frame *frame, co
 
 /* Reports that writing works again and how many lines are missing, and lets the next failure be
  * reported. The report goes out even if the last failure has been reported: `reported` is set
- * aside for
- * it.
- */
+ * aside for it. */
 static void report_lost(struct file *file) {
     struct error why;
     if (file->lost == 0)

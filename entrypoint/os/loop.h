@@ -63,7 +63,8 @@ void loop_unwatch(struct loop *l, struct watch *w);
 void loop_at(struct loop *l, struct timer *t, int64_t deadline);
 void loop_after(struct loop *l, struct timer *t, int64_t nanoseconds);
 /* Fires once, NANOSECONDS (more than 0) from now, or after half of that when the loop is awake for
- * something else: what is done now and then and has no hurry wakes nobody of its own accord. */
+ * something else: what is done now and then and is not urgent does not wake the process by itself.
+ */
 void loop_within(struct loop *l, struct timer *t, int64_t nanoseconds);
 void loop_cancel(struct loop *l, struct timer *t);
 

@@ -1,6 +1,6 @@
 /* Writer to a descriptor that never blocks.
  *
- * That holds even if others share the descriptor, or nobody reads it.
+ * That holds even if others share the descriptor, or no process reads it.
  *
  * O_NONBLOCK belongs to the open file, which is shared with the process that passed the descriptor
  * on: setting it would change that process's descriptor too. So a pipe or terminal is opened again,

@@ -10,7 +10,7 @@
 enum {
     READ_SIZE = 16 * 1024,
     DRAIN_MAX =
-        64, /* reads at the end; more than a pipe holds means that somebody is still writing */
+        64, /* reads at the end; more than a pipe holds means that a process is still writing */
 };
 
 /* Returns false at the end of the pipe and if it is empty. */

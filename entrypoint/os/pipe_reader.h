@@ -12,7 +12,7 @@ struct pipe_reader {
     struct watch watch; /* fd -1: closed */
     struct line_splitter lines;
     uint64_t bytes; /* that were read so far */
-    int64_t ended;  /* when nobody had the other end any more, clock_now(); 0: not yet */
+    int64_t ended;  /* when no process had the other end any more, clock_now(); 0: not yet */
 };
 
 /* Takes over FD, also when it fails. */

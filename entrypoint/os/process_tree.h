@@ -20,8 +20,8 @@ struct process_tree {
     void (*done)(void *context, size_t left); /* LEFT processes would not die in time */
     void *context;
     struct timer timer;
-    pid_t spared[PROCESS_TREE_SPARED]; /* 0: nobody */
-    pid_t kept;                        /* 0: nobody */
+    pid_t spared[PROCESS_TREE_SPARED]; /* 0: none */
+    pid_t kept;                        /* 0: none */
     int64_t kill_at;
     int64_t give_up_at;
     bool running;
@@ -33,19 +33,19 @@ struct process_tree {
 void process_tree_start(struct process_tree *s, struct loop *l, struct reaper *r, int64_t grace,
                         int64_t give_up, void (*done)(void *context, size_t left), void *context);
 
-/* For the next process_tree_start(): SIGKILL spares these children (0: nobody), which are their
+/* For the next process_tree_start(): SIGKILL spares these children (0: none), which are their
  * owners' to end. They are waited for like the others until the sweep gives up, and not counted
  * then. */
 void process_tree_spare(struct process_tree *s, pid_t one, pid_t other);
 
-/* This child stays, 0: nobody does: it is neither signalled nor waited for, in the sweep that runs
+/* This child stays (0: none does): it is neither signalled nor waited for, in the sweep that runs
  * and in those that follow. */
 void process_tree_keep(struct process_tree *s, pid_t child);
 
 /* To be called after each reaper_run() with its result. */
 void process_tree_reaped(struct process_tree *s, bool children_left);
 
-/* Sends NUMBER to each living descendant of this process but SPARED (0: nobody); returns how many
+/* Sends NUMBER to each living descendant of this process but SPARED (0: none); returns how many
  * there were. */
 size_t process_tree_signal(int number, pid_t spared);
 /* The same, but for those in the process group GROUP, which one kill() has reached. */

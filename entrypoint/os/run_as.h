@@ -13,15 +13,15 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* TEXT is a user's name, or numbers: UID or UID:GID; NULL or "" is nobody else. One that is not
- * there, or that this process may not become, is an error. */
+/* TEXT is a user's name, or numbers: UID or UID:GID; NULL or "" chooses no other user. One that is
+ * not there, or that this process may not become, is an error. */
 int run_as_choose(const char *text, struct error *err);
 
 /* Returns true if UID is this process's own or the chosen one. */
 bool run_as_is_ours(uid_t uid);
 
 /* Gives PATH, of which this process has just made a file or folder, to the chosen user; links are
- * not followed. Nothing is done where nobody was chosen. */
+ * not followed. Does nothing if no user was chosen. */
 int run_as_give(const char *path, struct error *err);
 /* Gives those of the COUNT folders NAMES below BASE that exist to the chosen user, but not their
  * contents. */

@@ -124,7 +124,7 @@ static void empty(int fd, dev_t device, int depth) {
     (void)closedir(folder);
 }
 
-/* FD is our folder NAME in the folder PLACE, and remains the caller's. Returns false if somebody
+/* FD is our folder NAME in the folder PLACE, and remains the caller's. Returns false if a process
  * holds it, or something in it cannot be removed. empty() closes its descriptor, so it gets one of
  * its own. */
 static bool remove_unheld(int place, const char *name, int fd) {

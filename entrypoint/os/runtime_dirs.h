@@ -25,14 +25,14 @@ int runtime_dirs_make_new(char *path, struct error *err);
 /* PATH still leads to the folder that LOCK holds. */
 bool runtime_dirs_is_there(const char *path, int lock);
 
-/* Lets go of it, and removes it with all that is in it unless somebody else holds it too. Closes
+/* Lets go of it, and removes it with all that is in it unless another process holds it, too. Closes
  * LOCK; -1 is fine. */
 void runtime_dirs_remove(const char *path, int lock);
 
-/* Removes the folders in PLACE that nobody holds; returns how many. */
+/* Removes the folders in PLACE that no process holds; returns how many. */
 size_t runtime_dirs_sweep(const char *place);
 
-/* The same for all COUNT places in a child, which nobody waits for: removing may take long. */
+/* The same for all COUNT places in a child that is not waited for: removing may take long. */
 void runtime_dirs_sweep_apart(const char *const *places, size_t count);
 
 #endif

@@ -10,8 +10,8 @@
  * A view may also grow: a master with a quorum readmits lost hosts that ask. It needs the quorum
  * without them. A restarted host has forgotten what it accepted, so that it does not count before a
  * view that it is in is committed. A master needs no quorum in views that it has offered itself and
- * not all have accepted, which the readmitted hosts would have to give it: nobody but itself acts
- * by them. */
+ * not all have accepted, which the readmitted hosts would have to give it: no other host acts by
+ * them. */
 #ifndef ENTRYPOINT_OUTCOME_QUORUM_H
 #define ENTRYPOINT_OUTCOME_QUORUM_H
 

@@ -60,7 +60,7 @@ void rank_report_clean(const char *bytes, char *ret, size_t size);
 
 /* Returns true if the program exited with 0. */
 bool rank_report_is_good(const struct rank_report *r);
-/* Returns true if it ended otherwise, and nobody had asked it to end. */
+/* Returns true if it ended otherwise, and no request to end had reached it. */
 bool rank_report_is_failure(const struct rank_report *r);
 
 /* Describes how a rank ended, as text after "algo-1 rank 0: ". */

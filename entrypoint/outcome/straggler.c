@@ -150,7 +150,7 @@ static double upper_median(const struct ranking *r, double own) {
     return among_others(r, own, (r->count - 1) / 2);
 }
 
-/* Returns true if the rank falls behind without anybody waiting. */
+/* Returns true if the rank falls behind while no other rank waits for it. */
 static bool drifts(const struct window *w, const struct rate *own) {
     return w->rate.count > 1 && own->steps_per_second * PERCENT <
                                     lower_median(&w->rate, own->steps_per_second) * STRAGGLER_SLOW;

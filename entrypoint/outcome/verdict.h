@@ -86,7 +86,7 @@ struct verdict_facts {
 
 /* Judges, in this order:
  *   1. a stop requested before any failure: 143, or 0 if every rank had ended with 0 before
- *     that;
+ *     the request;
  *   2. a lost host: 73, the first one;
  *   3. the first failure without a request: of a rank (its code, 128 + signal, 130 becomes 1, 137
  *     for a vanished rank), a stall (74), connections that Open MPI drops (65), or the end of

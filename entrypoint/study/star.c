@@ -14,7 +14,7 @@
 
 /* Rank 0 listens, and the others dial it until it is there. Each new connection begins with a
  * greeting (common/net/greeting.h) of fixed size, which names the job and the rank. Rank 0 answers
- * nobody before all have come: the one byte of welcome then starts all of them together.
+ * no rank before all have come: the one byte of welcome then starts all of them together.
  *
  * Collective operations are loops over the connections, in the order of the ranks. gather()
  * collects on rank 0 and broadcasts the whole, so a slow rank delays the others by its own time and

@@ -9,8 +9,8 @@
 
 /* Life of the process. The container's first process starts it before the job's programs and awaits
  * its end after them. It has three phases: `meet` reads what the targets have, and `accompany`
- * uploads live folders round by round until a signal comes. Then nobody writes any more, and `end`
- * uploads all that is left.
+ * uploads live folders round by round until a signal comes. Then no process writes any more, and
+ * `end` uploads all that is left.
  *
  * The two signals are the only input after the order, from host/provision/output_upload.c. Their
  * handler sets flags, which the loops here, the uploads and the pool of requests look at. If this

@@ -101,7 +101,7 @@ int control_socket_open(struct control_socket *l, struct loop *loop, const char 
 }
 
 /* The directory named by RINGMASTER_RUN may be gone, too, so all parents are made. The lock of the
- * new directory replaces the one of the old, which nobody can find any more. */
+ * new directory replaces the one of the old, which no process can find any more. */
 static int renew_folder(struct control_socket *l, struct error *err) {
     char place[CONTROL_SOCKET_PATH_SIZE];
     if (runtime_dirs_is_there(l->folder, l->lock))
@@ -125,7 +125,7 @@ static bool has_socket(const struct control_socket *l) {
     return lstat(l->socket, &st) == 0 && st.st_dev == l->device && st.st_ino == l->number;
 }
 
-/* The old descriptor listens at a file that nobody can reach any more. The new socket is made
+/* The old descriptor listens at a file that no process can reach any more. The new socket is made
  * before the old one is closed, so that a failure leaves things as they were. The number of pending
  * links that it allows is kept. */
 static int renew_socket(struct control_socket *l, struct error *err) {

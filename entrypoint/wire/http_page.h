@@ -2,7 +2,7 @@
  *
  * Any client that reaches the port may read it, so everything is bounded: connections, bytes of a
  * request, and seconds for all of it. When there is no room the oldest connection is closed, so
- * that silent clients keep nobody out. Nothing here blocks.
+ * that silent clients keep no others out. Nothing here blocks.
  *
  * The text is made for a client at most once in HTTP_PAGE_FRESH; clients in between get the same
  * text. */

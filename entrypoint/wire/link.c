@@ -190,8 +190,8 @@ void link_take_messages(struct link *l) {
     }
 }
 
-/* Frames that arrive steadily are acknowledged together with our own, so that nobody is woken for
- * that; others once many of them are kept at the other side. */
+/* Frames that arrive steadily are acknowledged together with our own, so that neither side is woken
+ * for that; others once many of them are kept at the other side. */
 static void acknowledge(struct link *l, bool sends) {
     const uint64_t frames = l->taken - l->acknowledged;
     if (l->ssl == NULL || (l->unacknowledged < ACKNOWLEDGE_SIZE &&

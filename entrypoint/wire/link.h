@@ -73,7 +73,7 @@ bool link_is_connecting(const struct link *l);
  * silent. */
 bool link_is_stuck(const struct link *l);
 
-/* Returns the name of an open TLS link: the same at both ends and known to nobody else. */
+/* Returns the name of an open TLS link: the same at both ends and known to no other process. */
 const char *link_name(const struct link *l);
 /* Returns how many messages it has received so far. */
 uint64_t link_taken(const struct link *l);

@@ -170,7 +170,8 @@ int tls_arm_client(SSL_CTX *context, const unsigned char key[TLS_KEY_SIZE], stru
     if (arm(context, key, err) != 0)
         return -1;
     SSL_CTX_set_psk_use_session_callback(context, client_session);
-    /* A server that offers a certificate instead of the key fails on it: nobody vouches. */
+    /* A server that offers a certificate instead of the key fails on it: no authority vouches for
+     * it. */
     X509_STORE *nobody = X509_STORE_new();
     if (nobody == NULL)
         return tls_error(err, EXIT_CODE_INTERNAL, "setting up TLS");
@@ -215,8 +216,8 @@ void tls_ignore_configuration(void) {
     (void)OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
 }
 
-/* An exporter (RFC 8446, section 7.5): a value that both ends derive from the secrets, and that
- * nobody else can know. It names the link when it is resumed. */
+/* An exporter (RFC 8446, section 7.5): a value that both ends derive from the secrets, and that no
+ * third party can know. It names the link when it is resumed. */
 int tls_name(SSL *ssl, char ret[TLS_NAME_SIZE], struct error *err) {
     static const char label[] = "EXPORTER-ringmaster-link";
     unsigned char bytes[TLS_NAME_SIZE / 2];

@@ -24,7 +24,7 @@ enum { TLS_KEY_SIZE = 48 };
 SSL_CTX *tls_context_new(const unsigned char key[TLS_KEY_SIZE], int is_server, struct error *err);
 void tls_context_free(SSL_CTX *context);
 
-/* The same for a client's context that somebody else has made and frees, a library that speaks a
+/* The same for a client's context that another module has made and frees, a library that speaks a
  * protocol of its own over it. */
 int tls_arm_client(SSL_CTX *context, const unsigned char key[TLS_KEY_SIZE], struct error *err);
 

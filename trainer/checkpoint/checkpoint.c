@@ -31,8 +31,8 @@ static int remove_item(const char *folder, const struct checkpoint_item *item, s
 }
 
 /* Removes all but the newest few, but never the one of STEP, which has just been written. Files
- * without a position are kept, as nobody knows what they are. `kept` begins at 1 for the new one,
- * wherever it stands in the order. */
+ * without a position are kept, as it is not known what they are. `kept` begins at 1 for the new
+ * one, wherever it stands in the order. */
 static int remove_old(const char *folder, int64_t step, int keep, struct error *err) {
     cleanup_checkpoint_list struct checkpoint_list list = {0};
     int kept = 1;

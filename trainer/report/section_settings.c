@@ -45,7 +45,7 @@ static void put_flag(struct html *h, const struct page_runs *runs, const char *n
     html_put(h, "</tr>");
 }
 
-/* Rows of the flags that somebody has chosen, else of the others. */
+/* Rows of the flags that were chosen, else of the others. */
 static void put_flags(struct html *h, const struct page_runs *runs, bool chosen) {
     const char *name = NULL;
     json_t *value = NULL;

@@ -14,8 +14,8 @@
  * shards_look and shards_judge. If the verdict allows it, shards_update and shards_spread follow.
  * Workers make it in app/step/strategy_sharded.c, servers in shard_server.c.
  *
- * Values of other ranks lie in the same arenas, at the same offsets. They are read by nobody before
- * a spread has replaced them. */
+ * Values of other ranks lie in the same arenas, at the same offsets. They are read by no rank
+ * before a spread has replaced them. */
 
 /* Returns where the share of owner OWNER of OWNERS begins in COUNT elements. Shares are whole
  * units, and the last owner also gets what is left of a bucket beyond them. */

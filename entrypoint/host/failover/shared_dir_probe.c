@@ -96,7 +96,7 @@ static _Noreturn void work(const char *path, const char *other, enum shared_dir_
 
 /* --- parent ----------------------------------------------------------------------------------- */
 
-/* Also for a child that still runs: nobody reads its answer then. */
+/* Also for a child that still runs: its answer is not read then. */
 static void forget(struct shared_dir_probe *p) {
     loop_cancel(p->services->loop, &p->deadline);
     (void)close(p->answer);
@@ -130,7 +130,7 @@ void shared_dir_probe_close(struct shared_dir_probe *p) {
 }
 
 /* Does not wait for the child's end: while a disk blocks it, even SIGKILL has no effect. The reaper
- * takes it later, as a child that nobody waits for. */
+ * takes it later, as a child that is not waited for. */
 static void late(void *context) {
     struct shared_dir_probe *p = context;
     struct error fault = {0};

@@ -162,8 +162,8 @@ static void come(void) {
 }
 
 /* Taking the lock after another owner held it means that this one is gone: its files are still
- * there, so the folder is inherited. A lock that fails though nobody holds it is one that the file
- * system does not have. */
+ * there, so the folder is inherited. A lock that fails though no process holds it is one that the
+ * file system does not have. */
 enum output_lock output_lock_take(bool anew) {
     bool has = own.state == OUTPUT_LOCK_OURS || own.state == OUTPUT_LOCK_INHERITED;
     if (own.fd < 0)

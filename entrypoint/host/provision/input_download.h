@@ -65,8 +65,7 @@ json_t *input_download_target(const struct job *job, enum input_download_target 
 json_t *input_download_order(const struct job *job, char *const *environment);
 
 /* Returns the part of the order about sharing, with LISTENER and KEY, owned by the caller. PARENT
- * is the address of the upstream host, NULL if nobody has named it: then it is used if it is known.
- */
+ * is the address of the upstream host, NULL if it was not named: then it is used if it is known. */
 json_t *input_download_sharing(const struct job *job, int listener, const unsigned char *key,
                                const char *parent);
 

@@ -331,7 +331,7 @@ static void hear(void *context, const json_t *message) {
     }
 }
 
-/* Without a supervisor nobody receives reports, and no process may outlive it. */
+/* Without a supervisor no process receives reports, and no process may outlive it. */
 static void supervisor_gone(void *context, const struct error *why) {
     struct shim *s = context;
     (void)why;

@@ -6,8 +6,8 @@
 #include "entrypoint/host/ranks/rank_exception.h"
 #include "entrypoint/outcome/rank_report.h"
 
-/* Takes the exception that a rank has printed as R's evidence, if its shim has sent none and nobody
- * else has ended the rank, and when that was. */
+/* Takes the exception that a rank has printed as R's evidence, if its shim has sent none and
+ * nothing else has ended the rank, and when that was. */
 void rank_evidence_printed(const struct rank_exception *e, struct rank_report *r);
 
 /* Puts what the kernel has logged since the attempt began before the exception, if a shim sent one

@@ -1,4 +1,4 @@
-/* Wishes of SageMaker's hyperparameters about a job.
+/* Requests about a job in SageMaker's hyperparameters.
  *
  * They are read once and typed. No other file asks for a hyperparameter by its name.
  *

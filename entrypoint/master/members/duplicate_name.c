@@ -83,7 +83,7 @@ static void leave(struct master *m, const struct error *why) {
 
 /* The join carries what the rule compares: when this host began, a number that no other process
  * has, and two facts about its lookup. The first host that receives it recognizes its own name, and
- * admits nobody for it. */
+ * admits no host for it. */
 static void opened(void *context) {
     struct master *m = context;
     const struct duplicate_name *n = &m->duplicate_name;
@@ -109,7 +109,7 @@ static void answered(void *context, const json_t *message) {
     try_next(m);
 }
 
-/* Nobody listens at that address, or with another key, or the other host has left. */
+/* No process listens at that address, or with another key, or the other host has left. */
 static void closed(void *context, const struct error *why) {
     struct master *m = context;
     log_debug("nobody else is %s there: %s", supervisor_host_name(&m->s, 0), why->text);
@@ -185,7 +185,7 @@ static void look_again(void *context) {
                    DUPLICATE_NAME_AGAIN_SECONDS * CLOCK_SECOND);
 }
 
-/* If the search cannot start, hosts are admitted as if nobody else had the name. */
+/* If the search cannot start, hosts are admitted as if no other host had the name. */
 void duplicate_name_open(struct master *m) {
     struct duplicate_name *n = &m->duplicate_name;
     struct error why = {0};

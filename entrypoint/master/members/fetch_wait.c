@@ -12,8 +12,8 @@ void fetch_wait_open(struct master *m) {
         m->members[i].fetching.since = now;
 }
 
-/* Tells a host that downloads where its upstream host is: where hosts are only counted nobody else
- * could tell it (provision/input_download.h). */
+/* Tells a host that downloads where its upstream host is: where hosts are only counted no other
+ * host could give it (provision/input_download.h). */
 static void send_parent(struct master *m, size_t index) {
     struct member *b = index < m->s.job->cluster.count ? &m->members[index] : NULL;
     const struct member *above = &m->members[(index - 1) / 2];

@@ -103,7 +103,7 @@ static void deadline_passed(void *context) {
     }
     int64_t due = 0;
     const struct member *late = fetch_wait_first(m, &due);
-    /* After a stop or a fault the deadline is final: nobody is blamed for being late to a job that
+    /* After a stop or a fault the deadline is final: no host is blamed for being late to a job that
      * will not run. */
     bool ending = m->attempt.stop_asked != 0 || m->fault.code != 0;
     if (!ending && late == NULL)

@@ -7,9 +7,9 @@
 #include "entrypoint/wire/message.h"
 
 /* The search runs while this host gathers hosts for what it takes for a new job, and does not delay
- * that. Hosts that have connected here follow nobody else and are not asked. One host is asked at a
- * time, and one timer paces everything: while a question is open it bounds the wait, and afterwards
- * it is the pause before the next.
+ * that. Hosts that have connected here follow no other master and are not asked. One host is asked
+ * at a time, and one timer paces everything: while a question is open it bounds the wait, and
+ * afterwards it is the pause before the next.
  *
  * A host that answers `leading` is asked again and again (same), as it may lose its quorum before
  * this host has downloaded what it needs. Any other end of a question moves on to the next host and
@@ -119,7 +119,7 @@ static size_t next_host(const struct master *m) {
 }
 
 /* The patience is short in the first round over all hosts. It is set before the dialling starts,
- * and also if all hosts have connected and nobody is left to ask. */
+ * and also if all hosts have connected and none is left to ask. */
 static void ask(void *context) {
     struct master *m = context;
     size_t host = next_host(m);
@@ -154,8 +154,8 @@ int leader_query_elsewhere(const struct master *m, struct error *err) {
                      supervisor_host_name(&m->s, m->leader_query.leader));
 }
 
-/* No name leads to another host where hosts are only counted. A check searches for nobody, since it
- * leads no job. With two hosts the second never is the master, so there is nobody to ask. */
+/* No name leads to another host where hosts are only counted. A check does not search, since it
+ * leads no job. With two hosts the second never is the master, so there is no host to ask. */
 void leader_query_begin(struct master *m) {
     const struct cluster *c = &m->s.job->cluster;
     leader_query_close(m);

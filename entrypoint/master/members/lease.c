@@ -58,8 +58,8 @@ bool lease_allows(const struct master *m, const struct quorum *quorum) {
     return quorum_allows_on(quorum, &set, place, m->first);
 }
 
-/* Always false without failover, where nobody else can lead, and in phases in which nothing is led
- * yet. */
+/* Always false without failover, where no other host can lead, and in phases in which nothing is
+ * led yet. */
 bool lease_is_out(const struct master *m) {
     bool acts =
         m->phase == PHASE_RUNNING || m->phase == PHASE_CLEARING || m->phase == PHASE_UPLOADING;
@@ -123,7 +123,7 @@ static void beat(void *context) {
                settings_beat(&m->s.job->settings, m->s.job->cluster.count));
 }
 
-/* This host and lost ones never keep anybody waiting. */
+/* This host and lost ones never keep others waiting. */
 bool lease_answered(const struct member *b, int64_t since) {
     return b->index == 0 || b->lost || b->last_ack >= since;
 }

@@ -113,7 +113,7 @@ static void conclude(struct master *m, const json_t *rows) {
         return;
     const char *host = json_string_value(json_array_get(json_object_get(first, "hosts"), 0));
     struct host_name name = {0};
-    /* A row without a host, or about a name that is none of the job's, blames nobody. */
+    /* A row without a host, or about a name that is none of the job's, blames no host. */
     int index = -1;
     if (host != NULL && host_name_parse(host, strlen(host), &name, NULL) == 0)
         index = cluster_find(&m->s.job->cluster, &name);

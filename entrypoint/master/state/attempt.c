@@ -293,7 +293,7 @@ enum attempt_note attempt_note_unstarted(struct attempt *a, unsigned host, const
     return ATTEMPT_NOTE_FAILURE;
 }
 
-/* Nobody knows which host is late, so the note has only the numbers, and a hint at the usual
+/* It is not known which host is late, so the note has only the numbers, and a hint at the usual
  * limits. It blames the hosts in a direct launch, else mpirun. */
 enum attempt_note attempt_note_overdue(struct attempt *a, const char *host_name, int64_t seconds,
                                        int64_t time) {

@@ -124,7 +124,7 @@ bool attempt_drop(struct attempt *a, int64_t rank, const struct net_address *sou
  * is busy again. Ranks of other hosts are ignored. */
 void attempt_quiet(struct attempt *a, size_t host, int64_t rank, const char *states);
 /* Returns the first rank that has not ended if all such ranks are quiet, so that they can wait for
- * nobody; -1 if one is busy or all have ended. */
+ * no other rank; -1 if one is busy or all have ended. */
 int64_t attempt_all_quiet(const struct attempt *a);
 /* Records how far a rank is. Ranks of other hosts are ignored. */
 void attempt_pace(struct attempt *a, size_t host, int64_t rank,

@@ -41,8 +41,8 @@
  *   - A first host that is started anew yields to the leader of the job. An exception is a stop,
  *     which the hosts that it gathers have to hear of. It yields only after it has downloaded what
  *     a later role needs.
- *   - Of two hosts with the first host's name, the one that leaves has admitted nobody and need not
- *     tell anybody.
+ *   - Of two hosts with the name of the first, the one that leaves has admitted none and has none
+ *     to inform.
  *   - Once judged nothing changes the verdict, but the master stays until the last link is gone. */
 static const struct phase_row rows[] = {
     /* Hosts connect and download. A stop, a fault or a deadline ends it without ranks; nothing is

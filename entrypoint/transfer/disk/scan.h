@@ -16,7 +16,7 @@
 
 enum { SCAN_MAX = 1000 * 1000 }; /* files in all */
 
-/* Stays the same as long as nobody writes to the file. */
+/* Stays the same as long as no process writes to the file. */
 struct scan_stamp {
     dev_t device;
     ino_t inode;
@@ -60,7 +60,7 @@ bool scan_same(const struct scan_stamp *a, const struct scan_stamp *b);
 /* Opens it for reading, without following links; -1 on failure. */
 int scan_open(const char *folder, const char *path, struct error *err);
 
-/* Returns true if nobody has the file FD open for writing; if the kernel cannot tell, if it has
+/* Returns true if no process has the file FD open for writing; if the kernel cannot tell, if it has
  * been unchanged for SCAN_QUIET_SECONDS. NOW is in nanoseconds since 1970. */
 enum { SCAN_QUIET_SECONDS = 10 };
 bool scan_at_rest(int fd, const struct scan_stamp *stamp, int64_t now);

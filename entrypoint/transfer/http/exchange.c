@@ -123,8 +123,8 @@ static void begin_answer(struct answer *a) {
                          .words = words};
 }
 
-/* Called by libcurl with one complete line, which has no NUL at its end. Headers that nobody asks
- * for are skipped. */
+/* Called by libcurl with one complete line, which has no NUL at its end. Headers that no caller
+ * asks for are skipped. */
 static size_t on_header(char *line, size_t one, size_t size, void *context) {
     struct exchange *e = context;
     struct answer *a = &e->answer;

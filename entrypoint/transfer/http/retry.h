@@ -8,7 +8,7 @@
 
 enum {
     RETRY_TRIES = 8,          /* in all, of one request without progress */
-    RETRY_PAUSE_SECONDS = 20, /* the longest without such a wish of a server */
+    RETRY_PAUSE_SECONDS = 20, /* the longest unless a server asks for more */
     RETRY_ASKED_SECONDS = 60, /* the longest accepted from a server (Retry-After) */
 };
 

@@ -158,7 +158,7 @@ static int open_item(const struct catalog_task *t, const char *path) {
     return folder >= 0 ? openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
 }
 
-/* The caller holds the lock. Returns false if nobody expects the file. FD, which may be -1, is
+/* The caller holds the lock. Returns false if no task expects the file. FD, which may be -1, is
  * taken over only on success. */
 static bool put(struct catalog_task *t, const char *path, const struct catalog_facts *facts,
                 int fd) {
@@ -201,7 +201,7 @@ void catalog_end_all(struct catalog *s) {
     unlock_changed(s);
 }
 
-/* Wakes nobody: waiting requests report the count when their own time is up. */
+/* Wakes no thread: waiting requests report the count when their own time is up. */
 void catalog_step(struct catalog *s) {
     lock(s);
     s->steps++;

@@ -19,8 +19,8 @@
 /* For one file multipart_send does everything. It takes over a killed run's upload if its parts
  * match (go_on), or begins one, and sends the missing parts in parallel. It then checks that the
  * file is unchanged, and completes. The object does not exist before the last step. Any failure
- * aborts the upload, because parts that nobody completes are stored, and charged for, without being
- * visible.
+ * aborts the upload, because parts that are never completed are stored, and charged for, without
+ * being visible.
  *
  * What can be verified is verified twice: each part by its MD5 (part.c), and the joined object by
  * its ETag, which S3 computes from the parts' MD5s. An answer to the last step may be lost while

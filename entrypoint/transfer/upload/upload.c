@@ -37,7 +37,7 @@ void upload_done(struct upload *u) {
 /* One round. */
 struct round {
     struct upload *upload;    /* borrowed */
-    bool last;                /* nobody writes any more */
+    bool last;                /* no process writes any more */
     struct scan found;        /* what the folder has now */
     struct scan_file **queue; /* owned; files to send, oldest first */
     size_t count;             /* of the queue */

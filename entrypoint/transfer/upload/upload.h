@@ -32,7 +32,7 @@ void upload_done(struct upload *u);
 /* Reads what the target has already, which is not sent again. */
 int upload_meet(struct upload *u, struct error *err);
 
-/* Sends what is new. LAST: nobody writes any more; what cannot be sent is an error. A failure
+/* Sends what is new. LAST: no process writes any more; what cannot be sent is an error. A failure
  * leaves the rest for the next round; the first one is reported. */
 int upload_round(struct upload *u, bool last, struct error *err);
 

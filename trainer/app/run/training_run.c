@@ -305,7 +305,7 @@ static int check_flags(const struct run_setup *setup, struct error *err) {
 }
 
 /* What there is to tell once the network is there; its graph goes to TensorBoard. The board stays
- * closed where nobody asked for events. The graph is described anew, because that of the compiled
+ * closed if no flag asks for events. The graph is described anew, because that of the compiled
  * network has fused operators. */
 static int open_report(struct training_run *job, struct error *err) {
     struct report *report = &job->reports.report;

@@ -346,7 +346,7 @@ static void wait_change(struct server *s, int64_t deadline) {
     (void)pthread_cond_timedwait(&s->changed, &s->lock, &until);
 }
 
-/* A stop is over once nobody waits for an answer, or when its time has passed. */
+/* A stop is over once no client waits for an answer, or when its time has passed. */
 static bool is_finished(const struct server *s) {
     return s->stopping && (s->begun == 0 || clock_now() >= s->stop_at);
 }

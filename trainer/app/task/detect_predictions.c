@@ -25,7 +25,7 @@
 
 enum { SHOWN = 5 }; /* objects of a picture that are printed */
 
-/* Files that begin otherwise are somebody else's, and are not overwritten. */
+/* Files that begin otherwise belong to other programs, and are not overwritten. */
 static const char *const LIST_STARTS[] = {"[\n{\"image_id\":", "[]", NULL};
 static const struct output_path_kind LIST_KIND = {"a list of detections", LIST_STARTS};
 static const char *const PICTURES_STARTS[] = {"{\n  \"images\": [", NULL};

@@ -87,7 +87,7 @@ static int sum_whole(struct collectives *c, char *values, size_t count, enum com
 }
 
 /* Everyone sends its share of COUNT things of WIDTH bytes to all others, which hold them in place.
- * ROOT has all of them already (-1: nobody). It is the second half of a sum in shares, and of a
+ * ROOT has all of them already (-1: no rank). It is the second half of a sum in shares, and of a
  * long broadcast, where the root neither gets anything nor is left out as a sender. */
 static int spread(struct collectives *c, char *values, size_t count, size_t width, int root,
                   int64_t deadline, struct error *err) {

@@ -70,7 +70,7 @@ static int publish(const struct mesh *mesh, const uint16_t *ports, int64_t deadl
     return 0;
 }
 
-/* What rank 0 does: it learns addresses and ports of all others, then tells them. Nobody continues
+/* What rank 0 does: it learns addresses and ports of all others, then tells them. No rank continues
  * before the last one is there. */
 static int lead(struct mesh *mesh, const struct mesh_plan *plan, int64_t deadline,
                 struct error *err) {

@@ -3,8 +3,8 @@
  * Rank 0 listens at an address that all ranks know. The others connect to it and say their rank and
  * on which port they listen themselves, on the address by which they reach rank 0. Once all are
  * there rank 0 sends everyone the list, and each rank connects to those below it. A connection that
- * does not begin with this job's greeting is closed and not counted, so that strangers disturb
- * nobody; nothing is encrypted, as with MPI's own traffic. */
+ * does not begin with this job's greeting is closed and not counted, so that strangers do not
+ * disturb the job; nothing is encrypted, as with MPI's own traffic. */
 #ifndef TRAINER_COMM_TCP_MESH_OPEN_H
 #define TRAINER_COMM_TCP_MESH_OPEN_H
 
