@@ -5,7 +5,7 @@
 #include "trainer/app/serve/serve_pass.h"
 #include "trainer/data/dataset/augment.h"
 #include "trainer/data/dataset/fetch.h"
-#include "trainer/eval/class_guesses.h"
+#include "trainer/eval/top_classes.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -25,10 +25,10 @@ struct serve_classes {
     const struct picture_queue *queue; /* with all sizes that NET is compiled for */
     struct augment crop;
     size_t top;
-    uint8_t *pixels;          /* owned, all below; of the largest batch */
-    float *weights;           /* that all its pictures count */
-    float *logits;            /* of the largest batch */
-    struct class_guess *best; /* [top + 1] */
+    uint8_t *pixels;        /* owned, all below; of the largest batch */
+    float *weights;         /* that all its pictures count */
+    float *logits;          /* of the largest batch */
+    struct top_class *best; /* [top + 1] */
 };
 
 /* Bytes of one decoded picture: height, width and channels, a byte each. */
@@ -74,7 +74,7 @@ static struct pass *pass_of(const struct serve_classes *s, int size) {
  * picture alone: JSON has no form for them, and other pictures of the batch may be good. */
 static void answer(const struct serve_classes *s, const float *logits,
                    struct served_picture *picture) {
-    const size_t count = class_guesses_find(logits, s->config->classes, s->top, s->best);
+    const size_t count = top_classes_find(logits, s->config->classes, s->top, s->best);
     for (size_t i = 0; i < count; i++) {
         if (isfinite(s->best[i].probability))
             continue;
@@ -83,7 +83,7 @@ static void answer(const struct serve_classes *s, const float *logits,
         return;
     }
     cleanup_json json_t *classes =
-        json_pack("{s:o}", "classes", class_guesses_json(s->config->class_names, s->best, count));
+        json_pack("{s:o}", "classes", top_classes_json(s->config->class_names, s->best, count));
     cleanup_free char *text = classes != NULL ? json_shortest(classes, JSON_COMPACT) : NULL;
     buf_init(&picture->answer, SERVABLE_ANSWER_MAX);
     if (text == NULL)

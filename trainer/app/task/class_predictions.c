@@ -8,7 +8,7 @@
 #include "trainer/app/task/score.h"
 #include "trainer/comm/gather.h"
 #include "trainer/data/dataset/labelled.h"
-#include "trainer/eval/class_guesses.h"
+#include "trainer/eval/top_classes.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -155,7 +155,7 @@ int class_predictions_check(const struct task_data *data, const struct task_pred
 
 /* Prints "PATH  rose 67 %, tulip 25 %": the best class, and others that are not negligible. */
 static void print_best(const struct class_predictions *g, const char *path,
-                       const struct class_guess *best, size_t count) {
+                       const struct top_class *best, size_t count) {
     printf("%s ", path);
     for (size_t i = 0; i < count && i < SHOWN; i++)
         if (i == 0 || best[i].probability >= LEAST_SHOWN)
@@ -170,15 +170,15 @@ static int add_picture(const struct class_predictions *g, size_t sample, size_t 
                        struct buf *out, bool first, struct error *err) {
     char name[PATH_MAX];
     /* One more, so that a MOST of 0 is no allocation of 0 bytes. */
-    cleanup_free struct class_guess *best = calloc(most + 1, sizeof(*best));
+    cleanup_free struct top_class *best = calloc(most + 1, sizeof(*best));
     if (best == NULL)
         return error_no_memory(err, "predictions");
     size_t count =
-        class_guesses_find(g->logits + sample * g->config->classes, g->config->classes, most, best);
+        top_classes_find(g->logits + sample * g->config->classes, g->config->classes, most, best);
     dataset_sample_name(g->set, sample, name, sizeof(name));
     cleanup_json json_t *picture =
         json_pack("{s:o, s:o}", "file_name", json_string_any(name), "classes",
-                  class_guesses_json(g->config->class_names, best, count));
+                  top_classes_json(g->config->class_names, best, count));
     cleanup_free char *text = picture != NULL ? json_shortest(picture, JSON_COMPACT) : NULL;
     if (text == NULL)
         return error_no_memory(err, "predictions");

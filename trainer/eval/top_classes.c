@@ -1,4 +1,4 @@
-#include "trainer/eval/class_guesses.h"
+#include "trainer/eval/top_classes.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -11,8 +11,7 @@ static bool goes_before(const float *logits, size_t a, size_t b) {
     return logits[a] > logits[b];
 }
 
-size_t class_guesses_find(const float *logits, size_t classes, size_t most,
-                          struct class_guess *best) {
+size_t top_classes_find(const float *logits, size_t classes, size_t most, struct top_class *best) {
     double sum = 0;
     size_t count = 0;
     for (size_t c = 0; c < classes; c++) {
@@ -33,7 +32,7 @@ size_t class_guesses_find(const float *logits, size_t classes, size_t most,
     return count;
 }
 
-json_t *class_guesses_json(char *const *names, const struct class_guess *best, size_t count) {
+json_t *top_classes_json(char *const *names, const struct top_class *best, size_t count) {
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++) {
         double p = best[i].probability;
