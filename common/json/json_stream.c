@@ -257,7 +257,7 @@ int json_stream_integer(struct json_stream *s, int64_t *ret, struct error *err) 
     return 0;
 }
 
-/* Does not look at the byte after WORD: "truex" fails at the next item, which wants a comma or a
+/* Does not look at the byte after WORD: "truex" fails at the next item, which needs a comma or a
  * closer. */
 static bool take_word(struct json_stream *s, const char *word) {
     size_t size = strlen(word);

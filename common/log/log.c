@@ -142,7 +142,7 @@ static int add_json_line(struct buf *line, const char *stamp, const char *level,
 
 /* A buffer may grow beyond LOG_LINE_MAX: a secret may be shorter than its replacement, and a byte
  * may become three or an escape of six. errno is kept for callers that log between a failed call
- * and the report of it. The listener hears a line even if it could not be printed. */
+ * and the report of it. The listener gets a line even if it could not be printed. */
 void log_line(enum log_level level, const char *format, ...) {
     static const char *const names[] = {"debug", "info", "warning", "error"};
     static int (*const add_line[])(struct buf *, const char *, const char *, const struct buf *) = {

@@ -85,7 +85,7 @@ void slot_child_end(struct slot_child *c, int64_t grace) {
         return;
     c->kill = clock_now() + grace;
     (void)kill(-c->pid, SIGTERM);
-    (void)kill(-c->pid, SIGCONT); /* a stopped one hears it, too */
+    (void)kill(-c->pid, SIGCONT); /* a stopped one gets it, too */
 }
 
 static void take(struct slot_child *c) {

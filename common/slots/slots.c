@@ -62,8 +62,8 @@ static int allocate(struct slots *s, struct error *err) {
                : 0;
 }
 
-/* All ranks say where they are, in fixed-size texts, as gather() wants. A job of one rank needs no
- * address that other hosts could reach. */
+/* All ranks say where they are, in fixed-size texts, as gather() requires. A job of one rank needs
+ * no address that other hosts could reach. */
 static int exchange_addresses(struct slots *s, struct error *err) {
     char own[SLOTS_ADDRESS_SIZE] = "127.0.0.1";
     const char *master = getenv("MASTER_ADDR");

@@ -1,5 +1,5 @@
 /* Answer of NCCL RAS (NCCL user guide, "RAS"): communicators of which some ranks have started more
- * collective operations than others, and ranks of which RAS hears nothing.
+ * collective operations than others, and ranks that do not answer RAS.
  *
  * JSON (NCCL 2.28.7 and later) is read in full; of the text for people, what it says of
  * differences. The bytes come from a socket on which anything may listen. Pure. */
@@ -26,7 +26,7 @@ struct ras_process {
 /* Ranks of one communicator that have not come to an operation, or that do not answer. */
 struct ras_lag {
     char communicator[RAS_NAME_SIZE]; /* its hash */
-    char operation[RAS_NAME_SIZE];    /* "AllReduce"; "": RAS hears nothing of these ranks */
+    char operation[RAS_NAME_SIZE];    /* "AllReduce"; "": these ranks do not answer RAS */
     int64_t size;                     /* ranks of the communicator; 0: not reported */
     uint64_t ahead;                   /* operations of the ranks that have come */
     uint64_t least;                   /* and the fewest of those that have not */

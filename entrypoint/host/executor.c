@@ -183,7 +183,7 @@ static void clear(struct executor *h, int64_t attempt) {
                        h);
 }
 
-/* Attempts count from 1: no shim registers before the next attempt is heard of. */
+/* Attempts count from 1: no shim registers before the next attempt is known. */
 void executor_await(struct executor *h) {
     rank_set_clear(&h->rank_set, 0);
 }

@@ -90,7 +90,7 @@ int executor_meet_master(struct executor *h, const struct net_address *master,
 /* Sets the run ID, which the master gives to all hosts. A longer one is cut. */
 void executor_set_run(struct executor *h, const char *run);
 
-/* This host takes part in no attempt before the next one that it hears of. */
+/* This host takes part in no attempt before the next one that it learns of. */
 void executor_await(struct executor *h);
 /* Its master leads no job any more: it may be one of the first hosts of a job, like any new one. */
 void executor_await_none(struct executor *h);

@@ -87,7 +87,7 @@ static void note_not_passed(const struct hyperparameters *h, struct warnings *wa
     size_t count = 0;
     const char *first = NULL;
     for (size_t i = 0; i < h->count; i++) {
-        /* These speak to ringmaster, and no program misses them. */
+        /* These are for ringmaster, and no program misses them. */
         if (h->items[i].hidden)
             continue;
         first = count++ == 0 ? h->items[i].name : first;

@@ -260,8 +260,8 @@ static bool is_of_toolkit(const char *name) {
     return TABLE_INDEX(names, name) < TABLE_COUNT(names);
 }
 
-/* SM_HPS has the program's own parameters, SM_FRAMEWORK_PARAMS those that speak to the toolkit's
- * frameworks. Each of the former is also a variable SM_HP_NAME. */
+/* SM_HPS has the program's own parameters, SM_FRAMEWORK_PARAMS those for the toolkit's frameworks.
+ * Each of the former is also a variable SM_HP_NAME. */
 static void put_hyperparameters(struct values *v, const struct hyperparameters *h) {
     json_t *user = json_object();
     json_t *framework = json_object();

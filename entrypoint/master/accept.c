@@ -47,7 +47,7 @@ static int member_of(const struct master *m, const json_t *message) {
 }
 
 /* Says why the host at PEER that claims to be HOST cannot have that place; 0 if it can. The order
- * decides which reason a peer hears. A second host of the same name is refused before anything
+ * decides which reason a peer gets. A second host of the same name is refused before anything
  * else, as waiting would not help it. EXIT_CODE_NOT_READY lets a peer ask again; all other codes
  * end it. */
 static int check_place(struct master *m, int host, const struct net_address *peer,

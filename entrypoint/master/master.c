@@ -249,7 +249,7 @@ static int begin(struct master *m, struct error *err) {
 }
 
 /* A host that has led or followed before keeps a fault of its own to itself and exits, as the job
- * continues without it. In a first role the fault is the job's: all hosts join and hear of it. A
+ * continues without it. In a first role the fault is the job's: all hosts join and learn of it. A
  * stop that came between two roles is repeated here, as the role before has not acted on it. */
 static void start(void *state) {
     struct master *m = state;
@@ -316,7 +316,7 @@ static int measure_hosts(const struct master *m, struct buf *ret, struct error *
         if (b->link == NULL || b->heard == 0)
             continue;
         (void)snprintf(labels, sizeof(labels), "host=\"%s\"", member_name(b));
-        /* In seconds, as OpenMetrics wants its base units. */
+        /* In seconds, as OpenMetrics requires base units. */
         double age = (double)(clock_now() - b->heard) / (double)CLOCK_SECOND;
         if (openmetrics_sample(ret, "ringmaster_heartbeat_age_seconds",
                                first ? "since the host's last word" : NULL, labels, age, err) != 0)

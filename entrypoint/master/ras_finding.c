@@ -100,7 +100,7 @@ static void add_process(const struct master *m, const json_t *late, size_t i, bo
 }
 
 /* Writes "NCCL's AllReduce number 7 of communicator 0x1a waits for 1 of 8 ranks: rank 3 on algo-2".
- * Without the name of an operation RAS has merely heard nothing of these ranks. */
+ * Without the name of an operation RAS has merely had no answer of these ranks. */
 static void describe(const struct master *m, const json_t *found, struct stuck_finding *ret) {
     char communicator[WORD_SIZE];
     char operation[WORD_SIZE];

@@ -15,7 +15,7 @@
  * to relaunch_next(), which gives the lost hosts' places to spares and announces the attempt.
  *
  * A second round follows if failover is on: each host accepts the new view before any rank starts
- * (relaunch_begun), and then hears that all others have, too (relaunch_commit). Only then can a
+ * (relaunch_begun), and then learns that all others have, too (relaunch_commit). Only then can a
  * part of the hosts continue without the rest and never run twice.
  *
  * Each round has CLEAR_SECONDS. A host that is not done by then counts as lost. */
@@ -156,8 +156,8 @@ void relaunch_decide_on_loss(struct member *b, const char *why) {
     master_raise(m, EVENT_ENDED);
 }
 
-/* If the job has ended because of it, it hears the verdict like the others. Only while the cleanup
- * continues: the link of a host that is not ready is closed, as it counts as lost. */
+/* If the job has ended because of it, it receives the verdict like the others. Only while the
+ * cleanup continues: the link of a host that is not ready is closed, as it counts as lost. */
 void relaunch_disconnect(struct member *b) {
     if (b->master->phase != PHASE_CLEARING)
         return;

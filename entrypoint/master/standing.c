@@ -246,7 +246,7 @@ static int64_t stillness(const struct master *m, int64_t now, bool *ret_busy) {
             continue;
         if (b->standing.still < 0 || b->standing.heard == 0 || now - b->standing.heard > fresh)
             return -1;
-        /* The time since the answer is added, as nothing has been heard of progress since. */
+        /* The time since the answer is added, as nothing is known of progress since. */
         int64_t own = b->standing.still + (now - b->standing.heard);
         if (still < 0 || own < still)
             still = own;

@@ -125,7 +125,7 @@ static const char *last_sign(const struct explain_row *row, const char *lines) {
 }
 
 /* The sign that ends last decides: it is nearest to the end of the program. At the same end the
- * earlier row wins. An Xid's sign is a bare number, so it counts only in text that speaks of Xids.
+ * earlier row wins. An Xid's sign is a bare number, so it counts only in text that mentions Xids.
  */
 static const struct explain_row *find_sign(const char *lines) {
     size_t count = 0;

@@ -22,7 +22,7 @@ const struct explain_row *explain_find(const char *text);
 const struct explain_row *explain_verdict(const struct verdict *v);
 
 /* Appends for a terminal what TEXT means: a row, all rows of a kind (signal, mpi, nccl, cuda, xid),
- * all that speak of TEXT ("oom"), or with NULL the whole table. */
+ * all that mention TEXT ("oom"), or with NULL the whole table. */
 int explain_print(const char *text, struct buf *ret, struct error *err);
 /* All of it as docs/reference/failures.md has it. */
 int explain_page(struct buf *ret, struct error *err);

@@ -59,7 +59,7 @@ void link_rewatch(struct link *l, uint32_t wanted) {
 }
 
 /* OpenSSL says which direction it waits for. After the handshake tls_check() makes sure that the
- * key was used: a library without the suite could leave it out. The owner hears of it last, since
+ * key was used: a library without the suite could leave it out. The owner learns of it last, since
  * it may free the link. */
 static void handshake(struct link *l) {
     ERR_clear_error();

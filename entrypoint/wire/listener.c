@@ -119,7 +119,7 @@ static struct pending_link *oldest(const struct listener *d, const struct net_ad
 }
 
 /* Closes one connection to make room for a newcomer from PEER. There must be one. The order is: of
- * the newcomer's own address, then any stranger, then one that has proved the key. The owner hears
+ * the newcomer's own address, then any stranger, then one that has proved the key. The owner learns
  * of it, since a closed peer may be a host of the job. */
 static void send_one_away(struct listener *d, const struct net_address *peer) {
     static const struct error crowd = {.code = EXIT_CODE_NOT_READY, .text = "too many at once"};

@@ -106,7 +106,7 @@ static int server_session(SSL *ssl, const unsigned char *id, size_t id_size,
     return *session != NULL;
 }
 
-/* What a client offers is taken, whichever version it is: a peer of another one shall hear that in
+/* What a client offers is taken, whichever version it is: a peer of another one is to get that in
  * words, not as a broken handshake. */
 static int take_protocol(SSL *ssl, const unsigned char **ret, unsigned char *ret_size,
                          const unsigned char *offered, unsigned offered_size, void *context) {

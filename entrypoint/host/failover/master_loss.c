@@ -17,7 +17,7 @@ bool master_loss_may_follow(const struct master_loss *l, struct role_state *s,
     if (l->unfit != NULL || l->stopping || !(follows || returns))
         return false;
     s->back = !follows;
-    s->stopping = s->stopping || l->stop_requested; /* its next master has not heard of it */
+    s->stopping = s->stopping || l->stop_requested; /* its next master has not learned of it */
     return true;
 }
 

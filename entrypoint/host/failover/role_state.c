@@ -229,7 +229,7 @@ void role_state_follow(struct role_state *s, struct job *job) {
 
 /* --- return of a lost host -------------------------------------------------------------------- */
 
-/* Any readmission is another attempt, so one must be left after the last that this host has heard
+/* Any readmission is another attempt, so one must be left after the last that this host has learned
  * of. A view that it has accepted may be later than the attempt in which it took part. */
 bool role_state_may_return(const struct role_state *s, const struct job *job) {
     if (s == NULL || !s->returns || s->ending || s->stopping)

@@ -56,17 +56,17 @@ struct role_state {
     struct quorum quorum;
     struct restart_progress progress; /* by the last order and what this host has seen since */
     struct goodput goodput;           /* likewise */
-    bool begun;                       /* this host has heard of a committed view */
+    bool begun;                       /* this host knows a committed view */
     bool ending;                      /* the job's end is known here: no further attempt comes */
     bool again;                       /* this is not the first role */
     bool over;                        /* this role ends, and another one follows */
-    bool back; /* this role, or the next one, asks the others to readmit this host */
-    bool anew; /* a restarted first host that has heard of another leader: it knows nothing of that
-                  job until it takes part in it */
-    bool stopping;    /* a stop was requested between two roles */
-    bool closed;      /* the last master did not fall silent: it closed the link */
-    size_t master;    /* the place of this role's master, or of the host that is asked for it */
-    size_t turn;      /* number of the next host to ask */
+    bool back;     /* this role, or the next one, asks the others to readmit this host */
+    bool anew;     /* a restarted first host that knows of another leader: it knows nothing of that
+                      job until it takes part in it */
+    bool stopping; /* a stop was requested between two roles */
+    bool closed;   /* the last master did not fall silent: it closed the link */
+    size_t master; /* the place of this role's master, or of the host that is asked for it */
+    size_t turn;   /* number of the next host to ask */
     unsigned attempt; /* the last attempt in which this host took part; 1 at first */
     int64_t heard;    /* the last heartbeat that was answered, clock_boot() */
     struct seen_exit saw_exit;

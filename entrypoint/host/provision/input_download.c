@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The supervisor writes an order and hears lines: progress on the child's standard output, words
+/* The supervisor writes an order and reads lines: progress on the child's standard output, words
  * for people on its standard error. All transfers are in the child (transfer/), so that no disk or
  * server holds up this process.
  *

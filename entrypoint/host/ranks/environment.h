@@ -1,12 +1,12 @@
 /* The environments of our children, built from this container's own.
  *
  *   daemons (mpirun, orted)   only what they need; the names in environment_daemon
- *   programs                  the container's own, less secrets of ours and all that speaks to
+ *   programs                  the container's own, less secrets of ours and all that configures
  *                             Open MPI (RINGMASTER_* and rank_environment_is_mpi()), plus this
- * host's SM_* and CURRENT_HOST; then, in the shim, what mpirun gave this rank
- *                             (rank_environment_is_mpi()) and RANK, LOCAL_RANK, WORLD_SIZE,
- *                             LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, RINGMASTER_ATTEMPT and
- *                             RINGMASTER_RUN_ID (common/run_id.h)
+ *                             host's SM_* and CURRENT_HOST; then, in the shim, what mpirun gave
+ *                             this rank (rank_environment_is_mpi()) and RANK, LOCAL_RANK,
+ *                             WORLD_SIZE, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT,
+ *                             RINGMASTER_ATTEMPT and RINGMASTER_RUN_ID (common/run_id.h)
  *
  * Frameworks find what torchrun would have set: GROUP_RANK and GROUP_WORLD_SIZE (this host's number
  * among the hosts of the attempt, and how many there are), NODE_RANK, ROLE_NAME, ROLE_RANK,

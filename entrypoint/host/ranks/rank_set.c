@@ -121,7 +121,7 @@ static void say_memory(const json_t *message) {
         log_info("%.512s", text);
 }
 
-/* A shim in a barrier stays there until the master says that all have come. The master hears of a
+/* A shim in a barrier stays there until the master says that all have come. The master learns of a
  * host once all of its ranks wait, so that a job of many ranks costs one message for each host. */
 static void enter_barrier(struct rank_slot *s) {
     struct rank_set *c = s->rank_set;

@@ -33,7 +33,7 @@ struct worker {
     bool ordered;        /* the job has begun */
     bool waits;          /* for the next attempt, which readmits this host */
     bool counted;        /* the master counts on it there: a stop is a stop of the job */
-    bool stopping;       /* a stop was requested: the master has to hear of it */
+    bool stopping;       /* a stop was requested: the master has to learn of it */
     /* Called before the loss of a master is acted on, WHY for people. Returns true if this host,
      * which was waiting for an attempt, now looks for the host that leads the job next. May be NULL
      * in tests. */

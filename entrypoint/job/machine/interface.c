@@ -166,7 +166,7 @@ int interface_choose(const char *configured, const struct net_address *peer, str
         return 0;
     if (find_routed(list, peer, ret, err) != 0)
         return -1;
-    /* The route has decided in place of the configuration, and the user should hear of it. */
+    /* The route has decided in place of the configuration, and the user should learn of it. */
     if (wanted)
         snprintf(warning, INTERFACE_WARNING_SIZE,
                  "the configured network interface %s is missing, or not up with %s; using %s, %s",

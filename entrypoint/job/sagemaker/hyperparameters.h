@@ -5,15 +5,15 @@
  * objects arrive as SageMaker's toolkit hands them on: flags in Python's spelling (python_repr.h),
  * variables as compact JSON. null, which both SDKs make of None, counts as not given: an empty text
  * for programs, as in the toolkit; no flag for ringtrain, so that its own value stays; and as if it
- * were not there where it speaks to us. Integers may have any size: in `root` those beyond 64 bits
- * are as big_integers.h has them.
+ * were not there where it is for Ringmaster. Integers may have any size: in `root` those beyond 64
+ * bits are as big_integers.h has them.
  *
  * Ceilings and a strict grammar of names: `[A-Za-z0-9_][A-Za-z0-9_.:-]*`, at most 256 bytes, or
  * nothing, which is a flag without a name as in the toolkit. The service allows others: they are in
  * SM_HPS, but become neither flag nor variable of their own.
  *
- * Parameters called sagemaker_*, default_user_module_name and _tuning_objective_metric speak to us
- * and are hidden from the program. */
+ * Parameters called sagemaker_*, default_user_module_name and _tuning_objective_metric are for
+ * Ringmaster and are hidden from the program. */
 #ifndef ENTRYPOINT_JOB_SAGEMAKER_HYPERPARAMETERS_H
 #define ENTRYPOINT_JOB_SAGEMAKER_HYPERPARAMETERS_H
 

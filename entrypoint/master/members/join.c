@@ -24,7 +24,7 @@
  * in pending_join.
  *
  * A fault of any host makes the job impossible, but does not end it at once: hosts that have yet to
- * come would wait for a master that is gone. They get a shorter time to join and to hear of it. A
+ * come would wait for a master that is gone. They get a shorter time to join and to learn of it. A
  * stop works likewise.
  *
  * The time to join is not one deadline for all. Each host has its own, which moves with its
@@ -33,7 +33,7 @@
 
 enum {
     ANNOUNCE_SECONDS = 5, /* between two lines about missing hosts */
-    FAULT_SECONDS = 30,   /* for hosts to join and hear that there is no job */
+    FAULT_SECONDS = 30,   /* for hosts to join and learn that there is no job */
     HURRY_SECONDS = 5,    /* for the same after a stop */
     BUSY_SECONDS = 30,    /* between two lines while all are here, and some fetch */
 };
@@ -171,7 +171,7 @@ static void begin_if_complete(struct master *m) {
     master_raise(m, EVENT_ALL_JOINED);
 }
 
-/* All hosts that must hear of a stop or fault have done so: the deadline can be short. Nothing is
+/* All hosts that must learn of a stop or fault have done so: the deadline can be short. Nothing is
  * hurried while the search for duplicates of this host is pending, as no host is admitted before.
  */
 static void hurry_if_all_hear(struct master *m) {

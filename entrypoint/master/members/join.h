@@ -1,7 +1,7 @@
 /* Admission of hosts that join a job.
  *
  * Missing hosts are listed in the log, and the first fault of a host is kept until all hosts have
- * heard of it. Raises ALL_JOINED and READY_DEADLINE, and PEER_ARRIVED after a failover. */
+ * learned of it. Raises ALL_JOINED and READY_DEADLINE, and PEER_ARRIVED after a failover. */
 #ifndef ENTRYPOINT_MASTER_MEMBERS_JOIN_H
 #define ENTRYPOINT_MASTER_MEMBERS_JOIN_H
 
@@ -31,7 +31,7 @@ void join_clocks(struct member *b, const json_t *message);
  * fit. */
 void join_weigh(struct member *b, const json_t *message, struct error *fault);
 
-/* Records a fault of this host or another one: all hosts still get time to join, so that they hear
+/* Records a fault of this host or another one: all hosts still get time to join, so that they learn
  * of it. */
 void join_fault(struct master *m, const struct error *fault, int host);
 
@@ -40,7 +40,7 @@ void join_go_on(struct master *m);
 
 /* Handles the end of a member's link before the launch. */
 void join_left(struct member *b);
-/* Shortens the time to join after a stop: hosts that join in that time hear of it. */
+/* Shortens the time to join after a stop: hosts that join in that time learn of it. */
 void join_shorten(struct master *m);
 
 #endif

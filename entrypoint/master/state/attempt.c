@@ -11,7 +11,7 @@
  * reports that repeat it. So functions return whether something is new.
  *
  * Ranks and hosts that a message names are checked here, in one place: a rank must exist and run on
- * the host that speaks of it (attempt_is_rank_of). Times are the master's clock_boot(); 0 means
+ * the host that reports it (attempt_is_rank_of). Times are the master's clock_boot(); 0 means
  * never, so a time is also the flag that something has happened.
  *
  * At the end attempt_facts() lends everything to the verdict (outcome/verdict.h), which is the only

@@ -22,7 +22,7 @@
  * pairs, so that none is forgotten. Of the rows of a pair the unconditional one is the last.
  *
  * Reasons for some of them:
- *   - A stop while hosts join still waits for them, if briefly: they have to hear of it.
+ *   - A stop while hosts join still waits for them, if briefly: they have to learn of it.
  *   - A check continues without the hosts that did not join: each of them has a row of its own.
  *   - A stop after the first failure cannot change the verdict, but no attempt follows it.
  *   - Once an attempt is ending, a second stop has nothing to shorten: the end has a deadline.
@@ -39,7 +39,7 @@
  *   - A host that comes back waits: it takes part from the next attempt on, and is one of its hosts
  *     as soon as the current one has been judged.
  *   - A first host that is started anew yields to the leader of the job. An exception is a stop,
- *     which the hosts that it gathers have to hear of. It yields only after it has downloaded what
+ *     which the hosts that it gathers have to learn of. It yields only after it has downloaded what
  *     a later role needs.
  *   - Of two hosts with the name of the first, the one that leaves has admitted none and has none
  *     to inform.

@@ -1,4 +1,4 @@
-/* Percent encoding as Signature Version 4 wants it.
+/* Percent encoding as Signature Version 4 requires it.
  *
  * What is sent and what is signed are encoded alike. Letters, digits, '-', '.', '_' and '~' stay,
  * and every other byte is encoded once, in capitals. The encoded text is handed to libcurl, which

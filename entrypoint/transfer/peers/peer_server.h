@@ -2,8 +2,8 @@
  * key, on a listener opened by the container's first process.
  *
  * Nobody without the key gets past the handshake. Only complete and verified files are served, each
- * with its length and SHA-256. A request for a file that is still to come waits, and hears every
- * few seconds of this host's progress.
+ * with its length and SHA-256. A request for a file that is still to come waits, and gets this
+ * host's progress every few seconds.
  *
  * Hosts form a tree: host N asks host (N - 1) / 2, so that each serves at most two others, whatever
  * the number of hosts, and all know their place without communication; if hosts are only counted,

@@ -36,7 +36,7 @@ enum {
     MIB = 1024 * 1024,
 };
 
-/* Set by SageMaker's hosting service where it wants another port. */
+/* Set by SageMaker's hosting service if it uses another port. */
 static const char PORT_VARIABLE[] = "SAGEMAKER_BIND_TO_PORT";
 
 /* State of the server. Zeroed, each member is closed; serving_done closes what is open. */

@@ -117,7 +117,7 @@ int learning_rate_settle(struct schedule *ret, const struct options *o, int64_t 
     };
     if (check_rates(ret, o, err) != 0)
         return -1;
-    /* The schedule wants the start of the warm-up as a fraction of the peak. A start above the peak
+    /* The schedule takes the start of the warm-up as a fraction of the peak. A start above the peak
      * is clipped to it, and warm_up_text warns. */
     if (o->warmup_lr > 0)
         ret->warmup_from = o->warmup_lr < ret->peak ? o->warmup_lr / ret->peak : 1;

@@ -52,7 +52,7 @@ static int find_ends(struct pass *pass, struct error *err) {
 }
 
 /* Completes the list of inputs of a pass that has been compiled. Offsets are those of a block that
- * holds all inputs, each aligned as the backend wants it; input_staging.h copies such a block at
+ * holds all inputs, each aligned as the backend requires it; input_staging.h copies such a block at
  * once. */
 static void place_inputs(struct pass *pass) {
     for (int i = 0; i < pass->input_count; i++) {

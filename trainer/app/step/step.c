@@ -52,7 +52,7 @@ void step_say(const struct stepper *s, float flags[STORE_FLAGS]) {
 }
 
 /* What the graph keeps beside each parameter, as bits of GRAPH_KEEPS_...: the momentum and the
- * second moment as the optimizer wants them, and the average of the weights. */
+ * second moment as the optimizer needs them, and the average of the weights. */
 unsigned step_keeps(enum optimizer_kind kind, bool average) {
     const struct optimizer_row *row = optimizer_row(kind);
     return (row->keeps_momentum ? GRAPH_KEEPS_MOMENTUM : 0U) |

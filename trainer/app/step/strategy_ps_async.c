@@ -79,7 +79,7 @@ static int bucket(struct stepper *s, int index, struct error *err) {
     return 0;
 }
 
-/* Rank 0 says which workers are lost, as soon as it hears of it. */
+/* Rank 0 says which workers are lost, as soon as it learns of it. */
 static void note_lost(struct stepper *s, const struct async_reply *reply) {
     struct ps_async *a = s->async;
     for (int i = 0; i < a->workers; i++) {

@@ -403,7 +403,7 @@ static int open_parts(struct task_data *ret, const struct task_request *request,
         return 0;
     if (open_part(ret, &d->validation, &ret->validation, request, in->validation, false, err) != 0)
         return -1;
-    /* Scores of what was trained on are allowed, as a first try on a small set wants them. */
+    /* Scores of what was trained on are allowed, as a first try on a small set needs them. */
     if (trains && strcmp(d->training.json, d->validation.json) == 0 &&
         comm_rank(request->comm) == 0)
         log_warning("%s: evaluations are made on what is trained on, so their scores say nothing "

@@ -302,7 +302,7 @@ static int choose_among_all(struct splits *ret, const struct candidates *c, stru
         training != NULL && validation != NULL && share(&training->folders, &validation->folders);
     if (repeats_others(c) || (pair && others_are_like(c, training)))
         return refuse(c, "two readings", err);
-    /* The folders beside the parts are left unused, which a user should hear of. */
+    /* The folders beside the parts are left unused, which a user should learn of. */
     if (pair) {
         take_parts(ret, c, training, validation);
         (void)snprintf(ret->note, sizeof(ret->note),

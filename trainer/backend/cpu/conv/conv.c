@@ -74,8 +74,8 @@ static int describe(struct conv_plan *plan, const struct cpu *cpu, const struct 
     return dnn_desc_weights_any(&plan->w, w, groups, w_type, err);
 }
 
-/* Makes the primitive's descriptor. oneDNN wants a forward descriptor as a hint for both gradients,
- * with weights of the activation's type, even where the gradient's own are f32. */
+/* Makes the primitive's descriptor. oneDNN requires a forward descriptor as a hint for both
+ * gradients, with weights of the activation's type, even where the gradient's own are f32. */
 static int choose(struct conv_plan *plan, const struct cpu *cpu, const struct op *op,
                   const struct conv_tensors *t, dnnl_primitive_attr_t attr, struct error *err) {
     const enum op_kind kind = op->kind;

@@ -333,7 +333,7 @@ static __global__ void add_squares_kernel(struct control *control) {
         control->squares = sum;
 }
 
-/* Leaves the sum in control->squares, which the host copies when it wants it. */
+/* Leaves the sum in control->squares, which the host copies when it needs it. */
 cudaError_t launch_squares(cudaStream_t stream, struct control *control,
                            const struct optimizer_args *args) {
     enqueue(squares_kernel, LAUNCH_SQUARES_BLOCKS, THREADS, stream, control, *args);

@@ -24,7 +24,7 @@ static inline cudaError_t tile_map_make(struct tile_map *map, bool bf16, const v
                                         size_t rows, size_t columns, unsigned tile_rows,
                                         unsigned tile_bytes) {
     static_assert(sizeof(CUtensorMap) == sizeof(map->bytes), "a map has room");
-    CUtensorMap made; /* aligned as the encoder wants it */
+    CUtensorMap made; /* aligned as the encoder requires it */
     void *found = nullptr;
     enum cudaDriverEntryPointQueryResult result;
 #if CUDART_VERSION >= 12050
