@@ -149,22 +149,32 @@ static int read_annotations(struct coco_builder *b, struct error *err) {
     return more;
 }
 
+/* Notes that LIST, called NAME, is there. Parsers of JSON take the last of two members of one name;
+ * both together would be a set that no other program sees. */
+static int note_list(struct coco_builder *b, unsigned list, const char *name, struct error *err) {
+    if ((b->head.lists & list) != 0)
+        return error_set(err, EXIT_CODE_DATA,
+                         "a second member \"%s\": expected one; join the two lists", name);
+    b->head.lists |= list;
+    return 0;
+}
+
 /* Reads the list named KEY, or skips any other value, such as "info" and "licenses". A list that is
  * there counts in the head even if it is empty: only a missing one is worth a warning
  * (coco_index_missing). */
 static int read_part(struct coco_builder *b, const struct json_text *key, struct error *err) {
-    if (json_text_is(key, "images")) {
-        b->head.lists |= COCO_LIST_IMAGES;
-        return read_named_list(b, &b->images, &IMAGES, err);
-    }
-    if (json_text_is(key, "categories")) {
-        b->head.lists |= COCO_LIST_CATEGORIES;
-        return read_named_list(b, &b->categories, &CATEGORIES, err);
-    }
-    if (json_text_is(key, "annotations")) {
-        b->head.lists |= COCO_LIST_ANNOTATIONS;
-        return read_annotations(b, err);
-    }
+    if (json_text_is(key, "images"))
+        return note_list(b, COCO_LIST_IMAGES, "images", err) != 0
+                   ? -1
+                   : read_named_list(b, &b->images, &IMAGES, err);
+    if (json_text_is(key, "categories"))
+        return note_list(b, COCO_LIST_CATEGORIES, "categories", err) != 0
+                   ? -1
+                   : read_named_list(b, &b->categories, &CATEGORIES, err);
+    if (json_text_is(key, "annotations"))
+        return note_list(b, COCO_LIST_ANNOTATIONS, "annotations", err) != 0
+                   ? -1
+                   : read_annotations(b, err);
     return json_stream_skip(&b->stream, err);
 }
 

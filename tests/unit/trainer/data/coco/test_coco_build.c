@@ -57,6 +57,9 @@ static void malformed_annotations_are_refused_by_their_id(void) {
         {"{\"images\":[", "byte 11: expected an object, but the text ends"},
         {"{\"images\":[]", "byte 12: expected , or }, but the text ends"},
         {"{} {}", "expected the end"},
+        {"{\"images\":[],\"annotations\":[],\"images\":[]}", "a second member \"images\": "},
+        {"{\"annotations\":[],\"annotations\":[]}", "a second member \"annotations\": "},
+        {"{\"categories\":[],\"categories\":[]}", "a second member \"categories\": "},
     };
     for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
         struct error err = {0};
