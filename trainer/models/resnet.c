@@ -70,11 +70,6 @@ static int check(const struct resnet_config *config, struct error *err) {
     if (config->batch < 1)
         return error_set(err, EXIT_CODE_USAGE, "a batch of %d images: expected at least 1",
                          config->batch);
-    for (int i = 0; i < 3; i++)
-        if (!(config->std[i] > 0))
-            return error_set(err, EXIT_CODE_USAGE,
-                             "a standard deviation of %g: expected more than 0",
-                             (double)config->std[i]);
     return 0;
 }
 

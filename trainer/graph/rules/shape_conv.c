@@ -2,6 +2,8 @@
 
 #include <inttypes.h>
 
+/* The deviation divides, and comes from a flag or a file, so it is checked here for all networks.
+ */
 int shape_image_normalize(struct graph *graph, struct op *op, struct error *err) {
     if (rule_expect_rank(graph, op, 0, DTYPE_U8, 4, err) != 0)
         return -1;
@@ -9,6 +11,11 @@ int shape_image_normalize(struct graph *graph, struct op *op, struct error *err)
     if (shape.dim[3] != 3 || op->attr.channels < 3)
         return error_set(err, EXIT_CODE_INTERNAL, "an image has 3 channels, not %" PRId64,
                          shape.dim[3]);
+    for (int i = 0; i < 3; i++)
+        if (!(op->attr.std[i] > 0))
+            return error_set(err, EXIT_CODE_USAGE,
+                             "a standard deviation of %g: expected more than 0",
+                             (double)op->attr.std[i]);
     shape.dim[3] = op->attr.channels;
     return graph_set_output(graph, op, 0, graph->dtype, shape, err);
 }

@@ -102,7 +102,26 @@ static void dropout_is_for_training_alone(void) {
     }
 }
 
+/* Pixels are divided by it. */
+static void a_deviation_of_zero_is_refused(void) {
+    static const char *const names[] = {"resnet50", "vgg16", "inception_v3"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const struct model *model = model_find(names[i]);
+        struct graph graph = {0};
+        struct error err = {0};
+        CU_ASSERT_PTR_NOT_NULL_FATAL(model);
+        const int side = model->image_size;
+        const struct model_options options = {
+            .batch = 2, .height = side, .width = side, .classes = 5, .std = {1, 0, 1}};
+        CU_ASSERT_EQUAL(model->build(&graph, model, &options, &err), -1);
+        CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
+        ASSERT_CONTAINS(err.text, "a standard deviation of 0: expected more than 0");
+        graph_done(&graph);
+    }
+}
+
 UNIT_SUITE("models.model", UNIT(a_model_is_found_by_its_name),
            UNIT(an_unknown_one_is_reported_with_all_that_there_are),
            UNIT(every_list_of_metrics_begins_with_loss_and_samples),
-           UNIT(names_are_those_of_a_task), UNIT(dropout_is_for_training_alone))
+           UNIT(names_are_those_of_a_task), UNIT(dropout_is_for_training_alone),
+           UNIT(a_deviation_of_zero_is_refused))
