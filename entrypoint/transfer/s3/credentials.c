@@ -61,14 +61,32 @@ static int fill(struct credentials *c, const char *id, const char *secret, const
     return redact_add(c->secret, err) == 0 ? redact_add(c->token, err) : -1;
 }
 
-/* Parses "2026-11-22T20:00:00Z", with or without a fraction. Returns seconds since 1970, or -1. The
- * time is taken for UTC, which all services use. */
+/* Parses "Z", "+hh:mm" or "-hh:mm", with or without the colon. Returns false for any other text. */
+static bool parse_zone(const char *text, int64_t *ret_seconds) {
+    struct tm zone = {0};
+    *ret_seconds = 0;
+    if (strcmp(text, "Z") == 0)
+        return true;
+    if (*text != '+' && *text != '-')
+        return false;
+    const char *rest = strptime(text + 1, "%H:%M", &zone);
+    if (rest == NULL)
+        rest = strptime(text + 1, "%H%M", &zone);
+    *ret_seconds = (*text == '-' ? -60 : 60) * (int64_t)(zone.tm_hour * 60 + zone.tm_min);
+    return rest != NULL && *rest == '\0';
+}
+
+/* Parses "2026-11-22T20:00:00Z", with or without a fraction, or with an offset from UTC in place of
+ * the Z. Returns seconds since 1970, or -1. */
 static int64_t parse_time(const char *text) {
     struct tm parts = {0};
+    int64_t zone;
     const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &parts);
-    if (rest == NULL || (*rest != 'Z' && *rest != '.' && *rest != '+'))
+    if (rest != NULL && *rest == '.')
+        rest += 1 + strspn(rest + 1, "0123456789");
+    if (rest == NULL || !parse_zone(rest, &zone))
         return -1;
-    return (int64_t)timegm(&parts);
+    return (int64_t)timegm(&parts) - zone;
 }
 
 /* An absent Expiration gives 0: such credentials are never renewed by time, only if a server

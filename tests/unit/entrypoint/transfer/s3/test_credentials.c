@@ -141,6 +141,40 @@ static void answers_that_are_none_are_refused(void) {
     }
 }
 
+/* 1795377600 is 20:00 of that day in UTC, as `date -u -d 2026-11-22T20:00:00Z +%s` says. */
+static void times_may_have_an_offset(void) {
+    static const struct {
+        const char *time;
+        int64_t seconds; /* -1: refused */
+    } cases[] = {
+        {"2026-11-22T20:00:00Z", 1795377600},
+        {"2026-11-22T20:00:00.25Z", 1795377600},
+        {"2026-11-22T20:00:00+00:00", 1795377600},
+        {"2026-11-22T22:30:00+02:30", 1795377600},
+        {"2026-11-22T22:30:00.5+0230", 1795377600},
+        {"2026-11-22T12:00:00-08:00", 1795377600},
+        {"2026-11-22T20:00:00", -1},
+        {"2026-11-22T20:00:00+", -1},
+        {"2026-11-22T20:00:00+02:00 ", -1},
+        {"2026-11-22T20:00:00ZZ", -1},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct credentials got;
+        struct error err = {0};
+        char text[160];
+        (void)snprintf(text, sizeof(text),
+                       "{\"AccessKeyId\": \"a\", \"SecretAccessKey\": \"b\", "
+                       "\"Expiration\": \"%s\"}",
+                       cases[i].time);
+        const int parsed = credentials_parse(text, strlen(text), &got, &err);
+        CU_ASSERT_EQUAL(parsed, cases[i].seconds < 0 ? -1 : 0);
+        if (parsed != 0)
+            ASSERT_CONTAINS(err.text, "is not a time");
+        else
+            CU_ASSERT_EQUAL(got.expires, cases[i].seconds);
+    }
+}
+
 static void secrets_are_asked_for_at_safe_places_alone(void) {
     static const char *const good[] = {
         "https://example.com/x",        "http://127.0.0.1:80/x",  "http://localhost",
@@ -160,4 +194,4 @@ static void secrets_are_asked_for_at_safe_places_alone(void) {
 }
 
 UNIT_SUITE("transfer.credentials", UNIT(the_network_runs), UNIT(answers_that_are_none_are_refused),
-           UNIT(secrets_are_asked_for_at_safe_places_alone))
+           UNIT(times_may_have_an_offset), UNIT(secrets_are_asked_for_at_safe_places_alone))
