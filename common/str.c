@@ -11,6 +11,8 @@
  * accept more than a setting should: leading blanks, '+', "0x10", "inf" and, in some locales, a
  * comma. A text is either read whole or refused, and the error quotes at most 64 bytes of it. */
 
+/* TEXT is quoted as it was given, also where it was read as another number, like 1e3 or 32.0. A
+ * caller adds which setting or flag it is for. */
 static int refuse_range(const char *text, int64_t min, int64_t max, struct error *err) {
     return error_set(err, EXIT_CODE_CONFIG, "%.64s is not between %" PRId64 " and %" PRId64, text,
                      min, max);
@@ -22,6 +24,7 @@ int str_parse_int(const char *text, int64_t min, int64_t max, int64_t *ret, stru
     char *end = NULL;
     errno = 0;
     long long value = 0;
+    /* strtoll() would skip blanks and take a '+' here. */
     bool plain = text[0] == '-' ? isdigit((unsigned char)text[1]) : isdigit((unsigned char)text[0]);
     if (plain)
         value = strtoll(text, &end, 10);
@@ -58,8 +61,7 @@ static bool is_decimal(const char *text) {
 
 /* The value of a whole decimal number (see is_decimal), computed digit by digit, as a double would
  * lose the last ones. Returns false if it is not whole. *RET_BEYOND: it does not fit into int64_t.
- */
-/* The value is built up as a negative number, which reaches one further than a positive one:
+ * The value is built up as a negative number, which reaches one further than a positive one:
  * INT64_MIN has no counterpart. The exponent is cut at 32 bits, as strtoll() is at 64: a mantissa
  * of zeros is 0 with any exponent, and any other one is beyond int64_t or no whole number. */
 static bool whole_value(const char *text, int64_t *ret, bool *ret_beyond) {
@@ -135,8 +137,8 @@ static size_t digit_run(const char *text) {
     return length;
 }
 
-/* Compares two runs of digits by value: without leading zeros, the longer run is greater. */
-/* Zeros at the start do not count, but one digit stays, so that "0" and "00" are equal here. */
+/* Compares two runs of digits by value: without leading zeros, the longer run is greater. Zeros at
+ * the start do not count, but one digit stays, so that "0" and "00" are equal here. */
 static int compare_runs(const char *a, size_t a_length, const char *b, size_t b_length) {
     while (a_length > 1 && *a == '0') {
         a++;
@@ -190,10 +192,9 @@ bool str_ends_with(const char *text, const char *end) {
 }
 
 /* The length of the well-formed UTF-8 sequence at BYTES (Unicode 15, table 3-7), 0 if there is
- * none. */
-/* The second byte has a narrower range after four of the lead bytes. This excludes overlong forms
- * (after E0 and F0), surrogates (after ED) and values above U+10FFFF (after F4); C0 and C1 only
- * begin overlong forms. */
+ * none. The second byte has a narrower range after four of the lead bytes. This excludes overlong
+ * forms (after E0 and F0), surrogates (after ED) and values above U+10FFFF (after F4); C0 and C1
+ * only begin overlong forms. */
 static size_t utf8_sequence(const unsigned char *bytes, size_t size) {
     unsigned char lead = bytes[0];
     if (lead < 0x80)
@@ -213,8 +214,7 @@ static size_t utf8_sequence(const unsigned char *bytes, size_t size) {
 
 /* Each byte of a broken sequence is replaced by itself, so that a character cut off at the end of a
  * text does not take the next one with it. Control characters could move the cursor of a terminal
- * or begin an escape sequence. */
-/* What a program prints may be in any encoding, or none. */
+ * or begin an escape sequence. What a program prints may be in any encoding, or none. */
 int str_add_utf8(struct buf *out, const char *bytes, size_t size, struct error *err) {
     const unsigned char *p = (const unsigned char *)bytes;
     for (size_t at = 0; at < size;) {

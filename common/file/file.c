@@ -162,8 +162,8 @@ static int open_partial(const char *path, char temp[4096], struct error *err) {
                      path);
 }
 
-/* mkostemp() makes files with mode 0600; MODE is set here, exactly and without the umask. */
-/* TEMP is in the folder of PATH, since a rename cannot move a file to another file system. */
+/* mkostemp() makes files with mode 0600; MODE is set here, exactly and without the umask. TEMP is
+ * in the folder of PATH, since a rename cannot move a file to another file system. */
 int file_publish_open(const char *path, char temp[4096], mode_t mode, struct error *err) {
     int fd = open_partial(path, temp, err);
     if (fd < 0)

@@ -147,8 +147,8 @@ static const char *type_name(const json_t *value) {
     }
 }
 
-/* The member KEY, NULL if absent or null. */
-/* Absent and null are the same to all callers. Jansson returns borrowed references here. */
+/* The member KEY, NULL if absent or null. Absent and null are the same to all callers. Jansson
+ * returns borrowed references here. */
 static json_t *member_of(const json_t *object, const char *key) {
     json_t *value = json_object_get(object, key);
     return value == NULL || json_is_null(value) ? NULL : value;

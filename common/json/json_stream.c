@@ -64,10 +64,9 @@ void json_stream_done(struct json_stream *s) {
 }
 
 /* Reads more of the file and keeps the bytes from s->at on. Returns 1 if there are more now, 0 at
- * the end of the file, -1 on failure. */
-/* The window doubles while more than half of it is kept, which only a long string causes. The limit
- * on strings bounds its growth against a file that never closes one. Pointers into the window are
- * invalid afterwards. */
+ * the end of the file, -1 on failure. The window doubles while more than half of it is kept, which
+ * only a long string causes. The limit on strings bounds its growth against a file that never
+ * closes one. Pointers into the window are invalid afterwards. */
 static int refill(struct json_stream *s, struct error *err) {
     if (s->window == NULL)
         return 0;
@@ -96,8 +95,8 @@ static int refill(struct json_stream *s, struct error *err) {
     return got > 0;
 }
 
-/* Skips blanks. Returns the next byte, -1 at the end of the file, or -2 after an error. */
-/* These four bytes are all that JSON allows between tokens (RFC 8259, section 2). */
+/* Skips blanks. Returns the next byte, -1 at the end of the file, or -2 after an error. These four
+ * bytes are all that JSON allows between tokens (RFC 8259, section 2). */
 static int next_byte(struct json_stream *s, struct error *err) {
     for (;;) {
         while (s->at < s->end &&
@@ -111,8 +110,8 @@ static int next_byte(struct json_stream *s, struct error *err) {
     }
 }
 
-/* Refuses NEXT, a byte or -1 for the end. */
-/* The end has a message of its own, because a file that was cut off is the most usual fault. */
+/* Refuses NEXT, a byte or -1 for the end. The end has a message of its own, because a file that was
+ * cut off is the most usual fault. */
 static int unexpected(const struct json_stream *s, int next, const char *expected,
                       struct error *err) {
     return next != -1 ? json_stream_error(s, err, expected)
@@ -120,8 +119,8 @@ static int unexpected(const struct json_stream *s, int next, const char *expecte
                                   json_stream_tell(s), expected);
 }
 
-/* Consumes the byte C; if another byte is there, the error names what was EXPECTED. */
-/* Every structural byte goes through here, so blanks are allowed before each of them. */
+/* Consumes the byte C; if another byte is there, the error names what was EXPECTED. Every
+ * structural byte goes through here, so blanks are allowed before each of them. */
 static int take(struct json_stream *s, char c, const char *expected, struct error *err) {
     int next = next_byte(s, err);
     if (next == -2)
@@ -166,9 +165,8 @@ int json_stream_array(struct json_stream *s, struct error *err) {
 }
 
 /* Moves between the items of the open array or object. Returns 1 before another item, 0 after
- * CLOSER, -1 on failure. */
-/* A comma before the closer passes here and fails in the caller: neither a key nor a value begins
- * with the closer. */
+ * CLOSER, -1 on failure. A comma before the closer passes here and fails in the caller: neither a
+ * key nor a value begins with the closer. */
 static int next_item(struct json_stream *s, char closer, struct error *err) {
     uint64_t bit = UINT64_C(1) << s->depth;
     int next = next_byte(s, err);
@@ -211,9 +209,9 @@ int json_stream_key(struct json_stream *s, struct json_text *ret, struct error *
     return take(s, ':', "expected :", err) == 0 ? 1 : -1;
 }
 
-/* Ensures that a number or word lies in the window as a whole. */
-/* Numbers have no closing mark, so that one at the end of the window may continue in the file. Up
- * to JSON_STREAM_NUMBER_MAX bytes are read ahead, or all that is left. */
+/* Ensures that a number or word lies in the window as a whole. Numbers have no closing mark, so
+ * that one at the end of the window may continue in the file. Up to JSON_STREAM_NUMBER_MAX bytes
+ * are read ahead, or all that is left. */
 static int whole_word(struct json_stream *s, struct error *err) {
     if (next_byte(s, err) == -2)
         return -1;
@@ -311,8 +309,8 @@ int json_stream_text(struct json_stream *s, struct json_text *ret, struct error 
     return 0;
 }
 
-/* Skips one scalar, or the opening bracket of an array or object. */
-/* The texts and numbers are read as if they were wanted, so that a skipped part is checked, too. */
+/* Skips one scalar, or the opening bracket of an array or object. The texts and numbers are read as
+ * if they were wanted, so that a skipped part is checked, too. */
 static int skip_value(struct json_stream *s, enum json_kind kind, struct error *err) {
     struct json_text text;
     double number;

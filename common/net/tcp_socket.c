@@ -82,9 +82,8 @@ int tcp_socket_listen(const struct net_address *address, uint16_t port, uint16_t
     return take_fd(&fd);
 }
 
-/* Waits until FD is ready for EVENTS; false once the deadline has passed. */
-/* A wait that is too long for one poll() returns 0 with time left, and a signal interrupts it; both
- * begin the wait anew. */
+/* Waits until FD is ready for EVENTS; false once the deadline has passed. A wait that is too long
+ * for one poll() returns 0 with time left, and a signal interrupts it; both begin the wait anew. */
 static bool ready(int fd, short events, int64_t deadline) {
     struct pollfd one = {.fd = fd, .events = events};
     for (;;) {
@@ -123,9 +122,9 @@ int tcp_socket_dial(const struct net_address *address, uint16_t port, int64_t de
     return take_fd(&fd);
 }
 
-/* On Linux a new connection does not inherit the listener's flags, so they are given again. */
-/* The peer's address tells a caller which host has come; an address of another family leaves *RET
- * as it was. */
+/* On Linux a new connection does not inherit the listener's flags, so they are given again. The
+ * peer's address tells a caller which host has come; an address of another family leaves *RET as it
+ * was. */
 int tcp_socket_accept(int listener, struct net_address *ret) {
     struct sockaddr_storage from = {0};
     socklen_t size = sizeof(from);
@@ -147,9 +146,8 @@ int tcp_socket_own(int fd, struct net_address *ret, struct error *err) {
     return 0;
 }
 
-/* After a transfer of COUNT bytes: waits where it has to. */
-/* COUNT is what recv() or send() returned. 0 from here means: try again, or continue with the rest.
- */
+/* After a transfer of COUNT bytes: waits where it has to. COUNT is what recv() or send() returned.
+ * 0 from here means: try again, or continue with the rest. */
 static int go_on(int fd, ssize_t count, short events, int64_t deadline, struct error *err) {
     if (count > 0 || (count < 0 && errno == EINTR))
         return 0;

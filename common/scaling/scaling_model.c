@@ -56,8 +56,8 @@ double scaling_comm_seconds(const struct scaling_comm *comm, int ranks) {
            comm->byte * ring(ranks) * comm->bytes;
 }
 
-/* The base's own all-reduces are part of its measured time already, so only what is more counts. */
-/* What computation does not hide, for one sample a rank. */
+/* The base's own all-reduces are part of its measured time already, so only what is more counts.
+ * What computation does not hide, for one sample a rank. */
 static double visible(const struct scaling_model *m, const struct scaling_comm *comm, int ranks) {
     const double all =
         scaling_comm_seconds(comm, ranks) - scaling_comm_seconds(comm, m->base.ranks);
@@ -88,8 +88,8 @@ double scaling_model_seconds(const struct scaling_model *m, const struct scaling
     return (double)NAN;
 }
 
-/* The sum of squared relative errors. */
-/* Compares two models of the same samples; its absolute value means nothing. */
+/* The sum of squared relative errors. Compares two models of the same samples; its absolute value
+ * means nothing. */
 static double misfit(const struct scaling_model *m, const struct scaling_comm *comm,
                      const struct scaling_sample *list, size_t count) {
     double sum = 0;
@@ -115,9 +115,9 @@ static void fit_slope(struct scaling_model *m, const struct scaling_comm *comm,
     m->slope = xx > 0 ? fmax(0, xy / xx) : 0;
 }
 
-/* The misfit has kinks in h and may have several minima: all of its range is tried. */
-/* A search over the only unknown that enters through max(), while the slope has a closed form for
- * each value. The tolerance keeps the smallest of equally good values. */
+/* The misfit has kinks in h and may have several minima: all of its range is tried. A search over
+ * the only unknown that enters through max(), while the slope has a closed form for each value. The
+ * tolerance keeps the smallest of equally good values. */
 static void fit_hidden(struct scaling_model *m, const struct scaling_comm *comm,
                        const struct scaling_sample *list, size_t count) {
     enum { TRIALS = 1000 };

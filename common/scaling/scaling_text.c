@@ -33,6 +33,7 @@ size_t scaling_rows(const struct scaling_study *s, struct scaling_row ret[SCALIN
     for (size_t i = 0; i < s->projected_count; i++) {
         const int ranks = s->projected[i];
         const double rate = scaling_projected_rate(s, ranks);
+        /* The model gives no rate for a size for which it projects none. */
         if (isfinite(rate))
             ret[count++] = (struct scaling_row){ranks,
                                                 0,
@@ -225,9 +226,8 @@ int scaling_model_words(const struct scaling_study *s, struct buf *out, struct e
                : add_caution(s, out, err);
 }
 
-/* The figures of a variant by itself. */
-/* A blank line parts the table from the words, where there are any. */
-/* The model or its refusal follows the table after a blank line. */
+/* The figures of a variant by itself. A blank line parts the table from the words, where there are
+ * any. The model or its refusal follows the table after a blank line. */
 static int add_study(const struct scaling_study *s, struct buf *out, struct error *err) {
     struct scaling_row rows[SCALING_ROWS_MAX];
     const size_t count = scaling_rows(s, rows);

@@ -77,6 +77,7 @@ int slot_orders_leave(struct slots *s, struct error *err) {
                : 0;
 }
 
+/* Every round of orders that does not end the job has another after it. */
 bool slot_orders_wait(const json_t *orders) {
     return !json_is_true(json_object_get(orders, "leave"));
 }
@@ -91,10 +92,9 @@ static const char *address_of(const struct slots *s, int slot) {
     return s->addresses[slot / s->own_count];
 }
 
-/* The place of SLOT in the slice of ORDER; DEVICES backs its text. */
-/* Slots of a host are beside each other in a slice, but a host may hold the end of one slice and
- * the start of another. Local ranks count from the first slot of this slice here, and devices from
- * the first slot of the host. */
+/* The place of SLOT in the slice of ORDER; DEVICES backs its text. Slots of a host are beside each
+ * other in a slice, but a host may hold the end of one slice and the start of another. Local ranks
+ * count from the first slot of this slice here, and devices from the first slot of the host. */
 static struct slot_place place_of(const struct slots *s, const json_t *order, int slot,
                                   char devices[SLOT_DEVICES_SIZE]) {
     const int first = number_of(order, "first"), size = number_of(order, "size");
@@ -128,8 +128,8 @@ static struct slot_place place_of(const struct slots *s, const json_t *order, in
                                .always = s->foreign};
 }
 
-/* Sets each NAME=VALUE of LIST. */
-/* NAME=VALUE is split, because argv_set_env() replaces an earlier setting of the same name. */
+/* Sets each NAME=VALUE of LIST. NAME=VALUE is split, because argv_set_env() replaces an earlier
+ * setting of the same name. */
 static int add_environment(struct argv *environment, const json_t *list, struct error *err) {
     for (size_t i = 0; i < json_array_size(list); i++) {
         char name[SLOT_VARIABLE_SIZE];

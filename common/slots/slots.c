@@ -32,9 +32,9 @@ enum { ORDERS_MAX = 16 * 1024 * 1024 };
 
 static const int64_t ROUND = SLOTS_ROUND_MS * CLOCK_MILLISECOND;
 
-/* The GPUs of this host, by their device files. */
-/* Neither a driver nor a library is asked, as both may hang. Files such as /dev/nvidiactl and
- * /dev/nvidia-uvm do not match, since a digit has to follow. */
+/* The GPUs of this host, by their device files. Neither a driver nor a library is asked, as both
+ * may hang. Files such as /dev/nvidiactl and /dev/nvidia-uvm do not match, since a digit has to
+ * follow. */
 static int count_gpus(void) {
     glob_t found;
     int count = 0;
@@ -130,10 +130,10 @@ bool slots_stopping(const struct slots *s) {
     return false;
 }
 
-/* The lower, the more likely it is the cause. */
-/* A crash by a signal (above 128) comes before an error code of the program. The codes of the
- * second group are mostly consequences: a rank that lost its peer, stalled, or was stopped or
- * killed from outside, 128 + 9 being SIGKILL. A rank that ended well comes last. */
+/* The lower, the more likely it is the cause. A crash by a signal (above 128) comes before an error
+ * code of the program. The codes of the second group are mostly consequences: a rank that lost its
+ * peer, stalled, or was stopped or killed from outside, 128 + 9 being SIGKILL. A rank that ended
+ * well comes last. */
 static int rank_of_code(int code) {
     switch (code) {
     case EXIT_CODE_OK:

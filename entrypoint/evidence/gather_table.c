@@ -45,9 +45,9 @@ static int gather_stacks(const struct evidence_subject *s) {
     return rank_stacks_print(s->shim, s->deadline - CLOCK_SECOND / 2);
 }
 
-/* A signal without a handler would end the process, so only those that have one get it. */
-/* The handler writes to the rank's own output, which is its log. The file only says to which
- * processes the signal went. */
+/* A signal without a handler would end the process, so only those that have one get it. The handler
+ * writes to the rank's own output, which is its log. The file only says to which processes the
+ * signal went. */
 static int gather_by_signal(const struct evidence_subject *s) {
     pid_t pids[RANK_PROCESSES_MAX];
     size_t count = rank_processes(s->shim, pids);

@@ -108,9 +108,9 @@ bool rank_stacks_tool(pid_t pid, bool native, const char *path, struct argv *ret
 
 /* --- running it ------------------------------------------------------------------------------- */
 
-/* Returns true if CHILD exits with 0 in time. */
-/* SIGCHLD is blocked by rank_stacks_print(), so that sigtimedwait() takes it even if it came before
- * the wait. Another signal only leads to one more look. */
+/* Returns true if CHILD exits with 0 in time. SIGCHLD is blocked by rank_stacks_print(), so that
+ * sigtimedwait() takes it even if it came before the wait. Another signal only leads to one more
+ * look. */
 static bool await(pid_t child, int64_t deadline) {
     sigset_t set;
     int status = 0;
@@ -129,9 +129,9 @@ static bool await(pid_t child, int64_t deadline) {
     return false;
 }
 
-/* Runs the tool with its output going to OUT; returns true if it exits with 0. */
-/* The limit is for data, so that mapped files, such as libraries, do not count. Both output streams
- * go to OUT: why a tool failed is evidence, too. */
+/* Runs the tool with its output going to OUT; returns true if it exits with 0. The limit is for
+ * data, so that mapped files, such as libraries, do not count. Both output streams go to OUT: why a
+ * tool failed is evidence, too. */
 static bool run(const struct argv *tool, int out, int64_t deadline) {
     pid_t child = fork();
     if (child == 0) {

@@ -23,6 +23,7 @@ enum { LISTED_MAX = 6, LIST_SIZE = 192 };
 static void add(char *text, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Cuts the text where SIZE ends: a long list of hosts is a shorter sentence, and no error. */
 static void add(char *text, size_t size, const char *format, ...) {
     size_t used = strlen(text);
     va_list args;
@@ -141,9 +142,8 @@ static const char *most_common(const struct stuck_rank *ranks, size_t count, boo
     return best;
 }
 
-/* Says that the ranks that are not ABSENT are at WHERE, and the others are not. */
-/* The rank that is described is named again if there are several absent ones. COUNT - MISSING ranks
- * are at WHERE. */
+/* Says that the ranks that are not ABSENT are at WHERE, and the others are not. The rank that is
+ * described is named again if there are several absent ones. COUNT - MISSING ranks are at WHERE. */
 static void describe(const struct stuck_rank *ranks, size_t count, const bool *absent,
                      bool by_place, const char *where, struct stuck_finding *ret) {
     size_t missing = count_of(absent, count);

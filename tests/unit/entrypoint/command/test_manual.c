@@ -76,10 +76,9 @@ static void the_page_has_commands_variables_and_codes(void) {
     }
 }
 
-/* Returns what bash offers for word NUMBER of WORDS, into which it splits LINE. */
-/* COMP_WORDS and its like are what bash sets before it calls a completion function. The script
- * comes from a file, as with `. <(ringmaster completion)`, and what it offers is printed on one
- * line. */
+/* Returns what bash offers for word NUMBER of WORDS, into which it splits LINE. COMP_WORDS and its
+ * like are what bash sets before it calls a completion function. The script comes from a file, as
+ * with `. <(ringmaster completion)`, and what it offers is printed on one line. */
 static const char *complete(const char *words, const char *line, int number) {
     static char got[8192];
     char path[600], script[1024];

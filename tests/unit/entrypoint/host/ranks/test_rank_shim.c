@@ -383,9 +383,9 @@ static void without_its_supervisor_it_ends_the_programs_whole_group(void) {
 }
 
 /* MPI_Abort: mpirun's SIGTERM comes right after the program's end. Both wait for the shim here,
- * which takes them in the order in which they came, and has no turn to write between them. */
-/* Whether it falls asleep in time: after its hello it does so while it waits for events. If it were
- * stopped before that, it would find the signal first. */
+ * which takes them in the order in which they came, and has no turn to write between them. Whether
+ * it falls asleep in time: after its hello it does so while it waits for events. If it were stopped
+ * before that, it would find the signal first. */
 static bool waits_for_events(void) {
     char path[64];
     (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)shim.pid);

@@ -146,8 +146,8 @@ static void a_place_is_found_again_with_other_steps(void) {
     expect_place(now, before, 2, 0, 2);
 }
 
-/* A run of format version 1 in which epochs no longer ended: its count of images is right. */
-/* It may be started without --init once it has begun, and with it again. */
+/* A run of format version 1 in which epochs no longer ended: its count of images is right. It may
+ * be started without --init once it has begun, and with it again. */
 static void a_run_that_goes_on_keeps_what_it_began_with(void) {
     const struct run_state before = {
         .global_batch = 4, .epoch_images = 8, .data = "a", .init = "w.safetensors"};
