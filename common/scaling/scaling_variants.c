@@ -45,7 +45,7 @@ size_t scaling_names_chain(const struct scaling_names *names,
     return count;
 }
 
-static void tell(const struct scaling_study *study, const struct scaling_point *p) {
+static void log_point(const struct scaling_study *study, const struct scaling_point *p) {
     const bool named = study->variant[0] != '\0';
     if (p->failure[0] != '\0')
         log_warning("%d rank%s%s%s: failed: %s", p->ranks, STR_PLURAL(p->ranks), named ? ", " : "",
@@ -68,7 +68,7 @@ static int measure_one(struct scaling_size *z, struct scaling_study *study, stru
         return -1;
     }
     z->any = z->any || p->failure[0] == '\0';
-    tell(study, p);
+    log_point(study, p);
     return 0;
 }
 

@@ -30,8 +30,8 @@
  * rows are done: the supervisor needs it to name the late rank, and must not wait for a GPU's
  * driver.
  *
- * A job that ends sends SIGTERM. The loop then shortens all deadlines (hurry), because the
- * supervisor kills this process half a second later, and what is already written stays. */
+ * A job that ends sends SIGTERM. The loop then shortens all deadlines (shorten_deadlines), because
+ * the supervisor kills this process half a second later, and what is already written stays. */
 
 /* Tasks at one time: more would only wait for each other. */
 enum { RUNNING_MAX = 8, DESCRIPTOR_MAX = 1 << 20 };
@@ -52,7 +52,7 @@ struct gathering {
     size_t room;
     int64_t deadline;
     bool reported; /* where the ranks are */
-    bool is_hurried;
+    bool is_shortened;
 };
 
 /* Kills what still runs. Safe for a gathering of which only some parts were set up. */
@@ -203,9 +203,9 @@ static int64_t earlier(int64_t a, int64_t b) {
 }
 
 /* A driver of the host that hangs holds up nothing then. */
-static void hurry(struct gathering *g) {
+static void shorten_deadlines(struct gathering *g) {
     const int64_t now = clock_now();
-    g->is_hurried = true;
+    g->is_shortened = true;
     g->deadline = earlier(g->deadline, now + last_time);
     for (size_t i = 0; i < g->count; i++) {
         struct gather_task *t = &g->tasks[i];
@@ -238,8 +238,8 @@ static int run_all(struct gathering *g, FILE *out, struct error *err) {
         if (ranks_are_read(g) && print_ranks(g, out, err) != 0)
             return -1;
         wait_for_some(fds, running, first);
-        if (is_asked_to_end != 0 && !g->is_hurried)
-            hurry(g);
+        if (is_asked_to_end != 0 && !g->is_shortened)
+            shorten_deadlines(g);
         read_some(g, fds, polled, running);
         if (clock_now() >= g->deadline)
             break;

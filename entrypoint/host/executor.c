@@ -379,8 +379,8 @@ static void obey(struct executor *h, enum message kind, const json_t *order) {
         upload(h, order);
         break;
     case MESSAGE_UPLOAD_DEADLINE:
-        output_upload_hurry(h->output_upload,
-                            json_integer_value(json_object_get(order, "seconds")));
+        output_upload_set_deadline(h->output_upload,
+                                   json_integer_value(json_object_get(order, "seconds")));
         break;
     case MESSAGE_PAIRS:
     case MESSAGE_PASSED:

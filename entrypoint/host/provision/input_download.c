@@ -23,7 +23,7 @@
  *
  * Hosts that share downloads form a binary tree with the first host at its root. Host i fetches
  * from host (i - 1) / 2. Its part of the order is "sharing": a listener, the key that both
- * sides prove, and the place of the host above. */
+ * sides prove, and the place of the upstream host. */
 
 enum {
     GRACE_SECONDS = 10, /* the child's own deadline comes first and gives a better error */
@@ -134,14 +134,14 @@ static json_t *place_json(const struct job *job, const char *name) {
                         (unsigned)job->ports.passing);
 }
 
-/* The name or address of the host above this one in the tree, as in the description. If the
+/* The name or address of the upstream host of this one, as in the description. If the
  * platform gives only the number of hosts, that is known for the first host alone, and perhaps not
  * even then; NULL: unknown. */
-static const char *known_above(const struct cluster *c) {
-    const size_t above = (c->self - 1) / 2;
+static const char *known_parent(const struct cluster *c) {
+    const size_t parent = (c->self - 1) / 2;
     if (!c->counted)
-        return c->hosts[above].name.text;
-    return above == 0 ? c->master_at.text : NULL;
+        return c->hosts[parent].name.text;
+    return parent == 0 ? c->master_at.text : NULL;
 }
 
 /* How long this host waits for it, in seconds. At least one. */
@@ -162,7 +162,7 @@ static json_t *key_json(const unsigned char *key) {
     return text;
 }
 
-/* The host above checks that it speaks to a host of the job, and this host that the answer comes
+/* The upstream host checks that it speaks to a host of the job, and this host that the answer comes
  * from there: both have the key. `name` is for messages. */
 json_t *input_download_sharing(const struct job *job, int listener, const unsigned char *key,
                                const char *parent) {
@@ -172,7 +172,7 @@ json_t *input_download_sharing(const struct job *job, int listener, const unsign
         (void)json_object_set_new(sharing, "first", json_true());
         return sharing;
     }
-    const char *place = parent != NULL ? parent : known_above(c);
+    const char *place = parent != NULL ? parent : known_parent(c);
     if (place == NULL)
         return sharing;
     (void)json_object_set_new(sharing, "from", place_json(job, place));
@@ -283,7 +283,7 @@ static void begin(struct input_download *s, const char *parent) {
         s->o.done(s->o.context, &err);
 }
 
-/* The master has not named the host above within the time that this host would wait for it. */
+/* The master has not named the upstream host within the time that this host would wait for it. */
 static void parent_missed(void *context) {
     struct input_download *s = context;
     log_warning(
@@ -291,8 +291,8 @@ static void parent_missed(void *context) {
     begin(s, NULL);
 }
 
-/* If the host above is not known by name, the start is put off until the master names it. Success
- * then means only that this host waits. */
+/* If the upstream host is not known by name, the start is put off until the master names it.
+ * Success then means only that this host waits. */
 int input_download_start(struct input_download *s, const struct services *services,
                          const struct input_download_options *options, struct error *err) {
     const struct cluster *c = &services->job->cluster;
@@ -300,7 +300,7 @@ int input_download_start(struct input_download *s, const struct services *servic
     s->deadline.context = s;
     if (s->o.key != NULL)
         memcpy(s->key, s->o.key, sizeof(s->key));
-    if (s->o.key == NULL || cluster_is_master(c) || known_above(c) != NULL)
+    if (s->o.key == NULL || cluster_is_master(c) || known_parent(c) != NULL)
         return start_child(s, NULL, err);
     s->waits = true;
     s->deadline.fire = parent_missed;

@@ -63,7 +63,7 @@ static void hear(void *context, const char *line, size_t size) {
 
 /* DONE may start something else with this object, so its timers end first. */
 static void conclude(struct output_upload *u, const struct error *failure) {
-    loop_cancel(u->services->loop, &u->hurry);
+    loop_cancel(u->services->loop, &u->abandon);
     loop_cancel(u->services->loop, &u->kill);
     u->finishing = false;
     u->done(u->context, failure);
@@ -102,7 +102,7 @@ static int start(struct output_upload *u, struct error *err) {
 
 /* Timer: SIGUSR2 asks the child to abort uploads, so that nothing stays unfinished at the server.
  */
-static void hurry(void *context) {
+static void abandon(void *context) {
     const struct output_upload *u = context;
     subprocess_signal(&u->task, SIGUSR2);
 }
@@ -118,7 +118,7 @@ int output_upload_open(struct output_upload *u, const struct services *services,
                        void (*line)(void *context, const char *line, size_t size), void *context,
                        struct error *err) {
     *u = (struct output_upload){.services = services, .line = line, .line_context = context};
-    u->hurry = (struct timer){.fire = hurry, .context = u};
+    u->abandon = (struct timer){.fire = abandon, .context = u};
     u->kill = (struct timer){.fire = kill_it, .context = u};
     if (start(u, err) != 0)
         return -1;
@@ -129,7 +129,7 @@ int output_upload_open(struct output_upload *u, const struct services *services,
 void output_upload_close(struct output_upload *u) {
     if (!u->open)
         return;
-    loop_cancel(u->services->loop, &u->hurry);
+    loop_cancel(u->services->loop, &u->abandon);
     loop_cancel(u->services->loop, &u->kill);
     subprocess_signal(&u->task, SIGKILL);
     subprocess_done(&u->task);
@@ -149,7 +149,7 @@ static void limit(struct output_upload *u, int64_t seconds) {
     }
     if (u->kill.active && u->kill.deadline <= end)
         return;
-    loop_at(u->services->loop, &u->hurry, end - spare);
+    loop_at(u->services->loop, &u->abandon, end - spare);
     loop_at(u->services->loop, &u->kill, end);
 }
 
@@ -171,7 +171,7 @@ void output_upload_finish(struct output_upload *u, int64_t seconds,
 }
 
 /* Before output_upload_finish() there is nothing to limit. */
-void output_upload_hurry(struct output_upload *u, int64_t seconds) {
+void output_upload_set_deadline(struct output_upload *u, int64_t seconds) {
     if (u->finishing)
         limit(u, seconds);
 }

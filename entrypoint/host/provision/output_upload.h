@@ -19,7 +19,7 @@ struct output_upload {
     void (*line)(void *context, const char *line, size_t size);
     void *line_context;
     struct subprocess task;
-    struct timer hurry; /* then uploads under way are abandoned */
+    struct timer abandon; /* then uploads under way are abandoned */
     struct timer kill;
     bool open;
     bool finishing;
@@ -38,7 +38,7 @@ void output_upload_close(struct output_upload *u);
 void output_upload_finish(struct output_upload *u, int64_t seconds,
                           void (*done)(void *context, const struct error *failure), void *context);
 /* Limits the remaining time to SECONDS; 0: none. */
-void output_upload_hurry(struct output_upload *u, int64_t seconds);
+void output_upload_set_deadline(struct output_upload *u, int64_t seconds);
 /* Stops waiting for it. */
 void output_upload_drop(struct output_upload *u);
 

@@ -16,13 +16,13 @@ void fetch_wait_open(struct master *m) {
  * host could give it (provision/input_download.h). */
 static void send_parent(struct master *m, size_t index) {
     struct member *b = index < m->s.job->cluster.count ? &m->members[index] : NULL;
-    const struct member *above = &m->members[(index - 1) / 2];
+    const struct member *parent = &m->members[(index - 1) / 2];
     char address[NET_ADDRESS_TEXT];
-    if (b == NULL || above->index == 0 || above->link == NULL || !b->fetching.busy ||
+    if (b == NULL || parent->index == 0 || parent->link == NULL || !b->fetching.busy ||
         b->fetching.informed)
         return;
     b->fetching.informed = true;
-    net_address_text(&above->address, address);
+    net_address_text(&parent->address, address);
     master_send(m, index, message_with(MESSAGE_PARENT, json_pack("{s:s}", "address", address)));
 }
 

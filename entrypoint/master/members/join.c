@@ -56,8 +56,8 @@ static void announce(void *context) {
 
 /* Names the missing host that was refused for its key: that is why it is missing, rather than late.
  */
-static void blame_stranger(struct master *m, int host, const struct net_address *address,
-                           const char *missing) {
+static void blame_rejected_peer(struct master *m, int host, const struct net_address *address,
+                                const char *missing) {
     char peer[NET_ADDRESS_TEXT];
     net_address_text(address, peer);
     (void)error_set(&m->fault, EXIT_CODE_KEY_REFUSED,
@@ -80,13 +80,13 @@ static void blame_fetching(struct master *m, const struct member *b) {
 static void blame_late(struct master *m, const struct member *late) {
     char missing[FETCH_WAIT_NAMES_MAX];
     struct net_address address = {0};
-    int stranger = rejected_peers_host(&m->accept.rejected_peers, &address);
+    int rejected = rejected_peers_host(&m->accept.rejected_peers, &address);
     m->fault_host = -1;
     (void)fetch_wait_missing(m, missing);
     if (late->fetching.busy)
         blame_fetching(m, late);
-    else if (stranger >= 0)
-        blame_stranger(m, stranger, &address, missing);
+    else if (rejected >= 0)
+        blame_rejected_peer(m, rejected, &address, missing);
     else
         (void)error_set(&m->fault, EXIT_CODE_NOT_READY,
                         "only %zu of %zu hosts within %lld s, missing%s", m->join.count,
@@ -171,10 +171,10 @@ static void begin_if_complete(struct master *m) {
     master_raise(m, EVENT_ALL_JOINED);
 }
 
-/* All hosts that must learn of a stop or fault have done so: the deadline can be short. Nothing is
- * hurried while the search for duplicates of this host is pending, as no host is admitted before.
+/* All hosts that must learn of a stop or fault have done so: the deadline can be short. It is not
+ * shortened while the search for duplicates of this host is pending, as no host is admitted before.
  */
-static void hurry_if_all_hear(struct master *m) {
+static void shorten_if_all_are_here(struct master *m) {
     if ((m->fault.code == 0 && m->attempt.stop_asked == 0) || m->duplicate_name.pending)
         return;
     for (size_t i = 1; i < m->s.job->cluster.count; i++)
@@ -206,7 +206,7 @@ void join_fault(struct master *m, const struct error *fault, int host) {
                        ? m->s.job->settings.ready_seconds
                        : FAULT_SECONDS;
     loop_after(&m->s.loop, &m->join.deadline, left * CLOCK_SECOND);
-    hurry_if_all_hear(m);
+    shorten_if_all_are_here(m);
 }
 
 /* Returns the exit code of the fault in a join, 0 if there is none. A code outside one byte cannot
@@ -334,7 +334,7 @@ void join_meet(struct member *b, struct link *link, const struct net_address *pe
     member_heard(b);
     join_receive(b, message);
     if (m->phase == PHASE_JOINING)
-        hurry_if_all_hear(m);
+        shorten_if_all_are_here(m);
 }
 
 /* The host may come again; its time to join runs on (fetch_wait_left). */
@@ -353,7 +353,7 @@ void join_left(struct member *b) {
 
 void join_shorten(struct master *m) {
     loop_after(&m->s.loop, &m->join.deadline, HURRY_SECONDS * CLOCK_SECOND);
-    hurry_if_all_hear(m);
+    shorten_if_all_are_here(m);
 }
 
 void join_init(struct master *m) {
@@ -399,7 +399,7 @@ static void admit_those_who_asked(struct master *m) {
 void join_go_on(struct master *m) {
     admit_those_who_asked(m);
     if (m->phase == PHASE_JOINING)
-        hurry_if_all_hear(m);
+        shorten_if_all_are_here(m);
 }
 
 /* The run ID is drawn before any host is admitted, as the welcome carries it. A fault of this host

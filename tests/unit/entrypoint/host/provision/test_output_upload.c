@@ -64,7 +64,7 @@ static void a_build_without_it_says_so(void) {
     ASSERT_CONTAINS(err.text, "was built without libcurl, libarchive or Expat");
     CU_ASSERT_FALSE(u.open);
     CU_ASSERT_EQUAL(sweep.kept, 0);
-    output_upload_hurry(&u, 1);
+    output_upload_set_deadline(&u, 1);
     output_upload_drop(&u);
     output_upload_close(&u);
 }
