@@ -21,8 +21,8 @@ struct checkpoint_policy {
     struct interval every;
     int64_t mtbf;       /* nanoseconds between two failures; 0: not an automatic policy */
     int64_t since;      /* clock_now() at the last checkpoint, or at the start */
-    int64_t saved_step; /* step of the last one; -1: none */
-    int64_t saved_at;   /* clock_wall() when it was complete, on rank 0; 0: unknown */
+    int64_t saved_step; /* step of the last one that was begun, the same on all ranks; -1: none */
+    int64_t saved_at;   /* clock_wall() when it was complete, on rank 0; 0: it is not, or refused */
     bool asked;         /* rank 0's time was up */
 };
 

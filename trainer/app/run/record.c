@@ -213,14 +213,14 @@ static void log_best(const struct training_run *job) {
              b->score.step, b->score.metric, b->score.value, b->folder);
 }
 
-/* The log promises to continue from this step only if its checkpoint was handed over to be written.
- */
+/* The log promises to continue from this step only if its checkpoint is complete. One that was
+ * begun may have been refused, as its weights are not finite. */
 void record_log_stop(const struct training_run *job) {
     const struct run_state *s = &job->state;
     bool again = strcmp(job->setup.options->resume, "auto") == 0;
     if (!job->setup.first)
         return;
-    if (job->saves.keeping.saved_step == s->step)
+    if (job->saves.keeping.saved_step == s->step && job->saves.keeping.saved_at != 0)
         log_info("stopped on request after step %" PRId64 "; the same command%s goes on from there",
                  s->step, again ? "" : " with --resume auto");
     else if (s->step > 0)

@@ -231,6 +231,8 @@ int save_checkpoint(struct training_run *job, struct error *err) {
         return -1;
     if (save_present(job, &statistics, err) != 0)
         return -1;
+    /* Before its outcome is known: all ranks have to agree on what was begun, and rank 0 alone
+     * learns the outcome. A failure ends the run. */
     k->saved_step = job->state.step;
     k->since = clock_now();
     add_pause(job, begun);
