@@ -100,11 +100,12 @@ static int time_plan(const struct tuning *t, const struct dnn_plan *plan, float 
 int conv_tune(struct cuda *cuda, struct conv_choice *choice, const struct conv_operands *operands,
               float *ret_ms, struct error *err) {
     struct tuning t = {.cuda = cuda, .operands = operands};
+    struct error why = {0}; /* of the last plan that did not run; no matter if another one did */
     int best = -1;
-    int result = tuning_open(&t, err);
+    int result = tuning_open(&t, &why);
     for (int i = 0; result == 0 && i < choice->plans.count; i++) {
         float ms = 0;
-        if (time_plan(&t, &choice->plans.plans[i], &ms, err) == 0 && (best < 0 || ms < *ret_ms)) {
+        if (time_plan(&t, &choice->plans.plans[i], &ms, &why) == 0 && (best < 0 || ms < *ret_ms)) {
             best = i;
             *ret_ms = ms;
         }
@@ -112,6 +113,8 @@ int conv_tune(struct cuda *cuda, struct conv_choice *choice, const struct conv_o
     tuning_close(&t);
     /* The error of a plan that did not run must not be reported by the next launch. */
     (void)cudaGetLastError();
+    if (best < 0 && err != NULL)
+        *err = why;
     if (best < 0)
         return error_wrap(err, "no plan for %s ran", dnn_pattern_name(choice->pattern));
     choice->chosen = best;
