@@ -87,7 +87,8 @@ static cudaError_t add_to_recording(cudaStream_t stream, const struct switch_cho
 }
 
 /* Enqueues BODY on a separate stream, which records into GRAPH. If the body fails, the recording is
- * ended all the same, since a stream cannot be left capturing. Thread-local capture: CUDA calls of
+ * ended all the same, since a stream cannot be left capturing, and both streams are set back; the
+ * first error is reported. Thread-local capture: CUDA calls of
  * other threads do not disturb it. cuDNN's handle follows the selected stream, in both
  * directions. */
 static int record_body(struct cuda *cuda, cudaGraph_t graph, const struct bound_step *body,
@@ -106,7 +107,8 @@ static int record_body(struct cuda *cuda, cudaGraph_t graph, const struct bound_
     cuda->stream = stream;
     if (result == 0 && status != cudaSuccess)
         result = cuda_error(status, "recording a choice", err);
-    return result == 0 ? convs_stream(cuda, err) : result;
+    const int restored = convs_stream(cuda, result == 0 ? err : NULL);
+    return result == 0 ? restored : result;
 }
 
 /* A body that cannot be recorded is an error of the step. */
