@@ -79,7 +79,8 @@ static void *stored_address(const struct program *program, int number, struct er
     void *address = gradient ? store_gradient_at(program->store, slot)
                              : store_at(program->store, slot, slot->home);
     if (address == NULL)
-        (void)error_set(err, EXIT_CODE_INTERNAL, "the store has no such values of %s", owner->name);
+        (void)error_set(err, EXIT_CODE_INTERNAL, "the store keeps no values of kind %d for %s",
+                        gradient ? (int)STORE_GRADIENTS : (int)slot->home, owner->name);
     return address;
 }
 
