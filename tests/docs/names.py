@@ -106,7 +106,7 @@ glossary = TOP / "docs/glossary.md"
 others = "\n".join(page.text for page in pages() if page.path != glossary).lower()
 for line, words in enumerate(glossary.read_text().split("\n"), 1):
     cell = re.match(r"\| ([a-z][a-z -]*?)(?: \(.*\))? \|", words)
-    if cell and cell.group(1) not in ("word", "old word") and \
+    if cell and cell.group(1) not in ("word", "old word", "old type") and \
             not re.search(rf"(?<![a-z]){cell.group(1)}", others):
         found.say("docs/glossary.md", line, f'"{cell.group(1)}" is used in no other page')
 

@@ -20,7 +20,7 @@ FUNCTION = re.compile(r"^(?!(?:typedef|return|else)\b)[A-Za-z_][\w \t*]*?[ *](\w
 
 def old_words():
     """Yields each old word, the word that replaces it and the folders in which it is old."""
-    rows = GLOSSARY.read_text(encoding="utf-8").partition("\n## Old words\n")[2].split("\n## ")[0]
+    rows = GLOSSARY.read_text(encoding="utf-8").partition("\n## Old words\n")[2].split("\n\n|")[1]
     for cells in re.findall(r"^\| (`[^|]*) \| ([^|]*?) \| ([^|]*?) *\|$", rows, re.M):
         for word in re.findall(r"`(\w+)`", cells[0]):
             yield word, cells[1], tuple(re.findall(r"`([\w/]+)`", cells[2]))
