@@ -76,10 +76,10 @@ void console_status(struct console *c, double fraction, const char *text);
 /* Bytes that wait. */
 size_t console_waiting(const struct console *c);
 
-/* For the end, outside the loop: writes what waits, until DEADLINE at most. What the reader has not
- * taken when it is time for the end of it all, as the least reader has it, is left out but for our
- * words and the last CONSOLE_LAST_LINES bytes of lines; a line that was begun is cut then, with a
- * mark. */
+/* For the end, outside the loop: writes what waits, until DEADLINE at most. The last seconds are
+ * kept for our own messages and the last CONSOLE_LAST_LINES bytes of lines, as a reader of
+ * CONSOLE_READER_LEAST needs them; the lines before are left out then, and one that was begun is
+ * cut, with a mark. */
 void console_flush(struct console *c, int64_t deadline);
 
 /* Log output through a console while the loop runs. A reader that does not read the log therefore

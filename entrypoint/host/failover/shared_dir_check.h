@@ -1,5 +1,5 @@
 /* A host's part in the probe of the shared checkpoint directory (shared_dir_probe.h): carries out
- * the master's orders and cleans up. Sends `proved step word fault`. */
+ * the master's orders and cleans up. Sends `dir_probed step word fault`. */
 #ifndef ENTRYPOINT_HOST_FAILOVER_SHARED_DIR_CHECK_H
 #define ENTRYPOINT_HOST_FAILOVER_SHARED_DIR_CHECK_H
 

@@ -6,7 +6,7 @@
  *   to the master        join host facts... [fault_code fault_text] [pid1] [master_exit]
  *                      [succession [back]],
  *                      alive echo time, stop again, heard, and messages of executor.h
- *   from the master      above address, welcome run [pid1], wait run [pid1], refuse code text,
+ *   from the master      parent address, welcome run [pid1], standby run [pid1], refuse code text,
  *                      beat time,
  *                      verdict ..., and orders of executor.h
  *

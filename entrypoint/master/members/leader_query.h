@@ -4,8 +4,8 @@
  * that and gathers all hosts for a new job meanwhile. It also connects to every host that has not
  * come to it, one after the other; only a master listens.
  *
- *   to a listener   seek host
- *   from it         leads, if it is a master that has a quorum; else refuse code text:
+ *   to a listener   find_leader host
+ *   from it         leading, if it is a master that has a quorum; else refuse code text:
  *     EXIT_CODE_NOT_READY if that may change
  *
  * No answer makes a host a master. After `leading` this host stops being one and asks the leader to
