@@ -11,7 +11,7 @@ void accounting_started(struct master *m);
 void accounting_receive(struct member *b, const json_t *alive);
 /* The attempt has failed, as m->failed says, and another one follows. */
 void accounting_failed(struct master *m);
-/* The job has ended, as m->verdict says: closes the account, once, and tells it if ranks had
+/* The job has ended, as m->verdict says: closes the account, once, and reports it if ranks had
  * started.
  */
 void accounting_end(struct master *m);

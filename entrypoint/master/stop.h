@@ -7,7 +7,8 @@
 
 void stop_init(struct master *m);
 void stop_close(struct master *m);
-/* Warns the ranks of the attempt that begins before the platform ends the job, if it tells when. */
+/* Warns the ranks of the attempt that begins before the platform ends the job, if the platform says
+ * when. */
 void stop_await_end(struct master *m);
 void stop_note(struct master *m, size_t host);
 /* Forwards the stop to the ranks, now or once all have started. */

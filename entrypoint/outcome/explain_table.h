@@ -1,4 +1,4 @@
-/* The rows of what failures mean. One is named by what people have in their hands: an exit code
+/* The rows of what failures mean. A row is named by what people see: an exit code
  * (73, host-lost), a signal (SIGSEGV, 139), or an error of a library, where its numbers mean
  * nothing as exit codes (mpi:15, nccl:2, ncclSystemError, cuda:700, xid:79). A row with signs is
  * also found by what a program's last lines or the kernel's say. */

@@ -22,7 +22,7 @@ int failure_file_text(const struct verdict *v, struct buf *ret, struct error *er
  * disk may stall, so a process with a loop leaves this to a child (observe/failure_writer.h). */
 
 /* Writes BASE_DIR/output/failure for a verdict that is not success, into the reserve's room, unless
- * the program has left something there: *RET_KEPT says so. An empty file is nothing. Makes no
+ * the program has left something there: *RET_KEPT says so. An empty file counts as none. Makes no
  * BASE_DIR: where there is none, it fails. */
 int failure_file_write(const char *base_dir, const struct verdict *v, bool *ret_kept,
                        struct error *err);
@@ -34,8 +34,8 @@ void failure_file_clear(const char *base_dir, int64_t deadline);
 /* Returns true if there is a non-empty failure file, or a success file. */
 bool failure_file_exists(const char *base_dir);
 
-/* Takes the room for the file under another name, so that a disk which is full by then keeps the
- * story. Where there is no BASE_DIR nothing is made. */
+/* Reserves the room for the file under another name, so that it can be written even if the disk is
+ * full by then. Without BASE_DIR nothing is made. */
 enum { FAILURE_FILE_ROOM = 4096 };
 int failure_file_reserve(const char *base_dir, struct error *err);
 /* For success: gives it back, and leaves BASE_DIR/output/success, an empty file, as SageMaker's

@@ -32,7 +32,7 @@ struct failures {
 bool first_failure_is_forgone(const struct failures *f, const struct rank_report *r);
 size_t first_failure_count_forgone(const struct failures *f);
 
-/* Returns the earliest failure without which the attempt would have gone on; NULL: none. */
+/* Returns the earliest failure without which the attempt would have continued; NULL: none. */
 const struct rank_report *first_failure_end(const struct failures *f);
 /* Returns the failure that caused it; NULL: none. */
 const struct rank_report *first_failure_cause(const struct failures *f);

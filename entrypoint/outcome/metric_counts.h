@@ -1,7 +1,7 @@
 /* Counts of matches of each metric definition.
  *
- * They tell how often each definition of the job matches what ranks print. A service finds nothing
- * where an expression is wrong, and says nothing either: here the job itself says so at its end.
+ * They tell how often each definition of the job matches what ranks print. A service ignores an
+ * expression that matches nothing, without a message: here the job itself reports it at its end.
  *
  * Lines are looked at as they pass, in the loop: the head of a line only, and for so much of every
  * second at most. Lines beyond that are counted as unread. An expression that takes too long on one

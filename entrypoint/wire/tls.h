@@ -33,7 +33,7 @@ int tls_arm_client(SSL_CTX *context, const unsigned char key[TLS_KEY_SIZE], stru
  * there were offers, or takes it for its own until a frame says otherwise. 0: none that we know. */
 int64_t tls_peer_version(const SSL *ssl);
 
-/* After the handshake: was it really the key that let them in? */
+/* After the handshake: fails unless it was the key that admitted the peer. */
 int tls_check(SSL *ssl, struct error *err);
 
 enum { TLS_NAME_SIZE = 33 };
