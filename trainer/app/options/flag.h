@@ -33,6 +33,7 @@ struct flag {
     unsigned tasks;             /* bits of the tasks that the flag applies to; 0: all. A flag may
                                  * have one row for each task; such rows differ only in their
                                  * help */
+    unsigned recorded;          /* bits that mean something to the owner of the table alone */
     const char *value;          /* placeholder of the value in --help */
     const char *help;
 };

@@ -40,9 +40,22 @@ enum {
 
 enum { C = MODEL_CLASSIFY, D = MODEL_DETECT };
 
+/* The column of commands also says of options that change the bits of a training what they change
+ * (enum setting_kind). A checkpoint's state records those as text; APART: it has a member of its
+ * own for it (run/run_state.c). */
+enum {
+    KIND_SHIFT = 8,
+    MACHINE = SETTING_MACHINE << KIND_SHIFT,
+    WAY = SETTING_WAY << KIND_SHIFT,
+    RECIPE = SETTING_RECIPE << KIND_SHIFT,
+    APART = SETTING_APART << KIND_SHIFT,
+};
+_Static_assert(ALL < 1 << KIND_SHIFT, "commands and kinds do not overlap");
+
 #define ROW(name_, type_, field_, standard_, commands_, help_)                                     \
     .name = (name_), .type = (type_), .offset = offsetof(struct options, field_),                  \
-    .standard = (standard_), .commands = (commands_), .help = (help_)
+    .standard = (standard_), .commands = (commands_)&ALL, .recorded = (commands_) >> KIND_SHIFT,   \
+    .help = (help_)
 #define TEXT(name, field, standard, commands, what, help)                                          \
     { ROW(name, FLAG_TEXT, field, standard, commands, help), .value = (what) }
 #define TEXT_OF(tasks_, name, field, standard, commands, what, help)                               \

@@ -64,6 +64,7 @@ enum setting_kind {
                           * that way */
     SETTING_RECIPE = 4,  /* what is learned: changes only if the user asked for it */
     SETTING_ALL = SETTING_MACHINE | SETTING_WAY | SETTING_RECIPE,
+    SETTING_APART = 8, /* beside one of these in flag.recorded: not in the text of options_record */
 };
 
 /* Values of all flags. Text is borrowed from the command line. */

@@ -86,10 +86,13 @@ static void what_changes_bits_is_recorded(void) {
     ASSERT_CONTAINS(buf_text(&text), " momentum=0.9 ");
     ASSERT_CONTAINS(buf_text(&text), " nesterov=true ");
     ASSERT_CONTAINS(buf_text(&text), " bad-samples=fail ");
-    ASSERT_CONTAINS(buf_text(&text), " tf32=true convs=auto own-backward=auto row-choice=auto "
-                                     "tune=true deterministic=false");
+    ASSERT_CONTAINS(buf_text(&text), " tune=true own-backward=auto row-choice=auto tf32=true "
+                                     "deterministic=false ");
+    /* A state has members of their own for these. */
+    CU_ASSERT_PTR_NULL(strstr(buf_text(&text), "seed="));
+    CU_ASSERT_PTR_NULL(strstr(buf_text(&text), "batch-size="));
     /* It ends with a value and no blank. */
-    CU_ASSERT_EQUAL(text.data[text.size - 1], 'e');
+    CU_ASSERT_EQUAL(text.data[text.size - 1], '0');
     const size_t whole = text.size;
     for (size_t room = 0; room < whole; room++) {
         buf_done(&text);
@@ -107,7 +110,8 @@ static void what_is_learned_is_listed_without_the_machine(void) {
     buf_init(&text, 4096);
     CU_ASSERT_EQUAL(PARSE(COMMAND_TRAIN, "--lr", "0.5", "--epochs", "7", "--batch-size", "3"), 0);
     CU_ASSERT_EQUAL_FATAL(options_learning(&text, &o, &err), 0);
-    CU_ASSERT_EQUAL(strncmp(buf_text(&text), "epochs=7 accumulate=1 batch-size=3 ", 35), 0);
+    CU_ASSERT_EQUAL(strncmp(buf_text(&text), "epochs=7 batch-size=3 ", 22), 0);
+    ASSERT_CONTAINS(buf_text(&text), " accumulate=1 ");
     ASSERT_CONTAINS(buf_text(&text), " lr=0.5 lr-batch=256 ");
     CU_ASSERT_PTR_NULL(strstr(buf_text(&text), "tf32"));
     CU_ASSERT_PTR_NULL(strstr(buf_text(&text), "bad-samples"));
