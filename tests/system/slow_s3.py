@@ -3,7 +3,8 @@
 Each bucket has set/a and set/b, in the order in which two hosts get their shares. The bucket's name
 says which object is sent slowly (a byte every fifth of a second) or stops in its middle:
 first-drips, second-drips, second-stands. When it stops, NOTE gets the time: "PID MS". What is in
-first-waits is sent at once if the file GO is there, else a byte a second until it is."""
+first-waits and second-waits is sent at once if the file GO is there, else a byte a second until it
+is."""
 import os
 import sys
 import threading
@@ -11,7 +12,8 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 SIZE = 45
-SLOW = {"first-drips": "a", "first-waits": "a", "second-drips": "b", "second-stands": "b"}
+SLOW = {"first-drips": "a", "first-waits": "a", "second-drips": "b", "second-waits": "b",
+        "second-stands": "b"}
 
 
 def listing():
