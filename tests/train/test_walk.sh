@@ -42,7 +42,7 @@ prints '^flowers: 250 pictures in 2 shards of the format tfrecord'
 prints 'in order$'
 prints 'ranks: 3;'
 prints 'all 3 ranks ended with 0'
-prints 'Step  Epoch    Top-1 %    Top-5 %       Loss  Checkpoint (UTC)'
+prints 'Step  Epoch    Top-1 %       Loss  Checkpoint (UTC)'
 for file in sheet.png out/model/model.safetensors out/algo-1/data/report.html \
     out/checkpoints/best/model.safetensors compared.html files/validation/daisy seen; do
     checks=$((checks + 1))
