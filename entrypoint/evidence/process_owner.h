@@ -1,9 +1,7 @@
-/* Rank of a process that is known by its own id.
+/* Rank to which a process ID belongs.
  *
- * NCCL's RAS reports processes by such ids.
- *
- * That is its id in its own pid namespace (NSpid, proc_pid_status(5)): where a rank has such a
- * namespace, /proc here has another id. Read from /proc, which does not depend on disks; processes
+ * NCCL's RAS reports processes by their own IDs, those in their own pid namespace (NSpid,
+ * proc_pid_status(5)): if a rank has such a namespace, /proc here has another ID. Read from /proc, which does not depend on disks; processes
  * more than PROCESS_OWNER_DEPTH levels below their shim are not looked at. */
 #ifndef ENTRYPOINT_EVIDENCE_PROCESS_OWNER_H
 #define ENTRYPOINT_EVIDENCE_PROCESS_OWNER_H

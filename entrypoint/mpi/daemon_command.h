@@ -1,4 +1,4 @@
-/* Allow-list of commands that the remote-launch agent may start (the gate).
+/* Allow-list of commands that the remote-launch agent may start.
  *
  * Its input is the shell line that mpirun's launcher passes to an agent (the arguments after the
  * host's name, joined with blanks). Its output is the argv of this job's daemon, rebuilt from

@@ -1,4 +1,5 @@
-/* Permutations of 0 .. count-1 as pure functions: any place in constant time, without memory.
+/* Permutations of a range of numbers as pure functions. The range is 0 .. count-1; any place takes
+ * constant time and no memory.
  *
  * A Feistel network over the next power of four with cycle walking (Black and Rogaway, Ciphers with
  * Arbitrary Finite Domains, 2002), with Philox (math/random.h) as the round function. */

@@ -1,4 +1,4 @@
-/* Private to this room: what the builder functions of build.h share. */
+/* Helpers of the builder functions of build.h, private to this room. */
 #ifndef TRAINER_GRAPH_BUILD_BUILDER_H
 #define TRAINER_GRAPH_BUILD_BUILDER_H
 

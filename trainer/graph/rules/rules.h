@@ -1,4 +1,5 @@
-/* Private to the rules: the shape rules that the operator table is made of, and what they share. */
+/* Shape rules of the operators, private to this room. The operator table is made of them; here, too,
+ * is what they share. */
 #ifndef TRAINER_GRAPH_RULES_RULES_H
 #define TRAINER_GRAPH_RULES_RULES_H
 

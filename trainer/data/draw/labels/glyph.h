@@ -1,4 +1,4 @@
-/* Glyph of a font as drawn: the shape of a letter. */
+/* Glyphs of a font as bitmaps: the shape of one letter. */
 #ifndef TRAINER_DATA_DRAW_LABELS_GLYPH_H
 #define TRAINER_DATA_DRAW_LABELS_GLYPH_H
 
