@@ -1,8 +1,9 @@
 /* Rank to which a process ID belongs.
  *
  * NCCL's RAS reports processes by their own IDs, those in their own pid namespace (NSpid,
- * proc_pid_status(5)): if a rank has such a namespace, /proc here has another ID. Read from /proc, which does not depend on disks; processes
- * more than PROCESS_OWNER_DEPTH levels below their shim are not looked at. */
+ * proc_pid_status(5)): if a rank has such a namespace, /proc here has another ID. They are read
+ * from /proc, which does not depend on disks. Processes more than PROCESS_OWNER_DEPTH levels below
+ * their shim are not looked at. */
 #ifndef ENTRYPOINT_EVIDENCE_PROCESS_OWNER_H
 #define ENTRYPOINT_EVIDENCE_PROCESS_OWNER_H
 

@@ -1,5 +1,5 @@
-/* Shape rules of the operators, private to this room. The operator table is made of them; here, too,
- * is what they share. */
+/* Shape rules of the operators, private to this room. The operator table is made of them. Here are
+ * also the helpers that they share. */
 #ifndef TRAINER_GRAPH_RULES_RULES_H
 #define TRAINER_GRAPH_RULES_RULES_H
 
