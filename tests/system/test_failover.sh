@@ -57,6 +57,7 @@ a_host_is_shut_off_by_resets() {
     check "one attempt at a time" never_two
     ended_well 1 2
     hosts kill 3
+    check "it is gone" hosts wait "$PATIENCE" 3
 }
 
 # No attempt has begun that another host could go on with: a host that has joined leaves at once,
