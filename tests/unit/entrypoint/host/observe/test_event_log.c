@@ -72,9 +72,13 @@ static void a_failed_job_with_a_restart_is_recorded_event_by_event(void) {
         "started",      "launched", "seated",   "rank_ended", "first_failure", "said",
         "attempt_over", "attempt",  "launched", "seated",     "rank_ended",    "first_failure",
         "goodput",      "said",     "metrics",  "verdict"};
+    /* The rank fails when its start is in the log, as a rank can end before it is reported. */
+    static const char program[] = "echo hello; events=$SM_OUTPUT_DATA_DIR/events-one.jsonl; "
+                                  "until [ \"$(cat \"$events\" 2>/dev/null | grep -c seated)\" -ge "
+                                  "\"$RINGMASTER_ATTEMPT\" ]; "
+                                  "do sleep 0.05; done; kill -SEGV $$";
     struct stage_host h;
-    stage_start(&h, "events", settings,
-                (const char *[]){"--", "sh", "-c", "echo hello; kill -SEGV $$", NULL});
+    stage_start(&h, "events", settings, (const char *[]){"--", "sh", "-c", program, NULL});
     CU_ASSERT_EQUAL(stage_end(&h), 139);
     cleanup_json json_t *list = read_events(&h, "one");
     const char *last = "";
