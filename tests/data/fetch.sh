@@ -47,9 +47,10 @@ download() {
         git --git-dir "$part/git" archive "$2" | tar -C "$part/repository" -x
 }
 
-# lay_out SET: makes $part/SET of $part/repository.
-lay_out() {
-    mkdir "$part/$1" && cd "$part/repository" || return 1
+# lay_out SET: makes $part/SET of $part/repository. It changes the folder, to which $part may be
+# relative, in a shell of its own.
+lay_out() (
+    mkdir "$part/$1" && cd "$part/repository" || exit 1
     case $1 in
     # Training and validation have the same pictures there; one of them is enough.
     coco128)
@@ -73,10 +74,7 @@ lay_out() {
     # Sets of other lists lie in the repository as they are.
     *) mv ./* "../$1/" ;;
     esac
-    code=$?
-    cd "$here" || return 1
-    return $code
-}
+)
 
 # moved: moves files as the lines FILE FOLDER of its input say.
 moved() {

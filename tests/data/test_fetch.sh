@@ -4,6 +4,7 @@
 # shellcheck disable=SC2154  # check.sh's variables
 set -u
 cd "$(dirname "$0")/../.." || exit 70
+top=$PWD
 # shellcheck source=/dev/null
 . tests/check.sh
 command -v git >/dev/null || { echo "skipped: no git"; exit 77; }
@@ -59,6 +60,12 @@ fetch() {
     got=$?
     [ "$got" = "$want" ] || { echo "exit code $got"; cat "$work/said"; return 1; }
 }
+# near [SET...]: the same from $work, with paths that are relative to it.
+near() {
+    (cd "$work" && SETS=sets ARCHIVES=archives GITHUB=file://$work \
+        sh "$top/tests/data/fetch.sh" near "$@") >"$work/said" 2>&1 ||
+        { cat "$work/said"; return 1; }
+}
 absent() { [ ! -e "$1" ]; }
 only() { [ "$(ls "$work/data")" = "$1" ]; }
 
@@ -66,6 +73,8 @@ check "a set comes from its repository" fetch 0 plain
 check "as it is there" cmp -s "$work/of/plain/a.jpg" "$work/data/plain/a.jpg"
 check "one with classes is divided" fetch 0 flowers
 check "every fifth picture for validation" diff -r "$work/want" "$work/data/flowers"
+check "the folder may be relative" near flowers plain
+check "with the same in it" diff -r "$work/data" "$work/near"
 github=file://$work/nowhere
 check "sets that are there need no network" fetch 0 plain flowers
 rm -r "$work/data/plain"
