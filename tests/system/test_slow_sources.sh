@@ -95,9 +95,20 @@ a_worker_that_is_lost_while_it_fetches_ends_the_job_in_time() {
 # A restarted container waits for the next attempt. Before it has all that the job needs it could
 # not take part in an attempt of another master.
 without_the_master_one_that_still_fetches_leaves_at_once() {
-    set -- -e RINGMASTER_SHRINK=1 -e RINGMASTER_RESTARTS=3 -e RINGMASTER_READY_SECONDS=30 \
-        -e TEST_STAYS=600
-    begin second-drips "$@" || return
+    leaves_with_its_master
+}
+# Failover changes nothing about that: of two hosts the second never leads.
+of_two_hosts_one_that_still_fetches_leaves_with_failover_too() {
+    leaves_with_its_master -e RINGMASTER_FAILOVER=1
+}
+leaves_with_its_master() {
+    serve 2 || return
+    bucket=second-drips
+    set -- "$@" -e RINGMASTER_SHRINK=1 -e RINGMASTER_RESTARTS=3 -e RINGMASTER_READY_SECONDS=30 \
+        -e TEST_STAYS=600 -e "RINGMASTER_CHECKPOINTS=file://$share/checkpoints"
+    for host in $everyone; do
+        begin_one "$host" "$@"
+    done
     wait_for 60 says 1 'all 2 ranks have started' || check "the job begins" false || return
     hosts kill 2
     wait_for 60 says 1 'attempt 2 begins, with 1 rank' || check "host 1 goes on" false || return
@@ -111,7 +122,7 @@ without_the_master_one_that_still_fetches_leaves_at_once() {
     ended 73 'the master is lost' "$LEAVE_MS" 2
 }
 
-# With failover it looks for the master that follows, and goes on downloading.
+# With more hosts it looks for the master that follows, and goes on downloading.
 with_failover_one_that_still_fetches_finds_the_next_master() {
     serve 4 || return
     go_on
@@ -179,6 +190,7 @@ CASES=${CASES:-a_worker_that_fetches_longer_is_waited_for a_master_that_fetches_
     one_that_stands_still_ends_the_job a_stop_meanwhile_ends_both
     a_worker_that_is_lost_while_it_fetches_ends_the_job_in_time
     without_the_master_one_that_still_fetches_leaves_at_once
+    of_two_hosts_one_that_still_fetches_leaves_with_failover_too
     with_failover_one_that_still_fetches_finds_the_next_master
     a_first_host_that_fetches_longer_sends_on_who_comes}
 run_cases

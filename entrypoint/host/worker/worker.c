@@ -22,8 +22,8 @@
  *
  * The link may be closed in any state. Before the host has joined, or while it waits and still
  * downloads, the search begins again with the time that is left. Afterwards the master counts as
- * lost. A connection that is merely interrupted
- * is replaced without the link being closed (redial.c). */
+ * lost. A connection that is merely interrupted is replaced without the link being closed
+ * (redial.c). */
 
 /* A verdict that cannot be parsed ends the job here as well, with that error. `heard` lets the
  * master leave: it waits until each host has its verdict. */
@@ -215,10 +215,12 @@ static void search(struct worker *w) {
     find_master_start(&w->search, &w->s.services, w->s.contexts.tls, &dial_events, w);
 }
 
-/* Another host may lead the job next. This one has taken no part yet, and does not begin another
- * role before its inputs are complete, as a later role does not fetch them. */
+/* If there are more than two hosts, another one may lead the job next. This one has taken no part
+ * yet, and does not begin another role before its inputs are complete, as a later role does not
+ * fetch them. */
 static bool searches_on(struct worker *w, const char *why) {
-    if (!w->waits || w->begun || w->stopping || !role_state_is_on(w->s.role_state))
+    if (!w->waits || w->begun || w->stopping ||
+        !role_state_others_lead(w->s.role_state, &w->s.job->cluster))
         return false;
     log_warning("%s, for which this host was waiting, is lost: %s; looking for the host that "
                 "leads the job now",
