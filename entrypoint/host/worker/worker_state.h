@@ -45,10 +45,6 @@ static inline const char *worker_master_name(const struct worker *w) {
     return supervisor_host_name(&w->s, 0);
 }
 
-/* Returns true if this host, which was waiting for an attempt, looks for the host that leads the
- * job now that its master is lost; WHY is for people. */
-bool worker_searches_on(struct worker *w, const char *why);
-
 extern const struct link_events worker_link_events;
 extern const struct redial_events worker_redial_events;
 
