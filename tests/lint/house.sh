@@ -2,9 +2,10 @@
 # Checks the rules of the house that no compiler checks:
 #   every source of common/ and entrypoint/ has a twin test, no file has more than 500 lines, at
 #   most ten sources have less than 30, no folder has more than 20 sources at its top, headers are
-#   included by their path in the tree, files that comments name exist, a public struct's name is
-#   unique, a suite is named after its file, only entrypoint/mpi uses Open MPI's names, each
-#   platform has a whole job in the system tests, and unit tests do not sleep.
+#   included by their path in the tree, which is also the name of their guard, files that comments
+#   name exist, a public struct's name is unique, a suite is named after its file, only
+#   entrypoint/mpi uses Open MPI's names, each platform has a whole job in the system tests, and
+#   unit tests do not sleep.
 # Includes of rooms that a room does not use fail to compile (cmake/Room.cmake).
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -72,6 +73,16 @@ if [ -n "$files" ]; then
     for path in $(sed -nE 's/^ *# *include "([^"]+)".*/\1/p' $files | sort -u); do
         [ -e "$path" ] || say "not a path in the tree: #include \"$path\""
     done
+    # The first #ifndef of a header is its guard. Tables of golden values have none.
+    # shellcheck disable=SC2046  # paths without blanks
+    guards=$(awk 'FNR == 1 { guarded = 0 }
+        !guarded && /^#ifndef [A-Z]/ {
+            guarded = 1
+            guard = toupper(FILENAME)
+            gsub(/[^A-Z0-9]/, "_", guard)
+            if ($2 != guard) print FILENAME ": " $2
+        }' $(echo "$files" | grep '\.h$'))
+    [ -z "$guards" ] || say "a guard that is not named after its header: $guards"
     # Files of the repository that comments name exist. The headers in the pattern are foreign ones.
     paths=$(git ls-files | sed 's,^,/,')
     for name in $(sed -nE '/^ *#/d; s,^.*(/\*|//),,p; t; s,^ *\* ,,p' $files |

@@ -9,8 +9,8 @@
  * Gradients are all-reduced from device to device if there is a library for it
  * (comm/device_sum.h), else through host memory, unrecorded. The semantics are those of step.h, as
  * on the host: the same flags, the same order of additions. */
-#ifndef TRAINER_APP_STEP_DEVICE_STEPPER_H
-#define TRAINER_APP_STEP_DEVICE_STEPPER_H
+#ifndef TRAINER_APP_STEP_DEVICE_STEP_H
+#define TRAINER_APP_STEP_DEVICE_STEP_H
 
 #include "trainer/app/step/step.h"
 
