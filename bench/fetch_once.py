@@ -104,7 +104,7 @@ def sharing_parts():
         if i > 0:
             asked = listeners[(i - 1) // 2].getsockname()[1]
             sharing |= {"from": f"https://127.0.0.1:{asked}", "name": f"host-{(i - 1) // 2}",
-                     "patience": 10}
+                        "patience": 10}
         yield listener, sharing
 
 

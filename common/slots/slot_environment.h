@@ -13,7 +13,7 @@
 #define SLOT_PARENT_VARIABLE "RINGTRAIN_PARENT"
 
 struct slot_place {
-    int rank, size; /* SIZE 1: no other rank, and without TOLD only DEVICES is looked at */
+    int rank, size; /* SIZE 1: no other rank, and without ALWAYS only DEVICES is looked at */
     int local_rank, local_size;
     const char *address; /* of the slice's first rank */
     int port;

@@ -143,8 +143,9 @@ static bool is_chosen(const struct choice *c, const struct process *p) {
            (c->kept <= 0 || p->stat.pid != c->kept) && (c->group <= 0 || p->stat.group != c->group);
 }
 
-/* Signals all chosen processes and lists them in RET. TOLD is the sorted list of the pass before;
- * *RET_NEW is true if a process is not in it. RET is sorted, too, and the caller frees it. */
+/* Signals all chosen processes and lists them in RET. SIGNALLED is the sorted list of the pass
+ * before; *RET_NEW is true if a process is not in it. RET is sorted, too, and the caller frees it.
+ */
 static size_t signal_once(int number, const struct choice *c, const struct processes *signalled,
                           struct processes *ret, bool *ret_new) {
     size_t count = 0;

@@ -160,8 +160,7 @@ static void try_answers(char who, const char *text, size_t size) {
     s3_close(&s3);
 }
 
-/* --- sharing of downloads ----------------------------------------------------------------------
- */
+/* --- sharing of downloads --------------------------------------------------------------------- */
 
 static int listen_somewhere(void) {
     const struct sockaddr_in at = {.sin_family = AF_INET,

@@ -55,9 +55,8 @@ static int grow(void *items, size_t size, size_t old, size_t wanted, size_t *ret
     return 0;
 }
 
-/* Makes room for a pair with so many objects and detections. Only detections within
- * the limit have overlaps. On failure some arrays are longer than their capacity says, which is
- * harmless. */
+/* Makes room for a pair with so many objects and detections. Only detections within the limit have
+ * overlaps. On failure some arrays are longer than their capacity says, which is harmless. */
 static int make_room(struct coco_matcher *m, size_t truth, size_t found, struct error *err) {
     if (truth > m->truth_capacity) {
         size_t old = m->truth_capacity, new = old;

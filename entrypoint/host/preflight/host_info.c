@@ -76,9 +76,9 @@ static int64_t memory_limit_mib(void) {
     return least;
 }
 
-/* Reads files and asks the kernel, in the supervisor's loop. A call that fails leaves 0. TOOLS
- * without a daemon means that this job needs no Open MPI, or has not found it: then no version of
- * it is sent. */
+/* Reads files and asks the kernel, in the supervisor's loop. A call that fails leaves 0.
+ * MPI_INSTALL without a daemon means that this job needs no Open MPI, or has not found it: then no
+ * version of it is sent. */
 void host_info_gather(const struct job *job, const struct mpi_install *mpi_install,
                       struct host_info *ret) {
     struct statvfs shm = {0};

@@ -224,9 +224,9 @@ static int whole_etag(const struct sending *s, char ret[ETAG_MAX], struct error 
     return result;
 }
 
-/* Compares TOLD with the ETag of all parts' MD5s; fails if it is one that could match and does not.
- * Other servers may form ETags in another way: what has not 32 digits before its "-" says nothing.
- */
+/* Compares GIVEN with the ETag of all parts' MD5s; fails if it is one that could match and does
+ * not. Other servers may form ETags in another way: what has not 32 digits before its "-" says
+ * nothing. */
 static int check_whole(const struct sending *s, const char *given, struct error *err) {
     char own[ETAG_MAX];
     const char *dash = strchr(given, '-');

@@ -400,7 +400,6 @@ static void once_per_host_is_one_slot_each(void) {
     job_done(&job);
 }
 
-/* The slots in the list and in the hyperparameters do not matter. */
 static void only_once_per_host_stands_before_the_program(void) {
     static const char *const misspelled[] = {"--once-per-hosts", "--", "sleep", "1", NULL};
     static const char *const after[] = {"--once-per-host", "--epochs", "3", "--", "sleep", NULL};
@@ -427,6 +426,7 @@ static void only_once_per_host_stands_before_the_program(void) {
     job_done(&job);
 }
 
+/* The slots in the list and in the hyperparameters do not matter. */
 static void ranks_per_host_are_those_of_the_setting(void) {
     static char variables[][32] = {"RINGMASTER_HOSTS=a:8,b", "RINGMASTER_HOST=b",
                                    "RINGMASTER_RANKS_PER_HOST=3"};

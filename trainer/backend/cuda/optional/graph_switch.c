@@ -88,9 +88,8 @@ static cudaError_t add_to_recording(cudaStream_t stream, const struct switch_cho
 
 /* Enqueues BODY on a separate stream, which records into GRAPH. If the body fails, the recording is
  * ended all the same, since a stream cannot be left capturing, and both streams are set back; the
- * first error is reported. Thread-local capture: CUDA calls of
- * other threads do not disturb it. cuDNN's handle follows the selected stream, in both
- * directions. */
+ * first error is reported. Thread-local capture: CUDA calls of other threads do not disturb it.
+ * cuDNN's handle follows the selected stream, in both directions. */
 static int record_body(struct cuda *cuda, cudaGraph_t graph, const struct bound_step *body,
                        struct error *err) {
     cudaStream_t stream = cuda->stream;
