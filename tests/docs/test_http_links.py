@@ -1,11 +1,13 @@
 """Tests http_links.py with a server on this machine."""
 import http.server
+import os
 import socket
 import sys
 import threading
 
 import http_links
 
+os.environ["no_proxy"] = "*"  # the machine may have a proxy for other sites
 asked = {}
 
 
