@@ -155,6 +155,33 @@ with_failover_one_that_still_fetches_finds_the_next_master() {
     all_end "$PATIENCE" 143 2 3
 }
 
+# If no host leads the job any more, it leaves as a lost host does, long before the time for hosts
+# to meet is over.
+one_that_still_fetches_and_finds_no_master_is_lost() {
+    serve 3 || return
+    go_on
+    bucket=second-waits READY_MS=600000
+    set -- -e RINGMASTER_SHRINK=1 -e RINGMASTER_RESTARTS=3 -e RINGMASTER_FAILOVER=1 \
+        -e RINGMASTER_DEAD_SECONDS=5 -e TEST_STAYS=600 \
+        -e "RINGMASTER_CHECKPOINTS=file://$share/checkpoints"
+    for host in $everyone; do
+        begin_one "$host" "$@"
+    done
+    check "the job begins" wait_for 60 says 1 'all 3 ranks have started' || return
+    hosts kill 2
+    check "two go on" wait_for 60 says 1 'all 2 ranks have started' || return
+    check "its container is gone" hosts wait "$PATIENCE" 2 || return
+    rm -rf "$(hosts opt 2)/input/data/train" "$share/go-on"
+    begin_one 2 "$@"
+    READY_MS=6000
+    check "host 2 waits" wait_for "$PATIENCE" says 2 'algo-1 leads the job: this host waits' ||
+        return
+    hosts kill 1
+    hosts kill 3
+    all_end 120 73 2
+    all_name 'the master is lost, and this host found no other one within 50 s' 2
+}
+
 # The first host is restarted, and so is another host that connects to it. That one does not wait
 # until the first host has its downloads, but goes on to the host that leads the job.
 a_first_host_that_fetches_longer_sends_on_who_comes() {
@@ -192,6 +219,7 @@ CASES=${CASES:-a_worker_that_fetches_longer_is_waited_for a_master_that_fetches_
     without_the_master_one_that_still_fetches_leaves_at_once
     of_two_hosts_one_that_still_fetches_leaves_with_failover_too
     with_failover_one_that_still_fetches_finds_the_next_master
+    one_that_still_fetches_and_finds_no_master_is_lost
     a_first_host_that_fetches_longer_sends_on_who_comes}
 run_cases
 finish

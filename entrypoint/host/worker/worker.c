@@ -101,6 +101,7 @@ static void begin_to_wait(struct worker *w, const json_t *message) {
         return;
     }
     w->joined = w->waits = true;
+    w->master_lost = false;
     master_lease_beat(w);
     take_run(w, message);
     loop_cancel(&w->s.loop, &w->announce);
@@ -222,11 +223,16 @@ static bool searches_on(struct worker *w, const char *why) {
     if (!w->waits || w->begun || w->stopping ||
         !role_state_others_lead(w->s.role_state, &w->s.job->cluster))
         return false;
-    log_warning("%s, for which this host was waiting, is lost: %s; looking for the host that "
-                "leads the job now",
+    log_warning("%s, for which this host was waiting, is lost: %s; looking for the next master",
                 worker_master_name(w), why);
+    event_log_put(
+        &w->s.event_log, EVENT_LOG_HOST_LOST,
+        json_pack("{s:s, s:o}", "which", worker_master_name(w), "why", event_schema_text(why)));
     forget_admission(w);
     boot_timer_set(&w->late, 0);
+    w->master_lost = true;
+    const int64_t most = role_state_search_seconds(&w->s.job->settings) * CLOCK_SECOND;
+    w->left = w->left < most ? w->left : most;
     search(w);
     return true;
 }
@@ -361,6 +367,13 @@ static void deadline_passed(void *context) {
     if (conclude_own_fault(w))
         return;
     const struct error *why = find_master_why(&w->search);
+    if (w->master_lost) {
+        (void)error_set(&err, EXIT_CODE_HOST_LOST,
+                        "the master is lost, and this host found no other one within %lld s: %s",
+                        (long long)role_state_search_seconds(&w->s.job->settings), why->text);
+        supervisor_conclude_error(&w->s, &err, 0);
+        return;
+    }
     if (role_state_is_on(w->s.role_state)) { /* the first host should be there */
         w->s.role_state->turn = 0;
         role_state_next_leader(w->s.role_state, w->s.job);

@@ -33,6 +33,7 @@ struct worker {
     bool ordered;        /* the job has begun */
     bool waits;          /* for the next attempt, which readmits this host */
     bool counted;        /* the master counts on it there: a stop is a stop of the job */
+    bool master_lost;    /* that for which it waited; it looks for another as a lost host does */
     bool stopping;       /* a stop was requested: the master has to learn of it */
     /* Called before the loss of a master is acted on, WHY for people. Returns true if this host,
      * which was waiting for an attempt, now looks for the host that leads the job next. May be NULL

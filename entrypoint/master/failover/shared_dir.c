@@ -65,8 +65,9 @@ static void go_on(struct master *m) {
         }
         return;
     }
-    log_info(
-        "all hosts share the checkpoint directory: the job can survive the loss of its first host");
+    /* Of two hosts the second never leads the job. */
+    log_info("all hosts share the checkpoint directory%s",
+             count > 2 ? ": the job can survive the loss of its first host" : "");
     master_raise(m, EVENT_DIR_SHARED);
 }
 

@@ -22,7 +22,7 @@ static const struct wording WORDS[COCO_FINDINGS] = {
     [COCO_NO_BOX] = {"annotations without a box", "annotation", true},
     [COCO_NO_AREA] = {"annotations without an area, which an evaluation refuses", "annotation",
                       false},
-    [COCO_NO_OUTLINE] = {"annotations without an outline, which an evaluation refuses",
+    [COCO_NO_OUTLINE] = {"annotations without an outline, which an evaluation of masks refuses",
                          "annotation", false},
     [COCO_DEGENERATE_BOX] = {"boxes without width or height", "annotation", false},
     [COCO_BOX_OUTSIDE] = {"boxes that leave the image", "annotation", false},
