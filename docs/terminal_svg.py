@@ -70,6 +70,12 @@ def text_of(line):
     return "".join(character for character, _, _ in line)
 
 
+def blanks(text):
+    """Returns TEXT for SVG, with blanks that no renderer joins or drops. Chromium, for one, does
+    not heed xml:space of the group around a text."""
+    return escape(text).replace(" ", "\u00a0")
+
+
 def svg(rows, title):
     """Returns the picture: a text per row, a span per run of cells that look the same."""
     width = round(COLUMNS * CELL + 2 * EDGE)
@@ -80,7 +86,7 @@ def svg(rows, title):
            f'<rect width="{width}" height="{height}" rx="8" fill="{BACK}"/>',
            f'<path d="M0 8a8 8 0 0 1 8-8h{width - 16}a8 8 0 0 1 8 8v{BAR - 8}H0z" fill="{HEAD}"/>',
            f'<g font-family="DejaVu Sans Mono,Menlo,Consolas,monospace" font-size="14"'
-           f' fill="{TEXT}" xml:space="preserve">',
+           f' fill="{TEXT}">',
            f'<text x="{EDGE}" y="19" fill="{DIM}">{escape(title)}</text>']
     for number, row in enumerate(rows):
         spans, start = [], 0
@@ -93,7 +99,7 @@ def svg(rows, title):
                 look = ("" if colour == TEXT else f' fill="{colour}"') + \
                     (' font-weight="bold"' if bold else "")
                 spans.append(f'<tspan x="{EDGE + start * CELL:.1f}"'
-                             f' textLength="{len(text) * CELL:.1f}"{look}>{escape(text)}</tspan>')
+                             f' textLength="{len(text) * CELL:.1f}"{look}>{blanks(text)}</tspan>')
             start = end
         if spans:
             y = BAR + EDGE + number * LINE + 13
