@@ -18,9 +18,13 @@ static const struct loops *available[VARIANTS_MAX + 1];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 #ifdef LOOP_X86
+#include <cpuid.h>
+
 extern const struct loops loops_avx2, loops_avx512, loops_avx512bf16, loops_amx;
 
 enum { ARCH_REQUEST_PERMISSION = 0x1023, ARCH_TILE_DATA = 18 };
+/* Bits of EDX in leaf 7 of cpuid (Intel's manual, volume 2, CPUID). */
+enum { CPUID_EXTENSIONS = 7, AMX_BF16 = 22, AMX_TILE = 24 };
 
 /* Linux grants the tile registers of AMX only to a process that requests them; an error means that
  * there are none. */
@@ -39,9 +43,12 @@ static bool has_avx512(void) {
            __builtin_cpu_supports("avx512cd");
 }
 
+/* clang before 17 has no name for AMX in __builtin_cpu_supports(). */
 static bool has_amx(void) {
+    unsigned a, b, c, d;
     return has_avx512() && __builtin_cpu_supports("avx512bf16") &&
-           __builtin_cpu_supports("amx-tile") && __builtin_cpu_supports("amx-bf16");
+           __get_cpuid_count(CPUID_EXTENSIONS, 0, &a, &b, &c, &d) != 0 &&
+           (d >> AMX_TILE & 1) != 0 && (d >> AMX_BF16 & 1) != 0;
 }
 
 static size_t find_wider(void) {
