@@ -212,6 +212,21 @@ VEC_INLINE void vec_fence(void) {
 #endif
 }
 
+/* Lanes of A and B, by their numbers in PATTERN; those of B follow those of A. clang has no shuffle
+ * by a variable, and is left to make one of the loop. */
+VEC_INLINE vecf vec_shuffle(vecf a, vecf b, veci pattern) {
+#ifdef __clang__
+    vecf ret = a;
+    for (size_t lane = 0; lane < LANES; lane++) {
+        const size_t from = (size_t)pattern[lane];
+        ret[lane] = from < LANES ? a[from] : b[from - LANES];
+    }
+    return ret;
+#else
+    return __builtin_shuffle(a, b, pattern);
+#endif
+}
+
 /* Transposes: lane i of each row becomes row i. At each step blocks of `half` lanes are exchanged
  * across the diagonal (Eklundh 1972). The patterns of each step are constants after unrolling, so
  * every exchange is one or two shuffles in registers. */
@@ -229,8 +244,8 @@ VEC_INLINE void vec_transpose(vecf *rows) {
             vecf a = rows[i], b = rows[(i + half) % LANES];
             if ((i & half) != 0)
                 continue;
-            rows[i] = __builtin_shuffle(a, b, low);
-            rows[i + half] = __builtin_shuffle(a, b, high);
+            rows[i] = vec_shuffle(a, b, low);
+            rows[i + half] = vec_shuffle(a, b, high);
         }
     }
 }
