@@ -25,6 +25,7 @@ target_compile_options(ringmaster_flags INTERFACE
     $<$<COMPILE_LANGUAGE:C>:-Wall;-Wextra;-Wpedantic;${shadow}-Wconversion;-Wstrict-prototypes;-Wmissing-prototypes;-Wvla;-Wformat=2;-Wwrite-strings;-Wundef;-Werror>
     # Our constants are enumerators, which also appear in floating-point expressions.
     $<$<COMPILE_LANG_AND_ID:C,Clang>:-Wno-enum-float-conversion>
+    $<$<COMPILE_LANG_AND_ID:C,Clang>:-Wno-unknown-pragmas>
     $<$<COMPILE_LANGUAGE:C>:-fstack-protector-strong;-fno-common;-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=>)
 if(CMAKE_BUILD_TYPE MATCHES "^Rel")
     target_compile_options(ringmaster_flags INTERFACE

@@ -80,10 +80,12 @@ bool device_has_cuda(void) {
 #endif
 }
 
+#ifdef RINGMASTER_HAVE_CUDA
 /* Returns true if gradients go through host memory even with GPUs. */
-static inline bool sums_on_host(const struct options *o) {
+static bool sums_on_host(const struct options *o) {
     return o->comm == OPTION_COMM_MPI || o->comm == OPTION_COMM_TCP;
 }
+#endif
 
 /* Returns true if there is a GPU for each rank of this host; NAME is that of the first one.
  * Ranks may share a GPU only if gradients go through host memory, and then a single one is
