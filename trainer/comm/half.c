@@ -4,7 +4,6 @@
 #include "trainer/math/f16.h"
 
 #if defined(__x86_64__)
-#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -28,11 +27,12 @@ __attribute__((target("avx,f16c"))) static size_t widen_eights(float *to, const 
     return i;
 }
 
-/* clang 14 has no name for F16C in __builtin_cpu_supports(). */
 static bool has_eights(void) {
-    unsigned a, b, c, d;
-    return __builtin_cpu_supports("avx") && __get_cpuid(1, &a, &b, &c, &d) != 0 &&
-           (c & bit_F16C) != 0;
+#ifdef __clang__
+    return __builtin_cpu_supports("avx2"); /* clang 14 has no name for F16C, which comes with it */
+#else
+    return __builtin_cpu_supports("avx") && __builtin_cpu_supports("f16c");
+#endif
 }
 #else
 static size_t narrow_eights(uint16_t *to, const float *from, size_t count) {
