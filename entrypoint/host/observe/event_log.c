@@ -126,6 +126,11 @@ void event_log_put(struct event_log *j, enum event_log_kind kind, json_t *member
     json_decref(members);
 }
 
+void event_log_host_lost(struct event_log *j, const char *which, const char *why) {
+    event_log_put(j, EVENT_LOG_HOST_LOST,
+                  json_pack("{s:s, s:o}", "which", which, "why", event_schema_text(why)));
+}
+
 /* The host and the rank are null where the verdict names none. The child is asked to finish, so
  * that all is written before this process exits. */
 void event_log_conclude(struct event_log *j, const struct verdict *v) {

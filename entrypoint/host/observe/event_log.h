@@ -44,6 +44,8 @@ void event_log_set_attempt(struct event_log *j, unsigned attempt);
 
 /* Adds a record. Takes over MEMBERS, which may be NULL. */
 void event_log_put(struct event_log *j, enum event_log_kind kind, json_t *members);
+/* Adds that host WHICH is lost; WHY is for people. */
+void event_log_host_lost(struct event_log *j, const char *which, const char *why);
 /* Adds the last record of a job. */
 void event_log_conclude(struct event_log *j, const struct verdict *verdict);
 

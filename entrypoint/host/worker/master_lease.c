@@ -40,9 +40,7 @@ void master_lease_lose(struct worker *w, const char *why) {
                                      .unfit = resource_wait_unfit(&w->s.host.resource_wait)};
     if (master_loss_may_follow(&loss, w->s.role_state, w->s.job, &alone)) {
         log_error("the master, %s, is lost: %s%s", worker_master_name(w), why, alone);
-        event_log_put(
-            &w->s.event_log, EVENT_LOG_HOST_LOST,
-            json_pack("{s:s, s:o}", "which", worker_master_name(w), "why", event_schema_text(why)));
+        event_log_host_lost(&w->s.event_log, worker_master_name(w), why);
         loop_cancel(&w->s.loop, &w->lease);
         boot_timer_set(&w->late, 0);
         supervisor_follow(&w->s);

@@ -225,9 +225,7 @@ static bool searches_on(struct worker *w, const char *why) {
         return false;
     log_warning("%s, for which this host was waiting, is lost: %s; looking for the next master",
                 worker_master_name(w), why);
-    event_log_put(
-        &w->s.event_log, EVENT_LOG_HOST_LOST,
-        json_pack("{s:s, s:o}", "which", worker_master_name(w), "why", event_schema_text(why)));
+    event_log_host_lost(&w->s.event_log, worker_master_name(w), why);
     forget_admission(w);
     boot_timer_set(&w->late, 0);
     w->master_lost = true;

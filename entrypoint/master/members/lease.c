@@ -201,8 +201,7 @@ void lease_lose(struct member *b, const char *why) {
     b->exited = false;
     m->lease.fence = fence > m->lease.fence ? fence : m->lease.fence;
     log_error("%s is lost: %s", member_name(b), why);
-    event_log_put(&m->s.event_log, EVENT_LOG_HOST_LOST,
-                  json_pack("{s:s, s:o}", "which", member_name(b), "why", event_schema_text(why)));
+    event_log_host_lost(&m->s.event_log, member_name(b), why);
     attempt_lose(&m->attempt, b->index, clock_boot(), why);
     watch_own(m);
 }
@@ -213,8 +212,7 @@ void lease_drop_spare(struct member *b, const char *why) {
     b->lost = true;
     b->exited = false;
     log_warning("%s, a spare, is lost: %s", member_name(b), why);
-    event_log_put(&m->s.event_log, EVENT_LOG_HOST_LOST,
-                  json_pack("{s:s, s:o}", "which", member_name(b), "why", event_schema_text(why)));
+    event_log_host_lost(&m->s.event_log, member_name(b), why);
     watch_own(m);
     note_answer(m);
 }
